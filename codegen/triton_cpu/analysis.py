@@ -1,0 +1,203 @@
+"""What the lowering knows about a kernel before it emits anything, and about the machine it emits for.
+
+Every tensor value is *lazy*: an operation such as `arith.addf` emits nothing where it stands; loops are emitted for *roots*
+(stores, reductions, dots, ...), which evaluate the values they need, lane by lane, inside their loop nest. This module
+says which operations are roots, what a lazy value costs to evaluate again, and which roots will evaluate it. From that
+`materialize` decides which values are written to a buffer instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import gcd
+
+from opweave.codegen.triton_cpu.ttir import Block, Function, Op, Value, walk
+
+
+@dataclass(frozen=True)
+class TargetFeatures:
+    """The machine a kernel is lowered for.
+
+    Attributes
+    ----------
+    vector_bits : int
+        Width of a vector register: 128, 256 (AVX2) or 512.
+    fma : bool
+        Whether a fused multiply-add is a single fast instruction.
+    interleave : int
+        Registers processed together by one step of a vector loop, which hides the latency of its operations.
+    """
+
+    vector_bits: int = 256
+    fma: bool = True
+    interleave: int = 4
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """LLVM IR of one kernel, `void NAME(ptr args, i64 start, i64 end, i32 gx, i32 gy, i32 gz)`.
+
+    Attributes
+    ----------
+    llvm_ir : str
+        The module's text, without target triple and data layout.
+    name : str
+        Symbol of the kernel.
+    params : tuple of str
+        Element type of each parameter ("ptr", "i32", "f32", ...), one 8-byte slot of `args` each.
+    needs_assert, needs_print : bool
+        Whether the kernel may abort the process by a device assertion, or write to standard output.
+    """
+
+    llvm_ir: str
+    name: str
+    params: tuple[str, ...]
+    needs_assert: bool = False
+    needs_print: bool = False
+
+
+VIEWS = frozenset({"tt.splat", "tt.unsplat", "tt.broadcast", "tt.expand_dims", "tt.trans", "tt.reshape"})
+"""Operations that only say where in the operand an element stands."""
+
+INDEX_OPS = VIEWS | {
+    "tt.make_range", "arith.constant", "tt.addptr", "arith.addi", "arith.muli", "arith.subi", "arith.cmpi", "arith.andi",
+    "arith.extsi", "arith.extui", "arith.trunci", "arith.index_cast", "tt.split", "tt.join",
+}  # fmt: skip
+"""Operations that cost next to nothing where they address memory, so that they are always evaluated again."""
+
+WRITES = frozenset({"tt.store", "tt.atomic_rmw", "tt.atomic_cas", "tt.call"})
+REGION_OPS = frozenset({"scf.for", "scf.if", "scf.while", "opweave.call"})
+TERMINATORS = frozenset({"scf.yield", "scf.condition", "tt.return", "cf.br", "cf.cond_br"})
+ROOTS = (
+    WRITES
+    | REGION_OPS
+    | TERMINATORS
+    | {"tt.reduce", "tt.scan", "tt.dot", "tt.histogram", "tt.gather", "tt.cat", "tt.print", "tt.assert"}
+)
+"""Operations that evaluate their tensor operands where they stand."""
+
+_COSTS = {
+    "math.exp": 12, "math.exp2": 12, "math.log": 14, "math.log2": 14, "math.erf": 24, "math.tanh": 14, "math.sin": 20,
+    "math.cos": 20, "tt.extern_elementwise": 14, "arith.divf": 5, "math.sqrt": 5, "math.rsqrt": 8, "math.powf": 30,
+    "arith.remf": 30, "arith.divsi": 6, "arith.remsi": 6, "arith.divui": 6, "arith.remui": 6, "tt.precise_divf": 5,
+    "tt.precise_sqrt": 5, "tt.precise_rsqrt": 8, "math.log1p": 20, "math.expm1": 20,
+}  # fmt: skip
+EXPENSIVE = 12
+"""From this cost on, a value that two roots need is computed once and kept."""
+
+
+def own_cost(op: Op) -> int:
+    return 0 if op.name in INDEX_OPS else _COSTS.get(op.name, 1)
+
+
+def number(function: Function) -> list[Op]:
+    """All operations in program order; `pos` is renumbered (inlining moves operations)."""
+    ops = list(walk(function.body))
+    for pos, op in enumerate(ops):
+        op.pos = pos
+    return ops
+
+
+class Reach:
+    """Which roots evaluate each lazy value."""
+
+    def __init__(self, ops: Iterable[Op]) -> None:
+        self._roots: dict[Value, dict[Op, None]] = {}
+        for op in reversed(list(ops)):
+            for v in op.results:
+                roots: dict[Op, None] = {}
+                for user in v.users:
+                    if user.name in ROOTS:
+                        roots[user] = None
+                    if user.name not in ROOTS or user.name == "tt.gather":
+                        for r in user.results:
+                            roots.update(self._roots.get(r, {}))
+                self._roots[v] = roots
+
+    def roots(self, v: Value) -> Iterable[Op]:
+        return self._roots.get(v, {})
+
+
+def enclosing(op: Op, block: Block) -> Op | None:
+    """The operation of `block` that is `op` or contains it."""
+    while op.block is not block:
+        if op.block.parent is None:
+            return None
+        op = op.block.parent
+    return op
+
+
+def pointer_base(v: Value) -> Value:
+    """The scalar pointer that a pointer expression starts from, as far as the chain can be followed."""
+    while True:
+        op = v.op
+        if op is None:
+            parent = v.block.parent if v.block else None
+            if parent is None or parent.name != "scf.for" or v.index == 0:
+                return v
+            v = parent.operands[v.index + 2]
+        elif op.name == "tt.addptr" or op.name in VIEWS or op.name == "tt.bitcast":
+            v = op.operands[0]
+        elif op.name == "scf.for":
+            v = op.operands[v.index + 3]
+        else:
+            return v
+
+
+def uniform_step(carried: Value, yielded: Value) -> Value | None:
+    """Where `yielded` is `carried + s` with the same s in every element, the tensor operand s; else None."""
+    op = yielded.op
+    if op is None or op.name not in ("tt.addptr", "arith.addi"):
+        return None
+    a, b = op.operands
+    if op.name == "arith.addi" and b is carried:
+        a, b = b, a
+    if a is not carried or b is carried:
+        return None
+    source = b
+    while source.op is not None and source.op.name == "tt.broadcast":
+        source = source.op.operands[0]
+    if source.op is None or source.op.name not in ("tt.splat", "arith.constant"):
+        return None
+    return b if source.op.name == "tt.splat" or "[" not in source.op.attrs else None
+
+
+def divisor(v: Value, hints: dict[Value, int], depth: int = 12) -> int:
+    """A number that divides every element of the integer (or the byte address) v; make_range counts as its start.
+
+    `hints` holds the divisibility of the kernel's arguments.
+    """
+    if v in hints:
+        return hints[v]
+    op = v.op
+    if op is None or depth == 0:
+        return 1
+    if op.name == "arith.constant":
+        text = op.attrs
+        return abs(int(text)) or 1 << 30 if text.lstrip("-").isdigit() else 1
+    if op.name == "tt.make_range":
+        return op.int_attr("start") or 1 << 30
+    if op.name in VIEWS or op.name in ("arith.extsi", "arith.extui", "arith.index_cast"):
+        return divisor(op.operands[0], hints, depth - 1)
+    if op.name in ("arith.addi", "arith.subi", "arith.muli"):
+        x, y = (divisor(o, hints, depth - 1) for o in op.operands)
+        return min(x * y, 1 << 30) if op.name == "arith.muli" else gcd(x, y)
+    return 1
+
+
+def nonnegative(v: Value, depth: int = 12) -> bool:
+    """Whether an integer is known not to be negative (overflow apart)."""
+    op = v.op
+    if depth == 0:
+        return False
+    if op is None:
+        parent = v.block.parent if v.block else None
+        return parent is not None and parent.name == "scf.for" and v.index == 0 and nonnegative(parent.operands[0], depth - 1)
+    if op.name == "arith.constant":
+        return op.attrs.isdigit()
+    if op.name in ("tt.make_range", "tt.get_program_id", "tt.get_num_programs", "arith.extui"):
+        return True
+    if op.name in VIEWS or op.name in ("arith.extsi", "arith.index_cast", "arith.addi", "arith.muli", "arith.divsi", "arith.remsi"):
+        return all(nonnegative(o, depth - 1) for o in op.operands)
+    return False

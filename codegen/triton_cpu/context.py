@@ -1,0 +1,592 @@
+"""Lazy evaluation of tensor values at an index: the heart of the lowering.
+
+A loop nest visits a tensor's elements with one `Index` per dimension. One dimension is the *vector dimension*: there an
+index stands for `width` neighbouring lanes. `Context.evaluate(value, index)` emits the code of those lanes and returns
+`Lanes`, which is uniform (the same in every lane), affine (base + (origin + lane) * stride: what pointers mostly are, so
+that a load becomes a plain vector load) or a vector.
+
+The base of an affine value leaves out the loop's position, which `Context.origins` holds by index key. So all address
+arithmetic is emitted once, before the vector loop, and serves each of its masked and unmasked copies.
+
+The rules for single operations live in other modules and register themselves: `@lazy` for values evaluated where they are
+used, `@root` for operations emitted where they stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Literal
+
+from opweave.codegen.triton_cpu.analysis import ROOTS, VIEWS, Reach, TargetFeatures, divisor, nonnegative, own_cost
+from opweave.codegen.triton_cpu.emit import LLVM_TYPE, SIZE, Buffer, Emitter, literal, splat, storage, vector
+from opweave.codegen.triton_cpu.ttir import Op, Value
+
+_MAX_COST = 1000
+_SAFE_STRIDE = 1 << 20
+"""Above this, a constant stride is taken for data (a hash, say) that may wrap, not for an address."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """An evaluated value: `value` is the scalar, the vector, or the base of base + (origin + lane) * stride.
+
+    The stride counts elements, or bytes for pointers; a string is an SSA value of type i64. `origin` is the key of the
+    index that moves an affine value.
+    """
+
+    kind: Literal["uniform", "affine", "vector"]
+    value: str
+    elem: str
+    stride: int | str = 0
+    origin: str = ""
+
+    @property
+    def uniform(self) -> bool:
+        return self.kind == "uniform"
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """Position along one dimension.
+
+    `value` is an i64 (of lane 0), `lane` the step from lane to lane (0 outside the vector dimension) and `key` a name that
+    is equal for equal positions, for remembering what was evaluated there. `varies` marks a position that depends on the
+    vector loop otherwise than through lanes (a reshape's outer index).
+    """
+
+    value: str
+    lane: int
+    key: str
+    varies: bool = False
+
+    @property
+    def depends(self) -> bool:
+        return self.lane != 0 or self.varies
+
+
+ZERO = Index("0", 0, "0")
+REARRANGES = frozenset({"tt.gather", "tt.join", "tt.split"})
+"""Lazy operations whose operands stand at other positions than their result, found by their own rules."""
+Indices = tuple[Index, ...]
+Key = tuple[Value, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Induction:
+    """A loop-carried tensor that is `initial` plus a running scalar held in the i64 variable `slot`."""
+
+    initial: Value
+    slot: str
+
+
+LazyRule = Callable[["Context", Value, Indices], Lanes]
+RootRule = Callable[["Context", Op], None]
+ElementRule = Callable[["Context", Op, list[Lanes]], Lanes]
+LAZY: dict[str, LazyRule] = {}
+ROOT: dict[str, RootRule] = {}
+ELEMENTWISE: dict[str, ElementRule] = {}
+
+
+def lazy(*names: str) -> Callable[[LazyRule], LazyRule]:
+    """Register how the results of operations are evaluated at an index."""
+    return lambda rule: LAZY.update(dict.fromkeys(names, rule)) or rule
+
+
+def root(*names: str) -> Callable[[RootRule], RootRule]:
+    """Register how operations are emitted where they stand."""
+    return lambda rule: ROOT.update(dict.fromkeys(names, rule)) or rule
+
+
+def elementwise(*names: str) -> Callable[[ElementRule], ElementRule]:
+    """Register how operations compute their result from evaluated operands."""
+    return lambda rule: ELEMENTWISE.update(dict.fromkeys(names, rule)) or rule
+
+
+def key_of(v: Value, idx: Indices) -> Key:
+    return v, tuple(i.key for i in idx)
+
+
+class Context:
+    """State of the lowering of one function."""
+
+    def __init__(self, features: TargetFeatures, reach: Reach, hints: dict[Value, int]) -> None:
+        self.features, self.reach, self.hints = features, reach, hints
+        self.em = Emitter()
+        self.width = 1
+        self.positioned = False
+        """Whether a vector loop's body is being emitted, where its position is known."""
+        self.scalars: dict[Value, Lanes] = {}
+        self.buffers: dict[Value, Buffer] = {}
+        self.inductions: dict[Value, Induction] = {}
+        self.assumed: dict[Key, bool] = {}
+        self.origins: dict[str, str] = {}
+        self.pending_loads: list[Op] = []
+        self.program_id: tuple[str, str, str] = ("", "", "")
+        self.exit_label = ""
+        self.needs_assert = self.needs_print = False
+        self.done: set[Op] = set()
+        self._memo: list[dict[object, object]] = [{}]
+        self._keys = 0
+
+    # -- scopes
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """What is evaluated inside does not dominate what follows: forget it at the end."""
+        self._memo.append({})
+        try:
+            yield
+        finally:
+            self._memo.pop()
+
+    @contextmanager
+    def dry_run(self) -> Iterator[None]:
+        """Emit into the void."""
+        em = self.em
+        saved = em.lines, em.entry, em.declarations, em.globals, self.width, dict(self.origins)
+        em.lines, em.entry, em.declarations, em.globals = [], [], {}, []
+        try:
+            with self.scope():
+                yield
+        finally:
+            em.lines, em.entry, em.declarations, em.globals, self.width, self.origins = saved
+
+    @contextmanager
+    def lanes(self, width: int) -> Iterator[None]:
+        saved, self.width = self.width, width
+        try:
+            yield
+        finally:
+            self.width = saved
+
+    def fresh_key(self, prefix: str) -> str:
+        self._keys += 1
+        return f"{prefix}{self._keys}"
+
+    def recall(self, key: object) -> object | None:
+        for frame in reversed(self._memo):
+            if key in frame:
+                return frame[key]
+        return None
+
+    def remember(self, key: object, what: object) -> None:
+        self._memo[-1][key] = what
+
+    # -- lanes as operands
+
+    def vector(self, elem: str) -> str:
+        return vector(elem, self.width)
+
+    def type_of(self, x: Lanes) -> str:
+        return LLVM_TYPE[x.elem] if x.uniform else self.vector(x.elem)
+
+    def constant(self, text: str, elem: str) -> str:
+        """A literal in every lane."""
+        return splat(text, elem, self.width)
+
+    def position(self, x: Lanes) -> str:
+        """The scalar of lane 0 of a uniform or affine value."""
+        if x.kind != "affine":
+            return x.value
+        em = self.em
+        step = em.mul(self.origins[x.origin], str(x.stride))
+        if x.elem == "ptr":
+            return em.offset(x.value, step)
+        base, step = x.value, em.resize(step, "i64", x.elem)
+        if step == "0":
+            return base
+        return step if base == "0" else em.inst(f"add {LLVM_TYPE[x.elem]} {base}, {step}")
+
+    def operand(self, x: Lanes) -> str:
+        """x as a vector of `width` lanes."""
+        if self.width == 1:
+            return self.position(x)
+        if x.kind == "vector":
+            return x.value
+        if x.kind == "uniform":
+            return self._splat(x)
+        key = ("vector", x, self.width, self.origins[x.origin])
+        known = self.recall(key)
+        if known is None:
+            known = self._spread(x)
+            self.remember(key, known)
+        return str(known)
+
+    def _splat(self, x: Lanes) -> str:
+        if not x.value.startswith("%"):
+            return splat(x.value, x.elem, self.width)
+        key = ("splat", x.value, self.width)
+        known = self.recall(key)
+        if known is None:
+            t = self.vector(x.elem)
+            one = self.em.inst(f"insertelement {t} poison, {LLVM_TYPE[x.elem]} {x.value}, i64 0")
+            known = self.em.inst(f"shufflevector {t} {one}, {t} poison, <{self.width} x i32> zeroinitializer")
+            self.remember(key, known)
+        return str(known)
+
+    def _spread(self, x: Lanes) -> str:
+        """base + <0, 1, ...> * stride."""
+        em, elem = self.em, "i64" if x.elem == "ptr" else x.elem
+        t, base = self.vector(elem), self.position(x)
+        if isinstance(x.stride, int):
+            steps = "<" + ", ".join(f"{LLVM_TYPE[elem]} {k * x.stride}" for k in range(self.width)) + ">"
+        else:
+            iota = "<" + ", ".join(f"{LLVM_TYPE[elem]} {k}" for k in range(self.width)) + ">"
+            stride = self._splat(Lanes("uniform", em.resize(x.stride, "i64", elem), elem))
+            steps = em.inst(f"mul {t} {stride}, {iota}")
+        if x.elem == "ptr":
+            return em.inst(f"getelementptr i8, ptr {base}, {t} {steps}")
+        return em.inst(f"add {t} {self._splat(Lanes('uniform', base, elem))}, {steps}")
+
+    def like(self, args: list[Lanes], value: str, elem: str) -> Lanes:
+        """The result of an operation that is uniform where all operands are."""
+        return Lanes("uniform" if all(a.uniform for a in args) else "vector", value, elem)
+
+    def operands(self, args: list[Lanes]) -> tuple[int, list[str]]:
+        """(width, SSA values): scalars where all are uniform, vectors otherwise."""
+        if all(a.uniform for a in args):
+            return 1, [a.value for a in args]
+        return self.width, [self.operand(a) for a in args]
+
+    # -- evaluation
+
+    def evaluate(self, v: Value, idx: Indices = ()) -> Lanes:
+        """Emit the lanes of `v` at an index (or find them among what is already emitted)."""
+        if not v.type.is_tensor:
+            return self.scalars[v]
+        key = key_of(v, idx)
+        if key in self.assumed:
+            return Lanes("uniform", "true" if self.assumed[key] else "false", "i1")
+        known = self.recall(key)
+        if known is None:
+            known = self.affine(v, idx) or self._compute(v, idx)
+            self.remember(key, known)
+        assert isinstance(known, Lanes)
+        return known
+
+    def _compute(self, v: Value, idx: Indices) -> Lanes:
+        if v in self.buffers:
+            return self.load_buffer(self.buffers[v], idx)
+        if v in self.inductions:
+            return self._induced(v, self.evaluate(self.inductions[v].initial, idx))
+        op = v.op
+        if op is None or (op.name in ROOTS and op.name not in LAZY):
+            raise RuntimeError(f"{v} is used before it is materialised")
+        if op.name in VIEWS:
+            return self.evaluate(op.operands[0], self.operand_indices(op, idx)[0])
+        if op.name in LAZY:
+            return LAZY[op.name](self, v, idx)
+        return self.element(op, [self.evaluate(o, i) for o, i in self.inputs(op, idx)])
+
+    def element(self, op: Op, args: list[Lanes]) -> Lanes:
+        """Apply an elementwise operation to evaluated operands."""
+        rule = ELEMENTWISE.get(op.name)
+        if rule is None:
+            raise op.unsupported()
+        return rule(self, op, args)
+
+    def inputs(self, op: Op, idx: Indices) -> list[tuple[Value, Indices]]:
+        return list(zip(op.operands, self.operand_indices(op, idx), strict=True))
+
+    def operand_indices(self, op: Op, idx: Indices) -> list[Indices]:
+        """Where each operand is read to make the result's element at `idx`."""
+        source = op.operands[0].type.dims if op.operands else ()
+        match op.name:
+            case "tt.splat" | "tt.unsplat":
+                return [(ZERO,) * len(source)]
+            case "tt.broadcast":
+                return [tuple(ZERO if d == 1 else i for d, i in zip(source, idx, strict=True))]
+            case "tt.expand_dims":
+                axis = op.int_attr("axis")
+                return [idx[:axis] + idx[axis + 1 :]]
+            case "tt.trans":
+                order = op.array_attr("order")
+                return [tuple(idx[order.index(d)] for d in range(len(order)))]
+            case "tt.reshape":
+                return [self._reshaped(op.result.type.dims, source, idx)]
+        return [idx if o.type.is_tensor else () for o in op.operands]
+
+    def _reshaped(self, dims: tuple[int, ...], source: tuple[int, ...], idx: Indices) -> Indices:
+        """Row-major position in `dims`, split again by `source`.
+
+        `keeps_lanes` has made sure that the lanes of one step stay within a row of the source.
+        """
+        if [d for d in dims if d > 1] == [d for d in source if d > 1]:
+            kept = iter([i for d, i in zip(dims, idx, strict=True) if d > 1])
+            return tuple(next(kept) if d > 1 else ZERO for d in source)
+        em, label = self.em, ",".join(i.key for i in idx)
+        linear, lane, scale = "0", 0, 1
+        for d, i in zip(reversed(dims), reversed(idx), strict=True):
+            linear = em.add(linear, em.mul(i.value, str(scale)))
+            lane += i.lane * scale
+            scale *= d
+        out: list[Index] = []
+        for k in range(len(source) - 1, -1, -1):
+            value, inner = linear, k == len(source) - 1
+            if k:
+                value = em.inst(f"urem i64 {linear}, {source[k]}") if linear != "0" else "0"
+                linear = em.inst(f"udiv i64 {linear}, {source[k]}") if linear != "0" else "0"
+            key = f"{label}|{dims}|{source}|{k}"
+            out.append(Index(value, lane if inner else 0, key, varies=any(i.depends for i in idx)))
+            self.origins[key] = value
+        return tuple(reversed(out))
+
+    # -- affine values
+
+    def affine(self, v: Value, idx: Indices) -> Lanes | None:
+        """`v` as a uniform or affine value if its structure says so, without needing the position of the vector loop."""
+        if not v.type.is_tensor:
+            return self.scalars[v]
+        if not any(i.lane for i in idx):
+            return None if any(i.varies for i in idx) else self._without_lanes(v, idx)
+        early = self.recall(("affine", key_of(v, idx), False))
+        key = ("affine", key_of(v, idx), self.positioned)
+        known = early if isinstance(early, Lanes) else self.recall(key)
+        if known is None:
+            known = self._affine(v, idx)
+            self.remember(key, known if known is not None else False)
+        return known if isinstance(known, Lanes) else None
+
+    def _without_lanes(self, v: Value, idx: Indices) -> Lanes:
+        known = self.recall(key_of(v, idx)) if key_of(v, idx) not in self.assumed else None
+        if isinstance(known, Lanes):
+            return known
+        if key_of(v, idx) in self.assumed:
+            return self.evaluate(v, idx)
+        known = self._compute(v, idx)
+        self.remember(key_of(v, idx), known)
+        return known
+
+    def _affine(self, v: Value, idx: Indices) -> Lanes | None:
+        if v in self.buffers:
+            return None
+        if v in self.inductions:
+            initial = self.affine(self.inductions[v].initial, idx)
+            return self._induced(v, initial) if initial is not None else None
+        op = v.op
+        if op is None:
+            return None
+        if op.name == "tt.make_range":
+            i = idx[0]
+            return Lanes("affine", op.attr("start") or "0", "i32", i.lane, i.key)
+        if op.name == "arith.constant" and "[" not in op.attrs and '"' not in op.attrs:
+            return Lanes("uniform", literal(op.attrs, v.type.elem), v.type.elem)
+        if op.name in VIEWS:
+            if op.name == "tt.reshape" and not self.positioned and not _same_extents(op):
+                return None
+            return self.affine(op.operands[0], self.operand_indices(op, idx)[0])
+        rule = _AFFINE.get(op.name)
+        if rule is None:
+            return None
+        parts: list[Lanes] = []
+        for o, i in self.inputs(op, idx):
+            part = self.affine(o, i)
+            if part is None or part.kind == "vector":
+                return None
+            parts.append(part)
+        return rule(self, op, parts)
+
+    def _induced(self, v: Value, initial: Lanes) -> Lanes:
+        """A loop-carried pointer or integer tensor: its initial value moved by the running offset."""
+        em = self.em
+        moved = em.inst(f"load i64, ptr {self.inductions[v].slot}")
+        if v.type.elem == "ptr":
+            if initial.kind == "vector":
+                value = em.inst(f"getelementptr i8, {self.vector('ptr')} {initial.value}, i64 {moved}")
+                return Lanes("vector", value, "ptr")
+            return Lanes(initial.kind, em.offset(initial.value, moved), "ptr", initial.stride, initial.origin)
+        step = Lanes("uniform", em.resize(moved, "i64", v.type.elem), v.type.elem)
+        if initial.kind == "vector":
+            return Lanes("vector", em.inst(f"add {self.vector(v.type.elem)} {initial.value}, {self.operand(step)}"), v.type.elem)
+        value = em.inst(f"add {LLVM_TYPE[v.type.elem]} {initial.value}, {step.value}")
+        return Lanes(initial.kind, value, v.type.elem, initial.stride, initial.origin)
+
+    def hoist(self, v: Value, idx: Indices) -> None:
+        """Before a vector loop: evaluate what does not depend on its position."""
+        key = key_of(v, idx)
+        if not v.type.is_tensor or key in self.assumed or self.recall(("hoisted", key)):
+            return
+        self.remember(("hoisted", key), True)
+        if v in self.buffers:
+            if not any(i.depends for i in idx):
+                self.evaluate(v, idx)
+            return
+        op = v.op
+        if op is not None and op.name in ROOTS and op.name not in LAZY:
+            return
+        if any(i.varies for i in idx) or self.affine(v, idx) is not None:
+            return
+        if v in self.inductions:
+            self.hoist(self.inductions[v].initial, idx)
+        elif op is not None and op.name not in REARRANGES and not (op.name == "tt.reshape" and not _same_extents(op)):
+            for o, i in self.inputs(op, idx):
+                self.hoist(o, i)
+
+    # -- costs
+
+    def tree(self, values: list[Value]) -> dict[Value, None]:
+        """All lazy tensor values that evaluating `values` evaluates."""
+        seen: dict[Value, None] = {}
+        todo = list(values)
+        while todo:
+            v = todo.pop()
+            if v in seen or not v.type.is_tensor or v in self.buffers:
+                continue
+            if v in self.inductions:
+                todo.append(self.inductions[v].initial)
+            elif v.op is not None and (v.op.name not in ROOTS or v.op.name in LAZY):
+                seen[v] = None
+                todo.extend(v.op.operands)
+        return seen
+
+    def cost(self, v: Value) -> int:
+        """Roughly how many instructions a lane of v takes."""
+        return min(_MAX_COST, sum(own_cost(x.op) for x in self.tree([v]) if x.op is not None))
+
+    # -- buffers
+
+    def address(self, buffer: Buffer, idx: Indices) -> tuple[str, int]:
+        """(address of lane 0, elements from lane to lane)."""
+        em, position, lane, scale = self.em, "0", 0, 1
+        for d, i in zip(reversed(buffer.shape), reversed(idx), strict=True):
+            if d != 1:
+                position = em.add(position, em.mul(i.value, str(scale)))
+                lane += i.lane * scale
+            scale *= d
+        return em.offset(buffer.pointer, position, buffer.elem), lane
+
+    def load_buffer(self, buffer: Buffer, idx: Indices) -> Lanes:
+        em, elem = self.em, buffer.elem
+        mem = storage(elem)
+        pointer, lane = self.address(buffer, idx)
+        if lane == 0:
+            x = em.inst(f"load {LLVM_TYPE[mem]}, ptr {pointer}")
+            return Lanes("uniform", em.inst(f"trunc i8 {x} to i1") if elem == "i1" else x, elem)
+        t = self.vector(mem)
+        if lane == 1 or self.width == 1:
+            x = em.inst(f"load {t}, ptr {pointer}, align {SIZE[elem]}")
+        else:
+            pointers = self._spread(Lanes("affine", pointer, "ptr", lane * SIZE[mem], self._zero_origin()))
+            x = self.gather(mem, pointers, self.constant("true", "i1"), "poison")
+        return Lanes("vector", em.inst(f"trunc {t} {x} to {self.vector('i1')}") if elem == "i1" else x, elem)
+
+    def _zero_origin(self) -> str:
+        self.origins["zero"] = "0"
+        return "zero"
+
+    def gather(self, elem: str, pointers: str, mask: str, other: str) -> str:
+        t, w = self.vector(elem), self.width
+        suffix = "i16" if elem == "bf16" else elem
+        args = [(self.vector("ptr"), pointers), ("i32", str(SIZE[elem])), (self.vector("i1"), mask), (t, other)]
+        return self.em.call(t, f"llvm.masked.gather.v{w}{suffix}.v{w}p0", args)
+
+    def store_buffer(self, buffer: Buffer, x: Lanes, idx: Indices) -> None:
+        em, elem = self.em, storage(buffer.elem)
+        pointer, lane = self.address(buffer, idx)
+        if lane == 0:
+            value = em.inst(f"zext i1 {x.value} to i8") if x.elem == "i1" else x.value
+            em.line(f"store {LLVM_TYPE[elem]} {value}, ptr {pointer}")
+            return
+        value, t = self.operand(x), self.vector(elem)
+        if x.elem == "i1":
+            value = em.inst(f"zext {self.vector('i1')} {value} to {t}")
+        if lane == 1 or self.width == 1:
+            em.line(f"store {t} {value}, ptr {pointer}, align {SIZE[elem]}")
+            return
+        for k in range(self.width):
+            one = em.inst(f"extractelement {t} {value}, i64 {k}")
+            em.line(f"store {LLVM_TYPE[elem]} {one}, ptr {em.offset(pointer, str(k * lane), elem)}")
+
+
+def _same_extents(op: Op) -> bool:
+    return [d for d in op.operands[0].type.dims if d > 1] == [d for d in op.result.type.dims if d > 1]
+
+
+# -- affine arithmetic: each rule takes uniform or affine operands and returns None where the result is neither
+
+
+def _sum(cx: Context, a: Lanes, b: Lanes, op: str) -> Lanes | None:
+    stride = _combined_stride(cx, a, b, op)
+    if stride is None:
+        return None
+    if op == "add" and "0" in (a.value, b.value):
+        base = b.value if a.value == "0" else a.value
+    elif b.value == "0":
+        base = a.value
+    else:
+        base = cx.em.inst(f"{op} {LLVM_TYPE[a.elem]} {a.value}, {b.value}")
+    return _lanes(base, a.elem, stride, a.origin or b.origin)
+
+
+def _lanes(base: str, elem: str, stride: int | str, origin: str) -> Lanes:
+    return Lanes("uniform", base, elem) if stride == 0 else Lanes("affine", base, elem, stride, origin)
+
+
+def _combined_stride(cx: Context, a: Lanes, b: Lanes, op: str) -> int | str | None:
+    if a.kind == b.kind == "affine" and a.origin != b.origin:
+        return None
+    if isinstance(a.stride, int) and isinstance(b.stride, int):
+        return a.stride + b.stride if op == "add" else a.stride - b.stride
+    return cx.em.inst(f"{op} i64 {a.stride}, {b.stride}")
+
+
+def _affine_add(cx: Context, op: Op, args: list[Lanes]) -> Lanes | None:
+    return _sum(cx, *args, "add" if op.name == "arith.addi" else "sub") if args[0].elem != "i1" else None
+
+
+def _affine_mul(cx: Context, op: Op, args: list[Lanes]) -> Lanes | None:
+    a, b = args if args[0].kind == "affine" else reversed(args)
+    if not b.uniform:
+        return None
+    base = "0" if a.value == "0" else cx.em.inst(f"mul {LLVM_TYPE[a.elem]} {a.value}, {b.value}")
+    if not b.value.startswith("%") and isinstance(a.stride, int):
+        return _lanes(base, a.elem, a.stride * int(b.value), a.origin)
+    return _lanes(base, a.elem, cx.em.mul(str(a.stride), cx.em.resize(b.value, b.elem, "i64")), a.origin)
+
+
+def _affine_cast(cx: Context, op: Op, args: list[Lanes]) -> Lanes | None:
+    (x,), elem = args, op.result.type.elem
+    if x.elem == "i1" or isinstance(x.stride, int) and abs(x.stride) > _SAFE_STRIDE:
+        return None
+    return _lanes(cx.em.resize(x.value, x.elem, elem), elem, x.stride, x.origin)
+
+
+def _affine_pointer(cx: Context, op: Op, args: list[Lanes]) -> Lanes | None:
+    (pointer, offset), em = args, cx.em
+    size = SIZE[storage(op.result.type.pointee or "i8")]
+    moved = em.offset(pointer.value, em.mul(em.resize(offset.value, offset.elem, "i64"), str(size)))
+    stride = offset.stride * size if isinstance(offset.stride, int) else em.mul(offset.stride, str(size))
+    step = Lanes(offset.kind, "0", "i64", stride, offset.origin)
+    combined = _combined_stride(cx, pointer, step, "add")
+    return _lanes(moved, "ptr", combined, pointer.origin or offset.origin) if combined is not None else None
+
+
+def _affine_remainder(cx: Context, op: Op, args: list[Lanes]) -> Lanes | None:
+    """x // c and x % c, where all lanes of a step share the quotient: c and the first x are multiples of the width."""
+    x, c = args
+    if x.kind != "affine" or x.stride != 1 or not c.uniform or c.value.startswith("%") or not cx.positioned:
+        return None
+    if int(c.value) <= 0 or int(c.value) % cx.width or divisor(op.operands[0], cx.hints) % cx.width:
+        return None
+    if not nonnegative(op.operands[0]):
+        return None
+    first, t = cx.position(x), LLVM_TYPE[x.elem]
+    if op.name == "arith.divsi":
+        return Lanes("uniform", cx.em.inst(f"sdiv {t} {first}, {c.value}"), x.elem)
+    rest = cx.em.inst(f"srem {t} {first}, {c.value}")
+    return Lanes("affine", rest, x.elem, 1, cx._zero_origin())
+
+
+_AFFINE: dict[str, Callable[[Context, Op, list[Lanes]], Lanes | None]] = {
+    "arith.addi": _affine_add,
+    "arith.subi": _affine_add,
+    "arith.muli": _affine_mul,
+    "arith.extsi": _affine_cast,
+    "arith.index_cast": _affine_cast,
+    "tt.addptr": _affine_pointer,
+    "tt.bitcast": lambda cx, op, args: args[0] if op.result.type.elem == "ptr" else None,
+    "arith.divsi": _affine_remainder,
+    "arith.remsi": _affine_remainder,
+}

@@ -1,0 +1,361 @@
+"""Elementwise operations: arithmetic, comparisons, selects and casts on uniform values and vectors.
+
+Each rule gets evaluated operands and emits one lane-wise result. Types narrower than f32 are computed in f32 and rounded
+after every operation; bf16 is kept as its 16 bits and rounded by integer arithmetic, which is exact and needs no library
+call.
+"""
+
+from __future__ import annotations
+
+from opweave.codegen.triton_cpu.context import Context, Indices, Lanes, elementwise, lazy
+from opweave.codegen.triton_cpu.emit import FLOATS, LLVM_TYPE, SIZE, float_literal, literal, splat, vector
+from opweave.codegen.triton_cpu.ttir import Op, Value
+
+_FLOAT_BINARY = {"arith.addf": "fadd", "arith.subf": "fsub", "arith.mulf": "fmul", "arith.divf": "fdiv",
+                 "tt.precise_divf": "fdiv"}  # fmt: skip
+_INT_BINARY = {"arith.addi": "add", "arith.subi": "sub", "arith.muli": "mul", "arith.andi": "and", "arith.ori": "or",
+               "arith.xori": "xor"}  # fmt: skip
+_SHIFTS = {"arith.shli": "shl", "arith.shrsi": "ashr", "arith.shrui": "lshr"}
+_DIVISIONS = {"arith.divsi": "sdiv", "arith.divui": "udiv", "arith.remsi": "srem", "arith.remui": "urem",
+              "arith.floordivsi": "floor", "arith.ceildivsi": "ceil"}  # fmt: skip
+_INTRINSICS = {
+    "arith.maxsi": "smax", "arith.minsi": "smin", "arith.maxui": "umax", "arith.minui": "umin", "math.ctpop": "ctpop",
+}  # fmt: skip
+_FLOAT_INTRINSICS = {
+    "math.sqrt": "sqrt", "tt.precise_sqrt": "sqrt", "math.absf": "fabs", "math.floor": "floor", "math.ceil": "ceil",
+    "math.trunc": "trunc", "math.round": "round", "math.roundeven": "roundeven", "math.fma": "fma",
+    "math.copysign": "copysign", "arith.maxnumf": "maxnum", "arith.minnumf": "minnum", "arith.maximumf": "maximum",
+    "arith.minimumf": "minimum",
+}  # fmt: skip
+
+
+def to_f32(cx: Context, x: Lanes) -> Lanes:
+    """Widen f16 and bf16."""
+    if x.elem not in ("f16", "bf16"):
+        return x
+    w, (v,) = cx.operands([x])
+    t = vector("f32", w)
+    if x.elem == "f16":
+        return Lanes(x.kind, cx.em.inst(f"fpext {vector('f16', w)} {v} to {t}"), "f32")
+    i = vector("i32", w)
+    wide = cx.em.inst(f"zext {vector('i16', w)} {v} to {i}")
+    wide = cx.em.inst(f"shl {i} {wide}, {splat('16', 'i32', w)}")
+    return Lanes(x.kind, cx.em.inst(f"bitcast {i} {wide} to {t}"), "f32")
+
+
+def from_f32(cx: Context, x: Lanes, elem: str) -> Lanes:
+    """Round an f32 to nearest even in f16 or bf16."""
+    if elem == x.elem:
+        return x
+    w, (v,) = cx.operands([x])
+    em, t, i, h = cx.em, vector("f32", w), vector("i32", w), vector("i16", w)
+    if elem == "f16":
+        return Lanes(x.kind, em.inst(f"fptrunc {t} {v} to {vector('f16', w)}"), "f16")
+
+    def c(value: int, e: str = "i32") -> str:
+        return splat(str(value), e, w)
+
+    bits = em.inst(f"bitcast {t} {v} to {i}")
+    odd = em.inst(f"and {i} {em.inst(f'lshr {i} {bits}, {c(16)}')}, {c(1)}")
+    rounded = em.inst(f"add {i} {em.inst(f'add {i} {bits}, {odd}')}, {c(0x7FFF)}")
+    top = em.inst(f"trunc {i} {em.inst(f'lshr {i} {rounded}, {c(16)}')} to {h}")
+    nan = em.inst(f"fcmp uno {t} {v}, {v}")
+    return Lanes(x.kind, em.inst(f"select {vector('i1', w)} {nan}, {h} {c(0x7FC0, 'i16')}, {h} {top}"), "bf16")
+
+
+def widened(cx: Context, args: list[Lanes]) -> list[Lanes]:
+    return [to_f32(cx, a) for a in args]
+
+
+def binary(cx: Context, opcode: str, args: list[Lanes]) -> Lanes:
+    """One LLVM instruction on two operands of the same type."""
+    w, (a, b) = cx.operands(args)
+    return cx.like(args, cx.em.inst(f"{opcode} {vector(args[0].elem, w)} {a}, {b}"), args[0].elem)
+
+
+def intrinsic(cx: Context, name: str, args: list[Lanes]) -> Lanes:
+    w, values = cx.operands(args)
+    return cx.like(args, cx.em.intrinsic(name, args[0].elem, w, values), args[0].elem)
+
+
+def constant(elem: str, value: float) -> Lanes:
+    return Lanes("uniform", float_literal(value, elem) if elem in FLOATS else str(int(value)), elem)
+
+
+def select(cx: Context, mask: Lanes, x: Lanes, y: Lanes) -> Lanes:
+    if mask.value in ("true", "false"):
+        return x if mask.value == "true" else y
+    w, (m, a, b) = cx.operands([mask, x, y])
+    t = vector(x.elem, w)
+    return cx.like([mask, x, y], cx.em.inst(f"select {vector('i1', w)} {m}, {t} {a}, {t} {b}"), x.elem)
+
+
+def compare(cx: Context, predicate: str, x: Lanes, y: Lanes) -> Lanes:
+    opcode = "fcmp" if x.elem in FLOATS and x.elem != "bf16" else "icmp"
+    w, (a, b) = cx.operands([x, y])
+    return cx.like([x, y], cx.em.inst(f"{opcode} {predicate} {vector(x.elem, w)} {a}, {b}"), "i1")
+
+
+# -- rules
+
+
+@lazy("arith.constant")
+def _constant(cx: Context, v: Value, idx: Indices) -> Lanes:
+    """A splat is a literal; other dense constants are tables in memory."""
+    assert v.op is not None
+    text, elem = v.op.attrs, v.type.elem
+    if not v.type.is_tensor or ("[" not in text and '"' not in text):
+        return Lanes("uniform", literal(text, elem), elem)
+    return cx.load_buffer(cx.table(v), idx)
+
+
+@elementwise(*_FLOAT_BINARY)
+def _float_binary(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
+    # `contract` lets a product and a sum become one fma; no flag that assumes away NaN or infinity is ever set.
+    return from_f32(cx, binary(cx, _FLOAT_BINARY[op.name] + " contract", widened(cx, args)), args[0].elem)
+
+
+@elementwise("arith.remf")
+def _remf(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
+    wide = widened(cx, args)
+    w, values = cx.operands(wide)
+    name = "fmod" if wide[0].elem == "f64" else "fmodf"
+    return from_f32(cx, cx.like(wide, scalar_calls(cx, name, wide[0].elem, w, values), wide[0].elem), args[0].elem)
+
+
+def scalar_calls(cx: Context, name: str, elem: str, width: int, values: list[str], arg_elem: str | None = None) -> str:
+    """Call a libm function lane by lane."""
+    em, t = cx.em, LLVM_TYPE[elem]
+    at, source = LLVM_TYPE[arg_elem or elem], vector(arg_elem or elem, width)
+    if width == 1:
+        return em.call(t, name, [(at, v) for v in values])
+    out, whole = "poison", vector(elem, width)
+    for k in range(width):
+        lanes = [em.inst(f"extractelement {source} {v}, i64 {k}") for v in values]
+        one = em.call(t, name, [(at, x) for x in lanes])
+        out = em.inst(f"insertelement {whole} {out}, {t} {one}, i64 {k}")
+    return out
+
+
+@elementwise(*_INT_BINARY)
+def _int_binary(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
+    return binary(cx, _INT_BINARY[op.name], args)
+
+
+@lazy("arith.andi")
+def _and(cx: Context, v: Value, idx: Indices) -> Lanes:
+    """Masks: what is assumed about one side may settle the whole."""
+    assert v.op is not None
+    (a, i), (b, j) = cx.inputs(v.op, idx)
+    x = cx.evaluate(a, i)
+    if x.value == "false":
+        return x
+    y = cx.evaluate(b, j)
+    if x.value == "true" or y.value == "false":
+        return y
+    return x if y.value == "true" else binary(cx, "and", [x, y])
+
+
+@elementwise(*_SHIFTS)
+def _shift(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
+    """A shift by the width or more gives 0 (or the sign); in LLVM it is poison."""
+    x, n = args
+    bits = SIZE[x.elem] * 8
+    if n.uniform and n.value.isdigit() and int(n.value) < bits:
+        return binary(cx, _SHIFTS[op.name], args)
+    if op.name == "arith.shrsi":
+        return binary(cx, "ashr", [x, intrinsic(cx, "umin", [n, constant(n.elem, bits - 1)])])
+    inside = compare(cx, "ult", n, constant(n.elem, bits))
+    # Without `freeze` the poison of an oversized shift would reach the select's other arm in some LLVM passes.
+    shifted = binary(cx, _SHIFTS[op.name], [x, intrinsic(cx, "umin", [n, constant(n.elem, bits - 1)])])
+    return select(cx, inside, shifted, constant(x.elem, 0))
+
+
+def _safe_divisor(cx: Context, x: Lanes, d: Lanes, signed: bool) -> Lanes:
+    """The divisor with 1 where dividing would trap: by zero (masked-off lanes), or INT_MIN by -1."""
+    if d.uniform and not d.value.startswith("%") and d.value not in ("0", "-1"):
+        return d
+    one = constant(d.elem, 1)
+    unsafe = compare(cx, "eq", d, constant(d.elem, 0))
+    if signed:
+        least = compare(cx, "eq", x, constant(x.elem, -(1 << (SIZE[x.elem] * 8 - 1))))
+        overflow = binary(cx, "and", [least, compare(cx, "eq", d, constant(d.elem, -1))])
+        unsafe = binary(cx, "or", [unsafe, overflow])
+    return select(cx, unsafe, one, d)
+
+
+@elementwise(*_DIVISIONS)
+def _division(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
+    kind = _DIVISIONS[op.name]
+    if kind in ("floor", "ceil"):
+        raise op.unsupported()
+    x, d = args[0], _safe_divisor(cx, *args, signed=kind[0] == "s")
+    if (x.uniform and d.uniform) or not d.value.startswith("%") or SIZE[x.elem] == 8 or cx.width == 1:
+        return binary(cx, kind, [x, d])
+    return _division_by_double(cx, kind, x, d)
+
+
+def _division_by_double(cx: Context, kind: str, x: Lanes, d: Lanes) -> Lanes:
+    """Vector division through f64, which holds 32-bit quotients exactly; LLVM would divide lane by lane."""
+    to, back = ("sitofp", "fptosi") if kind[0] == "s" else ("uitofp", "fptoui")
+    em, w, t, f = cx.em, cx.width, cx.vector(x.elem), cx.vector("f64")
+    a, b = cx.operand(x), cx.operand(d)
+    q = em.inst(f"fdiv {f} {em.inst(f'{to} {t} {a} to {f}')}, {em.inst(f'{to} {t} {b} to {f}')}")
+    quotient = em.inst(f"{back} {f} {q} to {t}")
+    if kind.endswith("div"):
+        return Lanes("vector", quotient, x.elem)
+    del w
+    return Lanes("vector", em.inst(f"sub {t} {a}, {em.inst(f'mul {t} {quotient}, {b}')}"), x.elem)
+
+
+@elementwise(*_INTRINSICS)
+def _int_intrinsic(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
+    return intrinsic(cx, _INTRINSICS[op.name], args)
+
+
+@elementwise("math.absi", "math.ctlz", "math.cttz")
+def _flagged_intrinsic(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
+    """Intrinsics with an `is_poison` flag, which stays off."""
+    w, (x,) = cx.operands(args)
+    elem, t = args[0].elem, vector(args[0].elem, w)
+    suffix = ("" if w == 1 else f"v{w}") + elem
+    name = {"math.absi": "abs"}.get(op.name, op.name[5:])
+    return cx.like(args, cx.em.call(t, f"llvm.{name}.{suffix}", [(t, x), ("i1", "false")]), elem)
+
+
+@elementwise("tt.mulhiui", "arith.mulhiui")
+def _mulhiui(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
+    """The upper half of the full product."""
+    w, values = cx.operands(args)
+    elem = args[0].elem
+    double = {"i64": "i128", "i32": "i64", "i16": "i32", "i8": "i16"}[elem]
+    em, t, wide = cx.em, vector(elem, w), vector(double, w)
+    a, b = (em.inst(f"zext {t} {v} to {wide}") for v in values)
+    high = em.inst(f"lshr {wide} {em.inst(f'mul {wide} {a}, {b}')}, {splat(str(SIZE[elem] * 8), double, w)}")
+    return cx.like(args, em.inst(f"trunc {wide} {high} to {t}"), elem)
+
+
+@elementwise(*_FLOAT_INTRINSICS)
+def _float_intrinsic(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
+    return from_f32(cx, intrinsic(cx, _FLOAT_INTRINSICS[op.name], widened(cx, args)), args[0].elem)
+
+
+@elementwise("arith.negf")
+def _negf(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
+    wide = widened(cx, args)
+    w, (x,) = cx.operands(wide)
+    return from_f32(cx, cx.like(wide, cx.em.inst(f"fneg {vector(wide[0].elem, w)} {x}"), wide[0].elem), args[0].elem)
+
+
+@elementwise("tt.clampf")
+def _clampf(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
+    """min(max(x, lo), hi); NaN passes with `propagateNan = all`, else it becomes lo."""
+    x, lo, hi = widened(cx, args)
+    top, bottom = ("maximum", "minimum") if op.attr("propagateNan") == "all" else ("maxnum", "minnum")
+    return from_f32(cx, intrinsic(cx, bottom, [intrinsic(cx, top, [x, lo]), hi]), args[0].elem)
+
+
+@elementwise("arith.cmpi", "arith.cmpf")
+def _compare(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
+    predicate = op.attrs.replace(",", " ").split()[0]
+    return compare(cx, predicate, *widened(cx, args))
+
+
+@elementwise("arith.select")
+def _select(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
+    return select(cx, *args)
+
+
+@elementwise("tt.addptr")
+def _addptr(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
+    """A pointer plus elements, where the sum is no affine value."""
+    pointer, offset = args
+    size = max(1, SIZE.get(op.result.type.pointee or "i8", 1) if not (op.result.type.pointee or "").startswith("!") else 8)
+    w, (p, o) = cx.operands(args)
+    em, t = cx.em, vector("i64", w)
+    if SIZE[offset.elem] < 8:
+        o = em.inst(f"sext {vector(offset.elem, w)} {o} to {t}") if o.startswith("%") or "<" in o else o
+    if size != 1:
+        o = em.inst(f"mul {t} {o}, {splat(str(size), 'i64', w)}")
+    return cx.like(args, em.inst(f"getelementptr i8, {vector('ptr', w)} {p}, {t} {o}"), "ptr")
+
+
+_CASTS = {
+    "arith.extsi": "sext", "arith.extui": "zext", "arith.trunci": "trunc", "arith.sitofp": "sitofp",
+    "arith.uitofp": "uitofp", "tt.ptr_to_int": "ptrtoint", "tt.int_to_ptr": "inttoptr",
+}  # fmt: skip
+
+
+def cast(cx: Context, opcode: str, x: Lanes, elem: str) -> Lanes:
+    w, (v,) = cx.operands([x])
+    return cx.like([x], cx.em.inst(f"{opcode} {vector(x.elem, w)} {v} to {vector(elem, w)}"), elem)
+
+
+@elementwise(*_CASTS)
+def _cast(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
+    (x,), elem = args, op.result.type.elem
+    opcode = _CASTS[op.name]
+    if opcode in ("sitofp", "uitofp") and elem in ("f16", "bf16"):
+        return from_f32(cx, cast(cx, opcode, x, "f32"), elem)
+    return cast(cx, opcode, x, elem)
+
+
+@elementwise("arith.index_cast", "arith.index_castui")
+def _index_cast(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
+    (x,), elem = args, op.result.type.elem
+    if SIZE[elem] == SIZE[x.elem]:
+        return Lanes(x.kind, x.value, elem, x.stride, x.origin)
+    wider = "zext" if op.name.endswith("ui") else "sext"
+    return cast(cx, wider if SIZE[elem] > SIZE[x.elem] else "trunc", x, elem)
+
+
+@elementwise("arith.extf", "arith.truncf", "tt.fp_to_fp")
+def _float_cast(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
+    (x,), elem = args, op.result.type.elem
+    if elem not in FLOATS or x.elem not in FLOATS:
+        raise op.unsupported("8-bit floating point is not supported")
+    if op.attr("rounding") == "rtz" or "rounding = rtz" in op.attrs:
+        return _truncate_f32(cx, op, x, elem)
+    wide = to_f32(cx, x)
+    if elem == "f64":
+        return wide if wide.elem == "f64" else cast(cx, "fpext", wide, "f64")
+    if wide.elem == "f64":
+        if elem == "f16":
+            return cast(cx, "fptrunc", wide, "f16")
+        wide = cast(cx, "fptrunc", wide, "f32")
+    return from_f32(cx, wide, elem)
+
+
+def _truncate_f32(cx: Context, op: Op, x: Lanes, elem: str) -> Lanes:
+    """Round toward zero: to bf16 this drops the lower bits."""
+    if (x.elem, elem) != ("f32", "bf16"):
+        raise op.unsupported(f"rounding toward zero from {x.elem} to {elem}")
+    bits = binary(cx, "lshr", [cast(cx, "bitcast", x, "i32"), constant("i32", 16)])
+    return Lanes(x.kind, cast(cx, "trunc", bits, "i16").value, "bf16")
+
+
+@elementwise("arith.fptosi", "arith.fptoui")
+def _float_to_int(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
+    """Saturating, NaN to 0; types narrower than the conversion wrap, as the C conversion does on x86."""
+    x, elem = to_f32(cx, args[0]), op.result.type.elem
+    w, (v,) = cx.operands([x])
+    if op.name == "arith.fptosi" or SIZE[elem] < 8:
+        wide = elem if op.name == "arith.fptosi" and SIZE[elem] >= 4 else "i32" if SIZE[elem] < 4 else "i64"
+        sign = "si"
+    else:
+        wide, sign = "i64", "ui"
+    suffix = "" if w == 1 else f"v{w}"
+    t = vector(wide, w)
+    out = cx.em.call(t, f"llvm.fpto{sign}.sat.{suffix}{wide}.{suffix}{x.elem}", [(vector(x.elem, w), v)])
+    result = Lanes(x.kind, out, wide)
+    return result if wide == elem else cast(cx, "trunc", result, elem)
+
+
+@elementwise("arith.bitcast", "tt.bitcast")
+def _bitcast(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
+    (x,), elem = args, op.result.type.elem
+    if elem == "ptr" or LLVM_TYPE[elem] == LLVM_TYPE[x.elem]:
+        return Lanes(x.kind, x.value, elem, x.stride, x.origin)
+    if {elem, x.elem} == {"i1", "i8"}:
+        return cast(cx, "zext" if elem == "i8" else "trunc", x, elem)
+    return cast(cx, "bitcast", x, elem)

@@ -1,0 +1,256 @@
+"""LLVM IR as text: the instruction stream of one kernel, its allocas, declarations and constants.
+
+Text keeps the lowering free of llvmlite and fast: a kernel is a few hundred lines. Loop variables and accumulators live in
+entry-block allocas; LLVM's SROA pass promotes them to registers, so no phi node is ever written here.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+LLVM_TYPE = {
+    "f16": "half", "bf16": "i16", "f32": "float", "f64": "double", "ptr": "ptr", "index": "i64",
+    "i1": "i1", "i8": "i8", "i16": "i16", "i32": "i32", "i64": "i64", "i128": "i128",
+}  # fmt: skip
+SIZE = {
+    "f16": 2, "bf16": 2, "f32": 4, "f64": 8, "ptr": 8, "index": 8, "i1": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "i128": 16,
+}  # fmt: skip
+FLOATS = frozenset({"f16", "bf16", "f32", "f64"})
+ALIGNMENT = 64
+_STACK_LIMIT = 1 << 18
+"""Bytes of buffers kept on the stack; what goes beyond comes from one heap block per kernel call."""
+
+
+def storage(elem: str) -> str:
+    """The element type a value has in memory: booleans take a byte."""
+    return "i8" if elem == "i1" else elem
+
+
+def float_literal(x: float, elem: str = "f32") -> str:
+    """Exact LLVM literal of x rounded to `elem`."""
+    if elem == "f16":
+        return f"0xH{struct.unpack('<H', struct.pack('<e', x))[0]:04X}"
+    if elem in ("f32", "bf16"):
+        x = _round_to_f32(x)
+    if elem == "bf16":
+        return str(struct.unpack("<I", struct.pack("<f", x))[0] >> 16)
+    return f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}"
+
+
+def _round_to_f32(x: float) -> float:
+    try:
+        return struct.unpack("<f", struct.pack("<f", x))[0]
+    except OverflowError:
+        return float("inf") if x > 0 else float("-inf")
+
+
+def literal(text: str, elem: str) -> str:
+    """A constant as TTIR prints it (`1.0e+00`, `0xFF800000`, `-1`, `true`) as an LLVM literal."""
+    if elem not in FLOATS:
+        if elem == "i1":
+            return "true" if text in ("true", "1", "-1") else "false"
+        return str(int(text, 0))
+    if not text.startswith("0x"):
+        return float_literal(float(text), elem)
+    bits = int(text, 16)
+    if elem == "bf16":
+        return str(bits)
+    if elem == "f16":
+        return f"0xH{bits:04X}"
+    if elem == "f32":  # LLVM writes a float as the bits of the double it equals; a NaN keeps its payload
+        sign, exponent, mantissa = bits >> 31, bits >> 23 & 0xFF, bits & 0x7FFFFF
+        if exponent == 0xFF:
+            return f"0x{sign << 63 | 0x7FF << 52 | mantissa << 29:016X}"
+        return float_literal(struct.unpack("<f", struct.pack("<I", bits))[0])
+    return f"0x{bits:016X}"
+
+
+def vector(elem: str, width: int) -> str:
+    """LLVM type of `width` lanes of an element type; one lane is a scalar."""
+    return LLVM_TYPE[elem] if width == 1 else f"<{width} x {LLVM_TYPE[elem]}>"
+
+
+def splat(value: str, elem: str, width: int) -> str:
+    """A constant in every lane."""
+    return value if width == 1 else f"splat ({LLVM_TYPE[elem]} {value})"
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """Row-major scratch memory that holds a materialised tensor."""
+
+    pointer: str
+    shape: tuple[int, ...]
+    elem: str
+
+
+class Emitter:
+    """Appends instructions; every method that yields a value returns its SSA name or literal."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.entry: list[str] = []
+        self.globals: list[str] = []
+        self.declarations: dict[str, str] = {}
+        self.heap_bytes = 0
+        self._stack_bytes = 0
+        self._counter = 0
+
+    def fresh(self, prefix: str = "t") -> str:
+        self._counter += 1
+        return f"{prefix}{self._counter}"
+
+    def inst(self, text: str) -> str:
+        """Emit `%name = text`."""
+        self._counter += 1
+        name = f"%t{self._counter}"
+        self.lines.append(f"  {name} = {text}")
+        return name
+
+    def line(self, text: str) -> None:
+        self.lines.append("  " + text)
+
+    def label(self, name: str) -> None:
+        self.lines.append(name + ":")
+
+    def branch(self, target: str) -> None:
+        self.line(f"br label %{target}")
+
+    def branch_if(self, condition: str, then: str, otherwise: str) -> None:
+        self.line(f"br i1 {condition}, label %{then}, label %{otherwise}")
+
+    # -- memory of the kernel's own
+
+    def slot(self, llvm_type: str, initial: str | None = None) -> str:
+        """A variable: an entry alloca that SROA turns into a register."""
+        name = "%" + self.fresh("v")
+        self.entry.append(f"  {name} = alloca {llvm_type}")
+        if initial is not None:
+            self.line(f"store {llvm_type} {initial}, ptr {name}")
+        return name
+
+    def buffer(self, shape: tuple[int, ...], elem: str) -> Buffer:
+        count = 1
+        for d in shape:
+            count *= d
+        size = -(-count * SIZE[elem] // ALIGNMENT) * ALIGNMENT
+        name = "%" + self.fresh("b")
+        if self._stack_bytes + size <= _STACK_LIMIT:
+            self._stack_bytes += size
+            self.entry.append(f"  {name} = alloca [{count} x {LLVM_TYPE[storage(elem)]}], align {ALIGNMENT}")
+        else:
+            self.entry.append(f"  {name} = getelementptr i8, ptr %heap, i64 {self.heap_bytes}")
+            self.heap_bytes += size
+        return Buffer(name, shape, elem)
+
+    def constant_array(self, values: Sequence[str], elem: str) -> str:
+        name = "@" + self.fresh("table")
+        t = LLVM_TYPE[storage(elem)]
+        body = ", ".join(f"{t} {v}" for v in values)
+        self.globals.append(f"{name} = private unnamed_addr constant [{len(values)} x {t}] [{body}], align {ALIGNMENT}")
+        return name
+
+    def string(self, text: str) -> str:
+        """A NUL-terminated global string."""
+        data = text.encode() + b"\0"
+        name = "@" + self.fresh("str")
+        body = "".join(chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:02X}" for b in data)
+        self.globals.append(f'{name} = private unnamed_addr constant [{len(data)} x i8] c"{body}"')
+        return name
+
+    # -- calls
+
+    def call(self, result: str, name: str, args: Sequence[tuple[str, str]], *, variadic: bool = False) -> str:
+        """Call a declared function; returns the SSA name, or "" for void."""
+        fixed = ", ".join(t for t, _ in args)
+        self.declarations[name] = f"declare {result} @{name}({'ptr, ...' if variadic else fixed})"
+        kind = f"{result} (ptr, ...)" if variadic else result
+        text = f"call {kind} @{name}({', '.join(f'{t} {v}' for t, v in args)})"
+        if result == "void":
+            self.line(text)
+            return ""
+        return self.inst(text)
+
+    def intrinsic(self, name: str, elem: str, width: int, args: Sequence[str]) -> str:
+        """`llvm.name.vNelem` on operands that all have the result's type."""
+        t = vector(elem, width)
+        suffix = ("" if width == 1 else f"v{width}") + ("i16" if elem == "bf16" else elem)
+        return self.call(t, f"llvm.{name}.{suffix}", [(t, a) for a in args])
+
+    # -- integer arithmetic on i64 indices, folding constants
+
+    def add(self, a: str, b: str) -> str:
+        return self._fold("add nsw", a, b)
+
+    def sub(self, a: str, b: str) -> str:
+        return self._fold("sub nsw", a, b)
+
+    def mul(self, a: str, b: str) -> str:
+        return self._fold("mul nsw", a, b)
+
+    def _fold(self, op: str, a: str, b: str) -> str:
+        kind = op[:3]
+        if not a.startswith("%") and not b.startswith("%"):
+            x, y = int(a), int(b)
+            return str(x + y if kind == "add" else x - y if kind == "sub" else x * y)
+        if b == "0" and kind != "mul" or b == "1" and kind == "mul":
+            return a
+        if a == "0" and kind == "add" or a == "1" and kind == "mul":
+            return b
+        if kind == "mul" and "0" in (a, b):
+            return "0"
+        return self.inst(f"{op} i64 {a}, {b}")
+
+    def minimum(self, a: str, b: str) -> str:
+        return self.intrinsic("smin", "i64", 1, [a, b])
+
+    def maximum(self, a: str, b: str) -> str:
+        return self.intrinsic("smax", "i64", 1, [a, b])
+
+    def resize(self, value: str, source: str, target: str) -> str:
+        """Sign-extend or truncate an integer; literals pass."""
+        if SIZE[source] == SIZE[target] or not value.startswith("%"):
+            return value
+        op = "sext" if SIZE[target] > SIZE[source] else "trunc"
+        return self.inst(f"{op} {LLVM_TYPE[source]} {value} to {LLVM_TYPE[target]}")
+
+    def offset(self, pointer: str, elements: str, elem: str = "i8") -> str:
+        """pointer + elements * sizeof(elem)."""
+        if elements == "0":
+            return pointer
+        return self.inst(f"getelementptr {LLVM_TYPE[storage(elem)]}, ptr {pointer}, i64 {elements}")
+
+    # -- control flow
+
+    def loop(self, lo: str, hi: str, step: str, body: Callable[[str], None], *, elem: str = "i64") -> None:
+        """for (i = lo; i < hi; i += step) body(i). A loop known to run once is written without one."""
+        t = LLVM_TYPE[elem]
+        if all(not s.startswith("%") for s in (lo, hi, step)) and int(lo) < int(hi) <= int(lo) + int(step):
+            body(lo)
+            return
+        variable = self.slot(t, lo)
+        head, inside, end = self.fresh("head"), self.fresh("body"), self.fresh("end")
+        self.branch(head)
+        self.label(head)
+        i = self.inst(f"load {t}, ptr {variable}")
+        self.branch_if(self.inst(f"icmp slt {t} {i}, {hi}"), inside, end)
+        self.label(inside)
+        body(i)
+        self.line(f"store {t} {self.inst(f'add nsw {t} {i}, {step}')}, ptr {variable}")
+        self.branch(head)
+        self.label(end)
+
+    def when(self, condition: str, then: Callable[[], None], otherwise: Callable[[], None] | None = None) -> None:
+        """if (condition) then() else otherwise()."""
+        yes, no, end = self.fresh("then"), self.fresh("else"), self.fresh("endif")
+        self.branch_if(condition, yes, no if otherwise else end)
+        self.label(yes)
+        then()
+        self.branch(end)
+        if otherwise:
+            self.label(no)
+            otherwise()
+            self.branch(end)
+        self.label(end)

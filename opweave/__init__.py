@@ -1,0 +1,1 @@
+"""opweave: a compiler stack for Python array programs, centred on op registration."""

@@ -1,0 +1,196 @@
+"""Element types: one row a type, with all its spellings.
+
+A `DType` is an immortal singleton with a unique hash: Triton caches a kernel's argument types by `hash(dtype)` for the
+life of the process, so a recycled or colliding object would silently give a kernel the wrong type.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from typing import Any
+
+import numpy as np
+
+from opweave.registry.errors import DTypeError
+
+
+class DType:
+    """An element type.
+
+    Attributes
+    ----------
+    name : str
+        Long name, as in `opweave.float32`.
+    short : str
+        Short name used in printed graphs (`f32`).
+    kind : str
+        `b` bool, `i` signed, `u` unsigned, `f` floating, `c` complex.
+    itemsize : int
+        Bytes an element.
+    triton : str or None
+        Triton's scalar type name, None where Triton has none.
+    """
+
+    __slots__ = (
+        "name", "short", "kind", "itemsize", "triton", "is_floating_point", "is_complex", "is_signed", "priority",
+        "_numpy", "compute",
+    )  # fmt: skip
+
+    def __init__(self, name: str, short: str, kind: str, itemsize: int, triton: str | None, priority: int):
+        self.name = name
+        self.short = short
+        self.kind = kind
+        self.itemsize = itemsize
+        self.triton = triton
+        self.priority = priority
+        self.is_floating_point = kind == "f"
+        self.is_complex = kind == "c"
+        self.is_signed = kind in "ifc"
+        self._numpy: np.dtype[Any] | None = None
+        #: The type that arithmetic on this one is done in (half types widen to float32).
+        self.compute: DType = self
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        """The NumPy dtype (bfloat16 comes from ml_dtypes, loaded at first use)."""
+        if self._numpy is None:
+            import ml_dtypes
+
+            self._numpy = np.dtype(getattr(ml_dtypes, self.name))
+        return self._numpy
+
+    def __repr__(self) -> str:
+        return f"opweave.{self.name}"
+
+    def __reduce__(self) -> str:
+        return "bool_" if self.name == "bool" else self.name
+
+    def to_complex(self) -> DType:
+        """The complex type whose parts have this type (float32 parts for half types)."""
+        return complex128 if self is float64 or self is complex128 else complex64
+
+    def to_real(self) -> DType:
+        """The type of a complex type's parts; a real type itself."""
+        return {"complex64": float32, "complex128": float64}.get(self.name, self)
+
+
+#         name        short   kind size triton  promotion rank within its category
+_ROWS = (
+    ("bool",       "b8",   "b", 1,  "i1",   0),
+    ("uint8",      "u8",   "u", 1,  "u8",   1),
+    ("int8",       "i8",   "i", 1,  "i8",   1),
+    ("int16",      "i16",  "i", 2,  "i16",  2),
+    ("int32",      "i32",  "i", 4,  "i32",  3),
+    ("int64",      "i64",  "i", 8,  "i64",  4),
+    ("float16",    "f16",  "f", 2,  "fp16", 5),
+    ("bfloat16",   "bf16", "f", 2,  "bf16", 5),
+    ("float32",    "f32",  "f", 4,  "fp32", 6),
+    ("float64",    "f64",  "f", 8,  "fp64", 7),
+    ("complex64",  "c64",  "c", 8,  None,   8),
+    ("complex128", "c128", "c", 16, None,   9),
+)  # fmt: skip
+
+DTYPES: dict[str, DType] = {row[0]: DType(*row) for row in _ROWS}
+BY_SHORT: dict[str, DType] = {d.short: d for d in DTYPES.values()}
+
+bool_ = DTYPES["bool"]
+uint8 = DTYPES["uint8"]
+int8 = DTYPES["int8"]
+int16 = short = DTYPES["int16"]
+int32 = DTYPES["int32"]
+int64 = long = DTYPES["int64"]
+float16 = half = DTYPES["float16"]
+bfloat16 = DTYPES["bfloat16"]
+float32 = DTYPES["float32"]
+float64 = double = DTYPES["float64"]
+complex64 = cfloat = DTYPES["complex64"]
+complex128 = cdouble = DTYPES["complex128"]
+float16.compute = bfloat16.compute = float32
+
+_BY_NUMPY: dict[Any, DType] = {}
+for _d in DTYPES.values():
+    if _d is not bfloat16:
+        _d._numpy = np.dtype(_d.name)
+        _BY_NUMPY[_d._numpy] = _d
+
+_FROM_PYTHON: dict[type, DType] = {bool: bool_, int: int64}
+
+
+def from_numpy(dtype: Any) -> DType:
+    """The `DType` of a NumPy (or CuPy) dtype.
+
+    Raises
+    ------
+    DTypeError
+        If opweave has no such element type.
+    """
+    found = _BY_NUMPY.get(dtype)
+    if found is None:
+        dtype = np.dtype(dtype)
+        found = _BY_NUMPY.get(dtype.newbyteorder("=")) if dtype.isnative else None
+        if found is None and dtype.name == "bfloat16":
+            _BY_NUMPY[dtype] = found = bfloat16
+        if found is None:
+            raise DTypeError(
+                f"from_numpy: no opweave dtype for NumPy's {dtype}",
+                hint="supported: " + ", ".join(DTYPES) + "; convert with .astype first",
+            )
+    return found
+
+
+def as_dtype(value: Any, what: str = "dtype") -> DType:
+    """Accept a `DType`, a NumPy dtype, or one of Python's `bool`, `int`, `float`, `complex`."""
+    if type(value) is DType:
+        return value
+    if isinstance(value, type):
+        if value is float:
+            return get_default_dtype()
+        if value is complex:
+            return get_default_dtype().to_complex()
+        if value in _FROM_PYTHON:
+            return _FROM_PYTHON[value]
+    if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
+        return from_numpy(value)
+    raise DTypeError(f"{what}: expected a dtype", got=f"{value!r} ({type(value).__name__})", hint="opweave.float32, ...")
+
+
+_default = threading.local()
+
+
+def get_default_dtype() -> DType:
+    """The floating type of new tensors made from Python floats."""
+    return getattr(_default, "dtype", float32)
+
+
+def set_default_dtype(dtype: DType) -> None:
+    """Set the floating type of new tensors made from Python floats, for this thread."""
+    dtype = as_dtype(dtype)
+    if not dtype.is_floating_point:
+        raise DTypeError("set_default_dtype: only floating types", got=repr(dtype))
+    _default.dtype = dtype
+
+
+def _category(dtype: DType) -> int:
+    return 0 if dtype.kind == "b" else 1 if dtype.kind in "iu" else 2 if dtype.kind == "f" else 3
+
+
+@functools.cache
+def promote_types(a: DType, b: DType) -> DType:
+    """The smallest type that holds both, by PyTorch's table (two different half types give float32)."""
+    if a is b:
+        return a
+    if a.priority > b.priority:
+        a, b = b, a
+    category_a, category_b = _category(a), _category(b)
+    if category_b == 3:
+        if category_a == 2 and b is complex64 and a is float64:
+            return complex128
+        return b
+    if category_a != category_b:
+        return b
+    if {a, b} == {uint8, int8}:
+        return int16
+    if {a, b} == {float16, bfloat16}:
+        return float32
+    return b

@@ -1,0 +1,182 @@
+"""Exceptions a user can cause, each in four parts: what happened, what was given, where, and what to do.
+
+    ShapeError: add: cannot broadcast dim -1: 3 with 5
+      got:  x: f32[2, 3], y: f32[4, 5]
+      at:   model.py:42 in forward
+      hint: unsqueeze or expand explicitly
+
+Every class also derives from the builtin that callers of the field's libraries expect (`ValueError`,
+`RuntimeError`, ...), so `except RuntimeError` written for them keeps working.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from types import FrameType
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+# The same file can be seen as opweave/registry/x.py (through the stage link) or registry/x.py (resolved).
+_OWN_ROOTS: tuple[str, ...] = tuple(
+    {
+        os.path.join(base, name) + os.sep
+        for base in (os.path.dirname(_HERE), os.path.dirname(os.path.realpath(__file__)).rpartition(os.sep)[0])
+        for name in ("opweave", "registry", "fake", "tracer", "passes", "codegen", "runtime")
+    }
+)
+_own_file_cache: dict[str, bool] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A place in a user's source.
+
+    Parameters
+    ----------
+    file : str
+        Path of the source file as Python knows it.
+    line : int
+        Line number, from 1.
+    function : str
+        Name of the function the line belongs to.
+    """
+
+    file: str
+    line: int
+    function: str
+
+    def __str__(self) -> str:
+        return f"{self.short} in {self.function}"
+
+    @property
+    def short(self) -> str:
+        """`file.py:12`, the form used in printed graphs and generated code."""
+        return f"{os.path.basename(self.file)}:{self.line}"
+
+
+def is_own_file(filename: str) -> bool:
+    """Whether a code object's file belongs to opweave (or to the libraries that call back into it)."""
+    known = _own_file_cache.get(filename)
+    if known is None:
+        path = os.path.abspath(filename)
+        known = path.startswith(_OWN_ROOTS) or filename.startswith("<opweave")
+        known = known or f"{os.sep}optree{os.sep}" in path or filename.endswith("contextlib.py")
+        _own_file_cache[filename] = known
+    return known
+
+
+def user_frame(skip: int = 0) -> Site:
+    """The innermost frame outside opweave.
+
+    Parameters
+    ----------
+    skip : int
+        Frames above the caller to leave out before looking.
+
+    Returns
+    -------
+    Site
+        The place; `<unknown>:0` where the whole stack is opweave's own.
+    """
+    frame: FrameType | None = sys._getframe(1 + skip)
+    while frame is not None:
+        if not is_own_file(frame.f_code.co_filename):
+            return Site(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+        frame = frame.f_back
+    return Site("<unknown>", 0, "<unknown>")
+
+
+class OpweaveError(Exception):
+    """Base of all errors that opweave raises on purpose.
+
+    Parameters
+    ----------
+    what : str
+        What went wrong, naming the op or function.
+    got : str, optional
+        The offending values, described.
+    at : Site or str, optional
+        The user's place; found from the stack when not given.
+    hint : str, optional
+        What to do about it.
+    """
+
+    def __init__(self, what: str, *, got: str | None = None, at: Site | str | None = None, hint: str | None = None):
+        self.what = what
+        self.got = got
+        self.at = user_frame() if at is None else at
+        self.hint = hint
+        super().__init__(what)
+
+    def __str__(self) -> str:
+        lines = [self.what]
+        if self.got is not None:
+            lines.append(f"  got:  {self.got}")
+        lines.append(f"  at:   {self.at}")
+        if self.hint is not None:
+            lines.append(f"  hint: {self.hint}")
+        return "\n".join(lines)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_rebuild, (type(self), self.what, self.got, str(self.at), self.hint))
+
+
+def _rebuild(cls: type[OpweaveError], what: str, got: str | None, at: str, hint: str | None) -> OpweaveError:
+    return cls(what, got=got, at=at, hint=hint)
+
+
+class ShapeError(OpweaveError, ValueError, RuntimeError):
+    """Sizes, strides or dimensions that do not fit together."""
+
+
+class DTypeError(OpweaveError, TypeError, RuntimeError):
+    """An element type that an operation cannot take or produce."""
+
+
+class DeviceError(OpweaveError, RuntimeError):
+    """Tensors on devices that do not go together, or a device that is not there."""
+
+
+class ArgumentError(OpweaveError, TypeError):
+    """An argument that does not fit an op's schema."""
+
+
+class OutOfRangeError(OpweaveError, IndexError):
+    """An index or dimension outside its range."""
+
+
+class SchemaError(OpweaveError, ValueError):
+    """A schema string or a signature that cannot be understood."""
+
+
+class RegistrationError(OpweaveError, RuntimeError):
+    """A registration that contradicts the registry's present state."""
+
+
+class DispatchError(OpweaveError, NotImplementedError):
+    """No kernel for the given inputs."""
+
+
+class DataDependentError(OpweaveError, RuntimeError):
+    """A value was asked of a tensor that has none while tracing."""
+
+
+class FakeTensorError(OpweaveError, RuntimeError):
+    """Fake tensors used in a way that has no meaning, or an op without a fake rule."""
+
+
+class TraceError(OpweaveError, RuntimeError):
+    """A function that cannot be traced."""
+
+
+class GraphError(OpweaveError, RuntimeError):
+    """A graph that breaks its own rules."""
+
+
+class CompileError(OpweaveError, RuntimeError):
+    """A graph that cannot be compiled."""
+
+
+class UnsupportedError(OpweaveError, NotImplementedError):
+    """Something that is deliberately out of scope."""

@@ -1,0 +1,760 @@
+"""Operators and how a call finds its kernel.
+
+An `OpOverload` has one schema and a dict of kernels by dispatch key. Calling it runs an *entry*, a function generated
+from the schema once: Python itself binds arguments and defaults, the entry ORs the tensors' key bits, adds what the
+thread's state includes, and looks the kernel up in a table that is filled when a key set is first seen and dropped
+when a registration changes. Nothing else happens on a call.
+
+    ops.aten.add.Tensor(x, y)
+      └ entry(self, other, *, alpha=1)   keys = x | y | thread
+          └ table[keys]                  CPU kernel, composite body, or the Python key: modes and tensor subclasses
+"""
+
+from __future__ import annotations
+
+import keyword
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from opweave.registry.device import Device, parse_device
+from opweave.registry.dtypes import DType, as_dtype
+from opweave.registry.errors import ArgumentError, DispatchError, OpweaveError, RegistrationError, Site, user_frame
+from opweave.registry.keys import BACKENDS, DEVICE_KEYS, PYTHON_BIT, DispatchKey, DispatchKeySet, state
+from opweave.registry.schema import Argument, FunctionSchema, parse_schema
+from opweave.registry.tensor import Tensor, describe
+
+Kernel = Callable[..., Any]
+
+#: Guards every change to the registry; calls take no lock.
+lock = threading.RLock()
+
+
+class OpOverload:
+    """One operator with one schema, such as `aten.add.Tensor`.
+
+    Attributes
+    ----------
+    namespace, opname, overload : str
+        The parts of the name; the overload is `"default"` where the schema names none.
+    name : str
+        `"aten::add.Tensor"`.
+    kernels : dict of DispatchKey to callable
+        What was registered.
+    fake : callable or None
+        The rule that runs on tensors without data.
+    decl : object or None
+        The declaration (`registry.ops.kinds`) of a built-in op, None for a user's.
+    tags : tuple of str
+        Properties such as `"pt2_compliant_tag"`, `"nondeterministic_seeded"`.
+    version : int
+        Counts registrations on this op; compiled code that used an older one is stale.
+    site : Site
+        Where it was defined.
+    """
+
+    def __init__(self, schema: FunctionSchema, tags: Sequence[str] = (), site: Site | None = None):
+        namespace, _, opname = schema.name.partition("::")
+        self.namespace = namespace
+        self.opname = opname
+        self.overload = schema.overload_name or "default"
+        self.name = schema.name + (f".{schema.overload_name}" if schema.overload_name else "")
+        self._schema = schema
+        self.tags = tuple(tags)
+        self.site = site or user_frame(1)
+        self.decl: Any = None
+        self.fake: Kernel | None = None
+        self.kernels: dict[DispatchKey, Kernel] = {}
+        self.kernel_sites: dict[DispatchKey, Site] = {}
+        self.version = 0
+        self.is_mutable = schema.is_mutable
+        self.mutated_args: tuple[str, ...] = tuple(schema.mutated_args)
+        #: A triton_op's body, which tracing goes through; None for every other op.
+        self.body: Kernel | None = None
+        self._table: dict[int, Kernel] = {}
+        self._defaults = {argument.name: argument for argument in schema.arguments if argument.has_default}
+        self._entry = _build_entry(self)
+        self.__name__ = self.opname
+        self.__qualname__ = str(self)
+        self.__doc__ = str(schema)
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return self._entry(*args, **kwargs)
+        except TypeError as error:
+            raise self._explain(error, args, kwargs) from None
+
+    def _explain(self, error: TypeError, args: tuple[Any, ...], kwargs: dict[str, Any]) -> BaseException:
+        """The binding error of the generated entry as an ArgumentError; any other TypeError as it is."""
+        frame = error.__traceback__
+        # Binding fails in __call__ itself, before any frame of the entry exists.
+        if isinstance(error, ArgumentError) or frame is None or frame.tb_next is not None:
+            return error
+        message = str(error).partition(") ")[2] or str(error).partition("() ")[2] or str(error)
+        given = ", ".join([*map(describe, args), *(f"{key}={describe(value)}" for key, value in kwargs.items())])
+        return ArgumentError(f"{self}: {message}", got=f"({given})", hint=f"schema: {self._schema}")
+
+    def redispatch(self, keys: DispatchKeySet, /, *args: Any, **kwargs: Any) -> Any:
+        """Call the kernel that an explicit key set selects."""
+        return self._lookup(keys.bits)(*args, **kwargs)
+
+    # ---- what it is ------------------------------------------------------------------------------------------------
+
+    @property
+    def is_view(self) -> bool:
+        """Whether a result may alias an argument that is not written (`Tensor(a)`)."""
+        return any(self._schema.aliased_returns) and not self.is_mutable
+
+    @property
+    def is_triton_op(self) -> bool:
+        """Whether tracing goes through the body of this op."""
+        return self.body is not None
+
+    @property
+    def has_composite_implicit(self) -> bool:
+        """Whether the op is decomposed before any mode sees it."""
+        return DispatchKey.CompositeImplicitAutograd in self.kernels and not any(
+            key in self.kernels for key in (*BACKENDS, DispatchKey.CompositeExplicitAutograd)
+        )
+
+    @property
+    def packet(self) -> OpOverloadPacket:
+        """The overloads of the same name."""
+        return registry.packets[f"{self.namespace}::{self.opname}"]
+
+    def __str__(self) -> str:
+        return f"{self.namespace}.{self.opname}.{self.overload}"
+
+    def __repr__(self) -> str:
+        return f"<OpOverload(op='{self.namespace}.{self.opname}', overload='{self.overload}')>"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_find, (self.name,))
+
+    def __deepcopy__(self, memo: object) -> OpOverload:
+        return self
+
+    # ---- registration ----------------------------------------------------------------------------------------------
+
+    def register(self, key: DispatchKey, kernel: Kernel, *, site: Site | None = None, override: bool = False) -> None:
+        """Set the kernel of a key.
+
+        Raises
+        ------
+        RegistrationError
+            If the key has a kernel and `override` is false.
+        """
+        site = site or user_frame(1)
+        with lock:
+            if key in self.kernels and not override:
+                raise RegistrationError(
+                    f"{self}: {key.name} already has a kernel", got=f"first from {self.kernel_sites[key]}", at=site,
+                    hint="allow_override=True replaces it",
+                )  # fmt: skip
+            self.kernels = {**self.kernels, key: kernel}
+            self.kernel_sites[key] = site
+            self.changed()
+
+    def register_fake_rule(self, rule: Kernel) -> None:
+        """Set the rule that runs on fake and meta tensors."""
+        with lock:
+            self.fake = rule
+            self.changed()
+
+    def changed(self) -> None:
+        """Drop what was computed from earlier registrations."""
+        with lock:
+            self.version += 1
+            self._table.clear()
+            registry.version += 1
+
+    # ---- dispatch --------------------------------------------------------------------------------------------------
+
+    def _lookup(self, bits: int) -> Kernel:
+        kernel = self._table.get(bits)
+        if kernel is None:
+            with lock:
+                kernel = self._table[bits] = self._resolve(bits)
+        return kernel
+
+    def _resolve(self, bits: int) -> Kernel:
+        if self.has_composite_implicit:
+            return self.kernels[DispatchKey.CompositeImplicitAutograd]
+        if bits & PYTHON_BIT:
+            return lambda *args, **kwargs: python_dispatch(self, *self.trim(args, kwargs))
+        key = DispatchKeySet(bits).highest()
+        kernel = self.kernels.get(key)
+        if kernel is None:
+            kernel = self.kernels.get(DispatchKey.CompositeExplicitAutograd)
+        if key is DispatchKey.Meta and self.fake is not None:
+            kernel = self.fake
+        if kernel is None and key is DispatchKey.Undefined:
+            kernel = self.kernels.get(DispatchKey.CPU)
+        if kernel is None:
+            raise DispatchError(
+                f"{self}: no kernel for {'meta tensors' if key is DispatchKey.Meta else key.name}",
+                got="kernels: " + (", ".join(k.name for k in self.kernels) or "none"),
+                hint="register one with opweave.library.register_"
+                + ("fake" if key is DispatchKey.Meta else f"kernel({self.name!r}, {key.name.lower()!r})"),
+            )
+        return _noting_mutation(self, kernel) if self.is_mutable else kernel
+
+    def trim(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Leave out arguments that equal their defaults, as a person would write the call."""
+        arguments = self._schema.arguments
+        count = len(args)
+        while count and _is_default(arguments[count - 1], args[count - 1]):
+            count -= 1
+        defaults = self._defaults
+        kept = {k: v for k, v in kwargs.items() if k not in defaults or not _is_default(defaults[k], v)}
+        return args[:count], kept
+
+
+def _is_default(argument: Argument, value: Any) -> bool:
+    if not argument.has_default or isinstance(value, Tensor):
+        return False
+    default = argument.default
+    if value is default:
+        return True
+    if isinstance(default, (list, tuple)):
+        return isinstance(value, (list, tuple)) and list(value) == list(default)
+    # -0.0 == 0.0 and True == 1: only an indistinguishable value is the default.
+    return type(value) is type(default) and repr(value) == repr(default)
+
+
+def _noting_mutation(op: OpOverload, kernel: Kernel) -> Kernel:
+    """Wrap a kernel so that the versions of what it writes are counted up."""
+    names = set(op.mutated_args)
+    arguments = op._schema.arguments
+    positions = [i for i, a in enumerate(arguments) if not a.kwarg_only and a.name in names]
+    keywords = [a.name for a in arguments if a.kwarg_only and a.name in names]
+
+    def mutating(*args: Any, **kwargs: Any) -> Any:
+        result = kernel(*args, **kwargs)
+        for value in [*(args[i] for i in positions if i < len(args)), *(kwargs.get(name) for name in keywords)]:
+            if isinstance(value, Tensor):
+                value._bump()
+            elif isinstance(value, (list, tuple)):
+                for item in value:
+                    if isinstance(item, Tensor):
+                        item._bump()
+        return result
+
+    return mutating
+
+
+def tensors_in(args: Any) -> Iterator[Tensor]:
+    """The tensors among arguments, looking into lists, tuples and dicts."""
+    for value in args.values() if isinstance(args, dict) else args:
+        if isinstance(value, Tensor):
+            yield value
+        elif isinstance(value, (list, tuple, dict)):
+            yield from tensors_in(value)
+
+
+def python_dispatch(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Hand a call to the innermost active mode, else to the tensor subclass that asks for it."""
+    subclasses: dict[type, None] = {}
+    for t in tensors_in([*args, *kwargs.values()]):
+        if t._keys & PYTHON_BIT:
+            subclasses[type(t)] = None
+    types = tuple(subclasses)
+    modes = state.modes
+    if modes:
+        outer = modes[:-1]
+        saved_include = state.include
+        state.modes = outer
+        if not outer:
+            state.include = saved_include & ~PYTHON_BIT
+        try:
+            return modes[-1].__torch_dispatch__(op, types, args, kwargs)
+        finally:
+            state.modes = modes
+            state.include = saved_include
+    for kind in types:
+        result = kind.__torch_dispatch__(op, types, args, kwargs)  # type: ignore[attr-defined]  # Python key implies it
+        if result is not NotImplemented:
+            return result
+    raise DispatchError(f"{op}: no __torch_dispatch__ handled the call", got=", ".join(t.__name__ for t in types))
+
+
+# ---- the generated entry -------------------------------------------------------------------------------------------
+
+
+def _build_entry(op: OpOverload) -> Kernel:
+    """Compile a function with the schema's own signature that collects keys and calls the kernel."""
+    namespace: dict[str, Any] = {
+        "op": op, "table": op._table, "state": state, "slow_keys": _slow_keys, "coerce": _coerce, "Tensor": Tensor,
+        "device_bits": _device_bits, "FLOAT_OR_INT": (float, int),
+    }  # fmt: skip
+    positional, named, call, keys, checks = [], [], [], [], []
+    optional_keys = []
+    device_argument = None
+    arguments = op._schema.arguments
+    for index, argument in enumerate(arguments):
+        name = _identifier(argument.name)
+        default = ""
+        if argument.has_default:
+            namespace[f"default_{index}"] = argument.default
+            default = f"=default_{index}"
+        (named if argument.kwarg_only else positional).append(name + default)
+        call.append(f"{name}={name}" if argument.kwarg_only else name)
+        kind = str(argument.type)
+        if kind == "Tensor":
+            keys.append(f"{name}._keys")
+        elif "Tensor" in kind:
+            optional_keys.append(name)
+        elif kind.startswith("Device"):
+            device_argument = name
+        test = _FAST_CHECKS.get(kind)
+        if test is not None:
+            namespace[f"arg_{index}"] = argument
+            checks.append(f"    if {test.format(name)}: {name} = coerce(op, arg_{index}, {name})")
+        elif kind not in ("Tensor", "Tensor?"):
+            namespace[f"arg_{index}"] = argument
+            checks.append(f"    if {name} is not None: {name} = coerce(op, arg_{index}, {name})")
+    _require_defaults_last(positional)
+    names = ", ".join(_identifier(a.name) for a in arguments if "Tensor" in str(a.type))
+    lines = [f"def entry({', '.join([*positional, *(['*', *named] if named else [])])}):"]
+    if keys:
+        lines += ["    try:", f"        keys = {' | '.join(keys)}", "    except AttributeError:"]
+        lines += [f"        keys = slow_keys(op, ({names},))"]
+    else:
+        lines += ["    keys = 0"]
+    for name in optional_keys:
+        lines += [f"    if {name} is not None:", f"        keys |= slow_keys(op, ({name},))"]
+    lines += checks
+    if device_argument:
+        lines += [f"    if not keys: keys = device_bits({device_argument})"]
+    lines += [
+        "    keys = (keys | state.include) & ~state.exclude",
+        "    kernel = table.get(keys)",
+        "    if kernel is None: kernel = op._lookup(keys)",
+        f"    return kernel({', '.join(call)})",
+    ]
+    exec(compile("\n".join(lines), f"<opweave op {op.name}>", "exec"), namespace)
+    return namespace["entry"]
+
+
+# What a value of a schema type looks like when nothing needs to be done about it; anything else goes to `_coerce`.
+_FAST_CHECKS = {
+    "int": "type({0}) is not int",
+    "SymInt": "type({0}) is not int",
+    "float": "type({0}) is not float",
+    "bool": "type({0}) is not bool",
+    "str": "type({0}) is not str",
+    "Scalar": "type({0}) not in FLOAT_OR_INT",
+    "int?": "{0} is not None and type({0}) is not int",
+    "float?": "{0} is not None and type({0}) is not float",
+    "bool?": "{0} is not None and type({0}) is not bool",
+    "Scalar?": "{0} is not None and type({0}) not in FLOAT_OR_INT",
+}
+
+
+def _identifier(name: str) -> str:
+    return f"{name}_" if keyword.iskeyword(name) else name
+
+
+def _require_defaults_last(positional: list[str]) -> None:
+    """Python wants defaults last; a schema may put a required argument after one: give those the error as default."""
+    seen = False
+    for i, parameter in enumerate(positional):
+        if "=" in parameter:
+            seen = True
+        elif seen:
+            positional[i] = f"{parameter}=None"
+
+
+def _device_bits(device: Any) -> int:
+    return DEVICE_KEYS[parse_device(device).type if device is not None else "cpu"].bit
+
+
+def _slow_keys(op: OpOverload, values: Sequence[Any]) -> int:
+    """Key bits of Tensor, Tensor? and Tensor[] arguments; numbers only where the op takes them."""
+    bits = 0
+    for value in values:
+        if isinstance(value, Tensor):
+            bits |= value._keys
+        elif isinstance(value, (list, tuple)):
+            bits |= _slow_keys(op, value)
+        elif value is None or (isinstance(value, (int, float, complex)) and _takes_numbers(op)):
+            continue
+        else:
+            raise ArgumentError(
+                f"{op}: expected a Tensor", got=f"{value!r} ({type(value).__name__})",
+                hint="convert it with opweave.tensor(...) or opweave.from_numpy(...)" if value is not None else None,
+            )  # fmt: skip
+    return bits
+
+
+def _takes_numbers(op: OpOverload) -> bool:
+    return bool(getattr(op.decl, "takes_numbers", False)) or op.has_composite_implicit
+
+
+def _coerce(op: OpOverload, argument: Argument, value: Any) -> Any:
+    """Bring a value to the schema's type, or raise an ArgumentError that names the argument."""
+    if value is None and str(argument.type).endswith("?"):
+        return None
+    try:
+        return convert(str(argument.type).removesuffix("?"), value)
+    except (TypeError, ValueError, AttributeError) as error:
+        if isinstance(error, OpweaveError):
+            raise
+        raise ArgumentError(
+            f"{op}: argument {argument.name!r} must be {argument.type}", got=f"{value!r} ({type(value).__name__})",
+            hint=f"schema: {op._schema}",
+        ) from None  # fmt: skip
+
+
+#: Further number types (symbolic sizes) that pass as int, float or bool; filled by the layers that define them.
+SYMBOLIC_TYPES: list[type] = []
+
+
+def convert(kind: str, value: Any) -> Any:
+    """The value as an instance of a schema type (without its `?`); TypeError if it is none."""
+    if kind in ("int", "SymInt"):
+        if isinstance(value, bool) or type(value) in SYMBOLIC_TYPES:
+            return int(value) if isinstance(value, bool) else value
+        return value.__index__() if not isinstance(value, Tensor) else int(value)
+    if kind == "float":
+        if isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
+            raise TypeError
+        return float(value)
+    if kind == "bool":
+        if isinstance(value, Tensor) or type(value).__name__ in ("bool", "bool_", "bool"):
+            return bool(value)
+        raise TypeError
+    if kind == "Scalar":
+        if type(value) in (bool, complex) or type(value) in SYMBOLIC_TYPES:
+            return value
+        if isinstance(value, Tensor) or hasattr(value, "item"):
+            return value.item()
+        if isinstance(value, (int, float)):
+            return value
+        raise TypeError
+    if kind == "str":
+        if isinstance(value, str):
+            return value
+        raise TypeError
+    if kind == "ScalarType":
+        return as_dtype(value)
+    if kind == "Device":
+        return value if type(value) is Device else parse_device(value)
+    if kind.endswith("]"):
+        return _convert_list(kind, value)
+    return value
+
+
+def _convert_list(kind: str, value: Any) -> Any:
+    element, _, count = kind[:-1].rpartition("[")
+    if "Tensor" in element:
+        if not isinstance(value, (list, tuple)):
+            raise TypeError
+        return value
+    if not isinstance(value, (list, tuple)):
+        if not count:
+            raise TypeError
+        # `int[2]` takes one number for all.
+        return [convert(element.removesuffix("?"), value)] * int(count)
+    if element in ("int", "SymInt"):
+        for item in value:
+            if type(item) is not int:
+                return [convert(element, item) for item in value]
+        return value if type(value) in (list, tuple) else list(value)
+    return [convert(element.removesuffix("?"), item) for item in value]
+
+
+# ---- names ---------------------------------------------------------------------------------------------------------
+
+
+class OpOverloadPacket:
+    """All overloads of a name; calling it picks the first whose schema fits the arguments."""
+
+    def __init__(self, namespace: str, opname: str):
+        self.namespace = namespace
+        self.opname = opname
+        self._overloads: dict[str, OpOverload] = {}
+        self._choice: dict[Any, OpOverload] = {}
+        self.__name__ = opname
+        self.__qualname__ = f"{namespace}.{opname}"
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        return self.pick(args, kwargs)(*args, **kwargs)
+
+    def pick(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OpOverload:
+        """The overload for these arguments; the choice is remembered by their types.
+
+        Raises
+        ------
+        ArgumentError
+            If none fits; lists the schemas.
+        """
+        if len(self._overloads) == 1:
+            return next(iter(self._overloads.values()))
+        signature = (tuple([_kind_of(a) for a in args]), tuple([(k, _kind_of(v)) for k, v in kwargs.items()]))
+        found = self._choice.get(signature)
+        if found is None:
+            found = next((op for op in self._overloads.values() if _fits(op, args, kwargs)), None)
+            if found is None:
+                given = [*map(describe, args), *(f"{key}={describe(value)}" for key, value in kwargs.items())]
+                raise ArgumentError(
+                    f"{self}: no overload takes these arguments", got=f"({', '.join(given)})",
+                    hint="one of:\n    " + "\n    ".join(str(op._schema) for op in self._overloads.values()),
+                )  # fmt: skip
+            self._choice[signature] = found
+        return found
+
+    def overloads(self) -> list[str]:
+        """Names of the overloads."""
+        return list(self._overloads)
+
+    def add(self, op: OpOverload) -> None:
+        """Make an overload known (or replace the one of the same name)."""
+        self._overloads[op.overload] = op
+        self._choice.clear()
+
+    def remove(self, op: OpOverload) -> None:
+        """Forget an overload."""
+        self._overloads.pop(op.overload, None)
+        self._choice.clear()
+
+    def __getattr__(self, name: str) -> OpOverload:
+        try:
+            return self.__dict__["_overloads"][name]
+        except KeyError:
+            raise AttributeError(
+                f"{self.namespace}.{self.opname} has no overload {name!r}; it has {', '.join(self._overloads)}"
+            ) from None
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """As a class attribute a packet is a method."""
+        return self if instance is None else _BoundPacket(self, instance)
+
+    def __str__(self) -> str:
+        return f"{self.namespace}.{self.opname}"
+
+    def __repr__(self) -> str:
+        return f"<OpOverloadPacket(op='{self}')>"
+
+    def __deepcopy__(self, memo: object) -> OpOverloadPacket:
+        return self
+
+
+class _BoundPacket:
+    __slots__ = ("packet", "instance")
+
+    def __init__(self, packet: OpOverloadPacket, instance: Any):
+        self.packet = packet
+        self.instance = instance
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        return self.packet(self.instance, *args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<bound op {self.packet} of {describe(self.instance)}>"
+
+
+def _kind_of(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return (list, *{_kind_of(item) for item in value})
+    return Tensor if isinstance(value, Tensor) else type(value)
+
+
+def _fits(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether the arguments bind to the schema and each has its type."""
+    arguments = op._schema.arguments
+    positional = [a for a in arguments if not a.kwarg_only]
+    if len(args) > len(positional):
+        return False
+    bound = {a.name: value for a, value in zip(positional, args, strict=False)}
+    names = {a.name: a for a in arguments}
+    for key, value in kwargs.items():
+        if key not in names or key in bound:
+            return False
+        bound[key] = value
+    for argument in arguments:
+        if argument.name not in bound:
+            if not argument.has_default:
+                return False
+        elif not _has_type(op, str(argument.type), bound[argument.name]):
+            return False
+    return True
+
+
+def _has_type(op: OpOverload, kind: str, value: Any) -> bool:
+    if kind.endswith("?"):
+        if value is None:
+            return True
+        kind = kind[:-1]
+    if kind == "Tensor":
+        return isinstance(value, Tensor) or (type(value) in (int, float, bool, complex) and _takes_numbers(op))
+    if kind in ("int", "SymInt") and (isinstance(value, (bool, float)) or isinstance(value, Tensor)):
+        return False
+    if kind in ("float", "Scalar", "bool") and isinstance(value, Tensor):
+        return kind != "bool" and not value._sizes
+    if kind.startswith("Tensor") and kind.endswith("]"):
+        optional = kind.startswith("Tensor?")
+        return isinstance(value, (list, tuple)) and all(
+            isinstance(v, Tensor) or (optional and v is None) for v in value
+        )
+    try:
+        convert(kind, value)
+    except (TypeError, ValueError, AttributeError):
+        return False
+    return True
+
+
+class Namespace:
+    """`ops.aten`: the packets of one namespace."""
+
+    def __init__(self, name: str):
+        self._name = name
+
+    def __getattr__(self, opname: str) -> OpOverloadPacket:
+        packet = registry.packets.get(f"{self._name}::{opname}")
+        if packet is None:
+            raise AttributeError(f"no op {self._name}::{opname} is registered")
+        self.__dict__[opname] = packet
+        return packet
+
+    def __dir__(self) -> list[str]:
+        return sorted(packet.opname for packet in registry.packets.values() if packet.namespace == self._name)
+
+    def __repr__(self) -> str:
+        return f"<ops.{self._name}>"
+
+
+class Ops:
+    """`ops`: every registered op, as `ops.namespace.name.overload`."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        found: Any = registry.higher_order.get(name) or Namespace(name)
+        self.__dict__[name] = found
+        return found
+
+    def __repr__(self) -> str:
+        return "<opweave.ops>"
+
+
+class Registry:
+    """All ops by name."""
+
+    def __init__(self) -> None:
+        self.operators: dict[str, OpOverload] = {}
+        self.packets: dict[str, OpOverloadPacket] = {}
+        self.higher_order: dict[str, HigherOrderOperator] = {}
+        #: Counts every change, so that what is compiled can tell whether anything happened at all.
+        self.version = 0
+
+    def define(
+        self, schema: str | FunctionSchema, *, tags: Sequence[str] = (), site: Site | None = None, replace: bool = False
+    ) -> OpOverload:
+        """Add an op without kernels.
+
+        Raises
+        ------
+        SchemaError
+            If the schema does not parse or has no namespace.
+        RegistrationError
+            If an op of that name exists and `replace` is false; names both places.
+        """
+        site = site or user_frame(1)
+        parsed = parse_schema(schema) if isinstance(schema, str) else schema
+        op = OpOverload(parsed, tags, site)
+        with lock:
+            existing = self.operators.get(op.name)
+            if existing is not None and not replace:
+                raise RegistrationError(
+                    f"{op.name}: already defined", got=f"first at {existing.site}", at=site,
+                    hint="give it another name, or another overload name",
+                )  # fmt: skip
+            self.operators[op.name] = op
+            key = f"{op.namespace}::{op.opname}"
+            self.packets.setdefault(key, OpOverloadPacket(op.namespace, op.opname)).add(op)
+            if existing is not None:
+                op.version = existing.version + 1
+            self.version += 1
+        return op
+
+    def remove(self, op: OpOverload) -> None:
+        """Forget an op; compiled code that used it is stale."""
+        with lock:
+            if self.operators.get(op.name) is op:
+                del self.operators[op.name]
+                packet = op.packet
+                packet.remove(op)
+                if not packet.overloads():
+                    del self.packets[f"{op.namespace}::{op.opname}"]
+                    getattr(ops, op.namespace).__dict__.pop(op.opname, None)
+            op.changed()
+
+    def find(self, name: str | OpOverload) -> OpOverload:
+        """The op of a qualified name (`"aten::add.Tensor"`, `"mylib::f"`, `"mylib::f.default"`).
+
+        Raises
+        ------
+        RegistrationError
+            If there is none.
+        """
+        if isinstance(name, OpOverload):
+            return name
+        found = self.operators.get(name) or self.operators.get(name.removesuffix(".default"))
+        if found is None:
+            raise RegistrationError(f"no op {name!r} is registered", hint="names look like 'mylib::my_op'")
+        return found
+
+
+class HigherOrderOperator:
+    """An op whose operands include kernels or graphs. Modes see it like any op.
+
+    Parameters
+    ----------
+    name : str
+        Name under `ops.`.
+    kernel : callable
+        What runs when no mode is active.
+    """
+
+    def __init__(self, name: str, kernel: Kernel):
+        self.name = name
+        self.__name__ = name
+        self.kernel = kernel
+        self.is_mutable = False
+        #: How a particular mode class runs it, as `rule(mode, *args, **kwargs)`.
+        self.mode_rules: dict[type, Kernel] = {}
+        with lock:
+            registry.higher_order[name] = self
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        if state.modes or any(t._keys & PYTHON_BIT for t in tensors_in([*args, *kwargs.values()])):
+            return python_dispatch(self, args, kwargs)
+        return self.kernel(*args, **kwargs)
+
+    def py_impl(self, mode: type) -> Callable[[Kernel], Kernel]:
+        """Register how a mode class (or tensor subclass) runs this op."""
+
+        def register(rule: Kernel) -> Kernel:
+            with lock:
+                self.mode_rules[mode] = rule
+            return rule
+
+        return register
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        return f"<HigherOrderOperator {self.name}>"
+
+    def __deepcopy__(self, memo: object) -> HigherOrderOperator:
+        return self
+
+
+def _find(name: str) -> OpOverload:
+    return registry.find(name)
+
+
+registry = Registry()
+ops: Any = Ops()

@@ -1,0 +1,1 @@
+"""The declared ops, by family; each op is declared in one place."""

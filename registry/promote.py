@@ -1,0 +1,192 @@
+"""Broadcasting, output strides and type promotion: PyTorch's rules in plain arithmetic.
+
+Sizes only meet `==`, `+`, `*` here, so a symbolic size works by duck typing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from opweave.registry import dtypes
+from opweave.registry.device import Device
+from opweave.registry.dtypes import DType, promote_types
+from opweave.registry.errors import DeviceError, DTypeError, ShapeError
+from opweave.registry.spec import contiguous_strides, is_contiguous, is_dense
+from opweave.registry.tensor import Tensor, describe
+
+Number = bool | int | float | complex
+
+
+def broadcast_shapes(op: str, *shapes: Sequence[int]) -> tuple[int, ...]:
+    """The shape that all broadcast to.
+
+    Parameters
+    ----------
+    op : str
+        Named in the error.
+    *shapes : sequence of int
+        Aligned at the last dimension; a size of 1 stretches.
+
+    Raises
+    ------
+    ShapeError
+        If two sizes differ and neither is 1.
+    """
+    first = shapes[0] if shapes else ()
+    if all(shape == first for shape in shapes):
+        return tuple(first)
+    ndim = max(len(shape) for shape in shapes)
+    result = [1] * ndim
+    for shape in shapes:
+        for i in range(-1, -len(shape) - 1, -1):
+            size = shape[i]
+            if size == 1:
+                continue
+            if result[i] == 1:
+                result[i] = size
+            elif result[i] != size:
+                raise ShapeError(
+                    f"{op}: cannot broadcast dim {i}: {result[i]} with {size}",
+                    got=", ".join(str(list(s)) for s in shapes), hint="unsqueeze or expand explicitly",
+                )  # fmt: skip
+    return tuple(result)
+
+
+def expanded_strides(sizes: Sequence[int], strides: Sequence[int], target: Sequence[int]) -> tuple[int, ...]:
+    """Strides of a tensor seen with a broadcast shape: 0 where it is stretched."""
+    lead = len(target) - len(sizes)
+    return (0,) * lead + tuple(
+        0 if size == 1 and wanted != 1 else stride
+        for size, stride, wanted in zip(sizes, strides, target[lead:], strict=True)
+    )
+
+
+def pointwise_strides(shape: tuple[int, ...], operands: Sequence[Tensor]) -> tuple[int, ...]:
+    """Strides of a pointwise result, as PyTorch's TensorIterator chooses them.
+
+    A result keeps the order of dimensions in memory that its operands have; ties are broken by the first operand that
+    has an opinion.
+    """
+    full = [t for t in operands if t._sizes == shape]
+    if len(full) == len(operands) and all(is_contiguous(t._sizes, t._strides) for t in full):
+        return contiguous_strides(shape)
+    if len(full) == len(operands) and full:
+        strides = full[0]._strides
+        if all(t._strides == strides for t in full) and is_dense(shape, strides):
+            return strides
+    seen = [expanded_strides(t._sizes, t._strides, shape) for t in operands]
+    order = list(range(len(shape)))[::-1]  # fastest first
+    for i in range(1, len(order)):
+        at = i
+        for other in range(i - 1, -1, -1):
+            verdict = _compare(order[other], order[at], shape, seen)
+            if verdict > 0:
+                order[other], order[at] = order[at], order[other]
+                at = other
+            elif verdict < 0:
+                break
+    strides_out = [0] * len(shape)
+    step = 1
+    for dim in order:
+        strides_out[dim] = step
+        step = step * max(shape[dim], 1)
+    return tuple(strides_out)
+
+
+def _compare(a: int, b: int, shape: Sequence[int], seen: Sequence[Sequence[int]]) -> int:
+    """1 if dimension `a` should be outside `b`, -1 if inside, 0 if no operand tells."""
+    for strides in seen:
+        stride_a, stride_b = strides[a], strides[b]
+        if stride_a == 0 or stride_b == 0:
+            continue
+        if stride_a != stride_b:
+            return -1 if stride_a < stride_b else 1
+        if shape[a] > shape[b]:
+            return 1
+    return 0
+
+
+def common_device(op: str, operands: Sequence[Any]) -> Device:
+    """The device all tensors are on; a 0-d CPU tensor may go with others.
+
+    Raises
+    ------
+    DeviceError
+        If two differ.
+    """
+    found: Device | None = None
+    for t in operands:
+        if not isinstance(t, Tensor):
+            continue
+        device = t._device
+        if found is None or found is device:
+            found = device
+        elif not t._sizes and device.type == "cpu":
+            continue
+        else:
+            others = [o for o in operands if isinstance(o, Tensor)]
+            if all(not o._sizes for o in others if o._device is found) and found.type == "cpu":
+                found = device
+                continue
+            raise DeviceError(
+                f"{op}: tensors on different devices: {found} and {device}", got=", ".join(map(describe, others)),
+                hint=f"move one with .to({str(found)!r})",
+            )  # fmt: skip
+    assert found is not None, "a pointwise op has a tensor operand"
+    return found
+
+
+def number_dtype(value: Number) -> DType:
+    """Type of a Python number on its own."""
+    if isinstance(value, bool):
+        return dtypes.bool_
+    if isinstance(value, int):
+        return dtypes.int64
+    if isinstance(value, complex):
+        return dtypes.get_default_dtype().to_complex()
+    return dtypes.get_default_dtype()
+
+
+def _rank(dtype: DType) -> int:
+    return "buifc".index(dtype.kind) if dtype.kind != "u" else 2
+
+
+def result_type(*operands: Any) -> DType:
+    """The type that operands promote to.
+
+    Tensors with dimensions decide first; 0-d tensors, then Python numbers, raise the result only to a higher category
+    (bool < integer < float < complex).
+
+    Parameters
+    ----------
+    *operands : Tensor, DType or number
+        A `DType` counts as a tensor with dimensions.
+    """
+    groups: list[DType | None] = [None, None, None]
+    for operand in operands:
+        if isinstance(operand, Tensor):
+            level, dtype = (0 if operand._sizes else 1), operand._dtype
+        elif isinstance(operand, DType):
+            level, dtype = 0, operand
+        else:
+            level, dtype = 2, number_dtype(operand)
+        present = groups[level]
+        groups[level] = dtype if present is None else promote_types(present, dtype)
+    result: DType | None = None
+    for dtype in groups:
+        if dtype is None:
+            continue
+        if result is None:
+            result = dtype
+        elif _rank(dtype) > _rank(result):
+            # A number that is complex makes a float tensor complex of the same width.
+            result = result.to_complex() if dtype.is_complex and result.is_floating_point else promote_types(result, dtype)
+    if result is None:
+        raise DTypeError("result_type: needs at least one operand")
+    return result
+
+
+def can_cast(source: DType, target: DType) -> bool:
+    """Whether results of one type may be written to the other in place (the category must not fall)."""
+    return _rank(source) <= _rank(target) or (source.kind in "iu" and target.kind in "iu")

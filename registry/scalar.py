@@ -1,0 +1,240 @@
+"""The closed vocabulary that op bodies are written in.
+
+A pointwise body is one expression over scalars, written against a handler `k`:
+
+    def silu(k, x):
+        return x / (1 + k.exp(-x))
+
+and run with several handlers: `ArrayScalars` evaluates it on whole arrays for eager, codegen's printer turns it into
+Triton, an analysis may bound or count it. Values support `+ - * /`, unary `-`, comparisons, and `& | ^ ~ << >>` on
+integers and bools; everything else is a function of `Scalars`. A body never asks what kind of value it holds except
+through `k.dtype`, and all its operands have the op's compute type (float32 for half types).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from opweave.registry import dtypes
+from opweave.registry.dtypes import DType
+
+Value = Any
+
+#: Functions of one floating argument that mean the same everywhere; complex too where NumPy has it.
+UNARY_FLOAT = (
+    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "sin", "cos", "tan", "asin", "acos",
+    "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "sigmoid", "floor", "ceil", "trunc", "round",
+)  # fmt: skip
+#: Functions of one argument of any type.
+UNARY_ANY = ("abs", "sign", "neg", "reciprocal", "isnan", "isinf", "isfinite", "signbit", "logical_not")
+#: Functions of two arguments of one type.
+BINARY = ("maximum", "minimum", "fmod", "remainder", "floor_divide", "trunc_divide", "atan2", "pow")
+VOCABULARY = (*UNARY_FLOAT, *UNARY_ANY, *BINARY, "where", "cast", "const", "dtype")
+
+
+class Scalars(ABC):
+    """A handler. Besides the methods below it has every name of `UNARY_FLOAT`, `UNARY_ANY` and `BINARY`.
+
+    Semantics that handlers must agree on: `round` is half to even; `sign` keeps NaN and maps both zeros to 0;
+    `maximum` and `minimum` propagate NaN; `fmod` has the dividend's sign and `remainder` the divisor's; integer
+    `floor_divide`, `trunc_divide`, `fmod` and `remainder` by zero give 0 in a kernel that cannot raise (eager raises
+    first); integers wrap.
+    """
+
+    @abstractmethod
+    def where(self, condition: Value, a: Value, b: Value) -> Value:
+        """`a` where the bool is true, else `b`."""
+
+    @abstractmethod
+    def cast(self, x: Value, dtype: DType) -> Value:
+        """Convert; float to integer truncates towards zero, to bool is `x != 0`."""
+
+    @abstractmethod
+    def const(self, value: complex, dtype: DType) -> Value:
+        """A constant of a given type."""
+
+    @abstractmethod
+    def dtype(self, x: Value) -> DType:
+        """Type of a value; Python numbers have int64, the default float type or bool."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} does not implement scalar function {name!r}")
+
+
+# Rational approximations of erf by W. J. Cody's scheme with the coefficients of Sun's fdlibm (s_erf.c): below 1 ulp
+# of float64 on each interval.
+_ERF_SMALL = (
+    (1.28379167095512558561e-01, -3.25042107247001499370e-01, -2.84817495755985104766e-02, -5.77027029648944159157e-03,
+     -2.37630166566501626084e-05),
+    (1.0, 3.97917223959155352819e-01, 6.50222499887672944485e-02, 5.08130628187576562776e-03,
+     1.32494738004321644526e-04, -3.96022827877536812320e-06),
+)  # fmt: skip
+_ERF_ONE = (
+    (-2.36211856075265944077e-03, 4.14856118683748331666e-01, -3.72207876035701323847e-01, 3.18346619901161753674e-01,
+     -1.10894694282396677476e-01, 3.54783043256182359371e-02, -2.16637559486879084300e-03),
+    (1.0, 1.06420880400844228286e-01, 5.40397917702171048937e-01, 7.18286544141962662868e-02,
+     1.26171219808761642112e-01, 1.36370839120290507362e-02, 1.19844998467991074170e-02),
+)  # fmt: skip
+_ERF_MID = (
+    (-9.86494403484714822705e-03, -6.93858572707181764372e-01, -1.05586262253232909814e01, -6.23753324503260060396e01,
+     -1.62396669462573470355e02, -1.84605092906711035994e02, -8.12874355063065934246e01, -9.81432934416914548592e00),
+    (1.0, 1.96512716674392571292e01, 1.37657754143519042600e02, 4.34565877475229228821e02, 6.45387271733267880336e02,
+     4.29008140027567833386e02, 1.08635005541779435134e02, 6.57024977031928170135e00, -6.04244152148580987438e-02),
+)  # fmt: skip
+_ERF_FAR = (
+    (-9.86494292470009928597e-03, -7.99283237680523006574e-01, -1.77579549177547519889e01, -1.60636384855821916062e02,
+     -6.37566443368389627722e02, -1.02509513161107724954e03, -4.83519191608651397019e02),
+    (1.0, 3.03380607434824582924e01, 3.25792512996573918826e02, 1.53672958608443695994e03, 3.19985821950859553908e03,
+     2.55305040643316442583e03, 4.74528541206955367215e02, -2.24409524465858183362e01),
+)  # fmt: skip
+_ERX = 8.45062911510467529297e-01
+
+
+def _ratio(coefficients: tuple[tuple[float, ...], tuple[float, ...]], x: Any) -> Any:
+    def horner(c: tuple[float, ...]) -> Any:
+        result = c[-1]
+        for a in reversed(c[:-1]):
+            result = result * x + a
+        return result
+
+    return horner(coefficients[0]) / horner(coefficients[1])
+
+
+def erf(xp: Any, x: Any) -> Any:
+    """The error function on arrays, computed in float64."""
+    x = xp.asarray(x)
+    wide = x.astype(np.float64)
+    a = xp.abs(wide)
+    small = wide + wide * _ratio(_ERF_SMALL, xp.minimum(a, 1.0) ** 2)
+    one = _ERX + _ratio(_ERF_ONE, xp.minimum(a, 2.0) - 1)
+    b = xp.clip(a, 1.0, 6.0)
+    s = 1 / (b * b)
+    # exp(-b*b) with b split so that the square of its head is exact.
+    head = b.astype(np.float32).astype(np.float64)
+    power = xp.where(b < 1 / 0.35, _ratio(_ERF_MID, s), _ratio(_ERF_FAR, s))
+    tail = 1 - xp.exp(-head * head - 0.5625) * xp.exp((head - b) * (head + b) + power) / b
+    magnitude = xp.where(a < 1.25, one, xp.where(a < 6, tail, 1.0))
+    result = xp.where(a < 0.84375, small, xp.copysign(magnitude, wide))
+    return xp.where(xp.isnan(wide), wide, result).astype(x.dtype)
+
+
+class ArrayScalars(Scalars):
+    """Evaluates a body on whole arrays of one array module (NumPy or CuPy)."""
+
+    _RENAMED = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh",
+                "atanh": "arctanh", "round": "rint", "neg": "negative"}  # fmt: skip
+
+    def __init__(self, xp: Any):
+        self.xp = xp
+        for name in ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "sin", "cos", "tan", "asin",
+                     "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "abs", "neg", "isnan", "isinf",
+                     "isfinite", "signbit", "logical_not", "maximum", "minimum"):  # fmt: skip
+            setattr(self, name, getattr(xp, self._RENAMED.get(name, name)))
+        self.atan2 = xp.arctan2
+
+    def where(self, condition: Value, a: Value, b: Value) -> Value:
+        return self.xp.where(condition, a, b)
+
+    def cast(self, x: Value, dtype: DType) -> Value:
+        x = self.xp.asarray(x)
+        if dtype is dtypes.bool_:
+            return x != 0
+        if x.dtype.kind == "f" and dtype.kind in "iu":
+            return _float_to_int(self.xp, x, dtype.numpy)
+        if x.dtype.kind == "c" and dtype.kind != "c":
+            x = x.real
+            return self.cast(x, dtype)
+        return x.astype(dtype.numpy)
+
+    def const(self, value: complex, dtype: DType) -> Value:
+        return self.xp.asarray(value).astype(dtype.numpy)
+
+    def dtype(self, x: Value) -> DType:
+        if hasattr(x, "dtype"):
+            return dtypes.from_numpy(x.dtype)
+        return dtypes.bool_ if isinstance(x, bool) else dtypes.int64 if isinstance(x, int) else dtypes.float32
+
+    def rsqrt(self, x: Value) -> Value:
+        return 1 / self.xp.sqrt(x)
+
+    def erf(self, x: Value) -> Value:
+        return erf(self.xp, x)
+
+    def sigmoid(self, x: Value) -> Value:
+        return 1 / (1 + self.xp.exp(-x))
+
+    def reciprocal(self, x: Value) -> Value:
+        return 1 / x
+
+    def sign(self, x: Value) -> Value:
+        return x.copy() if x.dtype == np.bool_ else self.xp.sign(x)
+
+    def _integral(self, name: str, x: Value) -> Value:
+        return x if self.xp.asarray(x).dtype.kind in "biu" else getattr(self.xp, name)(x)
+
+    def floor(self, x: Value) -> Value:
+        return self._integral("floor", x)
+
+    def ceil(self, x: Value) -> Value:
+        return self._integral("ceil", x)
+
+    def trunc(self, x: Value) -> Value:
+        return self._integral("trunc", x)
+
+    def round(self, x: Value) -> Value:
+        return self._integral("rint", x)
+
+    def fmod(self, a: Value, b: Value) -> Value:
+        return self.xp.fmod(a, b)
+
+    def remainder(self, a: Value, b: Value) -> Value:
+        return self.xp.remainder(a, b)
+
+    def floor_divide(self, a: Value, b: Value) -> Value:
+        result = self.xp.floor_divide(a, b)
+        if result.dtype.kind != "f":
+            return result
+        # Python's convention gives NaN for x // 0.0; IEEE division (PyTorch) gives an infinity.
+        return self.xp.where(self.xp.asarray(b) == 0, a / b, result)
+
+    def trunc_divide(self, a: Value, b: Value) -> Value:
+        if self.xp.result_type(a, b).kind == "f":
+            return self.xp.trunc(a / b)
+        quotient = self.xp.floor_divide(a, b)
+        return quotient + ((quotient < 0) & (quotient * b != a))
+
+    def pow(self, a: Value, b: Value) -> Value:
+        if self.xp.result_type(a, b).kind in "biu":
+            return _integer_power(self.xp, a, b)
+        if isinstance(b, (int, float)) and b in (2, 0.5):
+            # The two powers with an exactly rounded shortcut.
+            return a * a if b == 2 else self.xp.where(a == -math.inf, math.inf, self.xp.sqrt(a + 0.0))
+        return self.xp.power(a, b)
+
+
+def _float_to_int(xp: Any, x: Any, target: np.dtype[Any]) -> Any:
+    """Truncate as x86 and PyTorch's CPU kernels do: through int64 (NaN and out of range become its minimum), then wrap."""
+    if target == np.int64 or target.itemsize < 8:
+        wide = xp.trunc(x)
+        outside = ~((wide >= -(2.0**63)) & (wide < 2.0**63))
+        wide = xp.where(outside, 0, wide).astype(np.int64)
+        if outside.any():
+            wide = xp.where(outside, np.iinfo(np.int64).min, wide)
+        return wide.astype(target)
+    return x.astype(target)
+
+
+def _integer_power(xp: Any, a: Any, b: Any) -> Any:
+    """Wrapping integer power; a negative exponent leaves 1 and -1 (and 0 for all other bases), as PyTorch."""
+    a, b = xp.asarray(a), xp.asarray(b)
+    negative = b < 0
+    result = xp.power(a, xp.where(negative, xp.zeros_like(b), b))
+    if negative.any():
+        odd = (b & 1) != 0
+        inverse = xp.where(a == 1, 1, xp.where(a == -1, xp.where(odd, -1, 1), 0)).astype(result.dtype)
+        result = xp.where(negative, inverse, result)
+    return result

@@ -1,0 +1,550 @@
+"""`Tensor` over `Storage`: sizes, strides and an offset into memory that views share.
+
+This file holds what a tensor *is*. Its arithmetic, methods and operators are bound from the op declarations in
+`registry/ops/` (see `registry.ops.surface`), so that an op is declared in one place.
+
+Sizes and strides are counted in elements. The array behind a tensor (`_array`) is NumPy's on the CPU and CuPy's on
+CUDA; it shares the tensor's memory.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from opweave.registry import memory
+from opweave.registry.annotations import register_annotation
+from opweave.registry.device import Device, cpu
+from opweave.registry.dtypes import DType, from_numpy as dtype_from_numpy
+from opweave.registry.errors import DataDependentError, DeviceError, DTypeError, OutOfRangeError, ShapeError
+from opweave.registry.keys import DEVICE_KEYS, DispatchKeySet
+from opweave.registry.spec import TensorSpec, contiguous_strides, is_contiguous, span
+
+_UINT8 = np.dtype(np.uint8)
+_version_lock = threading.Lock()
+
+
+class Size(tuple[int, ...]):
+    """The sizes of a tensor, a tuple."""
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """Product of the sizes."""
+        result = 1
+        for size in self:
+            result *= size
+        return result
+
+    def __repr__(self) -> str:
+        return f"opweave.Size({list(self)})"
+
+
+class Storage:
+    """A span of one device's memory, shared by views.
+
+    Attributes
+    ----------
+    device : Device
+        Where the memory is.
+    nbytes : int
+        Its length.
+    version : int
+        Counts mutations through any tensor on it.
+    owner : object
+        What keeps the memory alive: an array, or None where there is no memory (meta, fake).
+    """
+
+    __slots__ = ("device", "nbytes", "version", "owner", "_ptr", "_bytes", "__weakref__")
+
+    def __init__(self, device: Device, nbytes: int, owner: Any, ptr: int | None):
+        self.device = device
+        self.nbytes = nbytes
+        self.version = 0
+        self.owner = owner
+        self._ptr = ptr
+        self._bytes: Any = None
+
+    @property
+    def ptr(self) -> int:
+        """Address of the first byte on the device."""
+        if self._ptr is None:
+            if self.owner is None:
+                raise DataDependentError(f"data_ptr: a tensor on {self.device} without data has no address")
+            self._ptr = address(self.owner)
+        return self._ptr
+
+    def array(self, sizes: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: DType) -> Any:
+        """An array of the device's module over this memory, no copy; `offset` and `strides` in elements."""
+        if self.owner is None:
+            raise DataDependentError(
+                f"this tensor on {self.device} has no data", hint="fake and meta tensors have sizes and types only"
+            )
+        item = dtype.itemsize
+        byte_strides = tuple([stride * item for stride in strides])
+        if self.device.type == "cpu":
+            if self._bytes is None:
+                self._bytes = _byte_view(self.owner, self.nbytes)
+            if 0 in sizes:
+                return np.empty(sizes, dtype.numpy)
+            return np.ndarray(sizes, dtype.numpy, self._bytes, offset * item, byte_strides)
+        xp = self.device.xp
+        return xp.ndarray(sizes, dtype.numpy, self.owner.data + offset * item, byte_strides)
+
+    def __repr__(self) -> str:
+        return f"Storage(device={self.device}, nbytes={self.nbytes}, version={self.version})"
+
+
+class _Span:
+    """Lends an array's memory as bytes: NumPy's interface protocol keeps this object, and so the owner, alive."""
+
+    def __init__(self, owner: Any, nbytes: int):
+        data, readonly = owner.__array_interface__["data"]
+        self.owner = owner
+        self.__array_interface__ = {"data": (data, readonly), "shape": (nbytes,), "typestr": "|u1", "version": 3}
+
+
+def _byte_view(owner: Any, nbytes: int) -> Any:
+    if owner.dtype == _UINT8 and owner.ndim == 1 and owner.flags.c_contiguous:
+        return owner
+    return np.asarray(_Span(owner, nbytes))
+
+
+def address(array: Any) -> int:
+    """Device address of an array's first element."""
+    if isinstance(array, np.ndarray):
+        return int(array.__array_interface__["data"][0])
+    return int(array.data.ptr)
+
+
+class Tensor:
+    """A strided array with a dtype and a device, over a storage that views share.
+
+    Make one with `opweave.tensor`, `opweave.from_numpy`, `opweave.empty` and the like.
+    """
+
+    __slots__ = (
+        "_storage", "_sizes", "_strides", "_offset", "_dtype", "_device", "_keys", "_cached", "_view_of",
+        "__weakref__", "__dict__",
+    )  # fmt: skip
+
+    _storage: Storage
+    _sizes: tuple[int, ...]
+    _strides: tuple[int, ...]
+    _offset: int
+    _dtype: DType
+    _device: Device
+    _keys: int
+    _cached: Any
+    _view_of: Tensor | None
+
+    # NumPy must leave `ndarray + Tensor` to Tensor.__radd__.
+    __array_priority__ = 1000.0
+
+    def __init__(self, data: Any = ()) -> None:
+        """Copy `data` (nested sequences, an array, a number) to a new float tensor; prefer `opweave.tensor`."""
+        array = np.array(data, dtype=np.float32)
+        source = Tensor._from_array(array)
+        for slot in ("_storage", "_sizes", "_strides", "_offset", "_dtype", "_device", "_keys", "_cached", "_view_of"):
+            setattr(self, slot, getattr(source, slot))
+
+    @staticmethod
+    def _from_array(array: Any, device: Device = cpu) -> Tensor:
+        """Wrap an array of the device's module, sharing its memory."""
+        dtype = dtype_from_numpy(array.dtype)
+        item = dtype.itemsize
+        t = Tensor.__new__(Tensor)
+        t._sizes = sizes = array.shape
+        if array.flags.c_contiguous:
+            t._strides = contiguous_strides(sizes)
+            nbytes = array.nbytes
+        else:
+            strides = []
+            for size, stride in zip(sizes, array.strides, strict=True):
+                if stride % item or (stride < 0 and size > 1):
+                    raise ShapeError(
+                        "from_numpy: strides must be non-negative multiples of the item size",
+                        got=f"strides {array.strides} for {dtype}",
+                        hint="copy the array first: np.ascontiguousarray(a)",
+                    )
+                strides.append(max(stride, 0) // item)
+            t._strides = tuple(strides)
+            nbytes = span(sizes, strides) * item
+        t._offset = 0
+        t._dtype = dtype
+        t._device = device
+        t._storage = Storage(device, nbytes, array, None)
+        t._keys = DEVICE_KEYS[device.type].bit
+        t._cached = array
+        t._view_of = None
+        return t
+
+    # ---- what it is ------------------------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> Size:
+        """Sizes of the dimensions."""
+        return Size(self._sizes)
+
+    def size(self, dim: int | None = None) -> Any:
+        """All sizes, or the size of one dimension."""
+        return Size(self._sizes) if dim is None else self._sizes[wrap_dim(dim, len(self._sizes), "size")]
+
+    def stride(self, dim: int | None = None) -> Any:
+        """All strides in elements, or the stride of one dimension."""
+        return self._strides if dim is None else self._strides[wrap_dim(dim, len(self._strides), "stride")]
+
+    def storage_offset(self) -> int:
+        """Elements between the start of the storage and this tensor's first element."""
+        return self._offset
+
+    @property
+    def dtype(self) -> DType:
+        """Element type."""
+        return self._dtype
+
+    @property
+    def device(self) -> Device:
+        """Where the data is."""
+        return self._device
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self._sizes)
+
+    def dim(self) -> int:
+        """Number of dimensions."""
+        return len(self._sizes)
+
+    def numel(self) -> int:
+        """Number of elements."""
+        result = 1
+        for size in self._sizes:
+            result *= size
+        return result
+
+    def element_size(self) -> int:
+        """Bytes an element."""
+        return self._dtype.itemsize
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes an element."""
+        return self._dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the elements, without gaps between them."""
+        return self.numel() * self._dtype.itemsize
+
+    def is_contiguous(self) -> bool:
+        """Whether the elements lie in row-major order without gaps."""
+        return is_contiguous(self._sizes, self._strides)
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the data is on a GPU."""
+        return self._device.type == "cuda"
+
+    @property
+    def is_cpu(self) -> bool:
+        """Whether the data is in main memory."""
+        return self._device.type == "cpu"
+
+    @property
+    def is_meta(self) -> bool:
+        """Whether the tensor has no data by design."""
+        return self._device.type == "meta"
+
+    def is_floating_point(self) -> bool:
+        """Whether elements are real floating numbers."""
+        return self._dtype.is_floating_point
+
+    def is_complex(self) -> bool:
+        """Whether elements are complex numbers."""
+        return self._dtype.is_complex
+
+    @property
+    def spec(self) -> TensorSpec:
+        """Sizes, strides, dtype and device without the data."""
+        return TensorSpec(self._sizes, self._strides, self._dtype, self._device)
+
+    def untyped_storage(self) -> Storage:
+        """The memory this tensor looks into."""
+        return self._storage
+
+    @property
+    def _version(self) -> int:
+        """How often the storage was mutated."""
+        return self._storage.version
+
+    @property
+    def _base(self) -> Tensor | None:
+        """The tensor this one is a view of, None if it is no view."""
+        return self._view_of
+
+    def _is_view(self) -> bool:
+        return self._view_of is not None
+
+    def _make_view(self, sizes: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Tensor:
+        """A tensor of the same class over the same storage; subclasses that carry more override it."""
+        return make(self._storage, sizes, strides, offset, self._dtype, self._device)
+
+    def _bump(self) -> None:
+        """Note a mutation."""
+        with _version_lock:
+            self._storage.version += 1
+
+    # ---- data ------------------------------------------------------------------------------------------------------
+
+    @property
+    def _array(self) -> Any:
+        """The elements as an array of the device's module, sharing memory."""
+        array = self._cached
+        if array is None:
+            array = self._cached = self._storage.array(self._sizes, self._strides, self._offset, self._dtype)
+        return array
+
+    def data_ptr(self) -> int:
+        """Device address of the first element, 0 for an empty tensor."""
+        storage = self._storage
+        if 0 in self._sizes:
+            return 0
+        return (storage._ptr or storage.ptr) + self._offset * self._dtype.itemsize
+
+    def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
+        """The elements as a NumPy array that shares memory.
+
+        Parameters
+        ----------
+        force : bool
+            Copy to main memory where the data is elsewhere, instead of raising.
+
+        Raises
+        ------
+        DeviceError
+            If the data is not in main memory and `force` is false.
+        """
+        if self._device.type != "cpu":
+            if not force or self._device.type == "meta":
+                raise DeviceError(f"numpy: the data is on {self._device}", hint="use .cpu().numpy() or force=True")
+            return self._device.xp.asnumpy(self._array)
+        return self._array
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        array = self.numpy()
+        if dtype is not None and np.dtype(dtype) != array.dtype:
+            if copy is False:
+                raise ValueError(f"cannot convert {self._dtype} to {dtype} without a copy")
+            return array.astype(dtype)
+        return array.copy() if copy else array
+
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        if self._dtype.name == "bfloat16":
+            raise DTypeError("__dlpack__: NumPy cannot export bfloat16", hint="export x.view(opweave.int16)")
+        return self._array.__dlpack__(**kwargs)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self._array.__dlpack_device__()
+
+    def item(self) -> Any:
+        """The single element as a Python number.
+
+        Raises
+        ------
+        ShapeError
+            If there is not exactly one element.
+        """
+        if self.numel() != 1:
+            raise ShapeError("item: only one-element tensors have a Python value", got=describe(self))
+        value = self._array.reshape(())[()].item()
+        return float(value) if self._dtype.is_floating_point else value
+
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python numbers."""
+        array = self.numpy(force=True)
+        return (array.astype(np.float32) if self._dtype.name == "bfloat16" else array).tolist()
+
+    def __bool__(self) -> bool:
+        if self.numel() != 1:
+            raise ShapeError(
+                "bool: the truth value of a tensor with other than one element is ambiguous", got=describe(self),
+                hint="use .any() or .all()",
+            )  # fmt: skip
+        return bool(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __complex__(self) -> complex:
+        return complex(self.item())
+
+    def __index__(self) -> int:
+        if self._dtype.kind not in "biu":
+            raise DTypeError("index: only integer tensors can be used as an index", got=describe(self))
+        return int(self.item())
+
+    def __len__(self) -> int:
+        if not self._sizes:
+            raise DTypeError("len: a 0-d tensor has no length")
+        return self._sizes[0]
+
+    def __iter__(self) -> Any:
+        if not self._sizes:
+            raise DTypeError("iter: cannot iterate over a 0-d tensor")
+        return iter([self[i] for i in range(self._sizes[0])])  # type: ignore[index]  # bound in ops.indexing
+
+    def __contains__(self, value: Any) -> bool:
+        return bool((self == value).any())  # type: ignore[union-attr]  # bound in ops.surface
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __repr__(self) -> str:
+        if self._storage.owner is None:
+            return f"tensor(..., device='{self._device}', size={self._sizes}, dtype={self._dtype!r})"
+        array = self.numpy(force=True)
+        if self._dtype.name in ("bfloat16", "float16"):
+            array = array.astype(np.float32)
+        body = np.array2string(array, separator=", ", precision=4, prefix="tensor(", threshold=1000)
+        notes = []
+        if self._dtype.name not in ("float32", "int64", "bool") or not self.numel():
+            notes.append(f"dtype={self._dtype!r}")
+        if self._device.type != "cpu":
+            notes.insert(0, f"device='{self._device}'")
+        return f"tensor({', '.join([body, *notes])})"
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if not self._sizes and spec else repr(self)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_unpickle, (self.numpy(force=True).copy(), str(self._device)))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        copy = allocate(self._sizes, contiguous_strides(self._sizes), self._dtype, self._device)
+        copy._array[...] = self._array
+        memo[id(self)] = copy
+        return copy
+
+
+register_annotation(Tensor, "Tensor")
+
+
+def _unpickle(array: Any, device: str) -> Tensor:
+    target = Device(device)
+    return Tensor._from_array(array if target.type == "cpu" else target.xp.asarray(array), target)
+
+
+def make(
+    storage: Storage, sizes: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: DType, device: Device
+) -> Tensor:
+    """A tensor over an existing storage (strides and offset in elements)."""
+    t = Tensor.__new__(Tensor)
+    t._storage = storage
+    t._sizes = sizes
+    t._strides = strides
+    t._offset = offset
+    t._dtype = dtype
+    t._device = device
+    t._keys = _KEY_BITS[device.type]
+    t._cached = None
+    t._view_of = None
+    return t
+
+
+_KEY_BITS = {name: key.bit for name, key in DEVICE_KEYS.items()}
+
+
+def allocate(sizes: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device: Device) -> Tensor:
+    """An uninitialised tensor with exactly these sizes and strides."""
+    elements = 1
+    for size, stride in zip(sizes, strides, strict=True):
+        if size == 0:
+            elements = 0
+            break
+        elements += (size - 1) * stride
+    nbytes = elements * dtype.itemsize
+    kind = device.type
+    if kind == "cpu":
+        block = memory.allocate(nbytes)
+        storage = Storage(device, nbytes, block, block.ptr)
+    elif kind == "meta":
+        storage = Storage(device, nbytes, None, None)
+    else:
+        with device.xp.cuda.Device(device.index):
+            storage = Storage(device, nbytes, device.xp.empty(max(nbytes, 1), np.uint8), None)
+    return make(storage, sizes, strides, 0, dtype, device)
+
+
+def allocate_like(spec: TensorSpec) -> Tensor:
+    """An uninitialised tensor of this spec."""
+    return allocate(*spec)
+
+
+def as_view(base: Tensor, sizes: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Tensor:
+    """A view of `base`: same storage, dtype and device."""
+    t = base._make_view(sizes, strides, offset)
+    t._view_of = base if base._view_of is None else base._view_of
+    return t
+
+
+def wrap_dim(dim: int, ndim: int, op: str) -> int:
+    """A dimension counted from the end made non-negative; a 0-d tensor has the dimensions 0 and -1.
+
+    Raises
+    ------
+    OutOfRangeError
+        If there is no such dimension.
+    """
+    limit = ndim or 1
+    if not -limit <= dim < limit:
+        raise OutOfRangeError(
+            f"{op}: dimension out of range", got=f"dim={dim} for a {ndim}-d tensor",
+            hint=f"expected -{limit} <= dim < {limit}",
+        )  # fmt: skip
+    return dim + limit if dim < 0 else dim
+
+
+def describe(value: Any) -> str:
+    """A short text of an argument for messages: `f32[2, 3]` for a tensor, its repr otherwise."""
+    if isinstance(value, Tensor):
+        place = "" if value._device.type == "cpu" else f" on {value._device}"
+        return f"{value._dtype.short}[{', '.join(map(str, value._sizes))}]{place}"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(describe(item) for item in value)}]"
+    return repr(value)
+
+
+def from_numpy(array: Any) -> Tensor:
+    """A tensor that shares the array's memory.
+
+    Parameters
+    ----------
+    array : numpy.ndarray
+        Any strides that are not negative; read-only arrays are refused, since tensors can be mutated.
+
+    Raises
+    ------
+    DTypeError
+        If it is no array, or opweave has no such element type.
+    """
+    if not isinstance(array, np.ndarray):
+        raise DTypeError("from_numpy: expected a numpy.ndarray", got=type(array).__name__)
+    if not array.flags.writeable:
+        raise DTypeError("from_numpy: the array is read-only", hint="pass a copy: opweave.tensor(array)")
+    return Tensor._from_array(array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("=")))
+
+
+def keyset_of(tensors: Sequence[Tensor]) -> DispatchKeySet:
+    """Union of the tensors' dispatch keys."""
+    bits = 0
+    for t in tensors:
+        bits |= t._keys
+    return DispatchKeySet(bits)

@@ -1,0 +1,271 @@
+"""Triton kernels as operands: `wrap_triton`, `triton_op`, and the higher-order ops of a kernel launch.
+
+`wrap_triton(kernel)[grid](...)` launches at once where nothing watches. Under a mode it becomes a call of
+`triton_kernel_wrapper_mutation`, an op whose operands are a kernel (by index in `kernels`), a resolved grid and the kernel's
+arguments by name, so that a trace shows the launch and a pass can see which buffers it writes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from opweave.registry.custom_op import CustomOpDef, define_custom_op
+from opweave.registry.errors import ArgumentError, DTypeError, UnsupportedError
+from opweave.registry.keys import PYTHON_BIT, DispatchKey, state
+from opweave.registry.op import HigherOrderOperator, ops
+from opweave.registry.tensor import Tensor, from_numpy
+from opweave.registry.triton_effects import written_pointers
+
+Grid = tuple[int, int, int]
+
+
+class SideTable:
+    """Kernels and the constants of launches, which a graph refers to by index."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._items: list[Any] = []
+        self._by_id: dict[int, int] = {}
+
+    def add(self, item: Any) -> int:
+        """Index of the item; the same object keeps its index."""
+        with self._lock:
+            index = self._by_id.get(id(item))
+            if index is None:
+                index = self._by_id[id(item)] = len(self._items)
+                self._items.append(item)
+            return index
+
+    def __getitem__(self, index: int) -> Any:
+        return self._items[index]
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+
+#: JITFunction, Autotuner or Heuristics objects that were launched under a mode.
+kernels = SideTable()
+#: Constant arguments that have no printed form in a graph (a `tl.dtype`, say), by name; entry 0 is empty.
+constants = SideTable()
+_NO_CONSTANTS: dict[str, Any] = {}
+constants.add(_NO_CONSTANTS)
+
+
+def jit_function(kernel: Any) -> Any:
+    """The `JITFunction` inside autotuners and heuristics.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no Triton kernel.
+    """
+    import triton
+
+    inner = kernel
+    while isinstance(inner, (triton.runtime.Autotuner, triton.runtime.autotuner.Heuristics)):
+        inner = inner.fn
+    if not isinstance(inner, triton.runtime.JITFunction):
+        interpreted = type(inner).__name__ == "InterpretedFunction"
+        raise ArgumentError(
+            "wrap_triton: expected a kernel made by @triton.jit", got=type(kernel).__name__,
+            hint="unset TRITON_INTERPRET: opweave runs kernels natively on the CPU" if interpreted else None,
+        )  # fmt: skip
+    return inner
+
+
+def _configs(kernel: Any) -> list[dict[str, Any]]:
+    """Keyword arguments of each configuration of an autotuned kernel; one empty one otherwise."""
+    inner = kernel
+    while not hasattr(inner, "configs") and hasattr(inner, "fn"):
+        inner = inner.fn
+    return [config.all_kwargs() for config in getattr(inner, "configs", [])] or [{}]
+
+
+class TritonKernelWrapper:
+    """What `wrap_triton` returns: index it with a grid, call it with the kernel's arguments."""
+
+    def __init__(self, kernel: Any):
+        self.kernel = kernel
+        self.jit = jit_function(kernel)
+        self.__name__ = self.jit.__name__
+
+    def __getitem__(self, grid: Any) -> Callable[..., None]:
+        return lambda *args, **kwargs: self.launch(grid, args, kwargs)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise ArgumentError(
+            f"wrap_triton: {self.__name__} needs a grid", hint=f"wrap_triton({self.__name__})[grid](...)"
+        )
+
+    def launch(self, grid: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Launch, or record the launch where a mode is active."""
+        args = tuple([_as_tensor(a) if type(a) is np.ndarray else a for a in args])
+        if not state.modes and not any(
+            isinstance(a, Tensor) and a._keys & PYTHON_BIT for a in (*args, *kwargs.values())
+        ):
+            run(self.kernel, grid, args, kwargs)
+            return
+        names = self.jit.arg_names
+        if len(args) > len(names):
+            raise ArgumentError(f"{self.__name__}: takes {len(names)} arguments", got=f"{len(args)} arguments")
+        bound = dict(zip(names, args, strict=False))
+        for name, value in kwargs.items():
+            if name in bound:
+                raise ArgumentError(f"{self.__name__}: argument {name!r} given twice")
+            bound[name] = _as_tensor(value) if type(value) is np.ndarray else value
+        grids = _resolve_grids(self, grid, bound)
+        plain = {k: _plain(v) for k, v in bound.items() if _is_graphable(v)}
+        others = {k: v for k, v in bound.items() if k not in plain}
+        triton_kernel_wrapper_mutation(
+            kernel_idx=kernels.add(self.kernel), constant_args_idx=constants.add(others) if others else 0, grid=grids,
+            kwargs=plain,
+        )  # fmt: skip
+
+
+def _as_tensor(array: Any) -> Tensor:
+    return from_numpy(array)
+
+
+def _is_graphable(value: Any) -> bool:
+    value = _plain(value)
+    return value is None or isinstance(value, (Tensor, bool, int, float, str))
+
+
+def _plain(value: Any) -> Any:
+    """A `tl.constexpr` as the value it holds."""
+    return value.value if type(value).__name__ == "constexpr" else value
+
+
+def _resolve_grids(wrapper: TritonKernelWrapper, grid: Any, bound: dict[str, Any]) -> list[Grid]:
+    """The launch grid for every configuration, three numbers each."""
+    defaults = {p.name: p.default for p in wrapper.jit.params if p.has_default}
+    grids = []
+    for config in _configs(wrapper.kernel):
+        meta = {**defaults, **bound, **config}
+        value = grid(meta) if callable(grid) else grid
+        value = tuple(value) if isinstance(value, (list, tuple)) else (value,)
+        if not 1 <= len(value) <= 3:
+            raise ArgumentError(f"{wrapper.__name__}: a grid has one to three sizes", got=repr(value))
+        for size in value:
+            if isinstance(size, Tensor) or not hasattr(size, "__index__"):
+                raise ArgumentError(f"{wrapper.__name__}: grid sizes must be integers", got=repr(value))
+        grids.append(tuple([*(int(size) for size in value), 1, 1][:3]))
+    return grids  # type: ignore[return-value]  # the slice has three entries
+
+
+def run(kernel: Any, grid: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+    """Launch a kernel now, on the device of its tensors.
+
+    Raises
+    ------
+    DTypeError
+        For a tensor whose element type Triton has not.
+    """
+    for value in (*args, *kwargs.values()):
+        if isinstance(value, Tensor) and value._dtype.triton is None:
+            raise DTypeError(
+                f"{jit_function(kernel).__name__}: Triton has no element type {value._dtype.name}",
+                hint="pass the real and imaginary parts as two tensors" if value.is_complex() else None,
+            )
+    kernel[grid](*args, **kwargs)
+
+
+def _launch(*, kernel_idx: int, constant_args_idx: int, grid: list[Grid], kwargs: dict[str, Any]) -> None:
+    kernel = kernels[kernel_idx]
+    arguments = {**kwargs, **constants[constant_args_idx]}
+    if len(grid) == 1:
+        launch_grid: Any = grid[0]
+    else:
+        configs = _configs(kernel)
+
+        def launch_grid(meta: dict[str, Any]) -> Grid:
+            for config, sizes in zip(configs, grid, strict=True):
+                if all(meta.get(k) == v for k, v in config.items()):
+                    return sizes
+            raise UnsupportedError(
+                "triton_kernel_wrapper_mutation: the autotuner chose a configuration that was not there when traced"
+            )
+
+    run(kernel, launch_grid, (), arguments)
+    for name in launch_effects(kernel_idx, constant_args_idx, kwargs):
+        arguments[name]._bump()
+
+
+def launch_effects(kernel_idx: int, constant_args_idx: int, kwargs: dict[str, Any]) -> frozenset[str]:
+    """Names of the tensor arguments that a launch writes, found from the kernel's TTIR."""
+    arguments = {**kwargs, **constants[constant_args_idx]}
+    return frozenset(written_pointers(kernels[kernel_idx], (), arguments))
+
+
+def _launch_functional(
+    *, kernel_idx: int, constant_args_idx: int, grid: list[Grid], kwargs: dict[str, Any], tensors_to_clone: Sequence[str]
+) -> dict[str, Tensor]:
+    fresh = {name: ops.aten.clone.default(kwargs[name]) for name in tensors_to_clone}
+    triton_kernel_wrapper_mutation(
+        kernel_idx=kernel_idx, constant_args_idx=constant_args_idx, grid=grid, kwargs={**kwargs, **fresh}
+    )
+    return fresh
+
+
+#: `(kernel_idx, constant_args_idx, grid, kwargs) -> None`: a launch; writes what `launch_effects` names.
+triton_kernel_wrapper_mutation = HigherOrderOperator("triton_kernel_wrapper_mutation", _launch)
+triton_kernel_wrapper_mutation.is_mutable = True
+
+#: The same launch on copies: `tensors_to_clone` names what is written; returns the copies by name.
+triton_kernel_wrapper_functional = HigherOrderOperator("triton_kernel_wrapper_functional", _launch_functional)
+
+
+def wrap_triton(triton_kernel: Any, /) -> TritonKernelWrapper:
+    """Make a Triton kernel traceable.
+
+    Parameters
+    ----------
+    triton_kernel : JITFunction, Autotuner or Heuristics
+        A kernel made by `@triton.jit`, optionally autotuned.
+
+    Returns
+    -------
+    TritonKernelWrapper
+        Launch it as `wrap_triton(kernel)[grid](*args)`; tensors and NumPy arrays may be given for pointers.
+    """
+    if isinstance(triton_kernel, TritonKernelWrapper):
+        return triton_kernel
+    return TritonKernelWrapper(triton_kernel)
+
+
+def triton_op(
+    name: str, fn: Callable[..., Any] | None = None, /, *, mutates_args: Any, schema: str | None = None,
+    tags: Sequence[str] = (),
+) -> Any:  # fmt: skip
+    """Declare an op whose body consists of Triton kernels and known ops; tracing goes through it.
+
+    Parameters
+    ----------
+    name : str
+        `"namespace::name"`.
+    fn : callable, optional
+        The body, with type hints; launch kernels in it through `wrap_triton`. Without it a decorator is returned.
+    mutates_args : iterable of str or "unknown"
+        Arguments that the body writes.
+    schema : str, optional
+        Arguments and returns, such as `"(Tensor x) -> Tensor"`; inferred from the type hints by default.
+
+    Returns
+    -------
+    CustomOpDef
+        The op, callable.
+    """
+
+    def declare(body: Callable[..., Any]) -> CustomOpDef:
+        definition = define_custom_op(name, body, mutates_args=mutates_args, schema=schema, tags=tags)
+        op = definition._opoverload
+        op.body = body
+        op.register(DispatchKey.CompositeExplicitAutograd, body, override=True)
+        op.register_fake_rule(body)
+        return definition
+
+    return declare if fn is None else declare(fn)

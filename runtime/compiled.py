@@ -1,0 +1,244 @@
+"""`CompiledFunction`: a function with its compiled versions, each with the guards under which it may be used.
+
+A call runs one generated function (`runtime.entry`) that tests guards and calls compiled code. What fits no version comes here: it is
+compiled, under a lock, and the reason is logged. After too many versions the function keeps running as plain Python, and
+says so.
+"""
+
+from __future__ import annotations
+
+import collections
+import functools
+import threading
+import types
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from opweave.registry.errors import CompileError, UnsupportedError
+from opweave.registry.keys import PYTHON_BIT, state
+from opweave.registry.op import OpOverload, registry, tensors_in
+from opweave.runtime.capture import Captured, capture
+from opweave.runtime.entry import Entry, Parameters, build
+from opweave.runtime.guards import brief, code_site, disjoint
+from opweave.runtime.logging import DEBUG, channel
+from opweave.tracer.graph import Graph
+from opweave.tracer.graph_module import GraphModule
+
+_guards_log = channel("guards")
+_graph_log = channel("graph")
+_recompiles_log = channel("recompiles")
+
+
+class RecompileLimitWarning(RuntimeWarning):
+    """A function changed its guards so often that it now runs uncompiled."""
+
+
+@dataclass
+class Program:
+    """What a graph became.
+
+    Attributes
+    ----------
+    run : callable
+        Takes the graph's inputs, returns the tuple of its outputs.
+    written : tuple of int
+        Positions of inputs it writes.
+    stages : dict of str to callable
+        Stage name -> function that prints it (``captured``, a pass's name, ``code``).
+    """
+
+    run: Callable[..., Any]
+    written: tuple[int, ...] = ()
+    stages: dict[str, Callable[[], str]] = field(default_factory=dict)
+
+
+class CompiledFunction:
+    """A callable that behaves as the function it was made from, compiled for the arguments it meets.
+
+    Parameters
+    ----------
+    function : callable
+        The user's function, method or callable object.
+    compile_graph : callable
+        ``(GraphModule, name) -> Program``.
+    limit : int
+        Compiled versions before further ones run uncompiled.
+
+    Attributes
+    ----------
+    entries : list of Entry
+        The compiled versions, newest first.
+    """
+
+    __opweave_compiled__ = True
+
+    def __init__(
+        self, function: Callable[..., Any], compile_graph: Callable[[GraphModule, str], Program], *, limit: int = 8
+    ) -> None:
+        functools.update_wrapper(self, function)
+        self.__wrapped__ = function
+        self.entries: list[Entry] = []
+        self._compile_graph = compile_graph
+        self._limit = limit
+        self._lock = threading.RLock()
+        self._parameters = Parameters.of(function)
+        self._name = getattr(function, "__name__", type(function).__name__)
+        self._count = 0
+        self._reasons: collections.Counter[str] = collections.Counter()
+        self._warned = False
+        self._bind = _binder(self._parameters)
+        self._entry = build(self._name, self._parameters, [], self._miss)
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        return self._entry(*args, **kwargs)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<compiled {getattr(self.__wrapped__, '__qualname__', self._name)}, {len(self.entries)} versions>"
+
+    @property
+    def last_graph(self) -> Graph | None:
+        """The graph captured last, None before the first call."""
+        return max(self.entries, key=lambda e: e.index).graph if self.entries else None
+
+    def stages(self) -> dict[str, str]:
+        """The newest version at every stage of its compilation, printed."""
+        return {name: show() for name, show in self.entries[0].program.stages.items()} if self.entries else {}
+
+    def reset(self) -> None:
+        """Forget all compiled versions."""
+        with self._lock:
+            self._install([])
+            self._reasons.clear()
+            self._warned = False
+
+    # ---- a call that fits no version -------------------------------------------------------------------------------
+
+    def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        function = self.__wrapped__
+        if state.modes or state.include or any(t._keys & PYTHON_BIT for t in tensors_in([*args, *kwargs.values()])):
+            # Being traced itself: its ops become part of the outer graph.
+            return function(*args, **kwargs)
+        with self._lock:
+            reasons = [(entry, entry.mismatch(self._parameters, args, kwargs)) for entry in self.entries]
+            fitting = [entry for entry, reason in reasons if reason is None]
+            if not fitting:
+                self._tell(reasons)
+                self._install([entry for entry in self.entries if entry.alive])
+                if len(self.entries) >= self._limit:
+                    self._give_up()
+                    return function(*args, **kwargs)
+                entry = self._compile(args, kwargs)
+                self._install([entry, *self.entries])
+                fitting = [entry]
+            call = fitting[0].alone(self._name, self._parameters)
+        return call(*args, **kwargs)
+
+    def _install(self, entries: list[Entry]) -> None:
+        self.entries = entries
+        self._entry = build(self._name, self._parameters, entries, self._miss)
+
+    def _tell(self, reasons: Iterable[tuple[Entry, str | None]]) -> None:
+        for entry, reason in reasons:
+            if entry is self.entries[0] and reason is not None:
+                self._reasons[reason.split(" ")[0]] += 1
+            _recompiles_log.debug("recompile %s: %s", self._name, reason)
+
+    def _give_up(self) -> None:
+        if self._warned:
+            return
+        self._warned = True
+        changing = ", ".join(f"{what} ({count} times)" for what, count in self._reasons.most_common(3))
+        text = (
+            f"{self._name}: {self._limit} compiled versions reached, further ones run uncompiled; what kept changing: {changing}. "
+            "Pass what varies as a tensor, or raise the limit: opweave.compile(..., options={'recompile_limit': n})"
+        )
+        _recompiles_log.warning(text)
+        warnings.warn(text, RecompileLimitWarning, stacklevel=5)
+
+    def _compile(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Entry:
+        function, index = self.__wrapped__, self._count
+        self._count += 1
+        arguments, call = self._bind(*args, **kwargs), _caller(function, self._parameters)
+        captured = capture(function, arguments, call, f"_ow_e{index}_")
+        _graph_log.debug("%s", captured.module.code)
+        ops = _ops_of(captured.module.graph)
+        keep = captured.module.graph.clone()
+        captured.inputs = _drop_unused(captured)
+        program = self._compile_graph(captured.module, self._name)
+        self._relate_tensors(captured, program)
+        for guard in captured.guards.guards:
+            _guards_log.debug("%s: %s", self._name, guard)
+        entry = Entry(index, captured.guards, captured.inputs, captured.result, program.run, ops, program, keep)
+        reason = entry.mismatch(self._parameters, args, kwargs)
+        if reason is not None:
+            raise CompileError(
+                f"compile: {self._name} depends on something that changes by itself: {reason}",
+                hint="a property or __getattr__ that gives another value each time cannot be compiled in",
+            )
+        return entry
+
+    def _relate_tensors(self, captured: Captured, program: Program) -> None:
+        """Guard how arguments share memory, where it makes a difference."""
+        written = [captured.inputs[i] for i in program.written]
+        guards = captured.guards
+        if written or guards.scope.compares_identity:
+            guards.distinct()
+        if not written:
+            return
+        guards.disjoint(written)
+        for w in written:
+            for other in captured.guards.tensors:
+                if other is not w and not disjoint((w.tensor,), (other.tensor,)):
+                    raise UnsupportedError(
+                        f"compile: {self._name} writes {w.source.text}, whose memory overlaps that of {other.source.text}",
+                        got=f"{brief(w.tensor)} and {brief(other.tensor)} on one storage",
+                        at=w.source.site,
+                        hint=f"pass {other.source.text}.clone(), or call the uncompiled function for this case",
+                    )
+
+
+def _binder(parameters: Parameters) -> Callable[..., dict[str, Any]]:
+    """A function that binds a call's arguments as the user's function would."""
+    body = ", ".join(f"{name!r}: {name}" for name in parameters.names)
+    namespace = dict(parameters.defaults)
+    exec(f"def bind({parameters.declared}): return {{{body}}}", namespace)
+    return namespace["bind"]
+
+
+def _caller(function: Callable[..., Any], parameters: Parameters) -> Callable[[dict[str, Any]], Any]:
+    """Calls the function with bound arguments by name."""
+    namespace = {"function": function}
+    unpack = "\n".join(f"    {name} = bound[{name!r}]" for name in parameters.names)
+    text = f"def call(bound):\n{unpack}\n    positional, named = {parameters.passed}\n    return positional, named"
+    exec(text, namespace)
+    split: Any = namespace["call"]
+
+    def call(bound: dict[str, Any]) -> Any:
+        positional, named = split(bound)
+        return function(*positional, **named)
+
+    return call
+
+
+def _ops_of(graph: Graph) -> dict[OpOverload, int]:
+    """Ops whose registrations went into the trace: those in the graph, and all of a user's that trace through their body."""
+    found = {node.target: node.target.version for node in graph if isinstance(node.target, OpOverload)}
+    for op in registry.operators.values():
+        if op.decl is None and (op.body is not None or op.has_composite_implicit):
+            found[op] = op.version
+    return found
+
+
+def _drop_unused(captured: Captured) -> list[Any]:
+    graph, kept = captured.module.graph, []
+    for node, tensor in zip(graph.placeholders(), captured.inputs, strict=True):
+        if node.users:
+            kept.append(tensor)
+        else:
+            graph.erase_node(node)
+    return kept

@@ -1,0 +1,239 @@
+"""The function that runs when a compiled function is called: guards, then the compiled code, in one piece of Python.
+
+For ``def f(x, n=2)`` with one compiled entry the generated text is
+
+    def f(x, n=d0):
+        if not state.include:           # no mode is active
+            try:
+                ok = type(x) is T and x._sizes == (8,) and ... and type(n) is int and n == 2
+            except errors:
+                ok = False
+            if ok:
+                o = run0(x)
+                return o[0]
+        return miss((x, n), {})
+
+Python binds the arguments itself, constants are globals of the text, and nothing else stands between the caller and the
+kernel launches.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import linecache
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from opweave.registry.keys import state
+from opweave.registry.op import OpOverload, registry
+from opweave.runtime.guards import MISSING, GuardSet, TensorInput
+
+_LOOKUP = (KeyError, IndexError, AttributeError, ValueError, TypeError, RuntimeError)
+_GLOBALS = {"_ow_state": state, "_ow_errors": _LOOKUP, "_ow_registry": registry, "__name__": "opweave.runtime.entry"}
+_BUILTINS = frozenset({"type", "len", "id", "repr", "int", "float", "str", "list", "tuple", "dict"})
+_serial = itertools.count()
+
+
+@dataclass
+class Parameters:
+    """A function's parameter list, as text.
+
+    Attributes
+    ----------
+    declared : str
+        As it stands in the ``def`` line; defaults are named constants.
+    passed : str
+        ``positional tuple, keyword dict`` that pass everything on.
+    names : tuple of str
+        The parameters' names.
+    defaults : dict
+        Names of defaults -> values.
+    """
+
+    declared: str
+    passed: str
+    names: tuple[str, ...]
+    defaults: dict[str, Any] = field(default_factory=dict)
+
+    @staticmethod
+    def of(function: Callable[..., Any]) -> Parameters:
+        """Read a function's signature; what has none takes `*args, **kwargs`."""
+        try:
+            parameters = list(inspect.signature(function, follow_wrapped=False).parameters.values())
+        except (TypeError, ValueError):
+            return Parameters("*args, **kwargs", "args, kwargs", ("args", "kwargs"))
+        if any(p.name in _BUILTINS for p in parameters):  # the guards' text needs these names for themselves
+            return Parameters("*args, **kwargs", "args, kwargs", ("args", "kwargs"))
+        declared: list[str] = []
+        positional: list[str] = []
+        keywords: list[str] = []
+        defaults: dict[str, Any] = {}
+        star = slash = False
+        for p in parameters:
+            text = p.name
+            if p.default is not p.empty:
+                defaults[f"_ow_d{len(defaults)}"] = p.default
+                text = f"{p.name}=_ow_d{len(defaults) - 1}"
+            if slash and p.kind is not p.POSITIONAL_ONLY:
+                declared.append("/")
+                slash = False
+            slash = slash or p.kind is p.POSITIONAL_ONLY
+            if p.kind is p.VAR_POSITIONAL:
+                declared.append(f"*{p.name}")
+                positional.append(f"*{p.name}")
+                star = True
+            elif p.kind is p.VAR_KEYWORD:
+                declared.append(f"**{p.name}")
+                keywords.append(f"**{p.name}")
+            elif p.kind is p.KEYWORD_ONLY:
+                declared += [text] if star else ["*", text]
+                star = True
+                keywords.append(f"{p.name!r}: {p.name}")
+            else:
+                declared.append(text)
+                positional.append(p.name)
+        if slash:
+            declared.append("/")
+        passed = f"({''.join(name + ', ' for name in positional)}), {{{', '.join(keywords)}}}"
+        return Parameters(", ".join(declared), passed, tuple(p.name for p in parameters), defaults)
+
+
+@dataclass(eq=False)
+class Entry:
+    """One compiled version of a function.
+
+    Attributes
+    ----------
+    index : int
+        Counts the versions of one function.
+    guards : GuardSet
+        When it may be used.
+    inputs : list of TensorInput
+        What is passed to `run`, in order.
+    result : str
+        Expression over `run`'s outputs `_ow_o` that makes the function's result.
+    run : callable
+        The compiled graph: tensors in, tuple of tensors out.
+    ops : dict
+        Op -> version, for the ops that were traced.
+    program : object
+        The artifact behind `run`, with its stages, for inspection.
+    graph : Graph
+        As captured.
+    """
+
+    index: int
+    guards: GuardSet
+    inputs: list[TensorInput]
+    result: str
+    run: Callable[..., Any]
+    ops: dict[OpOverload, int]
+    program: Any
+    graph: Any = None
+    #: Cleared when an op it used was registered anew: it can never be used again.
+    alive: bool = True
+    #: Registry version at which `ops` was last found unchanged; a one-element list that the predicate reads.
+    checked: list[int] = field(default_factory=lambda: [registry.version])
+    _why: Callable[..., tuple[int, Any]] | None = None
+
+    @property
+    def test(self) -> str:
+        """The predicate."""
+        tests = [guard.test for guard in self.guards.guards]
+        return " and ".join([*tests, f"_ow_registry.version == _ow_e{self.index}_checked[0]"])
+
+    def constants(self) -> dict[str, Any]:
+        """Globals its text needs."""
+        own = {f"_ow_e{self.index}_run": self.run, f"_ow_e{self.index}_checked": self.checked}
+        return {**self.guards.constants, **own}
+
+    def ops_unchanged(self) -> str | None:
+        """None if every op is as it was traced (noting so); else which one changed."""
+        version = registry.version
+        for op, known in self.ops.items():
+            if registry.operators.get(op.name) is not op or op.version != known:
+                self.alive = False
+                return f"{op} was registered anew"
+        self.checked[0] = version
+        return None
+
+    def alone(self, name: str, parameters: Parameters) -> Callable[..., Any]:
+        """This version without its guards, for a call that is known to fit."""
+        lines = [f"def {name}({parameters.declared}):"]
+        lines += [f"    {guard.test}" for guard in self.guards.guards if ":=" in guard.test]
+        lines += _call_lines(self, "    ")
+        return _define(name, "\n".join(lines), {**parameters.defaults, **self.constants()})
+
+    def mismatch(self, parameters: Parameters, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+        """The first guard that fails for these arguments, worded; None if all hold."""
+        if self._why is None:
+            self._why = _explainer(self, parameters)
+        at, value = self._why(*args, **kwargs)
+        if at < 0:
+            return self.ops_unchanged()
+        guard = self.guards.guards[at]
+        try:
+            text = guard.explain(value)
+        except Exception as error:  # wording must never hide the recompilation itself
+            text = f"{guard.source.text} changed ({type(error).__name__} while describing it)"
+        return f"{text} ({guard.source.site.short})"
+
+
+def _explainer(entry: Entry, parameters: Parameters) -> Callable[..., tuple[int, Any]]:
+    lines = [f"def why({parameters.declared}):", "    _ow_at = 0", "    try:"]
+    for i, guard in enumerate(entry.guards.guards):
+        lines += [f"        _ow_at = {i}", f"        if not ({guard.test}): return _ow_at, {guard.source.var}"]
+    lines += ["    except _ow_errors:", "        return _ow_at, _ow_missing", "    return -1, None"]
+    return _define("why", "\n".join(lines), {**parameters.defaults, **entry.constants(), "_ow_missing": MISSING})
+
+
+def build(
+    name: str, parameters: Parameters, entries: list[Entry], miss: Callable[[tuple[Any, ...], dict[str, Any]], Any]
+) -> Callable[..., Any]:
+    """Generate the function that a call runs.
+
+    Parameters
+    ----------
+    name : str
+        Name of the user's function, which binding errors show.
+    parameters : Parameters
+        Its parameter list.
+    entries : list of Entry
+        In the order they are tried.
+    miss : callable
+        Takes over when no entry fits.
+    """
+    if not name.isidentifier():
+        name = "compiled"
+    lines = [f"def {name}({parameters.declared}):"]
+    constants: dict[str, Any] = {**parameters.defaults, "_ow_miss": miss}
+    if entries:
+        lines.append("    if not _ow_state.include:")
+    for entry in entries:
+        constants.update(entry.constants())
+        lines += [
+            "        try:",
+            f"            _ow_ok = {entry.test}",
+            "        except _ow_errors:",
+            "            _ow_ok = False",
+            "        if _ow_ok:",
+            *_call_lines(entry, "            "),
+        ]
+    lines.append(f"    return _ow_miss({parameters.passed})")
+    return _define(name, "\n".join(lines), constants)
+
+
+def _call_lines(entry: Entry, indent: str) -> list[str]:
+    inputs = ", ".join(t.source.var for t in entry.inputs)
+    return [f"{indent}_ow_o = _ow_e{entry.index}_run({inputs})", f"{indent}return {entry.result}"]
+
+
+def _define(name: str, text: str, constants: dict[str, Any]) -> Callable[..., Any]:
+    namespace = {**constants, **_GLOBALS}
+    filename = f"<opweave entry {next(_serial)} {name}>"
+    exec(compile(text, filename, "exec"), namespace)
+    # A debugger or traceback can show the lines.
+    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    return namespace[name]

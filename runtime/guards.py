@@ -1,0 +1,600 @@
+"""Guards: what a compiled function depends on, and how that is told to a user.
+
+`GuardSet.visit` walks one value (an argument, a global variable, a closure cell) and writes down a Python expression for each
+fact the trace may have used: types, sizes and strides, numbers by value, functions and modules by identity,
+containers by shape and content, objects by those attributes that the code names. The expressions become one
+predicate (`runtime.entry`); each also knows its variable in the user's words and the line that reads it, so that a
+recompile can be explained: ``x.size(0) 3 → 5 (model.py:12)``.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import datetime
+import decimal
+import enum
+import fractions
+import functools
+import logging
+import math
+import pathlib
+import re
+import threading
+import types
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import optree
+
+from opweave.registry.device import Device
+from opweave.registry.dtypes import DType
+from opweave.registry.errors import Site, UnsupportedError
+from opweave.registry.op import HigherOrderOperator, Namespace, OpOverload, OpOverloadPacket, Ops
+from opweave.registry.tensor import Tensor, describe
+from opweave.runtime.reads import CodeReads, impure, is_library, scan
+
+MISSING: Any = type("_Missing", (), {"__repr__": lambda self: "nothing"})()
+_PLAIN = (int, str, bytes)
+_BY_EQUALITY = (
+    decimal.Decimal, fractions.Fraction, datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo,
+    pathlib.PurePath, range, slice, np.dtype, np.generic,
+)  # fmt: skip
+_BY_IDENTITY = (
+    DType, Device, OpOverload, HigherOrderOperator, Namespace, Ops, types.BuiltinFunctionType, types.WrapperDescriptorType,
+    types.MethodDescriptorType, types.ClassMethodDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType,
+    types.MethodWrapperType, types.GenericAlias, types.UnionType, np.ufunc, re.Pattern, logging.Logger, enum.Enum,
+    type(threading.Lock()), type(threading.RLock()), type(functools.lru_cache(None)(len)),
+)  # fmt: skip
+#: Closed-over arrays up to this size are compared by content at each call; larger ones must be tensors.
+_ARRAY_BYTES = 1024
+
+
+@dataclass(eq=False, slots=True)
+class Source:
+    """Where a value comes from.
+
+    Attributes
+    ----------
+    load : str
+        Expression that fetches it, in names the predicate knows.
+    text : str
+        The same in the user's words: ``self.weight``.
+    site : Site
+        The user's line that reads it.
+    var : str
+        Variable that holds it once `load` has run.
+    bound : bool
+        Whether `var` is assigned already.
+    """
+
+    load: str
+    text: str
+    site: Site
+    var: str
+    bound: bool = False
+
+
+@dataclass(slots=True)
+class Guard:
+    """One fact: `test` is true as long as it holds; `explain` words how the present value differs."""
+
+    test: str
+    source: Source
+    explain: Callable[[Any], str]
+
+    def __str__(self) -> str:
+        return f"{self.source.text}: {self.test}  ({self.source.site.short})"
+
+
+@dataclass(slots=True)
+class TensorInput:
+    """A tensor the trace may read, as an argument or from outside the function."""
+
+    source: Source
+    tensor: Tensor
+
+
+@dataclass
+class Scope:
+    """What the code walked so far names; grows until no new code is found.
+
+    Attributes
+    ----------
+    attributes : dict
+        Attribute names mentioned anywhere -> the first line.
+    functions : dict
+        Functions whose code is part of the trace, in the order found.
+    reflects : bool
+        Whether attributes may be read by computed names.
+    compares_identity : bool
+        Whether code asks `is` of two values.
+    """
+
+    attributes: dict[str, Site] = field(default_factory=dict)
+    strings: set[str] = field(default_factory=set)
+    functions: dict[types.FunctionType, None] = field(default_factory=dict)
+    reflects: bool = False
+    compares_identity: bool = False
+
+    def add(self, function: types.FunctionType) -> None:
+        """Walk a function's code, once."""
+        if function in self.functions:
+            return
+        self.functions[function] = None
+        reads: CodeReads = scan(function.__code__)
+        for name, site in reads.attributes.items():
+            self.attributes.setdefault(name, site)
+        self.strings |= reads.strings
+        self.reflects |= reads.reflects
+        self.compares_identity |= reads.compares_identity
+
+    @property
+    def size(self) -> tuple[int, int, int, bool]:
+        """Changes whenever something was added."""
+        return len(self.functions), len(self.attributes), len(self.strings), self.reflects
+
+    def reads(self, name: str) -> bool:
+        """Whether the code may read an attribute of this name."""
+        return name in self.attributes or (self.reflects and not name.startswith("__"))
+
+
+class GuardSet:
+    """Guards of one compiled entry.
+
+    Parameters
+    ----------
+    scope : Scope
+        What the code names, which decides how deep objects are looked into.
+    prefix : str
+        Start of all names that the guards' expressions use, distinct for each entry.
+
+    Attributes
+    ----------
+    guards : list of Guard
+        In the order they are to be tested.
+    constants : dict
+        Names used by the expressions -> values.
+    tensors : list of TensorInput
+        Every tensor met.
+    """
+
+    def __init__(self, scope: Scope, prefix: str) -> None:
+        self.scope = scope
+        self.prefix = prefix
+        self.guards: list[Guard] = []
+        self.constants: dict[str, Any] = {}
+        self.tensors: list[TensorInput] = []
+        self.seen: dict[int, tuple[Any, Source]] = {}
+        self._constant_names: dict[int, str] = {}
+        self._count = 0
+
+    # ---- building blocks -------------------------------------------------------------------------------------------
+
+    def constant(self, value: Any) -> str:
+        """A name for a value in the predicate's globals."""
+        name = self._constant_names.get(id(value))
+        if name is None:
+            name = self._constant_names[id(value)] = f"{self.prefix}c{len(self.constants)}"
+            self.constants[name] = value
+        return name
+
+    def source(self, load: str, text: str, site: Site) -> Source:
+        """A source that is fetched where it is first tested."""
+        self._count += 1
+        return Source(load, text, site, f"{self.prefix}v{self._count}")
+
+    def argument(self, name: str, site: Site) -> Source:
+        """A parameter of the function: the variable is there already."""
+        return Source(name, name, site, name, bound=True)
+
+    def get(self, source: Source) -> str:
+        """Expression of a source's value: fetched and assigned the first time, the variable afterwards."""
+        if source.bound:
+            return source.var
+        source.bound = True
+        return f"({source.var} := {source.load})"
+
+    def require(self, test: str, source: Source, explain: Callable[[Any], str]) -> None:
+        """Add a guard."""
+        self.guards.append(Guard(test, source, explain))
+
+    def same(self, source: Source, value: Any) -> None:
+        """Require the very object."""
+        literal = repr(value) if value is None or value is True or value is False else self.constant(value)
+        text = source.text
+        self.require(f"{self.get(source)} is {literal}", source, lambda now: f"{text} {brief(value)} → {brief(now)}")
+
+    def exact_type(self, source: Source, value: Any) -> None:
+        """Require the very type."""
+        old = type(value)
+        text = source.text
+        name = old.__name__ if old in (int, float, str, list, tuple, dict) else self.constant(old)
+        self.require(
+            f"type({self.get(source)}) is {name}",
+            source,
+            lambda now: f"type({text}) {old.__name__} → {'nothing' if now is MISSING else type(now).__name__}",
+        )
+
+    def equal(self, source: Source, value: Any) -> None:
+        """Require the type and the value; `nan` equals itself, `-0.0` differs from `0.0`."""
+        text = source.text
+        self.exact_type(source, value)
+        var = source.var
+        if isinstance(value, float) and (value != value or value == 0.0 or math.isinf(value)):
+            # repr tells all of these apart.
+            test = f"repr({var}) == {repr(value)!r}"
+        elif isinstance(value, complex):
+            test = f"repr({var}) == {repr(value)!r}"
+        elif type(value) in (int, float, str, bytes):
+            test = f"{var} == {value!r}"
+        else:
+            test = f"{var} == {self.constant(value)}"
+        self.require(test, source, lambda now: f"{text} {brief(value)} → {brief(now)}")
+
+    # ---- values ----------------------------------------------------------------------------------------------------
+
+    def visit(self, source: Source, value: Any) -> None:
+        """Guard a value and everything in it that the code may read.
+
+        Raises
+        ------
+        UnsupportedError
+            For a value whose state cannot be compared; names the variable and the user's line.
+        """
+        kind = type(value)
+        if value is None or value is True or value is False or value is Ellipsis or value is NotImplemented:
+            self.same(source, value)
+        elif kind in _PLAIN or kind is float or kind is complex:
+            self.equal(source, value)
+        elif id(value) in self.seen:
+            first = self.seen[id(value)][1]
+            if first.bound and first is not source:
+                text = f"{source.text} is {first.text}"
+                self.require(f"{self.get(source)} is {first.var}", source, lambda now: f"{text} True → False")
+        elif isinstance(value, Tensor):
+            self._tensor(source, value)
+        elif isinstance(value, enum.Enum) or kind in _IDENTITY_TYPES or isinstance(value, _BY_IDENTITY):
+            self._identical(source, value)
+        elif isinstance(value, (type, types.FunctionType, types.ModuleType, OpOverloadPacket)):
+            self.same(source, value)
+            self.look_into(source, value)
+        elif isinstance(value, _BY_EQUALITY):
+            self.equal(source, value)
+        else:
+            self.seen[id(value)] = (value, source)
+            self._structure(source, value)
+
+    def _identical(self, source: Source, value: Any) -> None:
+        self.same(source, value)
+        if isinstance(value, types.BuiltinFunctionType):
+            owner = value.__self__
+            if owner is not None and not isinstance(owner, (types.ModuleType, type)):
+                self.visit(self.source(f"{source.var}.__self__", f"{source.text}.__self__", source.site), owner)
+            elif impure(value.__module__ or "", value.__name__):
+                raise _impure(f"{value.__module__}.{value.__name__}", source.site)
+        elif isinstance(value, OpOverload) and value.body is not None:
+            self._walk(value.body, source.site)
+
+    def look_into(self, source: Source, value: Any) -> None:
+        """Find the code behind a function, class or op, which then is part of what is traced."""
+        if id(value) in self.seen:
+            return
+        self.seen[id(value)] = (value, source)
+        if isinstance(value, types.FunctionType):
+            self._function(source, value)
+        elif isinstance(value, type):
+            if not is_library(value.__module__):
+                self._class(source, value)
+        elif isinstance(value, OpOverloadPacket):
+            for name in value.overloads():
+                body = getattr(value, name).body
+                if body is not None:
+                    self._walk(body, source.site)
+
+    def _walk(self, function: Any, site: Site) -> None:
+        function = getattr(function, "__func__", function)
+        if isinstance(function, types.FunctionType) and not is_library(function.__module__):
+            self.scope.add(function)
+
+    def _function(self, source: Source, function: types.FunctionType) -> None:
+        if is_library(function.__module__):
+            if impure(function.__module__, function.__name__):
+                raise _impure(f"{function.__module__}.{function.__name__}", source.site)
+            return
+        self.scope.add(function)
+        site = code_site(function.__code__)
+        if function.__defaults__:
+            self.visit(self.source(f"{source.var}.__defaults__", f"{source.text}.__defaults__", site), function.__defaults__)
+        if function.__kwdefaults__:
+            self.visit(
+                self.source(f"{source.var}.__kwdefaults__", f"{source.text}.__kwdefaults__", site), function.__kwdefaults__
+            )
+        wrapped = getattr(function, "__wrapped__", None)
+        if isinstance(wrapped, types.FunctionType):
+            self._walk(wrapped, site)
+
+    def _tensor(self, source: Source, tensor: Tensor) -> None:
+        self.seen[id(tensor)] = (tensor, source)
+        kind, text = type(tensor), source.text
+        fetched = self.get(source)
+        var = source.var
+        tests = [f"type({fetched}) is {self.constant(kind)}"]
+        tests += [f"{var}._sizes == {tensor._sizes!r}", f"{var}._strides == {tensor._strides!r}"]
+        tests += [f"{var}._dtype is {self.constant(tensor._dtype)}", f"{var}._device is {self.constant(tensor._device)}"]
+        sizes, strides, dtype, device = tensor._sizes, tensor._strides, tensor._dtype, tensor._device
+
+        def explain(now: Any) -> str:
+            if type(now) is not kind:
+                return f"type({text}) {kind.__name__} → {'nothing' if now is MISSING else type(now).__name__}"
+            if len(now._sizes) != len(sizes):
+                return f"{text}.dim() {len(sizes)} → {len(now._sizes)}"
+            changes = [f"{text}.size({i}) {a} → {b}" for i, (a, b) in enumerate(zip(sizes, now._sizes, strict=True)) if a != b]
+            if not changes and now._strides != strides:
+                changes.append(f"{text}.stride() {strides} → {now._strides}")
+            if now._dtype is not dtype:
+                changes.append(f"{text}.dtype {dtype.name} → {now._dtype.name}")
+            if now._device is not device:
+                changes.append(f"{text}.device {device} → {now._device}")
+            return ", ".join(changes)
+
+        self.require(" and ".join(tests), source, explain)
+        self.tensors.append(TensorInput(source, tensor))
+
+    def _structure(self, source: Source, value: Any) -> None:
+        kind, text, site = type(value), source.text, source.site
+        if kind in (list, tuple) or (isinstance(value, tuple) and hasattr(kind, "_fields")) or kind is collections.deque:
+            self.exact_type(source, value)
+            self._length(source, value)
+            names = getattr(kind, "_fields", None)
+            for i, item in enumerate(value):
+                part = f"{text}.{names[i]}" if names else f"{text}[{i}]"
+                self.visit(self.source(f"{source.var}[{i}]", part, site), item)
+        elif kind in (dict, collections.OrderedDict, collections.defaultdict, collections.Counter, types.MappingProxyType):
+            self._mapping(source, value)
+        elif kind in (set, frozenset):
+            self.exact_type(source, value)
+            frozen = self.constant(kind(value))
+            self.require(f"{source.var} == {frozen}", source, lambda now: f"{text} {brief(value)} → {brief(now)}")
+        elif kind is functools.partial:
+            self.exact_type(source, value)
+            for part in ("func", "args", "keywords"):
+                self.visit(self.source(f"{source.var}.{part}", f"{text}.{part}", site), getattr(value, part))
+        elif kind is types.MethodType:
+            self.exact_type(source, value)
+            for part in ("__func__", "__self__"):
+                self.visit(self.source(f"{source.var}.{part}", text, site), getattr(value, part))
+        elif isinstance(value, np.ndarray):
+            self._array(source, value)
+        elif hasattr(kind, "__opweave_compiled__"):
+            self.same(source, value)
+            self.visit(self.source(f"{source.var}.__wrapped__", text, site), value.__wrapped__)
+        elif is_registered(kind):
+            self._registered(source, value)
+        elif kind.__module__.partition(".")[0] == "opweave":
+            self._own(source, value)
+        elif kind.__module__.partition(".")[0] == "triton":
+            self.same(source, value)
+        elif not is_library(kind.__module__) or kind is types.SimpleNamespace:
+            self._object(source, value)
+        else:
+            raise UnsupportedError(
+                f"compile: {text} cannot be guarded: nothing tells when a {kind.__module__}.{kind.__qualname__} changes",
+                got=brief(value),
+                at=site,
+                hint="pass what the function needs of it as an argument, or compute it outside the compiled function",
+            )
+
+    def _length(self, source: Source, value: Any) -> None:
+        text, old = source.text, len(value)
+        self.require(
+            f"len({source.var}) == {old}", source, lambda now: f"len({text}) {old} → {len(now) if hasattr(now, '__len__') else now}"
+        )
+
+    def _mapping(self, source: Source, value: Any) -> None:
+        text = source.text
+        self.exact_type(source, value)
+        keys = list(value)
+        self.require(
+            f"[*{source.var}] == {self.constant(keys)}", source, lambda now: f"keys of {text} {brief(keys)} → {brief(list(now))}"
+        )
+        if isinstance(value, collections.defaultdict):
+            self.visit(self.source(f"{source.var}.default_factory", f"{text}.default_factory", source.site), value.default_factory)
+        for key in keys:
+            literal = repr(key) if type(key) in _PLAIN else self.constant(key)
+            self.visit(self.source(f"{source.var}[{literal}]", f"{text}[{key!r}]", source.site), value[key])
+
+    def _array(self, source: Source, value: np.ndarray[Any, Any]) -> None:
+        text = source.text
+        if value.nbytes > _ARRAY_BYTES or value.dtype.hasobject:
+            raise UnsupportedError(
+                f"compile: {text} is a NumPy array, whose content would be frozen into the compiled code",
+                got=f"{value.dtype}{list(value.shape)}",
+                at=source.site,
+                hint=f"make it a tensor, which is read at each call: {text} = opweave.from_numpy({text})",
+            )
+        self.exact_type(source, value)
+        frozen = (value.shape, value.dtype, value.tobytes())
+        state = f"({source.var}.shape, {source.var}.dtype, {source.var}.tobytes())"
+        self.require(f"{state} == {self.constant(frozen)}", source, lambda now: f"content of {text} changed")
+
+    def _registered(self, source: Source, value: Any) -> None:
+        """A class that its author registered with optree as a pytree node."""
+        self.exact_type(source, value)
+        children, _, entries, _ = optree.tree_flatten_one_level(value)
+        spec = optree.tree_structure(value)
+        text = source.text
+        structure, spec_name = self.constant(optree.tree_structure), self.constant(spec)
+        self.require(f"{structure}({source.var}) == {spec_name}", source, lambda now: f"structure of {text} changed")
+        one_level = self.constant(_children)
+        for i, child in enumerate(children):
+            self.visit(self.source(f"{one_level}({source.var})[{i}]", f"{text}.{entries[i]}", source.site), child)
+
+    def _own(self, source: Source, value: Any) -> None:
+        """Objects of opweave: op definitions and the like; a triton_op's body is part of the trace."""
+        self.same(source, value)
+        op = getattr(value, "_opoverload", None) or getattr(value, "op", None)
+        if isinstance(op, OpOverload) and op.body is not None:
+            self._walk(op.body, source.site)
+
+    def _object(self, source: Source, value: Any) -> None:
+        """An instance of a user's class: its type, and every attribute that the code names."""
+        self.exact_type(source, value)
+        kind = type(value)
+        state = getattr(value, "__dict__", {})
+        fields = {f.name for f in dataclasses.fields(value)} if dataclasses.is_dataclass(value) else set()
+        slots = [s for c in kind.__mro__ for s in _slots(c)]
+        for name in [*state, *slots]:
+            if (self.scope.reads(name) or name in fields or self._may_reflect(name)) and hasattr(value, name):
+                load = f"{source.var}.{name}" if name.isidentifier() else f"{source.var}.__dict__[{name!r}]"
+                site = self.scope.attributes.get(name, source.site)
+                self.visit(self.source(load, f"{source.text}.{name}", site), getattr(value, name))
+        kind_source = Source(f"type({source.var})", kind.__name__, source.site, f"type({source.var})", bound=True)
+        if id(kind) not in self.seen:
+            self.seen[id(kind)] = (kind, kind_source)
+            self._class(kind_source, kind)
+
+    def _may_reflect(self, name: str) -> bool:
+        return self.scope.reflects and name in self.scope.strings
+
+    def _class(self, source: Source, kind: type) -> None:
+        """What a class gives its instances: methods, properties and constants that the code names."""
+        for base in kind.__mro__:
+            if is_library(base.__module__):
+                continue
+            for name, attribute in vars(base).items():
+                if not (name in self.scope.attributes or name in _IMPLICIT or _hooks(base, name)):
+                    continue
+                owner = self.constant(base)
+                text = f"{base.__name__}.{name}"
+                where = self.source(f"{owner}.__dict__[{name!r}]", text, self.scope.attributes.get(name, source.site))
+                self._class_attribute(where, attribute)
+
+    def _class_attribute(self, source: Source, attribute: Any) -> None:
+        if isinstance(attribute, (staticmethod, classmethod)):
+            self.same(source, attribute)
+            self._walk(attribute.__func__, source.site)
+        elif isinstance(attribute, (property, functools.cached_property)):
+            self.same(source, attribute)
+            self._walk(getattr(attribute, "fget", None) or getattr(attribute, "func", None), source.site)
+        elif isinstance(attribute, (types.MemberDescriptorType, types.GetSetDescriptorType)):
+            return
+        else:
+            self.visit(source, attribute)
+
+    # ---- relations between tensors ---------------------------------------------------------------------------------
+
+    def distinct(self) -> None:
+        """Require that tensors that were different objects stay so."""
+        variables = [t.source for t in self.tensors]
+        if len(variables) > 4:
+            ids = ", ".join(f"id({v.var})" for v in variables)
+            names = ", ".join(v.text for v in variables)
+            self.require(f"len({{{ids}}}) == {len(variables)}", variables[0], lambda now: f"two of {names} became one object")
+            return
+        for i, one in enumerate(variables):
+            for other in variables[i + 1 :]:
+                text = f"{other.text} is {one.text}"
+                self.require(f"{other.var} is not {one.var}", other, lambda now, text=text: f"{text} False → True")
+
+    def disjoint(self, written: list[TensorInput]) -> None:
+        """Require that no tensor's memory overlaps that of a tensor which the function writes."""
+        if not written or len(self.tensors) < 2:
+            return
+        others = [t for t in self.tensors if all(t is not w for w in written)]
+        call = f"{self.constant(disjoint)}(({_tuple(written)}), ({_tuple(others)}))"
+        names = ", ".join(w.source.text for w in written)
+        self.require(call, written[0].source, lambda now: f"memory of {names} overlaps another tensor's")
+
+
+def disjoint(written: tuple[Tensor, ...], others: tuple[Tensor, ...]) -> bool:
+    """Whether no written tensor shares memory with another one."""
+    spans = sorted([(*memory_span(t), True) for t in written] + [(*memory_span(t), False) for t in others])
+    end = end_written = -1
+    for first, last, is_written in spans:
+        if first == last:
+            continue
+        if first < (end if is_written else end_written):
+            return False
+        end = max(end, last)
+        if is_written:
+            end_written = max(end_written, last)
+    return True
+
+
+def memory_span(t: Tensor) -> tuple[int, int]:
+    """First byte and end of the memory a tensor's elements lie in."""
+    reach = 1
+    for size, stride in zip(t._sizes, t._strides, strict=True):
+        if size == 0:
+            return 0, 0
+        reach += (size - 1) * stride
+    start = (t._storage._ptr or t._storage.ptr) + t._offset * t._dtype.itemsize
+    return start, start + reach * t._dtype.itemsize
+
+
+def code_site(code: types.CodeType) -> Site:
+    """Where a function starts."""
+    return Site(code.co_filename, code.co_firstlineno, code.co_name)
+
+
+def is_registered(kind: type) -> bool:
+    """Whether optree knows how to take a class apart."""
+    return optree.register_pytree_node.get(kind) is not None  # type: ignore[attr-defined]
+
+
+def brief(value: Any) -> str:
+    """A short text of any value."""
+    if value is MISSING:
+        return "nothing"
+    if isinstance(value, Tensor):
+        return describe(value)
+    if isinstance(value, (types.FunctionType, type)):
+        site = f" ({code_site(value.__code__).short})" if isinstance(value, types.FunctionType) else ""
+        return f"{value.__qualname__}{site}"
+    try:
+        text = repr(value)
+    except Exception as error:  # a user's __repr__ may raise anything, and must not hide the reason being told
+        text = f"<{type(value).__name__}, whose repr raised {type(error).__name__}>"
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+_IDENTITY_TYPES = frozenset({type(len), type(str.join), type(Ellipsis), type})
+#: Methods that syntax calls without naming them.
+_IMPLICIT = frozenset(
+    f"__{name}__"
+    for name in (
+        "init new call getitem setitem contains len iter next bool eq ne lt le gt ge hash enter exit getattr getattribute "
+        "add radd iadd sub rsub isub mul rmul imul truediv rtruediv floordiv rfloordiv mod rmod pow rpow matmul rmatmul neg pos "
+        "abs invert and rand or ror xor rxor lshift rshift int float index complex post_init missing torch_function"
+    ).split()
+) - {"__hash__"}
+
+
+def _hooks(base: type, name: str) -> bool:
+    """Classes derived from opweave's (an autograd Function) are called back through methods that no user code names."""
+    derived = any((c.__module__ or "").startswith("opweave") and c is not Tensor for c in base.__mro__)
+    return derived and isinstance(vars(base)[name], (types.FunctionType, staticmethod, classmethod))
+
+
+def _slots(kind: type) -> list[str]:
+    slots = vars(kind).get("__slots__", ())
+    return [slots] if isinstance(slots, str) else [s for s in slots if s not in ("__dict__", "__weakref__")]
+
+
+def _children(value: Any) -> list[Any]:
+    return optree.tree_flatten_one_level(value)[0]
+
+
+def _tuple(inputs: list[TensorInput]) -> str:
+    return "".join(f"{t.source.var}, " for t in inputs)
+
+
+def _impure(name: str, site: Site) -> UnsupportedError:
+    return UnsupportedError(
+        f"compile: {name} gives another value at each call, but a compiled function would keep the first one",
+        at=site,
+        hint="call it outside and pass the result as an argument",
+    )

@@ -1,0 +1,301 @@
+"""Which nodes can share one iteration space, and at which index each of them is evaluated there.
+
+A kernel runs over *kept* axes (one result each) and *reduced* axes. Starting from a result and walking against the
+data flow, every node is *demanded* at an index expressed in those axes: a pointwise op demands its operands at its own
+index (0 in stretched dimensions), a view at the index that its rule maps to, a reduction at its own index plus the
+reduced axes. Views therefore cost nothing, and any chain of broadcasts, transposes and regroupings is one expression.
+
+The fusion pass grows groups with this analysis, codegen replays it on the region it gets.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from opweave.registry.op import OpOverload
+from opweave.registry.tensor import Tensor
+from opweave.tracer.graph import Graph, Node
+from opweave.tracer.index import ZERO, Axis, Index, linearize, regroup
+
+FUSIBLE = ("pointwise", "view", "reduction", "generator")
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """An index at which a node's value is needed; `exact` if all its elements are, each once."""
+
+    index: tuple[Index, ...]
+    exact: bool
+
+
+def sizes_of(node: Node) -> tuple[int, ...]:
+    """Sizes of a node's tensor value."""
+    return node.meta["val"]._sizes
+
+
+def numel_of(node: Node) -> int:
+    """Number of elements of a node's tensor value."""
+    return math.prod(sizes_of(node))
+
+
+def classify(node: Node) -> tuple[str | None, str]:
+    """(kind, "") of a node that can be part of a kernel, (None, reason) of one that cannot."""
+    target = node.target
+    if node.op != "call_function" or not isinstance(target, OpOverload):
+        return None, "no operator" if node.op == "call_function" else node.op
+    decl = target.decl
+    if decl is None:
+        return None, "opaque: custom_op"
+    if decl.kind not in FUSIBLE:
+        return None, {"extern": "library call"}.get(decl.kind, f"{decl.kind} op")
+    value = node.meta.get("val")
+    if not isinstance(value, Tensor):
+        return None, "result is not one tensor"
+    tensors = [value]
+    for operand in node.all_input_nodes:
+        tensor = operand.meta.get("val")
+        if not isinstance(tensor, Tensor):
+            return None, "operand is not a tensor"
+        tensors.append(tensor)
+    for tensor in tensors:
+        if tensor._dtype.triton is None:
+            return None, f"dtype {tensor._dtype.name} has no Triton type"
+        if 0 in tensor._sizes:
+            return None, "no elements"
+        if tensor._device is not value._device:
+            return None, f"operand on {tensor._device}"
+    if decl.kind == "view":
+        if value._dtype is not tensors[1]._dtype:
+            return None, "view changes the element type"
+        if not decl.reshape and not _is_linear(node):
+            return None, "view of the storage, not of the tensor"
+    return decl.kind, ""
+
+
+def _view_rule(node: Node, strides: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+    decl = node.target.decl  # type: ignore[union-attr]  # callers have classified the node
+    bound = decl.bind(node.args, node.kwargs)
+    return decl.rule(sizes_of(bound[0]), strides, 0, *bound[1:])
+
+
+def _is_linear(node: Node) -> bool:
+    _, strides, offset = _view_rule(node, (0,) * len(sizes_of(node.all_input_nodes[0])))
+    return not any(strides) and offset == 0
+
+
+def view_index(node: Node, index: Sequence[Index]) -> tuple[Index, ...]:
+    """The element of a view's base that the view shows at `index`."""
+    base = sizes_of(node.all_input_nodes[0])
+    if node.target.decl.reshape:  # type: ignore[union-attr]
+        return regroup(index, sizes_of(node), base)
+    maps = node.meta.get("view_map")
+    if maps is None:
+        # The rule is linear in the strides: a unit stride for one dimension tells how that dimension is indexed.
+        maps = []
+        for d in range(len(base)):
+            _, strides, offset = _view_rule(node, tuple(int(d == e) for e in range(len(base))))
+            maps.append((strides, offset))
+        node.meta["view_map"] = maps
+    return tuple(linearize(index, strides) + offset for strides, offset in maps)
+
+
+@dataclass
+class IterationSpace:
+    """Axes of a kernel and the index of every node evaluated in it.
+
+    Attributes
+    ----------
+    kept, reduced : list of Axis
+        Axes of the results, and axes that reductions run over.
+    demands : dict of Node to list of Demand
+        Distinct indices of each member.
+    frames : dict
+        Shapes that results have, with their index: where another result of that shape can go.
+    """
+
+    kept: list[Axis] = field(default_factory=list)
+    reduced: list[Axis] = field(default_factory=list)
+    demands: dict[Node, list[Demand]] = field(default_factory=dict)
+    frames: dict[tuple[int, ...], tuple[Index, ...]] = field(default_factory=dict)
+    inputs_of_reductions: dict[Node, tuple[Index, ...]] = field(default_factory=dict)
+
+    @staticmethod
+    def of(node: Node) -> IterationSpace:
+        """The space whose kept axes are the dimensions of a node."""
+        space = IterationSpace()
+        sizes = sizes_of(node)
+        axes = [Axis(f"i{d}", size) for d, size in enumerate(sizes)]
+        space.kept = [axis for axis in axes if axis.size != 1]
+        space.frames[sizes] = tuple(Index.of(axis) for axis in axes)
+        return space
+
+    def demand_from(self, user: Node, operand: Node) -> list[Demand]:
+        """Where a member's evaluation needs one of its operands."""
+        result: list[Demand] = []
+        decl = user.target.decl  # type: ignore[union-attr]
+        sizes, out = sizes_of(operand), sizes_of(user)
+        same = math.prod(sizes) == math.prod(out)
+        for demand in self.demands[user]:
+            if decl.kind == "view":
+                found = Demand(view_index(user, demand.index), demand.exact and same)
+            elif decl.kind == "reduction":
+                index = self.inputs_of_reductions[user]
+                found = Demand(index, self.covers(operand, Demand(index, demand.exact)))
+            else:
+                lead = len(out) - len(sizes)
+                index = tuple(
+                    ZERO if size == 1 else part for size, part in zip(sizes, demand.index[lead:], strict=True)
+                )
+                found = Demand(index, demand.exact and same)
+            if all(found.index != other.index for other in result):
+                result.append(found)
+        return result
+
+    def demand_of(self, node: Node, users: Iterable[Node]) -> list[Demand]:
+        """All distinct indices at which members need `node`."""
+        result: list[Demand] = []
+        for user in users:
+            if user in self.demands:
+                for found in self.demand_from(user, node):
+                    if all(found.index != other.index for other in result):
+                        result.append(found)
+        return result
+
+    def covers(self, node: Node, demand: Demand) -> bool:
+        """Whether the index runs over all elements of a node, each once for the kept axes or for all axes."""
+        axes = frozenset[Axis]().union(*[part.axes() for part in demand.index])
+        if axes != frozenset(self.kept) and axes != frozenset([*self.kept, *self.reduced]):
+            return False
+        sizes = sizes_of(node)
+        if math.prod(axis.size for axis in axes) != math.prod(sizes):
+            return False
+        return demand.exact or _is_mixed_radix(linearize(demand.index, _row_major(sizes)))
+
+    def admit_reduction(self, node: Node, demands: Sequence[Demand]) -> str:
+        """Make a reduction a member, fixing the reduced axes if it is the first; a reason if it does not fit."""
+        if len(demands) != 1:
+            return "reduction needed at several indices"
+        demand = demands[0]
+        axes_used = frozenset[Axis]().union(*[part.axes() for part in demand.index])
+        if axes_used & frozenset(self.reduced):
+            return "reduces along another axis"
+        source = node.all_input_nodes[0]
+        sizes = sizes_of(source)
+        _, dims, keepdim, _ = node.target.decl.params(node.args, node.kwargs, len(sizes))  # type: ignore[union-attr]
+        extent = [sizes[d] for d in dims if sizes[d] != 1]
+        count = math.prod(extent)
+        missing = [axis for axis in self.kept if axis not in axes_used]
+        if count != 1:
+            if self.reduced:
+                if missing:
+                    return "reduction is broadcast along a kept axis"
+                if math.prod(axis.size for axis in self.reduced) != count:
+                    return "reduces over another number of elements"
+            elif missing:
+                if math.prod(axis.size for axis in missing) != count:
+                    return "iteration spaces differ"
+                self.reduced = missing
+                self.kept = [axis for axis in self.kept if axis in axes_used]
+            else:
+                self.reduced = [Axis(f"r{d}", size) for d, size in enumerate(extent)]
+        reduced = [Index.of(axis) for axis in self.reduced]
+        have = [axis.size for axis in self.reduced]
+        inner = iter(reduced if have == extent or count == 1 else regroup(reduced, have, extent))
+        outer = iter(part for d, part in enumerate(demand.index) if not (keepdim and d in dims))
+        full = tuple(
+            (ZERO if sizes[d] == 1 else next(inner)) if d in dims else next(outer) for d in range(len(sizes))
+        )
+        self.inputs_of_reductions[node] = full
+        self.demands[node] = [demand]
+        if self.covers(source, Demand(full, False)):
+            self.frames.setdefault(sizes, full)
+        self.frames.setdefault(sizes_of(node), demand.index)
+        return ""
+
+    def admit(self, node: Node, demands: list[Demand]) -> str:
+        """Make a node a member at these indices; a reason if it does not fit."""
+        if node.target.decl.kind == "reduction":  # type: ignore[union-attr]
+            return self.admit_reduction(node, demands)
+        self.demands[node] = demands
+        return ""
+
+    def root_demand(self, node: Node) -> Demand | None:
+        """Where a result that no member needs can be evaluated: at the index of a member of the same shape."""
+        sizes = sizes_of(node)
+        index = self.frames.get(sizes)
+        if index is None and node.target.decl.kind == "reduction":  # type: ignore[union-attr]
+            source = sizes_of(node.all_input_nodes[0])
+            whole = self.frames.get(source)
+            if whole is None or self.reduced:
+                return None
+            _, dims, keepdim, _ = node.target.decl.params(node.args, node.kwargs, len(source))  # type: ignore[union-attr]
+            index = tuple(
+                ZERO if d in dims else part for d, part in enumerate(whole) if keepdim or d not in dims
+            )
+        if index is None:
+            return None
+        return Demand(index, self.covers(node, Demand(index, False)))
+
+
+def _row_major(sizes: Sequence[int]) -> list[int]:
+    return [math.prod(sizes[d + 1 :]) for d in range(len(sizes))]
+
+
+def _is_mixed_radix(index: Index) -> bool:
+    """Whether an expression counts from 0 upwards without gaps or repeats as its axes run."""
+    if index.const or not all(isinstance(atom, Axis) for atom in index.terms):
+        return False
+    expected = 1
+    for atom, coefficient in sorted(index.terms.items(), key=lambda item: item[1]):
+        if coefficient != expected:
+            return False
+        expected *= atom.top + 1
+    return True
+
+
+def analyse(region: Graph, results: Sequence[Node]) -> IterationSpace:
+    """The iteration space of a fused region.
+
+    Parameters
+    ----------
+    region : Graph
+        Placeholders, fusible nodes and an output.
+    results : sequence of Node
+        Nodes whose values leave the region.
+
+    Raises
+    ------
+    ValueError
+        With a reason, if the nodes do not fit one space.
+    """
+    space: IterationSpace | None = None
+    for node in reversed([n for n in region.nodes if n.op == "call_function"]):
+        demands = space.demand_of(node, node.users) if space is not None else []
+        if not demands:
+            if node not in results:
+                continue
+            if space is None:
+                space = IterationSpace.of(node)
+                demands = [Demand(space.frames[sizes_of(node)], True)]
+            else:
+                found = space.root_demand(node)
+                if found is None:
+                    raise ValueError(f"{node.name}: no place for a result of shape {sizes_of(node)}")
+                demands = [found]
+        assert space is not None
+        reason = space.admit(node, demands)
+        if reason:
+            raise ValueError(f"{node.name}: {reason}")
+        if node in results and not any(space.covers(node, demand) for demand in demands):
+            raise ValueError(f"{node.name}: not evaluated once for every element")
+    if space is None:
+        raise ValueError("an empty region")
+    return space
+
+
+def is_tensor_node(value: Any) -> bool:
+    """Whether an argument is a node with a tensor value."""
+    return isinstance(value, Node) and isinstance(value.meta.get("val"), Tensor)
