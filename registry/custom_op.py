@@ -1,7 +1,7 @@
 """`custom_op`: a Python function as an opaque operator.
 
-No stage looks inside such an op: it is one node in every graph, it runs its own kernel, and what the compiler knows about
-it is its schema and its fake rule.
+No stage looks inside such an op: it is one node in every graph, it runs its own kernel, and what the compiler knows
+about it is its schema and its fake rule.
 """
 
 from __future__ import annotations
@@ -133,11 +133,8 @@ def define_custom_op(
         raise ArgumentError(
             f"custom_op: malformed name {name!r}", at=site, hint="a name looks like 'mylib::my_op', without an overload"
         )
-    if schema is None:
-        schema = infer_schema(fn, mutates_args=mutates_args, op_name=name)
-    else:
-        schema = name + schema
-    parsed = parse_schema(schema)
+    text = infer_schema(fn, mutates_args=mutates_args, op_name=name) if schema is None else name + schema
+    parsed = parse_schema(text)
     if mutates_args != "unknown" and set(mutates_args) != set(parsed.mutated_args):
         raise RegistrationError(
             f"{name}: mutates_args and the schema disagree", at=site,
@@ -245,5 +242,5 @@ def _refuse_aliases(op: OpOverload, outputs: Sequence[Any], inputs: Sequence[Any
             if low < stop and start < high and output._device is t._device:
                 raise RegistrationError(
                     f"{op.name}: an output shares memory with an input", got=f"{describe(output)} and {describe(t)}",
-                    hint="return a copy (.clone(), np.array(..., copy=True)); the compiler trusts that outputs are fresh",
+                    hint="return a copy (.clone(), np.array(a)): the compiler trusts that outputs are fresh",
                 )  # fmt: skip

@@ -7,7 +7,7 @@ Only this module knows that CPU memory is NumPy's and CUDA memory CuPy's: everyt
 from __future__ import annotations
 
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,7 +28,7 @@ class Device:
     """
 
     __slots__ = ("type", "index", "_xp")
-    _interned: dict[tuple[str, int | None], Device] = {}
+    _interned: ClassVar[dict[tuple[str, int | None], Device]] = {}
 
     type: str
     index: int | None
@@ -115,9 +115,8 @@ def parse_device(value: Any) -> Device:
     """Accept a `Device`, a device string, a CUDA ordinal, or None for the CPU; `cuda` means the current GPU."""
     if value is None:
         return cpu
-    if isinstance(value, int) and not isinstance(value, bool):
-        return Device("cuda", value)
-    device = Device(value)
+    is_ordinal = isinstance(value, int) and not isinstance(value, bool)
+    device = Device("cuda", value) if is_ordinal else Device(value)
     if device.type == "cuda" and device.index is None:
         return Device("cuda", device.xp.cuda.runtime.getDevice())
     return device

@@ -1,8 +1,8 @@
 """Dispatch keys, and the thread's dispatch state.
 
 A call's key set is the union of its tensors' keys and of what the thread includes (an active mode), less what the
-thread excludes. The highest key in the set decides which kernel runs. Sets are plain ints, one bit a key, so that a call computes its
-set with a few `|` and looks the kernel up in a dict.
+thread excludes. The highest key in the set decides which kernel runs. Sets are plain ints, one bit a key, so that a
+call computes its set with a few `|` and looks the kernel up in a dict.
 """
 
 from __future__ import annotations

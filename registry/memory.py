@@ -49,7 +49,7 @@ class _Pool:
         self.lock = threading.RLock()
         self.free: dict[int, deque[tuple[int, int, Any, int]]] = {}
         self.cached = 0
-        self.limit = int(os.environ.get("OPWEAVE_CPU_CACHE_BYTES", 2 << 30))
+        self.limit = int(os.environ.get("OPWEAVE_CPU_CACHE_BYTES", str(2 << 30)))
 
     def take(self, capacity: int) -> tuple[int, int, Any, int]:
         with self.lock:

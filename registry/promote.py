@@ -180,7 +180,7 @@ def result_type(*operands: Any) -> DType:
         if result is None:
             result = dtype
         elif _rank(dtype) > _rank(result):
-            # A number that is complex makes a float tensor complex of the same width.
+            # A complex number makes a float tensor complex of the same width.
             result = result.to_complex() if dtype.is_complex and result.is_floating_point else promote_types(result, dtype)
     if result is None:
         raise DTypeError("result_type: needs at least one operand")

@@ -7,6 +7,7 @@ arguments by name, so that a trace shows the launch and a pass can see which buf
 
 from __future__ import annotations
 
+import operator
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -143,18 +144,19 @@ def _plain(value: Any) -> Any:
 def _resolve_grids(wrapper: TritonKernelWrapper, grid: Any, bound: dict[str, Any]) -> list[Grid]:
     """The launch grid for every configuration, three numbers each."""
     defaults = {p.name: p.default for p in wrapper.jit.params if p.has_default}
-    grids = []
+    grids: list[Grid] = []
     for config in _configs(wrapper.kernel):
         meta = {**defaults, **bound, **config}
-        value = grid(meta) if callable(grid) else grid
+        value: Any = grid(meta) if callable(grid) else grid
         value = tuple(value) if isinstance(value, (list, tuple)) else (value,)
         if not 1 <= len(value) <= 3:
             raise ArgumentError(f"{wrapper.__name__}: a grid has one to three sizes", got=repr(value))
         for size in value:
             if isinstance(size, Tensor) or not hasattr(size, "__index__"):
                 raise ArgumentError(f"{wrapper.__name__}: grid sizes must be integers", got=repr(value))
-        grids.append(tuple([*(int(size) for size in value), 1, 1][:3]))
-    return grids  # type: ignore[return-value]  # the slice has three entries
+        x, y, z = [*(operator.index(size) for size in value), 1, 1][:3]
+        grids.append((x, y, z))
+    return grids
 
 
 def run(kernel: Any, grid: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
@@ -177,22 +179,23 @@ def run(kernel: Any, grid: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> 
 def _launch(*, kernel_idx: int, constant_args_idx: int, grid: list[Grid], kwargs: dict[str, Any]) -> None:
     kernel = kernels[kernel_idx]
     arguments = {**kwargs, **constants[constant_args_idx]}
-    if len(grid) == 1:
-        launch_grid: Any = grid[0]
-    else:
-        configs = _configs(kernel)
-
-        def launch_grid(meta: dict[str, Any]) -> Grid:
-            for config, sizes in zip(configs, grid, strict=True):
-                if all(meta.get(k) == v for k, v in config.items()):
-                    return sizes
-            raise UnsupportedError(
-                "triton_kernel_wrapper_mutation: the autotuner chose a configuration that was not there when traced"
-            )
-
-    run(kernel, launch_grid, (), arguments)
+    run(kernel, grid[0] if len(grid) == 1 else _grid_by_config(kernel, grid), (), arguments)
     for name in launch_effects(kernel_idx, constant_args_idx, kwargs):
         arguments[name]._bump()
+
+
+def _grid_by_config(kernel: Any, grids: list[Grid]) -> Callable[[dict[str, Any]], Grid]:
+    configs = _configs(kernel)
+
+    def choose(meta: dict[str, Any]) -> Grid:
+        for config, sizes in zip(configs, grids, strict=True):
+            if all(meta.get(k) == v for k, v in config.items()):
+                return sizes
+        raise UnsupportedError(
+            f"{jit_function(kernel).__name__}: the autotuner chose a configuration that was not there when traced"
+        )
+
+    return choose
 
 
 def launch_effects(kernel_idx: int, constant_args_idx: int, kwargs: dict[str, Any]) -> frozenset[str]:

@@ -21,7 +21,7 @@ from typing import Literal
 
 from opweave.codegen.triton_cpu.analysis import ROOTS, VIEWS, Reach, TargetFeatures, divisor, nonnegative, own_cost
 from opweave.codegen.triton_cpu.emit import LLVM_TYPE, SIZE, Buffer, Emitter, literal, splat, storage, vector
-from opweave.codegen.triton_cpu.ttir import Op, Value
+from opweave.codegen.triton_cpu.ttir import Op, Type, Value
 
 _MAX_COST = 1000
 _SAFE_STRIDE = 1 << 20
@@ -104,6 +104,12 @@ def elementwise(*names: str) -> Callable[[ElementRule], ElementRule]:
     return lambda rule: ELEMENTWISE.update(dict.fromkeys(names, rule)) or rule
 
 
+def pointee_size(pointer: Type) -> int:
+    """Bytes from one element to the next behind a pointer."""
+    pointee = pointer.pointee or "i8"
+    return 8 if pointee.startswith("!") else SIZE.get(storage(pointee), 1)
+
+
 def key_of(v: Value, idx: Indices) -> Key:
     return v, tuple(i.key for i in idx)
 
@@ -125,10 +131,12 @@ class Context:
         self.pending_loads: list[Op] = []
         self.program_id: tuple[str, str, str] = ("", "", "")
         self.exit_label = ""
+        self.dummy = ""
         self.needs_assert = self.needs_print = False
         self.done: set[Op] = set()
         self._memo: list[dict[object, object]] = [{}]
         self._keys = 0
+        self._tables: dict[Value, Buffer] = {}
 
     # -- scopes
 
@@ -447,6 +455,16 @@ class Context:
 
     # -- buffers
 
+    def table(self, v: Value) -> Buffer:
+        """The elements of a dense constant, in read-only memory."""
+        known = self._tables.get(v)
+        if known is None:
+            assert v.op is not None
+            elem = v.type.elem
+            name = self.em.constant_array(_dense(v.op.attrs, elem, v.type.numel), elem)
+            known = self._tables[v] = Buffer(name, v.type.dims, elem)
+        return known
+
     def address(self, buffer: Buffer, idx: Indices) -> tuple[str, int]:
         """(address of lane 0, elements from lane to lane)."""
         em, position, lane, scale = self.em, "0", 0, 1
@@ -498,6 +516,18 @@ class Context:
         for k in range(self.width):
             one = em.inst(f"extractelement {t} {value}, i64 {k}")
             em.line(f"store {LLVM_TYPE[elem]} {one}, ptr {em.offset(pointer, str(k * lane), elem)}")
+
+
+def _dense(text: str, elem: str, count: int) -> list[str]:
+    """Literals of `[[1, 2], [3, 4]]` or of a hexadecimal blob, in row-major order."""
+    if text.startswith('"0x'):
+        data = bytes.fromhex(text.strip('"')[2:])
+        size = SIZE[elem]
+        words = [int.from_bytes(data[k : k + size], "little") for k in range(0, len(data), size)]
+        values = [literal(f"0x{w:X}", elem) for w in words]
+        return values * (count if len(values) == 1 else 1)
+    values = [literal(x.strip(), elem) for x in text.replace("[", "").replace("]", "").split(",")]
+    return [{"true": "1", "false": "0"}.get(x, x) for x in values]
 
 
 def _same_extents(op: Op) -> bool:
@@ -555,7 +585,7 @@ def _affine_cast(cx: Context, op: Op, args: list[Lanes]) -> Lanes | None:
 
 def _affine_pointer(cx: Context, op: Op, args: list[Lanes]) -> Lanes | None:
     (pointer, offset), em = args, cx.em
-    size = SIZE[storage(op.result.type.pointee or "i8")]
+    size = pointee_size(op.result.type)
     moved = em.offset(pointer.value, em.mul(em.resize(offset.value, offset.elem, "i64"), str(size)))
     stride = offset.stride * size if isinstance(offset.stride, int) else em.mul(offset.stride, str(size))
     step = Lanes(offset.kind, "0", "i64", stride, offset.origin)

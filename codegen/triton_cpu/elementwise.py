@@ -7,7 +7,7 @@ call.
 
 from __future__ import annotations
 
-from opweave.codegen.triton_cpu.context import Context, Indices, Lanes, elementwise, lazy
+from opweave.codegen.triton_cpu.context import Context, Indices, Lanes, elementwise, lazy, pointee_size
 from opweave.codegen.triton_cpu.emit import FLOATS, LLVM_TYPE, SIZE, float_literal, literal, splat, vector
 from opweave.codegen.triton_cpu.ttir import Op, Value
 
@@ -270,11 +270,11 @@ def _select(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
 def _addptr(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
     """A pointer plus elements, where the sum is no affine value."""
     pointer, offset = args
-    size = max(1, SIZE.get(op.result.type.pointee or "i8", 1) if not (op.result.type.pointee or "").startswith("!") else 8)
+    size = pointee_size(op.result.type)
     w, (p, o) = cx.operands(args)
     em, t = cx.em, vector("i64", w)
     if SIZE[offset.elem] < 8:
-        o = em.inst(f"sext {vector(offset.elem, w)} {o} to {t}") if o.startswith("%") or "<" in o else o
+        o = em.inst(f"sext {vector(offset.elem, w)} {o} to {t}")
     if size != 1:
         o = em.inst(f"mul {t} {o}, {splat(str(size), 'i64', w)}")
     return cx.like(args, em.inst(f"getelementptr i8, {vector('ptr', w)} {p}, {t} {o}"), "ptr")

@@ -39,11 +39,14 @@ def test_memory_under_a_numpy_view_is_not_reused():
 
 
 def test_empty_cache_gives_large_blocks_back():
-    del_me = memory.allocate(3 << 20)
-    del del_me
-    assert memory.cached_bytes() >= 3 << 20
     memory.empty_cache()
-    assert memory.cached_bytes() < 3 << 20
+    small = memory.cached_bytes()
+    block = memory.allocate(3 << 20)
+    size = block.nbytes
+    del block
+    assert memory.cached_bytes() == small + size
+    memory.empty_cache()
+    assert memory.cached_bytes() == small
 
 
 def test_threads_never_share_a_block():

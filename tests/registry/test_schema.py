@@ -31,11 +31,8 @@ from opweave.registry.schema import (
     parse_schema,
     parse_type,
     quote,
-    register_annotation,
 )
 from opweave.registry.tensor import Tensor
-
-register_annotation(Tensor, "Tensor")
 
 # --- reading and printing
 

@@ -1,0 +1,47 @@
+# Each target sets up .venv by itself; python3 (3.11 or later) and make are all that has to be there.
+#   make demo     register, trace, fuse and run two ops on a photograph      (demo ARGS="--device cuda")
+#   make test     the tests, without PyTorch                                 (test ARGS="-k softmax")
+#   make lint     style, types, layers
+#   make parity   the tests that compare with PyTorch
+#   make bench    beside PyTorch, on the CPU; about ten minutes              (bench ARGS="--only steady")
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+ARGS ?=
+
+# One thread a worker, or the workers would fight over the cores.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+
+.PHONY: demo test lint parity bench clean
+.DELETE_ON_ERROR:
+
+demo: $(VENV)/.stamp-demo
+	$(BIN)/python examples/demo.py $(ARGS)
+
+test: $(VENV)/.stamp-test
+	$(PYTEST) --ignore tests/parity $(ARGS)
+
+lint: $(VENV)/.stamp-lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/pyright --pythonpath $(BIN)/python
+
+parity: $(VENV)/.stamp-parity
+	$(PYTEST) tests/parity $(ARGS)
+
+bench: $(VENV)/.stamp-bench
+	$(BIN)/python benchmarks/run.py $(ARGS)
+
+clean:
+	rm -rf $(VENV) build dist opweave.egg-info .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+
+# A stamp says that the extra of its name is installed as pyproject.toml has it.
+$(VENV)/.stamp-%: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[$*]'
+	touch $@
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip

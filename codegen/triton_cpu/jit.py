@@ -1,0 +1,239 @@
+"""LLVM IR to object code, and object code to addresses that can be called.
+
+Object code carries a checksum, since it comes back from Triton's disk cache: LLVM aborts the process on a damaged file.
+Loaded code lives as long as its `LoadedCode`.
+
+Everything here may be called from any thread (llvmlite serialises its calls, so compilations do not run in parallel).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import hashlib
+import itertools
+import platform
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from opweave.registry.errors import CompileError
+
+_MAGIC = b"opweave\x01"
+_DIGEST_BYTES = 16
+_TRAILER_BYTES = len(_MAGIC) + _DIGEST_BYTES
+
+_lock = threading.Lock()
+_library_numbers = itertools.count()
+
+
+@dataclass(frozen=True)
+class Host:
+    """The machine that object code is made for.
+
+    Attributes
+    ----------
+    triple : str
+        LLVM target triple of this process.
+    cpu : str
+        LLVM's name of the CPU (`znver3`).
+    features : frozenset of str
+        LLVM's names of the CPU features that are present.
+    """
+
+    triple: str
+    cpu: str
+    features: frozenset[str]
+
+    @property
+    def vector_bits(self) -> int:
+        """Width of the widest vector register: 128, 256 or 512."""
+        if "avx512f" in self.features:
+            return 512
+        return 256 if "avx2" in self.features else 128
+
+    @property
+    def fma(self) -> bool:
+        """Whether a fused multiply-add is one instruction."""
+        return "fma" in self.features or self.triple.startswith(("aarch64", "arm64"))
+
+
+@functools.cache
+def host() -> Host:
+    """The machine this process runs on."""
+    ll = _llvm()
+    present = {name for name, on in ll.get_host_cpu_features().items() if on}
+    return Host(ll.get_process_triple(), ll.get_host_cpu_name(), frozenset(present))
+
+
+def compile_object(llvm_ir: str, *, name: str = "kernel", level: int = 2) -> bytes:
+    """Optimise LLVM IR and make object code of it.
+
+    The vectorisers stay off: kernels come with explicit vectors, and without them the code is as fast and made sooner.
+
+    Parameters
+    ----------
+    llvm_ir : str
+        A module's text; triple and data layout are filled in.
+    name : str
+        What is being compiled, for messages.
+    level : int
+        Optimisation level, 0 to 3.
+
+    Returns
+    -------
+    bytes
+        A relocatable object file followed by its checksum.
+
+    Raises
+    ------
+    CompileError
+        If LLVM rejects the text.
+    """
+    machine = _target_machine()
+    image = machine.emit_object(_optimised(llvm_ir, name, level))
+    return image + _MAGIC + _digest(image)
+
+
+def assembly(llvm_ir: str, *, name: str = "kernel", level: int = 2) -> str:
+    """The assembly text of what `compile_object` makes, for reading."""
+    return _target_machine().emit_assembly(_optimised(llvm_ir, name, level))
+
+
+def is_intact(obj: bytes) -> bool:
+    """Whether `obj` is a whole result of `compile_object`."""
+    image, trailer = obj[:-_TRAILER_BYTES], obj[-_TRAILER_BYTES:]
+    return trailer == _MAGIC + _digest(image)
+
+
+class LoadedCode:
+    """Machine code in memory. Addresses are valid as long as this object lives."""
+
+    __slots__ = ("_tracker", "name")
+
+    def __init__(self, tracker: Any, name: str) -> None:
+        self._tracker = tracker
+        self.name = name
+
+    def address(self, symbol: str) -> int:
+        """Address of a symbol that was named when the code was loaded."""
+        return self._tracker[symbol]
+
+    def __repr__(self) -> str:
+        return f"<LoadedCode {self.name}>"
+
+
+def load(obj: bytes, symbols: Iterable[str], *, imports: Mapping[str, int] | None = None) -> LoadedCode:
+    """Load object code into this process.
+
+    Parameters
+    ----------
+    obj : bytes
+        From `compile_object`.
+    symbols : iterable of str
+        The symbols whose addresses will be asked for.
+    imports : mapping of str to int, optional
+        Addresses for undefined symbols; the rest is searched in the process (libc, libm, libgcc).
+
+    Raises
+    ------
+    CompileError
+        If the code is damaged, or refers to or lacks a symbol.
+    """
+    symbols = tuple(symbols)
+    name = symbols[0]
+    if not is_intact(obj):
+        raise CompileError(
+            f"{name}: its object code is damaged",
+            got=f"{len(obj)} bytes whose checksum does not fit",
+            hint="probably a broken file in Triton's cache: remove the cache folder (TRITON_CACHE_DIR, ~/.triton/cache)",
+        )
+    linker = _llvm().JITLibraryBuilder().add_object_img(obj[:-_TRAILER_BYTES])
+    for symbol, address in (imports or {}).items():
+        linker.import_symbol(symbol, address)
+    linker.add_current_process()
+    for symbol in symbols:
+        linker.export_symbol(symbol)
+    try:
+        tracker = linker.link(_linker_session(), f"opweave{next(_library_numbers)}")
+    except RuntimeError as error:
+        raise CompileError(f"{name}: its object code cannot be loaded", got=str(error)) from error
+    return LoadedCode(tracker, name)
+
+
+def keep_forever(value: object) -> None:
+    """Never free `value`, not even at exit: for code that threads may be running until the process ends."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(value))
+
+
+def _digest(image: bytes) -> bytes:
+    return hashlib.blake2b(image, digest_size=_DIGEST_BYTES).digest()
+
+
+@functools.cache
+def _llvm() -> Any:
+    import llvmlite.binding as ll
+
+    ll.initialize_native_target()
+    ll.initialize_native_asmprinter()
+    return ll
+
+
+@functools.cache
+def _target_machine() -> Any:
+    ll = _llvm()
+    target = ll.Target.from_triple(ll.get_process_triple())
+    return target.create_target_machine(
+        cpu=ll.get_host_cpu_name(),
+        features=ll.get_host_cpu_features().flatten(),
+        opt=2,
+        reloc="pic",
+        codemodel="small",
+        jit=True,
+    )
+
+
+_session: Any = None
+
+
+def _linker_session() -> Any:
+    global _session
+    with _lock:
+        if _session is None:
+            if platform.system() == "Linux":
+                _load_globally("libgcc_s.so.1")
+            _session = _llvm().create_lljit_compiler(_target_machine(), suppress_errors=True)
+            # Pool threads sleep inside loaded code, so it must outlive even the interpreter's own teardown.
+            keep_forever(_session)
+    return _session
+
+
+def _load_globally(library: str) -> None:
+    """Make a library's symbols visible to loaded code: half-precision and 128-bit arithmetic may call libgcc."""
+    try:
+        ctypes.CDLL(library, mode=ctypes.RTLD_GLOBAL)
+    except OSError:
+        pass  # nearly no kernel needs it; one that does says which symbol is missing
+
+
+def _optimised(llvm_ir: str, name: str, level: int) -> Any:
+    ll = _llvm()
+    machine = _target_machine()
+    try:
+        # A context of its own: type names of modules in the shared one would pile up and clash.
+        module = ll.parse_assembly(llvm_ir, context=ll.create_context())
+        module.verify()
+    except RuntimeError as error:
+        raise CompileError(
+            f"{name}: LLVM rejects the code made for it", got=str(error), hint="this is a bug of the CPU backend"
+        ) from error
+    module.triple = ll.get_process_triple()
+    module.data_layout = str(machine.target_data)
+    tuning = ll.create_pipeline_tuning_options(speed_level=level)
+    tuning.loop_vectorization = False
+    tuning.slp_vectorization = False
+    tuning.loop_interleaving = False
+    builder = ll.create_pass_builder(machine, tuning)
+    builder.getModulePassManager().run(module, builder)
+    return module

@@ -1,0 +1,314 @@
+"""Loop nests over the elements of a tensor.
+
+`nest` picks the vector dimension (where most pointers are contiguous), loops over the others, and hands the innermost
+vector loop to `vector_loop`, which splits it by *assumption*: a mask `offs < n` is true for all lanes up to a bound known
+before the loop, mixed in at most one step, and false beyond. So the hot loop has no masks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from opweave.codegen.triton_cpu.analysis import INDEX_OPS, ROOTS, VIEWS
+from opweave.codegen.triton_cpu.context import LAZY, REARRANGES, ZERO, Context, Index, Indices, Key, key_of, pointee_size
+from opweave.codegen.triton_cpu.emit import SIZE, Buffer
+from opweave.codegen.triton_cpu.ttir import Op, Value
+
+Body = Callable[[Indices], bool]
+"""Emits one step at an index; False if there was nothing to emit (all masked off)."""
+_HEAVY = 20
+"""Above this cost a body holds so many live values that more than two registers per value spill."""
+_UPPER = {"slt": 0, "sle": 1}
+_SWAPPED = {"sgt": "slt", "sge": "sle"}
+
+
+def vector_width(cx: Context, extent: int, elems: Sequence[str], heavy: bool) -> int:
+    """Lanes of one step: some registers of the widest type, a divisor of the extent."""
+    sizes = [SIZE[e] for e in elems if e not in ("i1", "ptr")] or [4]
+    registers = min(cx.features.interleave, 2) if heavy else cx.features.interleave
+    width = cx.features.vector_bits // 8 // max(sizes) * registers
+    while width > extent or extent % width:
+        width //= 2
+    return max(width, 1)
+
+
+def width_for(cx: Context, values: Sequence[Value], stores: Sequence[Op], extent: int) -> int:
+    tree = cx.tree(list(values))
+    elems = [v.type.elem for v in tree if v.op is not None and v.op.name not in INDEX_OPS]
+    elems += [v.type.elem for v in values] + [op.operands[1].type.elem for op in stores]
+    return vector_width(cx, extent, elems, any(cx.cost(v) > _HEAVY for v in values))
+
+
+def nest(cx: Context, shape: tuple[int, ...], values: Sequence[Value], stores: Sequence[Op], body: Body) -> None:
+    """Loop over all elements of `shape`; `values` and `stores` are what the body evaluates."""
+    if not shape:
+        body(())
+        return
+    dim = vector_dimension(cx, values, stores, shape)
+    with cx.lanes(width_for(cx, values, stores, shape[dim])):
+        outer = [k for k in range(len(shape)) if k != dim]
+        outer_loops(cx, shape, outer, lambda idx: vector_loop(cx, shape[dim], values, stores, idx, dim, body))
+
+
+def outer_loops(cx: Context, shape: tuple[int, ...], dims: Sequence[int], body: Callable[[Indices], None]) -> None:
+    """Scalar loops over `dims`; the other positions of the index are left ZERO for the body to replace."""
+
+    def descend(k: int, idx: Indices) -> None:
+        if k == len(dims):
+            body(idx)
+            return
+        d = dims[k]
+        if shape[d] == 1:
+            descend(k + 1, idx)
+            return
+        key = cx.fresh_key("i")
+
+        def step(i: str) -> None:
+            with cx.scope():
+                descend(k + 1, replaced(idx, d, Index(i, 0, key)))
+
+        cx.em.loop("0", str(shape[d]), "1", step)
+
+    descend(0, (ZERO,) * len(shape))
+
+
+def replaced(idx: Indices, dim: int, index: Index) -> Indices:
+    return idx[:dim] + (index,) + idx[dim + 1 :]
+
+
+# -- the vector dimension
+
+
+def vector_dimension(cx: Context, values: Sequence[Value], stores: Sequence[Op], shape: tuple[int, ...]) -> int:
+    """The dimension along which most memory accesses are contiguous; the last one where all are equal."""
+    if len(shape) == 1:
+        return 0
+    best, best_score = len(shape) - 1, float("-inf")
+    for d in range(len(shape)):
+        if shape[d] == 1:
+            continue
+        score = _contiguity(cx, values, stores, shape, d) + min(shape[d], 64) / 64 + (0.5 if d == len(shape) - 1 else 0)
+        if score > best_score:
+            best, best_score = d, score
+    return best
+
+
+def _contiguity(cx: Context, values: Sequence[Value], stores: Sequence[Op], shape: tuple[int, ...], dim: int) -> float:
+    """Dry-run the pointers with lanes along `dim`: contiguous ones count for it, strided ones against."""
+    idx = tuple(Index("%dry", int(k == dim), f"dry{dim}.{k}") for k in range(len(shape)))
+    score, seen = 0.0, set[Key]()
+
+    def rate(pointer: Value, at: Indices) -> None:
+        nonlocal score
+        lanes = cx.affine(pointer, at)
+        if lanes is None:
+            score -= 4
+        elif lanes.kind == "affine":
+            score += 4 if lanes.stride == pointee_size(pointer.type) else -4
+
+    def visit(v: Value, at: Indices) -> None:
+        nonlocal score
+        if not v.type.is_tensor or key_of(v, at) in seen:
+            return
+        seen.add(key_of(v, at))
+        if v in cx.buffers:
+            if any(i.lane for i in at) and v.type.numel > 1:
+                score += 1 if at[-1].lane else -1
+            return
+        op = v.op
+        if op is None or op.name in REARRANGES or (op.name in ROOTS and op.name not in LAZY):
+            return
+        if op.name == "tt.reshape" and not _keeps_order(op):
+            score -= 0 if at[-1].lane else 100
+            return
+        inputs = cx.inputs(op, at)
+        if op.name == "tt.load":
+            rate(*inputs[0])
+        if op.name in VIEWS or op.name not in INDEX_OPS:
+            for o, i in inputs:
+                visit(o, i)
+
+    with cx.dry_run(), cx.lanes(1):
+        cx.positioned = False
+        for v in values:
+            visit(v, idx)
+        for op in stores:
+            rate(op.operands[0], idx)
+            visit(op.operands[1], idx)
+    return score
+
+
+def _keeps_order(op: Op) -> bool:
+    return [d for d in op.operands[0].type.dims if d > 1] == [d for d in op.result.type.dims if d > 1]
+
+
+# -- the vector loop and its regions
+
+
+def vector_loop(
+    cx: Context, extent: int, values: Sequence[Value], stores: Sequence[Op], idx: Indices, dim: int, body: Body, start: int = 0
+) -> None:
+    """Steps of `cx.width` lanes over dimension `dim`, from `start`, split into regions of known masks."""
+    em, width, key = cx.em, cx.width, cx.fresh_key("v")
+    here = replaced(idx, dim, Index("%unknown", 1, key))
+
+    def region(lo: str, hi: str, assume: dict[Key, bool]) -> None:
+        saved, cx.assumed = cx.assumed, {**cx.assumed, **assume}
+        mark, emitted = len(em.lines), True
+
+        def step(i: str) -> None:
+            nonlocal emitted
+            with cx.scope():
+                cx.positioned, cx.origins[key] = True, i
+                emitted = body(replaced(idx, dim, Index(i, 1, key)))
+                cx.positioned = False
+
+        em.loop(lo, hi, str(width), step)
+        cx.assumed = saved
+        if not emitted:
+            del em.lines[mark:]
+
+    with cx.scope():
+        for v in values:
+            cx.hoist(v, here)
+        for op in stores:
+            for o in op.operands:
+                cx.hoist(o, here)
+        bounds, gates = _mask_leaves(cx, values, stores, here)
+        if not bounds and not gates:
+            region(str(start), str(extent), {})
+            return
+        _split(cx, extent, start, bounds, gates, region)
+
+
+def _split(
+    cx: Context, extent: int, start: int, bounds: dict[Key, str], gates: dict[Key, str],
+    region: Callable[[str, str, dict[Key, bool]], None],
+) -> None:  # fmt: skip
+    """All masks true up to `main`; mixed up to `full`; the bounded masks false from there on."""
+    em, width = cx.em, cx.width
+    hi = str(extent)
+    for bound in dict.fromkeys(bounds.values()):
+        hi = em.minimum(hi, bound)
+    hi = em.maximum(hi, str(start)) if bounds else hi
+    main = hi
+    for gate in dict.fromkeys(gates.values()):
+        main = em.inst(f"select i1 {gate}, i64 {main}, i64 {start}")
+    main = em.inst(f"and i64 {main}, {-width}")
+    region(str(start), main, dict.fromkeys([*bounds, *gates], True))
+    if len(set(bounds.values())) == 1:
+        full = em.inst(f"and i64 {em.add(hi, str(width - 1))}, {-width}")
+        region(main, full, {})
+        region(full, str(extent), dict.fromkeys(bounds, False))
+    else:
+        region(main, str(extent), {})
+
+
+def _mask_leaves(
+    cx: Context, values: Sequence[Value], stores: Sequence[Op], idx: Indices
+) -> tuple[dict[Key, str], dict[Key, str]]:
+    """Masks of all loads and stores, taken apart: (comparisons true below a bound, conditions that do not vary)."""
+    bounds: dict[Key, str] = {}
+    gates: dict[Key, str] = {}
+    for mask, at in _masks(cx, values, stores, idx):
+        for leaf, i in _leaves(cx, mask, at):
+            key = key_of(leaf, i)
+            if key in bounds or key in gates or key in cx.assumed or any(x.varies for x in i):
+                continue
+            if not any(x.lane for x in i):
+                if leaf.op is None or leaf.op.name != "arith.constant":
+                    gate = cx.evaluate(leaf, i).value
+                    if gate.startswith("%"):
+                        gates[key] = gate
+            elif (bound := _upper_bound(cx, leaf, i)) is not None:
+                bounds[key] = bound
+    return bounds, gates
+
+
+def _masks(cx: Context, values: Sequence[Value], stores: Sequence[Op], idx: Indices) -> list[tuple[Value, Indices]]:
+    found: list[tuple[Value, Indices]] = []
+    seen: set[Key] = set()
+
+    def visit(v: Value, at: Indices) -> None:
+        key, op = key_of(v, at), v.op
+        if key in seen or not v.type.is_tensor or v in cx.buffers or v in cx.inductions or op is None:
+            return
+        seen.add(key)
+        if op.name in REARRANGES or (op.name in ROOTS and op.name not in LAZY):
+            return
+        if op.name == "tt.reshape" and not _keeps_order(op):
+            return
+        inputs = cx.inputs(op, at)
+        if op.name == "tt.load" and len(inputs) > 1:
+            found.append(inputs[1])
+        if op.name == "arith.select":
+            found.append(inputs[0])
+        if op.name in VIEWS or op.name not in INDEX_OPS:
+            for o, i in inputs:
+                visit(o, i)
+
+    for v in values:
+        visit(v, idx)
+    found += [(op.operands[2], idx) for op in stores if len(op.operands) > 2]
+    return found
+
+
+def _leaves(cx: Context, mask: Value, idx: Indices) -> list[tuple[Value, Indices]]:
+    """The conjuncts of a mask, each at its own index."""
+    if not mask.type.is_tensor or mask in cx.buffers or mask.op is None:
+        return []
+    if any(i.depends for i in idx):
+        if mask.op.name == "arith.andi" or (mask.op.name in VIEWS and (mask.op.name != "tt.reshape" or _keeps_order(mask.op))):
+            return [leaf for o, i in cx.inputs(mask.op, idx) for leaf in _leaves(cx, o, i)]
+    return [(mask, idx)]
+
+
+def _upper_bound(cx: Context, leaf: Value, idx: Indices) -> str | None:
+    """For `x < b` with x = base + position: the position (i64) from which on it is false."""
+    op = leaf.op
+    if op is None or op.name != "arith.cmpi":
+        return None
+    predicate = op.attrs.replace(",", " ").split()[0]
+    (x, i), (b, j) = cx.inputs(op, idx)
+    if predicate in _SWAPPED:
+        predicate, (x, i), (b, j) = _SWAPPED[predicate], (b, j), (x, i)
+    if predicate not in _UPPER:
+        return None
+    position, bound = cx.affine(x, i), cx.affine(b, j)
+    if position is None or bound is None or position.kind != "affine" or position.stride != 1 or not bound.uniform:
+        return None
+    em = cx.em
+    wide = [em.resize(y.value, y.elem, "i64") for y in (bound, position)]
+    return em.add(em.sub(*wide), str(_UPPER[predicate]))
+
+
+# -- buffers filled by loop nests
+
+
+def materialize(cx: Context, values: Sequence[Value]) -> None:
+    """Write lazy values to buffers, those of one shape in one nest."""
+    groups: dict[tuple[int, ...], list[Value]] = {}
+    for v in dict.fromkeys(values):
+        if v not in cx.buffers and v.type.is_tensor:
+            groups.setdefault(v.type.dims, []).append(v)
+    for group in groups.values():
+        buffers = [cx.em.buffer(v.type.dims, v.type.elem) for v in group]
+        fill(cx, group, buffers)
+        cx.buffers.update(zip(group, buffers, strict=True))
+
+
+def fill(cx: Context, values: Sequence[Value], buffers: Sequence[Buffer]) -> None:
+    """One nest that evaluates each value and stores it to its buffer."""
+
+    def body(idx: Indices) -> bool:
+        write_all(cx, values, buffers, idx)
+        return True
+
+    nest(cx, values[0].type.dims, values, [], body)
+
+
+def write_all(cx: Context, values: Sequence[Value], buffers: Sequence[Buffer], idx: Indices) -> None:
+    """Evaluate all before the first is stored: a buffer may be overwritten in place."""
+    lanes = [cx.evaluate(v, idx) for v in values]
+    for buffer, x in zip(buffers, lanes, strict=True):
+        cx.store_buffer(buffer, x, idx)

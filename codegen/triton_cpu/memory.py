@@ -1,0 +1,209 @@
+"""Loads, stores and atomics on the kernel's pointers.
+
+Where the pointer is affine with the element size as its stride, lanes are neighbours in memory and one vector access does;
+other pointers gather and scatter. A mask that an enclosing region assumes true or false costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from opweave.codegen.triton_cpu.context import Context, Indices, Lanes, lazy
+from opweave.codegen.triton_cpu.elementwise import from_f32, select, to_f32
+from opweave.codegen.triton_cpu.emit import FLOATS, LLVM_TYPE, SIZE, float_literal, storage, vector
+from opweave.codegen.triton_cpu.ttir import Op, Value
+
+TRUE = Lanes("uniform", "true", "i1")
+
+
+def at(cx: Context, v: Value, idx: Indices) -> Lanes:
+    return cx.evaluate(v, idx if v.type.is_tensor else ())
+
+
+def zero(elem: str) -> Lanes:
+    text = float_literal(0.0, elem) if elem in FLOATS else {"ptr": "null", "i1": "false"}.get(elem, "0")
+    return Lanes("uniform", text, elem)
+
+
+def _from_memory(cx: Context, x: str, elem: str, width: int) -> str:
+    """Booleans are bytes in memory."""
+    return cx.em.inst(f"trunc {vector('i8', width)} {x} to {vector('i1', width)}") if elem == "i1" else x
+
+
+def _to_memory(cx: Context, x: Lanes) -> Lanes:
+    if x.elem != "i1":
+        return x
+    w, (v,) = cx.operands([x])
+    return Lanes(x.kind, cx.em.inst(f"zext {vector('i1', w)} {v} to {vector('i8', w)}"), "i8")
+
+
+@lazy("tt.load")
+def load(cx: Context, v: Value, idx: Indices) -> Lanes:
+    assert v.op is not None
+    return load_lanes(cx, v.op, idx)
+
+
+def load_lanes(cx: Context, op: Op, idx: Indices) -> Lanes:
+    elem = op.result.type.elem
+    if elem not in LLVM_TYPE:
+        raise op.unsupported(f"elements of type {elem} are not supported")
+    mask = at(cx, op.operands[1], idx) if len(op.operands) > 1 else TRUE
+
+    def other() -> Lanes:
+        return at(cx, op.operands[2], idx) if len(op.operands) > 2 else zero(elem)
+
+    if mask.value == "false":
+        return other()
+    pointer = at(cx, op.operands[0], idx)
+    if pointer.uniform:
+        return _load_uniform(cx, pointer, mask, other, elem)
+    if cx.width == 1:
+        return _load_one(cx, cx.position(pointer), mask, other, elem)
+    return _load_vector(cx, pointer, mask, other, elem)
+
+
+def _load_vector(cx: Context, pointer: Lanes, mask: Lanes, other: Callable[[], Lanes], elem: str) -> Lanes:
+    em, w, mem = cx.em, cx.width, storage(elem)
+    t, size = cx.vector(mem), SIZE[mem]
+    contiguous = pointer.kind == "affine" and pointer.stride == size
+    if contiguous and mask.value == "true":
+        x = em.inst(f"load {t}, ptr {cx.position(pointer)}, align {size}")
+        return Lanes("vector", _from_memory(cx, x, elem, w), elem)
+    fill = cx.operand(_to_memory(cx, other()))
+    if contiguous:
+        args = [("ptr", cx.position(pointer)), ("i32", str(size)), (cx.vector("i1"), cx.operand(mask)), (t, fill)]
+        x = em.call(t, f"llvm.masked.load.v{w}{'i16' if mem == 'bf16' else mem}.p0", args)
+    else:
+        x = cx.gather(mem, cx.operand(pointer), cx.operand(mask), fill)
+    return Lanes("vector", _from_memory(cx, x, elem, w), elem)
+
+
+def _load_uniform(cx: Context, pointer: Lanes, mask: Lanes, other: Callable[[], Lanes], elem: str) -> Lanes:
+    """The same address in all lanes; the mask may still differ."""
+    if mask.uniform:
+        return _load_one(cx, pointer.value, mask, other, elem)
+    anyone = cx.operand(mask)
+    if cx.width > 1:
+        anyone = cx.em.call("i1", f"llvm.vector.reduce.or.v{cx.width}i1", [(cx.vector("i1"), anyone)])
+    one = _load_one(cx, pointer.value, Lanes("uniform", anyone, "i1"), lambda: zero(elem), elem)
+    return select(cx, mask, one, other())
+
+
+def _load_one(cx: Context, address: str, mask: Lanes, other: Callable[[], Lanes], elem: str) -> Lanes:
+    """A scalar load; where it is masked off it reads a dummy instead of branching."""
+    em, mem = cx.em, storage(elem)
+    kind = "uniform" if mask.uniform else "vector"
+    if mask.value != "true":
+        address = em.inst(f"select i1 {mask.value}, ptr {address}, ptr {_dummy(cx)}")
+    x = em.inst(f"load {LLVM_TYPE[mem]}, ptr {address}, align {SIZE[mem]}")
+    result = Lanes(kind, _from_memory(cx, x, elem, 1), elem)
+    return result if mask.value == "true" else select(cx, mask, result, other())
+
+
+def _dummy(cx: Context) -> str:
+    if not cx.dummy:
+        cx.dummy = cx.em.buffer((8,), "i64").pointer
+    return cx.dummy
+
+
+def prepare_store(cx: Context, op: Op, idx: Indices) -> Callable[[], None] | None:
+    """Evaluate what is stored, where, and under which mask; the returned function stores. None: nothing to do."""
+    mask = at(cx, op.operands[2], idx) if len(op.operands) > 2 else TRUE
+    if mask.value == "false":
+        return None
+    value = at(cx, op.operands[1], idx)
+    pointer = at(cx, op.operands[0], idx)
+    return lambda: _store(cx, pointer, _to_memory(cx, value), mask)
+
+
+def _store(cx: Context, pointer: Lanes, value: Lanes, mask: Lanes) -> None:
+    em, w, elem = cx.em, cx.width, value.elem
+    t, size = LLVM_TYPE[elem], SIZE[elem]
+    if w == 1 or (pointer.uniform and value.uniform and mask.uniform):
+        address, one = cx.position(pointer), cx.position(value)
+        if mask.value == "true":
+            em.line(f"store {t} {one}, ptr {address}, align {size}")
+        else:
+            em.when(mask.value, lambda: em.line(f"store {t} {one}, ptr {address}, align {size}"))
+        return
+    v, lanes = cx.vector(elem), cx.operand(value)
+    if pointer.kind == "affine" and pointer.stride == size and mask.value == "true":
+        em.line(f"store {v} {lanes}, ptr {cx.position(pointer)}, align {size}")
+        return
+    suffix = f"v{w}{'i16' if elem == 'bf16' else elem}"
+    tail = [("i32", str(size)), (cx.vector("i1"), cx.operand(mask))]
+    if pointer.kind == "affine" and pointer.stride == size:
+        em.call("void", f"llvm.masked.store.{suffix}.p0", [(v, lanes), ("ptr", cx.position(pointer)), *tail])
+    else:
+        em.call("void", f"llvm.masked.scatter.{suffix}.v{w}p0", [(v, lanes), (cx.vector("ptr"), cx.operand(pointer)), *tail])
+
+
+# -- atomics
+
+_RMW = {
+    "add": "add", "fadd": "fadd", "max": "max", "min": "min", "umax": "umax", "umin": "umin", "and": "and", "or": "or",
+    "xor": "xor", "exch": "xchg",
+}  # fmt: skip
+
+
+def atomic_rmw(cx: Context, op: Op, pointer: str, value: Lanes) -> Lanes:
+    """One scalar read-modify-write; returns the old value."""
+    kind = op.attrs.partition(",")[0].strip()
+    if kind not in _RMW:
+        raise op.unsupported(f"atomic {kind} is not supported")
+    em, elem = cx.em, value.elem
+    if elem in ("f16", "bf16") and kind == "fadd":
+        return _atomic_half(cx, pointer, value)
+    text = f"atomicrmw {_RMW[kind]} ptr {pointer}, {LLVM_TYPE[elem]} {value.value} seq_cst, align {SIZE[elem]}"
+    return Lanes("uniform", em.inst(text), elem)
+
+
+def _atomic_half(cx: Context, pointer: str, value: Lanes) -> Lanes:
+    """f16 and bf16 additions: a compare-and-swap loop on their bits."""
+    em, elem = cx.em, value.elem
+    t = LLVM_TYPE[elem]
+    variable = em.slot("i16", em.inst(f"load i16, ptr {pointer}"))
+    head, end = em.fresh("cas"), em.fresh("swapped")
+    em.branch(head)
+    em.label(head)
+    bits = em.inst(f"load i16, ptr {variable}")
+    old = Lanes("uniform", bits if t == "i16" else em.inst(f"bitcast i16 {bits} to {t}"), elem)
+    total = em.inst(f"fadd float {to_f32(cx, old).value}, {to_f32(cx, value).value}")
+    new = from_f32(cx, Lanes("uniform", total, "f32"), elem).value
+    new_bits = new if t == "i16" else em.inst(f"bitcast {t} {new} to i16")
+    pair = em.inst(f"cmpxchg ptr {pointer}, i16 {bits}, i16 {new_bits} seq_cst seq_cst")
+    em.line(f"store i16 {em.inst(f'extractvalue {{ i16, i1 }} {pair}, 0')}, ptr {variable}")
+    em.branch_if(em.inst(f"extractvalue {{ i16, i1 }} {pair}, 1"), end, head)
+    em.label(end)
+    return old
+
+
+def atomic_cas(cx: Context, pointer: str, expected: Lanes, value: Lanes) -> Lanes:
+    """One compare-and-swap on the bits; returns the old value."""
+    em, elem = cx.em, value.elem
+    t, i = LLVM_TYPE[elem], f"i{SIZE[elem] * 8}"
+    bits = [x.value if t == i else em.inst(f"bitcast {t} {x.value} to {i}") for x in (expected, value)]
+    pair = em.inst(f"cmpxchg ptr {pointer}, {i} {bits[0]}, {i} {bits[1]} seq_cst seq_cst")
+    old = em.inst(f"extractvalue {{ {i}, i1 }} {pair}, 0")
+    return Lanes("uniform", old if t == i else em.inst(f"bitcast {i} {old} to {t}"), elem)
+
+
+def scalar_atomic(cx: Context, op: Op, idx: Indices) -> Lanes:
+    """The atomic of one element, under its mask; masked-off elements give 0."""
+    em, elem = cx.em, op.result.type.elem
+    parts = [at(cx, o, idx) for o in op.operands]
+    parts = [Lanes("uniform", cx.position(p), p.elem) for p in parts]
+    mask = parts[2] if op.name == "tt.atomic_rmw" and len(parts) > 2 else TRUE
+
+    def go() -> Lanes:
+        if op.name == "tt.atomic_cas":
+            return atomic_cas(cx, parts[0].value, parts[1], parts[2])
+        return atomic_rmw(cx, op, parts[0].value, parts[1])
+
+    if mask.value == "true":
+        return go()
+    out = em.slot(LLVM_TYPE[elem], zero(elem).value)
+    em.when(mask.value, lambda: em.line(f"store {LLVM_TYPE[elem]} {go().value}, ptr {out}"))
+    return Lanes("uniform", em.inst(f"load {LLVM_TYPE[elem]}, ptr {out}"), elem)
+
+

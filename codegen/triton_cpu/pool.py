@@ -1,0 +1,528 @@
+"""The thread pool that runs a kernel's programs, in native code: it never needs the interpreter or its lock.
+
+A *job* is a range of programs of one kernel. The thread that starts a job works on it too; helpers join while it is
+open, and everybody takes chunks of programs from one atomic counter. The caller never waits for a helper to show up, only
+for those that did join to finish the chunk they are on, so a helper that the system has not scheduled costs nothing.
+
+Jobs that are too short to be worth a helper run on the caller alone. How long a program takes is measured, not guessed:
+each kernel remembers its last figure, and a launch first runs a few programs by itself when that figure says it is short.
+
+One job runs at a time; a thread that finds the pool taken runs its job alone. After a fork the pool belongs to a process
+id that is not the child's, by which the child knows to start threads of its own.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import platform
+import signal
+import threading
+import time
+from collections.abc import Callable
+
+from opweave.codegen.triton_cpu import jit
+from opweave.registry.errors import ArgumentError
+
+PROBE_NS = 5e3
+"""Work that the caller does before it decides whether helpers are worth waking."""
+SERIAL_NS = 15e3
+"""Remaining work that is not worth waking helpers for."""
+PARALLEL_NS = 100e3
+"""Expected work from which helpers are woken without a probe."""
+
+_SPINS = 3000  # polls of a helper before it sleeps: about 50 µs
+_CHUNKS_PER_THREAD = 8  # enough to even out threads that are slow or busy elsewhere
+_STACK_BYTES = 8 << 20
+
+_PAUSE = {
+    "x86_64": ("call void @llvm.x86.sse2.pause()", "declare void @llvm.x86.sse2.pause()"),
+    "aarch64": ("call void @llvm.aarch64.hint(i32 1)", "declare void @llvm.aarch64.hint(i32)"),
+    "arm64": ("call void @llvm.aarch64.hint(i32 1)", "declare void @llvm.aarch64.hint(i32)"),
+}
+
+# Sizes of the opaque pthread types are upper bounds over the platforms. The pairs `store flag; load count` on one side and
+# `add count; load flag` on the other decide who sees whom, so those accesses are sequentially consistent.
+_SOURCE = r"""
+declare i32 @clock_gettime(i32, ptr)
+declare i32 @getpid()
+declare i32 @sched_yield()
+declare i32 @sigfillset(ptr)
+declare i32 @sigdelset(ptr, i32)
+declare i32 @pthread_sigmask(i32, ptr, ptr)
+declare i32 @pthread_attr_init(ptr)
+declare i32 @pthread_attr_setstacksize(ptr, i64)
+declare i32 @pthread_attr_destroy(ptr)
+declare i32 @pthread_create(ptr, ptr, ptr, ptr)
+declare i32 @pthread_detach(ptr)
+declare i32 @pthread_mutex_init(ptr, ptr)
+declare i32 @pthread_mutex_lock(ptr)
+declare i32 @pthread_mutex_unlock(ptr)
+declare i32 @pthread_cond_init(ptr, ptr)
+declare i32 @pthread_cond_wait(ptr, ptr)
+declare i32 @pthread_cond_signal(ptr)
+declare i32 @pthread_cond_broadcast(ptr)
+declare i64 @llvm.smin.i64(i64, i64)
+declare i64 @llvm.smax.i64(i64, i64)
+declare i64 @llvm.fptosi.sat.i64.f64(double)
+@PAUSE_DECLARATION@
+
+@threads = internal global i64 1, align 64     ; wanted, the caller included
+@owner   = internal global i64 0, align 64     ; process id of whoever runs a job, 0: nobody
+@home    = internal global i64 0               ; process id that the helpers live in
+@helpers = internal global i64 0               ; threads started there
+
+; the job, written while @open is 0 and @active is 0
+@code  = internal global ptr null, align 64
+@args  = internal global ptr null
+@end   = internal global i64 0
+@chunk = internal global i64 0
+@gx    = internal global i32 0
+@gy    = internal global i32 0
+@gz    = internal global i32 0
+@limit = internal global i64 0                 ; helpers that may join
+
+@next   = internal global i64 0, align 128     ; first program that nobody has taken
+@joined = internal global i64 0, align 128
+@active = internal global i64 0, align 128     ; helpers that may be looking at the job
+@open   = internal global i64 0, align 128     ; 1 while the job takes helpers
+@epoch  = internal global i64 0                ; number of jobs so far
+
+@mutex    = internal global [128 x i8] zeroinitializer, align 128
+@wakeup   = internal global [128 x i8] zeroinitializer, align 128
+@sleepers = internal global i64 0, align 64
+
+define void @opweave_set_threads(i64 %count) {
+  store atomic i64 %count, ptr @threads seq_cst, align 8
+  ret void
+}
+
+define internal i64 @now() {
+  %time = alloca { i64, i64 }
+  %r = call i32 @clock_gettime(i32 @CLOCK@, ptr %time)
+  %seconds = load i64, ptr %time
+  %rest = getelementptr { i64, i64 }, ptr %time, i64 0, i32 1
+  %ns = load i64, ptr %rest
+  %whole = mul i64 %seconds, 1000000000
+  %sum = add i64 %whole, %ns
+  ret i64 %sum
+}
+
+; nanoseconds a program, of `count` programs since `start`
+define internal double @rate(i64 %start, i64 %count) {
+  %stop = call i64 @now()
+  %spent = sub i64 %stop, %start
+  %ns = sitofp i64 %spent to double
+  %n = sitofp i64 %count to double
+  %each = fdiv double %ns, %n
+  %zero = fcmp ole double %each, 0.0
+  %r = select i1 %zero, double 1.0e-3, double %each     ; 0 means unknown
+  ret double %r
+}
+
+; take chunks until none is left
+define internal void @work() {
+entry:
+  %code = load ptr, ptr @code
+  %args = load ptr, ptr @args
+  %end = load i64, ptr @end
+  %chunk = load i64, ptr @chunk
+  %gx = load i32, ptr @gx
+  %gy = load i32, ptr @gy
+  %gz = load i32, ptr @gz
+  br label %take
+take:
+  %from = atomicrmw add ptr @next, i64 %chunk monotonic
+  %some = icmp slt i64 %from, %end
+  br i1 %some, label %run, label %done
+run:
+  %beyond = add i64 %from, %chunk
+  %to = call i64 @llvm.smin.i64(i64 %beyond, i64 %end)
+  call void %code(ptr %args, i64 %from, i64 %to, i32 %gx, i32 %gy, i32 %gz)
+  br label %take
+done:
+  ret void
+}
+
+define internal ptr @helper(ptr %start) {
+entry:
+  %first = ptrtoint ptr %start to i64
+  br label %idle
+idle:
+  %seen = phi i64 [ %first, %entry ], [ %new, %left ]
+  br label %poll
+poll:
+  %polls = phi i64 [ 0, %idle ], [ %more, %again ]
+  %e = load atomic i64, ptr @epoch seq_cst, align 8
+  %same = icmp eq i64 %e, %seen
+  br i1 %same, label %again, label %join
+again:
+  @PAUSE@
+  %more = add i64 %polls, 1
+  %tired = icmp eq i64 %more, @SPINS@
+  br i1 %tired, label %doze, label %poll
+doze:
+  %l = call i32 @pthread_mutex_lock(ptr @mutex)
+  %was = atomicrmw add ptr @sleepers, i64 1 seq_cst
+  br label %check
+check:
+  %ec = load atomic i64, ptr @epoch seq_cst, align 8
+  %still = icmp eq i64 %ec, %seen
+  br i1 %still, label %sleep, label %wake
+sleep:
+  %w = call i32 @pthread_cond_wait(ptr @wakeup, ptr @mutex)
+  br label %check
+wake:
+  %now = atomicrmw sub ptr @sleepers, i64 1 seq_cst
+  %u = call i32 @pthread_mutex_unlock(ptr @mutex)
+  br label %join
+join:
+  %new = phi i64 [ %e, %poll ], [ %ec, %wake ]
+  %a = atomicrmw add ptr @active, i64 1 seq_cst
+  %o = load atomic i64, ptr @open seq_cst, align 8
+  %closed = icmp eq i64 %o, 0
+  br i1 %closed, label %left, label %ticket
+ticket:
+  %t = atomicrmw add ptr @joined, i64 1 monotonic
+  %limit = load i64, ptr @limit
+  %wanted = icmp slt i64 %t, %limit
+  br i1 %wanted, label %help, label %left
+help:
+  call void @work()
+  br label %left
+left:
+  %d = atomicrmw sub ptr @active, i64 1 seq_cst
+  br label %idle
+}
+
+; have `wanted` helpers in process `pid`, or as many as the system grants
+define internal void @staff(i64 %pid, i64 %wanted) {
+entry:
+  %set = alloca [128 x i8], align 16
+  %old = alloca [128 x i8], align 16
+  %attr = alloca [128 x i8], align 16
+  %id = alloca ptr
+  %home = load i64, ptr @home
+  %here = icmp eq i64 %home, %pid
+  br i1 %here, label %count, label %settle
+settle:                                        ; first use, or a child that inherited a pool without its threads
+  %m = call i32 @pthread_mutex_init(ptr @mutex, ptr null)
+  %c = call i32 @pthread_cond_init(ptr @wakeup, ptr null)
+  store atomic i64 0, ptr @sleepers seq_cst, align 8
+  store atomic i64 0, ptr @active seq_cst, align 8
+  store atomic i64 0, ptr @open seq_cst, align 8
+  store i64 0, ptr @helpers
+  store i64 %pid, ptr @home
+  br label %count
+count:
+  %have = load i64, ptr @helpers
+  %enough = icmp sge i64 %have, %wanted
+  br i1 %enough, label %out, label %start
+start:                                         ; signals are the interpreter's, except those that report a crash
+  %s0 = call i32 @sigfillset(ptr %set)
+  %s1 = call i32 @sigdelset(ptr %set, i32 @SIGSEGV@)
+  %s2 = call i32 @sigdelset(ptr %set, i32 @SIGFPE@)
+  %s3 = call i32 @sigdelset(ptr %set, i32 @SIGILL@)
+  %s4 = call i32 @sigdelset(ptr %set, i32 @SIGBUS@)
+  %s5 = call i32 @sigdelset(ptr %set, i32 @SIGABRT@)
+  %s6 = call i32 @pthread_sigmask(i32 @SIG_SETMASK@, ptr %set, ptr %old)
+  %a0 = call i32 @pthread_attr_init(ptr %attr)
+  %a1 = call i32 @pthread_attr_setstacksize(ptr %attr, i64 @STACK_BYTES@)
+  %e = load i64, ptr @epoch
+  %seen = inttoptr i64 %e to ptr
+  br label %each
+each:
+  %k = phi i64 [ %have, %start ], [ %k1, %made ]
+  %short = icmp slt i64 %k, %wanted
+  br i1 %short, label %make, label %stop
+make:
+  %failed = call i32 @pthread_create(ptr %id, ptr %attr, ptr @helper, ptr %seen)
+  %ok = icmp eq i32 %failed, 0
+  br i1 %ok, label %made, label %stop
+made:
+  %thread = load ptr, ptr %id
+  %dt = call i32 @pthread_detach(ptr %thread)
+  %k1 = add i64 %k, 1
+  br label %each
+stop:
+  store i64 %k, ptr @helpers
+  %a2 = call i32 @pthread_attr_destroy(ptr %attr)
+  %s7 = call i32 @pthread_sigmask(i32 @SIG_SETMASK@, ptr %old, ptr null)
+  br label %out
+out:
+  ret void
+}
+
+; wake up to `wanted` sleeping helpers
+define internal void @rouse(i64 %wanted) {
+entry:
+  %asleep = load atomic i64, ptr @sleepers seq_cst, align 8
+  %none = icmp eq i64 %asleep, 0
+  br i1 %none, label %out, label %some
+some:                                          ; whoever counted itself is in the wait once this lock is ours
+  %l = call i32 @pthread_mutex_lock(ptr @mutex)
+  %u = call i32 @pthread_mutex_unlock(ptr @mutex)
+  %all = icmp sge i64 %wanted, %asleep
+  br i1 %all, label %everybody, label %each
+everybody:
+  %b = call i32 @pthread_cond_broadcast(ptr @wakeup)
+  br label %out
+each:
+  %k = phi i64 [ 0, %some ], [ %k1, %one ]
+  %more = icmp slt i64 %k, %wanted
+  br i1 %more, label %one, label %out
+one:
+  %s = call i32 @pthread_cond_signal(ptr @wakeup)
+  %k1 = add i64 %k, 1
+  br label %each
+out:
+  ret void
+}
+
+; whether the pool is this thread's now
+define internal i1 @claim(i64 %pid) {
+entry:
+  %free = cmpxchg ptr @owner, i64 0, i64 %pid seq_cst seq_cst
+  %got = extractvalue { i64, i1 } %free, 1
+  br i1 %got, label %yes, label %taken
+taken:
+  %who = extractvalue { i64, i1 } %free, 0
+  %busy = icmp eq i64 %who, %pid
+  br i1 %busy, label %no, label %stale
+stale:                                         ; the process that had it forked us; its thread is not here
+  %heir = cmpxchg ptr @owner, i64 %who, i64 %pid seq_cst seq_cst
+  %inherited = extractvalue { i64, i1 } %heir, 1
+  ret i1 %inherited
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
+; Run programs 0..n-1. `cost` is the kernel's measured nanoseconds a program, 0.0 at first; it is updated.
+define void @opweave_run(ptr %code, ptr %args, i64 %n, i32 %gx, i32 %gy, i32 %gz, ptr %cost) {
+entry:
+  %threads = load atomic i64, ptr @threads monotonic, align 8
+  %known = load atomic double, ptr %cost monotonic, align 8
+  %begin = call i64 @now()
+  %one = icmp eq i64 %n, 1
+  %solo = icmp sle i64 %threads, 1
+  %alone = or i1 %one, %solo
+  br i1 %alone, label %all, label %several
+
+several:
+  %count = sitofp i64 %n to double
+  %expected = fmul double %known, %count
+  %long = fcmp ogt double %expected, @PARALLEL_NS@
+  br i1 %long, label %share, label %probe
+
+probe:
+  %unknown = fcmp ole double %known, 0.0
+  %fit = fdiv double @PROBE_NS@, %known
+  %few = select i1 %unknown, double 1.0, double %fit
+  %few.i = call i64 @llvm.fptosi.sat.i64.f64(double %few)
+  %few.1 = call i64 @llvm.smax.i64(i64 %few.i, i64 1)
+  %first = call i64 @llvm.smin.i64(i64 %few.1, i64 %n)
+  call void %code(ptr %args, i64 0, i64 %first, i32 %gx, i32 %gy, i32 %gz)
+  %left = sub i64 %n, %first
+  %finished = icmp eq i64 %left, 0
+  br i1 %finished, label %measure, label %judge
+judge:
+  %each = call double @rate(i64 %begin, i64 %first)
+  %left.f = sitofp i64 %left to double
+  %rest = fmul double %each, %left.f
+  %short = fcmp olt double %rest, @SERIAL_NS@
+  br i1 %short, label %remainder, label %share
+
+share:
+  %from = phi i64 [ 0, %several ], [ %first, %judge ]
+  %pid.i = call i32 @getpid()
+  %pid = zext i32 %pid.i to i64
+  %mine = call i1 @claim(i64 %pid)
+  br i1 %mine, label %parallel, label %remainder
+
+parallel:
+  %extra = sub i64 %threads, 1
+  call void @staff(i64 %pid, i64 %extra)
+  %todo = sub i64 %n, %from
+  %pieces.wanted = mul i64 %threads, @CHUNKS_PER_THREAD@
+  %share.size = sdiv i64 %todo, %pieces.wanted
+  %chunk = call i64 @llvm.smax.i64(i64 %share.size, i64 1)
+  %up = add i64 %todo, %chunk
+  %up1 = sub i64 %up, 1
+  %pieces = sdiv i64 %up1, %chunk
+  %spare = sub i64 %pieces, 1
+  %limit = call i64 @llvm.smin.i64(i64 %extra, i64 %spare)
+  store ptr %code, ptr @code
+  store ptr %args, ptr @args
+  store i64 %n, ptr @end
+  store i64 %chunk, ptr @chunk
+  store i32 %gx, ptr @gx
+  store i32 %gy, ptr @gy
+  store i32 %gz, ptr @gz
+  store i64 %limit, ptr @limit
+  store atomic i64 0, ptr @joined monotonic, align 8
+  store atomic i64 %from, ptr @next monotonic, align 8
+  store atomic i64 1, ptr @open seq_cst, align 8
+  %number = atomicrmw add ptr @epoch, i64 1 seq_cst
+  call void @rouse(i64 %limit)
+  %together = call i64 @now()
+  call void @work()
+  store atomic i64 0, ptr @open seq_cst, align 8
+  br label %wait
+wait:
+  %polls = phi i64 [ 0, %parallel ], [ %polls.1, %pause ], [ 0, %yield ]
+  %active = load atomic i64, ptr @active seq_cst, align 8
+  %quiet = icmp eq i64 %active, 0
+  br i1 %quiet, label %close, label %pause
+pause:
+  @PAUSE@
+  %polls.1 = add i64 %polls, 1
+  %patient = icmp slt i64 %polls.1, 500
+  br i1 %patient, label %wait, label %yield
+yield:
+  %y = call i32 @sched_yield()
+  br label %wait
+close:
+  %tickets = load atomic i64, ptr @joined monotonic, align 8
+  %helped = call i64 @llvm.smin.i64(i64 %tickets, i64 %limit)
+  %hands = add i64 %helped, 1
+  %hands.f = sitofp i64 %hands to double
+  %wall = call double @rate(i64 %together, i64 %todo)
+  %spent = fmul double %wall, %hands.f
+  store atomic double %spent, ptr %cost monotonic, align 8
+  store atomic i64 0, ptr @owner seq_cst, align 8
+  ret void
+
+remainder:
+  %start = phi i64 [ %first, %judge ], [ %from, %share ]
+  call void %code(ptr %args, i64 %start, i64 %n, i32 %gx, i32 %gy, i32 %gz)
+  br label %measure
+all:
+  call void %code(ptr %args, i64 0, i64 %n, i32 %gx, i32 %gy, i32 %gz)
+  br label %measure
+measure:
+  %took = call double @rate(i64 %begin, i64 %n)
+  store atomic double %took, ptr %cost monotonic, align 8
+  ret void
+}
+"""
+
+
+def _source() -> str:
+    pause, declaration = _PAUSE.get(platform.machine(), ("", ""))
+    values: dict[str, object] = {
+        "PAUSE_DECLARATION": declaration,
+        "PAUSE": pause,
+        "CLOCK": time.CLOCK_MONOTONIC,
+        "SPINS": _SPINS,
+        "SIG_SETMASK": int(signal.SIG_SETMASK),
+        "STACK_BYTES": _STACK_BYTES,
+        "PARALLEL_NS": f"{PARALLEL_NS:e}",
+        "PROBE_NS": f"{PROBE_NS:e}",
+        "SERIAL_NS": f"{SERIAL_NS:e}",
+        "CHUNKS_PER_THREAD": _CHUNKS_PER_THREAD,
+    }
+    values |= {name: int(getattr(signal, name)) for name in ("SIGSEGV", "SIGFPE", "SIGILL", "SIGBUS", "SIGABRT")}
+    text = _SOURCE
+    for name, value in values.items():
+        text = text.replace(f"@{name}@", str(value))
+    return text
+
+
+class _Native:
+    """The loaded pool: one a process, never freed, since its threads sleep in it."""
+
+    def __init__(self) -> None:
+        code = jit.load(jit.compile_object(_source(), name="thread pool", level=1), _EXPORTS)
+        jit.keep_forever(code)
+        self.run_address = code.address("opweave_run")
+        pointer, i64, i32 = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32
+        self.run: Callable[..., None] = ctypes.CFUNCTYPE(None, pointer, pointer, i64, i32, i32, i32, pointer)(
+            self.run_address
+        )
+        self.set_threads: Callable[[int], None] = ctypes.CFUNCTYPE(None, i64)(code.address("opweave_set_threads"))
+
+
+_EXPORTS = ("opweave_run", "opweave_set_threads")
+_lock = threading.Lock()
+_threads: int | None = None
+_native: _Native | None = None
+
+
+def native() -> _Native:
+    """The pool's native side, made at first use."""
+    global _native
+    if _native is None:
+        with _lock:
+            if _native is None:
+                made = _Native()
+                made.set_threads(_thread_count())
+                _native = made
+    return _native
+
+
+def run_address() -> int:
+    """Address of `void opweave_run(ptr code, ptr args, i64 n, i32 gx, i32 gy, i32 gz, ptr cost)`."""
+    return native().run_address
+
+
+def run(code: int, args: int, programs: int, gx: int, gy: int, gz: int) -> None:
+    """Run a kernel's programs, on several threads where that pays. The interpreter lock is released meanwhile.
+
+    Parameters
+    ----------
+    code : int
+        Address of `void kernel(ptr args, i64 start, i64 end, i32 gx, i32 gy, i32 gz)`.
+    args : int
+        Address of its packed arguments.
+    programs : int
+        Number of programs; nothing happens for 0.
+    gx, gy, gz : int
+        The grid, handed on to the kernel.
+    """
+    if programs > 0:
+        native().run(code, args, programs, gx, gy, gz, ctypes.byref(ctypes.c_double()))
+
+
+def set_num_threads(count: int) -> None:
+    """Set how many threads a launch may use, the caller's own included.
+
+    Raises
+    ------
+    ArgumentError
+        If `count` is not a positive integer.
+    """
+    global _threads
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise ArgumentError("set_num_threads: expected a positive integer", got=repr(count))
+    with _lock:
+        _threads = count
+        if _native is not None:
+            _native.set_threads(count)
+
+
+def get_num_threads() -> int:
+    """How many threads a launch may use: `OPWEAVE_NUM_THREADS`, else the CPUs this process may run on."""
+    with _lock:
+        return _thread_count()
+
+
+def _thread_count() -> int:
+    global _threads
+    if _threads is None:
+        _threads = _default_threads()
+    return _threads
+
+
+@functools.cache
+def _default_threads() -> int:
+    wanted = os.environ.get("OPWEAVE_NUM_THREADS")
+    if wanted:
+        if not wanted.strip().isdigit() or int(wanted) < 1:
+            raise ArgumentError("OPWEAVE_NUM_THREADS: expected a positive integer", got=repr(wanted))
+        return int(wanted)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,101 @@
+"""Adding nodes to a traced graph, each with its fake value and the user's place, as if it had been traced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from opweave.fake.mode import FakeTensorMode
+from opweave.fake.tensor import FakeTensor
+from opweave.registry.op import OpOverload
+from opweave.tracer.graph import Graph, Node
+
+
+def map_nodes(value: Any, change: Callable[[Node], Any]) -> Any:
+    """Apply `change` to every node in an argument structure."""
+    if isinstance(value, Node):
+        return change(value)
+    if isinstance(value, tuple):
+        items = [map_nodes(item, change) for item in value]
+        return type(value)._make(items) if hasattr(value, "_fields") else tuple(items)
+    if isinstance(value, list):
+        return [map_nodes(item, change) for item in value]
+    if isinstance(value, dict):
+        return {key: map_nodes(item, change) for key, item in value.items()}
+    return value
+
+
+def nodes_in(value: Any) -> Iterator[Node]:
+    """The nodes in an argument structure, in order."""
+    found: list[Node] = []
+    map_nodes(value, found.append)
+    return iter(found)
+
+
+def value_of(node: Node) -> Any:
+    """A node's fake value."""
+    return node.meta.get("val")
+
+
+def fake_mode(graph: Graph) -> FakeTensorMode:
+    """The mode that the graph's fake values belong to; a new one for a graph without tensors."""
+    for node in graph:
+        for value in _tensors(node.meta.get("val")):
+            if isinstance(value, FakeTensor):
+                return value.fake_mode
+    return FakeTensorMode()
+
+
+def _tensors(value: Any) -> Iterator[Any]:
+    if isinstance(value, (tuple, list)):
+        for item in value:
+            yield from _tensors(item)
+    elif isinstance(value, dict):
+        yield from _tensors(list(value.values()))
+    else:
+        yield value
+
+
+class Emitter:
+    """Inserts calls into a graph.
+
+    Parameters
+    ----------
+    graph : Graph
+        Where to insert, at the graph's insertion point.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.mode = fake_mode(graph)
+
+    def call(self, target: Any, *args: Any, like: Node, val: Any = None, **kwargs: Any) -> Node:
+        """A call of `target`.
+
+        Parameters
+        ----------
+        target : OpOverload or callable
+            What to call; arguments may hold nodes.
+        like : Node
+            The node whose user line the new one has.
+        val : object, optional
+            Its fake value; computed by calling `target` on the arguments' fake values otherwise.
+        """
+        if val is None:
+            val = self.evaluate(target, args, kwargs)
+        node = self.graph.call_function(target, args, kwargs)
+        node.meta["val"] = val
+        for key in ("site", "stack"):
+            if key in like.meta:
+                node.meta[key] = like.meta[key]
+        return node
+
+    def evaluate(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What a call gives on fake values."""
+        with self.mode:
+            return target(*map_nodes(args, value_of), **map_nodes(kwargs, value_of))
+
+
+def is_random(op: OpOverload) -> bool:
+    """Whether an op draws from the generator, so that each call gives something else."""
+    return any(str(tag).startswith("nondeterministic") for tag in op.tags)

@@ -1,0 +1,84 @@
+"""Constant folding: compute at compile time what depends on no input.
+
+Tensors with one value everywhere (`full`, `zeros`, `ones`, and pointwise ops on them) become one `full`, whatever their
+size: their value costs one element to compute, and a fused kernel takes it as a literal.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from opweave.passes.emission import Emitter, map_nodes, nodes_in, value_of
+from opweave.registry.keys import no_modes
+from opweave.registry.op import OpOverload, ops
+from opweave.registry.spec import is_contiguous
+from opweave.registry.tensor import Tensor
+from opweave.tracer.graph import Graph, Node
+
+aten = ops.aten
+_UNIFORM = frozenset({"full", "zeros", "ones", "scalar_tensor", "zeros_like", "ones_like", "full_like"})
+_SPREADS = frozenset({"expand", "view", "_unsafe_view", "unsqueeze", "squeeze", "permute", "transpose", "t", "clone"})
+
+
+def run(graph: Graph) -> Graph:
+    """Replace computed constants by `full`."""
+    emit = Emitter(graph)
+    uniform: dict[Node, Any] = {}
+    returned = set(nodes_in(graph.output_node().args))
+    for node in list(graph):
+        value = _uniform_value(node, uniform)
+        if value is None:
+            continue
+        uniform[node] = value
+        spec = value_of(node)
+        if node.target.decl.kind != "pointwise" or node in returned or not is_contiguous(spec._sizes, spec._strides):
+            continue
+        if not _is_exact(value, spec):
+            continue
+        with graph.inserting_before(node):
+            new = emit.call(
+                aten.full.default, list(spec._sizes), value, like=node, val=spec, dtype=spec._dtype, device=spec._device
+            )
+        uniform[new] = value
+        node.replace_all_uses_with(new)
+        graph.erase_node(node)
+    return graph
+
+
+def _uniform_value(node: Node, uniform: dict[Node, Any]) -> Any:
+    """The Python number that every element of a node has; None if there is no such number."""
+    target, spec = node.target, value_of(node)
+    if node.op != "call_function" or not isinstance(target, OpOverload) or target.decl is None:
+        return None
+    if not isinstance(spec, Tensor) or spec.is_complex():
+        return None
+    inputs = list(nodes_in((node.args, node.kwargs)))
+    if target.opname in _UNIFORM and target.decl.kind == "generator" and not inputs:
+        return _evaluate(node, {}, one_element=True)
+    if not inputs or any(n not in uniform for n in inputs):
+        return None
+    if target.opname in _SPREADS:
+        return uniform[inputs[0]]
+    return _evaluate(node, uniform) if target.decl.kind == "pointwise" else None
+
+
+def _evaluate(node: Node, uniform: dict[Node, Any], *, one_element: bool = False) -> Any:
+    """Run the op on one element with the real kernel, so that rounding is the op's own."""
+
+    def scalar(operand: Node) -> Tensor:
+        return aten.full.default([], uniform[operand], dtype=value_of(operand)._dtype)
+
+    args, kwargs = map_nodes(node.args, scalar), map_nodes(node.kwargs, scalar)
+    with no_modes():
+        if one_element and args and isinstance(args[0], (list, tuple)):
+            args = ([1], *args[1:])
+        elif one_element and math.prod(value_of(node)._sizes) != 1:
+            return None
+        result = node.target(*args, **{k: v for k, v in kwargs.items() if k != "device"})
+        return result.item()
+
+
+def _is_exact(value: Any, spec: Tensor) -> bool:
+    """Whether printing the number and reading it back gives the same element."""
+    return not (isinstance(value, float) and not math.isfinite(value))

@@ -1,0 +1,415 @@
+"""Functionalize: the same computation without mutation.
+
+Each tensor is a chain of views on a *base*. A mutation gives its base a new value; whoever reads a view of it later
+reads the view made again on that value. In-place ops become their functional form, mutating custom ops
+`auto_functionalized`, Triton launches `triton_kernel_wrapper_functional`. A write through a view that keeps every element
+(reshapes, permutations) is undone by the inverse views; any other becomes `write_view`, a copy of the base with
+the view's elements replaced. At the end inputs that were mutated are written back with `copy_`, the only
+mutation left. What cannot be shown to be right raises, with the user's line.
+"""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from typing import Any
+
+from opweave.passes.emission import Emitter, map_nodes, nodes_in, value_of
+from opweave.registry.errors import OpweaveError, UnsupportedError
+from opweave.registry.op import HigherOrderOperator, OpOverload, ops
+from opweave.registry.spec import overlaps_itself
+from opweave.registry.tensor import Tensor, allocate, as_view, describe
+from opweave.registry.triton_op import launch_effects, triton_kernel_wrapper_functional, triton_kernel_wrapper_mutation
+from opweave.tracer.graph import Graph, Node
+
+aten = ops.aten
+
+
+def run(graph: Graph) -> Graph:
+    """Remove all mutation but the final write-back of inputs.
+
+    Raises
+    ------
+    UnsupportedError
+        For a mutation whose effect on other tensors is not known.
+    """
+    if any(_mutates(node) for node in graph):
+        _Functionalization(graph).run()
+    return graph
+
+
+def written_inputs(graph: Graph) -> tuple[int, ...]:
+    """Positions of the placeholders that a functionalized graph writes back to."""
+    targets = {id(node.args[0]) for node in graph.find_nodes(op="call_function", target=aten.copy_.default)}
+    return tuple(i for i, node in enumerate(graph.placeholders()) if id(node) in targets)
+
+
+def _mutates(node: Node) -> bool:
+    return node.op == "call_function" and bool(getattr(node.target, "is_mutable", False))
+
+
+# ---- ops that a functionalized graph may hold ------------------------------------------------------------------------
+
+
+def _auto_functionalized(op: OpOverload, **arguments: Any) -> tuple[Any, ...]:
+    copies: dict[int, Tensor] = {}
+
+    def fresh(value: Any) -> Any:
+        if isinstance(value, (list, tuple)):
+            return [fresh(item) for item in value]
+        if not isinstance(value, Tensor):
+            return value
+        # One tensor given twice stays one tensor.
+        if id(value) not in copies:
+            copies[id(value)] = aten.clone.default(value)
+        return copies[id(value)]
+
+    written = {name: fresh(arguments[name]) for name in op.mutated_args}
+    rest = {name: _replaced(value, copies) for name, value in arguments.items() if name not in written}
+    result = op(**rest, **written)
+    results = () if not op._schema.returns else result if isinstance(result, tuple) else (result,)
+    return (*results, *written.values())
+
+
+def _replaced(value: Any, copies: dict[int, Tensor]) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_replaced(item, copies) for item in value]
+    return copies.get(id(value), value) if isinstance(value, Tensor) else value
+
+
+#: ``(op, **arguments) -> (*results, *written)``: a mutating op run on copies of what it writes.
+auto_functionalized = HigherOrderOperator("auto_functionalized", _auto_functionalized)
+
+
+def _write_view(base: Tensor, value: Tensor, size: list[int], stride: list[int], offset: int, layout: list[int]) -> Tensor:
+    result = allocate(base._sizes, tuple(layout), base._dtype, base._device)
+    result._array[...] = base._array
+    as_view(result, tuple(size), tuple(stride), offset)._array[...] = value._array
+    return result
+
+
+#: ``(base, value, size, stride, offset, layout) -> Tensor``: a copy of `base` with strides `layout`, in which the view
+#: of these sizes, strides and offset holds `value`.
+write_view = HigherOrderOperator("write_view", _write_view)
+
+
+# ---- the pass --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One view of a chain: `target(*args, **kwargs)` with the parent in place of `parent`."""
+
+    target: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    parent: Node
+    node: Node
+
+
+@dataclass(eq=False, slots=True)
+class _Base:
+    """Memory: the node that holds its present value, and how often it was mutated."""
+
+    origin: Node
+    current: Node
+    version: int = 0
+
+
+@dataclass(eq=False, slots=True)
+class _Alias:
+    """A tensor: a chain of views on a base, and the node that holds it as of some version of the base."""
+
+    base: _Base
+    chain: tuple[_Step, ...]
+    node: Node
+    version: int
+
+
+class _Functionalization:
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.emit = Emitter(graph)
+        self.aliases: dict[Node, _Alias] = {}
+        self.bases: list[_Base] = []
+        self.erased: list[Node] = []
+
+    def run(self) -> None:
+        graph = self.graph
+        for node in list(graph):
+            if node.op == "output":
+                with graph.inserting_before(node):
+                    self._finish(node)
+                continue
+            if node.op != "call_function":
+                self._fresh(node)
+                continue
+            with graph.inserting_before(node):
+                if _mutates(node):
+                    self._mutation(node)
+                    self.erased.append(node)
+                    continue
+                view = self._view_parent(node)
+                self._rewire(node)
+            if view is None:
+                self._fresh(node)
+        for node in reversed(self.erased):
+            graph.erase_node(node)
+
+    # ---- aliases
+
+    def _fresh(self, node: Node) -> None:
+        base = _Base(node, node)
+        self.bases.append(base)
+        self.aliases[node] = _Alias(base, (), node, 0)
+
+    def _view_parent(self, node: Node) -> Node | None:
+        """Record a node that is a view; the node it is a view of."""
+        if node.target is operator.getitem:
+            parent = node.args[0]
+            known = self.aliases.get(parent)
+            if known is None or not known.chain:
+                return None
+        elif isinstance(node.target, OpOverload) and node.target.is_view:
+            names = {name for aliased in node.target._schema.aliased_returns.values() for name in aliased}
+            bound = _arguments(node)
+            parents = [n for name in names for n in nodes_in(bound[name])]
+            if len(parents) != 1:
+                raise self._refuse(node, "its result may share memory with several arguments", *parents)
+            parent = parents[0]
+        else:
+            return None
+        known = self.aliases[parent]
+        step = _Step(node.target, node.args, node.kwargs, parent, node)
+        self.aliases[node] = _Alias(known.base, (*known.chain, step), node, known.base.version)
+        return parent
+
+    def _rewire(self, node: Node) -> None:
+        node.args = map_nodes(node.args, self.resolve)
+        node.kwargs = map_nodes(node.kwargs, self.resolve)
+
+    def resolve(self, node: Node) -> Node:
+        """The node that holds this tensor's present value."""
+        alias = self.aliases[node]
+        base = alias.base
+        if alias.version != base.version:
+            current = base.current
+            for step in alias.chain:
+                current = self._again(step, current)
+            alias.node, alias.version = current, base.version
+        return alias.node
+
+    def _again(self, step: _Step, parent: Node) -> Node:
+        args = map_nodes(step.args, lambda n: parent if n is step.parent else self.resolve(n))
+        kwargs = map_nodes(step.kwargs, lambda n: parent if n is step.parent else self.resolve(n))
+        return self.emit.call(step.target, *args, like=step.node, **kwargs)
+
+    # ---- mutations
+
+    def _mutation(self, node: Node) -> None:
+        if node.target is triton_kernel_wrapper_mutation:
+            self._launch(node)
+            return
+        if not isinstance(node.target, OpOverload):
+            raise self._refuse(node, "it is a mutating higher-order op")
+        op: OpOverload = node.target
+        bound = _arguments(node)
+        written = {name: bound[name] for name in op.mutated_args if bound[name] is not None}
+        for tensor in nodes_in(list(written.values())):
+            self._check_writable(node, tensor)
+        kind = getattr(op.decl, "kind", None)
+        if kind in ("inplace", "out"):
+            (target,) = nodes_in(list(written.values()))
+            kwargs = {k: v for k, v in node.kwargs.items() if kind == "inplace" or k != "out"}
+            args = map_nodes(node.args, self.resolve)
+            value = self.emit.call(op.decl.functional, *args, like=node, **map_nodes(kwargs, self.resolve))
+            self._set(target, value, node)
+            self.aliases[node] = self.aliases[target]
+            return
+        self._check_distinct(node, list(nodes_in(list(bound.values()))), set(nodes_in(list(written.values()))))
+        self._opaque(node, op, bound, written)
+
+    def _opaque(self, node: Node, op: OpOverload, bound: dict[str, Any], written: dict[str, Any]) -> None:
+        arguments = map_nodes(bound, self.resolve)
+        returns = op._schema.returns
+        old = value_of(node)
+        results = [] if not returns else list(old) if len(returns) > 1 else [old]
+        clones = [map_nodes(bound[name], lambda n: self.emit.evaluate(aten.clone.default, (n,), {})) for name in op.mutated_args]
+        call = self.emit.call(auto_functionalized, op, like=node, val=(*results, *clones), **arguments)
+        parts = [self._item(call, i, node) for i in range(len(results))]
+        for i, part in enumerate(parts):
+            self._fresh(part)
+            for name in op._schema.aliased_returns.get(i, ()):
+                if isinstance(bound[name], Node) and name in written:
+                    self.aliases[part] = self.aliases[bound[name]]
+        for i, name in enumerate(op.mutated_args, len(results)):
+            if isinstance(bound[name], Node):
+                self._set(bound[name], self._item(call, i, node), node)
+            elif bound[name] is not None:
+                items = self._item(call, i, node)
+                for j, tensor in enumerate(bound[name]):
+                    self._set(tensor, self._item(items, j, node), node)
+        if len(returns) > 1:
+            self._redirect_items(node, parts)
+        elif parts:
+            self.aliases[node] = self.aliases[parts[0]]
+
+    def _redirect_items(self, node: Node, parts: list[Node]) -> None:
+        for user in list(node.users):
+            if user.target is not operator.getitem:
+                raise self._refuse(node, "its tuple of results is used as a whole")
+            user.replace_input_with(node, parts[0])
+            for reader in list(user.users):
+                reader.replace_input_with(user, parts[user.args[1]])
+            self.graph.erase_node(user)
+
+    def _launch(self, node: Node) -> None:
+        bound = dict(node.kwargs)
+        tensors: dict[str, Node] = {k: v for k, v in bound["kwargs"].items() if isinstance(v, Node)}
+        values = map_nodes(bound["kwargs"], value_of)
+        names = sorted(launch_effects(bound["kernel_idx"], bound["constant_args_idx"], values))
+        for name in names:
+            self._check_writable(node, tensors[name])
+        others = list(tensors.values())
+        for name in names:
+            others.remove(tensors[name])
+            self._check_distinct(node, [*others, tensors[name]], {tensors[name]}, twice=tensors[name] in others)
+            others.append(tensors[name])
+        clones = {name: self.emit.evaluate(aten.clone.default, (tensors[name],), {}) for name in names}
+        bound["kwargs"] = map_nodes(bound["kwargs"], self.resolve)
+        call = self.emit.call(triton_kernel_wrapper_functional, like=node, val=clones, **bound, tensors_to_clone=names)
+        for name in names:
+            self._set(tensors[name], self._item(call, name, node), node)
+
+    def _item(self, node: Node, key: Any, like: Node) -> Node:
+        return self.emit.call(operator.getitem, node, key, like=like, val=value_of(node)[key])
+
+    def _set(self, tensor: Node, value: Node, like: Node) -> None:
+        """Give a tensor, and with it its base, a new value."""
+        alias = self.aliases[tensor]
+        old, new = value_of(tensor), value_of(value)
+        if new._dtype is not old._dtype:
+            value = self.emit.call(aten._to_copy.default, value, like=like, dtype=old._dtype)
+        base = alias.base
+        if alias.chain:
+            value_for_base = self._through(alias, value, like)
+        else:
+            value_for_base = self._laid_out(base, value, like)
+        base.current = value_for_base
+        base.version += 1
+        if value_of(value)._strides == old._strides:
+            alias.node, alias.version = (value if alias.chain else value_for_base), base.version
+
+    def _laid_out(self, base: _Base, value: Node, like: Node) -> Node:
+        """The value with the strides of the memory it stands for, on which later views rely."""
+        old, new = value_of(base.origin), value_of(value)
+        if new._strides == old._strides:
+            return value
+        return self._write(base, value, old, like)
+
+    def _through(self, alias: _Alias, value: Node, like: Node) -> Node:
+        """The base after its view got a value."""
+        base, current = alias.base, value
+        for step in reversed(alias.chain):
+            inverse = _inverse(step)
+            if inverse is None:
+                return self._write(base, value, value_of(alias.chain[-1].node), like)
+            try:
+                current = self.emit.call(inverse[0], current, *inverse[1], like=like)
+            except OpweaveError:  # this layout cannot be regrouped without a copy
+                return self._write(base, value, value_of(alias.chain[-1].node), like)
+        return self._laid_out(base, current, like)
+
+    def _write(self, base: _Base, value: Node, view: Tensor, like: Node) -> Node:
+        origin = value_of(base.origin)
+        layout = list(origin._strides)
+        val = self.emit.evaluate(aten.empty_strided.default, (list(origin._sizes), layout), {"dtype": origin._dtype, "device": origin._device})
+        place = list(view._sizes), list(view._strides), view._offset - origin._offset, layout
+        return self.emit.call(write_view, base.current, value, *place, like=like, val=val)
+
+    # ---- what is refused
+
+    def _check_writable(self, node: Node, tensor: Node) -> None:
+        value = value_of(tensor)
+        if overlaps_itself(value._sizes, value._strides):
+            raise self._refuse(node, "it writes a tensor whose elements overlap", tensor, hint="call .clone() before mutating")
+        for step in self.aliases[tensor].chain:
+            if step.target is aten.as_strided.default and value_of(self.aliases[tensor].base.origin)._offset:
+                raise self._refuse(node, "it writes an as_strided view of a tensor that is itself a view", tensor)
+
+    def _check_distinct(self, node: Node, tensors: list[Node], written: set[Node], *, twice: bool = False) -> None:
+        """A kernel that gets the same memory twice and writes it sees its own writes; copies would not."""
+        for one in written:
+            for other in tensors:
+                if (one is not other or twice) and self.aliases[one].base is self.aliases[other].base and _overlap(one, other):
+                    raise self._refuse(
+                        node, "it writes memory that it also gets through another argument", one, other, hint="pass a .clone()"
+                    )
+
+    def _refuse(self, node: Node, why: str, *tensors: Node, hint: str | None = None) -> UnsupportedError:
+        got = ", ".join(f"{t.name}: {describe(value_of(t))}" for t in tensors) or None
+        return UnsupportedError(f"functionalize: {node.target}: {why}", got=got, at=node.meta.get("site"), hint=hint)
+
+    # ---- the end
+
+    def _finish(self, output: Node) -> None:
+        """Write mutated inputs back; then make the results, which may be views of them."""
+        inputs = [b for b in self.bases if b.version and b.origin.op in ("placeholder", "get_attr")]
+        sources = []
+        for base in inputs:
+            source = base.current
+            # Old contents of another input must be read before that one is overwritten.
+            if self._looks_into(source, {b.origin for b in inputs}):
+                source = self.emit.call(aten.clone.default, source, like=base.origin)
+            sources.append(source)
+        for base, source in zip(inputs, sources, strict=True):
+            like = next((n for n in self.erased if base in [self.aliases[t].base for t in n.all_input_nodes]), base.origin)
+            self.emit.call(aten.copy_.default, base.origin, source, like=like, val=value_of(base.origin))
+            base.current = base.origin
+            base.version += 1
+        for node in nodes_in(output.args):
+            alias = self.aliases[node]
+            if alias.chain and alias.base.version:
+                alias.version = -1  # made again from its base, so that the two results share memory as they should
+        output.args = map_nodes(output.args, self.resolve)
+
+    def _looks_into(self, node: Node, origins: set[Node]) -> bool:
+        while node not in origins:
+            if not (isinstance(node.target, OpOverload) and node.target.is_view) or not node.all_input_nodes:
+                return False
+            node = node.all_input_nodes[0]
+        return True
+
+
+def _arguments(node: Node) -> dict[str, Any]:
+    """A call's arguments by the names of the op's schema."""
+    schema = node.target._schema
+    positional, keyword = schema.bind(node.args, node.kwargs)
+    names = [a.name for a in schema.arguments if not a.kwarg_only]
+    return {**dict(zip(names, positional, strict=False)), **keyword}
+
+
+def _overlap(one: Node, other: Node) -> bool:
+    """Whether two views of one base may share elements."""
+    spans = []
+    for t in (value_of(one), value_of(other)):
+        reach = sum((size - 1) * stride for size, stride in zip(t._sizes, t._strides, strict=True))
+        spans.append((t._offset, t._offset + reach) if 0 not in t._sizes else (0, -1))
+    (a, b), (c, d) = spans
+    return a <= d and c <= b
+
+
+def _inverse(step: _Step) -> tuple[Any, tuple[Any, ...]] | None:
+    """The view that undoes a view of all elements, with its arguments; None where there is none."""
+    parent, value = value_of(step.parent), value_of(step.node)
+    name = getattr(step.target, "opname", "")
+    if step.target is operator.getitem or not isinstance(value, Tensor):
+        return None
+    if name in ("t", "transpose", "swapaxes"):
+        return step.target, step.args[1:]
+    if name == "permute":
+        dims = [d % len(parent._sizes) for d in step.args[1]]
+        return step.target, ([dims.index(i) for i in range(len(dims))],)
+    if name in ("view", "_unsafe_view", "unsqueeze", "squeeze", "flatten", "unflatten", "alias", "detach"):
+        return aten.view.default, (list(parent._sizes),)
+    return None

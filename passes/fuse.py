@@ -1,0 +1,500 @@
+"""Partition a functional graph into regions that become one kernel each.
+
+Nodes are visited from the results backwards. A node joins the group of its users when it can be evaluated in that
+group's iteration space (`tracer.iteration`), when nothing outside the group stands between the two (else the group
+would wait for itself), and when joining pays. In particular
+
+* pointwise ops, views and generators join their users; views and generators join every user, since they cost nothing;
+* a reduction joins users that need its result once per kept index, so that softmax or layer_norm are one kernel;
+* a value that several groups need is stored by one of them, or recomputed in each where that saves memory traffic;
+* results of one shape that read the same input share a kernel.
+
+A node that stays alone says why: `graph.graph["fusion"]` holds a `Decision` for every group, call and refusal.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from dataclasses import dataclass, field
+from typing import Any
+
+from opweave.registry.errors import Site
+from opweave.registry.op import OpOverload
+from opweave.registry.tensor import Tensor
+from opweave.tracer.graph import Graph, Node
+from opweave.tracer.iteration import Demand, IterationSpace, classify, numel_of, sizes_of
+
+#: A kernel's members and buffers; beyond that compile time and register pressure grow faster than traffic shrinks.
+MAX_MEMBERS = 160
+MAX_BUFFERS = 40
+#: Elements of a reduced axis up to which one program may hold or re-read a whole row.
+MAX_ROW = 1 << 17
+#: Kept elements below which a long reduction is better split over programs than fused with full-size work.
+MIN_ROWS = 32
+#: Elements of a strided (outer) reduced axis up to which full-size work after the reduction finds it in the cache.
+MAX_STRIDED = 512
+#: A stretched operand is recomputed per program; expensive ones only up to this factor.
+MAX_RECOMPUTE = 8
+
+_EXPENSIVE = frozenset(
+    "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf sigmoid pow "
+    "gelu silu softplus atan2 mish".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What became of a node, for `OPWEAVE_LOGS=fusion`.
+
+    Attributes
+    ----------
+    node : str
+        Its name in the graph (for a kernel: the region's).
+    verdict : str
+        `"fused"`, `"extern"`, `"view"` or `"apart"` (fusible, but not with its user).
+    reason : str
+        Why, or what the kernel holds.
+    site : Site or None
+        The user's line.
+    """
+
+    node: str
+    verdict: str
+    reason: str
+    site: Site | None
+
+    def __str__(self) -> str:
+        place = f"; {self.site.short}" if self.site is not None else ""
+        return f"{self.verdict:<8}  {self.node:<24}  {self.reason}{place}"
+
+
+@dataclass(eq=False)
+class _Group:
+    number: int
+    space: IterationSpace
+    members: list[Node] = field(default_factory=list)
+    results: list[Node] = field(default_factory=list)
+    reads: set[Node] = field(default_factory=set)
+    outer_reduction: bool = False
+
+    @property
+    def bit(self) -> int:
+        return 1 << self.number
+
+
+@dataclass
+class _Unit:
+    """Something that runs as one step: a group or a single call."""
+
+    position: int
+    nodes: list[Node]
+    group: _Group | None = None
+
+
+class _Partition:
+    def __init__(self, graph: Graph):
+        self.graph = graph
+        self.order = {node: i for i, node in enumerate(graph.nodes)}
+        self.groups: list[_Group] = []
+        self.homes: dict[Node, list[_Group]] = {}
+        #: Nodes that exist as a value outside kernels, by the group that stores them (None: a call of its own).
+        self.stored_by: dict[Node, _Group | None] = {}
+        #: Bits of all groups and calls that a group or call leads to.
+        self.reach: dict[int, int] = {}
+        self.call_bit: dict[Node, int] = {}
+        self.counter = 0
+        self.decisions: list[Decision] = []
+        self.kinds: dict[Node, tuple[str | None, str]] = {}
+        self.leaves: dict[Node, tuple[frozenset[Node], int] | None] = {}
+
+    # ---- reachability ----------------------------------------------------------------------------------------------
+
+    def new_bit(self) -> int:
+        number = self.counter
+        self.counter += 1
+        self.reach[number] = 0
+        return number
+
+    def units_of_users(self, node: Node) -> int:
+        """Bits of all steps that read a node's stored value."""
+        bits = 0
+        for user in node.users:
+            for group in self.homes.get(user, ()):
+                bits |= group.bit
+            number = self.call_bit.get(user)
+            if number is not None:
+                bits |= 1 << number
+        return bits
+
+    def closure(self, bits: int) -> int:
+        """The steps and everything they lead to."""
+        result = bits
+        rest = bits
+        while rest:
+            low = rest & -rest
+            result |= self.reach[low.bit_length() - 1]
+            rest ^= low
+        return result
+
+    def would_cycle(self, node: Node, group: _Group) -> bool:
+        others = self.units_of_users(node) & ~group.bit
+        return bool(self.closure(others) & group.bit)
+
+    def extend_reach(self, number: int, more: int) -> None:
+        bit = 1 << number
+        more &= ~bit
+        if more & ~self.reach[number]:
+            self.reach[number] |= more
+            for other, reach in self.reach.items():
+                if reach & bit:
+                    self.reach[other] = reach | more
+
+    # ---- the walk --------------------------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        nodes = list(self.order)
+        for node in nodes:
+            self.kinds[node] = classify(node)
+            self._note_leaves(node)
+        for node in reversed(nodes):
+            kind, reason = self.kinds[node]
+            if node.op in ("output", "placeholder", "get_attr") or kind is None:
+                self._call(node, reason)
+            else:
+                self._place(node, kind)
+
+    def _call(self, node: Node, reason: str) -> None:
+        number = self.new_bit()
+        self.call_bit[node] = number
+        self.stored_by[node] = None
+        self.extend_reach(number, self.closure(self.units_of_users(node)))
+        if node.op == "call_function" and node.target is not operator.getitem:
+            self.decisions.append(Decision(_label(node), "extern", reason, node.meta.get("site")))
+
+    def _needed_outside(self, node: Node) -> bool:
+        """Whether a step other than a kernel reads the node."""
+        return any(user in self.call_bit for user in node.users)
+
+    def _place(self, node: Node, kind: str) -> None:
+        takers: list[tuple[_Group, list[Demand]]] = []
+        for group in dict.fromkeys(g for user in node.users for g in self.homes.get(user, ())):
+            takers.append((group, group.space.demand_of(node, [u for u in node.users if group in self.homes.get(u, ())])))
+        outside = self._needed_outside(node)
+        if kind == "view":
+            for group, demands in takers:
+                self._join(node, group, demands)
+            if outside:
+                self._view_call(node)
+            return
+        if kind == "generator" or self._recomputable(node, takers, outside):
+            refused = False
+            for group, demands in takers:
+                if len(group.members) < MAX_MEMBERS:
+                    self._join(node, group, demands)
+                else:
+                    refused = True
+            if not outside and not refused:
+                return
+            takers = []
+        self._place_stored(node, takers, outside)
+
+    def _place_stored(self, node: Node, takers: list[tuple[_Group, list[Demand]]], outside: bool) -> None:
+        shared = outside or len(takers) > 1
+        for group, demands in takers:
+            reason = self._objection(node, group, demands, shared)
+            if not reason:
+                reason = self._join(node, group, demands)
+            if not reason:
+                if shared:
+                    self._store(node, group)
+                return
+            self.decisions.append(Decision(_label(node), "apart", reason, node.meta.get("site")))
+        group = None if takers else self._sibling(node)
+        if group is None:
+            group = _Group(self.new_bit(), IterationSpace.of(node))
+            demand = Demand(group.space.frames[sizes_of(node)], True)
+            self.groups.append(group)
+            reason = self._join(node, group, [demand])
+            assert not reason, f"{node.name} does not fit its own space: {reason}"
+        self._store(node, group)
+
+    def _view_call(self, node: Node) -> None:
+        number = self.new_bit()
+        self.call_bit[node] = number
+        self.stored_by[node] = None
+        self.extend_reach(number, self.closure(self.units_of_users(node)))
+        self.decisions.append(Decision(_label(node), "view", "metadata only", node.meta.get("site")))
+
+    def _join(self, node: Node, group: _Group, demands: list[Demand]) -> str:
+        reason = group.space.admit(node, demands)
+        if reason:
+            return reason
+        group.members.append(node)
+        self.homes.setdefault(node, []).append(group)
+        group.reads.discard(node)
+        group.reads.update(node.all_input_nodes)
+        if self.kinds[node][0] == "reduction":
+            group.outer_reduction |= _is_outer(node)
+        return ""
+
+    def _store(self, node: Node, group: _Group) -> None:
+        group.results.append(node)
+        self.stored_by[node] = group
+        self.extend_reach(group.number, self.closure(self.units_of_users(node) & ~group.bit))
+
+    # ---- whether it pays -------------------------------------------------------------------------------------------
+
+    def _objection(self, node: Node, group: _Group, demands: list[Demand], shared: bool) -> str:
+        if len(group.members) >= MAX_MEMBERS:
+            return f"kernel has {MAX_MEMBERS} ops already"
+        if len(group.reads) + len(group.results) >= MAX_BUFFERS:
+            return f"kernel has {MAX_BUFFERS} buffers already"
+        if self.would_cycle(node, group):
+            return "another step stands between it and its user"
+        space = group.space
+        if shared and not any(space.covers(node, demand) for demand in demands):
+            return "also needed elsewhere, and not evaluated once for every element here"
+        if self.kinds[node][0] == "reduction":
+            return self._reduction_objection(node, group, demands)
+        if len(demands) > 2 or (len(demands) > 1 and _expensive(node)):
+            return f"needed at {len(demands)} different indices"
+        if _expensive(node):
+            axes = frozenset().union(*[part.axes() for d in demands for part in d.index])
+            everywhere = math.prod(axis.size for axis in (*space.kept, *space.reduced))
+            if axes != frozenset(space.kept) and everywhere > MAX_RECOMPUTE * numel_of(node) > 0:
+                return f"would be recomputed {everywhere // numel_of(node)} times"
+        return ""
+
+    def _reduction_objection(self, node: Node, group: _Group, demands: list[Demand]) -> str:
+        space = group.space
+        used = frozenset().union(*[part.axes() for part in demands[0].index])
+        missing = [axis for axis in space.kept if axis not in used]
+        full_size_work = bool(missing) or bool(space.reduced)
+        if not full_size_work:
+            return ""
+        count = numel_of(node.all_input_nodes[0]) // max(numel_of(node), 1)
+        rows = numel_of(node)
+        if space.reduced and group.outer_reduction != _is_outer(node):
+            return "reduces an axis of another stride"
+        if count > MAX_ROW and rows < MIN_ROWS:
+            return f"{rows} rows of {count}: split over programs instead"
+        if missing and _is_outer(node) and count > MAX_STRIDED:
+            return f"column of {count} does not stay in the cache for the work after it"
+        return ""
+
+    def _note_leaves(self, node: Node) -> None:
+        """Materialised inputs and cost of cheap chains, None for what is not cheap to compute again."""
+        kind = self.kinds[node][0]
+        if kind is None:
+            value = node.meta.get("val")
+            self.leaves[node] = (frozenset([node]), 0) if isinstance(value, Tensor) else None
+            return
+        self.leaves[node] = None
+        if kind == "reduction" or _expensive(node):
+            return
+        sources: frozenset[Node] = frozenset()
+        cost = int(kind == "pointwise")
+        for operand in node.all_input_nodes:
+            known = self.leaves[operand]
+            if known is None:
+                return
+            sources |= known[0]
+            cost += known[1]
+        if cost <= 4 and len(sources) <= 4:
+            self.leaves[node] = (sources, cost)
+
+    def _recomputable(self, node: Node, takers: list[tuple[_Group, list[Demand]]], outside: bool) -> bool:
+        """Whether computing it again in each kernel moves no more memory than storing and loading it."""
+        if len(takers) + outside < 2:
+            return False
+        known = self.leaves[node]
+        if known is None or any(len(demands) > 2 for _, demands in takers):
+            return False
+        groups = [group for group, _ in takers]
+        fresh = [n for n in known[0] if not all(n in g.reads for g in groups)]
+        return sum(_nbytes(n) for n in fresh) <= _nbytes(node)
+
+    def _sibling(self, node: Node) -> _Group | None:
+        """A recent group that reads one of the node's inputs and has a place for a result of its shape."""
+        inputs = frozenset(node.all_input_nodes)
+        for group in reversed(self.groups[-8:]):
+            if len(group.members) >= MAX_MEMBERS or len(group.reads) + len(group.results) >= MAX_BUFFERS // 2:
+                continue
+            if not inputs & group.reads or self.would_cycle(node, group):
+                continue
+            is_reduction = self.kinds[node][0] == "reduction"
+            if is_reduction and group.space.reduced and group.outer_reduction != _is_outer(node):
+                continue
+            demand = group.space.root_demand(node)
+            if demand is None or not group.space.covers(node, demand):
+                continue
+            if is_reduction and self._reduction_objection(node, group, [demand]):
+                continue
+            if not self._join(node, group, [demand]):
+                return group
+        return None
+
+
+def _label(node: Node) -> str:
+    return str(node.target).removesuffix(".default") if node.op == "call_function" else node.name
+
+
+def _expensive(node: Node) -> bool:
+    target = node.target
+    return isinstance(target, OpOverload) and target.opname in _EXPENSIVE
+
+
+def _nbytes(node: Node) -> int:
+    return numel_of(node) * node.meta["val"]._dtype.itemsize
+
+
+def _is_outer(node: Node) -> bool:
+    """Whether a reduction leaves its input's fastest dimension in place."""
+    source = node.all_input_nodes[0]
+    value = source.meta["val"]
+    _, dims, _, _ = node.target.decl.params(node.args, node.kwargs, len(value._sizes))  # type: ignore[union-attr]
+    live = [(stride, -d) for d, (size, stride) in enumerate(zip(value._sizes, value._strides, strict=True)) if size > 1]
+    return bool(live) and -min(live)[1] not in dims
+
+
+# ---- emission ------------------------------------------------------------------------------------------------------
+
+
+def fuse(graph: Graph) -> Graph:
+    """Replace groups of nodes by region nodes.
+
+    Parameters
+    ----------
+    graph : Graph
+        Without mutations; dead code removed.
+
+    Returns
+    -------
+    Graph
+        A new graph. A region is a node whose target is a `Graph`; its value is a tuple that users index with
+        `operator.getitem`. `graph["fusion"]` lists the decisions.
+    """
+    partition = _Partition(graph)
+    partition.run()
+    result = Graph()
+    mapping: dict[Node, Node] = {}
+    numbering = 0
+    kernels: list[Decision] = []
+    for unit in _ordered_units(partition):
+        if unit.group is None:
+            node = unit.nodes[0]
+            mapping[node] = _copy_node(result, node, mapping)
+            continue
+        region, inputs, results = _region(partition, unit.group)
+        call = result.call_function(region, tuple(mapping[n] for n in inputs), {}, name=f"kernel_{numbering}")
+        call.meta["val"] = tuple(n.meta["val"] for n in results)
+        call.meta["site"] = results[-1].meta.get("site")
+        kernels.append(_describe(numbering, call, region, inputs, results))
+        numbering += 1
+        for i, node in enumerate(results):
+            item = result.call_function(operator.getitem, (call, i), {}, name=node.name)
+            item.meta.update(node.meta)
+            mapping[node] = item
+    result.graph.update({key: value for key, value in graph.graph.items() if key not in result.graph})
+    result.graph["fusion"] = kernels + partition.decisions[::-1]
+    return result
+
+
+run = fuse
+
+
+def _ordered_units(partition: _Partition) -> list[_Unit]:
+    """Steps in an order in which every value is stored before it is read, close to program order."""
+    order = partition.order
+    units = [_Unit(order[node], [node]) for node in partition.call_bit]
+    units += [_Unit(max(order[n] for n in g.members), g.members, g) for g in partition.groups]
+    makers: dict[Node, _Unit] = {}
+    for unit in units:
+        for node in unit.group.results if unit.group is not None else unit.nodes:
+            makers[node] = unit
+    before: dict[int, set[int]] = {}
+    index = {id(unit): i for i, unit in enumerate(units)}
+    for i, unit in enumerate(units):
+        own = set(unit.nodes)
+        needs = {o for node in unit.nodes for o in node.all_input_nodes} - own
+        before[i] = {index[id(makers[n])] for n in needs}
+    users: dict[int, list[int]] = {i: [] for i in before}
+    for i, needs_of in before.items():
+        for j in needs_of:
+            users[j].append(i)
+    waiting = {i: len(needs_of) for i, needs_of in before.items()}
+    return [units[i] for i in _kahn(waiting, users, [unit.position for unit in units])]
+
+
+def _kahn(waiting: dict[int, int], users: dict[int, list[int]], position: list[int]) -> list[int]:
+    import heapq
+
+    ready = [(position[i], i) for i, count in waiting.items() if not count]
+    heapq.heapify(ready)
+    result = []
+    while ready:
+        _, i = heapq.heappop(ready)
+        result.append(i)
+        for user in users[i]:
+            waiting[user] -= 1
+            if not waiting[user]:
+                heapq.heappush(ready, (position[user], user))
+    assert len(result) == len(position), "fusion made a cycle"
+    return result
+
+
+def _copy_node(graph: Graph, node: Node, mapping: dict[Node, Node]) -> Node:
+    args, kwargs = _map((node.args, dict(node.kwargs)), mapping)
+    if node.op == "placeholder":
+        copy = graph.placeholder(node.name)
+        copy.target = node.target
+    elif node.op == "get_attr":
+        copy = graph.get_attr(node.target)
+    elif node.op == "output":
+        copy = graph.output(args[0])
+    else:
+        copy = graph.call_function(node.target, args, kwargs, name=node.name)
+    copy.meta.update(node.meta)
+    return copy
+
+
+def _map(value: Any, mapping: dict[Node, Node]) -> Any:
+    if isinstance(value, Node):
+        return mapping[value]
+    if isinstance(value, (tuple, list)) and not hasattr(value, "_fields"):
+        return type(value)([_map(item, mapping) for item in value])
+    if isinstance(value, dict):
+        return {key: _map(item, mapping) for key, item in value.items()}
+    if isinstance(value, slice):
+        return slice(*[_map(item, mapping) for item in (value.start, value.stop, value.step)])
+    return value
+
+
+def _region(partition: _Partition, group: _Group) -> tuple[Graph, list[Node], list[Node]]:
+    """The group as a graph of its own, its inputs and its results, each in program order."""
+    order = partition.order
+    members = sorted(set(group.members), key=order.__getitem__)
+    inside = set(members)
+    inputs = list(dict.fromkeys(o for node in members for o in node.all_input_nodes if o not in inside))
+    results = sorted(group.results, key=order.__getitem__)
+    region = Graph()
+    mapping: dict[Node, Node] = {}
+    for node in inputs:
+        mapping[node] = region.placeholder(node.name)
+        mapping[node].meta.update({key: node.meta[key] for key in ("val", "site") if key in node.meta})
+    for node in members:
+        mapping[node] = _copy_node(region, node, mapping)
+    output = region.output(tuple(mapping[n] for n in results))
+    output.meta["val"] = tuple(n.meta["val"] for n in results)
+    return region, inputs, results
+
+
+def _describe(number: int, call: Node, region: Graph, inputs: list[Node], results: list[Node]) -> Decision:
+    names = list(dict.fromkeys(
+        n.meta.get("origin") or n.target.opname for n in region.nodes if n.op == "call_function"  # type: ignore[union-attr]
+    ))  # fmt: skip
+    sites = list(dict.fromkeys(n.meta["site"].short for n in region.nodes if n.meta.get("site") is not None))
+    where = ", ".join(sites[:3]) + (", ..." if len(sites) > 3 else "")
+    text = f"{', '.join(names)}   reads {len(inputs)} buffer{'s' * (len(inputs) != 1)}, writes {len(results)}"
+    return Decision(f"kernel {number}", "fused", text + (f"; {where}" if where else ""), None)

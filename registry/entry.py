@@ -1,0 +1,246 @@
+"""Bringing a call's arguments to an op: the generated entry function, and values to schema types.
+
+An op's entry has the schema's own Python signature, so the interpreter binds arguments and defaults. It takes the usual
+types as they are, tested in line; anything else goes through `coerce`, which converts or raises an error that names the
+argument.
+"""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from opweave.registry.device import Device, parse_device
+from opweave.registry.dtypes import as_dtype
+from opweave.registry.errors import ArgumentError, OpweaveError
+from opweave.registry.keys import DEVICE_KEYS, state
+from opweave.registry.schema import Argument
+from opweave.registry.tensor import Tensor
+
+
+def build_entry(op: Any) -> Callable[..., Any]:
+    """Compile a function with the schema's own signature that collects keys and calls the kernel."""
+    namespace: dict[str, Any] = {
+        "op": op, "table": op._table, "state": state, "slow_keys": _slow_keys, "coerce": _coerce, "Tensor": Tensor,
+        "device_bits": _device_bits, "FLOAT_OR_INT": (float, int),
+    }  # fmt: skip
+    positional, named, call, keys, checks = [], [], [], [], []
+    optional_keys = []
+    device_argument = None
+    arguments = op._schema.arguments
+    for index, argument in enumerate(arguments):
+        name = _identifier(argument.name)
+        default = ""
+        if argument.has_default:
+            namespace[f"default_{index}"] = argument.default
+            default = f"=default_{index}"
+        (named if argument.kwarg_only else positional).append(name + default)
+        call.append(f"{name}={name}" if argument.kwarg_only else name)
+        kind = str(argument.type)
+        if kind == "Tensor":
+            keys.append(f"{name}._keys")
+        elif "Tensor" in kind:
+            optional_keys.append(name)
+        elif kind.startswith("Device"):
+            device_argument = name
+        test = _FAST_CHECKS.get(kind)
+        if test is not None:
+            namespace[f"arg_{index}"] = argument
+            checks.append(f"    if {test.format(name)}: {name} = coerce(op, arg_{index}, {name})")
+        elif kind not in ("Tensor", "Tensor?"):
+            namespace[f"arg_{index}"] = argument
+            checks.append(f"    if {name} is not None: {name} = coerce(op, arg_{index}, {name})")
+    _require_defaults_last(positional)
+    names = ", ".join(_identifier(a.name) for a in arguments if "Tensor" in str(a.type))
+    lines = [f"def entry({', '.join([*positional, *(['*', *named] if named else [])])}):"]
+    if keys:
+        lines += ["    try:", f"        keys = {' | '.join(keys)}", "    except AttributeError:"]
+        lines += [f"        keys = slow_keys(op, ({names},))"]
+    else:
+        lines += ["    keys = 0"]
+    for name in optional_keys:
+        lines += [f"    if {name} is not None:", f"        keys |= slow_keys(op, ({name},))"]
+    lines += checks
+    if device_argument:
+        lines += [f"    if not keys: keys = device_bits({device_argument})"]
+    lines += [
+        "    keys = (keys | state.include) & ~state.exclude",
+        "    kernel = table.get(keys)",
+        "    if kernel is None: kernel = op._lookup(keys)",
+        f"    return kernel({', '.join(call)})",
+    ]
+    exec(compile("\n".join(lines), f"<opweave op {op.name}>", "exec"), namespace)
+    return namespace["entry"]
+
+
+# What a value of a schema type looks like when nothing needs to be done about it; anything else goes to `_coerce`.
+_FAST_CHECKS = {
+    "int": "type({0}) is not int",
+    "SymInt": "type({0}) is not int",
+    "float": "type({0}) is not float",
+    "bool": "type({0}) is not bool",
+    "str": "type({0}) is not str",
+    "Scalar": "type({0}) not in FLOAT_OR_INT",
+    "int?": "{0} is not None and type({0}) is not int",
+    "float?": "{0} is not None and type({0}) is not float",
+    "bool?": "{0} is not None and type({0}) is not bool",
+    "Scalar?": "{0} is not None and type({0}) not in FLOAT_OR_INT",
+}
+
+
+def _identifier(name: str) -> str:
+    return f"{name}_" if keyword.iskeyword(name) else name
+
+
+def _require_defaults_last(positional: list[str]) -> None:
+    """Python wants defaults last; a schema may put a required argument after one: give those the error as default."""
+    seen = False
+    for i, parameter in enumerate(positional):
+        if "=" in parameter:
+            seen = True
+        elif seen:
+            positional[i] = f"{parameter}=None"
+
+
+def _device_bits(device: Any) -> int:
+    return DEVICE_KEYS[parse_device(device).type if device is not None else "cpu"].bit
+
+
+def _slow_keys(op: Any, values: Sequence[Any]) -> int:
+    """Key bits of Tensor, Tensor? and Tensor[] arguments; numbers only where the op takes them."""
+    bits = 0
+    for value in values:
+        if isinstance(value, Tensor):
+            bits |= value._keys
+        elif isinstance(value, (list, tuple)):
+            bits |= _slow_keys(op, value)
+        elif value is None or (isinstance(value, (int, float, complex)) and _takes_numbers(op)):
+            continue
+        else:
+            raise ArgumentError(
+                f"{op}: expected a Tensor", got=f"{value!r} ({type(value).__name__})",
+                hint="convert it with opweave.tensor(...) or opweave.from_numpy(...)" if value is not None else None,
+            )  # fmt: skip
+    return bits
+
+
+def _takes_numbers(op: Any) -> bool:
+    return bool(getattr(op.decl, "takes_numbers", False)) or op.has_composite_implicit
+
+
+def _coerce(op: Any, argument: Argument, value: Any) -> Any:
+    """Bring a value to the schema's type, or raise an ArgumentError that names the argument."""
+    if value is None and str(argument.type).endswith("?"):
+        return None
+    try:
+        return convert(str(argument.type).removesuffix("?"), value)
+    except (TypeError, ValueError, AttributeError) as error:
+        if isinstance(error, OpweaveError):
+            raise
+        raise ArgumentError(
+            f"{op}: argument {argument.name!r} must be {argument.type}", got=f"{value!r} ({type(value).__name__})",
+            hint=f"schema: {op._schema}",
+        ) from None  # fmt: skip
+
+
+#: Further number types (symbolic sizes) that pass as int, float or bool; filled by the layers that define them.
+SYMBOLIC_TYPES: list[type] = []
+
+
+def convert(kind: str, value: Any) -> Any:
+    """The value as an instance of a schema type (without its `?`); TypeError if it is none."""
+    if kind in ("int", "SymInt"):
+        if isinstance(value, bool) or type(value) in SYMBOLIC_TYPES:
+            return int(value) if isinstance(value, bool) else value
+        return value.__index__() if not isinstance(value, Tensor) else int(value)
+    if kind == "float":
+        if isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
+            raise TypeError
+        return float(value)
+    if kind == "bool":
+        if isinstance(value, Tensor) or type(value).__name__ in ("bool", "bool_", "bool"):
+            return bool(value)
+        raise TypeError
+    if kind == "Scalar":
+        if type(value) in (bool, complex) or type(value) in SYMBOLIC_TYPES:
+            return value
+        if isinstance(value, Tensor) or hasattr(value, "item"):
+            return value.item()
+        if isinstance(value, (int, float)):
+            return value
+        raise TypeError
+    if kind == "str":
+        if isinstance(value, str):
+            return value
+        raise TypeError
+    if kind == "ScalarType":
+        return as_dtype(value)
+    if kind == "Device":
+        return value if type(value) is Device else parse_device(value)
+    if kind.endswith("]"):
+        return _convert_list(kind, value)
+    return value
+
+
+def _convert_list(kind: str, value: Any) -> Any:
+    element, _, count = kind[:-1].rpartition("[")
+    if "Tensor" in element:
+        if not isinstance(value, (list, tuple)):
+            raise TypeError
+        return value
+    if not isinstance(value, (list, tuple)):
+        if not count:
+            raise TypeError
+        # `int[2]` takes one number for all.
+        return [convert(element.removesuffix("?"), value)] * int(count)
+    if element in ("int", "SymInt"):
+        for item in value:
+            if type(item) is not int:
+                return [convert(element, item) for item in value]
+        return value if type(value) in (list, tuple) else list(value)
+    return [convert(element.removesuffix("?"), item) for item in value]
+
+
+def fits(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether the arguments bind to the schema and each has its type."""
+    arguments = op._schema.arguments
+    positional = [a for a in arguments if not a.kwarg_only]
+    if len(args) > len(positional):
+        return False
+    bound = {a.name: value for a, value in zip(positional, args, strict=False)}
+    names = {a.name: a for a in arguments}
+    for key, value in kwargs.items():
+        if key not in names or key in bound:
+            return False
+        bound[key] = value
+    for argument in arguments:
+        if argument.name not in bound:
+            if not argument.has_default:
+                return False
+        elif not _has_type(op, str(argument.type), bound[argument.name]):
+            return False
+    return True
+
+
+def _has_type(op: Any, kind: str, value: Any) -> bool:
+    if kind.endswith("?"):
+        if value is None:
+            return True
+        kind = kind[:-1]
+    if kind == "Tensor":
+        return isinstance(value, Tensor) or (type(value) in (int, float, bool, complex) and _takes_numbers(op))
+    if kind in ("int", "SymInt") and (isinstance(value, (bool, float)) or isinstance(value, Tensor)):
+        return False
+    if kind in ("float", "Scalar", "bool") and isinstance(value, Tensor):
+        return kind != "bool" and not value._sizes
+    if kind.startswith("Tensor") and kind.endswith("]"):
+        optional = kind.startswith("Tensor?")
+        return isinstance(value, (list, tuple)) and all(
+            isinstance(v, Tensor) or (optional and v is None) for v in value
+        )
+    try:
+        convert(kind, value)
+    except (TypeError, ValueError, AttributeError):
+        return False
+    return True

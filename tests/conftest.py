@@ -1,0 +1,45 @@
+"""What all tests share: how hypothesis runs, and the devices there are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from opweave.registry.device import is_cuda_available
+
+# Time says nothing on a shared machine; in CI the same examples every time.
+settings.register_profile(
+    "default",
+    deadline=None,
+    derandomize="CI" in os.environ,
+    suppress_health_check=[HealthCheck.too_slow],
+    max_examples=60,
+)
+settings.load_profile("default")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def fresh_caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Kernels are compiled anew, into a folder that goes with the run, so that no test passes by an old result."""
+    folder = tmp_path_factory.mktemp("cache")
+    variables = {"TRITON_CACHE_DIR": str(folder / "triton"), "OPWEAVE_CACHE_DIR": str(folder / "opweave")}
+    saved = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    yield folder
+    for name, value in saved.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+
+
+@pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.cuda)])
+def device(request: pytest.FixtureRequest) -> str:
+    """Every device with memory, in turn."""
+    if request.param == "cuda" and not is_cuda_available():
+        pytest.skip("no CUDA GPU here, or no CuPy")
+    return request.param
