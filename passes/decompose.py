@@ -2,61 +2,94 @@
 
 from __future__ import annotations
 
-import functools
+import operator
 from typing import Any
 
-from opweave.passes.emission import map_nodes, nodes_in, value_of
-from opweave.registry.op import OpOverload
+from opweave.passes.emission import Emitter, map_nodes, nodes_in, value_of
+from opweave.registry.errors import CompileError
+from opweave.registry.keys import DispatchMode
 from opweave.registry.tensor import Tensor
 from opweave.tracer.graph import Graph, Node
-from opweave.tracer.graph_module import GraphModule
-from opweave.tracer.make_fx import make_fx
 
 
 def run(graph: Graph) -> Graph:
     """Replace every composite op by the ops of its body, until only others are left."""
-    waiting = [node for node in graph if _is_composite(node)]
+    emit = Emitter(graph)
+    waiting = [node for node in graph if is_composite(node)]
     while waiting:
         node = waiting.pop()
-        waiting += [new for new in _inline(graph, node) if _is_composite(new)]
+        waiting += [new for new in _inline(node, emit) if is_composite(new)]
     return graph
 
 
-def _is_composite(node: Node) -> bool:
+def is_composite(node: Node) -> bool:
+    """Whether a node calls an op that is written with other ops."""
     decl = getattr(node.target, "decl", None)
     return node.op == "call_function" and getattr(decl, "kind", None) == "composite"
 
 
-def _inline(graph: Graph, node: Node) -> list[Node]:
-    body, operands = _body(node)
-    env: dict[Node, Any] = dict(zip(body.graph.placeholders(), operands, strict=True))
-    added: list[Node] = []
+def _inline(node: Node, emit: Emitter) -> list[Node]:
+    graph = emit.graph
     with graph.inserting_before(node):
-        for inner in body.graph:
-            if inner.op == "call_function":
-                args, kwargs = map_nodes(inner.args, env.__getitem__), map_nodes(inner.kwargs, env.__getitem__)
-                new = env[inner] = graph.call_function(inner.target, args, kwargs)
-                new.meta.update({k: v for k, v in inner.meta.items() if k not in ("site", "stack")})
-                new.meta.update({k: node.meta[k] for k in ("site", "stack") if k in node.meta})
-                added.append(new)
-    result = map_nodes(body.graph.output_node().args[0], env.__getitem__)
-    if isinstance(result, (list, tuple)):
-        for user in list(node.users):  # each is a getitem
-            user.replace_all_uses_with(result[user.args[1]])
-            graph.erase_node(user)
+        recorder = _Recorder(emit, node)
+        with emit.mode, recorder:
+            args, kwargs = map_nodes(node.args, value_of), map_nodes(node.kwargs, value_of)
+            result = node.target.decl.body(*args, **kwargs)
+    if isinstance(result, Tensor):
+        node.replace_all_uses_with(recorder.node_of(result))
     else:
-        node.replace_all_uses_with(result)
+        parts = [recorder.node_of(part) if isinstance(part, Tensor) else part for part in result]
+        for user in list(node.users):
+            if user.target is operator.getitem:
+                user.replace_all_uses_with(parts[user.args[1]])
+                graph.erase_node(user)
     graph.erase_node(node)
-    return added
+    return recorder.added
 
 
-def _body(node: Node) -> tuple[GraphModule, list[Node]]:
-    """The traced body for these operands, and the operand of each of its inputs."""
-    operands = list(dict.fromkeys(nodes_in((node.args, node.kwargs))))
-    position = {operand: _Operand(i) for i, operand in enumerate(operands)}
-    args, kwargs = map_nodes((node.args, node.kwargs), position.__getitem__)
-    specs = tuple(value_of(operand).spec for operand in operands)
-    try:
-        return _trace(node.target, _Frozen((args, kwargs)), specs), operands
-    except TypeError:  # an argument without a hash
-        return _trace.__wrapped__(node.target, _Frozen((args, kwargs)), specs), operands
+class _Recorder(DispatchMode):
+    """Writes the ops of a body into the graph as the body runs on fake values."""
+
+    def __init__(self, emit: Emitter, node: Node) -> None:
+        self.emit = emit
+        self.node = node
+        self.added: list[Node] = []
+        # Values are kept with their nodes: an id is only unique among living objects.
+        self.known: dict[int, tuple[Any, Node]] = {}
+        for operand in nodes_in((node.args, node.kwargs)):
+            self.known[id(value_of(operand))] = value_of(operand), operand
+
+    def node_of(self, value: Any) -> Node:
+        """The node that computes a value of the body."""
+        if id(value) not in self.known:
+            raise CompileError(
+                f"decompose: the body of {self.node.target} uses a tensor that is neither an argument nor made in it",
+                at=self.node.meta.get("site"),
+            )
+        return self.known[id(value)][1]
+
+    def __torch_dispatch__(
+        self, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        result = func(*args, **kwargs)
+        node = self.emit.call(func, *_nodes(args, self), like=self.node, val=result, **_nodes(kwargs, self))
+        self.added.append(node)
+        if isinstance(result, Tensor):
+            self.known[id(result)] = result, node
+        elif isinstance(result, (list, tuple)):
+            for i, part in enumerate(result):
+                item = self.emit.call(operator.getitem, node, i, like=self.node, val=part)
+                self.added.append(item)
+                self.known[id(part)] = part, item
+        return result
+
+
+def _nodes(value: Any, recorder: _Recorder) -> Any:
+    if isinstance(value, Tensor):
+        return recorder.node_of(value)
+    if isinstance(value, (list, tuple)):
+        return type(value)([_nodes(item, recorder) for item in value])
+    if isinstance(value, dict):
+        return {key: _nodes(item, recorder) for key, item in value.items()}
+    return value

@@ -9,20 +9,12 @@ from opweave.fake.mode import FakeTensorMode
 from opweave.fake.tensor import FakeTensor
 from opweave.registry.op import OpOverload
 from opweave.tracer.graph import Graph, Node
+from opweave.tracer.operands import map_operands
 
 
 def map_nodes(value: Any, change: Callable[[Node], Any]) -> Any:
     """Apply `change` to every node in an argument structure."""
-    if isinstance(value, Node):
-        return change(value)
-    if isinstance(value, tuple):
-        items = [map_nodes(item, change) for item in value]
-        return type(value)._make(items) if hasattr(value, "_fields") else tuple(items)
-    if isinstance(value, list):
-        return [map_nodes(item, change) for item in value]
-    if isinstance(value, dict):
-        return {key: map_nodes(item, change) for key, item in value.items()}
-    return value
+    return map_operands(value, lambda leaf: change(leaf) if isinstance(leaf, Node) else leaf)
 
 
 def nodes_in(value: Any) -> Iterator[Node]:

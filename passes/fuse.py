@@ -103,6 +103,7 @@ class _Partition:
         #: Bits of all groups and calls that a group or call leads to.
         self.reach: dict[int, int] = {}
         self.call_bit: dict[Node, int] = {}
+        self.led_to = 0
         self.counter = 0
         self.decisions: list[Decision] = []
         self.kinds: dict[Node, tuple[str | None, str]] = {}
@@ -146,9 +147,12 @@ class _Partition:
         more &= ~bit
         if more & ~self.reach[number]:
             self.reach[number] |= more
-            for other, reach in self.reach.items():
-                if reach & bit:
-                    self.reach[other] = reach | more
+            # Walking backwards, most steps are new here: nothing leads to them yet.
+            if self.led_to & bit:
+                for other, reach in self.reach.items():
+                    if reach & bit:
+                        self.reach[other] = reach | more
+            self.led_to |= more
 
     # ---- the walk --------------------------------------------------------------------------------------------------
 

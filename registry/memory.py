@@ -11,7 +11,6 @@ import mmap
 import os
 import threading
 from collections import deque
-from typing import Any
 
 import numpy as np
 
@@ -19,6 +18,9 @@ _ALIGN = 64
 _SLAB = 1 << 20
 _SMALL = 1 << 16
 _UINT8 = np.dtype(np.uint8)
+
+#: (capacity, address, mapping, offset in the mapping)
+Entry = tuple[int, int, mmap.mmap, int]
 
 
 class Block(np.ndarray):
@@ -30,36 +32,46 @@ class Block(np.ndarray):
         Address of the first byte.
     """
 
-    __slots__ = ("ptr", "entry")
+    __slots__ = ("entry", "home", "ptr")
     ptr: int
-    entry: tuple[int, int, Any, int]
+    entry: Entry
+    home: deque[Entry]
 
     def __del__(self) -> None:
-        # The attribute is missing on arrays that NumPy itself derives from a block; those own nothing.
-        entry = getattr(self, "entry", None)
-        if entry is not None:
-            _give_back(entry)
+        try:
+            entry = self.entry
+        except AttributeError:  # an array that NumPy itself derives from a block owns nothing
+            return
+        # Small blocks always come back, since dropping one would not release its slab.
+        if entry[0] < _SMALL:
+            self.home.append(entry)
+        else:
+            _pool.give_back(entry, self.home)
 
 
 class _Pool:
-    """Free blocks by size class. An entry is (capacity, address, mapping, offset in the mapping)."""
+    """Free blocks by size class. Small ones are carved from shared slabs, each large one is a mapping of its own."""
 
     def __init__(self) -> None:
-        # Reentrant: collecting garbage inside `take` may run a block's finaliser in the same thread.
+        # Reentrant: collecting garbage while it is held may run a block's finaliser in the same thread. Taking from
+        # and adding to a deque is atomic, so only the count of bytes and the dicts need the lock.
         self.lock = threading.RLock()
-        self.free: dict[int, deque[tuple[int, int, Any, int]]] = {}
+        self.free: dict[int, deque[Entry]] = {}
+        self.home_of: dict[int, tuple[int, deque[Entry]]] = {}
         self.cached = 0
         self.limit = int(os.environ.get("OPWEAVE_CPU_CACHE_BYTES", str(2 << 30)))
 
-    def take(self, capacity: int) -> tuple[int, int, Any, int]:
+    def home(self, nbytes: int) -> tuple[int, deque[Entry]]:
+        """Size class of a request, and its free list; remembered by the exact size."""
+        capacity = _size_class(nbytes)
         with self.lock:
-            waiting = self.free.get(capacity)
-            if waiting:
-                self.cached -= capacity
-                return waiting.pop()
-        return self._fresh(capacity)
+            if len(self.home_of) > 1 << 14:
+                self.home_of.clear()
+            found = self.home_of[nbytes] = capacity, self.free.setdefault(capacity, deque())
+        return found
 
-    def _fresh(self, capacity: int) -> tuple[int, int, Any, int]:
+    def fresh(self, capacity: int, home: deque[Entry]) -> Entry:
+        """A block that was never used."""
         if capacity >= _SMALL:
             mapping = mmap.mmap(-1, capacity)
             if capacity >= 2 << 20 and hasattr(mmap, "MADV_HUGEPAGE"):
@@ -67,11 +79,22 @@ class _Pool:
             return capacity, _address(mapping), mapping, 0
         slab = mmap.mmap(-1, _SLAB)
         base = _address(slab)
-        spare = [(capacity, base + at, slab, at) for at in range(capacity, _SLAB - capacity + 1, capacity)]
-        with self.lock:
-            self.free.setdefault(capacity, deque()).extend(spare)
-            self.cached += capacity * len(spare)
+        home.extend((capacity, base + at, slab, at) for at in range(capacity, _SLAB - capacity + 1, capacity))
         return capacity, base, slab, 0
+
+    def take(self, capacity: int, home: deque[Entry]) -> Entry:
+        """A large block that was kept; IndexError if there is none."""
+        with self.lock:
+            entry = home.pop()
+            self.cached -= capacity
+        return entry
+
+    def give_back(self, entry: Entry, home: deque[Entry]) -> None:
+        """Keep a large block for reuse, unless enough is kept already."""
+        with self.lock:
+            if self.cached + entry[0] <= self.limit:
+                self.cached += entry[0]
+                home.append(entry)
 
 
 def _address(mapping: mmap.mmap) -> int:
@@ -79,15 +102,8 @@ def _address(mapping: mmap.mmap) -> int:
 
 
 _pool = _Pool()
-
-
-def _give_back(entry: tuple[int, int, Any, int]) -> None:
-    pool, capacity = _pool, entry[0]
-    with pool.lock:
-        # Slab entries always come back: dropping one would not release its slab.
-        if capacity < _SMALL or pool.cached + capacity <= pool.limit:
-            pool.free.setdefault(capacity, deque()).append(entry)
-            pool.cached += capacity
+_homes = _pool.home_of
+_new_array = np.ndarray.__new__
 
 
 def _size_class(nbytes: int) -> int:
@@ -107,11 +123,16 @@ def allocate(nbytes: int) -> Block:
         If the system has no such span.
     """
     try:
-        entry = _pool.take(_size_class(nbytes))
+        capacity, home = _homes.get(nbytes) or _pool.home(nbytes)
+        try:
+            entry = home.pop() if capacity < _SMALL else _pool.take(capacity, home)
+        except IndexError:
+            entry = _pool.fresh(capacity, home)
     except (OSError, ValueError, OverflowError) as error:
         raise MemoryError(f"cannot allocate {nbytes} bytes of CPU memory: {error}") from None
-    block = np.ndarray.__new__(Block, (entry[0],), _UINT8, entry[2], entry[3])
+    block = _new_array(Block, (capacity,), _UINT8, entry[2], entry[3])
     block.entry = entry
+    block.home = home
     block.ptr = entry[1]
     return block
 
@@ -126,5 +147,5 @@ def empty_cache() -> None:
 
 
 def cached_bytes() -> int:
-    """Bytes waiting for reuse."""
+    """Bytes of large blocks that wait for reuse."""
     return _pool.cached

@@ -464,23 +464,44 @@ _KEY_BITS = {name: key.bit for name, key in DEVICE_KEYS.items()}
 
 def allocate(sizes: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device: Device) -> Tensor:
     """An uninitialised tensor with exactly these sizes and strides."""
-    elements = 1
-    for size, stride in zip(sizes, strides, strict=True):
-        if size == 0:
-            elements = 0
-            break
-        elements += (size - 1) * stride
-    nbytes = elements * dtype.itemsize
+    return allocate_bytes(sizes, strides, dtype, device, span(sizes, strides) * dtype.itemsize)
+
+
+def allocate_bytes(
+    sizes: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device: Device, nbytes: int
+) -> Tensor:
+    """`allocate` for callers that know how many bytes the strides span."""
+    storage = _new_storage(Storage)
+    storage.device = device
+    storage.nbytes = nbytes
+    storage.version = 0
+    storage._ptr = None
+    storage._bytes = None
     kind = device.type
     if kind == "cpu":
         block = memory.allocate(nbytes)
-        storage = Storage(device, nbytes, block, block.ptr)
+        storage.owner = block
+        storage._ptr = block.ptr
     elif kind == "meta":
-        storage = Storage(device, nbytes, None, None)
+        storage.owner = None
     else:
         with device.xp.cuda.Device(device.index):
-            storage = Storage(device, nbytes, device.xp.empty(max(nbytes, 1), np.uint8), None)
-    return make(storage, sizes, strides, 0, dtype, device)
+            storage.owner = device.xp.empty(max(nbytes, 1), np.uint8)
+    t = _new_tensor(Tensor)
+    t._storage = storage
+    t._sizes = sizes
+    t._strides = strides
+    t._offset = 0
+    t._dtype = dtype
+    t._device = device
+    t._keys = _KEY_BITS[kind]
+    t._cached = None
+    t._view_of = None
+    return t
+
+
+_new_storage = Storage.__new__
+_new_tensor = Tensor.__new__
 
 
 def allocate_like(spec: TensorSpec) -> Tensor:

@@ -48,6 +48,8 @@ _BY_IDENTITY = (
     types.MethodWrapperType, types.GenericAlias, types.UnionType, np.ufunc, re.Pattern, logging.Logger, enum.Enum,
     type(threading.Lock()), type(threading.RLock()), type(functools.lru_cache(None)(len)),
 )  # fmt: skip
+#: Where classes registered as pytree nodes are looked up, besides optree's global registry.
+PYTREES = "opweave"
 #: Closed-over arrays up to this size are compared by content at each call; larger ones must be tensors.
 _ARRAY_BYTES = 1024
 
@@ -423,11 +425,11 @@ class GuardSet:
     def _registered(self, source: Source, value: Any) -> None:
         """A class that its author registered with optree as a pytree node."""
         self.exact_type(source, value)
-        children, _, entries, _ = optree.tree_flatten_one_level(value)
-        spec = optree.tree_structure(value)
+        children, _, entries, _ = optree.tree_flatten_one_level(value, namespace=PYTREES)
+        spec = optree.tree_structure(value, namespace=PYTREES)
         text = source.text
         structure, spec_name = self.constant(optree.tree_structure), self.constant(spec)
-        self.require(f"{structure}({source.var}) == {spec_name}", source, lambda now: f"structure of {text} changed")
+        self.require(f"{structure}({source.var}, namespace={PYTREES!r}) == {spec_name}", source, lambda now: f"structure of {text} changed")
         one_level = self.constant(_children)
         for i, child in enumerate(children):
             self.visit(self.source(f"{one_level}({source.var})[{i}]", f"{text}.{entries[i]}", source.site), child)
@@ -542,7 +544,7 @@ def code_site(code: types.CodeType) -> Site:
 
 def is_registered(kind: type) -> bool:
     """Whether optree knows how to take a class apart."""
-    return optree.register_pytree_node.get(kind) is not None  # type: ignore[attr-defined]
+    return optree.register_pytree_node.get(kind, namespace=PYTREES) is not None  # type: ignore[attr-defined]
 
 
 def brief(value: Any) -> str:
@@ -585,7 +587,7 @@ def _slots(kind: type) -> list[str]:
 
 
 def _children(value: Any) -> list[Any]:
-    return optree.tree_flatten_one_level(value)[0]
+    return optree.tree_flatten_one_level(value, namespace=PYTREES)[0]
 
 
 def _tuple(inputs: list[TensorInput]) -> str:

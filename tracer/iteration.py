@@ -220,6 +220,10 @@ class IterationSpace:
         if node.target.decl.kind == "reduction":  # type: ignore[union-attr]
             return self.admit_reduction(node, demands)
         self.demands[node] = demands
+        if sizes_of(node) not in self.frames:
+            for demand in demands:
+                if self.covers(node, demand):
+                    self.frames[sizes_of(node)] = demand.index
         return ""
 
     def root_demand(self, node: Node) -> Demand | None:

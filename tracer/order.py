@@ -114,6 +114,10 @@ class OrderedNodes(dict[Any, Cell]):
 
     # ---- order -------------------------------------------------------------------------------------------------------
 
+    def cell(self, key: Hashable) -> Cell:
+        """A node's place."""
+        return self[key]
+
     def move(self, key: Hashable, before: Cell) -> None:
         """Put a node before a cell (`end`: last)."""
         cell = self[key]

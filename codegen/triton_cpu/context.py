@@ -21,7 +21,7 @@ from typing import Literal
 
 from opweave.codegen.triton_cpu.analysis import ROOTS, VIEWS, Reach, TargetFeatures, divisor, nonnegative, own_cost
 from opweave.codegen.triton_cpu.emit import LLVM_TYPE, SIZE, Buffer, Emitter, literal, splat, storage, vector
-from opweave.codegen.triton_cpu.ttir import Op, Type, Value
+from opweave.codegen.triton_cpu.ttir import Block, Op, Type, Value
 
 _MAX_COST = 1000
 _SAFE_STRIDE = 1 << 20
@@ -52,18 +52,12 @@ class Index:
     """Position along one dimension.
 
     `value` is an i64 (of lane 0), `lane` the step from lane to lane (0 outside the vector dimension) and `key` a name that
-    is equal for equal positions, for remembering what was evaluated there. `varies` marks a position that depends on the
-    vector loop otherwise than through lanes (a reshape's outer index).
+    is equal for equal positions, for remembering what was evaluated there.
     """
 
     value: str
     lane: int
     key: str
-    varies: bool = False
-
-    @property
-    def depends(self) -> bool:
-        return self.lane != 0 or self.varies
 
 
 ZERO = Index("0", 0, "0")
@@ -129,6 +123,9 @@ class Context:
         self.assumed: dict[Key, bool] = {}
         self.origins: dict[str, str] = {}
         self.pending_loads: list[Op] = []
+        self.emit_block: Callable[[Block], None] = lambda block: None
+        """Emits the operations of a nested block; set by the driver of the lowering."""
+        self.write_positions: list[int] = []
         self.program_id: tuple[str, str, str] = ("", "", "")
         self.exit_label = ""
         self.dummy = ""
@@ -317,29 +314,9 @@ class Context:
         return [idx if o.type.is_tensor else () for o in op.operands]
 
     def _reshaped(self, dims: tuple[int, ...], source: tuple[int, ...], idx: Indices) -> Indices:
-        """Row-major position in `dims`, split again by `source`.
-
-        `keeps_lanes` has made sure that the lanes of one step stay within a row of the source.
-        """
-        if [d for d in dims if d > 1] == [d for d in source if d > 1]:
-            kept = iter([i for d, i in zip(dims, idx, strict=True) if d > 1])
-            return tuple(next(kept) if d > 1 else ZERO for d in source)
-        em, label = self.em, ",".join(i.key for i in idx)
-        linear, lane, scale = "0", 0, 1
-        for d, i in zip(reversed(dims), reversed(idx), strict=True):
-            linear = em.add(linear, em.mul(i.value, str(scale)))
-            lane += i.lane * scale
-            scale *= d
-        out: list[Index] = []
-        for k in range(len(source) - 1, -1, -1):
-            value, inner = linear, k == len(source) - 1
-            if k:
-                value = em.inst(f"urem i64 {linear}, {source[k]}") if linear != "0" else "0"
-                linear = em.inst(f"udiv i64 {linear}, {source[k]}") if linear != "0" else "0"
-            key = f"{label}|{dims}|{source}|{k}"
-            out.append(Index(value, lane if inner else 0, key, varies=any(i.depends for i in idx)))
-            self.origins[key] = value
-        return tuple(reversed(out))
+        """Through a reshape that only adds or drops dimensions of one element (others go through a buffer)."""
+        kept = iter([i for d, i in zip(dims, idx, strict=True) if d > 1])
+        return tuple(next(kept) if d > 1 else ZERO for d in source)
 
     # -- affine values
 
@@ -348,7 +325,7 @@ class Context:
         if not v.type.is_tensor:
             return self.scalars[v]
         if not any(i.lane for i in idx):
-            return None if any(i.varies for i in idx) else self._without_lanes(v, idx)
+            return self._without_lanes(v, idx)
         early = self.recall(("affine", key_of(v, idx), False))
         key = ("affine", key_of(v, idx), self.positioned)
         known = early if isinstance(early, Lanes) else self.recall(key)
@@ -382,8 +359,6 @@ class Context:
         if op.name == "arith.constant" and "[" not in op.attrs and '"' not in op.attrs:
             return Lanes("uniform", literal(op.attrs, v.type.elem), v.type.elem)
         if op.name in VIEWS:
-            if op.name == "tt.reshape" and not self.positioned and not _same_extents(op):
-                return None
             return self.affine(op.operands[0], self.operand_indices(op, idx)[0])
         rule = _AFFINE.get(op.name)
         if rule is None:
@@ -418,17 +393,17 @@ class Context:
             return
         self.remember(("hoisted", key), True)
         if v in self.buffers:
-            if not any(i.depends for i in idx):
+            if not any(i.lane for i in idx):
                 self.evaluate(v, idx)
             return
         op = v.op
         if op is not None and op.name in ROOTS and op.name not in LAZY:
             return
-        if any(i.varies for i in idx) or self.affine(v, idx) is not None:
+        if self.affine(v, idx) is not None:
             return
         if v in self.inductions:
             self.hoist(self.inductions[v].initial, idx)
-        elif op is not None and op.name not in REARRANGES and not (op.name == "tt.reshape" and not _same_extents(op)):
+        elif op is not None and op.name not in REARRANGES:
             for o, i in self.inputs(op, idx):
                 self.hoist(o, i)
 
@@ -528,10 +503,6 @@ def _dense(text: str, elem: str, count: int) -> list[str]:
         return values * (count if len(values) == 1 else 1)
     values = [literal(x.strip(), elem) for x in text.replace("[", "").replace("]", "").split(",")]
     return [{"true": "1", "false": "0"}.get(x, x) for x in values]
-
-
-def _same_extents(op: Op) -> bool:
-    return [d for d in op.operands[0].type.dims if d > 1] == [d for d in op.result.type.dims if d > 1]
 
 
 # -- affine arithmetic: each rule takes uniform or affine operands and returns None where the result is neither

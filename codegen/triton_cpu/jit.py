@@ -158,7 +158,9 @@ def load(obj: bytes, symbols: Iterable[str], *, imports: Mapping[str, int] | Non
     try:
         tracker = linker.link(_linker_session(), f"opweave{next(_library_numbers)}")
     except RuntimeError as error:
-        raise CompileError(f"{name}: its object code cannot be loaded", got=str(error)) from error
+        raise CompileError(
+            f"{name}: its object code cannot be loaded", got=str(error), hint="LLVM names the cause on standard error"
+        ) from error
     return LoadedCode(tracker, name)
 
 
@@ -203,7 +205,7 @@ def _linker_session() -> Any:
         if _session is None:
             if platform.system() == "Linux":
                 _load_globally("libgcc_s.so.1")
-            _session = _llvm().create_lljit_compiler(_target_machine(), suppress_errors=True)
+            _session = _llvm().create_lljit_compiler(_target_machine())
             # Pool threads sleep inside loaded code, so it must outlive even the interpreter's own teardown.
             keep_forever(_session)
     return _session

@@ -118,9 +118,6 @@ def _contiguity(cx: Context, values: Sequence[Value], stores: Sequence[Op], shap
         op = v.op
         if op is None or op.name in REARRANGES or (op.name in ROOTS and op.name not in LAZY):
             return
-        if op.name == "tt.reshape" and not _keeps_order(op):
-            score -= 0 if at[-1].lane else 100
-            return
         inputs = cx.inputs(op, at)
         if op.name == "tt.load":
             rate(*inputs[0])
@@ -136,10 +133,6 @@ def _contiguity(cx: Context, values: Sequence[Value], stores: Sequence[Op], shap
             rate(op.operands[0], idx)
             visit(op.operands[1], idx)
     return score
-
-
-def _keeps_order(op: Op) -> bool:
-    return [d for d in op.operands[0].type.dims if d > 1] == [d for d in op.result.type.dims if d > 1]
 
 
 # -- the vector loop and its regions
@@ -210,13 +203,13 @@ def _mask_leaves(
     """Masks of all loads and stores, taken apart: (comparisons true below a bound, conditions that do not vary)."""
     bounds: dict[Key, str] = {}
     gates: dict[Key, str] = {}
-    for mask, at in _masks(cx, values, stores, idx):
+    for mask, at, gating in _masks(cx, values, stores, idx):
         for leaf, i in _leaves(cx, mask, at):
             key = key_of(leaf, i)
-            if key in bounds or key in gates or key in cx.assumed or any(x.varies for x in i):
+            if key in bounds or key in gates or key in cx.assumed:
                 continue
             if not any(x.lane for x in i):
-                if leaf.op is None or leaf.op.name != "arith.constant":
+                if gating and (leaf.op is None or leaf.op.name != "arith.constant"):
                     gate = cx.evaluate(leaf, i).value
                     if gate.startswith("%"):
                         gates[key] = gate
@@ -225,8 +218,11 @@ def _mask_leaves(
     return bounds, gates
 
 
-def _masks(cx: Context, values: Sequence[Value], stores: Sequence[Op], idx: Indices) -> list[tuple[Value, Indices]]:
-    found: list[tuple[Value, Indices]] = []
+def _masks(
+    cx: Context, values: Sequence[Value], stores: Sequence[Op], idx: Indices
+) -> list[tuple[Value, Indices, bool]]:
+    """Masks of accesses, which also gate the unmasked region, and conditions of selects, which only bound it."""
+    found: list[tuple[Value, Indices, bool]] = []
     seen: set[Key] = set()
 
     def visit(v: Value, at: Indices) -> None:
@@ -236,20 +232,18 @@ def _masks(cx: Context, values: Sequence[Value], stores: Sequence[Op], idx: Indi
         seen.add(key)
         if op.name in REARRANGES or (op.name in ROOTS and op.name not in LAZY):
             return
-        if op.name == "tt.reshape" and not _keeps_order(op):
-            return
         inputs = cx.inputs(op, at)
         if op.name == "tt.load" and len(inputs) > 1:
-            found.append(inputs[1])
+            found.append((*inputs[1], True))
         if op.name == "arith.select":
-            found.append(inputs[0])
+            found.append((*inputs[0], False))
         if op.name in VIEWS or op.name not in INDEX_OPS:
             for o, i in inputs:
                 visit(o, i)
 
     for v in values:
         visit(v, idx)
-    found += [(op.operands[2], idx) for op in stores if len(op.operands) > 2]
+    found += [(op.operands[2], idx, True) for op in stores if len(op.operands) > 2]
     return found
 
 
@@ -257,8 +251,8 @@ def _leaves(cx: Context, mask: Value, idx: Indices) -> list[tuple[Value, Indices
     """The conjuncts of a mask, each at its own index."""
     if not mask.type.is_tensor or mask in cx.buffers or mask.op is None:
         return []
-    if any(i.depends for i in idx):
-        if mask.op.name == "arith.andi" or (mask.op.name in VIEWS and (mask.op.name != "tt.reshape" or _keeps_order(mask.op))):
+    if any(i.lane for i in idx):
+        if mask.op.name == "arith.andi" or mask.op.name in VIEWS:
             return [leaf for o, i in cx.inputs(mask.op, idx) for leaf in _leaves(cx, o, i)]
     return [(mask, idx)]
 

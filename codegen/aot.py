@@ -1,0 +1,210 @@
+"""Compiling Triton kernels for a device that need not be there.
+
+    kernel = compile_kernel(add, {"x": "*fp32", "y": "*fp32", "n": "i32"}, {"BLOCK": 1024}, target="cpu")
+    cubin = compile_kernel(add, ..., target="sm_90").asm["cubin"]
+
+Results come from Triton's disk cache where it has them. Nothing here asks for the current device, so this works on a
+machine without a GPU, and in a process that launches kernels meanwhile.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource, CompiledKernel
+from triton.compiler import compile as triton_compile
+from triton.compiler.errors import CompilationError
+from triton.runtime.jit import JITFunction
+
+from opweave.codegen.triton_cpu import jit
+from opweave.codegen.triton_cpu.driver import activate, use
+from opweave.codegen.triton_cpu.host import host_target
+from opweave.codegen.triton_cpu.ttir import UnsupportedTritonOp
+from opweave.registry.errors import ArgumentError, CompileError, OpweaveError, Site, UnsupportedError
+
+_SM = re.compile(r"sm_?(\d+)[af]?")
+_DIVISIBILITY = "tt.divisibility"
+
+
+def compile_kernel(
+    fn: Any,
+    signature: Mapping[str, Any] | None = None,
+    constexprs: Mapping[Any, Any] | None = None,
+    attrs: Mapping[Any, Any] | None = None,
+    *,
+    target: str | GPUTarget = "cpu",
+    options: Mapping[str, Any] | None = None,
+) -> CompiledKernel:
+    """Compile a kernel.
+
+    Parameters
+    ----------
+    fn : JITFunction or ASTSource
+        The `@triton.jit` function; or a source that says everything, when the next three are left out.
+    signature : mapping of str to str
+        Triton type of each run-time parameter (`*fp32`, `i32`, `fp32`). Parameters that are left out must be in
+        `constexprs`.
+    constexprs : mapping, optional
+        Value of each constant parameter, by name (or by Triton's position path).
+    attrs : mapping, optional
+        What is known of parameters, by name or position: a number they are divisible by (16), or Triton's form
+        `[["tt.divisibility", 16]]`.
+    target : str or GPUTarget
+        `"cpu"`, `"sm_90"`, or any of Triton's targets.
+    options : mapping, optional
+        Backend options (`num_warps`, `num_stages`, ...).
+
+    Returns
+    -------
+    triton.compiler.CompiledKernel
+        `asm` holds every stage: `asm["obj"]` for the CPU, `asm["cubin"]` for CUDA.
+
+    Raises
+    ------
+    CompileError
+        If the kernel does not compile; it names the kernel and its source line.
+    UnsupportedError
+        If the kernel needs something that the CPU backend does not have.
+    """
+    source = fn if isinstance(fn, ASTSource) else _source(fn, signature, constexprs, attrs)
+    compile_target = parse_target(target)
+    activate()
+    with use(compile_target):
+        try:
+            return _compiled(source, compile_target, dict(options or {}))
+        except OpweaveError:
+            raise
+        except Exception as error:
+            raise _explained(error, source, compile_target) from error
+
+
+def parse_target(target: str | GPUTarget) -> GPUTarget:
+    """A target from its short form: `cpu` or `sm_90`.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such target.
+    """
+    if isinstance(target, GPUTarget):
+        return target
+    if target == "cpu":
+        return host_target()
+    match = _SM.fullmatch(target) if isinstance(target, str) else None
+    if match is None:
+        raise ArgumentError("compile_kernel: unknown target", got=repr(target), hint="'cpu', 'sm_90', or a GPUTarget")
+    return GPUTarget("cuda", int(match[1]), 32)
+
+
+def _source(fn: Any, signature: Any, constexprs: Any, attrs: Any) -> ASTSource:
+    if not isinstance(fn, JITFunction):
+        raise ArgumentError(
+            "compile_kernel: expected a @triton.jit function",
+            got=f"{fn!r} ({type(fn).__name__})",
+            hint="of an autotuned kernel, pass `.fn` and one configuration's values",
+        )
+    constants = {_path(fn, key): value for key, value in (constexprs or {}).items()}
+    given = dict(signature or {})
+    unknown = [name for name in given if name not in fn.arg_names]
+    if unknown:
+        raise ArgumentError(
+            f"{fn.__name__}: no such parameters", got=", ".join(unknown), hint="it has " + ", ".join(fn.arg_names)
+        )
+    types: dict[str, Any] = {}
+    for position, name in enumerate(fn.arg_names):
+        if (position,) in constants:
+            types[name] = "constexpr"
+        elif name in given:
+            types[name] = given[name]
+        elif fn.params[position].has_default:
+            types[name] = "constexpr"
+            constants[(position,)] = fn.params[position].default
+        else:
+            raise ArgumentError(
+                f"{fn.__name__}: nothing is said about parameter {name!r}",
+                hint="give its type in `signature` or its value in `constexprs`",
+            )
+    known = {_path(fn, key): _attributes(value) for key, value in (attrs or {}).items()}
+    return ASTSource(fn, types, constants, known)
+
+
+def _path(fn: JITFunction[Any], key: Any) -> tuple[int, ...]:
+    """Triton names a parameter by its position, and an element of a tuple by the positions that lead there."""
+    if isinstance(key, str):
+        if key not in fn.arg_names:
+            raise ArgumentError(f"{fn.__name__}: no such parameter", got=key, hint="it has " + ", ".join(fn.arg_names))
+        return (fn.arg_names.index(key),)
+    return (key,) if isinstance(key, int) else tuple(key)
+
+
+def _attributes(value: Any) -> list[list[Any]]:
+    return [[_DIVISIBILITY, value]] if isinstance(value, int) else [list(pair) for pair in value]
+
+
+def _compiled(source: ASTSource, target: GPUTarget, options: dict[str, Any]) -> CompiledKernel:
+    """Compile, or take from the disk cache; an entry that turns out to be broken is made again."""
+    try:
+        kernel = triton_compile(source, target=target, options=options)
+        if target.backend != "cpu" or jit.is_intact(kernel.asm["obj"]):
+            return kernel
+    except (json.JSONDecodeError, KeyError, UnicodeDecodeError, FileNotFoundError):
+        if not _cached(source, target, options):
+            raise
+    shutil.rmtree(_cache_folder(source, target, options), ignore_errors=True)
+    return triton_compile(source, target=target, options=options)
+
+
+def _cached(source: ASTSource, target: GPUTarget, options: dict[str, Any]) -> bool:
+    return os.path.isdir(_cache_folder(source, target, options))
+
+
+def _cache_folder(source: ASTSource, target: GPUTarget, options: dict[str, Any]) -> str:
+    """Where Triton keeps this compilation's files; the key is made as `triton.compile` makes it."""
+    from triton._C.libtriton import get_cache_invalidating_env_vars
+    from triton.compiler.compiler import make_backend
+    from triton.runtime.cache import get_cache_key, get_cache_manager
+
+    backend = make_backend(target)
+    parsed = backend.parse_options(dict(options, **source.parse_options()))
+    key = get_cache_key(source, backend, parsed, env_vars=get_cache_invalidating_env_vars())
+    manager: Any = get_cache_manager(hashlib.sha256(key.encode()).hexdigest())
+    return manager.cache_dir
+
+
+def _explained(error: Exception, source: ASTSource, target: GPUTarget) -> OpweaveError:
+    """The error as opweave reports it: which kernel, for which target, and at which line of whose source."""
+    name = source.fn.__name__
+    what = f"{name}: cannot be compiled for {target.backend}:{target.arch}"
+    if isinstance(error, UnsupportedTritonOp):
+        return UnsupportedError(what, got=str(error), at=_site(source.fn, None))
+    innermost: BaseException = error
+    lines: list[str] = []
+    for cause in _causes(error):
+        innermost = cause
+        if isinstance(cause, CompilationError):
+            lines.append(str(cause))
+    line = getattr(getattr(error, "node", None), "lineno", None) if isinstance(error, CompilationError) else None
+    if not isinstance(innermost, CompilationError):
+        lines.append(f"{type(innermost).__name__}: {innermost}")
+    return CompileError(what, got="\n".join(lines), at=_site(source.fn, line))
+
+
+def _causes(error: BaseException | None) -> Iterable[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__
+
+
+def _site(fn: JITFunction[Any], line: int | None) -> Site:
+    """The place of a line of the kernel, counted from its `def`; of the `def` itself where no line is known."""
+    function: Callable[..., Any] = fn.fn
+    decorators = next((i for i, text in enumerate(fn.raw_src) if text.lstrip().startswith("def ")), 0)
+    first = fn.starting_line_number + decorators
+    return Site(function.__code__.co_filename, first + (line or 1) - 1, function.__name__)

@@ -1,0 +1,264 @@
+"""A fused region as loops: axes, buffers, and scalar values computed from loads and stored.
+
+`lower` evaluates a region's results at the indices that `tracer.iteration` found, running every op's body with a
+handler that records values. Equal values are one object, so common subexpressions vanish and views leave nothing
+behind but a different offset in a load. Axes are then split where an index needs a part of one, and merged where no
+index tells two apart.
+
+    for i0 < 4096, reduce r0 < 1024:
+      t0 = load x[i0*1024 + r0]
+      t1 = max(t0)                  # amax  model.py:12
+      ...
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from opweave.codegen.recorder import Lowering
+from opweave.codegen.values import Buffer, Value, Values, indices_of, load_parts, topological
+from opweave.registry.errors import CompileError, Site
+from opweave.registry.tensor import Tensor
+from opweave.tracer.graph import Graph, Node
+from opweave.tracer.index import Axis, Digit, Index, linearize
+from opweave.tracer.iteration import analyse, sizes_of
+
+
+@dataclass(frozen=True)
+class Store:
+    """`buffer[offset] = value`."""
+
+    buffer: Buffer
+    offset: Index
+    value: Value
+    label: str
+    site: Site | None
+
+
+@dataclass
+class LoopNest:
+    """What one kernel computes, before any choice of how.
+
+    Attributes
+    ----------
+    names : list of str
+        Ops in it, for the kernel's name.
+    kept, reduced : list of Axis
+        Loops; outermost first.
+    inputs, outputs : list of Buffer
+        Parameters.
+    stores : list of Store
+        The results, from which all else follows.
+    """
+
+    names: list[str]
+    kept: list[Axis]
+    reduced: list[Axis]
+    inputs: list[Buffer]
+    outputs: list[Buffer]
+    stores: list[Store]
+
+    def values(self) -> list[Value]:
+        """All values, operands before users."""
+        return topological([store.value for store in self.stores])
+
+    def indices(self) -> list[Index]:
+        """Every index expression."""
+        found = [store.offset for store in self.stores]
+        for value in self.values():
+            found.extend(indices_of(value))
+        return found
+
+    def __str__(self) -> str:
+        names = {value: f"t{i}" for i, value in enumerate(v for v in self.values() if v.op not in ("const", "index"))}
+        loops = ", ".join(f"{axis!r}" for axis in self.kept) or "once"
+        if self.reduced:
+            loops += " reduce " + ", ".join(f"{axis!r}" for axis in self.reduced)
+        lines = [*map(str, self.inputs), *map(str, self.outputs), f"for {loops}:"]
+        for value in self.values():
+            if value in names:
+                lines.append(f"  {names[value]}: {value.dtype.short} = {_describe(value, names)}")
+        for store in self.stores:
+            lines.append(f"  {store.buffer.name}[{store.offset!r}] = {_operand(store.value, names)}")
+        return "\n".join(lines)
+
+
+def _operand(value: Value, names: Mapping[Value, str]) -> str:
+    return names.get(value) or (repr(value.detail))
+
+
+def _describe(value: Value, names: Mapping[Value, str]) -> str:
+    args = ", ".join(_operand(arg, names) for arg in value.args)
+    note = f"    # {value.label} {value.site.short}" if value.site is not None else ""
+    if value.op == "load":
+        buffer, offset = load_parts(value)
+        return f"load {buffer.name}[{offset!r}]{note}"
+    if value.op == "reduce":
+        return f"{value.detail}({args}){note}"
+    return f"{value.op}({args}){note}"
+
+
+# ---- region -> loop nest -------------------------------------------------------------------------------------------
+
+
+def lower(region: Graph) -> LoopNest:
+    """Turn a fused region into a loop nest.
+
+    Parameters
+    ----------
+    region : Graph
+        Placeholders, nodes of fusible kinds, and an output that is a tuple.
+
+    Raises
+    ------
+    CompileError
+        If the region does not fit one iteration space, or an op cannot be computed in a kernel.
+    """
+    results = _results(region)
+    try:
+        space = analyse(region, results)
+    except ValueError as error:
+        raise CompileError(f"a region cannot be one kernel: {error}", at="codegen.loopnest") from None
+    buffers = {node: _buffer(node, node.name) for node in region.placeholders()}
+    lowering = Lowering(space, Values(), buffers)
+    nodes = [node for node in region.nodes if node.op == "call_function"]
+    for node in nodes:
+        for demand in space.demands.get(node, ()):
+            lowering.evaluate(node, demand.index)
+    outputs, stores = [], []
+    for i, node in enumerate(results):
+        demand = next(d for d in space.demands[node] if space.covers(node, d))
+        buffer = _buffer(node, "out" if len(results) == 1 else f"out{i}")
+        outputs.append(buffer)
+        value = lowering.evaluate(node, demand.index)
+        label = str(node.meta.get("origin") or node.target.opname)  # type: ignore[union-attr]
+        stores.append(Store(buffer, linearize(demand.index, buffer.strides), value, label, node.meta.get("site")))
+    names = list(dict.fromkeys(
+        str(n.meta.get("origin") or n.target.opname) for n in nodes if n.target.decl.kind != "view"  # type: ignore[union-attr]
+    ))  # fmt: skip
+    nest = LoopNest(names, space.kept, space.reduced, list(buffers.values()), outputs, stores)
+    return simplify_axes(nest)
+
+
+def _results(region: Graph) -> Sequence[Node]:
+    output = region.output_node()
+    return list(output.args[0])  # type: ignore[arg-type]
+
+
+def _buffer(node: Node, name: str) -> Buffer:
+    value = node.meta["val"]
+    assert isinstance(value, Tensor)
+    return Buffer(name, value._dtype, sizes_of(node), value._strides)
+
+
+# ---- axes ----------------------------------------------------------------------------------------------------------
+
+
+def simplify_axes(nest: LoopNest) -> LoopNest:
+    """Split axes at the digits that indices need, then merge neighbours that no index tells apart, and order them."""
+    for _ in range(16):
+        found = _find_split(nest)
+        if found is None:
+            break
+        axis, inner_size = found
+        outer, inner = Axis(axis.name + "o", axis.size // inner_size), Axis(axis.name + "i", inner_size)
+        nest = substitute(nest, {axis: (outer, inner)})
+    while True:
+        pair = _find_merge(nest)
+        if pair is None:
+            break
+        nest = _merge(nest, *pair)
+    nest.kept = _by_stride(nest, nest.kept)
+    nest.reduced = _by_stride(nest, nest.reduced)
+    return nest
+
+
+def _find_split(nest: LoopNest) -> tuple[Axis, int] | None:
+    for index in nest.indices():
+        for digit in index.digits():
+            for point in (digit.divisor, digit.divisor * (digit.modulus or 1)):
+                found = _split_at(digit, point)
+                if found is not None:
+                    return found
+    return None
+
+
+def _split_at(digit: Digit, point: int) -> tuple[Axis, int] | None:
+    for atom, coefficient in digit.base.terms.items():
+        if isinstance(atom, Axis) and coefficient > 0 and point % coefficient == 0:
+            inner = point // coefficient
+            if 1 < inner < atom.size and atom.size % inner == 0:
+                return atom, inner
+    return None
+
+
+def substitute(nest: LoopNest, parts: Mapping[Axis, tuple[Axis, ...]]) -> LoopNest:
+    """Replace axes by several, outermost first."""
+    mapping: dict[Axis, Index] = {}
+    for axis, pieces in parts.items():
+        strides = [math.prod(p.size for p in pieces[d + 1 :]) for d in range(len(pieces))]
+        mapping[axis] = linearize([Index.of(p) for p in pieces], strides)
+    kept = [p for axis in nest.kept for p in parts.get(axis, (axis,)) if p.size != 1]
+    reduced = [p for axis in nest.reduced for p in parts.get(axis, (axis,)) if p.size != 1]
+    return rewrite(nest, mapping, kept, reduced)
+
+
+def rewrite(nest: LoopNest, mapping: Mapping[Axis, Index], kept: list[Axis], reduced: list[Axis]) -> LoopNest:
+    """Rebuild every index with axes replaced by expressions."""
+    values = Values()
+    known: dict[Value, Value] = {}
+    for value in nest.values():
+        args = tuple(known[arg] for arg in value.args)
+        values.label, values.site = value.label, value.site
+        if value.op == "load":
+            buffer, offset = load_parts(value)
+            known[value] = values.load(buffer, offset.substitute(mapping))
+        elif value.op == "index":
+            assert isinstance(value.detail, Index)
+            known[value] = values.index(value.detail.substitute(mapping), value.dtype)
+        elif value.op == "reduce":
+            known[value] = values.reduce(str(value.detail), args, value.dtype, reduced)
+        else:
+            known[value] = values.make(value.op, args, value.dtype, value.detail)
+    stores = [replace(s, offset=s.offset.substitute(mapping), value=known[s.value]) for s in nest.stores]
+    return replace(nest, kept=kept, reduced=reduced, stores=stores)
+
+
+def _find_merge(nest: LoopNest) -> tuple[bool, Axis, Axis] | None:
+    indices = nest.indices()
+    for is_reduced, axes in ((False, nest.kept), (True, nest.reduced)):
+        for outer in axes:
+            for inner in axes:
+                if outer is not inner and all(_mergeable(index, outer, inner) for index in indices):
+                    return is_reduced, outer, inner
+    return None
+
+
+def _mergeable(index: Index, outer: Axis, inner: Axis) -> bool:
+    if index.terms.get(outer, 0) != index.terms.get(inner, 0) * inner.size:
+        return False
+    return all(_mergeable(atom.base, outer, inner) for atom in index.terms if isinstance(atom, Digit))
+
+
+def _merge(nest: LoopNest, is_reduced: bool, outer: Axis, inner: Axis) -> LoopNest:
+    merged = Axis(outer.name, outer.size * inner.size)
+    axes = nest.reduced if is_reduced else nest.kept
+    combined = [merged if axis is inner else axis for axis in axes if axis is not outer]
+    # outer * s + inner is the merged axis wherever the two stand together, which is everywhere.
+    mapping = {outer: Index(None, 0), inner: Index.of(merged)}
+    kept, reduced = (nest.kept, combined) if is_reduced else (combined, nest.reduced)
+    return rewrite(nest, mapping, kept, reduced)
+
+
+def _by_stride(nest: LoopNest, axes: list[Axis]) -> list[Axis]:
+    """Outermost first: by the strides of the stores, then of the loads."""
+    offsets = [store.offset for store in nest.stores]
+    offsets += [load_parts(value)[1] for value in nest.values() if value.op == "load"]
+
+    def weight(axis: Axis) -> tuple[int, ...]:
+        strides = [offset.stride(axis) for offset in offsets]
+        return tuple(-abs(stride) for stride in strides if stride)[:4] or (0,)
+
+    return sorted(axes, key=lambda axis: weight(axis)[0])

@@ -1,0 +1,499 @@
+"""Runs op bodies to record scalar values: the handler of the scalar vocabulary that codegen uses.
+
+A body such as `x / (1 + k.exp(-x))` is called with a `Recorder` and `Term`s; what comes out is a graph of `Value`s in
+which everything is typed, and what the vocabulary can express by simpler functions has been (`sigmoid`, `isnan`,
+`remainder`, ...). What remains for a printer is the list `PRIMITIVES`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from opweave.codegen.values import Buffer, Value, Values
+from opweave.registry import dtypes
+from opweave.registry.dtypes import DType, promote_types
+from opweave.registry.errors import UnsupportedError
+from opweave.registry.scalar import UNARY_FLOAT, Scalars
+from opweave.tracer.graph import Node
+from opweave.tracer.index import Index, linearize
+from opweave.tracer.iteration import IterationSpace, sizes_of
+
+#: Functions a printer must know, besides load, index, const, reduce.
+PRIMITIVES = (
+    "add", "sub", "mul", "truediv", "neg", "eq", "ne", "lt", "le", "gt", "ge", "and_", "or_", "xor", "invert", "lshift",
+    "rshift", "abs", "maximum", "minimum", "where", "cast", "narrow", "tdiv", "tmod", "signbit", "fmod", "pow", "atan2",
+    *(name for name in UNARY_FLOAT if name != "sigmoid"),
+)  # fmt: skip
+
+_COMPARISONS = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
+_SWAPPED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
+_IDENTITY_ON_INTEGERS = frozenset(("floor", "ceil", "trunc", "round"))
+
+
+class Term:
+    """A value with the operators that bodies use."""
+
+    __slots__ = ("k", "value")
+    __hash__ = None  # type: ignore[assignment]  # `==` makes a value
+
+    def __init__(self, k: Recorder, value: Value):
+        self.k = k
+        self.value = value
+
+    def __add__(self, other: Any) -> Term:
+        return self.k.binary("add", self, other)
+
+    def __radd__(self, other: Any) -> Term:
+        return self.k.binary("add", other, self)
+
+    def __sub__(self, other: Any) -> Term:
+        return self.k.binary("sub", self, other)
+
+    def __rsub__(self, other: Any) -> Term:
+        return self.k.binary("sub", other, self)
+
+    def __mul__(self, other: Any) -> Term:
+        return self.k.binary("mul", self, other)
+
+    def __rmul__(self, other: Any) -> Term:
+        return self.k.binary("mul", other, self)
+
+    def __truediv__(self, other: Any) -> Term:
+        return self.k.binary("truediv", self, other)
+
+    def __rtruediv__(self, other: Any) -> Term:
+        return self.k.binary("truediv", other, self)
+
+    def __pow__(self, other: Any) -> Term:
+        return self.k.pow(self, other)
+
+    def __neg__(self) -> Term:
+        return self.k.neg(self)
+
+    def __and__(self, other: Any) -> Term:
+        return self.k.binary("and_", self, other)
+
+    def __rand__(self, other: Any) -> Term:
+        return self.k.binary("and_", other, self)
+
+    def __or__(self, other: Any) -> Term:
+        return self.k.binary("or_", self, other)
+
+    def __ror__(self, other: Any) -> Term:
+        return self.k.binary("or_", other, self)
+
+    def __xor__(self, other: Any) -> Term:
+        return self.k.binary("xor", self, other)
+
+    def __rxor__(self, other: Any) -> Term:
+        return self.k.binary("xor", other, self)
+
+    def __invert__(self) -> Term:
+        return self.k.op("invert", self)
+
+    def __lshift__(self, other: Any) -> Term:
+        return self.k.shift("lshift", self, other)
+
+    def __rlshift__(self, other: Any) -> Term:
+        return self.k.shift("lshift", other, self)
+
+    def __rshift__(self, other: Any) -> Term:
+        return self.k.shift("rshift", self, other)
+
+    def __rrshift__(self, other: Any) -> Term:
+        return self.k.shift("rshift", other, self)
+
+    def __eq__(self, other: Any) -> Term:  # type: ignore[override]  # a value, not a truth
+        return self.k.binary("eq", self, other)
+
+    def __ne__(self, other: Any) -> Term:  # type: ignore[override]
+        return self.k.binary("ne", self, other)
+
+    def __lt__(self, other: Any) -> Term:
+        return self.k.binary("lt", self, other)
+
+    def __le__(self, other: Any) -> Term:
+        return self.k.binary("le", self, other)
+
+    def __gt__(self, other: Any) -> Term:
+        return self.k.binary("gt", self, other)
+
+    def __ge__(self, other: Any) -> Term:
+        return self.k.binary("ge", self, other)
+
+    def __bool__(self) -> bool:
+        raise UnsupportedError("an op's body branched on a value", hint="write it with k.where")
+
+
+class Recorder(Scalars):
+    """Builds values; see the module."""
+
+    def __init__(self, values: Values):
+        self.values = values
+
+    # ---- typing ----------------------------------------------------------------------------------------------------
+
+    def term(self, x: Any, like: DType | None = None) -> Term:
+        """A term as it is, a Python number as a constant of type `like` (its own type if None)."""
+        if isinstance(x, Term):
+            return x
+        if like is None or (like.kind in "biu" and isinstance(x, float)) or (like.kind == "b" and type(x) is int):
+            like = dtypes.bool_ if isinstance(x, bool) else dtypes.int64 if isinstance(x, int) else dtypes.float64
+        return Term(self, self.values.const(x, like))
+
+    def pair(self, a: Any, b: Any) -> tuple[Term, Term]:
+        """Two operands in one type."""
+        ta = a if isinstance(a, Term) else self.term(a, self.dtype(b) if isinstance(b, Term) else None)
+        tb = b if isinstance(b, Term) else self.term(b, self.dtype(ta))
+        if ta.value.dtype is not tb.value.dtype:
+            common = promote_types(ta.value.dtype, tb.value.dtype)
+            ta, tb = self.cast(ta, common), self.cast(tb, common)
+        return ta, tb
+
+    def op(self, name: str, *args: Term, dtype: DType | None = None) -> Term:
+        """A primitive; its type is that of its first operand unless given."""
+        return Term(self, self.values.make(name, tuple(a.value for a in args), dtype or args[0].value.dtype))
+
+    def binary(self, name: str, a: Any, b: Any) -> Term:
+        """An operator on two operands."""
+        ta, tb = self.pair(a, b)
+        if ta.value.dtype.kind == "b":
+            # Arithmetic on truth values is logical.
+            name = {"add": "or_", "mul": "and_", "sub": "xor"}.get(name, name)
+        if name == "truediv" and ta.value.dtype.kind in "biu":
+            ta, tb = self.cast(ta, dtypes.float64), self.cast(tb, dtypes.float64)
+        if name in _COMPARISONS:
+            if ta.value.op == "const" and tb.value.op != "const":
+                ta, tb, name = tb, ta, _SWAPPED[name]
+            if name == "ne" and tb.value.op == "const" and not tb.value.detail and ta.value.op == "cast":
+                # `cast(truth) != 0` is the truth itself.
+                inner = ta.value.args[0]
+                if inner.dtype.kind == "b":
+                    return Term(self, inner)
+            return self.op(name, ta, tb, dtype=dtypes.bool_)
+        return self.op(name, ta, tb)
+
+    def dtype(self, x: Any) -> DType:
+        return x.value.dtype if isinstance(x, Term) else self.term(x).value.dtype
+
+    def const(self, value: complex, dtype: DType) -> Term:
+        return Term(self, self.values.const(value, dtype))
+
+    def cast(self, x: Any, dtype: DType) -> Term:
+        t = self.term(x, dtype)
+        have = t.value.dtype
+        if have is dtype:
+            return t
+        if t.value.op == "const" and (dtype.kind == "f" or have.kind in "biu"):
+            return Term(self, self.values.const(t.value.detail, dtype))  # type: ignore[arg-type]
+        if dtype.kind == "b":
+            return self.binary("ne", t, 0)
+        return self.op("cast", t, dtype=dtype)
+
+    def where(self, condition: Any, a: Any, b: Any) -> Term:
+        c = self.cast(self.term(condition), dtypes.bool_)
+        ta, tb = self.pair(a, b)
+        return self.op("where", c, ta, tb, dtype=ta.value.dtype)
+
+    # ---- functions of one value ------------------------------------------------------------------------------------
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in UNARY_FLOAT:
+            return super().__getattr__(name)
+
+        def apply(x: Any) -> Term:
+            t = self.term(x, dtypes.float32)
+            if t.value.dtype.kind in "biu":
+                if name in _IDENTITY_ON_INTEGERS:
+                    return t
+                t = self.cast(t, dtypes.get_default_dtype())
+            return self.op(name, t)
+
+        self.__dict__[name] = apply
+        return apply
+
+    def sigmoid(self, x: Any) -> Term:
+        return 1.0 / (1.0 + self.exp(-self.term(x)))
+
+    def neg(self, x: Any) -> Term:
+        return self.op("neg", self.term(x))
+
+    def abs(self, x: Any) -> Term:
+        t = self.term(x)
+        return t if t.value.dtype.kind in "bu" else self.op("abs", t)
+
+    def reciprocal(self, x: Any) -> Term:
+        return 1.0 / self.term(x)
+
+    def sign(self, x: Any) -> Term:
+        t = self.term(x)
+        kind = t.value.dtype.kind
+        if kind == "b":
+            return t
+        zero = self.where(t == t, self.const(0, t.value.dtype), t) if kind == "f" else self.const(0, t.value.dtype)
+        negative = self.where(t < 0, self.const(-1, t.value.dtype), zero) if kind != "u" else zero
+        return self.where(t > 0, self.const(1, t.value.dtype), negative)
+
+    def _floating(self, x: Any, otherwise: bool) -> tuple[Term, Term | None]:
+        t = self.term(x)
+        return t, None if t.value.dtype.kind == "f" else self.const(otherwise, dtypes.bool_)
+
+    def isnan(self, x: Any) -> Term:
+        t, known = self._floating(x, False)
+        return known if known is not None else t != t
+
+    def isinf(self, x: Any) -> Term:
+        t, known = self._floating(x, False)
+        return known if known is not None else self.abs(t) == math.inf
+
+    def isfinite(self, x: Any) -> Term:
+        t, known = self._floating(x, True)
+        return known if known is not None else self.abs(t) < math.inf
+
+    def signbit(self, x: Any) -> Term:
+        t = self.term(x)
+        if t.value.dtype.kind == "f":
+            return self.op("signbit", t, dtype=dtypes.bool_)
+        return t < 0 if t.value.dtype.kind == "i" else self.const(False, dtypes.bool_)
+
+    def logical_not(self, x: Any) -> Term:
+        t = self.term(x)
+        return self.op("invert", t) if t.value.dtype.kind == "b" else t == 0
+
+    # ---- functions of two values -----------------------------------------------------------------------------------
+
+    def maximum(self, a: Any, b: Any) -> Term:
+        ta, tb = self.pair(a, b)
+        return ta | tb if ta.value.dtype.kind == "b" else self.op("maximum", ta, tb)
+
+    def minimum(self, a: Any, b: Any) -> Term:
+        ta, tb = self.pair(a, b)
+        return ta & tb if ta.value.dtype.kind == "b" else self.op("minimum", ta, tb)
+
+    def _divisor(self, b: Term) -> tuple[Term, Term | None]:
+        """A divisor that is not zero, and where it was (None: nowhere)."""
+        if b.value.op == "const" and b.value.detail:
+            return b, None
+        zero = b == 0
+        return self.where(zero, self.const(1, b.value.dtype), b), zero
+
+    def trunc_divide(self, a: Any, b: Any) -> Term:
+        ta, tb = self.pair(a, b)
+        if ta.value.dtype.kind == "f":
+            return self.trunc(ta / tb)
+        safe, zero = self._divisor(tb)
+        quotient = self.op("tdiv", ta, safe)
+        return quotient if zero is None else self.where(zero, 0, quotient)
+
+    def fmod(self, a: Any, b: Any) -> Term:
+        ta, tb = self.pair(a, b)
+        if ta.value.dtype.kind == "f":
+            return self.op("fmod", ta, tb)
+        safe, zero = self._divisor(tb)
+        rest = self.op("tmod", ta, safe)
+        return rest if zero is None else self.where(zero, 0, rest)
+
+    def remainder(self, a: Any, b: Any) -> Term:
+        ta, tb = self.pair(a, b)
+        rest = self.fmod(ta, tb)
+        if ta.value.dtype.kind in "bu":
+            return rest
+        return self.where((rest != 0) & ((rest < 0) != (tb < 0)), rest + tb, rest)
+
+    def floor_divide(self, a: Any, b: Any) -> Term:
+        ta, tb = self.pair(a, b)
+        if ta.value.dtype.kind == "f":
+            return self._float_floor_divide(ta, tb)
+        quotient = self.trunc_divide(ta, tb)
+        if ta.value.dtype.kind == "u":
+            return quotient
+        rest = ta - quotient * tb
+        down = (rest != 0) & ((rest < 0) != (tb < 0))
+        if not (tb.value.op == "const" and tb.value.detail):
+            down = down & (tb != 0)
+        return self.where(down, quotient - 1, quotient)
+
+    def _float_floor_divide(self, a: Term, b: Term) -> Term:
+        # Through the exact remainder: floor(a / b) is off by one where the quotient rounds up to an integer.
+        rest = self.op("fmod", a, b)
+        quotient = (a - rest) / b
+        quotient = self.where((rest != 0) & ((rest < 0) != (b < 0)), quotient - 1, quotient)
+        floored = self.floor(quotient)
+        floored = self.where(quotient - floored > 0.5, floored + 1, floored)
+        return self.where(b == 0, a / b, floored)
+
+    def atan2(self, a: Any, b: Any) -> Term:
+        return self.op("atan2", *self.pair(a, b))
+
+    def shift(self, name: str, a: Any, b: Any) -> Term:
+        """A shift; by the width or more it gives what an endless shift would."""
+        ta, tb = self.pair(a, b)
+        width = ta.value.dtype.itemsize * 8
+        if tb.value.op == "const" and isinstance(tb.value.detail, int) and 0 <= tb.value.detail < width:
+            return self.op(name, ta, tb)
+        inside = (tb >= 0) & (tb < width)
+        shifted = self.op(name, ta, self.where(inside, tb, 0))
+        beyond: Any = 0 if name == "lshift" or ta.value.dtype.kind == "u" else self.where(ta < 0, -1, self.op("sub", ta, ta))
+        return self.where(inside, shifted, beyond)
+
+    def pow(self, a: Any, b: Any) -> Term:
+        ta, tb = self.pair(a, b)
+        exponent = tb.value.detail if tb.value.op == "const" else None
+        if ta.value.dtype.kind == "f":
+            if exponent in (0.0, 1.0, 2.0, 3.0, -1.0, 0.5):
+                return self._simple_power(ta, float(exponent))  # type: ignore[arg-type]
+            return self.op("pow", ta, tb)
+        if isinstance(exponent, int) and exponent >= 0:
+            return self._power_by_squaring(ta, exponent)
+        return self._integer_power(ta, tb)
+
+    def _simple_power(self, a: Term, exponent: float) -> Term:
+        if exponent == 0.5:
+            return self.where(a == -math.inf, math.inf, self.sqrt(a + 0.0))
+        if exponent == -1.0:
+            return 1.0 / a
+        return {0.0: lambda: self.where(a == a, 1.0, self.const(1, a.value.dtype)), 1.0: lambda: a,
+                2.0: lambda: a * a, 3.0: lambda: a * a * a}[exponent]()  # fmt: skip
+
+    def _power_by_squaring(self, a: Term, exponent: int) -> Term:
+        result = self.const(1, a.value.dtype)
+        while exponent:
+            if exponent & 1:
+                result = a if result.value.op == "const" else result * a
+            a = a * a
+            exponent >>= 1
+        return result if result.value.op != "const" else result
+
+    def _integer_power(self, a: Term, b: Term) -> Term:
+        dtype = a.value.dtype
+        one = self.const(1, dtype)
+        result, base = one, a
+        for bit in range(dtype.itemsize * 8 - (dtype.kind == "i")):
+            result = self.where((b & (1 << bit)) != 0, result * base, result)
+            base = base * base
+        if dtype.kind == "i":
+            odd = self.where((b & 1) != 0, self.const(-1, dtype), one)
+            inverse = self.where(a == 1, one, self.where(a == -1, odd, self.const(0, dtype)))
+            result = self.where(b < 0, inverse, result)
+        return result
+
+
+# ---- nodes ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Lowering:
+    """Evaluates the nodes of a region at indices.
+
+    Attributes
+    ----------
+    space : IterationSpace
+        Where each node is needed.
+    values : Values
+        Makes the results.
+    buffers : dict of Node to Buffer
+        What the region's placeholders stand for.
+    """
+
+    space: IterationSpace
+    values: Values
+    buffers: dict[Node, Buffer]
+    memo: dict[tuple[Node, tuple[Index, ...]], Value] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.k = Recorder(self.values)
+
+    def evaluate(self, node: Node, index: tuple[Index, ...]) -> Value:
+        """The value of a node at an index; its operands have been evaluated where it needs them."""
+        key = (node, index)
+        found = self.memo.get(key)
+        if found is None:
+            if node.op == "placeholder":
+                buffer = self.buffers[node]
+                found = self.values.load(buffer, linearize(index, buffer.strides))
+            else:
+                self.values.label, self.values.site = label_of(node), node.meta.get("site")
+                found = getattr(self, f"_{node.target.decl.kind}")(node, index).value  # type: ignore[union-attr]
+            self.memo[key] = found
+        return found
+
+    def _operand(self, node: Node, user: Node, index: tuple[Index, ...]) -> Term:
+        value = self.evaluate(node, index)
+        self.values.label, self.values.site = label_of(user), user.meta.get("site")
+        return Term(self.k, value)
+
+    def _as_compute(self, t: Term, dtype: DType) -> Term:
+        if t.value.op == "narrow" and t.value.args[0].dtype is dtype:
+            return Term(self.k, t.value.args[0])
+        return self.k.cast(t, dtype)
+
+    def _as_result(self, x: Any, dtype: DType, implicit: bool) -> Term:
+        t = self.k.term(x, dtype)
+        if implicit and t.value.dtype is dtype.compute and dtype.compute is not dtype:
+            return self.k.op("narrow", t, dtype=dtype)
+        return self.k.cast(t, dtype)
+
+    def _pointwise(self, node: Node, index: tuple[Index, ...]) -> Term:
+        decl = node.target.decl  # type: ignore[union-attr]
+        operands, attributes = decl.operands(node.args, node.kwargs)
+        fakes = [o.meta["val"] if isinstance(o, Node) else o for o in operands]
+        compute, result = decl.types(*fakes, **attributes)
+        terms: list[Any] = []
+        for operand in operands:
+            if isinstance(operand, Node):
+                sizes = sizes_of(operand)
+                lead = len(index) - len(sizes)
+                at = tuple(Index() if s == 1 else part for s, part in zip(sizes, index[lead:], strict=True))
+                terms.append(self._as_compute(self._operand(operand, node, at), compute))
+            else:
+                terms.append(None if operand is None else self.k.const(operand, compute))
+        # A conversion the user asked for rounds; one that only ends an op may be skipped by the next op.
+        explicit = "dtype" in attributes
+        return self._as_result(decl.body(self.k, *terms, **attributes), result, not explicit)
+
+    def _view(self, node: Node, index: tuple[Index, ...]) -> Term:
+        from opweave.tracer.iteration import view_index
+
+        return self._operand(node.all_input_nodes[0], node, view_index(node, index))
+
+    def _reduction(self, node: Node, index: tuple[Index, ...]) -> Term:
+        decl = node.target.decl  # type: ignore[union-attr]
+        source = node.all_input_nodes[0]
+        sizes = sizes_of(source)
+        _, dims, _, attributes = decl.params(node.args, node.kwargs, len(sizes))
+        compute, result = decl.types(source.meta["val"]._dtype, **attributes)
+        full = self.space.inputs_of_reductions[node]
+        t = self._as_compute(self._operand(source, node, full), compute)
+        if decl.map is not None:
+            t = self.k.term(decl.map(self.k, t), compute)
+        count = math.prod(sizes[d] for d in dims)
+        combine = decl.combine
+        if combine in ("any", "all"):
+            # Truth values are reduced as numbers: a maximum or minimum of 0 and 1.
+            t = self.k.cast(self.k.cast(t, dtypes.bool_), dtypes.int32)
+            combine = "max" if combine == "any" else "min"
+        if combine in ("argmax", "argmin"):
+            strides = [math.prod(sizes[e] for e in dims[i + 1 :]) for i, _ in enumerate(dims)]
+            narrow = dtypes.int32 if count < 1 << 31 else dtypes.int64
+            position = self.values.index(linearize([full[d] for d in dims], strides), narrow)
+            if t.value.dtype.itemsize < 4 or t.value.dtype.kind == "b":
+                t = self.k.cast(t, dtypes.int32)
+            args = (t.value, position)
+            t = Term(self.k, self.values.reduce(combine, args, narrow, self.space.reduced) if count != 1 else position)
+        elif count != 1:
+            t = Term(self.k, self.values.reduce(combine, (t.value,), t.value.dtype, self.space.reduced))
+        done = decl.finalize(self.k, t, count) if decl.finalize is not None else t
+        return self._as_result(done, result, True)
+
+    def _generator(self, node: Node, index: tuple[Index, ...]) -> Term:
+        decl = node.target.decl  # type: ignore[union-attr]
+        values = decl.bind(node.args, node.kwargs)
+        positions = tuple(Term(self.k, self.values.index(part)) for part in index)
+        return self._as_result(decl.body(self.k, positions, *values), node.meta["val"]._dtype, True)
+
+
+def label_of(node: Node) -> str:
+    """The op a node comes from, as the user wrote it where that is known."""
+    return str(node.meta.get("origin") or node.target.opname)  # type: ignore[union-attr]

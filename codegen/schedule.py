@@ -1,0 +1,372 @@
+"""How a loop nest runs: which axes become lanes of a tile, programs, or loops.
+
+=============== ============================================ ===========================================
+nest            tile                                         programs
+=============== ============================================ ===========================================
+pointwise       blocks of the one merged axis                one a block
+ .. broadcast   rows of the innermost axis, several if short one a row or bundle of rows
+ .. transpose   a square over the two unit-stride axes       one a square
+row reduction   the row whole, or looped over in chunks      one a row or bundle of short rows
+column reduction a block of columns, rows looped over        one a block of columns
+few long rows   as above over parts of the row               a second, small kernel combines the parts
+=============== ============================================ ===========================================
+
+All numbers that depend on the device stand in `TARGETS`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from opweave.codegen.loopnest import LoopNest, Store, rewrite, substitute
+from opweave.codegen.values import Buffer, Value, Values, load_parts
+from opweave.registry.dtypes import int64
+from opweave.registry.spec import contiguous_strides
+from opweave.tracer.index import Axis, Index, linearize
+
+
+@dataclass(frozen=True)
+class Target:
+    """Block sizes of a device, in elements.
+
+    Attributes
+    ----------
+    flat : int
+        Of a pointwise program.
+    square : tuple of int
+        Tile of a transposing program.
+    whole_row : int
+        Longest row that one program holds.
+    bundle : int
+        Elements of a program that reduces several short rows.
+    chunk : int
+        Step of a loop over a longer row.
+    columns, column_rows : int
+        Tile of a column reduction.
+    programs : int
+        Fewer programs than this leave the device idle; long reductions are split.
+    split_at : int
+        Elements of a reduction from which splitting pays for a second kernel.
+    lane_accumulators : bool
+        Whether a looped reduction accumulates in lanes (a tile) or in one number a row.
+    """
+
+    flat: int
+    square: tuple[int, int]
+    whole_row: int
+    bundle: int
+    chunk: int
+    columns: int
+    column_rows: int
+    programs: int
+    split_at: int
+    lane_accumulators: bool
+
+
+TARGETS = {
+    "cpu": Target(flat=8192, square=(32, 32), whole_row=16384, bundle=2048, chunk=4096, columns=512, column_rows=16,
+                  programs=16, split_at=1 << 16, lane_accumulators=False),
+    "cuda": Target(flat=1024, square=(32, 32), whole_row=8192, bundle=1024, chunk=2048, columns=32, column_rows=64,
+                   programs=512, split_at=1 << 14, lane_accumulators=True),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Lane:
+    """An axis along a dimension of the tile.
+
+    Attributes
+    ----------
+    axis : Axis
+        What it runs over.
+    block : int
+        Elements a tile holds, a power of two.
+    role : str
+        `"grid"` (a program has one block), `"whole"` (the block covers the axis) or `"loop"`.
+    name, constant : str
+        Of the index vector and of the block size in the source.
+    """
+
+    axis: Axis
+    block: int
+    role: str
+    name: str
+    constant: str
+
+    @property
+    def partial(self) -> bool:
+        """Whether some lanes lie outside the axis."""
+        return self.axis.size % self.block != 0
+
+    @property
+    def blocks(self) -> int:
+        """Blocks that cover the axis."""
+        return -(-self.axis.size // self.block)
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The choice for one kernel.
+
+    Attributes
+    ----------
+    lanes : tuple of Lane
+        Dimensions of the tile (none, one or two), outermost first.
+    scalars : tuple of Axis
+        Kept axes of which a program has one point, outermost first.
+    loops : tuple of Axis
+        Reduced axes that are looped over one by one, outermost first.
+    reduced_lane : Lane or None
+        The lane that reductions run along.
+    lane_accumulators : bool
+        See `Target`.
+    """
+
+    lanes: tuple[Lane, ...]
+    scalars: tuple[Axis, ...]
+    loops: tuple[Axis, ...]
+    reduced_lane: Lane | None
+    lane_accumulators: bool
+
+    @property
+    def programs(self) -> int:
+        """How many programs run."""
+        return math.prod(a.size for a in self.scalars) * math.prod(lane.blocks for lane in self.lanes if lane.role == "grid")
+
+    @property
+    def looped(self) -> bool:
+        """Whether reductions loop."""
+        return bool(self.loops) or (self.reduced_lane is not None and self.reduced_lane.role == "loop")
+
+
+def plan(nest: LoopNest, target: Target) -> list[tuple[LoopNest, Schedule]]:
+    """Kernels, in order, that compute a nest.
+
+    Parameters
+    ----------
+    nest : LoopNest
+        What to compute.
+    target : Target
+        The device's numbers.
+
+    Returns
+    -------
+    list of (LoopNest, Schedule)
+        One kernel, or two where a long reduction is split over programs; then the first one's outputs are inputs of the
+        second.
+    """
+    if not nest.reduced:
+        return [(nest, _pointwise(nest, target))]
+    whole, schedule = _reduction(nest, target)
+    parts = _parts(nest, schedule, target)
+    if parts is not None:
+        first, second = _split(nest, *parts)
+        return [_reduction(first, target), _reduction(second, target)]
+    return [(whole, schedule)]
+
+
+def _power(size: int) -> int:
+    return 1 << (size - 1).bit_length()
+
+
+def _floor_power(size: int) -> int:
+    return 1 << (size.bit_length() - 1)
+
+
+def _lane(axis: Axis, block: int, role: str, name: str, constant: str) -> Lane:
+    return Lane(axis, block, "whole" if role == "grid" and block >= axis.size else role, name, constant)
+
+
+def _pointwise(nest: LoopNest, target: Target) -> Schedule:
+    axes = nest.kept
+    if not axes:
+        return Schedule((), (), (), None, False)
+    inner = axes[-1]
+    if len(axes) == 1:
+        lane = _lane(inner, min(target.flat, _power(inner.size)), "grid", "i", "BLOCK")
+        return Schedule((lane,), (), (), None, False)
+    other = _transposed(nest, inner)
+    if other is not None:
+        high, wide = target.square
+        lanes = (
+            _lane(other, min(high, _power(other.size)), "grid", "r", "ROWS"),
+            _lane(inner, min(wide, _power(inner.size)), "grid", "c", "COLS"),
+        )
+    else:
+        wide = min(target.flat, _power(inner.size))
+        lane = _lane(inner, wide, "grid", "c", "COLS")
+        outer = axes[-2]
+        high = min(_floor_power(max(target.flat // wide, 1)), _power(outer.size))
+        lanes = (_lane(outer, high, "grid", "r", "ROWS"), lane) if high > 1 else (lane,)
+    used = [lane.axis for lane in lanes]
+    return Schedule(lanes, tuple(a for a in axes if a not in used), (), None, False)
+
+
+def _transposed(nest: LoopNest, inner: Axis) -> Axis | None:
+    """An axis other than the stores' innermost along which some load is contiguous."""
+    for offset in _load_offsets(nest):
+        for axis in nest.kept:
+            if axis is not inner and axis.size > 2 and offset.stride(axis) == 1 and (offset.stride(inner) or 0) > 1:
+                return axis
+    return None
+
+
+def _load_offsets(nest: LoopNest) -> list[Index]:
+    loads = [value for value in nest.values() if value.op == "load"]
+    loads.sort(key=lambda value: -math.prod(axis.size for axis in value.axes))
+    return [load_parts(value)[1] for value in loads]
+
+
+def _columns_axis(nest: LoopNest) -> Axis | None:
+    """The kept axis along which the largest load is contiguous, None for a row reduction."""
+    reduced = frozenset(nest.reduced)
+    for offset in _load_offsets(nest):
+        if not offset.axes() & reduced:
+            continue
+        for axis in nest.reduced:
+            if offset.stride(axis) == 1:
+                return None
+        for axis in nest.kept:
+            if offset.stride(axis) == 1:
+                return axis
+        return None
+    return None
+
+
+def _reduction(nest: LoopNest, target: Target) -> tuple[LoopNest, Schedule]:
+    if not nest.reduced:
+        return nest, _pointwise(nest, target)
+    columns = _columns_axis(nest)
+    if columns is not None and columns.size > 4:
+        return nest, _column_reduction(nest, columns, target)
+    return _row_reduction(nest, target)
+
+
+def _row_reduction(nest: LoopNest, target: Target) -> tuple[LoopNest, Schedule]:
+    count = math.prod(axis.size for axis in nest.reduced)
+    loops: tuple[Axis, ...] = ()
+    if count <= target.whole_row:
+        if len(nest.reduced) > 1:
+            nest = _flatten_reduced(nest)
+        row = Lane(nest.reduced[0], _power(count), "whole", "c", "COLS")
+    else:
+        axis = nest.reduced[-1]
+        loops = tuple(nest.reduced[:-1])
+        row = Lane(axis, min(target.chunk, _power(axis.size)), "loop", "c", "COLS")
+    high = _floor_power(max(target.bundle // row.block, 1))
+    lanes: tuple[Lane, ...] = (row,)
+    if high > 1 and nest.kept and not loops:
+        outer = nest.kept[-1]
+        high = min(high, _power(outer.size))
+        if high > 1:
+            lanes = (_lane(outer, high, "grid", "r", "ROWS"), row)
+    used = [lane.axis for lane in lanes]
+    scalars = tuple(axis for axis in nest.kept if axis not in used)
+    return nest, Schedule(lanes, scalars, loops, row, target.lane_accumulators)
+
+
+def _column_reduction(nest: LoopNest, columns: Axis, target: Target) -> Schedule:
+    axis = nest.reduced[-1]
+    wide = min(target.columns, _power(columns.size))
+    high = min(target.column_rows * max(target.columns // wide, 1), _power(axis.size))
+    whole = len(nest.reduced) == 1 and (high >= axis.size or axis.size * wide <= target.bundle)
+    row = Lane(axis, _power(axis.size) if whole else high, "whole" if whole else "loop", "r", "ROWS")
+    lanes = (row, _lane(columns, wide, "grid", "c", "COLS"))
+    scalars = tuple(a for a in nest.kept if a is not columns)
+    return Schedule(lanes, scalars, tuple(nest.reduced[:-1]), row, target.lane_accumulators)
+
+
+def _flatten_reduced(nest: LoopNest) -> LoopNest:
+    """One reduced axis in place of several, which become its digits."""
+    flat = Axis("r", math.prod(axis.size for axis in nest.reduced))
+    mapping: dict[Axis, Index] = {}
+    step = flat.size
+    for axis in nest.reduced:
+        step //= axis.size
+        mapping[axis] = (Index.of(flat) // step) % axis.size
+    return rewrite(nest, mapping, nest.kept, [flat])
+
+
+# ---- splitting a long reduction ------------------------------------------------------------------------------------
+
+
+def _parts(nest: LoopNest, schedule: Schedule, target: Target) -> tuple[Axis, int] | None:
+    """The reduced axis to split and into how many parts, None where one kernel does well."""
+    count = math.prod(axis.size for axis in nest.reduced)
+    total = count * math.prod(axis.size for axis in nest.kept)
+    if schedule.programs >= target.programs or total < target.split_at or count < 64:
+        return None
+    if any(value.depth > 1 for value in nest.values()):
+        return None
+    if any(store.value.axes & frozenset(nest.reduced) for store in nest.stores):
+        return None
+    axis = nest.reduced[0]
+    wanted = min(-(-target.programs // schedule.programs), max(total * 4 // target.split_at, 2))
+    divisors = [d for d in range(2, min(wanted * 2, axis.size) + 1) if axis.size % d == 0 and axis.size // d > 1]
+    if not divisors:
+        return None
+    return axis, min(divisors, key=lambda d: abs(d - wanted))
+
+
+def _split(nest: LoopNest, axis: Axis, parts: int) -> tuple[LoopNest, LoopNest]:
+    """A nest that reduces parts of an axis into workspaces, and one that combines them and does what follows."""
+    part, rest = Axis("part", parts), Axis(axis.name, axis.size // parts)
+    halved = substitute(nest, {axis: (part, rest)})
+    halved.reduced.remove(part)
+    first_values, second_values = Values(), Values()
+    kept = [part, *halved.kept]
+    strides = contiguous_strides([a.size for a in kept])
+    offset = linearize([Index.of(a) for a in kept], strides)
+    reduced = [a for a in halved.reduced]
+    known: dict[Value, Value] = {}
+    combined: dict[Value, Value] = {}
+    workspaces: list[Buffer] = []
+    stores: list[Store] = []
+
+    def keep(value: Value, like: Value) -> Value:
+        buffer = Buffer(f"part{len(workspaces)}", value.dtype, tuple(a.size for a in kept), strides)
+        workspaces.append(buffer)
+        stores.append(Store(buffer, offset, value, like.label, like.site))
+        return second_values.load(buffer, offset)
+
+    for value in halved.values():
+        for values in (first_values, second_values):
+            values.label, values.site = value.label, value.site
+        if value.depth == 0:
+            args = tuple(known[arg] for arg in value.args)
+            known[value] = first_values.make(value.op, args, value.dtype, value.detail)
+            if not value.axes & frozenset([*reduced, part]):
+                args = tuple(combined[arg] for arg in value.args)
+                combined[value] = second_values.make(value.op, args, value.dtype, value.detail)
+        elif value.op == "reduce":
+            own = first_values.reduce(str(value.detail), tuple(known[a] for a in value.args), value.dtype, reduced)
+            if len(value.args) == 2:
+                best = first_values.make("best", (own,), value.args[0].dtype)
+                operands = (keep(best, value), keep(own, value))
+            else:
+                operands = (keep(own, value),)
+            combined[value] = second_values.reduce(str(value.detail), operands, value.dtype, [part])
+        else:
+            args = tuple(combined[arg] for arg in value.args)
+            combined[value] = second_values.make(value.op, args, value.dtype, value.detail)
+    first = LoopNest([*nest.names, "parts"], kept, reduced, _used(nest.inputs, stores), workspaces, stores)
+    final = [replace(store, value=combined[store.value]) for store in halved.stores]
+    second = LoopNest(nest.names, halved.kept, [part], workspaces + _used(nest.inputs, final), nest.outputs, final)
+    return first, second
+
+
+def _used(inputs: Sequence[Buffer], stores: Sequence[Store]) -> list[Buffer]:
+    probe = LoopNest([], [], [], [], [], list(stores))
+    read = {load_parts(value)[0] for value in probe.values() if value.op == "load"}
+    return [buffer for buffer in inputs if buffer in read]
+
+
+def needs_int64(nest: LoopNest) -> bool:
+    """Whether offsets do not fit in 32 bits."""
+    limit = (1 << 31) - (1 << 16)
+    return any(max(map(abs, index.bounds())) >= limit for index in nest.indices()) or any(
+        value.op == "index" and value.dtype is int64 and max(map(abs, value.detail.bounds())) >= limit  # type: ignore[union-attr]
+        for value in nest.values()
+    )

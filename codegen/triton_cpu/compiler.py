@@ -1,0 +1,175 @@
+"""The compiler half of the backend: `ttir` -> `llir` (LLVM IR text) -> `obj` (object code with a checksum).
+
+Triton finds `CPUBackend` here; it must stay this module's only concrete `BaseBackend`. Triton imports this module
+while it is imported itself, so LLVM and the lowering load at the first compilation.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from dataclasses import dataclass, fields
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from triton._C.libtriton import ir, passes
+from triton.backends.compiler import BaseBackend, GPUTarget, Language
+
+from opweave.registry.errors import UnsupportedError
+
+
+@dataclass(frozen=True)
+class CPUOptions:
+    """Compilation options: those that Triton's frontend and launcher read from any backend.
+
+    What only means something on a GPU (`num_warps`, `num_stages`, ...) is accepted, so that kernels and autotuning
+    configurations written for CUDA run unchanged, and set to one value, so that it does not multiply compilations.
+    """
+
+    num_warps: int = 1
+    num_ctas: int = 1
+    num_stages: int = 1
+    warp_size: int = 1
+    maxnreg: int | None = None
+    ptx_version: int | None = None
+    ptx_options: str | None = None
+    enable_reflect_ftz: bool = False
+    launch_cooperative_grid: bool = False
+    launch_pdl: bool = False
+    extern_libs: tuple[tuple[str, str], ...] = ()
+
+    arch: str = ""
+    backend_name: str = "cpu"
+    debug: bool = False
+    sanitize_overflow: bool = False
+    enable_fp_fusion: bool = True
+    supported_fp8_dtypes: tuple[str, ...] = ("fp8e5", "fp8e4nv", "fp8e4b15")
+    deprecated_fp8_dot_operand_dtypes: tuple[str, ...] = ()
+    default_dot_input_precision: str = "ieee"
+    allowed_dot_input_precisions: tuple[str, ...] = ("ieee", "tf32", "tf32x3", "bf16x3", "bf16x6")
+    max_num_imprecise_acc_default: int = 0
+    instrumentation_mode: str = ""
+    fpsan_homomorphic_casts: bool = False
+    ir_override: str | None = None
+
+    def hash(self) -> str:
+        """Key of these options in Triton's disk cache."""
+        values = repr([(f.name, getattr(self, f.name)) for f in fields(self)])
+        return hashlib.sha256(values.encode()).hexdigest()
+
+
+_GPU_ONLY = frozenset(
+    {
+        "num_warps", "num_ctas", "num_stages", "warp_size", "maxnreg", "ptx_version", "ptx_options", "enable_reflect_ftz",
+        "launch_cooperative_grid", "launch_pdl", "extern_libs",
+    }
+)  # fmt: skip
+
+
+class CPUBackend(BaseBackend):
+    """Compiles Triton kernels to native code for the host CPU."""
+
+    binary_ext = "obj"
+
+    @staticmethod
+    def supports_target(target: GPUTarget) -> bool:
+        return target.backend == "cpu"
+
+    def hash(self) -> str:
+        """Everything but the kernel and its options that decides what the object code is."""
+        return f"{_toolchain()}-{self.target.arch}"
+
+    def parse_options(self, options: dict[str, Any]) -> CPUOptions:
+        known = {f.name for f in fields(CPUOptions)} - _GPU_ONLY
+        chosen = {name: value for name, value in options.items() if name in known and value is not None}
+        chosen["arch"] = str(self.target.arch)
+        # Overflow checks are device assertions, which only a debug build has.
+        chosen["sanitize_overflow"] = bool(chosen.get("debug")) and bool(options.get("sanitize_overflow", True))
+        return CPUOptions(**chosen)
+
+    def pack_metadata(self, metadata: Any) -> tuple[int, int, int]:
+        return (metadata.num_warps, metadata.num_ctas, metadata.shared)
+
+    def get_codegen_implementation(self, options: CPUOptions) -> dict[str, Any]:
+        return {"min_dot_size": lambda lhs, rhs: (1, 1, 1)}
+
+    def get_module_map(self) -> dict[str, ModuleType]:
+        # CUDA's names (`__nv_expf`): the lowering knows them and puts its own code in their place.
+        from triton.language.extra.cuda import libdevice
+
+        return {"triton.language.extra.libdevice": libdevice}
+
+    def load_dialects(self, context: Any) -> None:
+        pass
+
+    def add_stages(self, stages: dict[str, Any], options: CPUOptions, language: Language | None = None) -> None:
+        if language not in (None, Language.TRITON):
+            raise UnsupportedError("the CPU backend compiles Triton kernels only", got=f"a {language.name} kernel")
+        stages["ttir"] = lambda module, metadata: self.make_ttir(module)
+        stages["llir"] = lambda module, metadata: self.make_llir(module, metadata)
+        stages["obj"] = lambda text, metadata: self.make_obj(text, metadata)
+        hook = _stages_hook()
+        if hook is not None:
+            hook(self, stages, options, language, None)
+
+    @staticmethod
+    def make_ttir(module: Any) -> Any:
+        """Triton's own target-independent passes. Block pointers and descriptors become plain pointers."""
+        manager = ir.pass_manager(module.context)
+        passes.common.add_inliner(manager)
+        if hasattr(passes.ttir, "add_rewrite_tensor_pointer"):  # gone in Triton 3.8
+            passes.ttir.add_rewrite_tensor_pointer(manager)
+        passes.ttir.add_rewrite_tensor_descriptor_to_pointer(manager)
+        passes.common.add_canonicalizer(manager)
+        passes.ttir.add_combine(manager)
+        passes.ttir.add_reorder_broadcast(manager)
+        passes.common.add_cse(manager)
+        passes.ttir.add_triton_licm(manager)
+        passes.common.add_symbol_dce(manager)
+        passes.ttir.add_loop_unroll(manager)
+        manager.run(module, "make_ttir")
+        return module
+
+    @staticmethod
+    def make_llir(module: Any, metadata: dict[str, Any]) -> str:
+        """Our lowering, from the printed module to LLVM IR text."""
+        from opweave.codegen.triton_cpu import jit
+        from opweave.codegen.triton_cpu.analysis import TargetFeatures
+        from opweave.codegen.triton_cpu.lower import lower
+
+        host = jit.host()
+        lowered = lower(module.str_nodebug(), features=TargetFeatures(vector_bits=host.vector_bits, fma=host.fma))
+        metadata["name"] = lowered.name
+        # Read by Triton of every kernel: there is no shared memory and no scratch memory here.
+        metadata["shared"] = 0
+        metadata["global_scratch_size"] = metadata["profile_scratch_size"] = 0
+        metadata["global_scratch_align"] = metadata["profile_scratch_align"] = 1
+        return lowered.llvm_ir
+
+    @staticmethod
+    def make_obj(text: str, metadata: dict[str, Any]) -> bytes:
+        from opweave.codegen.triton_cpu import jit
+
+        return jit.compile_object(text, name=metadata["name"])
+
+
+def _stages_hook() -> Any:
+    from triton import knobs
+
+    return getattr(knobs.runtime, "add_stages_inspection_hook", None)
+
+
+@functools.cache
+def _toolchain() -> str:
+    import llvmlite
+    import triton
+
+    from opweave.codegen.triton_cpu import jit
+
+    digest = hashlib.sha256()
+    for source in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(source.name.encode() + b"\0" + source.read_bytes())
+    host = jit.host()
+    digest.update(repr((triton.__version__, llvmlite.__version__, host.triple, host.cpu, sorted(host.features))).encode())
+    return "opweave-" + digest.hexdigest()[:32]

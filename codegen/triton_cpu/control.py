@@ -1,0 +1,237 @@
+"""Structured and unstructured control flow.
+
+Values that cross a join live in memory: scalars in variables that SROA promotes, tensors in buffers. A loop-carried pointer
+or index tensor that moves by the same amount everywhere needs neither: it is its initial value plus a running scalar.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from opweave.codegen.triton_cpu.analysis import ROOTS, VIEWS, uniform_step
+from opweave.codegen.triton_cpu.context import LAZY, REARRANGES, ZERO, Context, Induction, Lanes, pointee_size, root
+from opweave.codegen.triton_cpu.emit import LLVM_TYPE, SIZE, Buffer, storage
+from opweave.codegen.triton_cpu.loops import fill
+from opweave.codegen.triton_cpu.materialize import before_branch, before_region
+from opweave.codegen.triton_cpu.ttir import Block, Op, Region, Value
+
+
+class _Carried:
+    """Where a value that crosses a join lives."""
+
+    def __init__(self, cx: Context, v: Value) -> None:
+        self.cx, self.elem = cx, v.type.elem
+        self.buffer = cx.em.buffer(v.type.dims, v.type.elem) if v.type.is_tensor else None
+        self.slot = "" if self.buffer else cx.em.slot(LLVM_TYPE[v.type.elem])
+
+    def bind(self, v: Value) -> None:
+        """From here on `v` is what was last assigned."""
+        if self.buffer is not None:
+            self.cx.buffers[v] = self.buffer
+        else:
+            t = LLVM_TYPE[self.elem]
+            self.cx.scalars[v] = Lanes("uniform", self.cx.em.inst(f"load {t}, ptr {self.slot}"), self.elem)
+
+
+def assign(cx: Context, targets: Sequence[_Carried], sources: Sequence[Value]) -> None:
+    """Parallel assignment: every source is read before any target that it depends on is overwritten."""
+    scalars = [(t, cx.scalars[v].value) for t, v in zip(targets, sources, strict=True) if t.buffer is None]
+    groups: dict[tuple[int, ...], list[tuple[Buffer, Value]]] = {}
+    for t, v in zip(targets, sources, strict=True):
+        if t.buffer is not None and cx.buffers.get(v) != t.buffer:
+            groups.setdefault(v.type.dims, []).append((t.buffer, v))
+    copies: list[tuple[Buffer, Buffer]] = []
+    for shape, group in groups.items():
+        foreign = [v for s, g in groups.items() if s != shape for _, v in g]
+        values = [v for _, v in group]
+        buffers = [b for b, _ in group]
+        if not all(_safe_in_place(cx, b, values, foreign) for b in buffers):
+            temporaries = [cx.em.buffer(b.shape, b.elem) for b in buffers]
+            copies += list(zip(temporaries, buffers, strict=True))
+            buffers = temporaries
+        fill(cx, values, buffers)
+    for source, target in copies:
+        copy(cx, source, target)
+    for t, value in scalars:
+        cx.em.line(f"store {LLVM_TYPE[t.elem]} {value}, ptr {t.slot}")
+
+
+def copy(cx: Context, source: Buffer, target: Buffer) -> None:
+    size = SIZE[storage(source.elem)]
+    for d in source.shape:
+        size *= d
+    args = [("ptr", target.pointer), ("ptr", source.pointer), ("i64", str(size)), ("i1", "false")]
+    cx.em.call("void", "llvm.memcpy.p0.p0.i64", args)
+
+
+def _safe_in_place(cx: Context, target: Buffer, values: Sequence[Value], foreign: Sequence[Value]) -> bool:
+    """Whether a nest over `values` may write `target` as it goes: what it reads there, it reads at the same index."""
+    todo = [(v, True) for v in values] + [(v, False) for v in foreign]
+    seen: set[tuple[Value, bool]] = set()
+    while todo:
+        v, same = todo.pop()
+        if (v, same) in seen or not v.type.is_tensor:
+            continue
+        seen.add((v, same))
+        buffer = cx.buffers.get(v)
+        if buffer is not None:
+            if buffer.pointer == target.pointer and not (same and buffer == target):
+                return False
+        elif v in cx.inductions:
+            todo.append((cx.inductions[v].initial, same))
+        elif v.op is not None and (v.op.name not in ROOTS or v.op.name in LAZY):
+            keeps = same and v.op.name not in VIEWS and v.op.name not in REARRANGES
+            todo += [(o, keeps) for o in v.op.operands]
+    return True
+
+
+# -- loops
+
+
+@root("scf.for")
+def scf_for(cx: Context, op: Op) -> None:
+    em, body = cx.em, op.regions[0][0]
+    lo, hi, step = (cx.scalars[v].value for v in op.operands[:3])
+    iv, args, inits, yields = body.args[0], body.args[1:], op.operands[3:], body.terminator.operands
+    before_region(cx, op, repeats=True)
+    steps = [uniform_step(a, y) if a.type.is_tensor else None for a, y in zip(args, yields, strict=True)]
+    moved = [k for k, s in enumerate(steps) if s is not None]
+    kept = [k for k in range(len(args)) if k not in moved]
+    for k in moved:
+        cx.inductions[args[k]] = cx.inductions[op.results[k]] = Induction(inits[k], em.slot("i64", "0"))
+    carried = [_Carried(cx, args[k]) for k in kept]
+    assign(cx, carried, [inits[k] for k in kept])
+    elem = iv.type.elem
+
+    def iteration(i: str) -> None:
+        with cx.scope():
+            cx.scalars[iv] = Lanes("uniform", i, elem)
+            for k, c in zip(kept, carried, strict=True):
+                c.bind(args[k])
+            cx.emit_block(body)
+            advances = [_advance(cx, args[k], steps[k]) for k in moved]
+            assign(cx, carried, [yields[k] for k in kept])
+            for slot, value in advances:
+                em.line(f"store i64 {value}, ptr {slot}")
+
+    em.loop(lo, hi, step, iteration, elem=elem)
+    for k, c in zip(kept, carried, strict=True):
+        c.bind(op.results[k])
+
+
+def _advance(cx: Context, arg: Value, step: Value | None) -> tuple[str, str]:
+    """(slot, new offset) of a moving pointer or index tensor."""
+    assert step is not None
+    em, slot = cx.em, cx.inductions[arg].slot
+    by = cx.evaluate(step, (ZERO,) * len(step.type.dims))
+    amount = em.resize(by.value, by.elem, "i64")
+    if arg.type.elem == "ptr":
+        amount = em.mul(amount, str(pointee_size(arg.type)))
+    return slot, em.inst(f"add i64 {em.inst(f'load i64, ptr {slot}')}, {amount}")
+
+
+@root("scf.while")
+def scf_while(cx: Context, op: Op) -> None:
+    em = cx.em
+    before, after = op.regions[0][0], op.regions[1][0]
+    before_region(cx, op, repeats=True)
+    carried = [_Carried(cx, a) for a in before.args]
+    results = [_Carried(cx, a) for a in after.args]
+    assign(cx, carried, op.operands)
+    head, body, end = em.fresh("while"), em.fresh("do"), em.fresh("done")
+    em.branch(head)
+    em.label(head)
+    with cx.scope():
+        for a, c in zip(before.args, carried, strict=True):
+            c.bind(a)
+        cx.emit_block(before)
+        condition, *forwarded = before.terminator.operands
+        assign(cx, results, forwarded)
+        em.branch_if(cx.scalars[condition].value, body, end)
+    em.label(body)
+    with cx.scope():
+        for a, c in zip(after.args, results, strict=True):
+            c.bind(a)
+        cx.emit_block(after)
+        assign(cx, carried, after.terminator.operands)
+    em.branch(head)
+    em.label(end)
+    for r, c in zip(op.results, results, strict=True):
+        c.bind(r)
+
+
+# -- branches
+
+
+@root("scf.if")
+def scf_if(cx: Context, op: Op) -> None:
+    before_region(cx, op, repeats=False)
+    results = [_Carried(cx, r) for r in op.results]
+    known = dict(cx.buffers)
+
+    def branch(region: Region) -> Callable[[], None]:
+        def emit() -> None:
+            with cx.scope():
+                cx.emit_block(region[0])
+                if results:
+                    assign(cx, results, region[0].terminator.operands)
+            # What a branch materialised is not there when the other one ran.
+            cx.buffers = dict(known)
+
+        return emit
+
+    condition = cx.scalars[op.operands[0]].value
+    cx.em.when(condition, branch(op.regions[0]), branch(op.regions[1]) if len(op.regions) > 1 else None)
+    for r, c in zip(op.results, results, strict=True):
+        c.bind(r)
+
+
+def emit_blocks(cx: Context, region: Region, exit_label: str, results: Sequence[_Carried]) -> None:
+    """Emit blocks in order; `tt.return` assigns `results` and leaves for `exit_label`."""
+    em = cx.em
+    labels = {b.label: em.fresh("block") for b in region}
+    joins = {b.label: [_Carried(cx, a) for a in b.args] for b in region[1:]}
+    for k, block in enumerate(region):
+        if k:
+            em.label(labels[block.label])
+        # The entry dominates all blocks; what others evaluate is theirs alone.
+        if k:
+            with cx.scope():
+                for a, c in zip(block.args, joins[block.label], strict=True):
+                    c.bind(a)
+                cx.emit_block(block)
+                _leave(cx, block, labels, joins, exit_label, results)
+        else:
+            cx.emit_block(block)
+            _leave(cx, block, labels, joins, exit_label, results)
+
+
+def _leave(
+    cx: Context, block: Block, labels: dict[str, str], joins: dict[str, list[_Carried]], exit_label: str,
+    results: Sequence[_Carried],
+) -> None:  # fmt: skip
+    em, op = cx.em, block.terminator
+    if op.name == "tt.return":
+        assign(cx, results, op.operands)
+        em.branch(exit_label)
+        return
+    if op.name not in ("cf.br", "cf.cond_br"):
+        raise op.unsupported()
+    before_branch(cx, block)
+    if op.name == "cf.br":
+        (label, args), = op.successors
+        assign(cx, joins[label], args)
+        em.branch(labels[label])
+        return
+    edges = [em.fresh("edge") for _ in op.successors]
+    em.branch_if(cx.scalars[op.operands[0]].value, *edges)
+    for edge, (label, args) in zip(edges, op.successors, strict=True):
+        em.label(edge)
+        with cx.scope():
+            assign(cx, joins[label], args)
+        em.branch(labels[label])
+
+
+@root("scf.yield", "scf.condition", "tt.return", "cf.br", "cf.cond_br", "gpu.barrier", "ttg.barrier")
+def _nothing(cx: Context, op: Op) -> None:
+    """Terminators are read by the operation they end; a program runs on one thread, so barriers are done."""

@@ -1,0 +1,312 @@
+"""The driver half of the backend: one Triton driver for a process that launches on the CPU and on GPUs.
+
+Triton has one active driver and asks it for the current device before it looks at a kernel's arguments. Switching that
+driver at each launch would race between threads, so `OpweaveDriver` stays active and passes every question on to the
+device that is meant, which it finds per thread:
+
+1. the device set by `use(...)` in this context, if any;
+2. else the device of the first tensor among the arguments of the `kernel[grid](...)` call that is asking;
+3. else the driver that Triton would have without opweave (for PyTorch on CUDA), if it is in use;
+4. else the CPU.
+
+On a machine where Triton has no other driver, `OpweaveDriver` is active by itself. Elsewhere opweave makes it active
+with `activate()`, and what is not opweave's goes on to the driver that was there before.
+
+Triton finds `OpweaveDriver` here; it must stay this module's only concrete `DriverBase`. Triton imports this module while
+it is imported itself, so the devices' own drivers load at first use. A layer above registers CUDA's with `register_device`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextvars import ContextVar
+from types import FrameType
+from typing import Any, Protocol
+
+from triton.backends.compiler import GPUTarget
+from triton.backends.driver import DriverBase
+
+from opweave.codegen.triton_cpu.launch import device_kind
+from opweave.registry.errors import DeviceError
+
+ENTRY_POINT = "opweave_cpu"
+"""The backend's name among Triton's entry points."""
+
+
+class DeviceDriver(Protocol):
+    """What `OpweaveDriver` needs of a device's driver; Triton's own drivers have it."""
+
+    utils: Any
+    launcher_cls: Any
+
+    def get_current_target(self) -> GPUTarget: ...
+
+    def get_current_device(self) -> Any: ...
+
+    def get_current_stream(self, device: Any = None) -> Any: ...
+
+    def map_python_to_cpp_type(self, kind: str) -> str: ...
+
+    def get_active_torch_device(self) -> Any: ...
+
+    def get_benchmarker(self) -> Callable[..., Any]: ...
+
+
+class TargetDriver:
+    """A driver that only knows its target: while a kernel is compiled for a device that need not be there.
+
+    Triton's frontend asks the active driver for the target, and what it answers is not part of the cache key.
+    """
+
+    utils: Any = None
+    launcher_cls: Any = None
+
+    def __init__(self, target: GPUTarget) -> None:
+        self.target = target
+
+    def get_current_target(self) -> GPUTarget:
+        return self.target
+
+    def get_current_device(self) -> Any:
+        return ("ahead of time", self.target)
+
+    def get_current_stream(self, device: Any = None) -> int:
+        return 0
+
+    def map_python_to_cpp_type(self, kind: str) -> str:
+        raise self._absent()
+
+    def get_active_torch_device(self) -> Any:
+        raise self._absent()
+
+    def get_benchmarker(self) -> Callable[..., Any]:
+        raise self._absent()
+
+    def _absent(self) -> DeviceError:
+        return DeviceError(f"a kernel is being compiled for {self.target.backend}:{self.target.arch}; nothing runs there")
+
+
+def _host() -> DeviceDriver:
+    from opweave.codegen.triton_cpu.host import HostDriver
+
+    return HostDriver()
+
+
+_lock = threading.RLock()
+_factories: dict[str, Callable[[], DeviceDriver]] = {"cpu": _host}
+_drivers: dict[str, DeviceDriver] = {}
+_chosen: ContextVar[DeviceDriver | None] = ContextVar("opweave_triton_device", default=None)
+_thread = threading.local()  # .device: the driver of the launch that this thread is in
+_foreign: DriverBase | None = None  # the driver Triton would use without opweave
+_foreign_sought = False
+
+
+def register_device(kind: str, factory: Callable[[], DeviceDriver]) -> None:
+    """Say how to drive a kind of device.
+
+    Parameters
+    ----------
+    kind : str
+        As in `tensor.device.type` (`cuda`).
+    factory : callable
+        Makes the driver, at first use; it may raise `DeviceError` where there is no such device.
+    """
+    with _lock:
+        _factories[kind] = factory
+        _drivers.pop(kind, None)
+
+
+def device_driver(kind: str) -> DeviceDriver:
+    """The driver of a kind of device.
+
+    Raises
+    ------
+    DeviceError
+        If none is registered.
+    """
+    found = _drivers.get(kind)
+    if found is not None:
+        return found
+    with _lock:
+        if kind not in _factories:
+            raise DeviceError(f"kernels cannot run on {kind!r}", hint="available: " + ", ".join(sorted(_factories)))
+        if kind not in _drivers:
+            _drivers[kind] = _factories[kind]()
+        return _drivers[kind]
+
+
+@contextlib.contextmanager
+def use(device: str | GPUTarget) -> Iterator[None]:
+    """Within this context (and thread), run kernels on a kind of device, or compile them for a target.
+
+    Parameters
+    ----------
+    device : str or GPUTarget
+        `cpu`, `cuda`; or a target, for which nothing can be launched.
+    """
+    driver = TargetDriver(device) if isinstance(device, GPUTarget) else device_driver(device)
+    token = _chosen.set(driver)
+    try:
+        yield
+    finally:
+        _chosen.reset(token)
+
+
+def activate() -> OpweaveDriver:
+    """Make `OpweaveDriver` Triton's active driver and return it.
+
+    Whatever was active before keeps serving launches without an opweave tensor.
+    """
+    global _foreign
+    from triton.runtime.driver import driver
+
+    active: Any = getattr(driver, "_active", None)  # the property would look for a default, and so import PyTorch
+    if isinstance(active, OpweaveDriver):
+        return active
+    with _lock:
+        if active is not None:
+            _foreign = active
+        made = OpweaveDriver()
+        driver.set_active(made)
+    return made
+
+
+def _foreign_driver() -> DriverBase | None:
+    """The driver that Triton would use without opweave, if PyTorch, its usual owner, is in use."""
+    global _foreign, _foreign_sought
+    if _foreign is None and not _foreign_sought and "torch" in sys.modules:
+        with _lock:
+            active = [other for other in _other_drivers() if other.is_active()]
+            if len(active) == 1:
+                _foreign = active[0]()
+            _foreign_sought = True
+    return _foreign
+
+
+def _other_drivers() -> list[type[DriverBase]]:
+    from triton.backends import backends
+
+    return [backend.driver for backend in backends.values() if backend.driver is not OpweaveDriver]
+
+
+class _Utils:
+    """The current device's `utils`, except that a module is unloaded by whom it belongs to."""
+
+    def __init__(self, owner: OpweaveDriver) -> None:
+        self._owner = owner
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._owner.current().utils, name)
+
+    def unload_module(self, module: Any) -> None:
+        """Called when a kernel is collected, whichever device is current then. Only CUDA's handles are integers."""
+        for candidate in (_drivers.get("cuda"), _foreign):
+            if isinstance(module, int) and candidate is not None:
+                candidate.utils.unload_module(module)
+                return
+
+
+class OpweaveDriver(DriverBase):
+    """Passes what Triton asks on to the device that is meant; see the module's description."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.utils = _Utils(self)
+
+    @classmethod
+    def is_active(cls) -> bool:
+        """Whether Triton should use this driver by default: where no other driver would be."""
+        if os.environ.get("TRITON_DEFAULT_BACKEND") == ENTRY_POINT:
+            return True
+        return not any(other.is_active() for other in _other_drivers())
+
+    def current(self) -> DeviceDriver:
+        """The driver of the device that this thread is busy with."""
+        return _chosen.get() or getattr(_thread, "device", None) or self._default()
+
+    def _default(self) -> DeviceDriver:
+        return _foreign_driver() or device_driver("cpu")  # type: ignore[return-value]
+
+    def get_current_device(self) -> Any:
+        """First question of every launch: the device is chosen here, for the questions that follow as well."""
+        if _chosen.get() is None:
+            _thread.device = self._meant_by(sys._getframe(1))
+        return self.current().get_current_device()
+
+    def _meant_by(self, caller: FrameType) -> DeviceDriver | None:
+        if caller.f_code.co_name != "run":  # not a launch: what Triton asks in between belongs to the last one
+            return getattr(_thread, "device", None)
+        if len(_factories) == 1 and _foreign_driver() is None:
+            return device_driver("cpu")
+        values = caller.f_locals
+        return _driver_of((*values.get("args", ()), *values.get("kwargs", {}).values()))
+
+    # Abstract in DriverBase, so they have to be spelled out; the rest is passed on by __getattr__.
+    def map_python_to_cpp_type(self, ty: str) -> str:
+        return self.current().map_python_to_cpp_type(ty)
+
+    def get_current_target(self) -> GPUTarget:
+        return self.current().get_current_target()
+
+    def get_active_torch_device(self) -> Any:
+        return self.current().get_active_torch_device()
+
+    def get_benchmarker(self) -> Callable[..., Any]:
+        """A benchmarker that looks for the device when it is called, since an autotuner keeps it."""
+        return lambda *args, **kwargs: self.current().get_benchmarker()(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.current(), name)
+
+
+def _driver_of(arguments: Iterable[Any]) -> DeviceDriver | None:
+    """The driver of the first tensor's device; None if there is no tensor."""
+    for value in arguments:
+        tensor = getattr(value, "base", value) if type(value).__name__ == "TensorDescriptor" else value
+        if not hasattr(tensor, "data_ptr"):
+            continue
+        kind = device_kind(getattr(tensor, "device", "cpu"))
+        if kind == "cpu":
+            return device_driver("cpu")
+        # PyTorch's tensors run on PyTorch's streams, which only its own driver knows.
+        foreign = _foreign_driver()
+        if foreign is not None and type(tensor).__module__.partition(".")[0] == "torch":
+            return foreign  # type: ignore[return-value]
+        return device_driver(kind)
+    return None
+
+
+def for_device(kernel: Any, kind: str) -> Any:
+    """A kernel whose tuning results are its own for one kind of device.
+
+    An autotuner remembers the best configuration by shapes and dtypes, not by device. So each device gets a copy of the
+    autotuner (and of heuristics around it); the kernel inside is shared, since it keeps its compilations apart by itself.
+
+    Parameters
+    ----------
+    kernel : JITFunction, Autotuner or Heuristics
+        The kernel as its author wrote it.
+    kind : str
+        Kind of device.
+    """
+    from triton.runtime.autotuner import Autotuner, Heuristics
+
+    if not isinstance(kernel, Autotuner | Heuristics):
+        return kernel
+    with _lock:
+        copies: dict[str, Any] = kernel.__dict__.setdefault("_opweave_per_device", {})
+        if kind not in copies:
+            own = copy.copy(kernel)
+            own.__dict__.pop("_opweave_per_device", None)
+            own.fn = for_device(kernel.fn, kind)
+            if isinstance(own, Autotuner):
+                own.cache = {}
+            copies[kind] = own
+        return copies[kind]

@@ -1,0 +1,248 @@
+"""The CPU as a device, in the shape that Triton's runtime wants a device driver to have."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from triton.backends.compiler import GPUTarget
+
+from opweave.codegen.triton_cpu import jit, launch, pool
+from opweave.registry.errors import UnsupportedError
+
+HOST_DEVICE = -1
+"""The CPU's device number: Triton keys its caches by it, so it must be none of CUDA's ordinals."""
+
+_UNLIMITED = 2**31 - 1
+
+
+def host_target() -> GPUTarget:
+    """The compilation target of this machine's CPU."""
+    return GPUTarget("cpu", jit.host().cpu, 1)
+
+
+class HostModule:
+    """A loaded kernel. Triton keeps it as the module and as the function handle."""
+
+    __slots__ = ("address", "code", "name")
+
+    def __init__(self, name: str, obj: bytes) -> None:
+        self.name = name
+        self.code = jit.load(obj, (name,))
+        self.address = self.code.address(name)
+
+
+class HostUtils:
+    """What Triton asks about the device, and loading of binaries."""
+
+    def get_device_properties(self, device: int) -> dict[str, int]:
+        return {
+            "max_shared_mem": _UNLIMITED,
+            "max_num_regs": _UNLIMITED,
+            "multiprocessor_count": pool.get_num_threads(),
+            "warpSize": 1,
+            "sm_clock_rate": 0,
+            "mem_clock_rate": 0,
+            "mem_bus_width": 64,
+        }
+
+    def load_binary(self, name: str, obj: bytes, shared: int, device: int) -> tuple[HostModule, HostModule, int, int, int]:
+        """Module, function, registers, spills, and the most threads a program may have."""
+        module = HostModule(name, obj)
+        return module, module, 0, 0, _UNLIMITED
+
+    def unload_module(self, module: HostModule) -> None:
+        """Nothing to do: the code goes with its last reference, which a launch in another thread may hold."""
+
+    def set_printf_fifo_size(self, size: int) -> None:
+        """Output of `tl.device_print` is not buffered here."""
+
+
+class HostLauncher:
+    """What `kernel[grid](...)` calls, made once a compiled kernel.
+
+    Parameters
+    ----------
+    src : ASTSource or IRSource
+        Its `signature` says how to pass each argument.
+    metadata : namedtuple
+        The compiled kernel's metadata.
+    """
+
+    def __init__(self, src: Any, metadata: Any) -> None:
+        self._name: str = metadata.name
+        self._signature = tuple(src.signature.values())
+        self._params = launch.parameters(src.signature)
+        self._module: HostModule | None = None
+        self._launch: Callable[..., None] | None = None
+        # Positions of the arguments that are passed, unless some have to be spread first.
+        plain = all(isinstance(kind, str) and not kind.startswith("tensordesc") for kind in self._signature)
+        self._passed = [i for i, kind in enumerate(self._signature) if kind != "constexpr"] if plain else None
+        self._pointers = [i for i, p in enumerate(self._params) if p.is_pointer]
+
+    def __call__(
+        self,
+        grid_x: int,
+        grid_y: int,
+        grid_z: int,
+        stream: int,
+        function: HostModule,
+        packed_metadata: Any,
+        launch_metadata: Any,
+        enter_hook: Callable[[Any], Any] | None,
+        exit_hook: Callable[[Any], Any] | None,
+        *args: Any,
+    ) -> None:
+        run = self._launch
+        if run is None or self._module is not function:
+            self._module = function
+            run = launch.Launcher(self._name, self._params, function.code, function.address).launch
+            self._launch = run
+        passed = self._passed
+        values = launch.flatten(self._signature, args) if passed is None else [args[i] for i in passed]
+        for i in self._pointers:
+            value = values[i]
+            if type(value) is not int:
+                values[i] = launch.address(f"{self._name}: argument {self._params[i].name!r}", value)
+        if enter_hook is not None:
+            enter_hook(launch_metadata)
+        run(grid_x, grid_y, grid_z, *values)
+        if exit_hook is not None:
+            exit_hook(launch_metadata)
+
+
+class HostEvent:
+    """A point in time, with the interface of `torch.cuda.Event` that `triton.testing.do_bench` uses."""
+
+    def __init__(self, enable_timing: bool = False) -> None:
+        self._time = 0.0
+
+    def record(self, stream: Any = None) -> None:
+        self._time = time.perf_counter()
+
+    def synchronize(self) -> None:
+        """Launches return when they are done."""
+
+    def elapsed_time(self, later: HostEvent) -> float:
+        """Milliseconds from this event to `later`."""
+        return (later._time - self._time) * 1e3
+
+
+class HostInterface:
+    """The part of `torch.cuda` that Triton's benchmarking uses, for the CPU."""
+
+    Event = HostEvent
+
+    @staticmethod
+    def synchronize() -> None:
+        """Launches return when they are done."""
+
+    @staticmethod
+    def current_device() -> int:
+        return HOST_DEVICE
+
+
+class HostDriver:
+    """The CPU's driver; `driver.OpweaveDriver` stands in front of it."""
+
+    def __init__(self) -> None:
+        self.utils = HostUtils()
+        self.launcher_cls = HostLauncher
+
+    def get_current_target(self) -> GPUTarget:
+        return host_target()
+
+    def get_current_device(self) -> int:
+        return HOST_DEVICE
+
+    def set_current_device(self, device: int) -> None:
+        """There is one."""
+
+    def get_current_stream(self, device: int | None = None) -> int:
+        return 0
+
+    def get_device_capability(self, device: int | None = None) -> tuple[int, int]:
+        return (0, 0)
+
+    def map_python_to_cpp_type(self, kind: str) -> str:
+        return "void*" if kind.startswith("*") else {"fp32": "float", "fp64": "double"}.get(kind, "int64_t")
+
+    def get_active_torch_device(self) -> Any:
+        torch = sys.modules.get("torch")
+        if torch is None:
+            raise UnsupportedError("there is no torch device: PyTorch is not in use", hint="opweave.Device('cpu')")
+        return torch.device("cpu")
+
+    def get_device_interface(self) -> type[HostInterface]:
+        return HostInterface
+
+    def get_benchmarker(self) -> Callable[..., Any]:
+        return benchmark
+
+    def get_empty_cache_for_benchmark(self) -> bytearray:
+        """Memory whose clearing evicts the caches."""
+        return bytearray(32 << 20)
+
+    def clear_cache(self, cache: bytearray) -> None:
+        cache[:] = bytes(len(cache))
+
+    def allocate_default_profile_scratch(self, size: int, alignment: int, stream: Any) -> Any:
+        raise UnsupportedError("instrumented kernels are not supported on the CPU")
+
+
+def benchmark(
+    kernel_call: Callable[[], Any],
+    *,
+    quantiles: Sequence[float] | None = None,
+    warmup: float = 5,
+    rep: float = 40,
+    grad_to_none: Sequence[Any] | None = None,
+    return_mode: str = "mean",
+) -> Any:
+    """Time a call, in milliseconds.
+
+    Parameters
+    ----------
+    kernel_call : callable
+        What to time.
+    quantiles : sequence of float, optional
+        Return these quantiles, as a list, instead of one figure.
+    warmup, rep : float
+        Milliseconds to spend before and while measuring (one call and three calls at least).
+    grad_to_none : sequence of tensors, optional
+        Whose gradients to drop before each call.
+    return_mode : {"mean", "median", "min", "max", "all"}
+        The figure to return.
+    """
+    until = time.perf_counter() + warmup * 1e-3
+    kernel_call()
+    while time.perf_counter() < until:
+        kernel_call()
+    times: list[float] = []
+    until = time.perf_counter() + rep * 1e-3
+    while len(times) < 3 or (time.perf_counter() < until and len(times) < 10_000):
+        for tensor in grad_to_none or ():
+            tensor.grad = None
+        start = time.perf_counter()
+        kernel_call()
+        times.append((time.perf_counter() - start) * 1e3)
+    if return_mode == "all" and quantiles is None:
+        return times
+    times.sort()
+    if quantiles is not None:
+        return [_quantile(times, q) for q in quantiles]
+    return {
+        "mean": sum(times) / len(times),
+        "median": _quantile(times, 0.5),
+        "min": times[0],
+        "max": times[-1],
+    }[return_mode]
+
+
+def _quantile(ordered: Sequence[float], q: float) -> float:
+    place = q * (len(ordered) - 1)
+    low = int(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)

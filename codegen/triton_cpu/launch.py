@@ -1,0 +1,537 @@
+"""Launching compiled kernels on the CPU: from a Python call to packed arguments in native code.
+
+`direct_launcher(kernel)` gives what opweave's generated wrappers call:
+
+    launch = direct_launcher(kernel)
+    launch(gx, gy, gz, x_pointer, y_pointer, n)
+
+It is a C function made at run time, as a C extension would have it, so a call costs a fraction of a microsecond. Its native
+side reads a description of the parameters (`_Native`), converts each argument with the C API, and runs the
+programs through the pool. It keeps the interpreter lock if the kernel is known to take only microseconds: giving it up
+under contention costs more than that. Whatever the native side does not understand (a tensor where an address is
+expected, None, a number out of range) it hands to Python, which converts it or explains what is wrong.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import re
+import struct
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from opweave.codegen.triton_cpu import jit, pool
+from opweave.registry.errors import ArgumentError, DeviceError, OpweaveError, OutOfRangeError
+
+HOLD_NS = 20e3
+"""Expected time of a launch up to which the interpreter lock is kept."""
+
+_MAX_GRID = 2**31 - 1
+_POINTER, _INTEGER, _BOOL, _FLOAT32, _FLOAT64 = range(5)
+
+# PyCFunction with METH_FASTCALL. `self` is a tuple whose first element is the address of a kernel's description.
+_SOURCE = r"""
+%Parameter = type { i64, i64, i64 }                                ; kind, lowest, highest
+%Kernel = type { ptr, ptr, i64, double, [0 x %Parameter] }         ; code, fallback, arguments, cost, parameters
+
+declare ptr @PyTuple_GetItem(ptr, i64)
+declare ptr @PyLong_AsVoidPtr(ptr)
+declare i64 @PyLong_AsLongLong(ptr)
+declare i64 @PyLong_AsUnsignedLongLong(ptr)
+declare double @PyFloat_AsDouble(ptr)
+declare i32 @PyObject_IsTrue(ptr)
+declare ptr @PyErr_Occurred()
+declare void @PyErr_Clear()
+declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
+declare ptr @PyEval_SaveThread()
+declare void @PyEval_RestoreThread(ptr)
+declare void @Py_IncRef(ptr)
+declare void @opweave_run(ptr, ptr, i64, i32, i32, i32, ptr)
+declare { i64, i1 } @llvm.smul.with.overflow.i64(i64, i64)
+@_Py_NoneStruct = external global i8
+
+define ptr @opweave_launch(ptr %self, ptr %args, i64 %given) {
+entry:
+  %about = call ptr @PyTuple_GetItem(ptr %self, i64 0)
+  %kernel = call ptr @PyLong_AsVoidPtr(ptr %about)
+  %expected.p = getelementptr %Kernel, ptr %kernel, i64 0, i32 2
+  %expected = load i64, ptr %expected.p
+  %slots = alloca i64, i64 %expected, align 16
+  %right = icmp eq i64 %given, %expected
+  br i1 %right, label %next, label %fallback
+
+next:                                                    ; the first three parameters are the grid
+  %i = phi i64 [ 0, %entry ], [ %i1, %store ]
+  %arg.p = getelementptr ptr, ptr %args, i64 %i
+  %arg = load ptr, ptr %arg.p
+  %par = getelementptr %Kernel, ptr %kernel, i64 0, i32 4, i64 %i
+  %kind = load i64, ptr %par
+  switch i64 %kind, label %fallback [ i64 0, label %pointer
+                                      i64 1, label %integer
+                                      i64 2, label %bool
+                                      i64 3, label %float32
+                                      i64 4, label %float64 ]
+pointer:
+  %u = call i64 @PyLong_AsUnsignedLongLong(ptr %arg)
+  %u.suspect = icmp eq i64 %u, -1
+  br i1 %u.suspect, label %doubt, label %store
+integer:
+  %s = call i64 @PyLong_AsLongLong(ptr %arg)
+  %low.p = getelementptr %Parameter, ptr %par, i64 0, i32 1
+  %low = load i64, ptr %low.p
+  %high.p = getelementptr %Parameter, ptr %par, i64 0, i32 2
+  %high = load i64, ptr %high.p
+  %above = icmp sge i64 %s, %low
+  %below = icmp sle i64 %s, %high
+  %fits = and i1 %above, %below
+  br i1 %fits, label %integer.in, label %fallback
+integer.in:
+  %s.suspect = icmp eq i64 %s, -1
+  br i1 %s.suspect, label %doubt, label %store
+bool:
+  %t = call i32 @PyObject_IsTrue(ptr %arg)
+  %b = zext i32 %t to i64
+  %b.bad = icmp slt i32 %t, 0
+  br i1 %b.bad, label %fallback, label %store
+float32:
+  %d32 = call double @PyFloat_AsDouble(ptr %arg)
+  %f = fptrunc double %d32 to float
+  %f.bits = bitcast float %f to i32
+  %f.slot = zext i32 %f.bits to i64
+  %f.suspect = fcmp oeq double %d32, -1.0
+  br i1 %f.suspect, label %doubt, label %store
+float64:
+  %d64 = call double @PyFloat_AsDouble(ptr %arg)
+  %d.slot = bitcast double %d64 to i64
+  %d.suspect = fcmp oeq double %d64, -1.0
+  br i1 %d.suspect, label %doubt, label %store
+doubt:                                                   ; -1 is a value, or the sign of an error
+  %v0 = phi i64 [ %u, %pointer ], [ %s, %integer.in ], [ %f.slot, %float32 ], [ %d.slot, %float64 ]
+  %error = call ptr @PyErr_Occurred()
+  %fine = icmp eq ptr %error, null
+  br i1 %fine, label %store, label %fallback
+store:
+  %v = phi i64 [ %u, %pointer ], [ %s, %integer.in ], [ %b, %bool ], [ %f.slot, %float32 ], [ %d.slot, %float64 ],
+               [ %v0, %doubt ]
+  %slot = getelementptr i64, ptr %slots, i64 %i
+  store i64 %v, ptr %slot
+  %i1 = add i64 %i, 1
+  %more = icmp slt i64 %i1, %expected
+  br i1 %more, label %next, label %launch
+
+launch:
+  %gx = load i64, ptr %slots
+  %gy.p = getelementptr i64, ptr %slots, i64 1
+  %gy = load i64, ptr %gy.p
+  %gz.p = getelementptr i64, ptr %slots, i64 2
+  %gz = load i64, ptr %gz.p
+  %gxy = mul i64 %gx, %gy
+  %product = call { i64, i1 } @llvm.smul.with.overflow.i64(i64 %gxy, i64 %gz)
+  %n = extractvalue { i64, i1 } %product, 0
+  %huge = extractvalue { i64, i1 } %product, 1
+  br i1 %huge, label %fallback, label %sized
+sized:
+  %none = icmp eq i64 %n, 0
+  br i1 %none, label %done, label %run
+run:
+  %code = load ptr, ptr %kernel
+  %packed = getelementptr i64, ptr %slots, i64 3
+  %gx32 = trunc i64 %gx to i32
+  %gy32 = trunc i64 %gy to i32
+  %gz32 = trunc i64 %gz to i32
+  %cost.p = getelementptr %Kernel, ptr %kernel, i64 0, i32 3
+  %cost = load atomic double, ptr %cost.p monotonic, align 8
+  %count = sitofp i64 %n to double
+  %expect = fmul double %cost, %count
+  %known = fcmp ogt double %cost, 0.0
+  %brief = fcmp olt double %expect, @HOLD_NS@
+  %hold = and i1 %known, %brief
+  br i1 %hold, label %held, label %released
+held:
+  call void @opweave_run(ptr %code, ptr %packed, i64 %n, i32 %gx32, i32 %gy32, i32 %gz32, ptr %cost.p)
+  br label %done
+released:
+  %thread = call ptr @PyEval_SaveThread()
+  call void @opweave_run(ptr %code, ptr %packed, i64 %n, i32 %gx32, i32 %gy32, i32 %gz32, ptr %cost.p)
+  call void @PyEval_RestoreThread(ptr %thread)
+  br label %done
+done:
+  call void @Py_IncRef(ptr @_Py_NoneStruct)
+  ret ptr @_Py_NoneStruct
+
+fallback:
+  call void @PyErr_Clear()
+  %python.p = getelementptr %Kernel, ptr %kernel, i64 0, i32 1
+  %python = load ptr, ptr %python.p
+  %result = call ptr @PyObject_Vectorcall(ptr %python, ptr %args, i64 %given, ptr null)
+  ret ptr %result
+}
+"""
+
+_C_API = (
+    "PyTuple_GetItem", "PyLong_AsVoidPtr", "PyLong_AsLongLong", "PyLong_AsUnsignedLongLong", "PyFloat_AsDouble",
+    "PyObject_IsTrue", "PyErr_Occurred", "PyErr_Clear", "PyObject_Vectorcall", "PyEval_SaveThread",
+    "PyEval_RestoreThread", "Py_IncRef",
+)  # fmt: skip
+
+
+class _Native(ctypes.Structure):
+    """The native side's `%Kernel`; `%Parameter`s follow it."""
+
+    _fields_ = [
+        ("code", ctypes.c_void_p),
+        ("fallback", ctypes.c_void_p),
+        ("arguments", ctypes.c_int64),
+        ("cost", ctypes.c_double),
+    ]
+
+
+class _NativeParameter(ctypes.Structure):
+    _fields_ = [("kind", ctypes.c_int64), ("lowest", ctypes.c_int64), ("highest", ctypes.c_int64)]
+
+
+class _MethodDef(ctypes.Structure):
+    """CPython's `PyMethodDef`."""
+
+    _fields_ = [
+        ("ml_name", ctypes.c_char_p),
+        ("ml_meth", ctypes.c_void_p),
+        ("ml_flags", ctypes.c_int),
+        ("ml_doc", ctypes.c_char_p),
+    ]
+
+
+_METH_FASTCALL = 0x80
+
+
+@functools.cache
+def _method() -> _MethodDef:
+    """The C function's definition, shared by all launchers; its code is never freed."""
+    imports = {name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0 for name in _C_API}
+    imports |= {"opweave_run": pool.run_address(), "_Py_NoneStruct": id(None)}
+    source = _SOURCE.replace("@HOLD_NS@", f"{HOLD_NS:e}")
+    code = jit.load(jit.compile_object(source, name="launcher", level=1), ("opweave_launch",), imports=imports)
+    jit.keep_forever(code)
+    definition = _MethodDef(b"launch", code.address("opweave_launch"), _METH_FASTCALL, b"launch(gx, gy, gz, *arguments)")
+    jit.keep_forever(definition)
+    return definition
+
+
+@functools.cache
+def _new_c_function() -> Callable[[int, object, object], Any]:
+    """`PyCFunction_NewEx(definition, self, module)`."""
+    prototype = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
+    return prototype(("PyCFunction_NewEx", ctypes.pythonapi))
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One run-time parameter of a compiled kernel.
+
+    Attributes
+    ----------
+    name : str
+        Its name in the kernel, with the position inside a tuple (`shape[1]`).
+    type : str
+        Triton's type: `*fp32`, `i32`, `u64`, `i1`, `fp16`, `bf16`, `fp32`, `fp64`.
+    """
+
+    name: str
+    type: str
+
+    @property
+    def is_pointer(self) -> bool:
+        return self.type.startswith("*")
+
+
+_DESCRIPTOR = re.compile(r"tensordesc<([^[>]*)\[([^]]*)\]")
+_TYPE_ALIASES = {"f16": "fp16", "f32": "fp32", "f64": "fp64", "u1": "i1", "nvTmaDesc": "*i8"}
+_FLOATS = {"fp32": _FLOAT32, "fp64": _FLOAT64}
+_HALVES = {"fp16", "bf16"}
+
+
+def parameters(signature: Mapping[Any, Any]) -> tuple[Parameter, ...]:
+    """The run-time parameters of a signature: constants left out, tuples and descriptors spread.
+
+    Parameters
+    ----------
+    signature : mapping
+        Parameter name (or position) to Triton type, as in `CompiledKernel.src.signature`.
+    """
+    return tuple(leaf for name, kind in signature.items() for leaf in _leaves(str(name), kind))
+
+
+def _leaves(name: str, kind: Any) -> Iterator[Parameter]:
+    if isinstance(kind, tuple):
+        for position, inner in enumerate(kind):
+            yield from _leaves(f"{name}[{position}]", inner)
+    elif kind.startswith("tensordesc"):
+        yield from _descriptor_leaves(name, kind)
+    elif kind != "constexpr":
+        yield Parameter(name, _TYPE_ALIASES.get(kind, kind))
+
+
+def _descriptor_leaves(name: str, kind: str) -> Iterator[Parameter]:
+    """A tensor descriptor as Triton's rewrite to pointers spreads it: shape and strides come twice."""
+    match = _DESCRIPTOR.match(kind)
+    assert match is not None, kind
+    rank = match[2].count(",") + 1
+    yield Parameter(f"{name}.base", "*" + match[1])
+    for _ in range(2 * rank):
+        yield Parameter(f"{name}.shape", "i64")
+    yield Parameter(f"{name}.padding", "i1")
+    for width in ("i32", "i64"):
+        for _ in range(rank):
+            yield Parameter(f"{name}.shape", width)
+
+
+def flatten(signature: Iterable[Any], arguments: Iterable[Any]) -> list[Any]:
+    """The argument of each of `parameters(signature)`, from arguments in the kernel's order, constants included."""
+    flat: list[Any] = []
+    for kind, value in zip(signature, arguments, strict=True):
+        if isinstance(kind, tuple):
+            flat += flatten(kind, value)
+        elif kind.startswith("tensordesc"):
+            shape, strides = list(value.shape), list(value.strides)
+            flat += [value.base, *shape, *strides, value.padding == "nan", *shape, *strides]
+        elif kind != "constexpr":
+            flat.append(value)
+    return flat
+
+
+class Launcher:
+    """What stands behind a launch function: the kernel's code, and conversions that the native side leaves to Python.
+
+    Parameters
+    ----------
+    name : str
+        The kernel's name, for messages.
+    params : sequence of Parameter
+        Its run-time parameters, in order.
+    code : jit.LoadedCode
+        Its code, kept alive by the launch function.
+    address : int
+        Address of its entry point.
+
+    Attributes
+    ----------
+    launch : callable
+        `launch(gx, gy, gz, *arguments)`; pointers as integers (or as objects with `data_ptr()`, slower).
+    """
+
+    def __init__(self, name: str, params: Iterable[Parameter], code: jit.LoadedCode, address: int) -> None:
+        self.name = name
+        self.params = tuple(params)
+        native_params = [_NativeParameter(_INTEGER, 0, _MAX_GRID)] * 3 + [_native(p) for p in self.params]
+        memory = (ctypes.c_char * (ctypes.sizeof(_Native) + ctypes.sizeof(_NativeParameter) * len(native_params)))()
+        convert = self._convert
+        description = _Native.from_buffer(memory)
+        description.code = address
+        description.fallback = id(convert)  # borrowed: `owner` holds the reference
+        description.arguments = len(native_params)
+        table = (_NativeParameter * len(native_params)).from_buffer(memory, ctypes.sizeof(_Native))
+        table[:] = native_params
+        owner = (ctypes.addressof(memory), memory, convert, code)
+        function = _new_c_function()(ctypes.addressof(_method()), owner, name)
+        self._native: Callable[..., None] = function
+        self.launch: Callable[..., None] = self._with_halves if self._halves() else function
+
+    def _halves(self) -> list[int]:
+        return [i for i, p in enumerate(self.params) if p.type in _HALVES]
+
+    def _with_halves(self, *args: Any) -> None:
+        """Half-precision scalars travel as their bits."""
+        values = list(args)
+        for position in self._halves():
+            if position + 3 < len(values):
+                values[position + 3] = half_bits(values[position + 3], self.params[position].type)
+        self._native(*values)
+
+    def _convert(self, *args: Any) -> None:
+        """Launch with arguments that the native side refused: turn them into what it takes, or say what is wrong."""
+        if len(args) != len(self.params) + 3:
+            wanted = ", ".join(["gx", "gy", "gz", *(p.name for p in self.params)])
+            raise ArgumentError(
+                f"{self.name}: expected {len(self.params) + 3} arguments, got {len(args)}", got=f"({wanted}) expected"
+            )
+        grid = [_grid_size(self.name, axis, size) for axis, size in zip("xyz", args[:3], strict=True)]
+        if grid[0] * grid[1] * grid[2] > 2**62:
+            raise OutOfRangeError(f"{self.name}: the grid has too many programs", got=str(tuple(grid)))
+        values = [convert(self.name, p, v) for p, v in zip(self.params, args[3:], strict=True)]
+        self._native(*grid, *values)
+
+    def __repr__(self) -> str:
+        return f"<Launcher {self.name}({', '.join(f'{p.name}: {p.type}' for p in self.params)})>"
+
+
+def direct_launcher(kernel: Any) -> Callable[..., None]:
+    """A fast launch function for a kernel compiled for the CPU.
+
+    Parameters
+    ----------
+    kernel : triton.compiler.CompiledKernel
+        From `opweave.codegen.aot.compile_kernel(..., target="cpu")` or `triton.compile`.
+
+    Returns
+    -------
+    callable
+        `launch(gx, gy, gz, *arguments)`, positional only. The arguments are the kernel's run-time parameters in order
+        (constants left out): addresses as integers, and numbers. Objects with `data_ptr()` work too, at the price of
+        a Python call each. It runs the kernel to its end and returns None. A grid with a zero runs nothing.
+
+    Raises
+    ------
+    DeviceError
+        If the kernel was compiled for another device.
+    """
+    if kernel.metadata.target.backend != "cpu":
+        raise DeviceError(
+            f"{kernel.name}: compiled for {kernel.metadata.target.backend}, not for the CPU",
+            hint="compile it with target='cpu'",
+        )
+    code = jit.load(kernel.asm["obj"], (kernel.name,))
+    return Launcher(kernel.name, parameters(kernel.src.signature), code, code.address(kernel.name)).launch
+
+
+def _native(parameter: Parameter) -> _NativeParameter:
+    kind = parameter.type
+    if parameter.is_pointer or kind == "u64":
+        return _NativeParameter(_POINTER, 0, 0)
+    if kind == "i1":
+        return _NativeParameter(_BOOL, 0, 0)
+    if kind in _FLOATS:
+        return _NativeParameter(_FLOATS[kind], 0, 0)
+    if kind in _HALVES:
+        return _NativeParameter(_INTEGER, 0, 0xFFFF)
+    return _NativeParameter(_INTEGER, *_integer_range(kind))
+
+
+def _integer_range(kind: str) -> tuple[int, int]:
+    bits = int(kind[1:])
+    return (0, 2**bits - 1) if kind[0] == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+
+
+def _grid_size(kernel: str, axis: str, size: Any) -> int:
+    try:
+        value = size.__index__()
+    except AttributeError:
+        raise ArgumentError(f"{kernel}: grid size {axis} must be an integer", got=repr(size)) from None
+    if not 0 <= value <= _MAX_GRID:
+        raise OutOfRangeError(f"{kernel}: grid size {axis} must be from 0 to {_MAX_GRID}", got=str(value))
+    return value
+
+
+def half_bits(value: Any, kind: str) -> int:
+    """The 16 bits of a number rounded to nearest in `fp16` or `bf16`."""
+    if kind == "fp16":
+        try:
+            return int.from_bytes(struct.pack("<e", value), "little")
+        except OverflowError:
+            return 0x7C00 if value > 0 else 0xFC00
+    (bits,) = struct.unpack("<I", struct.pack("<f", value))
+    if bits & 0x7FFFFFFF > 0x7F800000:
+        return 0x7FC0
+    return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
+
+
+def convert(kernel: str, parameter: Parameter, value: Any) -> Any:
+    """An argument as the native side takes it.
+
+    Raises
+    ------
+    ArgumentError
+        If it is of the wrong kind.
+    OutOfRangeError
+        If it is an integer that the parameter's type cannot hold.
+    DeviceError
+        If it is a tensor of another device.
+    """
+    what = f"{kernel}: argument {parameter.name!r}"
+    if parameter.is_pointer and not isinstance(value, int):
+        return address(what, value)
+    if parameter.type in _FLOATS:
+        return _as(what, float, value, "a number")
+    if parameter.type == "i1":
+        return _as(what, bool, value, "a truth value")
+    number = _as(what, lambda v: v.__index__(), value, "an address" if parameter.is_pointer else "an integer")
+    lowest, highest = (0, 0xFFFF) if parameter.type in _HALVES else _range_of(parameter)
+    if not lowest <= number <= highest:
+        raise OutOfRangeError(f"{what} does not fit {parameter.type}", got=str(number), hint=f"{lowest} to {highest}")
+    return number
+
+
+def _range_of(parameter: Parameter) -> tuple[int, int]:
+    return (0, 2**64 - 1) if parameter.is_pointer else _integer_range(parameter.type)
+
+
+def _as(what: str, make: Callable[[Any], Any], value: Any, wanted: str) -> Any:
+    try:
+        return make(value)
+    except OpweaveError:
+        raise
+    except Exception:
+        raise ArgumentError(f"{what} must be {wanted}", got=f"{value!r} ({type(value).__name__})") from None
+
+
+def address(what: str, value: Any) -> int:
+    """The host address behind a pointer argument: an integer, None, a tensor or a NumPy array.
+
+    Parameters
+    ----------
+    what : str
+        The argument, for messages.
+    value : object
+        Anything with `data_ptr()` and, if it can be elsewhere, `device`.
+
+    Raises
+    ------
+    DeviceError
+        If it lies on another device.
+    ArgumentError
+        If it is nothing that has an address.
+    """
+    if value is None:
+        return 0
+    device = getattr(value, "device", None)
+    if device is not None and device not in _HOST_DEVICES:
+        if device_kind(device) != "cpu":
+            raise DeviceError(
+                f"{what} is on {device}, but the kernel runs on the CPU",
+                hint="a launch runs where its first tensor is: move all tensors to one device",
+            )
+        _HOST_DEVICES.add(device)
+    if hasattr(value, "data_ptr"):
+        return value.data_ptr()
+    if hasattr(value, "__array_interface__"):
+        return value.__array_interface__["data"][0]
+    if isinstance(value, int):
+        return value
+    raise ArgumentError(f"{what} must be a tensor or an address", got=f"{value!r} ({type(value).__name__})")
+
+
+_HOST_DEVICES: set[Any] = set()  # devices that turned out to be the CPU; interned or few
+
+
+def device_kind(device: Any) -> str:
+    """`cpu`, `cuda`, ... of a device object or a device string."""
+    return str(getattr(device, "type", device)).partition(":")[0]
+
+
+class HostArray:
+    """A NumPy array as a kernel argument: `kernel[grid](HostArray(x), ...)`.
+
+    Triton takes objects with `data_ptr()` and `dtype`, which NumPy's arrays lack.
+    """
+
+    __slots__ = ("_pointer", "array", "dtype")
+    device = "cpu"
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+        self.dtype = array.dtype
+        self._pointer: int = array.__array_interface__["data"][0]
+
+    def data_ptr(self) -> int:
+        return self._pointer

@@ -1,0 +1,204 @@
+"""TTIR -> LLVM IR text: the script of the lowering.
+
+    parse -> inline calls -> number and analyse -> emit operations in order
+
+Operations that have a `@root` rule are emitted where they stand; scalar operations too; tensor operations otherwise stay
+lazy and are evaluated by the roots that need them. The kernel runs programs `start` to `end - 1` of the linear grid, x
+fastest, so that one call from a thread pool covers many programs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from opweave.codegen.triton_cpu import elementwise, math, memory, reduce  # noqa: F401  (they register rules)
+from opweave.codegen.triton_cpu.analysis import VIEWS, WRITES, Lowered, Reach, TargetFeatures, number
+from opweave.codegen.triton_cpu.context import ELEMENTWISE, LAZY, ROOT, Context, Indices, Lanes, lazy, root
+from opweave.codegen.triton_cpu.control import emit_blocks
+from opweave.codegen.triton_cpu.emit import LLVM_TYPE, Buffer
+from opweave.codegen.triton_cpu.inline import inline_calls
+from opweave.codegen.triton_cpu.loops import materialize, nest, write_all
+from opweave.codegen.triton_cpu.materialize import before_write, side_buffers, side_outputs
+from opweave.codegen.triton_cpu.ttir import Block, Function, Op, Value, parse
+
+
+def lower(ttir_text: str, *, name: str | None = None, features: TargetFeatures) -> Lowered:
+    """Lower a Triton kernel to LLVM IR.
+
+    Parameters
+    ----------
+    ttir_text : str
+        The module as `str_nodebug()` or `str(module)` prints it.
+    name : str, optional
+        The kernel's function; by default the only public one.
+    features : TargetFeatures
+        The machine to emit for.
+
+    Returns
+    -------
+    Lowered
+        The LLVM module and what its caller must know.
+
+    Raises
+    ------
+    UnsupportedTritonOp
+        If the kernel uses an operation that cannot be lowered.
+    """
+    module = parse(ttir_text)
+    function = module.entry(name)
+    inline_calls(function, module)
+    ops = number(function)
+    hints = {a: d for a, d in zip(function.args, function.divisibility, strict=True) if a.type.elem != "ptr"}
+    cx = Context(features, Reach(ops), hints)
+    cx.emit_block = lambda block: _emit_block(cx, block)
+    cx.write_positions = [op.pos for op in ops if op.name in WRITES]
+    _emit_function(cx, function)
+    return Lowered(
+        _print(cx, function.name), function.name, tuple(a.type.elem for a in function.args), cx.needs_assert, cx.needs_print
+    )
+
+
+def _emit_function(cx: Context, function: Function) -> None:
+    """The loop over programs around the kernel's body."""
+    em = cx.em
+    for k, a in enumerate(function.args):
+        slot = em.offset("%args", str(k), "i64")
+        t = LLVM_TYPE.get(a.type.elem)
+        if t is None:
+            raise NotImplementedError(f"kernel argument {a.name} of type {a.type}: this type is not supported")
+        value = em.inst(f"load i8, ptr {slot}") if t == "i1" else em.inst(f"load {t}, ptr {slot}")
+        cx.scalars[a] = Lanes("uniform", em.inst(f"trunc i8 {value} to i1") if t == "i1" else value, a.type.elem)
+
+    def program(i: str) -> None:
+        linear = em.inst(f"trunc i64 {i} to i32")
+        rest = em.inst(f"udiv i32 {linear}, %gx")
+        x = em.inst(f"urem i32 {linear}, %gx")
+        cx.program_id = (x, em.inst(f"urem i32 {rest}, %gy"), em.inst(f"udiv i32 {rest}, %gy"))
+        cx.exit_label = em.fresh("program_end")
+        with cx.scope():
+            emit_blocks(cx, function.body, cx.exit_label, [])
+        em.label(cx.exit_label)
+
+    em.loop("%start", "%end", "1", program)
+
+
+def _emit_block(cx: Context, block: Block) -> None:
+    """Emit the operations of a block; lazy ones wait for their roots."""
+    for op in block.ops:
+        if op not in cx.done:
+            _emit_op(cx, op)
+
+
+def _emit_op(cx: Context, op: Op) -> None:
+    if op.name in ROOT:
+        ROOT[op.name](cx, op)
+    elif not op.results:
+        raise op.unsupported()
+    elif not op.result.type.is_tensor:
+        cx.scalars[op.result] = _scalar(cx, op)
+    elif op.name == "tt.load":
+        cx.pending_loads.append(op)
+    elif op.name not in ELEMENTWISE and op.name not in LAZY and op.name not in VIEWS:
+        raise op.unsupported()
+
+
+def _scalar(cx: Context, op: Op) -> Lanes:
+    if op.name in LAZY:
+        return LAZY[op.name](cx, op.result, ())
+    if op.name in VIEWS:
+        return cx.evaluate(op.operands[0], cx.operand_indices(op, ())[0])
+    return cx.element(op, [cx.scalars[o] for o in op.operands])
+
+
+@root("tt.get_program_id")
+def _program_id(cx: Context, op: Op) -> None:
+    cx.scalars[op.result] = Lanes("uniform", cx.program_id["xyz".index(op.attrs[0])], "i32")
+
+
+@root("tt.get_num_programs")
+def _num_programs(cx: Context, op: Op) -> None:
+    cx.scalars[op.result] = Lanes("uniform", f"%g{op.attrs[0]}", "i32")
+
+
+@root("tt.reshape")
+def _reshape(cx: Context, op: Op) -> None:
+    """A reshape that moves elements between dimensions is its source's row-major buffer under another shape."""
+    source, result = op.operands[0], op.result
+    if [d for d in source.type.dims if d > 1] != [d for d in result.type.dims if d > 1]:
+        materialize(cx, [source])
+        buffer = cx.buffers[source]
+        cx.buffers[result] = Buffer(buffer.pointer, result.type.dims, buffer.elem)
+
+
+@root("tt.store")
+def _store(cx: Context, op: Op) -> None:
+    """One nest for a run of stores of the same shape, so that what they share is computed once."""
+    pointer = op.operands[0]
+    if not pointer.type.is_tensor:
+        before_write(cx, [op], [])
+        store = memory.prepare_store(cx, op, ())
+        if store is not None:
+            store()
+        return
+    group = _store_group(cx, op)
+    values = [s.operands[1] for s in group]
+    before_write(cx, group, [o for s in group for o in s.operands])
+    shape = pointer.type.dims
+    side = side_outputs(cx, group, values, shape)
+    kept = side_buffers(cx, side)
+
+    def body(idx: Indices) -> bool:
+        actions = [memory.prepare_store(cx, s, idx) for s in group]
+        if not side and all(a is None for a in actions):
+            return False
+        write_all(cx, side, kept, idx)
+        for action in actions:
+            if action is not None:
+                action()
+        return True
+
+    nest(cx, shape, [*values, *side], group, body)
+    cx.buffers.update(zip(side, kept, strict=True))
+    cx.done.update(group)
+
+
+def _store_group(cx: Context, first: Op) -> list[Op]:
+    """`first` and the stores of its shape that follow with nothing but pure operations between."""
+    group, block = [first], first.block
+    for op in block.ops[block.ops.index(first) + 1 :]:
+        if op.name == "tt.store":
+            if op.operands[0].type.dims != first.operands[0].type.dims:
+                break
+            group.append(op)
+        elif op.name in ROOT and op.name not in ("tt.reshape",) or op.name == "tt.load" or op.regions:
+            break
+        else:
+            _emit_op(cx, op)
+            cx.done.add(op)
+    return group
+
+
+@lazy("tt.make_range")
+def _make_range(cx: Context, v: Value, idx: Indices) -> Lanes:
+    """Only reached without lanes: in the vector dimension a range is affine."""
+    assert v.op is not None
+    i = cx.em.resize(idx[0].value, "i64", "i32") if idx[0].value.startswith("%") else idx[0].value
+    start = v.op.attr("start") or "0"
+    return Lanes("uniform", i if start == "0" else cx.em.inst(f"add i32 {i}, {start}"), "i32")
+
+
+def _print(cx: Context, name: str) -> str:
+    """The module's text. Buffers beyond the stack's share come from one heap block per call."""
+    em = cx.em
+    entry, end = list(em.entry), "  ret void"
+    declarations = dict(em.declarations)
+    if em.heap_bytes:
+        declarations |= {"aligned_alloc": "declare ptr @aligned_alloc(i64, i64)", "free": "declare void @free(ptr)"}
+        entry.insert(0, f"  %heap = call ptr @aligned_alloc(i64 64, i64 {em.heap_bytes})")
+        end = f"  call void @free(ptr %heap)\n{end}"
+    header = f"define void @{name}(ptr noalias readonly %args, i64 %start, i64 %end, i32 %gx, i32 %gy, i32 %gz) #0 {{"
+    lines: Sequence[str] = [
+        *em.globals, *declarations.values(), header, "entry:", *entry, "  br label %begin", "begin:", *em.lines, end, "}",
+        "attributes #0 = { nounwind }", "",
+    ]  # fmt: skip
+    return "\n".join(lines)

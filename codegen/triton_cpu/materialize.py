@@ -1,0 +1,143 @@
+"""Which lazy values are kept in buffers, and when.
+
+A value is evaluated again for every root that needs it, except where that would be wrong (a load that would sink past a
+store) or dear (an exponential that a sum and a store both need). Where the root at hand visits the value's elements
+anyway, the value is written to its buffer on the way, so that keeping it takes no loop of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from opweave.codegen.triton_cpu.analysis import EXPENSIVE, ROOTS, VIEWS, WRITES, enclosing, pointer_base
+from opweave.codegen.triton_cpu.context import LAZY, Context
+from opweave.codegen.triton_cpu.emit import Buffer
+from opweave.codegen.triton_cpu.loops import materialize
+from opweave.codegen.triton_cpu.ttir import Block, Op, Value, walk
+
+
+def side_outputs(cx: Context, roots: Sequence[Op], values: Sequence[Value], shape: tuple[int, ...]) -> list[Value]:
+    """Values that `roots` evaluate and later roots need too: those the caller shall write to buffers on the way.
+
+    Kept values that the loop nest over `shape` does not visit element by element are materialised here.
+    """
+    tree = cx.tree(list(values))
+    kept: list[Value] = []
+    later: dict[Value, bool] = {}
+
+    def needed_later(v: Value) -> bool:
+        if v not in later:
+            later[v] = False
+            later[v] = any(
+                (u.name in ROOTS and u.pos > roots[-1].pos) or any(w not in kept and needed_later(w) for w in _lazy_results(u))
+                for u in v.users
+            )
+        return later[v]
+
+    for v in sorted(tree, key=lambda v: -v.op.pos if v.op else 0):
+        if v.op is None or v.op.block is not roots[0].block or v in values and v in cx.buffers:
+            continue
+        if (cx.cost(v) >= EXPENSIVE and needed_later(v)) or (v.op.name == "tt.load" and _written_meanwhile(cx, v, roots[-1])):
+            kept.append(v)
+            later.clear()
+    inline = [v for v in kept if v.type.dims == shape and _visited_in_order(cx, values, v)]
+    materialize(cx, [v for v in reversed(kept) if v not in inline])
+    return inline
+
+
+def _lazy_results(op: Op) -> list[Value]:
+    return [] if op.name in ROOTS and op.name not in LAZY else op.results
+
+
+def _written_meanwhile(cx: Context, v: Value, root: Op) -> bool:
+    """Whether memory may change between `root` and the last root that reads the load."""
+    last = max((r.pos for r in cx.reach.roots(v)), default=0)
+    return last > root.pos and any(root.pos <= w < last for w in cx.write_positions)
+
+
+def _visited_in_order(cx: Context, values: Sequence[Value], target: Value) -> bool:
+    """Whether evaluating `values` reaches target through elementwise operations only, at the same index."""
+    found = False
+    todo, seen = [(v, True) for v in values], set[tuple[Value, bool]]()
+    while todo:
+        v, same = todo.pop()
+        if (v, same) in seen or not v.type.is_tensor or v in cx.buffers:
+            continue
+        seen.add((v, same))
+        if v is target:
+            if not same:
+                return False
+            found = True
+        elif v.op is not None and (v.op.name not in ROOTS or v.op.name in LAZY):
+            keeps = v.op.name not in VIEWS and v.op.name not in ("tt.split", "tt.join", "tt.gather")
+            todo += [(o, same and keeps) for o in v.op.operands]
+    return found
+
+
+def side_buffers(cx: Context, values: Sequence[Value]) -> list[Buffer]:
+    return [cx.em.buffer(v.type.dims, v.type.elem) for v in values]
+
+
+# -- before writes and regions
+
+
+def before_write(cx: Context, roots: Sequence[Op], values: Sequence[Value]) -> None:
+    """Loads that later roots read must not sink past the stores in `roots`."""
+    tree = cx.tree(list(values))
+    keep: list[Value] = []
+    bases = {pointer_base(op.operands[0]): op.operands[0] for op in roots}
+    for load in cx.pending_loads:
+        v = load.result
+        if v in cx.buffers:
+            continue
+        later = any(r.pos > roots[0].pos and r not in roots for r in cx.reach.roots(v))
+        if v in tree:
+            # Reading and writing one buffer at different places: read all before the first write.
+            stored = bases.get(pointer_base(load.operands[0]))
+            if stored is not None and stored is not load.operands[0]:
+                keep.append(v)
+        elif later:
+            keep.append(v)
+    materialize(cx, keep)
+    last = roots[-1].pos
+    cx.pending_loads = [ld for ld in cx.pending_loads if any(r.pos > last for r in cx.reach.roots(ld.result))]
+
+
+def before_region(cx: Context, op: Op, *, repeats: bool) -> None:
+    """Before a branch or a loop: keep what its body would evaluate again and again, or at the wrong time."""
+    inner = [o for region in op.regions for o in walk(region)]
+    end = inner[-1].pos if inner else op.pos
+    outside = [v for o in inner for v in o.operands if _defined_outside(v, op) and v.type.is_tensor]
+    outside = [v for v in dict.fromkeys(outside) if v not in cx.buffers]
+    if repeats:
+        keep = [v for v in outside if cx.cost(v) > 0]
+    else:
+        shared = [v for v in outside if any(r.pos > end for r in cx.reach.roots(v))]
+        keep = [v for v in shared if cx.cost(v) >= EXPENSIVE]
+    writes = [o.pos for o in inner if o.name in WRITES]
+    if writes:
+        loads = [ld.result for ld in cx.pending_loads if any(r.pos > writes[0] for r in cx.reach.roots(ld.result))]
+        keep += [v for v in loads if v not in keep]
+    materialize(cx, keep)
+
+
+def _defined_outside(v: Value, op: Op) -> bool:
+    block: Block | None = v.op.block if v.op is not None else v.block
+    while block is not None:
+        if block.parent is op:
+            return False
+        block = block.parent.block if block.parent is not None else None
+    return True
+
+
+def before_branch(cx: Context, block: Block) -> None:
+    """Before the end of a block of a multi-block body: keep what other blocks need and is dear or a load."""
+    keep: list[Value] = []
+    for op in block.ops:
+        if not op.results or not op.result.type.is_tensor or op.name in ROOTS:
+            continue
+        v = op.result
+        abroad = any(enclosing(r, block) is None for r in cx.reach.roots(v))
+        if abroad and v not in cx.buffers and (op.name == "tt.load" or cx.cost(v) >= EXPENSIVE):
+            keep.append(v)
+    materialize(cx, keep)

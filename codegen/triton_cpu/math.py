@@ -1,0 +1,352 @@
+"""Elementary functions, inline.
+
+f32 functions are polynomials on the vector, within 2 ulp, right at infinities, NaN, zeros and subnormal results. The
+coefficients are near-minimax (Chebyshev) fits on the interval each comment names. f16 and bf16 are computed in f32. f64,
+and what has no polynomial here, calls libm lane by lane.
+
+libdevice functions (`__nv_expf`, `__nv_pow`, ...) come in as `tt.extern_elementwise` and are lowered by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from opweave.codegen.triton_cpu.context import Context, Lanes, elementwise
+from opweave.codegen.triton_cpu.elementwise import cast, constant, from_f32, intrinsic, scalar_calls, widened
+from opweave.codegen.triton_cpu.emit import float_literal, splat, vector
+from opweave.codegen.triton_cpu.ttir import Op
+
+_INF, _NAN = float("inf"), float("nan")
+_LOG2E, _LN2 = 1.4426950408889634, 0.6931471805599453
+_LN2_HI, _LN2_LO = 0.693115234375, 3.1946184945309415e-05
+_2LN2_HI, _2LN2_LO = 1.38629150390625, 2.8572136406188345e-06
+_PIO2 = (1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15)
+
+# (exp(r) - 1 - r) / r^2 on |r| <= ln 2, absolute error 4e-9
+_EXP = (2.5035280e-05, 2.0075177e-04, 1.3888325e-03, 8.3327685e-03, 4.1666672e-02, 1.6666670e-01, 0.5)
+# (2^r - 1) / r on |r| <= 1, absolute error 9e-10
+_EXP2 = (
+    1.3358149999476154e-06, 1.5458759662578814e-05, 1.540263183414936e-04, 1.3332259841263294e-03, 9.618130512535572e-03,
+    5.550413578748703e-02, 2.4022650718688965e-01, 6.931471824645996e-01,
+)  # fmt: skip
+# (log(1 + f) - f + f^2 / 2) / f^3 on sqrt(1/2) <= 1 + f <= sqrt(2), absolute error 3e-8
+_LOG = (
+    0.06971611827611923, -0.11479733884334564, 0.11685419827699661, -0.12425687164068222, 0.14249058067798615,
+    -0.1666780263185501, 0.20000715553760529, -0.2499999701976776, 0.3333333134651184,
+)  # fmt: skip
+# erf(x) / x - 1 in x^2 on |x| <= 0.92, absolute error 4e-10
+_ERF_SMALL = (
+    8.387074194615707e-05, -8.147081243805587e-04, 5.2014561370015144e-03, -2.68595889210701e-02, 1.1283699423074722e-01,
+    -3.7612634897232056e-01, 1.2837916612625122e-01,
+)  # fmt: skip
+# log(erfc(x)) / x on 0.9 <= x <= 3.95, absolute error 4e-8
+_ERF_LARGE = (
+    3.2210661515819083e-07, -5.371075076254783e-06, 2.0050068997079507e-05, 2.4262444640044123e-04, -3.574123838916421e-03,
+    2.3855237290263176e-02, -1.0649478435516357e-01, -6.349401473999023e-01, -1.128709316253662,
+)  # fmt: skip
+# (sin(r) / r - 1) / r^2 and (cos(r) - 1 + r^2 / 2) / r^4 in r^2 on |r| <= pi / 4
+_SIN = (2.724378191487631e-06, -1.9840039021801203e-04, 8.333331905305386e-03, -1.666666716337204e-01)
+_COS = (-2.7295831728224584e-07, 2.48005599132739e-05, -1.38888880610466e-03, 4.16666679084301e-02)
+
+
+class F32:
+    """Emits f32 arithmetic on `width` lanes; operands and results are SSA values or literals."""
+
+    def __init__(self, cx: Context, width: int) -> None:
+        self.em, self.width = cx.em, width
+        self.type, self.int_type, self.mask = (vector(e, width) for e in ("f32", "i32", "i1"))
+
+    def const(self, x: float) -> str:
+        return splat(float_literal(x), "f32", self.width)
+
+    def int_const(self, x: int) -> str:
+        return splat(str(x), "i32", self.width)
+
+    def op(self, name: str, a: str, b: str) -> str:
+        return self.em.inst(f"{name} {self.type} {a}, {b}")
+
+    def int_op(self, name: str, a: str, b: str) -> str:
+        return self.em.inst(f"{name} {self.int_type} {a}, {b}")
+
+    def add(self, a: str, b: str) -> str:
+        return self.op("fadd", a, b)
+
+    def sub(self, a: str, b: str) -> str:
+        return self.op("fsub", a, b)
+
+    def mul(self, a: str, b: str) -> str:
+        return self.op("fmul", a, b)
+
+    def div(self, a: str, b: str) -> str:
+        return self.op("fdiv", a, b)
+
+    def fma(self, a: str, b: str, c: str) -> str:
+        return self.em.intrinsic("fma", "f32", self.width, [a, b, c])
+
+    def call(self, name: str, *args: str) -> str:
+        return self.em.intrinsic(name, "f32", self.width, args)
+
+    def compare(self, predicate: str, a: str, b: str) -> str:
+        return self.em.inst(f"fcmp {predicate} {self.type} {a}, {b}")
+
+    def select(self, mask: str, a: str, b: str) -> str:
+        return self.em.inst(f"select {self.mask} {mask}, {self.type} {a}, {self.type} {b}")
+
+    def at_least(self, x: str, bound: float) -> str:
+        """max(x, bound), NaN kept; one instruction on x86."""
+        return self.select(self.compare("olt", x, self.const(bound)), self.const(bound), x)
+
+    def at_most(self, x: str, bound: float) -> str:
+        return self.select(self.compare("ogt", x, self.const(bound)), self.const(bound), x)
+
+    def bits(self, x: str) -> str:
+        return self.em.inst(f"bitcast {self.type} {x} to {self.int_type}")
+
+    def from_bits(self, x: str) -> str:
+        return self.em.inst(f"bitcast {self.int_type} {x} to {self.type}")
+
+    def polynomial(self, x: str, coefficients: Sequence[float]) -> str:
+        """Horner's rule, highest power first."""
+        p = self.const(coefficients[0])
+        for c in coefficients[1:]:
+            p = self.fma(p, x, self.const(c))
+        return p
+
+
+_MAGIC = 1.5 * 2**23 + 127
+"""Adding it rounds to an integer whose biased value is then in the low bits: the exponent of a power of two."""
+
+
+def _two_power(f: F32, x: str, log2_of_base_half: float) -> tuple[str, str]:
+    """(k, 2^k) for k = round(x * log2_of_base_half)."""
+    shifted = f.fma(x, f.const(log2_of_base_half), f.const(_MAGIC))
+    return f.sub(shifted, f.const(_MAGIC)), f.from_bits(f.int_op("shl", f.bits(shifted), f.int_const(23)))
+
+
+def _reduced_exp(f: F32, x: str) -> tuple[str, str]:
+    """(p, s) with exp(x) = (1 + p) s^2; the square reaches the whole range of exponents, subnormal results included."""
+    k, s = _two_power(f, x, _LOG2E / 2)
+    r = f.fma(k, f.const(-_2LN2_LO), f.fma(k, f.const(-_2LN2_HI), x))
+    return f.fma(f.mul(r, r), f.polynomial(r, _EXP), r), s
+
+
+def exp(f: F32, x: str) -> str:
+    p, s = _reduced_exp(f, f.at_most(f.at_least(x, -104.0), 89.0))
+    return f.mul(f.mul(f.add(p, f.const(1.0)), s), s)
+
+
+def exp2(f: F32, x: str) -> str:
+    x = f.at_most(f.at_least(x, -150.5), 129.0)
+    k, s = _two_power(f, x, 0.5)
+    r = f.sub(x, f.add(k, k))
+    p = f.fma(r, f.polynomial(r, _EXP2), f.const(1.0))
+    return f.mul(f.mul(p, s), s)
+
+
+def expm1(f: F32, x: str) -> str:
+    p, s = _reduced_exp(f, f.at_most(f.at_least(x, -20.0), 89.0))
+    square = f.mul(s, s)
+    grown = f.mul(f.mul(f.add(p, f.const(1.0)), s), s)
+    result = f.fma(square, p, f.sub(square, f.const(1.0)))
+    result = f.select(f.compare("ogt", x, f.const(80.0)), grown, result)
+    return f.select(f.compare("oeq", x, f.const(0.0)), x, result)
+
+
+def _log_parts(f: F32, x: str) -> tuple[str, str, str]:
+    """(e, m, c) with log(x) = e ln 2 + m + c for positive finite x; c is small against m."""
+    tiny = f.compare("olt", x, f.const(1.1754943508222875e-38))
+    bits = f.bits(f.select(tiny, f.mul(x, f.const(2.0**23)), x))
+    # Subtracting the bits of sqrt(1/2) puts the exponent's step there, so that the mantissa is in [sqrt(1/2), sqrt(2)).
+    moved = f.int_op("sub", bits, f.int_const(0x3F3504F3))
+    exponent = f.int_op("ashr", moved, f.int_const(23))
+    mantissa = f.int_op("add", f.int_op("and", moved, f.int_const(0x7FFFFF)), f.int_const(0x3F3504F3))
+    e = f.em.inst(f"sitofp {f.int_type} {exponent} to {f.type}")
+    e = f.sub(e, f.select(tiny, f.const(23.0), f.const(0.0)))
+    m = f.sub(f.from_bits(mantissa), f.const(1.0))
+    square = f.mul(m, m)
+    c = f.mul(f.mul(m, square), f.polynomial(m, _LOG))
+    return e, m, f.fma(square, f.const(-0.5), c)
+
+
+def _log_ends(f: F32, x: str, result: str) -> str:
+    """inf at inf, -inf at 0, NaN below 0 and at NaN."""
+    result = f.select(f.compare("oeq", x, f.const(_INF)), x, result)
+    result = f.select(f.compare("oeq", x, f.const(0.0)), f.const(-_INF), result)
+    return f.select(f.compare("uge", x, f.const(0.0)), f.select(f.compare("uno", x, x), x, result), f.const(_NAN))
+
+
+def log(f: F32, x: str) -> str:
+    e, m, c = _log_parts(f, x)
+    low = f.fma(e, f.const(_LN2_LO), c)
+    return _log_ends(f, x, f.fma(e, f.const(_LN2_HI), f.add(m, low)))
+
+
+def log2(f: F32, x: str) -> str:
+    e, m, c = _log_parts(f, x)
+    return _log_ends(f, x, f.fma(f.add(m, c), f.const(_LOG2E), e))
+
+
+def log10(f: F32, x: str) -> str:
+    return f.mul(log(f, x), f.const(0.4342944819032518))
+
+
+def log1p(f: F32, x: str) -> str:
+    """log(u) for u = 1 + x rounded, plus what the rounding lost."""
+    u = f.add(x, f.const(1.0))
+    lost = f.sub(x, f.sub(u, f.const(1.0)))
+    result = f.add(log(f, u), f.div(lost, u))
+    special = f.compare("ueq", f.call("fabs", u), f.const(_INF))
+    result = f.select(f.compare("oeq", u, f.const(0.0)), f.const(-_INF), f.select(special, u, result))
+    return f.select(f.compare("olt", f.call("fabs", x), f.const(2.0**-24)), x, result)
+
+
+def tanh(f: F32, x: str) -> str:
+    """t / (t + 2) with t = expm1(2 |x|), which keeps all digits near 0."""
+    a = f.at_most(f.call("fabs", x), 9.1)
+    p, s = _reduced_exp(f, f.add(a, a))
+    square = f.mul(s, s)
+    t = f.fma(square, p, f.sub(square, f.const(1.0)))
+    return f.call("copysign", f.div(t, f.add(t, f.const(2.0))), x)
+
+
+def erf(f: F32, x: str) -> str:
+    a = f.at_most(f.call("fabs", x), 3.95)
+    near = f.fma(a, f.polynomial(f.mul(a, a), _ERF_SMALL), a)
+    p, s = _reduced_exp(f, f.mul(a, f.polynomial(a, _ERF_LARGE)))
+    far = f.sub(f.const(1.0), f.mul(f.mul(f.add(p, f.const(1.0)), s), s))
+    return f.call("copysign", f.select(f.compare("olt", a, f.const(0.92)), near, far), x)
+
+
+def _sin_cos(f: F32, x: str, quarter: int) -> str:
+    """sin(x + quarter * pi / 2); arguments beyond 1e5 are reduced by libm."""
+    k = f.call("rint", f.mul(x, f.const(0.6366197723675814)))
+    r = x
+    for part in _PIO2:
+        r = f.fma(k, f.const(-part), r)
+    square = f.mul(r, r)
+    sine = f.fma(f.mul(r, square), f.polynomial(square, _SIN), r)
+    cosine = f.fma(f.mul(square, square), f.polynomial(square, _COS), f.fma(square, f.const(-0.5), f.const(1.0)))
+    # The conversion is only poison for arguments that the caller replaces.
+    n = f.em.inst(f"freeze {f.int_type} {f.em.inst(f'fptosi {f.type} {k} to {f.int_type}')}")
+    n = f.int_op("add", n, f.int_const(quarter)) if quarter else n
+    odd = f.em.inst(f"trunc {f.int_type} {n} to {f.mask}")
+    sign = f.int_op("shl", f.int_op("and", n, f.int_const(2)), f.int_const(30))
+    value = f.select(odd, cosine, sine)
+    return f.from_bits(f.int_op("xor", f.bits(value), sign))
+
+
+def _trigonometric(quarter: int, libm: str) -> Callable[[Context, F32, str], str]:
+    def rule(cx: Context, f: F32, x: str) -> str:
+        em = cx.em
+        out = em.slot(f.type, _sin_cos(f, x, quarter))
+        large = f.compare("ugt", f.call("fabs", x), f.const(1e5))
+        if f.width > 1:
+            large = em.call("i1", f"llvm.vector.reduce.or.v{f.width}i1", [(f.mask, large)])
+        em.when(large, lambda: em.line(f"store {f.type} {scalar_calls(cx, libm, 'f32', f.width, [x])}, ptr {out}"))
+        return em.inst(f"load {f.type}, ptr {out}")
+
+    return rule
+
+
+def rsqrt(f: F32, x: str) -> str:
+    return f.div(f.const(1.0), f.call("sqrt", x))
+
+
+_F32: dict[str, Callable[[F32, str], str]] = {
+    "exp": exp, "exp2": exp2, "expm1": expm1, "log": log, "log2": log2, "log10": log10, "log1p": log1p, "tanh": tanh,
+    "erf": erf, "rsqrt": rsqrt,
+}  # fmt: skip
+_F32_BRANCHING = {"sin": _trigonometric(0, "sinf"), "cos": _trigonometric(1, "cosf")}
+_ROUNDING = {
+    "sqrt": "sqrt", "fabs": "fabs", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint", "nearbyint": "rint",
+    "round": "round", "fma": "fma", "copysign": "copysign", "fmax": "maxnum", "fmin": "minnum",
+}  # fmt: skip
+_LIBM = frozenset({
+    "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "asinh", "acosh", "atanh", "pow", "cbrt", "erfc",
+    "lgamma", "tgamma", "exp10", "hypot", "fmod", "remainder", "fdim", "nextafter", "j0", "j1", "y0", "y1", "logb",
+    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "tanh", "erf",
+})  # fmt: skip
+
+
+def apply(cx: Context, op: Op, name: str, args: list[Lanes]) -> Lanes:
+    """The function `name` of floating-point operands, in their type."""
+    wide = widened(cx, args)
+    elem = wide[0].elem
+    if name in _ROUNDING:
+        return from_f32(cx, intrinsic(cx, _ROUNDING[name], wide), args[0].elem)
+    w, values = cx.operands(wide)
+    if elem == "f32" and name in _F32:
+        result = _F32[name](F32(cx, w), values[0])
+    elif elem == "f32" and name in _F32_BRANCHING:
+        result = _F32_BRANCHING[name](cx, F32(cx, w), values[0])
+    elif name == "rsqrt":
+        root = cx.em.intrinsic("sqrt", elem, w, values)
+        result = cx.em.inst(f"fdiv {vector(elem, w)} {splat(float_literal(1.0, elem), elem, w)}, {root}")
+    elif name in _LIBM:
+        result = scalar_calls(cx, name + ("f" if elem == "f32" else ""), elem, w, values)
+    else:
+        raise op.unsupported(f"no native function for {name!r}")
+    return from_f32(cx, cx.like(wide, result, elem), args[0].elem)
+
+
+@elementwise(*[f"math.{n}" for n in (
+    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "tanh", "erf", "sin", "cos", "tan", "rsqrt", "asin", "acos",
+    "atan", "atan2", "sinh", "cosh", "asinh", "acosh", "atanh", "cbrt", "powf", "erfc",
+)])  # fmt: skip
+def _math(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
+    name = op.name.removeprefix("math.")
+    return apply(cx, op, {"powf": "pow"}.get(name, name), args)
+
+
+@elementwise("tt.extern_elementwise")
+def _extern(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
+    symbol = op.attr("symbol") or ""
+    if not symbol.startswith("__nv_"):
+        raise op.unsupported(f"external function {symbol!r} is not available on the CPU")
+    name = symbol.removeprefix("__nv_")
+    if name.startswith("fast_") and name.endswith("f"):
+        name = name.removeprefix("fast_")
+    elem = args[0].elem
+    if elem == "f32" and name.endswith("f") and name != "erf":
+        name = name[:-1]
+    special = _PREDICATES.get(name.removesuffix("d"))
+    if special is not None:
+        return cast(cx, "zext", special(cx, args[0]), op.result.type.elem)
+    if name == "abs" or name == "llabs":
+        w, (x,) = cx.operands(args)
+        return cx.like(args, cx.em.call(vector(elem, w), f"llvm.abs.{'' if w == 1 else f'v{w}'}{elem}",
+                                        [(vector(elem, w), x), ("i1", "false")]), elem)  # fmt: skip
+    if name == "ffs" or elem not in ("f32", "f64", "f16", "bf16"):
+        raise op.unsupported(f"external function {symbol!r} is not available on the CPU")
+    if any(a.elem != elem for a in args):
+        raise op.unsupported(f"external function {symbol!r} with mixed operand types")
+    return apply(cx, op, {"powi": "pow"}.get(name, name), args)
+
+
+def _is_nan(cx: Context, x: Lanes) -> Lanes:
+    w, (v,) = cx.operands([x])
+    return cx.like([x], cx.em.inst(f"fcmp uno {vector(x.elem, w)} {v}, {v}"), "i1")
+
+
+def _compare_magnitude(predicate: str) -> Callable[[Context, Lanes], Lanes]:
+    def rule(cx: Context, x: Lanes) -> Lanes:
+        w, (a, inf) = cx.operands([intrinsic(cx, "fabs", [x]), constant(x.elem, _INF)])
+        return cx.like([x], cx.em.inst(f"fcmp {predicate} {vector(x.elem, w)} {a}, {inf}"), "i1")
+
+    return rule
+
+
+def _sign_bit(cx: Context, x: Lanes) -> Lanes:
+    bits = "i32" if x.elem == "f32" else "i64"
+    whole = cast(cx, "bitcast", x, bits)
+    w, (v,) = cx.operands([whole])
+    return cx.like([x], cx.em.inst(f"icmp slt {vector(bits, w)} {v}, {splat('0', bits, w)}"), "i1")
+
+
+_PREDICATES: dict[str, Callable[[Context, Lanes], Lanes]] = {
+    "isnan": _is_nan,
+    "isinf": _compare_magnitude("oeq"),
+    "isfinite": _compare_magnitude("olt"),
+    "finite": _compare_magnitude("olt"),
+    "signbit": _sign_bit,
+}

@@ -1,0 +1,235 @@
+"""tt.reduce and tt.scan, with any combine region and any number of operands.
+
+Known combines (sum, maximum, ...) accumulate in vector registers from their identity; other regions start from the first
+step. The lanes of the accumulators are combined at the end by a tree of halves. So a sum is reassociated explicitly and
+needs no fast-math flag.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from opweave.codegen.triton_cpu.context import LAZY, Context, Index, Indices, Lanes, root
+from opweave.codegen.triton_cpu.elementwise import compare, select, to_f32
+from opweave.codegen.triton_cpu.emit import SIZE, Buffer, float_literal, vector
+from opweave.codegen.triton_cpu.loops import outer_loops, replaced, vector_dimension, vector_loop, width_for, write_all
+from opweave.codegen.triton_cpu.materialize import side_buffers, side_outputs
+from opweave.codegen.triton_cpu.ttir import Op, Value
+
+_INF = float("inf")
+_FLOAT_IDENTITY = {
+    "arith.addf": -0.0, "arith.mulf": 1.0, "arith.maxnumf": -_INF, "arith.minnumf": _INF, "arith.maximumf": -_INF,
+    "arith.minimumf": _INF,
+}  # fmt: skip
+_NUMBER_ONLY = {"arith.maxnumf": "ogt", "arith.minnumf": "olt"}
+
+
+def identity(op: Op, elem: str) -> str | None:
+    """The literal e with combine(e, x) = x for a combine of one known operation."""
+    region = op.regions[0]
+    if len(op.operands) != 1 or len(region) != 1 or len(region[0].ops) != 2:
+        return None
+    name = region[0].ops[0].name
+    if set(region[0].ops[0].operands) != set(region[0].args):
+        return None
+    if name in _FLOAT_IDENTITY:
+        return float_literal(_FLOAT_IDENTITY[name], elem)
+    bits = SIZE[elem] * 8 if elem != "i1" else 1
+    smallest, largest = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+    value = {
+        "arith.addi": 0, "arith.ori": 0, "arith.xori": 0, "arith.maxui": 0, "arith.andi": -1, "arith.minui": -1,
+        "arith.muli": 1, "arith.maxsi": smallest, "arith.minsi": largest,
+    }.get(name)  # fmt: skip
+    if value is None:
+        return None
+    return ("true" if value & 1 else "false") if elem == "i1" else str(value)
+
+
+def combine(cx: Context, op: Op, accumulated: list[Lanes], new: list[Lanes]) -> list[Lanes]:
+    """Inline the combine region on two tuples of operands."""
+    block = op.regions[0][0]
+    if len(op.regions[0]) != 1:
+        raise op.unsupported("a combine function with control flow is not supported")
+    if len(block.ops) == 2 and block.ops[0].name in _NUMBER_ONLY and identity(op, "f32"):
+        return [_better(cx, _NUMBER_ONLY[block.ops[0].name], accumulated[0], new[0])]
+    for arg, x in zip(block.args, [*accumulated, *new], strict=True):
+        cx.scalars[arg] = x
+    for inner in block.ops[:-1]:
+        args = [cx.scalars[o] for o in inner.operands]
+        if inner.name == "arith.constant":
+            cx.scalars[inner.result] = LAZY[inner.name](cx, inner.result, ())
+        elif inner.regions or not inner.results:
+            raise inner.unsupported("not supported inside a combine function")
+        else:
+            cx.scalars[inner.result] = cx.element(inner, args)
+    return [cx.scalars[v] for v in block.terminator.operands]
+
+
+def _better(cx: Context, predicate: str, best: Lanes, x: Lanes) -> Lanes:
+    """maxnum/minnum against an accumulator that is never NaN: one comparison drops NaNs, as Triton's tl.max does."""
+    return select(cx, compare(cx, predicate, to_f32(cx, x), to_f32(cx, best)), x, best)
+
+
+class _Accumulators:
+    """One register-sized variable per operand."""
+
+    def __init__(self, cx: Context, op: Op, width: int) -> None:
+        self.cx, self.op, self.elems = cx, op, [v.type.elem for v in op.operands]
+        self.types = [vector(e, width) for e in self.elems]
+        self.slots = [cx.em.slot(t) for t in self.types]
+
+    def store(self, values: Sequence[Lanes]) -> None:
+        for t, slot, x in zip(self.types, self.slots, values, strict=True):
+            self.cx.em.line(f"store {t} {self.cx.operand(x)}, ptr {slot}")
+
+    def load(self) -> list[Lanes]:
+        values = [self.cx.em.inst(f"load {t}, ptr {s}") for t, s in zip(self.types, self.slots, strict=True)]
+        return [Lanes("vector", v, e) for v, e in zip(values, self.elems, strict=True)]
+
+    def add(self, new: Sequence[Lanes]) -> None:
+        spread = [Lanes("vector", self.cx.operand(x), x.elem) for x in new]
+        self.store(combine(self.cx, self.op, self.load(), spread))
+
+
+@root("tt.reduce")
+def reduce(cx: Context, op: Op) -> None:
+    sources, axis = op.operands, op.int_attr("axis")
+    shape = sources[0].type.dims
+    side = side_outputs(cx, [op], sources, shape)
+    kept = side_buffers(cx, side)
+    values = [*sources, *side]
+    dim = vector_dimension(cx, values, [], shape)
+    results = [cx.em.buffer(r.type.dims, r.type.elem) if r.type.is_tensor else None for r in op.results]
+    plan = _Reduction(cx, op, axis, shape, values, list(zip(side, kept, strict=True)), results)
+    with cx.lanes(width_for(cx, values, [], shape[dim])):
+        if dim == axis:
+            outer_loops(cx, shape, [k for k in range(len(shape)) if k != axis], plan.along_lanes)
+        else:
+            rest = [k for k in range(len(shape)) if k not in (axis, dim)]
+            outer_loops(cx, shape, rest, lambda idx: plan.across_lanes(idx, dim))
+    cx.buffers.update(zip(side, kept, strict=True))
+    for r, b in zip(op.results, results, strict=True):
+        if b is not None:
+            cx.buffers[r] = b
+
+
+class _Reduction:
+    """One reduction being emitted."""
+
+    def __init__(
+        self, cx: Context, op: Op, axis: int, shape: tuple[int, ...], values: Sequence[Value],
+        side: Sequence[tuple[Value, Buffer]], results: Sequence[Buffer | None],
+    ) -> None:  # fmt: skip
+        self.cx, self.op, self.axis, self.shape, self.values, self.side, self.results = cx, op, axis, shape, values, side, results
+        self.start = identity(op, op.operands[0].type.elem)
+
+    def _visit(self, accumulators: _Accumulators, idx: Indices) -> bool:
+        new = [self.cx.evaluate(v, idx) for v in self.op.operands]
+        write_all(self.cx, [v for v, _ in self.side], [b for _, b in self.side], idx)
+        accumulators.add(new)
+        return True
+
+    def _begin(self, accumulators: _Accumulators, first: Indices) -> int:
+        """Set the accumulators; returns how many steps that consumed."""
+        if self.start is not None:
+            accumulators.store([Lanes("uniform", self.start, accumulators.elems[0])])
+            return 0
+        values = [self.cx.evaluate(v, first) for v in self.op.operands]
+        write_all(self.cx, [v for v, _ in self.side], [b for _, b in self.side], first)
+        accumulators.store(values)
+        return 1
+
+    def _finish(self, values: Sequence[Lanes], idx: Indices) -> None:
+        at = idx[: self.axis] + idx[self.axis + 1 :]
+        for r, buffer, x in zip(self.op.results, self.results, values, strict=True):
+            if buffer is None:
+                self.cx.scalars[r] = Lanes("uniform", x.value, x.elem)
+            else:
+                self.cx.store_buffer(buffer, x, at)
+
+    def along_lanes(self, idx: Indices) -> None:
+        """The reduced axis is the vector dimension."""
+        cx, n = self.cx, self.shape[self.axis]
+        accumulators = _Accumulators(cx, self.op, cx.width)
+        with cx.scope():
+            key = cx.fresh_key("first")
+            cx.origins[key], cx.positioned = "0", True
+            done = self._begin(accumulators, replaced(idx, self.axis, Index("0", 1, key)))
+            cx.positioned = False
+        if done * cx.width < n:
+            body = lambda at: self._visit(accumulators, at)  # noqa: E731
+            vector_loop(cx, n, self.values, [], idx, self.axis, body, start=done * cx.width)
+        values = self._halve(accumulators.load())
+        with cx.lanes(1):
+            self._finish([Lanes("uniform", x.value, x.elem) for x in values], idx)
+
+    def _halve(self, values: list[Lanes]) -> list[Lanes]:
+        """Combine the upper half of the lanes with the lower until one is left."""
+        cx, width = self.cx, self.cx.width
+        while width > 1:
+            half = width // 2
+            parts = [[self._part(x, width, first, half) for x in values] for first in (0, half)]
+            with cx.lanes(half):
+                values = combine(cx, self.op, *parts)
+            width = half
+        return values
+
+    def _part(self, x: Lanes, width: int, first: int, count: int) -> Lanes:
+        t, em = vector(x.elem, width), self.cx.em
+        if count == 1:
+            return Lanes("vector", em.inst(f"extractelement {t} {x.value}, i64 {first}"), x.elem)
+        picks = ", ".join(f"i32 {first + k}" for k in range(count))
+        return Lanes("vector", em.inst(f"shufflevector {t} {x.value}, {t} poison, <{count} x i32> <{picks}>"), x.elem)
+
+    def across_lanes(self, idx: Indices, dim: int) -> None:
+        """Another dimension is the vector dimension: every lane reduces its own column."""
+        cx, n = self.cx, self.shape[self.axis]
+
+        def columns(at: Indices) -> bool:
+            accumulators = _Accumulators(cx, self.op, cx.width)
+            key = cx.fresh_key("r")
+            with cx.scope():
+                done = self._begin(accumulators, at)
+
+            def row(i: str) -> None:
+                with cx.scope():
+                    self._visit(accumulators, replaced(at, self.axis, Index(i, 0, key)))
+
+            if done < n:
+                cx.em.loop(str(done), str(n), "1", row)
+            self._finish(accumulators.load(), at)
+            return True
+
+        vector_loop(cx, self.shape[dim], [], [], idx, dim, columns)
+
+
+@root("tt.scan")
+def scan(cx: Context, op: Op) -> None:
+    """Sequential along the axis; neighbouring rows go together in lanes where the axis is not the contiguous one."""
+    sources, axis, shape = op.operands, op.int_attr("axis"), op.operands[0].type.dims
+    reverse = (op.attr("reverse") or "false").startswith("true")
+    n = shape[axis]
+    results = [cx.em.buffer(r.type.dims, r.type.elem) for r in op.results]
+
+    def row(idx: Indices) -> None:
+        accumulators = _Accumulators(cx, op, 1)
+        key = cx.fresh_key("s")
+
+        def step(i: str, first: bool) -> None:
+            with cx.scope():
+                at = replaced(idx, axis, Index(cx.em.sub(str(n - 1), i) if reverse else i, 0, f"{key}{first}"))
+                new = [Lanes("vector", cx.evaluate(v, at).value, v.type.elem) for v in sources]
+                values = new if first else combine(cx, op, accumulators.load(), new)
+                accumulators.store(values)
+                for buffer, x in zip(results, values, strict=True):
+                    cx.store_buffer(buffer, x, at)
+
+        step("0", True)
+        if n > 1:
+            cx.em.loop("1", str(n), "1", lambda i: step(i, False))
+
+    with cx.lanes(1):
+        outer_loops(cx, shape, [k for k in range(len(shape)) if k != axis], row)
+    cx.buffers.update(zip(op.results, results, strict=True))
+
+

@@ -1,0 +1,114 @@
+"""The scalar vocabulary as Triton expressions.
+
+`render(value, operands)` gives the Python text of one primitive (`recorder.PRIMITIVES`) from the texts of its
+operands. Types are explicit in the values, and a constant beside a tensor takes the tensor's type in Triton as here, so
+float32 stays float32 and a constant of a float64 kernel keeps all its digits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from opweave.codegen.values import Value
+from opweave.registry.dtypes import DType
+from opweave.registry.errors import CompileError
+
+TYPE = {
+    "bool": "tl.int1", "uint8": "tl.uint8", "int8": "tl.int8", "int16": "tl.int16", "int32": "tl.int32",
+    "int64": "tl.int64", "float16": "tl.float16", "bfloat16": "tl.bfloat16", "float32": "tl.float32",
+    "float64": "tl.float64",
+}  # fmt: skip
+
+#: Binary operators with their precedence in Python; a higher number binds tighter.
+OPERATORS = {
+    "mul": ("*", 7), "truediv": ("/", 7), "tdiv": ("//", 7), "tmod": ("%", 7), "add": ("+", 6), "sub": ("-", 6),
+    "lshift": ("<<", 5), "rshift": (">>", 5), "and_": ("&", 4), "xor": ("^", 3), "or_": ("|", 2), "eq": ("==", 1),
+    "ne": ("!=", 1), "lt": ("<", 1), "le": ("<=", 1), "gt": (">", 1), "ge": (">=", 1),
+}  # fmt: skip
+ATOM = 10
+_UNARY = 8
+
+_TL = frozenset(("exp", "exp2", "log", "log2", "sqrt", "rsqrt", "sin", "cos", "floor", "ceil", "erf", "abs"))
+_LIBDEVICE = {name: name for name in (
+    "expm1", "log10", "log1p", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
+    "trunc", "fmod", "pow", "atan2",
+)} | {"round": "rint"}  # fmt: skip
+_EXTREMES = {"maximum": "tl.maximum", "minimum": "tl.minimum"}
+
+
+def constant(value: object, dtype: DType) -> str:
+    """Text of a constant; its type comes from what it meets."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return f'float("{value}")'
+    if dtype.kind == "f":
+        return repr(float(value))  # type: ignore[arg-type]
+    return repr(value)
+
+
+def typed_constant(value: object, dtype: DType) -> str:
+    """Text of a constant that has its type on its own."""
+    return f"tl.full((), {constant(value, dtype)}, {TYPE[dtype.name]})"
+
+
+def render(value: Value, operands: Sequence[tuple[str, int]]) -> tuple[str, int]:
+    """Text and precedence of a primitive.
+
+    Parameters
+    ----------
+    value : Value
+        What to compute.
+    operands : sequence of (str, int)
+        Texts of its operands, with their precedence.
+
+    Raises
+    ------
+    CompileError
+        For a function that has no Triton form.
+    """
+    op = value.op
+    if op in OPERATORS:
+        sign, level = OPERATORS[op]
+        if op == "tmod" and value.dtype.kind == "u":
+            level = 7
+        left = _wrap(operands[0], level if op not in ("eq", "ne", "lt", "le", "gt", "ge") else level + 1)
+        return f"{left} {sign} {_wrap(operands[1], level + 1)}", level
+    texts = [text for text, _ in operands]
+    if op == "neg":
+        return f"-{_wrap(operands[0], _UNARY)}", _UNARY
+    if op == "invert":
+        return f"~{_wrap(operands[0], _UNARY)}", _UNARY
+    if op == "where":
+        return f"tl.where({', '.join(texts)})", ATOM
+    if op in ("cast", "narrow"):
+        return _cast(value, operands[0])
+    if op in _EXTREMES:
+        nan = ", propagate_nan=tl.PropagateNan.ALL" if value.dtype.kind == "f" else ""
+        return f"{_EXTREMES[op]}({', '.join(texts)}{nan})", ATOM
+    if op == "signbit":
+        bits = value.args[0].dtype.itemsize * 8
+        return f"{_wrap(operands[0], ATOM)}.to(tl.int{bits}, bitcast=True) < 0", 1
+    if op in _TL:
+        return f"tl.{op}({texts[0]})", ATOM
+    if op in _LIBDEVICE:
+        return f"libdevice.{_LIBDEVICE[op]}({', '.join(texts)})", ATOM
+    raise CompileError(f"codegen: scalar function {op!r} has no Triton form", got=value.label, at=value.site)
+
+
+def needs_libdevice(op: str) -> bool:
+    """Whether a primitive is a libdevice function."""
+    return op in _LIBDEVICE
+
+
+def _cast(value: Value, operand: tuple[str, int]) -> tuple[str, int]:
+    source, target = value.args[0].dtype, value.dtype
+    text = _wrap(operand, ATOM)
+    if source.kind == "f" and target.kind in "iu" and target.itemsize < 4:
+        # Through a wide integer: out of range values wrap as they do in PyTorch, instead of saturating.
+        return f"{text}.to(tl.int32).to({TYPE[target.name]})", ATOM
+    return f"{text}.to({TYPE[target.name]})", ATOM
+
+
+def _wrap(operand: tuple[str, int], level: int) -> str:
+    text, own = operand
+    return text if own >= level else f"({text})"

@@ -1,0 +1,193 @@
+"""The compiler from end to end: which stages a function goes through, in which order. Read it from top to bottom.
+
+    compile(fn)            a CompiledFunction: guards and compiled versions
+      capture              tracer: one call of fn becomes a graph              (runtime.capture)
+      PASSES               graph -> graph
+      generate             graph -> Triton kernels and a wrapper               (codegen.wrapper)
+      load                 source -> functions                                 (runtime.load)
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from opweave.codegen.wrapper import generate
+from opweave.passes import canonicalize, cse, dce, decompose, fold, functionalize, fuse
+from opweave.registry.errors import CompileError, UnsupportedError
+from opweave.runtime import cache
+from opweave.runtime.compiled import CompiledFunction, Program
+from opweave.runtime.load import load_program
+from opweave.runtime.logging import DEBUG, channel, lazily
+from opweave.tracer.graph import Graph
+from opweave.tracer.graph_module import GraphModule
+from opweave.tracer.interpreter import Interpreter
+
+Pass = Callable[[Graph], Graph]
+
+#: Graph to graph, in this order.
+PASSES: tuple[tuple[str, Pass], ...] = (
+    ("functionalize", functionalize.run),  # no mutation but the write-back of inputs
+    ("decompose", decompose.run),  # composite ops become pointwise ops, reductions and views
+    ("canonicalize", canonicalize.run),  # ops that change nothing go
+    ("fold", fold.run),  # what depends on no input becomes a literal
+    ("cse", cse.run),  # what is computed twice is computed once
+    ("dce", dce.run),  # what no result needs goes
+    ("fuse", fuse.run),  # what can be one kernel becomes one node
+)
+
+_passes_log = channel("passes")
+_fusion_log = channel("fusion")
+_code_log = channel("code")
+
+
+def lower(graph: Graph, stages: dict[str, Callable[[], str]] | None = None) -> Graph:
+    """Run all passes.
+
+    Parameters
+    ----------
+    graph : Graph
+        As traced; changed in place.
+    stages : dict, optional
+        Receives, for each pass that changed the graph, a function that prints the result.
+    """
+    printed = str(graph) if _passes_log.isEnabledFor(DEBUG) else ""
+    for name, run in PASSES:
+        start = time.perf_counter()
+        graph = run(graph)
+        took = time.perf_counter() - start
+        _check(name, graph)
+        if stages is not None:
+            stages[name] = graph.clone().__str__
+        if _passes_log.isEnabledFor(DEBUG):
+            before, printed = printed, str(graph)
+            _passes_log.debug("%s: %.2f ms%s", name, took * 1e3, f"\n{printed}" if printed != before else ", no change")
+    return graph
+
+
+def _check(name: str, graph: Graph) -> None:
+    try:
+        graph.lint()
+    except Exception as error:
+        raise CompileError(f"the pass {name} left a graph that breaks the rules: {error}") from error
+
+
+def compile_graph(module: GraphModule, name: str) -> Program:
+    """From a captured graph to something that runs.
+
+    Parameters
+    ----------
+    module : GraphModule
+        The graph, and the constants it refers to.
+    name : str
+        Of the user's function, for the generated code.
+    """
+    stages: dict[str, Callable[[], str]] = {"captured": module.graph.clone().__str__}
+    graph = lower(module.graph, stages)
+    written = functionalize.written_inputs(graph)
+    _fusion_log.debug("%s", lazily(lambda: fusion_report(graph)))
+    generated = generate(graph, name=name)
+    artifact = cache.fetch(cache.key_of(str(graph), name), lambda: {"wrapper.py": generated.source})
+    _code_log.debug("%s\n%s", artifact.path, generated.source)
+    stages["code"] = lambda: generated.source
+    return Program(load_program(generated, artifact, module), written, stages)
+
+
+def fusion_report(graph: Graph) -> str:
+    """What became one kernel and what did not, and why; a line each."""
+    return "\n".join(str(decision) for decision in graph.graph.get("fusion", ()))
+
+
+def run_eagerly(module: GraphModule, name: str) -> Program:
+    """The backend "eager": the captured graph, run op by op."""
+    graph = functionalize.run(module.graph)
+    show = graph.clone().__str__
+    return Program(lambda *inputs: Interpreter(module).run(*inputs), functionalize.written_inputs(graph), {"captured": show})
+
+
+_BACKENDS: dict[str, Callable[[GraphModule, str], Program]] = {
+    "opweave": compile_graph,
+    "inductor": compile_graph,
+    "eager": run_eagerly,
+}
+
+
+def compile(  # noqa: A001
+    fn: Callable[..., Any] | None = None,
+    /,
+    *,
+    fullgraph: bool = True,
+    dynamic: bool | None = None,
+    backend: str | Callable[[GraphModule, list[Any]], Callable[..., Any]] = "opweave",
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+) -> Any:
+    """Compile a function: trace it when called, fuse its ops into kernels, and run those from then on.
+
+    Parameters
+    ----------
+    fn : callable, optional
+        A function, method or callable object on tensors. Arguments and results may be nested in tuples, lists, dicts,
+        dataclasses and registered pytree nodes; Python values count as constants. Without it a decorator is returned.
+    fullgraph : bool
+        Accepted for both values: a function is always one graph, and what cannot be traced is an error.
+    dynamic : bool, optional
+        False and None compile for the sizes at hand, again for each new size.
+    backend : str or callable
+        ``"opweave"``; ``"eager"`` runs the graph op by op; or a function ``(GraphModule, example_inputs) -> callable``.
+    mode : str, optional
+        Only ``"default"``.
+    options : dict, optional
+        ``recompile_limit`` (8): compiled versions of the function before further ones run uncompiled, with a warning.
+
+    Returns
+    -------
+    CompiledFunction
+        Called like `fn`.
+
+    Raises
+    ------
+    UnsupportedError
+        For an option that does nothing here.
+
+    Examples
+    --------
+    >>> @opweave.compile
+    ... def f(x, bias):
+    ...     return (x + bias).relu()
+    """
+    if dynamic:
+        raise UnsupportedError(
+            "compile: dynamic=True is not available", got="dynamic=True", hint="leave it out: each new size is compiled once"
+        )
+    if mode not in (None, "default"):
+        raise UnsupportedError(f"compile: mode={mode!r} is not available", hint="leave it out")
+    settings = dict(options or {})
+    limit = settings.pop("recompile_limit", 8)
+    if settings:
+        raise UnsupportedError(f"compile: unknown options {', '.join(map(repr, settings))}", hint="known: 'recompile_limit'")
+    build = _backend(backend)
+    if fn is None:
+        return lambda function: CompiledFunction(function, build, limit=limit)
+    if not callable(fn):
+        raise UnsupportedError("compile: expected a function", got=repr(fn))
+    return CompiledFunction(fn, build, limit=limit)
+
+
+def _backend(backend: Any) -> Callable[[GraphModule, str], Program]:
+    if not callable(backend):
+        if backend not in _BACKENDS:
+            raise UnsupportedError(
+                f"compile: no backend named {backend!r}", hint=f"one of {', '.join(map(repr, _BACKENDS))}, or a function"
+            )
+        return _BACKENDS[backend]
+
+    def build(module: GraphModule, name: str) -> Program:
+        show = module.graph.clone().__str__
+        graph = functionalize.run(module.graph)
+        module.recompile()
+        run = backend(module, [node.meta["val"] for node in graph.placeholders()])
+        return Program(run, functionalize.written_inputs(graph), {"captured": show})
+
+    return build
