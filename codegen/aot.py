@@ -184,22 +184,29 @@ def _explained(error: Exception, source: ASTSource, target: GPUTarget) -> Opweav
     what = f"{name}: cannot be compiled for {target.backend}:{target.arch}"
     if isinstance(error, UnsupportedTritonOp):
         return UnsupportedError(what, got=str(error), at=_site(source.fn, None))
+    line = _line(error)
     innermost: BaseException = error
-    lines: list[str] = []
-    for cause in _causes(error):
-        innermost = cause
-        if isinstance(cause, CompilationError):
-            lines.append(str(cause))
-    line = getattr(getattr(error, "node", None), "lineno", None) if isinstance(error, CompilationError) else None
-    if not isinstance(innermost, CompilationError):
-        lines.append(f"{type(innermost).__name__}: {innermost}")
-    return CompileError(what, got="\n".join(lines), at=_site(source.fn, line))
+    while innermost.__cause__ is not None:
+        innermost = innermost.__cause__
+    got = f"{type(innermost).__name__}: {innermost}"
+    located = [cause for cause in _causes(error) if isinstance(cause, CompilationError) and _line(cause) is not None]
+    if located:
+        deepest = located[-1]
+        statement = (deepest.src or "").splitlines()[(_line(deepest) or 1) - 1 :][:1]
+        message = deepest.error_message or str(innermost)
+        got = f"{message}, at `{statement[0].strip()}`" if statement else message
+    return CompileError(what, got=got, at=_site(source.fn, line))
 
 
 def _causes(error: BaseException | None) -> Iterable[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__
+
+
+def _line(error: BaseException) -> int | None:
+    """The line a compilation error stands at, counted from the `def`; None for other errors."""
+    return getattr(getattr(error, "node", None), "lineno", None) if isinstance(error, CompilationError) else None
 
 
 def _site(fn: JITFunction[Any], line: int | None) -> Site:

@@ -167,7 +167,7 @@ def plan(nest: LoopNest, target: Target) -> list[tuple[LoopNest, Schedule]]:
     return [(whole, schedule)]
 
 
-def _power(size: int) -> int:
+def power_of_two(size: int) -> int:
     return 1 << (size - 1).bit_length()
 
 
@@ -185,20 +185,20 @@ def _pointwise(nest: LoopNest, target: Target) -> Schedule:
         return Schedule((), (), (), None, False)
     inner = axes[-1]
     if len(axes) == 1:
-        lane = _lane(inner, min(target.flat, _power(inner.size)), "grid", "i", "BLOCK")
+        lane = _lane(inner, min(target.flat, power_of_two(inner.size)), "grid", "i", "BLOCK")
         return Schedule((lane,), (), (), None, False)
     other = _transposed(nest, inner)
     if other is not None:
         high, wide = target.square
         lanes = (
-            _lane(other, min(high, _power(other.size)), "grid", "r", "ROWS"),
-            _lane(inner, min(wide, _power(inner.size)), "grid", "c", "COLS"),
+            _lane(other, min(high, power_of_two(other.size)), "grid", "r", "ROWS"),
+            _lane(inner, min(wide, power_of_two(inner.size)), "grid", "c", "COLS"),
         )
     else:
-        wide = min(target.flat, _power(inner.size))
+        wide = min(target.flat, power_of_two(inner.size))
         lane = _lane(inner, wide, "grid", "c", "COLS")
         outer = axes[-2]
-        high = min(_floor_power(max(target.flat // wide, 1)), _power(outer.size))
+        high = min(_floor_power(max(target.flat // wide, 1)), power_of_two(outer.size))
         lanes = (_lane(outer, high, "grid", "r", "ROWS"), lane) if high > 1 else (lane,)
     used = [lane.axis for lane in lanes]
     return Schedule(lanes, tuple(a for a in axes if a not in used), (), None, False)
@@ -250,16 +250,16 @@ def _row_reduction(nest: LoopNest, target: Target) -> tuple[LoopNest, Schedule]:
     if count <= target.whole_row:
         if len(nest.reduced) > 1:
             nest = _flatten_reduced(nest)
-        row = Lane(nest.reduced[0], _power(count), "whole", "c", "COLS")
+        row = Lane(nest.reduced[0], power_of_two(count), "whole", "c", "COLS")
     else:
         axis = nest.reduced[-1]
         loops = tuple(nest.reduced[:-1])
-        row = Lane(axis, min(target.chunk, _power(axis.size)), "loop", "c", "COLS")
+        row = Lane(axis, min(target.chunk, power_of_two(axis.size)), "loop", "c", "COLS")
     high = _floor_power(max(target.bundle // row.block, 1))
     lanes: tuple[Lane, ...] = (row,)
     if high > 1 and nest.kept and not loops:
         outer = nest.kept[-1]
-        high = min(high, _power(outer.size))
+        high = min(high, power_of_two(outer.size))
         if high > 1:
             lanes = (_lane(outer, high, "grid", "r", "ROWS"), row)
     used = [lane.axis for lane in lanes]
@@ -269,10 +269,10 @@ def _row_reduction(nest: LoopNest, target: Target) -> tuple[LoopNest, Schedule]:
 
 def _column_reduction(nest: LoopNest, columns: Axis, target: Target) -> Schedule:
     axis = nest.reduced[-1]
-    wide = min(target.columns, _power(columns.size))
-    high = min(target.column_rows * max(target.columns // wide, 1), _power(axis.size))
+    wide = min(target.columns, power_of_two(columns.size))
+    high = min(target.column_rows * max(target.columns // wide, 1), power_of_two(axis.size))
     whole = len(nest.reduced) == 1 and (high >= axis.size or axis.size * wide <= target.bundle)
-    row = Lane(axis, _power(axis.size) if whole else high, "whole" if whole else "loop", "r", "ROWS")
+    row = Lane(axis, power_of_two(axis.size) if whole else high, "whole" if whole else "loop", "r", "ROWS")
     lanes = (row, _lane(columns, wide, "grid", "c", "COLS"))
     scalars = tuple(a for a in nest.kept if a is not columns)
     return Schedule(lanes, scalars, tuple(nest.reduced[:-1]), row, target.lane_accumulators)

@@ -1,10 +1,10 @@
 """The compiler from end to end: which stages a function goes through, in which order. Read it from top to bottom.
 
-    compile(fn)            a CompiledFunction: guards and compiled versions
-      capture              tracer: one call of fn becomes a graph              (runtime.capture)
-      PASSES               graph -> graph
-      generate             graph -> Triton kernels and a wrapper               (codegen.wrapper)
-      load                 source -> functions                                 (runtime.load)
+compile(fn)            a CompiledFunction: guards and compiled versions
+  capture              tracer: one call of fn becomes a graph              (runtime.capture)
+  PASSES               graph -> graph
+  generate             graph -> Triton kernels and a wrapper               (codegen.wrapper)
+  load                 source -> functions                                 (runtime.load)
 """
 
 from __future__ import annotations
@@ -103,7 +103,9 @@ def run_eagerly(module: GraphModule, name: str) -> Program:
     """The backend "eager": the captured graph, run op by op."""
     graph = functionalize.run(module.graph)
     show = graph.clone().__str__
-    return Program(lambda *inputs: Interpreter(module).run(*inputs), functionalize.written_inputs(graph), {"captured": show})
+    return Program(
+        lambda *inputs: Interpreter(module).run(*inputs), functionalize.written_inputs(graph), {"captured": show}
+    )
 
 
 _BACKENDS: dict[str, Callable[[GraphModule, str], Program]] = {
@@ -113,7 +115,7 @@ _BACKENDS: dict[str, Callable[[GraphModule, str], Program]] = {
 }
 
 
-def compile(  # noqa: A001
+def compile(
     fn: Callable[..., Any] | None = None,
     /,
     *,
@@ -159,14 +161,18 @@ def compile(  # noqa: A001
     """
     if dynamic:
         raise UnsupportedError(
-            "compile: dynamic=True is not available", got="dynamic=True", hint="leave it out: each new size is compiled once"
+            "compile: dynamic=True is not available",
+            got="dynamic=True",
+            hint="leave it out: each new size is compiled once",
         )
     if mode not in (None, "default"):
         raise UnsupportedError(f"compile: mode={mode!r} is not available", hint="leave it out")
     settings = dict(options or {})
     limit = settings.pop("recompile_limit", 8)
     if settings:
-        raise UnsupportedError(f"compile: unknown options {', '.join(map(repr, settings))}", hint="known: 'recompile_limit'")
+        raise UnsupportedError(
+            f"compile: unknown options {', '.join(map(repr, settings))}", hint="known: 'recompile_limit'"
+        )
     build = _backend(backend)
     if fn is None:
         return lambda function: CompiledFunction(function, build, limit=limit)
@@ -179,7 +185,8 @@ def _backend(backend: Any) -> Callable[[GraphModule, str], Program]:
     if not callable(backend):
         if backend not in _BACKENDS:
             raise UnsupportedError(
-                f"compile: no backend named {backend!r}", hint=f"one of {', '.join(map(repr, _BACKENDS))}, or a function"
+                f"compile: no backend named {backend!r}",
+                hint=f"one of {', '.join(map(repr, _BACKENDS))}, or a function",
             )
         return _BACKENDS[backend]
 

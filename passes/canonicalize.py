@@ -1,7 +1,7 @@
 """Canonicalize: replace ops that change nothing by their operand, and chains of casts or views by one.
 
-Only identities that hold for every value are used: `x * 1` is `x`, while `x + 0` is not (it turns -0.0 into 0.0), `x * 0` is not 0
-(NaN, infinity), and a cast there and back keeps the value only through a type that holds all of it.
+Only identities that hold for every value are used: `x * 1` is `x`, while `x + 0` is not (it turns -0.0 into 0.0), `x *
+0` is not 0 (NaN, infinity), and a cast there and back keeps the value only through a type that holds all of it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,11 @@ def _same_spec(one: Tensor, other: Tensor) -> bool:
 
 def _operand_if_same(node: Node, operand: Any) -> Node | None:
     """The operand, if the node's value has its sizes, strides and type."""
-    if isinstance(operand, Node) and isinstance(value_of(operand), Tensor) and _same_spec(value_of(operand), value_of(node)):
+    if (
+        isinstance(operand, Node)
+        and isinstance(value_of(operand), Tensor)
+        and _same_spec(value_of(operand), value_of(node))
+    ):
         return operand
     return None
 

@@ -2,10 +2,10 @@
 
 Each tensor is a chain of views on a *base*. A mutation gives its base a new value; whoever reads a view of it later
 reads the view made again on that value. In-place ops become their functional form, mutating custom ops
-`auto_functionalized`, Triton launches `triton_kernel_wrapper_functional`. A write through a view that keeps every element
-(reshapes, permutations) is undone by the inverse views; any other becomes `write_view`, a copy of the base with
-the view's elements replaced. At the end inputs that were mutated are written back with `copy_`, the only
-mutation left. What cannot be shown to be right raises, with the user's line.
+`auto_functionalized`, Triton launches `triton_kernel_wrapper_functional`. A write through a view that keeps every
+element (reshapes, permutations) is undone by the inverse views; any other becomes `write_view`, a copy of the base with
+the view's elements replaced. At the end inputs that were mutated are written back with `copy_`, the only mutation left.
+What cannot be shown to be right raises, with the user's line.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ import operator
 from dataclasses import dataclass
 from typing import Any
 
+from opweave.fake.mode import FakeTensorMode
 from opweave.passes.emission import Emitter, map_nodes, nodes_in, value_of
 from opweave.registry.errors import OpweaveError, UnsupportedError
-from opweave.registry.op import HigherOrderOperator, OpOverload, ops
-from opweave.registry.spec import overlaps_itself
+from opweave.registry.op import HigherOrderOperator, OpOverload, ops, registry
+from opweave.registry.spec import TensorSpec, overlaps_itself
 from opweave.registry.tensor import Tensor, allocate, as_view, describe
 from opweave.registry.triton_op import launch_effects, triton_kernel_wrapper_functional, triton_kernel_wrapper_mutation
 from opweave.tracer.graph import Graph, Node
@@ -51,7 +52,8 @@ def _mutates(node: Node) -> bool:
 # ---- ops that a functionalized graph may hold ------------------------------------------------------------------------
 
 
-def _auto_functionalized(op: OpOverload, **arguments: Any) -> tuple[Any, ...]:
+def _auto_functionalized(name: str, /, **arguments: Any) -> tuple[Any, ...]:
+    op = registry.find(name)
     copies: dict[int, Tensor] = {}
 
     def fresh(value: Any) -> Any:
@@ -77,11 +79,13 @@ def _replaced(value: Any, copies: dict[int, Tensor]) -> Any:
     return copies.get(id(value), value) if isinstance(value, Tensor) else value
 
 
-#: ``(op, **arguments) -> (*results, *written)``: a mutating op run on copies of what it writes.
+#: ``(op's name, **arguments) -> (*results, *written)``: a mutating op run on copies of what it writes.
 auto_functionalized = HigherOrderOperator("auto_functionalized", _auto_functionalized)
 
 
-def _write_view(base: Tensor, value: Tensor, size: list[int], stride: list[int], offset: int, layout: list[int]) -> Tensor:
+def _write_view(
+    base: Tensor, value: Tensor, size: list[int], stride: list[int], offset: int, layout: list[int]
+) -> Tensor:
     result = allocate(base._sizes, tuple(layout), base._dtype, base._device)
     result._array[...] = base._array
     as_view(result, tuple(size), tuple(stride), offset)._array[...] = value._array
@@ -91,6 +95,17 @@ def _write_view(base: Tensor, value: Tensor, size: list[int], stride: list[int],
 #: ``(base, value, size, stride, offset, layout) -> Tensor``: a copy of `base` with strides `layout`, in which the view
 #: of these sizes, strides and offset holds `value`.
 write_view = HigherOrderOperator("write_view", _write_view)
+
+
+@auto_functionalized.py_impl(FakeTensorMode)
+def _auto_functionalized_fake(mode: FakeTensorMode, name: str, /, **arguments: Any) -> tuple[Any, ...]:
+    with mode:
+        return _auto_functionalized(name, **arguments)
+
+
+@write_view.py_impl(FakeTensorMode)
+def _write_view_fake(mode: FakeTensorMode, base: Tensor, *rest: Any) -> Tensor:
+    return mode.make(TensorSpec(base._sizes, tuple(rest[-1]), base._dtype, base._device))
 
 
 # ---- the pass --------------------------------------------------------------------------------------------------------
@@ -234,8 +249,11 @@ class _Functionalization:
         returns = op._schema.returns
         old = value_of(node)
         results = [] if not returns else list(old) if len(returns) > 1 else [old]
-        clones = [map_nodes(bound[name], lambda n: self.emit.evaluate(aten.clone.default, (n,), {})) for name in op.mutated_args]
-        call = self.emit.call(auto_functionalized, op, like=node, val=(*results, *clones), **arguments)
+        clones = [
+            map_nodes(bound[name], lambda n: self.emit.evaluate(aten.clone.default, (n,), {}))
+            for name in op.mutated_args
+        ]
+        call = self.emit.call(auto_functionalized, op.name, like=node, val=(*results, *clones), **arguments)
         parts = [self._item(call, i, node) for i in range(len(results))]
         for i, part in enumerate(parts):
             self._fresh(part)
@@ -323,27 +341,36 @@ class _Functionalization:
     def _write(self, base: _Base, value: Node, view: Tensor, like: Node) -> Node:
         origin = value_of(base.origin)
         layout = list(origin._strides)
-        val = self.emit.evaluate(aten.empty_strided.default, (list(origin._sizes), layout), {"dtype": origin._dtype, "device": origin._device})
         place = list(view._sizes), list(view._strides), view._offset - origin._offset, layout
-        return self.emit.call(write_view, base.current, value, *place, like=like, val=val)
+        return self.emit.call(write_view, base.current, value, *place, like=like)
 
     # ---- what is refused
 
     def _check_writable(self, node: Node, tensor: Node) -> None:
         value = value_of(tensor)
         if overlaps_itself(value._sizes, value._strides):
-            raise self._refuse(node, "it writes a tensor whose elements overlap", tensor, hint="call .clone() before mutating")
+            raise self._refuse(
+                node, "it writes a tensor whose elements overlap", tensor, hint="call .clone() before mutating"
+            )
         for step in self.aliases[tensor].chain:
-            if step.target is aten.as_strided.default and value_of(self.aliases[tensor].base.origin)._offset:
+            if getattr(step.target, "name", "") == "aten::as_strided" and value_of(self.aliases[tensor].base.origin)._offset:
                 raise self._refuse(node, "it writes an as_strided view of a tensor that is itself a view", tensor)
 
     def _check_distinct(self, node: Node, tensors: list[Node], written: set[Node], *, twice: bool = False) -> None:
         """A kernel that gets the same memory twice and writes it sees its own writes; copies would not."""
         for one in written:
             for other in tensors:
-                if (one is not other or twice) and self.aliases[one].base is self.aliases[other].base and _overlap(one, other):
+                if (
+                    (one is not other or twice)
+                    and self.aliases[one].base is self.aliases[other].base
+                    and _overlap(one, other)
+                ):
                     raise self._refuse(
-                        node, "it writes memory that it also gets through another argument", one, other, hint="pass a .clone()"
+                        node,
+                        "it writes memory that it also gets through another argument",
+                        one,
+                        other,
+                        hint="pass a .clone()",
                     )
 
     def _refuse(self, node: Node, why: str, *tensors: Node, hint: str | None = None) -> UnsupportedError:
@@ -363,7 +390,9 @@ class _Functionalization:
                 source = self.emit.call(aten.clone.default, source, like=base.origin)
             sources.append(source)
         for base, source in zip(inputs, sources, strict=True):
-            like = next((n for n in self.erased if base in [self.aliases[t].base for t in n.all_input_nodes]), base.origin)
+            like = next(
+                (n for n in self.erased if base in [self.aliases[t].base for t in n.all_input_nodes]), base.origin
+            )
             self.emit.call(aten.copy_.default, base.origin, source, like=like, val=value_of(base.origin))
             base.current = base.origin
             base.version += 1

@@ -195,7 +195,7 @@ class _Inference:
         holder = types.SimpleNamespace(__annotations__={"value": annotation})
         try:
             return typing.get_type_hints(holder, self.scope, self.scope, include_extras=True)["value"]
-        except Exception as error:  # noqa: BLE001 -- the annotation is the user's expression and can raise anything
+        except Exception as error:  # the annotation is the user's expression and can raise anything
             self.fail(
                 f"{where} has an annotation that cannot be evaluated: {type(error).__name__}: {error}",
                 hint="string annotations, which `from __future__ import annotations` makes of all, see the module's "

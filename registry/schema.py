@@ -39,8 +39,8 @@ from opweave.registry.signature import (
 )
 
 __all__ = [
-    "MISSING", "Alias", "Argument", "BaseType", "FunctionSchema", "GenericType", "ListType", "OptionalType", "TupleType",
-    "Type", "VarType", "infer_schema", "parse_schema", "parse_type", "quote", "register_annotation",
+    "MISSING", "Alias", "Argument", "BaseType", "FunctionSchema", "GenericType", "ListType", "OptionalType",
+    "TupleType", "Type", "VarType", "infer_schema", "parse_schema", "parse_type", "quote", "register_annotation",
 ]  # fmt: skip
 
 _GENERIC_NAMES = {"Dict": 2, "Future": 1, "Await": 1, "RRef": 1, "Union": None}

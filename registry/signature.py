@@ -16,7 +16,7 @@ from typing import Any
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import ArgumentError
 
-# --- types ------------------------------------------------------------------------------------------------------------
+# --- types
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ def base_type(name: str) -> BaseType:
     return BaseType(_SYNONYMS.get(name, name))
 
 
-# --- schemas ----------------------------------------------------------------------------------------------------------
+# --- schemas
 
 WILDCARD = "*"
 
@@ -407,7 +407,7 @@ def _describe(value: Any) -> str:
     return type(value).__name__
 
 
-# --- printing ---------------------------------------------------------------------------------------------------------
+# --- printing
 
 
 def _type_text(kind: Type, alias: Alias | None) -> str:
@@ -465,7 +465,7 @@ def quote(text: str) -> str:
     return f'"{"".join(parts)}"'
 
 
-# --- what fits together -----------------------------------------------------------------------------------------------
+# --- what fits together
 
 _INTEGERS = frozenset(("int", "SymInt", "ScalarType", "Layout", "MemoryFormat", "DeviceIndex"))
 _NUMBERS = _INTEGERS | {"float", "SymFloat", "complex", "Scalar"}

@@ -1,9 +1,10 @@
 """Compiled artifacts on disk, so that a second process starts warm.
 
-An artifact is a directory of text files under ``OPWEAVE_CACHE_DIR`` (default ``~/.cache/opweave``), named by a hash of everything
-that went into it: the graph with all its types and layouts, the options, opweave's own sources, the versions of Python,
-NumPy, Triton and LLVM, and the machine. It appears by one rename, so a reader sees all of it or nothing; a checksum finds what was
-damaged later, which is then made anew. ``OPWEAVE_CACHE=0`` keeps artifacts in a directory that ends with the process.
+An artifact is a directory of text files under ``OPWEAVE_CACHE_DIR`` (default ``~/.cache/opweave``), named by a hash of
+everything that went into it: the graph with all its types and layouts, the options, opweave's own sources, the versions
+of Python, NumPy, Triton and LLVM, and the machine. It appears by one rename, so a reader sees all of it or nothing; a
+checksum finds what was damaged later, which is then made anew. ``OPWEAVE_CACHE=0`` keeps artifacts in a directory that
+ends with the process.
 """
 
 from __future__ import annotations
@@ -98,7 +99,9 @@ def cpu_features() -> str:
         text = Path("/proc/cpuinfo").read_text()
     except OSError:
         return platform.processor()
-    lines = sorted({line for line in text.splitlines() if line.startswith(("flags", "Features", "model name", "CPU part"))})
+    lines = sorted(
+        {line for line in text.splitlines() if line.startswith(("flags", "Features", "model name", "CPU part"))}
+    )
     return "\n".join(lines)
 
 

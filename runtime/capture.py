@@ -1,8 +1,8 @@
 """From a user's function and one set of arguments to a graph, and to everything that graph depends on.
 
-`capture` guards what the function may read (`runtime.dependencies`), traces it with fake tensors, lifts the outside tensors it
-read to inputs of the graph, describes how the results are put together again, and makes sure that the trace left no
-mark: a function that changes Python state would do so only once.
+`capture` guards what the function may read (`runtime.dependencies`), traces it with fake tensors, lifts the outside
+tensors it read to inputs of the graph, describes how the results are put together again, and makes sure that the trace
+left no mark: a function that changes Python state would do so only once.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from typing import Any
 
 import optree
 
+from opweave.fake.mode import FakeTensorMode
 from opweave.registry.errors import Site, UnsupportedError
 from opweave.registry.tensor import Tensor
 from opweave.runtime.dependencies import find_dependencies
 from opweave.runtime.guards import PYTREES, GuardSet, Scope, TensorInput, brief, code_site, is_registered
 from opweave.runtime.reads import is_library, scan
 from opweave.tracer.graph_module import GraphModule
-from opweave.tracer.make_fx import make_fx
+from opweave.tracer.make_fx import trace_flat
 
 _EMPTY_CELL = types.CellType()
 _DICTS = (dict, collections.OrderedDict, collections.defaultdict)
@@ -51,7 +52,9 @@ class Captured:
     result: str
 
 
-def capture(function: Any, arguments: dict[str, Any], call: Callable[[dict[str, Any]], Any], prefix: str) -> Captured:
+def capture(
+    function: Any, arguments: dict[str, Any], call: Callable[[dict[str, Any]], Any], prefix: str, name: str
+) -> Captured:
     """Trace one call.
 
     Parameters
@@ -64,6 +67,8 @@ def capture(function: Any, arguments: dict[str, Any], call: Callable[[dict[str, 
         Calls `function` with such a dict.
     prefix : str
         For the names in generated code.
+    name : str
+        Of the printed graph.
 
     Raises
     ------
@@ -73,7 +78,9 @@ def capture(function: Any, arguments: dict[str, Any], call: Callable[[dict[str, 
     guards = find_dependencies(function, arguments, prefix)
     given = {id(t): i for i, t in enumerate(_tensors(list(arguments.values())))}
     explicit = sorted([t for t in guards.tensors if id(t.tensor) in given], key=lambda t: given[id(t.tensor)])
-    state = _State([value for value, _ in guards.seen.values()], [f.__globals__ for f in guards.scope.functions], guards.scope)
+    state = _State(
+        [value for value, _ in guards.seen.values()], [f.__globals__ for f in guards.scope.functions], guards.scope
+    )
     result: list[str] = []
     renewed: list[Any] = []
 
@@ -90,7 +97,8 @@ def capture(function: Any, arguments: dict[str, Any], call: Callable[[dict[str, 
         return results.tensors
 
     try:
-        module = make_fx(flat, tracing_mode="fake")(*[t.tensor for t in explicit])
+        names = [identifier(t.source.text) for t in explicit]
+        graph, constants = trace_flat(flat, [t.tensor for t in explicit], FakeTensorMode(), names=names)
     except BaseException:
         state.restore()
         raise
@@ -99,11 +107,12 @@ def capture(function: Any, arguments: dict[str, Any], call: Callable[[dict[str, 
         if change:
             state.restore()
             raise UnsupportedError(
-                f"compile: {_name(function)} changes {_named(change[0], guards)} while it runs; compiled code would not",
+                f"compile: {_name(function)} changes {_named(change[0], guards)}, which compiled code would not do",
                 got=change[1],
                 at=code_site(function.__code__) if isinstance(function, types.FunctionType) else None,
                 hint="return the new value and assign it outside",
             )
+    module = GraphModule(constants, graph, name=name)
     inputs = _lift(module, explicit, guards)
     return Captured(module, inputs, guards, result[-1])
 
@@ -125,7 +134,7 @@ def _lift(module: GraphModule, explicit: list[TensorInput], guards: GuardSet) ->
     by_tensor = {id(t.tensor): t for t in guards.tensors}
     lifted: dict[int, Any] = {}
     for node in [n for n in graph if n.op == "get_attr"]:
-        tensor = getattr(module, node.target)
+        tensor = module.constants[node.target]
         known = by_tensor.get(id(tensor))
         if known is None:
             continue
@@ -139,10 +148,8 @@ def _lift(module: GraphModule, explicit: list[TensorInput], guards: GuardSet) ->
             placeholders.append(new)
         node.replace_all_uses_with(new)
         graph.erase_node(node)
-    for placeholder, tensor in zip(placeholders, inputs, strict=True):
-        name = identifier(tensor.source.text)
-        if placeholder.name != name:
-            graph.rename(placeholder, name)
+    used = {node.target for node in graph.find_nodes(op="get_attr")}
+    module.constants = {name: value for name, value in module.constants.items() if name in used}
     return inputs
 
 
@@ -163,7 +170,7 @@ def _tensors(value: Any) -> Iterator[Tensor]:
 
 
 def _parts(value: Any) -> list[Any]:
-    kind = type(value)
+    kind: Any = type(value)
     if kind in (list, tuple, collections.deque) or (isinstance(value, tuple) and hasattr(kind, "_fields")):
         return list(value)
     if kind in _DICTS:
@@ -188,7 +195,7 @@ class _Rebuild:
         if id(value) in self.made:
             return self.made[id(value)]
         if isinstance(value, Tensor) or not _parts(value):
-            kind = type(value)
+            kind: Any = type(value)
             if kind not in (list, collections.deque, *_DICTS):
                 return value
             self.made[id(value)] = new = copy.copy(value)  # empty, but what the function adds must not reach the user's
@@ -197,7 +204,7 @@ class _Rebuild:
         return new
 
     def _copy(self, value: Any) -> Any:
-        kind = type(value)
+        kind: Any = type(value)
         if kind is tuple or kind is list:
             return kind([self(v) for v in value])
         if isinstance(value, tuple) and hasattr(kind, "_fields"):
@@ -229,7 +236,7 @@ class _Results:
         self.positions: dict[int, int] = {}
 
     def expression(self, value: Any, text: str) -> str:
-        kind = type(value)
+        kind: Any = type(value)
         if id(value) in self.known:
             return self.known[id(value)]
         if isinstance(value, Tensor):
@@ -274,7 +281,8 @@ class _Results:
         if type(value) is collections.OrderedDict:
             return f"{self.guards.constant(collections.OrderedDict)}({body})"
         if type(value) is collections.defaultdict:
-            return f"{self.guards.constant(collections.defaultdict)}({self.guards.constant(value.default_factory)}, {body})"
+            make, factory = self.guards.constant(collections.defaultdict), self.guards.constant(value.default_factory)
+            return f"{make}({factory}, {body})"
         return body
 
 
@@ -308,7 +316,7 @@ class _State:
     def __init__(self, values: list[Any], namespaces: list[dict[str, Any]], scope: Scope) -> None:
         self.saved: list[tuple[Any, Any, Any]] = []
         for value in values:
-            kind = type(value)
+            kind: Any = type(value)
             if kind in (list, set, collections.deque, *_DICTS, collections.Counter):
                 self.saved.append((value, value, copy.copy(value)))
             elif hasattr(value, "__dict__") and isinstance(value.__dict__, dict) and not is_library(kind.__module__):
@@ -316,7 +324,9 @@ class _State:
                     self.saved.append((value, value.__dict__, dict(value.__dict__)))
         written = {n.path[0] for f in scope.functions for n in scan(f.__code__).names if n.written}
         self.variables = [
-            (space, name, space.get(name, self)) for space in {id(s): s for s in namespaces}.values() for name in written
+            (space, name, space.get(name, self))
+            for space in {id(s): s for s in namespaces}.values()
+            for name in written
         ]
         self.cells = [
             (cell, cell.cell_contents)
@@ -342,7 +352,10 @@ class _State:
                 return owner, f"{brief(saved)} → {brief(live)}"
         for space, name, old in self.variables:
             if space.get(name, self) is not old:
-                return f"global {name}", f"{name}: {'nothing' if old is self else brief(old)} → {brief(space.get(name))}"
+                return (
+                    f"global {name}",
+                    f"{name}: {'nothing' if old is self else brief(old)} → {brief(space.get(name))}",
+                )
         for cell, old in self.cells:
             if cell.cell_contents is not old:
                 return "a nonlocal variable", f"{brief(old)} → {brief(cell.cell_contents)}"

@@ -1,8 +1,8 @@
 """`CompiledFunction`: a function with its compiled versions, each with the guards under which it may be used.
 
-A call runs one generated function (`runtime.entry`) that tests guards and calls compiled code. What fits no version comes here: it is
-compiled, under a lock, and the reason is logged. After too many versions the function keeps running as plain Python, and
-says so.
+A call runs one generated function (`runtime.entry`) that tests guards and calls compiled code. What fits no version
+comes here: it is compiled, under a lock, and the reason is logged. After too many versions the function keeps running
+as plain Python, and says so.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from opweave.registry.keys import PYTHON_BIT, state
 from opweave.registry.op import OpOverload, registry, tensors_in
 from opweave.runtime.capture import Captured, capture
 from opweave.runtime.entry import Entry, Parameters, build
-from opweave.runtime.guards import brief, code_site, disjoint
-from opweave.runtime.logging import DEBUG, channel
+from opweave.runtime.guards import brief, disjoint
+from opweave.runtime.logging import channel
 from opweave.tracer.graph import Graph
 from opweave.tracer.graph_module import GraphModule
 
@@ -84,7 +84,8 @@ class CompiledFunction:
         self._limit = limit
         self._lock = threading.RLock()
         self._parameters = Parameters.of(function)
-        self._name = getattr(function, "__name__", type(function).__name__)
+        name = getattr(function, "__name__", type(function).__name__)
+        self._name = name if name.isidentifier() else "compiled"
         self._count = 0
         self._reasons: collections.Counter[str] = collections.Counter()
         self._warned = False
@@ -154,7 +155,8 @@ class CompiledFunction:
         self._warned = True
         changing = ", ".join(f"{what} ({count} times)" for what, count in self._reasons.most_common(3))
         text = (
-            f"{self._name}: {self._limit} compiled versions reached, further ones run uncompiled; what kept changing: {changing}. "
+            f"{self._name}: {self._limit} compiled versions reached, further ones run uncompiled; "
+            f"what kept changing: {changing}. "
             "Pass what varies as a tensor, or raise the limit: opweave.compile(..., options={'recompile_limit': n})"
         )
         _recompiles_log.warning(text)
@@ -164,7 +166,7 @@ class CompiledFunction:
         function, index = self.__wrapped__, self._count
         self._count += 1
         arguments, call = self._bind(*args, **kwargs), _caller(function, self._parameters)
-        captured = capture(function, arguments, call, f"_ow_e{index}_")
+        captured = capture(function, arguments, call, f"_ow_e{index}_", self._name)
         _graph_log.debug("%s", captured.module.code)
         ops = _ops_of(captured.module.graph)
         keep = captured.module.graph.clone()
@@ -195,7 +197,7 @@ class CompiledFunction:
             for other in captured.guards.tensors:
                 if other is not w and not disjoint((w.tensor,), (other.tensor,)):
                     raise UnsupportedError(
-                        f"compile: {self._name} writes {w.source.text}, whose memory overlaps that of {other.source.text}",
+                        f"compile: {self._name} writes {w.source.text}, which shares memory with {other.source.text}",
                         got=f"{brief(w.tensor)} and {brief(other.tensor)} on one storage",
                         at=w.source.site,
                         hint=f"pass {other.source.text}.clone(), or call the uncompiled function for this case",
@@ -226,7 +228,7 @@ def _caller(function: Callable[..., Any], parameters: Parameters) -> Callable[[d
 
 
 def _ops_of(graph: Graph) -> dict[OpOverload, int]:
-    """Ops whose registrations went into the trace: those in the graph, and all of a user's that trace through their body."""
+    """Ops whose registrations went into the trace: those in the graph, and the user's that trace through their body."""
     found = {node.target: node.target.version for node in graph if isinstance(node.target, OpOverload)}
     for op in registry.operators.values():
         if op.decl is None and (op.body is not None or op.has_composite_implicit):

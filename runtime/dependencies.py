@@ -1,7 +1,7 @@
 """Everything a call of a function may read, found by following its code, and guarded.
 
-A function's values come from three places: its arguments, the variables it closes over, and global variables. The functions
-it calls are followed in turn; those of libraries are taken as they are.
+A function's values come from three places: its arguments, the variables it closes over, and global variables. The
+functions it calls are followed in turn; those of libraries are taken as they are.
 """
 
 from __future__ import annotations
@@ -53,7 +53,11 @@ class _Roots:
 
     def visit(self, function: Any, target: Any, arguments: dict[str, Any]) -> None:
         guards = self.guards
-        site = code_site(target.__code__) if isinstance(target, types.FunctionType) else Site("<callable>", 0, brief(target))
+        site = (
+            code_site(target.__code__)
+            if isinstance(target, types.FunctionType)
+            else Site("<callable>", 0, brief(target))
+        )
         for name, value in arguments.items():
             guards.visit(guards.argument(name, site), value)
         if isinstance(function, types.MethodType):
@@ -66,9 +70,8 @@ class _Roots:
                 done.add(each)
                 self._function(each)
         for namespace, names in self.shadowing.values():
-            variable = guards.constant(namespace)
-            source = guards.source(variable, "builtins", site)
-            test = f"{variable}.keys().isdisjoint({guards.constant(frozenset(names))})"
+            source = guards.source(guards.constant(namespace), "builtins", site)
+            test = f"{guards.get(source)}.keys().isdisjoint({guards.constant(frozenset(names))})"
             guards.require(test, source, lambda now: "a builtin is shadowed by a new global variable")
 
     def _function(self, function: types.FunctionType) -> None:
@@ -80,17 +83,23 @@ class _Roots:
                 self._cell(cells[name.path[0]], name)
             elif name.kind == "import" and name.path[0] in sys.modules and not is_library(name.path[0]):
                 load = f"{self.guards.constant(sys.modules)}[{name.path[0]!r}]"
-                self._module_variable(self.guards.source(load, name.path[0], name.site), sys.modules[name.path[0]], (), name.site)
+                self._module_variable(
+                    self.guards.source(load, name.path[0], name.site), sys.modules[name.path[0]], (), name.site
+                )
 
     def _global(self, function: types.FunctionType, name: Name) -> None:
         namespace, variable = function.__globals__, name.path[0]
         if variable not in namespace:
             if impure("builtins", variable):
-                raise UnsupportedError(f"compile: {variable} inside a compiled function runs only when it is traced", at=name.site)
+                raise UnsupportedError(
+                    f"compile: {variable} inside a compiled function runs only when it is traced", at=name.site
+                )
             if hasattr(builtins, variable):
                 self.shadowing.setdefault(id(namespace), (namespace, set()))[1].add(variable)
             return
-        self._variable(namespace, variable, f"{self.guards.constant(namespace)}[{variable!r}]", namespace[variable], name)
+        self._variable(
+            namespace, variable, f"{self.guards.constant(namespace)}[{variable!r}]", namespace[variable], name
+        )
 
     def _cell(self, cell: types.CellType, name: Name) -> None:
         try:
@@ -109,6 +118,8 @@ class _Roots:
             self._module_variable(source, value, name.path[1:], name.site)
         elif isinstance(value, (Ops, Namespace)):
             self._op(source, value, name.path[1:])
+        elif isinstance(value, type):
+            _refuse_impure(value.__module__, name.path[1:], name.site)
 
     def _module_variable(self, source: Source, module: types.ModuleType, path: tuple[str, ...], site: Site) -> None:
         """Follow `module.a.b`; a module used in any other way is looked through for every name the code mentions."""
@@ -120,12 +131,7 @@ class _Roots:
                 self._module_variable(source, module, (name,), guards.scope.attributes[name])
             return
         name = path[0]
-        if impure(module.__name__, name):
-            raise UnsupportedError(
-                f"compile: {module.__name__}.{name} gives another value at each call, but a compiled function keeps the first",
-                at=site,
-                hint="call it outside and pass the result as an argument",
-            )
+        _refuse_impure(module.__name__, path[:2], site)
         value = getattr(module, name, None)
         part = Source("", f"{source.text}.{name}", site, f"{source.var}.{name}", bound=True)
         if isinstance(value, types.ModuleType):
@@ -145,3 +151,13 @@ class _Roots:
             value = getattr(value, name, None)
             if isinstance(value, OpOverloadPacket):
                 self.guards.look_into(source, value)
+
+
+def _refuse_impure(module: str, path: tuple[str, ...], site: Site) -> None:
+    for name in path:
+        if impure(module, name):
+            raise UnsupportedError(
+                f"compile: {module}.{name} gives another value at each call, compiled code would keep the first one",
+                at=site,
+                hint="call it outside and pass the result as an argument",
+            )

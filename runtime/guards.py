@@ -1,10 +1,10 @@
 """Guards: what a compiled function depends on, and how that is told to a user.
 
-`GuardSet.visit` walks one value (an argument, a global variable, a closure cell) and writes down a Python expression for each
-fact the trace may have used: types, sizes and strides, numbers by value, functions and modules by identity,
-containers by shape and content, objects by those attributes that the code names. The expressions become one
-predicate (`runtime.entry`); each also knows its variable in the user's words and the line that reads it, so that a
-recompile can be explained: ``x.size(0) 3 → 5 (model.py:12)``.
+`GuardSet.visit` walks one value (an argument, a global variable, a closure cell) and writes down a Python expression
+for each fact the trace may have used: types, sizes and strides, numbers by value, functions and modules by identity,
+containers by shape and content, objects by those attributes that the code names. The expressions become one predicate
+(`runtime.entry`); each also knows its variable in the user's words and the line that reads it, so that a recompile can
+be explained: ``x.size(0) 3 → 5 (model.py:12)``.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ _BY_EQUALITY = (
     pathlib.PurePath, range, slice, np.dtype, np.generic,
 )  # fmt: skip
 _BY_IDENTITY = (
-    DType, Device, OpOverload, HigherOrderOperator, Namespace, Ops, types.BuiltinFunctionType, types.WrapperDescriptorType,
+    DType, Device, OpOverload, HigherOrderOperator, Namespace, Ops, types.BuiltinFunctionType,
+    types.WrapperDescriptorType,
     types.MethodDescriptorType, types.ClassMethodDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType,
     types.MethodWrapperType, types.GenericAlias, types.UnionType, np.ufunc, re.Pattern, logging.Logger, enum.Enum,
     type(threading.Lock()), type(threading.RLock()), type(functools.lru_cache(None)(len)),
@@ -246,7 +247,7 @@ class GuardSet:
         UnsupportedError
             For a value whose state cannot be compared; names the variable and the user's line.
         """
-        kind = type(value)
+        kind: Any = type(value)
         if value is None or value is True or value is False or value is Ellipsis or value is NotImplemented:
             self.same(source, value)
         elif kind in _PLAIN or kind is float or kind is complex:
@@ -289,7 +290,7 @@ class GuardSet:
             self._function(source, value)
         elif isinstance(value, type):
             if not is_library(value.__module__):
-                self._class(source, value)
+                self._class(source, value, _CONSTRUCTORS | _IMPLICIT)
         elif isinstance(value, OpOverloadPacket):
             for name in value.overloads():
                 body = getattr(value, name).body
@@ -309,10 +310,13 @@ class GuardSet:
         self.scope.add(function)
         site = code_site(function.__code__)
         if function.__defaults__:
-            self.visit(self.source(f"{source.var}.__defaults__", f"{source.text}.__defaults__", site), function.__defaults__)
+            self.visit(
+                self.source(f"{source.var}.__defaults__", f"{source.text}.__defaults__", site), function.__defaults__
+            )
         if function.__kwdefaults__:
             self.visit(
-                self.source(f"{source.var}.__kwdefaults__", f"{source.text}.__kwdefaults__", site), function.__kwdefaults__
+                self.source(f"{source.var}.__kwdefaults__", f"{source.text}.__kwdefaults__", site),
+                function.__kwdefaults__,
             )
         wrapped = getattr(function, "__wrapped__", None)
         if isinstance(wrapped, types.FunctionType):
@@ -325,7 +329,10 @@ class GuardSet:
         var = source.var
         tests = [f"type({fetched}) is {self.constant(kind)}"]
         tests += [f"{var}._sizes == {tensor._sizes!r}", f"{var}._strides == {tensor._strides!r}"]
-        tests += [f"{var}._dtype is {self.constant(tensor._dtype)}", f"{var}._device is {self.constant(tensor._device)}"]
+        tests += [
+            f"{var}._dtype is {self.constant(tensor._dtype)}",
+            f"{var}._device is {self.constant(tensor._device)}",
+        ]
         sizes, strides, dtype, device = tensor._sizes, tensor._strides, tensor._dtype, tensor._device
 
         def explain(now: Any) -> str:
@@ -333,7 +340,9 @@ class GuardSet:
                 return f"type({text}) {kind.__name__} → {'nothing' if now is MISSING else type(now).__name__}"
             if len(now._sizes) != len(sizes):
                 return f"{text}.dim() {len(sizes)} → {len(now._sizes)}"
-            changes = [f"{text}.size({i}) {a} → {b}" for i, (a, b) in enumerate(zip(sizes, now._sizes, strict=True)) if a != b]
+            changes = [
+                f"{text}.size({i}) {a} → {b}" for i, (a, b) in enumerate(zip(sizes, now._sizes, strict=True)) if a != b
+            ]
             if not changes and now._strides != strides:
                 changes.append(f"{text}.stride() {strides} → {now._strides}")
             if now._dtype is not dtype:
@@ -346,15 +355,26 @@ class GuardSet:
         self.tensors.append(TensorInput(source, tensor))
 
     def _structure(self, source: Source, value: Any) -> None:
-        kind, text, site = type(value), source.text, source.site
-        if kind in (list, tuple) or (isinstance(value, tuple) and hasattr(kind, "_fields")) or kind is collections.deque:
+        kind: Any = type(value)
+        text, site = source.text, source.site
+        if (
+            kind in (list, tuple)
+            or (isinstance(value, tuple) and hasattr(kind, "_fields"))
+            or kind is collections.deque
+        ):
             self.exact_type(source, value)
             self._length(source, value)
             names = getattr(kind, "_fields", None)
             for i, item in enumerate(value):
                 part = f"{text}.{names[i]}" if names else f"{text}[{i}]"
                 self.visit(self.source(f"{source.var}[{i}]", part, site), item)
-        elif kind in (dict, collections.OrderedDict, collections.defaultdict, collections.Counter, types.MappingProxyType):
+        elif kind in (
+            dict,
+            collections.OrderedDict,
+            collections.defaultdict,
+            collections.Counter,
+            types.MappingProxyType,
+        ):
             self._mapping(source, value)
         elif kind in (set, frozenset):
             self.exact_type(source, value)
@@ -383,7 +403,7 @@ class GuardSet:
             self._object(source, value)
         else:
             raise UnsupportedError(
-                f"compile: {text} cannot be guarded: nothing tells when a {kind.__module__}.{kind.__qualname__} changes",
+                f"compile: {text} cannot be guarded: nothing tells when a {kind.__module__}.{kind.__name__} changes",
                 got=brief(value),
                 at=site,
                 hint="pass what the function needs of it as an argument, or compute it outside the compiled function",
@@ -392,7 +412,9 @@ class GuardSet:
     def _length(self, source: Source, value: Any) -> None:
         text, old = source.text, len(value)
         self.require(
-            f"len({source.var}) == {old}", source, lambda now: f"len({text}) {old} → {len(now) if hasattr(now, '__len__') else now}"
+            f"len({source.var}) == {old}",
+            source,
+            lambda now: f"len({text}) {old} → {len(now) if hasattr(now, '__len__') else now}",
         )
 
     def _mapping(self, source: Source, value: Any) -> None:
@@ -400,10 +422,15 @@ class GuardSet:
         self.exact_type(source, value)
         keys = list(value)
         self.require(
-            f"[*{source.var}] == {self.constant(keys)}", source, lambda now: f"keys of {text} {brief(keys)} → {brief(list(now))}"
+            f"[*{source.var}] == {self.constant(keys)}",
+            source,
+            lambda now: f"keys of {text} {brief(keys)} → {brief(list(now))}",
         )
         if isinstance(value, collections.defaultdict):
-            self.visit(self.source(f"{source.var}.default_factory", f"{text}.default_factory", source.site), value.default_factory)
+            self.visit(
+                self.source(f"{source.var}.default_factory", f"{text}.default_factory", source.site),
+                value.default_factory,
+            )
         for key in keys:
             literal = repr(key) if type(key) in _PLAIN else self.constant(key)
             self.visit(self.source(f"{source.var}[{literal}]", f"{text}[{key!r}]", source.site), value[key])
@@ -429,7 +456,11 @@ class GuardSet:
         spec = optree.tree_structure(value, namespace=PYTREES)
         text = source.text
         structure, spec_name = self.constant(optree.tree_structure), self.constant(spec)
-        self.require(f"{structure}({source.var}, namespace={PYTREES!r}) == {spec_name}", source, lambda now: f"structure of {text} changed")
+        self.require(
+            f"{structure}({source.var}, namespace={PYTREES!r}) == {spec_name}",
+            source,
+            lambda now: f"structure of {text} changed",
+        )
         one_level = self.constant(_children)
         for i, child in enumerate(children):
             self.visit(self.source(f"{one_level}({source.var})[{i}]", f"{text}.{entries[i]}", source.site), child)
@@ -444,7 +475,7 @@ class GuardSet:
     def _object(self, source: Source, value: Any) -> None:
         """An instance of a user's class: its type, and every attribute that the code names."""
         self.exact_type(source, value)
-        kind = type(value)
+        kind: Any = type(value)
         state = getattr(value, "__dict__", {})
         fields = {f.name for f in dataclasses.fields(value)} if dataclasses.is_dataclass(value) else set()
         slots = [s for c in kind.__mro__ for s in _slots(c)]
@@ -456,18 +487,18 @@ class GuardSet:
         kind_source = Source(f"type({source.var})", kind.__name__, source.site, f"type({source.var})", bound=True)
         if id(kind) not in self.seen:
             self.seen[id(kind)] = (kind, kind_source)
-            self._class(kind_source, kind)
+            self._class(kind_source, kind, _IMPLICIT)
 
     def _may_reflect(self, name: str) -> bool:
         return self.scope.reflects and name in self.scope.strings
 
-    def _class(self, source: Source, kind: type) -> None:
-        """What a class gives its instances: methods, properties and constants that the code names."""
+    def _class(self, source: Source, kind: type, implicit: frozenset[str]) -> None:
+        """What a class gives its instances: methods, properties and constants, as far as the code names them."""
         for base in kind.__mro__:
             if is_library(base.__module__):
                 continue
             for name, attribute in vars(base).items():
-                if not (name in self.scope.attributes or name in _IMPLICIT or _hooks(base, name)):
+                if not (name in self.scope.attributes or name in implicit or _hooks(base, name)):
                     continue
                 owner = self.constant(base)
                 text = f"{base.__name__}.{name}"
@@ -494,7 +525,9 @@ class GuardSet:
         if len(variables) > 4:
             ids = ", ".join(f"id({v.var})" for v in variables)
             names = ", ".join(v.text for v in variables)
-            self.require(f"len({{{ids}}}) == {len(variables)}", variables[0], lambda now: f"two of {names} became one object")
+            self.require(
+                f"len({{{ids}}}) == {len(variables)}", variables[0], lambda now: f"two of {names} became one object"
+            )
             return
         for i, one in enumerate(variables):
             for other in variables[i + 1 :]:
@@ -563,16 +596,17 @@ def brief(value: Any) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-_IDENTITY_TYPES = frozenset({type(len), type(str.join), type(Ellipsis), type})
+_IDENTITY_TYPES = frozenset({type(len), type(str.join), type(Ellipsis), type, object})
+_CONSTRUCTORS = frozenset({"__init__", "__new__", "__post_init__"})
 #: Methods that syntax calls without naming them.
 _IMPLICIT = frozenset(
     f"__{name}__"
     for name in (
-        "init new call getitem setitem contains len iter next bool eq ne lt le gt ge hash enter exit getattr getattribute "
-        "add radd iadd sub rsub isub mul rmul imul truediv rtruediv floordiv rfloordiv mod rmod pow rpow matmul rmatmul neg pos "
-        "abs invert and rand or ror xor rxor lshift rshift int float index complex post_init missing torch_function"
+        "call getitem setitem contains len iter next bool eq ne lt le gt ge enter exit getattr getattribute missing "
+        "add radd iadd sub rsub isub mul rmul imul truediv rtruediv floordiv rfloordiv mod rmod pow rpow matmul "
+        "rmatmul neg pos abs invert and rand or ror xor rxor lshift rshift int float index complex torch_function"
     ).split()
-) - {"__hash__"}
+)
 
 
 def _hooks(base: type, name: str) -> bool:

@@ -1,8 +1,8 @@
 """What the compiler tells about its work, on the standard `logging` module.
 
-``OPWEAVE_LOGS=graph,fusion`` (or `set_logs`) turns channels on; each is the logger ``opweave.<channel>``, so an application can
-also attach handlers of its own. A channel that is off costs one integer comparison: guard any message that takes
-work to build with ``if channel.isEnabledFor(DEBUG)``, or pass the work as `lazily`.
+``OPWEAVE_LOGS=graph,fusion`` (or `set_logs`) turns channels on; each is the logger ``opweave.<channel>``, so an
+application can also attach handlers of its own. A channel that is off costs one integer comparison: guard any message
+that takes work to build with ``if channel.isEnabledFor(DEBUG)``, or pass the work as `lazily`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from opweave.registry.errors import ArgumentError
 
@@ -94,7 +95,7 @@ class _StderrHandler(logging.StreamHandler):  # type: ignore[type-arg]
         logging.Handler.__init__(self)
 
     @property
-    def stream(self):  # type: ignore[override]  # noqa: ANN201
+    def stream(self) -> Any:  # type: ignore[override]
         return sys.stderr
 
 

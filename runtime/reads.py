@@ -1,9 +1,9 @@
 """What a function's code can read from outside itself, found in its bytecode.
 
-A compiled function holds only as long as the things it was traced with stay what they were. `scan` lists the names a code object
-reads: global variables and closure cells, with the attribute chain that follows each, and every attribute name
-that it mentions at all. It over-approximates (a name that is read on some path counts), which costs a guard too many and
-never one too few.
+A compiled function holds only as long as the things it was traced with stay what they were. `scan` lists the names a
+code object reads: global variables and closure cells, with the attribute chain that follows each, and every attribute
+name that it mentions at all. It over-approximates (a name that is read on some path counts), which costs a guard too
+many and never one too few.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class CodeReads:
     names : tuple of Name
         Variables from outside, read or written.
     attributes : dict
-        Every attribute name read or written -> the first line that does so.
+        Every attribute name read -> the first line that does so.
     written : frozenset of str
         Attribute names assigned or deleted.
     strings : frozenset of str
@@ -122,11 +122,15 @@ class _Found:
                 self.attributes.setdefault(name, site)
                 self.reflects |= name in _REFLECTION
             elif op in ("STORE_ATTR", "DELETE_ATTR"):
-                self.attributes.setdefault(name, site)
                 self.written.add(name)
             elif op == "IS_OP":
                 previous = instructions[at - 1]
-                self.compares_identity |= previous.opname != "LOAD_CONST" or previous.argval not in (None, True, False, ...)
+                self.compares_identity |= previous.opname != "LOAD_CONST" or previous.argval not in (
+                    None,
+                    True,
+                    False,
+                    ...,
+                )
             elif op == "IMPORT_NAME":
                 self.names.setdefault(("import", (name,), False), site)
         for constant in code.co_consts:

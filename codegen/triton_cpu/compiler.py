@@ -61,8 +61,8 @@ class CPUOptions:
 
 _GPU_ONLY = frozenset(
     {
-        "num_warps", "num_ctas", "num_stages", "warp_size", "maxnreg", "ptx_version", "ptx_options", "enable_reflect_ftz",
-        "launch_cooperative_grid", "launch_pdl", "extern_libs",
+        "num_warps", "num_ctas", "num_stages", "warp_size", "maxnreg", "ptx_version", "ptx_options",
+        "enable_reflect_ftz", "launch_cooperative_grid", "launch_pdl", "extern_libs",
     }
 )  # fmt: skip
 
@@ -103,7 +103,7 @@ class CPUBackend(BaseBackend):
     def load_dialects(self, context: Any) -> None:
         pass
 
-    def add_stages(self, stages: dict[str, Any], options: CPUOptions, language: Language | None = None) -> None:
+    def add_stages(self, stages: dict[str, Any], options: object, language: Language | None = None) -> None:
         if language not in (None, Language.TRITON):
             raise UnsupportedError("the CPU backend compiles Triton kernels only", got=f"a {language.name} kernel")
         stages["ttir"] = lambda module, metadata: self.make_ttir(module)
@@ -171,5 +171,6 @@ def _toolchain() -> str:
     for source in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(source.name.encode() + b"\0" + source.read_bytes())
     host = jit.host()
-    digest.update(repr((triton.__version__, llvmlite.__version__, host.triple, host.cpu, sorted(host.features))).encode())
+    machine = (host.triple, host.cpu, sorted(host.features))
+    digest.update(repr((triton.__version__, llvmlite.__version__, machine)).encode())
     return "opweave-" + digest.hexdigest()[:32]

@@ -127,7 +127,6 @@ class Context:
         """Emits the operations of a nested block; set by the driver of the lowering."""
         self.write_positions: list[int] = []
         self.program_id: tuple[str, str, str] = ("", "", "")
-        self.exit_label = ""
         self.dummy = ""
         self.needs_assert = self.needs_print = False
         self.done: set[Op] = set()

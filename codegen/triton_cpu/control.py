@@ -186,6 +186,20 @@ def scf_if(cx: Context, op: Op) -> None:
         c.bind(r)
 
 
+@root("opweave.call")
+def call(cx: Context, op: Op) -> None:
+    """An inlined function body; its returns jump to the end."""
+    before_region(cx, op, repeats=False)
+    results = [_Carried(cx, r) for r in op.results]
+    known, end = dict(cx.buffers), cx.em.fresh("returned")
+    with cx.scope():
+        emit_blocks(cx, op.regions[0], end, results)
+    cx.em.label(end)
+    cx.buffers = known
+    for r, c in zip(op.results, results, strict=True):
+        c.bind(r)
+
+
 def emit_blocks(cx: Context, region: Region, exit_label: str, results: Sequence[_Carried]) -> None:
     """Emit blocks in order; `tt.return` assigns `results` and leaves for `exit_label`."""
     em = cx.em

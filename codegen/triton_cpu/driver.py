@@ -12,8 +12,9 @@ device that is meant, which it finds per thread:
 On a machine where Triton has no other driver, `OpweaveDriver` is active by itself. Elsewhere opweave makes it active
 with `activate()`, and what is not opweave's goes on to the driver that was there before.
 
-Triton finds `OpweaveDriver` here; it must stay this module's only concrete `DriverBase`. Triton imports this module while
-it is imported itself, so the devices' own drivers load at first use. A layer above registers CUDA's with `register_device`.
+Triton finds `OpweaveDriver` here; it must stay this module's only concrete `DriverBase`. Triton imports this module
+while it is imported itself, so the devices' own drivers load at first use. A layer above registers CUDA's with
+`register_device`.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class DeviceDriver(Protocol):
 
     def get_current_stream(self, device: Any = None) -> Any: ...
 
-    def map_python_to_cpp_type(self, kind: str) -> str: ...
+    def map_python_to_cpp_type(self, ty: str) -> str: ...
 
     def get_active_torch_device(self) -> Any: ...
 
@@ -78,7 +79,7 @@ class TargetDriver:
     def get_current_stream(self, device: Any = None) -> int:
         return 0
 
-    def map_python_to_cpp_type(self, kind: str) -> str:
+    def map_python_to_cpp_type(self, ty: str) -> str:
         raise self._absent()
 
     def get_active_torch_device(self) -> Any:
@@ -88,7 +89,8 @@ class TargetDriver:
         raise self._absent()
 
     def _absent(self) -> DeviceError:
-        return DeviceError(f"a kernel is being compiled for {self.target.backend}:{self.target.arch}; nothing runs there")
+        target = f"{self.target.backend}:{self.target.arch}"
+        return DeviceError(f"a kernel is being compiled for {target}; nothing runs there")
 
 
 def _host() -> DeviceDriver:
@@ -102,7 +104,7 @@ _factories: dict[str, Callable[[], DeviceDriver]] = {"cpu": _host}
 _drivers: dict[str, DeviceDriver] = {}
 _chosen: ContextVar[DeviceDriver | None] = ContextVar("opweave_triton_device", default=None)
 _thread = threading.local()  # .device: the driver of the launch that this thread is in
-_foreign: DriverBase | None = None  # the driver Triton would use without opweave
+_foreign: Any = None  # DriverBase or None: the driver Triton would use without opweave
 _foreign_sought = False
 
 
@@ -169,6 +171,7 @@ def activate() -> OpweaveDriver:
     if isinstance(active, OpweaveDriver):
         return active
     with _lock:
+        _ensure_backend()
         if active is not None:
             _foreign = active
         made = OpweaveDriver()
@@ -176,7 +179,17 @@ def activate() -> OpweaveDriver:
     return made
 
 
-def _foreign_driver() -> DriverBase | None:
+def _ensure_backend() -> None:
+    """Add the backend if Triton did not: a checkout that is not installed, or TRITON_BACKENDS_IN_TREE=1."""
+    from triton.backends import Backend, backends
+
+    from opweave.codegen.triton_cpu.compiler import CPUBackend
+
+    if not any(backend.driver is OpweaveDriver for backend in backends.values()):
+        backends[ENTRY_POINT] = Backend(CPUBackend, OpweaveDriver)
+
+
+def _foreign_driver() -> Any:
     """The driver that Triton would use without opweave, if PyTorch, its usual owner, is in use."""
     global _foreign, _foreign_sought
     if _foreign is None and not _foreign_sought and "torch" in sys.modules:
@@ -219,7 +232,7 @@ class OpweaveDriver(DriverBase):
         self.utils = _Utils(self)
 
     @classmethod
-    def is_active(cls) -> bool:
+    def is_active(cls) -> bool:  # pyright: ignore[reportIncompatibleMethodOverride]  (the base is not annotated)
         """Whether Triton should use this driver by default: where no other driver would be."""
         if os.environ.get("TRITON_DEFAULT_BACKEND") == ENTRY_POINT:
             return True
@@ -230,7 +243,7 @@ class OpweaveDriver(DriverBase):
         return _chosen.get() or getattr(_thread, "device", None) or self._default()
 
     def _default(self) -> DeviceDriver:
-        return _foreign_driver() or device_driver("cpu")  # type: ignore[return-value]
+        return _foreign_driver() or device_driver("cpu")
 
     def get_current_device(self) -> Any:
         """First question of every launch: the device is chosen here, for the questions that follow as well."""
@@ -250,7 +263,7 @@ class OpweaveDriver(DriverBase):
     def map_python_to_cpp_type(self, ty: str) -> str:
         return self.current().map_python_to_cpp_type(ty)
 
-    def get_current_target(self) -> GPUTarget:
+    def get_current_target(self) -> GPUTarget:  # pyright: ignore[reportIncompatibleMethodOverride]
         return self.current().get_current_target()
 
     def get_active_torch_device(self) -> Any:
@@ -278,7 +291,7 @@ def _driver_of(arguments: Iterable[Any]) -> DeviceDriver | None:
         # PyTorch's tensors run on PyTorch's streams, which only its own driver knows.
         foreign = _foreign_driver()
         if foreign is not None and type(tensor).__module__.partition(".")[0] == "torch":
-            return foreign  # type: ignore[return-value]
+            return foreign
         return device_driver(kind)
     return None
 
@@ -286,8 +299,8 @@ def _driver_of(arguments: Iterable[Any]) -> DeviceDriver | None:
 def for_device(kernel: Any, kind: str) -> Any:
     """A kernel whose tuning results are its own for one kind of device.
 
-    An autotuner remembers the best configuration by shapes and dtypes, not by device. So each device gets a copy of the
-    autotuner (and of heuristics around it); the kernel inside is shared, since it keeps its compilations apart by itself.
+    An autotuner remembers the best configuration by shapes and dtypes, not by device. So each device gets a copy of
+    the autotuner (and of heuristics around it). The kernel inside is shared: it keeps its compilations apart itself.
 
     Parameters
     ----------

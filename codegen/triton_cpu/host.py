@@ -48,7 +48,7 @@ class HostUtils:
             "mem_bus_width": 64,
         }
 
-    def load_binary(self, name: str, obj: bytes, shared: int, device: int) -> tuple[HostModule, HostModule, int, int, int]:
+    def load_binary(self, name: str, obj: bytes, shared: int, device: int) -> tuple[Any, ...]:
         """Module, function, registers, spills, and the most threads a program may have."""
         module = HostModule(name, obj)
         return module, module, 0, 0, _UNLIMITED
@@ -166,8 +166,8 @@ class HostDriver:
     def get_device_capability(self, device: int | None = None) -> tuple[int, int]:
         return (0, 0)
 
-    def map_python_to_cpp_type(self, kind: str) -> str:
-        return "void*" if kind.startswith("*") else {"fp32": "float", "fp64": "double"}.get(kind, "int64_t")
+    def map_python_to_cpp_type(self, ty: str) -> str:
+        return "void*" if ty.startswith("*") else {"fp32": "float", "fp64": "double"}.get(ty, "int64_t")
 
     def get_active_torch_device(self) -> Any:
         torch = sys.modules.get("torch")

@@ -147,7 +147,7 @@ def load(obj: bytes, symbols: Iterable[str], *, imports: Mapping[str, int] | Non
         raise CompileError(
             f"{name}: its object code is damaged",
             got=f"{len(obj)} bytes whose checksum does not fit",
-            hint="probably a broken file in Triton's cache: remove the cache folder (TRITON_CACHE_DIR, ~/.triton/cache)",
+            hint="a broken file in Triton's cache: remove the cache folder (TRITON_CACHE_DIR, ~/.triton/cache)",
         )
     linker = _llvm().JITLibraryBuilder().add_object_img(obj[:-_TRAILER_BYTES])
     for symbol, address in (imports or {}).items():

@@ -5,8 +5,8 @@
     launch = direct_launcher(kernel)
     launch(gx, gy, gz, x_pointer, y_pointer, n)
 
-It is a C function made at run time, as a C extension would have it, so a call costs a fraction of a microsecond. Its native
-side reads a description of the parameters (`_Native`), converts each argument with the C API, and runs the
+It is a C function made at run time, as a C extension would have it, so a call costs a fraction of a microsecond. Its
+native side reads a description of the parameters (`_Native`), converts each argument with the C API, and runs the
 programs through the pool. It keeps the interpreter lock if the kernel is known to take only microseconds: giving it up
 under contention costs more than that. Whatever the native side does not understand (a tensor where an address is
 expected, None, a number out of range) it hands to Python, which converts it or explains what is wrong.
@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import re
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -214,7 +213,8 @@ def _method() -> _MethodDef:
     source = _SOURCE.replace("@HOLD_NS@", f"{HOLD_NS:e}")
     code = jit.load(jit.compile_object(source, name="launcher", level=1), ("opweave_launch",), imports=imports)
     jit.keep_forever(code)
-    definition = _MethodDef(b"launch", code.address("opweave_launch"), _METH_FASTCALL, b"launch(gx, gy, gz, *arguments)")
+    entry = code.address("opweave_launch")
+    definition = _MethodDef(b"launch", entry, _METH_FASTCALL, b"launch(gx, gy, gz, *arguments)")
     jit.keep_forever(definition)
     return definition
 
@@ -246,7 +246,6 @@ class Parameter:
         return self.type.startswith("*")
 
 
-_DESCRIPTOR = re.compile(r"tensordesc<([^[>]*)\[([^]]*)\]")
 _TYPE_ALIASES = {"f16": "fp16", "f32": "fp32", "f64": "fp64", "u1": "i1", "nvTmaDesc": "*i8"}
 _FLOATS = {"fp32": _FLOAT32, "fp64": _FLOAT64}
 _HALVES = {"fp16", "bf16"}
@@ -270,15 +269,14 @@ def _leaves(name: str, kind: Any) -> Iterator[Parameter]:
     elif kind.startswith("tensordesc"):
         yield from _descriptor_leaves(name, kind)
     elif kind != "constexpr":
-        yield Parameter(name, _TYPE_ALIASES.get(kind, kind))
+        yield Parameter(name, _TYPE_ALIASES.get(kind, str(kind)))
 
 
 def _descriptor_leaves(name: str, kind: str) -> Iterator[Parameter]:
     """A tensor descriptor as Triton's rewrite to pointers spreads it: shape and strides come twice."""
-    match = _DESCRIPTOR.match(kind)
-    assert match is not None, kind
-    rank = match[2].count(",") + 1
-    yield Parameter(f"{name}.base", "*" + match[1])
+    element, _, shape = kind.removeprefix("tensordesc<").partition("[")
+    rank = shape.partition("]")[0].count(",") + 1
+    yield Parameter(f"{name}.base", "*" + element)
     for _ in range(2 * rank):
         yield Parameter(f"{name}.shape", "i64")
     yield Parameter(f"{name}.padding", "i1")

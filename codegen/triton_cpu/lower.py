@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opweave.codegen.triton_cpu import elementwise, math, memory, reduce  # noqa: F401  (they register rules)
+from opweave.codegen.triton_cpu import control, dot, effects, elementwise, math, memory, reduce, shuffle  # noqa: F401  (they register rules)
 from opweave.codegen.triton_cpu.analysis import VIEWS, WRITES, Lowered, Reach, TargetFeatures, number
 from opweave.codegen.triton_cpu.context import ELEMENTWISE, LAZY, ROOT, Context, Indices, Lanes, lazy, root
 from opweave.codegen.triton_cpu.control import emit_blocks
@@ -74,10 +74,10 @@ def _emit_function(cx: Context, function: Function) -> None:
         rest = em.inst(f"udiv i32 {linear}, %gx")
         x = em.inst(f"urem i32 {linear}, %gx")
         cx.program_id = (x, em.inst(f"urem i32 {rest}, %gy"), em.inst(f"udiv i32 {rest}, %gy"))
-        cx.exit_label = em.fresh("program_end")
+        end = em.fresh("program_end")
         with cx.scope():
-            emit_blocks(cx, function.body, cx.exit_label, [])
-        em.label(cx.exit_label)
+            emit_blocks(cx, function.body, end, [])
+        em.label(end)
 
     em.loop("%start", "%end", "1", program)
 

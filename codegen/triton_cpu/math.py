@@ -195,7 +195,7 @@ def log1p(f: F32, x: str) -> str:
     u = f.add(x, f.const(1.0))
     lost = f.sub(x, f.sub(u, f.const(1.0)))
     result = f.add(log(f, u), f.div(lost, u))
-    special = f.compare("ueq", f.call("fabs", u), f.const(_INF))
+    special = f.compare("ueq", u, f.const(_INF))
     result = f.select(f.compare("oeq", u, f.const(0.0)), f.const(-_INF), f.select(special, u, result))
     return f.select(f.compare("olt", f.call("fabs", x), f.const(2.0**-24)), x, result)
 

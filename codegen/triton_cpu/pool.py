@@ -1,14 +1,15 @@
 """The thread pool that runs a kernel's programs, in native code: it never needs the interpreter or its lock.
 
 A *job* is a range of programs of one kernel. The thread that starts a job works on it too; helpers join while it is
-open, and everybody takes chunks of programs from one atomic counter. The caller never waits for a helper to show up, only
-for those that did join to finish the chunk they are on, so a helper that the system has not scheduled costs nothing.
+open, and everybody takes chunks of programs from one atomic counter. The caller never waits for a helper to show up,
+only for those that did join to finish the chunk they are on, so a helper that the system has not scheduled costs
+nothing.
 
 Jobs that are too short to be worth a helper run on the caller alone. How long a program takes is measured, not guessed:
-each kernel remembers its last figure, and a launch first runs a few programs by itself when that figure says it is short.
+each kernel remembers its last figure, and a launch that seems short first runs a few programs by itself.
 
-One job runs at a time; a thread that finds the pool taken runs its job alone. After a fork the pool belongs to a process
-id that is not the child's, by which the child knows to start threads of its own.
+One job runs at a time; a thread that finds the pool taken runs its job alone. After a fork the pool belongs to a
+process id that is not the child's, by which the child knows to start threads of its own.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ _PAUSE = {
     "arm64": ("call void @llvm.aarch64.hint(i32 1)", "declare void @llvm.aarch64.hint(i32)"),
 }
 
-# Sizes of the opaque pthread types are upper bounds over the platforms. The pairs `store flag; load count` on one side and
-# `add count; load flag` on the other decide who sees whom, so those accesses are sequentially consistent.
+# Sizes of the opaque pthread types are upper bounds over the platforms. The pairs `store flag; load count` on one side
+# and `add count; load flag` on the other decide who sees whom, so those accesses are sequentially consistent.
 _SOURCE = r"""
 declare i32 @clock_gettime(i32, ptr)
 declare i32 @getpid()

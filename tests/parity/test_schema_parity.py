@@ -59,7 +59,7 @@ def _functions() -> list[Callable[..., Any]]:
 
     def plain(x: Tensor, n: int, p: float, *, flag: bool = True, mode: str = "a") -> Tensor: ...
 
-    def optional(x: Optional[Tensor], z: Optional[int] = None, s: Optional[Sequence[float]] = None) -> None: ...  # noqa: UP045
+    def optional(x: Optional[Tensor], z: Optional[int] = None, s: Optional[list[float]] = None) -> None: ...  # noqa: UP045
 
     def lists(x: list[Tensor], y: Sequence[int], w: Sequence[Optional[Tensor]]) -> list[Tensor]: ...  # noqa: UP045
 
@@ -83,4 +83,6 @@ def test_infers_the_same(mutates: Any) -> None:
     for kind, name in ((torch.Tensor, "Tensor"), (torch.dtype, "ScalarType"), (torch.device, "Device")):
         register_annotation(kind, name)
     for function in _functions():
-        assert infer_schema(function, mutates_args=mutates) == torch.library.infer_schema(function, mutates_args=mutates)
+        assert infer_schema(function, mutates_args=mutates) == torch.library.infer_schema(
+            function, mutates_args=mutates
+        )

@@ -102,7 +102,7 @@ def test_processes_agree(root):
     )
     workers = [subprocess.Popen([sys.executable, "-c", code], env=os.environ.copy()) for _ in range(3)]
     assert [w.wait() for w in workers] == [0, 0, 0]
-    assert not [p for p in root.rglob(".*")]
+    assert not list(root.rglob(".*"))
 
 
 def test_files_are_private_to_their_directory(root):

@@ -47,7 +47,7 @@ def test_writes():
 
 
 def test_reflection_and_identity():
-    assert scan((lambda o: getattr(o, "a")).__code__).reflects
+    assert scan((lambda o, name: getattr(o, name)).__code__).reflects
     assert scan((lambda o: o.__dict__).__code__).reflects
     assert not scan((lambda o: o.a).__code__).reflects
     assert scan((lambda a, b: a is b).__code__).compares_identity

@@ -1,0 +1,162 @@
+"""tl.dot: a register-blocked microkernel on packed operands.
+
+Both operands are packed row-major in the type they are multiplied in. The innermost loop over k keeps a block of `rows` x `columns` accumulators in registers. Where
+the accumulator is carried by the enclosing loop and used only here, it is updated in place.
+"""
+
+from __future__ import annotations
+
+from opweave.codegen.triton_cpu.context import ZERO, Context, Indices, Lanes, root
+from opweave.codegen.triton_cpu.control import copy
+from opweave.codegen.triton_cpu.elementwise import cast, from_f32, to_f32
+from opweave.codegen.triton_cpu.emit import FLOATS, LLVM_TYPE, SIZE, Buffer, vector
+from opweave.codegen.triton_cpu.loops import fill, nest, vector_loop, vector_width
+from opweave.codegen.triton_cpu.ttir import Op, Value
+
+
+@root("tt.dot")
+def dot(cx: Context, op: Op) -> None:
+    a, b, c = op.operands[:3]
+    if len(a.type.dims) not in (2, 3):
+        raise op.unsupported("only two- and three-dimensional operands")
+    elem = op.result.type.elem
+    compute = "f32" if elem in ("f16", "bf16") else elem
+    packed_a, packed_b = (_pack(cx, op, v, compute) for v in (a, b))
+    out = _accumulator(cx, op, c)
+    work = out if compute == elem else Buffer(cx.em.buffer(out.shape, compute).pointer, out.shape, compute)
+    if work is not out:
+        _convert(cx, out, work)
+    batch, (m, k), n = (a.type.dims[0] if len(a.type.dims) == 3 else 1), a.type.dims[-2:], b.type.dims[-1]
+    for item in range(batch):
+        parts = [
+            Buffer(cx.em.offset(buffer.pointer, str(item * size), buffer.elem), (), buffer.elem)
+            for buffer, size in ((packed_a, m * k), (packed_b, k * n), (work, m * n))
+        ]
+        _Product(cx, compute, m, n, k, *(p.pointer for p in parts)).emit()
+    if work is not out:
+        _convert(cx, work, out)
+    cx.buffers[op.result] = out
+
+
+def _widen(cx: Context, x: Lanes, elem: str) -> Lanes:
+    if x.elem == elem:
+        return x
+    if elem in FLOATS:
+        x = to_f32(cx, x)
+        return x if x.elem == elem else cast(cx, "fpext", x, elem)
+    return cast(cx, "sext", x, elem)
+
+
+def _pack(cx: Context, op: Op, v: Value, elem: str) -> Buffer:
+    """The operand in memory, row-major, in the type it is multiplied in."""
+    known = cx.buffers.get(v)
+    if known is not None and known.elem == elem:
+        return known
+    if (v.type.elem in FLOATS) != (elem in FLOATS) or v.type.elem not in SIZE:
+        raise op.unsupported(f"operands of type {v.type.elem} into {elem}")
+    buffer = cx.em.buffer(v.type.dims, elem)
+
+    def body(idx: Indices) -> bool:
+        cx.store_buffer(buffer, _widen(cx, cx.evaluate(v, idx), elem), idx)
+        return True
+
+    nest(cx, v.type.dims, [v], [], body)
+    return buffer
+
+
+def _accumulator(cx: Context, op: Op, c: Value) -> Buffer:
+    """Where the result goes: over the carried accumulator if nothing else reads it, else into a copy."""
+    known = cx.buffers.get(c)
+    if known is not None and c.op is None and c.users == [op] and _only_yielded(op):
+        return known
+    out = cx.em.buffer(op.result.type.dims, op.result.type.elem)
+    if known is not None:
+        copy(cx, known, out)
+    else:
+        fill(cx, [c], [out])
+    return out
+
+
+def _only_yielded(op: Op) -> bool:
+    """The result goes back into the place of the accumulator in the next iteration."""
+    c, users = op.operands[2], op.result.users
+    if len(users) != 1 or users[0].name != "scf.yield" or users[0].block is not op.block or c.block is not op.block:
+        return False
+    return users[0].operands.index(op.result) == c.index - 1
+
+
+def _convert(cx: Context, source: Buffer, target: Buffer) -> None:
+    """Copy between the accumulator's type and the type it is computed in."""
+    count = 1
+    for d in source.shape:
+        count *= d
+    flat = [Buffer(b.pointer, (count,), b.elem) for b in (source, target)]
+
+    def body(idx: Indices) -> bool:
+        x = to_f32(cx, cx.load_buffer(flat[0], idx))
+        cx.store_buffer(flat[1], from_f32(cx, x, target.elem), idx)
+        return True
+
+    with cx.lanes(vector_width(cx, count, ["f32"], heavy=False)):
+        vector_loop(cx, count, [], [], (ZERO,), 0, body)
+
+
+class _Product:
+    """C += A B for row-major A (m, k), B (k, n), C (m, n) at constant sizes."""
+
+    def __init__(self, cx: Context, elem: str, m: int, n: int, k: int, a: str, b: str, c: str) -> None:
+        self.em, self.elem, self.m, self.n, self.k, self.a, self.b, self.c = cx.em, elem, m, n, k, a, b, c
+        lanes = cx.features.vector_bits // 8 // SIZE[elem]
+        while n % lanes:
+            lanes //= 2
+        self.lanes = lanes
+        self.columns = 2 if n % (2 * lanes) == 0 else 1
+        self.rows = next(r for r in (6, 4, 2, 1) if m % r == 0)
+        self.type = vector(elem, lanes)
+
+    def emit(self) -> None:
+        self.em.loop("0", str(self.m), str(self.rows), self._row_block)
+
+    def _row_block(self, i: str) -> None:
+        self.em.loop("0", str(self.n), str(self.columns * self.lanes), lambda j: self._block(i, j))
+
+    def _block(self, i: str, j: str) -> None:
+        em, t = self.em, self.type
+        rows = [em.add(i, str(r)) for r in range(self.rows)]
+        a_rows = [em.offset(self.a, em.mul(r, str(self.k)), self.elem) for r in rows]
+        c_rows = [em.offset(self.c, em.add(em.mul(r, str(self.n)), j), self.elem) for r in rows]
+        b_column = em.offset(self.b, j, self.elem)
+        size = SIZE[self.elem]
+        places = [[em.offset(c, str(q * self.lanes), self.elem) for q in range(self.columns)] for c in c_rows]
+        sums = [[em.slot(t, em.inst(f"load {t}, ptr {p}, align {size}")) for p in row] for row in places]
+
+        def step(k: str) -> None:
+            b_row = em.offset(b_column, em.mul(k, str(self.n)), self.elem)
+            bs = [
+                em.inst(f"load {t}, ptr {em.offset(b_row, str(q * self.lanes), self.elem)}, align {size}")
+                for q in range(self.columns)
+            ]
+            for a_row, row in zip(a_rows, sums, strict=True):
+                a = self._broadcast(em.inst(f"load {LLVM_TYPE[self.elem]}, ptr {em.offset(a_row, k, self.elem)}"))
+                for b, slot in zip(bs, row, strict=True):
+                    self._accumulate(a, b, slot)
+
+        em.loop("0", str(self.k), "1", step)
+        for places_row, row in zip(places, sums, strict=True):
+            for place, slot in zip(places_row, row, strict=True):
+                em.line(f"store {t} {em.inst(f'load {t}, ptr {slot}')}, ptr {place}, align {size}")
+
+    def _broadcast(self, x: str) -> str:
+        if self.lanes == 1:
+            return x
+        one = self.em.inst(f"insertelement {self.type} poison, {LLVM_TYPE[self.elem]} {x}, i64 0")
+        return self.em.inst(f"shufflevector {self.type} {one}, {self.type} poison, <{self.lanes} x i32> zeroinitializer")
+
+    def _accumulate(self, a: str, b: str, slot: str) -> None:
+        em, t = self.em, self.type
+        old = em.inst(f"load {t}, ptr {slot}")
+        if self.elem in FLOATS:
+            new = em.intrinsic("fma", self.elem, self.lanes, [a, b, old])
+        else:
+            new = em.inst(f"add {t} {em.inst(f'mul {t} {a}, {b}')}, {old}")
+        em.line(f"store {t} {new}, ptr {slot}")

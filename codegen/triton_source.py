@@ -1,0 +1,457 @@
+"""Prints a scheduled loop nest as a Triton kernel that a person could have written.
+
+One statement an op, with the op's name and the user's line behind it; names come from the graph, so the same region
+always gives the same text (compilation is cached by it).
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Sequence
+
+from opweave.codegen import schedule as scheduling
+from opweave.codegen.kernel import KernelSource
+from opweave.codegen.loopnest import LoopNest, Store
+from opweave.codegen.schedule import Lane, Schedule
+from opweave.codegen.triton_scalars import ATOM, OPERATORS, TYPE, constant, needs_libdevice, render, typed_constant
+from opweave.codegen.values import Value, load_parts, topological
+from opweave.registry.dtypes import DType, float32, int32
+from opweave.registry.errors import Site
+from opweave.tracer.index import Axis, Index
+
+_COMMENT_COLUMN = 80
+_LONGEST = 96
+_SMALLEST_FLOAT32 = 1.1754943508222875e-38
+
+_COMBINE = {"max": "nan_max", "min": "nan_min", "prod": "product", "argmax": "first_max", "argmin": "first_min"}
+
+
+def identity(combine: str, dtype: DType) -> object:
+    """What changes nothing when combined."""
+    if combine == "sum":
+        return 0.0 if dtype.kind == "f" else 0
+    if combine == "prod":
+        return 1.0 if dtype.kind == "f" else 1
+    lowest = combine in ("max", "argmax")
+    if dtype.kind == "f":
+        return float("-inf") if lowest else float("inf")
+    bits = dtype.itemsize * 8
+    if dtype.kind == "u":
+        return 0 if lowest else (1 << bits) - 1
+    return -(1 << (bits - 1)) if lowest else (1 << (bits - 1)) - 1
+
+
+def kernel_name(names: Sequence[str], number: int) -> str:
+    """`fused_mul_gelu_add_softmax_0`, with the middle left out where it would be long."""
+    words = [re.sub(r"\W", "_", name).strip("_") for name in names]
+    text = "_".join(words)
+    if len(text) > 60:
+        text = "_".join([*words[:3], f"{len(words) - 4}_more", words[-1]]) if len(words) > 5 else text[:60]
+    return f"fused_{text}_{number}"
+
+
+def print_kernel(nest: LoopNest, schedule: Schedule, number: int) -> KernelSource:
+    """The kernel of a nest.
+
+    Parameters
+    ----------
+    nest, schedule : LoopNest, Schedule
+        What to compute and how.
+    number : int
+        Makes the name unique in its graph.
+    """
+    printer = _Printer(nest, schedule)
+    name = kernel_name(nest.names, number)
+    body = printer.body()
+    constexprs = {lane.constant: lane.block for lane in schedule.lanes}
+    parameters = [*printer.parameters.values(), *(f"{c}: tl.constexpr" for c in constexprs)]
+    imports = ["import triton", "import triton.language as tl"]
+    if printer.libdevice:
+        imports.append("from triton.language.extra import libdevice")
+    if printer.combines:
+        imports += ["", f"from opweave.codegen.combine import {', '.join(sorted(printer.combines))}"]
+    head = f"def {name}({', '.join(parameters)}):"
+    if len(head) > 118:
+        head = f"def {name}(\n    {', '.join(parameters)},\n):"
+    source = "\n".join([*imports, "", "", "@triton.jit", head, *body, ""])
+    tile = 1
+    for lane in schedule.lanes:
+        tile *= lane.block
+    warps = max(1, min(16, scheduling.power_of_two(tile // 512 or 1)))
+    buffers = [*nest.inputs, *nest.outputs]
+    pointers = tuple((printer.parameters[b.name], b.dtype) for b in buffers)
+    return KernelSource(name, source, pointers, constexprs, (schedule.programs, 1, 1), warps)
+
+
+class _Printer:
+    def __init__(self, nest: LoopNest, schedule: Schedule):
+        self.nest = nest
+        self.schedule = schedule
+        self.lines: list[str] = []
+        self.indent = "    "
+        self.taken = {"tl", "triton", "libdevice", "float", "range", *_COMBINE.values()}
+        self.taken |= {lane.constant for lane in schedule.lanes}
+        self.parameters = {b.name: self.fresh(b.name) for b in (*nest.inputs, *nest.outputs)}
+        self.axis_names: dict[Axis, str] = {}
+        self.live: dict[Lane, str] = {}
+        self.names: dict[Value, tuple[str, int]] = {}
+        self.best: dict[Value, str] = {}
+        self.counter = 0
+        self.libdevice = False
+        self.combines: set[str] = set()
+        self.wide = scheduling.needs_int64(nest)
+        self.order = nest.values()
+        self.uses: dict[Value, list[Value | Store]] = {}
+        for value in self.order:
+            for arg in value.args:
+                self.uses.setdefault(arg, []).append(value)
+        for store in nest.stores:
+            self.uses.setdefault(store.value, []).append(store)
+
+    # ---- names and lines -------------------------------------------------------------------------------------------
+
+    def fresh(self, wanted: str) -> str:
+        name = re.sub(r"\W", "_", wanted)
+        while name in self.taken or keyword.iskeyword(name):
+            name += "_"
+        self.taken.add(name)
+        return name
+
+    def temporary(self) -> str:
+        while True:
+            name = f"t{self.counter}"
+            self.counter += 1
+            if name not in self.taken:
+                return name
+
+    def line(self, text: str, label: str = "", site: Site | None = None) -> None:
+        text = self.indent + text
+        if label or site is not None:
+            place = site.short if site is not None else ""
+            text = f"{text:<{_COMMENT_COLUMN}}  # {label:<10} {place}".rstrip()
+        self.lines.append(text)
+
+    def index(self, index: Index) -> str:
+        return index.render(self.axis_names.__getitem__)
+
+    # ---- program and lanes -----------------------------------------------------------------------------------------
+
+    def body(self) -> list[str]:
+        self._programs()
+        for lane in self.schedule.lanes:
+            if lane.role == "whole":
+                self._lane_vector(lane, "")
+        if self.schedule.looped:
+            self._looped()
+        else:
+            self._emit(self.order)
+            for store in self.nest.stores:
+                self._store(store)
+        return self.lines
+
+    def _programs(self) -> None:
+        schedule = self.schedule
+        grid_lanes = [lane for lane in schedule.lanes if lane.role == "grid"]
+        digits: list[tuple[int, Axis | Lane]] = [(axis.size, axis) for axis in schedule.scalars]
+        digits += [(lane.blocks, lane) for lane in grid_lanes]
+        pid = "tl.program_id(0)" + (".to(tl.int64)" if self.wide else "")
+        single = len(digits) == 1
+        if len(digits) > 1:
+            name = self.fresh("pid")
+            self.line(f"{name} = {pid}")
+            pid = name
+        step = 1
+        rows = len(schedule.scalars)
+        texts: list[tuple[Axis | Lane, str]] = []
+        for i in range(len(digits) - 1, -1, -1):
+            size, what = digits[i]
+            text = pid if step == 1 else f"{pid} // {step}"
+            if i and size != 1:
+                text = f"{text} % {size}" if step == 1 else f"({text}) % {size}"
+            texts.append((what, "0" if size == 1 and not single else text))
+            step *= size
+        for what, text in reversed(texts):
+            if isinstance(what, Axis):
+                number = schedule.scalars.index(what)
+                self.axis_names[what] = self.fresh("row" if rows == 1 else f"i{number}")
+                self.line(f"{self.axis_names[what]} = {text}")
+            else:
+                self._lane_vector(what, f"({text}) * " if " " in text else f"{text} * ")
+
+    def _lane_vector(self, lane: Lane, start: str) -> None:
+        name = self.axis_names.get(lane.axis) or self.fresh(lane.name)
+        self.axis_names[lane.axis] = name
+        vector = f"tl.arange(0, {lane.constant})"
+        if self.wide:
+            vector += ".to(tl.int64)"
+        if start.endswith("* "):
+            vector = f"{start}{lane.constant} + {vector}"
+        elif start:
+            vector = f"{start} + {vector}"
+        if len(self.schedule.lanes) == 2:
+            where = "[:, None]" if lane is self.schedule.lanes[0] else "[None, :]"
+            vector = f"({vector}){where}" if " + " in vector else f"{vector}{where}"
+        self.line(f"{name} = {vector}")
+        if lane.partial:
+            several = sum(other.partial for other in self.schedule.lanes) > 1
+            live = self.live.get(lane) or self.fresh(f"live_{lane.name}" if several else "live")
+            self.live[lane] = live
+            self.line(f"{live} = {name} < {lane.axis.size}")
+
+    def mask(self, axes: frozenset[Axis]) -> str:
+        return " & ".join(self.live[lane] for lane in self.schedule.lanes if lane in self.live and lane.axis in axes)
+
+    # ---- statements ------------------------------------------------------------------------------------------------
+
+    def _emit(self, values: Sequence[Value]) -> None:
+        for value in values:
+            if value not in self.names:
+                self._value(value)
+
+    def _value(self, value: Value) -> None:
+        if value.op == "const":
+            text = constant(value.detail, value.dtype)
+            self.names[value] = (text, 8 if text.startswith("-") else ATOM)
+        elif value.op == "index":
+            assert isinstance(value.detail, Index)
+            text = self.index(value.detail)
+            if value.dtype is not int32 or self.wide:
+                text = f"({text}).to({TYPE[value.dtype.name]})" if " " in text else f"{text}.to({TYPE[value.dtype.name]})"
+                self.names[value] = (text, ATOM)
+            else:
+                self.names[value] = (text, 0 if " " in text else ATOM)
+        elif value.op == "load":
+            self._bind(value, self._load(value))
+        elif value.op == "best":
+            self.names[value] = (self.best[value.args[0]], ATOM)
+        elif value.op == "reduce":
+            self._reduce(value)
+        else:
+            self._compute(value)
+
+    def _bind(self, value: Value, text: str, label: bool = False) -> None:
+        name = self.temporary()
+        self.names[value] = (name, ATOM)
+        self.line(f"{name} = {text}", *((value.label, value.site) if label else ()))
+
+    def _load(self, value: Value) -> str:
+        buffer, offset = load_parts(value)
+        pointer = self.parameters[buffer.name]
+        if offset.terms or offset.const:
+            pointer = f"{pointer} + {self.index(offset)}"
+        mask = self.mask(offset.axes())
+        if not mask:
+            return f"tl.load({pointer})"
+        other = self._other(value)
+        return f"tl.load({pointer}, {mask}{', ' + other if other else ''})"
+
+    def _other(self, value: Value) -> str:
+        """Padding that lets a reduction take the load as it is."""
+        wanted = {self._padding(user) for user in self.uses[value]}
+        found = wanted.pop() if len(wanted) == 1 else None
+        return found or ""
+
+    def _padding(self, user: Value | Store) -> str | None:
+        if isinstance(user, Store) or user.op != "reduce" or len(user.args) != 1:
+            return None
+        return constant(identity(str(user.detail), user.args[0].dtype), user.args[0].dtype)
+
+    def _operands(self, value: Value) -> list[tuple[str, int]]:
+        inferred = value.op in OPERATORS or value.op == "where"
+        arithmetic = value.args[1:] if value.op == "where" else value.args
+        all_constant = all(arg.op == "const" for arg in arithmetic)
+        result = []
+        for arg in value.args:
+            if arg.op == "const" and (all_constant or (not inferred and not _is_plain(arg))):
+                result.append((typed_constant(arg.detail, arg.dtype), ATOM))
+            else:
+                result.append(self.names[arg])
+        return result
+
+    def _compute(self, value: Value) -> None:
+        self.libdevice |= needs_libdevice(value.op)
+        text, level = render(value, self._operands(value))
+        uses = self.uses.get(value, [])
+        if len(uses) == 1 and len(text) < _LONGEST and not (self.schedule.looped and self._crosses(value, uses[0])):
+            user = uses[0]
+            if (user.label, user.site) == (value.label, value.site) and not (
+                isinstance(user, Value) and user.op == "reduce" and self._masked(user)
+            ):
+                self.names[value] = (text, level)
+                return
+        self._bind(value, text, True)
+
+    def _crosses(self, value: Value, user: Value | Store) -> bool:
+        """Whether a value computed before a loop is used inside it."""
+        axes = user.axes if isinstance(user, Value) else user.offset.axes()
+        return isinstance(user, Store) or axes != value.axes or user.op == "reduce"
+
+    def _masked(self, value: Value) -> bool:
+        lane = self.schedule.reduced_lane
+        return lane is not None and lane in self.live
+
+    def _store(self, store: Store) -> None:
+        pointer = self.parameters[store.buffer.name]
+        if store.offset.terms or store.offset.const:
+            pointer = f"{pointer} + {self.index(store.offset)}"
+        value = self.names[store.value][0]
+        mask = self.mask(store.offset.axes())
+        self.line(f"tl.store({pointer}, {value}{', ' + mask if mask else ''})", store.label, store.site)
+
+    # ---- reductions ------------------------------------------------------------------------------------------------
+
+    @property
+    def _axis(self) -> int:
+        return self.schedule.lanes.index(self.schedule.reduced_lane) if self.schedule.reduced_lane is not None else 0
+
+    def _shape(self, value: Value, with_reduced: bool) -> str:
+        """Tile shape of a value, with or without the reduced lane."""
+        parts = []
+        for lane in self.schedule.lanes:
+            if lane is self.schedule.reduced_lane:
+                parts.append(lane.constant if with_reduced else "1")
+            else:
+                parts.append(lane.constant if lane.axis in value.axes else "1")
+        if len(parts) == 1 and not with_reduced:
+            return "()"
+        return f"[{', '.join(parts)}]"
+
+    def _reduce_call(self, value: Value, operands: Sequence[str]) -> str:
+        keep = ", keep_dims=True" if len(self.schedule.lanes) == 2 else ""
+        if value.detail == "sum":
+            return f"tl.sum({operands[0]}, {self._axis}{keep})"
+        function = _COMBINE[str(value.detail)]
+        self.combines.add(function)
+        inputs = operands[0] if len(operands) == 1 else f"({', '.join(operands)})"
+        return f"tl.reduce({inputs}, {self._axis}, {function}{keep})"
+
+    def _padded(self, value: Value) -> list[str]:
+        """Operands of a reduction with the lanes outside it made harmless, and spread along the reduced lane."""
+        lane = self.schedule.reduced_lane
+        result = []
+        for i, arg in enumerate(value.args):
+            text = self.names[arg][0] if arg.op != "const" else typed_constant(arg.detail, arg.dtype)
+            spread = lane is None or lane.axis not in arg.axes
+            if len(value.args) == 2:
+                # Value and position are reduced together, so they need one shape.
+                whole = self._shape(value, True)
+                spread = spread or self._shape(arg, True) != whole
+                if i == 0 and lane is not None and lane in self.live:
+                    pad = constant(identity(str(value.detail), arg.dtype), arg.dtype)
+                    text = f"tl.where({self.live[lane]}, {text}, {pad})"
+                if spread:
+                    text = f"tl.broadcast_to({text}, {whole})"
+            elif lane is not None and lane in self.live:
+                pad = constant(identity(str(value.detail), arg.dtype), arg.dtype)
+                already = arg.op == "load" and self._other(arg) == pad and not spread
+                if not already:
+                    text = f"tl.where({self.live[lane]}, {text}, {pad})"
+            elif spread:
+                text = f"tl.broadcast_to({text}, {self._shape(arg, True)})"
+            result.append(text)
+        return result
+
+    def _reduce(self, value: Value) -> None:
+        text = self._reduce_call(value, self._padded(value))
+        if len(value.args) == 1:
+            self._bind(value, text, True)
+            return
+        best, at = self.temporary(), self.temporary()
+        self.best[value] = best
+        self.names[value] = (at, ATOM)
+        self.line(f"{best}, {at} = {text}", value.label, value.site)
+
+    def _looped(self) -> None:
+        reduced = frozenset(self.nest.reduced)
+        reductions = [value for value in self.order if value.op == "reduce"]
+        stores = list(self.nest.stores)
+        for depth in range(max(value.depth for value in self.order) + 1):
+            self._emit([v for v in self.order if not v.axes & reduced and v.depth <= depth and v.op != "reduce"])
+            here = [value for value in reductions if value.depth == depth + 1]
+            full = [store for store in stores if store.offset.axes() & reduced and store.value.depth <= depth]
+            stores = [store for store in stores if store not in full]
+            if here or full:
+                self._loop(here, full, reduced)
+        last = [v for v in self.order if not v.axes & reduced and v.op != "reduce"]
+        self._emit(last)
+        for store in stores:
+            self._store(store)
+
+    def _loop(self, reductions: Sequence[Value], stores: Sequence[Store], reduced: frozenset[Axis]) -> None:
+        lane = self.schedule.reduced_lane
+        assert lane is not None
+        accumulators = [self._accumulator(value) for value in reductions]
+        outer_indent, outer_names = self.indent, dict(self.names)
+        for axis in self.schedule.loops:
+            name = self.axis_names.get(axis) or self.fresh("k")
+            self.axis_names[axis] = name
+            self.line(f"for {name} in range({axis.size}):")
+            self.indent += "    "
+        if lane.role == "loop":
+            start = self.fresh("start") if "start" not in self.taken else "start"
+            self.line(f"for {start} in range(0, {lane.axis.size}, {lane.constant}):")
+            self.indent += "    "
+            self._lane_vector(lane, start)
+        roots = [arg for value in reductions for arg in value.args] + [store.value for store in stores]
+        self._emit([value for value in topological(roots) if value.axes & reduced])
+        for value, names in zip(reductions, accumulators, strict=True):
+            self._accumulate(value, names)
+        for store in stores:
+            self._store(store)
+        self.indent, self.names = outer_indent, outer_names
+        for value, names in zip(reductions, accumulators, strict=True):
+            self._finish(value, names)
+
+    def _accumulator(self, value: Value) -> list[str]:
+        names = [self.fresh("acc")] if len(value.args) == 1 else [self.fresh("best"), self.fresh("at")]
+        shape = self._shape_of_accumulator(value)
+        for name, arg in zip(names, value.args, strict=True):
+            start = identity(str(value.detail), arg.dtype) if arg is value.args[0] else identity("min", arg.dtype)
+            self.line(f"{name} = tl.full({shape}, {constant(start, arg.dtype)}, {TYPE[arg.dtype.name]})")
+        return names
+
+    def _shape_of_accumulator(self, value: Value) -> str:
+        return self._shape(value, self.schedule.lane_accumulators)
+
+    def _accumulate(self, value: Value, names: Sequence[str]) -> None:
+        operands = self._padded(value)
+        if len(names) == 2:
+            self.combines.add(_COMBINE[str(value.detail)])
+            if not self.schedule.lane_accumulators:
+                best, at = self.temporary(), self.temporary()
+                self.line(f"{best}, {at} = {self._reduce_call(value, operands)}")
+                operands = [best, at]
+            call = f"{_COMBINE[str(value.detail)]}({names[0]}, {names[1]}, {operands[0]}, {operands[1]})"
+            self.line(f"{names[0]}, {names[1]} = {call}", value.label, value.site)
+            return
+        chunk = operands[0] if self.schedule.lane_accumulators else self._reduce_call(value, operands)
+        name = names[0]
+        if value.detail == "sum":
+            self.line(f"{name} += {chunk}", value.label, value.site)
+        elif value.detail == "prod":
+            self.line(f"{name} *= {chunk}", value.label, value.site)
+        else:
+            self.combines.add(_COMBINE[str(value.detail)])
+            self.line(f"{name} = {_COMBINE[str(value.detail)]}({name}, {chunk})", value.label, value.site)
+
+    def _finish(self, value: Value, names: Sequence[str]) -> None:
+        if self.schedule.lane_accumulators:
+            text = self._reduce_call(value, names)
+            if len(names) == 1:
+                self._bind(value, text)
+                return
+            best, at = self.temporary(), self.temporary()
+            self.line(f"{best}, {at} = {text}")
+            names = [best, at]
+        self.names[value] = (names[-1], ATOM)
+        if len(names) == 2:
+            self.best[value] = names[0]
+
+
+def _is_plain(value: Value) -> bool:
+    """Whether Triton gives a bare constant this very type."""
+    detail = value.detail
+    if value.dtype is float32 and isinstance(detail, float):
+        return detail == 0 or detail != detail or abs(detail) >= _SMALLEST_FLOAT32
+    return value.dtype is int32

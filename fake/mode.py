@@ -1,0 +1,250 @@
+"""`FakeTensorMode`: run ops on tensors without data.
+
+    with FakeTensorMode() as mode:
+        x = mode.from_tensor(real)      # or opweave.empty(3, 4): creation ops give fake tensors
+        (x @ x.T).shape
+
+An op's result follows from its declaration (`decl.meta`) or, for a user's op, from the rule given to `register_fake`.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from opweave.fake.tensor import FakeTensor, make_fake
+from opweave.registry import custom_op
+from opweave.registry.device import Device
+from opweave.registry.errors import DeviceError, DTypeError, FakeTensorError
+from opweave.registry.keys import DispatchKey, DispatchMode
+from opweave.registry.op import HigherOrderOperator, OpOverload, tensors_in
+from opweave.registry.spec import TensorSpec, span
+from opweave.registry.tensor import Storage, Tensor, describe
+from opweave.registry.triton_op import (
+    launch_effects,
+    triton_kernel_wrapper_functional,
+    triton_kernel_wrapper_mutation,
+)
+
+# Ops that move data between devices on purpose.
+_CROSS_DEVICE = frozenset({"_to_copy", "copy", "copy_", "to"})
+
+
+class FakeTensorMode(DispatchMode):
+    """Ops inside the block run on fake tensors and creation ops make them.
+
+    Parameters
+    ----------
+    allow_non_fake_inputs : bool
+        Convert real tensors that meet fake ones, instead of raising. Real 0-d CPU tensors are always let in.
+    """
+
+    def __init__(self, *, allow_non_fake_inputs: bool = False):
+        self.allow_non_fake_inputs = allow_non_fake_inputs
+        # Two real views of one storage become two fake views of one storage.
+        self._storages: weakref.WeakKeyDictionary[Storage, Storage] = weakref.WeakKeyDictionary()
+        # By id, since tensors compare elementwise; an entry goes when its tensor does.
+        self._tensors: dict[int, tuple[weakref.ref[Tensor], FakeTensor]] = {}
+
+    # ---- making fake tensors -----------------------------------------------------------------------------------------
+
+    def from_tensor(self, t: Tensor) -> FakeTensor:
+        """The fake tensor that stands for a real one; the same for the same tensor.
+
+        Raises
+        ------
+        FakeTensorError
+            If it is a fake tensor of another mode.
+        """
+        if isinstance(t, FakeTensor):
+            return self._own(t)
+        known = self._tensors.get(id(t))
+        if known is not None:
+            return known[1]
+        fake = self.fresh(t)
+        key, tensors = id(t), self._tensors
+        tensors[key] = (weakref.ref(t, lambda _: tensors.pop(key, None)), fake)
+        return fake
+
+    def fresh(self, t: Tensor) -> FakeTensor:
+        """A new fake tensor that looks like `t` and shares the fake storage of its storage."""
+        if isinstance(t, FakeTensor):
+            storage = self._own(t)._storage
+        else:
+            found = self._storages.get(t._storage)
+            if found is None:
+                found = self._storages[t._storage] = Storage(t._device, t._storage.nbytes, None, None)
+            storage = found
+        fake = make_fake(self, storage, t._sizes, t._strides, t._offset, t._dtype, t._device)
+        if t._view_of is not None:
+            fake._view_of = self.from_tensor(t._view_of)
+        return fake
+
+    def make(self, spec: TensorSpec) -> FakeTensor:
+        """A new fake tensor with a storage of its own."""
+        sizes, strides, dtype, device = spec
+        storage = Storage(device, span(sizes, strides) * dtype.itemsize, None, None)
+        return make_fake(self, storage, sizes, strides, 0, dtype, device)
+
+    def _own(self, t: FakeTensor) -> FakeTensor:
+        if t.fake_mode is not self:
+            raise FakeTensorError(
+                "a fake tensor of another FakeTensorMode", got=describe(t), hint="use one mode for all fake tensors"
+            )
+        return t
+
+    # ---- running ops -------------------------------------------------------------------------------------------------
+
+    def __torch_dispatch__(
+        self, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        return self.dispatch(func, args, kwargs or {})
+
+    def dispatch(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What an op gives, without data.
+
+        Raises
+        ------
+        FakeTensorError
+            If real tensors are mixed in, or the op has no fake rule.
+        DeviceError
+            If the tensors are on different devices.
+        """
+        args = self._admit(op, args)
+        if kwargs:
+            kwargs = dict(zip(kwargs, self._admit(op, tuple(kwargs.values())), strict=True))
+        if isinstance(op, HigherOrderOperator):
+            return self._dispatch_higher_order(op, args, kwargs)
+        decl = op.decl
+        if decl is None:
+            result = self._dispatch_user(op, args, kwargs)
+        elif decl.kind == "composite":
+            with self:
+                result = decl.meta(self.make, args, kwargs)
+        else:
+            # Pointwise rules check devices themselves and know where a 0-d CPU tensor may go.
+            if decl.kind != "pointwise" and len(args) > 1:
+                self._check_devices(op, args)
+            result = decl.meta(self.make, args, kwargs)
+        if op.is_mutable:
+            note_mutation(op, args, kwargs)
+        return result
+
+    def _admit(self, op: Any, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments with real tensors converted where that is allowed."""
+        for value in values:
+            if type(value) is FakeTensor:
+                if value.fake_mode is not self:
+                    self._own(value)
+            elif isinstance(value, (Tensor, list, tuple, dict)):
+                return tuple([self._admit_one(op, item) for item in values])
+        return values
+
+    def _admit_one(self, op: Any, value: Any) -> Any:
+        if isinstance(value, FakeTensor):
+            return self._own(value)
+        if isinstance(value, Tensor):
+            if self.allow_non_fake_inputs or (not value._sizes and value._device.type == "cpu"):
+                return self.from_tensor(value)
+            raise FakeTensorError(
+                f"{op}: a real tensor among fake ones", got=describe(value),
+                hint="convert it with mode.from_tensor(t), or use FakeTensorMode(allow_non_fake_inputs=True)",
+            )  # fmt: skip
+        if isinstance(value, (list, tuple)) and any(isinstance(item, Tensor) for item in value):
+            return [self._admit_one(op, item) for item in value]
+        if isinstance(value, dict):
+            return {key: self._admit_one(op, item) for key, item in value.items()}
+        return value
+
+    def _check_devices(self, op: OpOverload, args: tuple[Any, ...]) -> None:
+        device: Device | None = None
+        for t in tensors_in(args):
+            if t._device is device or (not t._sizes and t._device.type == "cpu"):
+                continue
+            if device is not None and op.opname not in _CROSS_DEVICE:
+                raise DeviceError(
+                    f"{op.opname}: tensors on different devices", got=", ".join(map(describe, tensors_in(args))),
+                    hint="move them to one device with .to(...)",
+                )  # fmt: skip
+            device = t._device
+
+    def _dispatch_user(self, op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        rule = op.fake
+        if rule is None and f"{op.namespace}::{op.opname}" not in custom_op.definitions:
+            # Written with other ops, which have rules; a custom_op's kernel is opaque and registered under the same key.
+            rule = op.kernels.get(DispatchKey.CompositeExplicitAutograd)
+        if rule is None:
+            raise FakeTensorError(
+                f"{op}: no rule for tensors without data",
+                got=f"schema: {op._schema}",
+                hint=f"register one:\n      @opweave.library.register_fake({op.name!r})\n      def _({_names(op)}):\n"
+                "          return opweave.empty_like(...)    # right sizes, dtype and device, no data",
+            )
+        with self:
+            result = rule(*args, **kwargs)
+        self._check_result(op, result, args, kwargs)
+        return result
+
+    def _check_result(self, op: OpOverload, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        outputs = list(tensors_in([result]))
+        returns = op._schema.returns
+        count = 1 if isinstance(result, Tensor) or len(returns) == 1 else len(result) if result is not None else 0
+        if count != len(returns) and not (result is None and not returns):
+            raise FakeTensorError(
+                f"{op}: the fake rule returned {count} results, the schema says {len(returns)}", got=str(op._schema)
+            )
+        for output in outputs:
+            if not isinstance(output, FakeTensor):
+                raise FakeTensorError(
+                    f"{op}: the fake rule returned a tensor with data", got=describe(output),
+                    hint="make results with opweave.empty_like(x), x.new_empty(...) and the like",
+                )  # fmt: skip
+        if outputs and not op.is_mutable and not any(op._schema.aliased_returns):
+            given = {id(t._storage) for t in tensors_in([*args, *kwargs.values()])}
+            for output in outputs:
+                if id(output._storage) in given:
+                    raise FakeTensorError(
+                        f"{op}: the fake rule returned an input or a view of it, the schema says the output is fresh",
+                        got=describe(output), hint="return opweave.empty_like(x)",
+                    )  # fmt: skip
+
+    def _dispatch_higher_order(self, op: HigherOrderOperator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        rule = op.mode_rules.get(FakeTensorMode)
+        if rule is None:
+            raise FakeTensorError(f"{op}: no rule for tensors without data", hint=f"{op}.py_impl(FakeTensorMode)")
+        return rule(self, *args, **kwargs)
+
+
+def _names(op: OpOverload) -> str:
+    return ", ".join(argument.name for argument in op._schema.arguments)
+
+
+def note_mutation(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Count up the versions of what an op writes."""
+    for index, argument in enumerate(op._schema.arguments):
+        if argument.is_write:
+            value = args[index] if index < len(args) else kwargs.get(argument.name)
+            for t in tensors_in([value]):
+                t._bump()
+
+
+@triton_kernel_wrapper_mutation.py_impl(FakeTensorMode)
+def _launch(
+    mode: FakeTensorMode, *, kernel_idx: int, constant_args_idx: int, grid: Any, kwargs: dict[str, Any]
+) -> None:
+    for name, value in kwargs.items():
+        if isinstance(value, Tensor) and value._dtype.triton is None:
+            raise DTypeError(
+                f"Triton kernel argument {name!r}: Triton has no element type {value._dtype.name}", got=describe(value),
+                hint="pass the real and imaginary parts as two tensors" if value.is_complex() else None,
+            )  # fmt: skip
+    for name in launch_effects(kernel_idx, constant_args_idx, kwargs):
+        for t in tensors_in([kwargs.get(name)]):
+            t._bump()
+
+
+@triton_kernel_wrapper_functional.py_impl(FakeTensorMode)
+def _launch_functional(
+    mode: FakeTensorMode, *, kernel_idx: int, constant_args_idx: int, grid: Any, kwargs: dict[str, Any], tensors_to_clone: Any
+) -> dict[str, FakeTensor]:
+    return {name: mode.make(kwargs[name].spec) for name in tensors_to_clone}

@@ -1,0 +1,156 @@
+"""`FakeTensor`: sizes, strides, dtype and device without data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from opweave.registry.device import Device
+from opweave.registry.dtypes import DType
+from opweave.registry.errors import DataDependentError, FakeTensorError
+from opweave.registry.keys import DEVICE_KEYS, PYTHON_BIT
+from opweave.registry.spec import contiguous_strides
+from opweave.registry.tensor import Storage, Tensor, describe
+
+if TYPE_CHECKING:
+    from opweave.fake.mode import FakeTensorMode
+
+_KEY_BITS = {name: key.bit | PYTHON_BIT for name, key in DEVICE_KEYS.items()}
+
+_BRANCH = "compute both sides and choose: opweave.where(condition, a, b); or branch in the graph: opweave.cond"
+_NUMBER = "keep it a 0-d tensor, or pass the number to the function as an argument"
+_OPAQUE = "make the code that needs the data an op of its own: @opweave.library.custom_op(...)"
+
+
+class FakeTensor(Tensor):
+    """A tensor without data; ops on it compute what the results look like.
+
+    Made by a `FakeTensorMode`. It has the device of what it stands for. Views share a storage, as real ones do.
+
+    Attributes
+    ----------
+    fake_mode : FakeTensorMode
+        The mode it belongs to.
+    """
+
+    # What stands for the tensor in a graph that is being recorded, and the value it has there in "real" mode: set and
+    # read by the tracer, which would need a dict with weak keys for it otherwise.
+    __slots__ = ("fake_mode", "_tracer", "_node", "_real")
+
+    fake_mode: FakeTensorMode
+    _tracer: Any
+    _node: Any
+    _real: Tensor | None
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise FakeTensorError("FakeTensor: cannot be made directly", hint="FakeTensorMode().from_tensor(t)")
+
+    @classmethod
+    def __torch_dispatch__(
+        cls, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        """Handle an op on fake tensors outside their mode."""
+        mode = _mode_among((*args, *(kwargs or {}).values()))
+        return NotImplemented if mode is None else mode.dispatch(func, args, kwargs or {})
+
+    def _make_view(self, sizes: tuple[int, ...], strides: tuple[int, ...], offset: int) -> FakeTensor:
+        return make_fake(self.fake_mode, self._storage, sizes, strides, offset, self._dtype, self._device)
+
+    # ---- there is no data --------------------------------------------------------------------------------------------
+
+    @property
+    def _array(self) -> Any:
+        self._refuse("data", _OPAQUE)
+
+    def item(self) -> Any:
+        self._refuse("item", _NUMBER)
+
+    def tolist(self) -> Any:
+        self._refuse("tolist", _OPAQUE)
+
+    def numpy(self, *, force: bool = False) -> Any:
+        self._refuse("numpy", _OPAQUE)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        self._refuse("conversion to a NumPy array", _OPAQUE)
+
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        self._refuse("__dlpack__", _OPAQUE)
+
+    def data_ptr(self) -> int:
+        self._refuse("data_ptr", _OPAQUE)
+
+    def __bool__(self) -> bool:
+        self._refuse("bool", _BRANCH)
+
+    def __int__(self) -> int:
+        self._refuse("int", _NUMBER)
+
+    def __float__(self) -> float:
+        self._refuse("float", _NUMBER)
+
+    def __complex__(self) -> complex:
+        self._refuse("complex", _NUMBER)
+
+    def __index__(self) -> int:
+        self._refuse("use as an index or a size", _NUMBER)
+
+    def _refuse(self, what: str, hint: str) -> NoReturn:
+        raise DataDependentError(
+            f"{what}: this tensor's values are not known while tracing", got=describe(self), hint=hint
+        )
+
+    # ---- copies and text ---------------------------------------------------------------------------------------------
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> FakeTensor:
+        strides = contiguous_strides(self._sizes)
+        storage = Storage(self._device, self.nbytes, None, None)
+        copy = make_fake(self.fake_mode, storage, self._sizes, strides, 0, self._dtype, self._device)
+        memo[id(self)] = copy
+        return copy
+
+    def __reduce__(self) -> Any:
+        raise FakeTensorError("a fake tensor cannot be pickled: it has no data", got=describe(self))
+
+    def __repr__(self) -> str:
+        place = "" if self._device.type == "cpu" else f", device='{self._device}'"
+        return f"FakeTensor(..., size={self._sizes}, dtype={self._dtype!r}{place})"
+
+    def __format__(self, spec: str) -> str:
+        return repr(self)
+
+
+def make_fake(
+    mode: FakeTensorMode,
+    storage: Storage,
+    sizes: tuple[int, ...],
+    strides: tuple[int, ...],
+    offset: int,
+    dtype: DType,
+    device: Device,
+) -> FakeTensor:
+    """A fake tensor over a storage without memory."""
+    t = FakeTensor.__new__(FakeTensor)
+    t._storage = storage
+    t._sizes = sizes
+    t._strides = strides
+    t._offset = offset
+    t._dtype = dtype
+    t._device = device
+    t._keys = _KEY_BITS[device.type]
+    t._cached = None
+    t._view_of = None
+    t.fake_mode = mode
+    t._tracer = None
+    t._real = None
+    return t
+
+
+def _mode_among(values: Any) -> FakeTensorMode | None:
+    for value in values:
+        if isinstance(value, FakeTensor):
+            return value.fake_mode
+        if isinstance(value, (list, tuple, dict)):
+            found = _mode_among(value.values() if isinstance(value, dict) else value)
+            if found is not None:
+                return found
+    return None

@@ -1,0 +1,186 @@
+"""Reductions and scans along each axis, of several operands, with NaN and ties."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import triton
+import triton.language as tl
+from native import BF16, launch
+
+
+@triton.jit
+def _welford(m1, s1, w1, m2, s2, w2):
+    d = m2 - m1
+    w = w1 + w2
+    r = tl.where(w == 0.0, 0.0, w2 / w)
+    return m1 + d * r, s1 + s2 + d * d * w1 * r, w
+
+
+@triton.jit
+def _product(a, b):
+    return a * b
+
+
+@triton.jit
+def _nan_max(a, b):
+    return tl.maximum(a, b, propagate_nan=tl.PropagateNan.ALL)
+
+
+@triton.jit
+def reduced(x_ptr, o_ptr, rows, cols, OP: tl.constexpr, AXIS: tl.constexpr, R: tl.constexpr, C: tl.constexpr):
+    r = tl.arange(0, R)[:, None]
+    c = tl.arange(0, C)[None, :]
+    live = (r < rows) & (c < cols)
+    if OP == "sum":
+        y = tl.sum(tl.load(x_ptr + r * cols + c, mask=live, other=0), AXIS)
+    elif OP == "prod":
+        y = tl.reduce(tl.load(x_ptr + r * cols + c, mask=live, other=1), AXIS, _product)
+    elif OP == "xor":
+        y = tl.xor_sum(tl.load(x_ptr + r * cols + c, mask=live, other=0), AXIS)
+    elif OP == "max":
+        y = tl.max(tl.load(x_ptr + r * cols + c, mask=live, other=-100), AXIS)
+    elif OP == "nan_max":
+        y = tl.reduce(tl.load(x_ptr + r * cols + c, mask=live, other=-100), AXIS, _nan_max)
+    elif OP == "min":
+        y = tl.min(tl.load(x_ptr + r * cols + c, mask=live, other=100), AXIS)
+    elif OP == "argmax":
+        y = tl.argmax(tl.load(x_ptr + r * cols + c, mask=live, other=-100), AXIS)
+    else:
+        y = tl.argmin(tl.load(x_ptr + r * cols + c, mask=live, other=100), AXIS)
+    if AXIS == 1:
+        tl.store(o_ptr + tl.arange(0, R), y, mask=tl.arange(0, R) < rows)
+    else:
+        tl.store(o_ptr + tl.arange(0, C), y, mask=tl.arange(0, C) < cols)
+
+
+CASES = [
+    ("sum", np.float32), ("sum", np.int32), ("sum", np.int64), ("sum", np.float64), ("sum", BF16), ("prod", np.float32),
+    ("xor", np.int32), ("max", np.float32), ("max", np.int8), ("max", np.float16), ("min", np.uint8), ("min", np.int64),
+    ("argmax", np.float32), ("argmin", np.float32), ("argmax", np.int32), ("nan_max", np.float32),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("op", "dtype"), CASES, ids=lambda v: v if isinstance(v, str) else np.dtype(v).name)
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("shape", [(5, 50), (16, 3), (1, 128)], ids=str)
+def test_reduce(op: str, dtype: type, axis: int, shape: tuple[int, int]) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.integers(1 if op == "prod" else 0, 3 if op == "prod" else 60, shape)
+    if op == "prod":
+        x[:, 2:] = 1
+    x = x.astype(dtype)
+    block = [1 << (n - 1).bit_length() for n in shape]
+    result = np.int32 if op.startswith("arg") else dtype
+    out = np.zeros(shape[1 - axis], result)
+    launch(reduced, (1,), x, out, *shape, OP=op, AXIS=axis, R=block[0], C=block[1])
+    exact = {"sum": np.sum, "prod": np.prod, "xor": np.bitwise_xor.reduce, "max": np.max, "nan_max": np.max, "min": np.min,
+             "argmax": np.argmax, "argmin": np.argmin}[op]  # fmt: skip
+    source = x.astype(np.float32) if dtype is BF16 else x
+    np.testing.assert_allclose(out.astype(np.float64), exact(source, axis=axis).astype(np.float64), rtol=1e-6 if dtype is not BF16 else 1e-2)
+
+
+@triton.jit
+def row_extremes(x_ptr, o_ptr, i_ptr, n, BLOCK: tl.constexpr):
+    c = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + c, mask=c < n, other=-float("inf"))
+    value, index = tl.max(x, 0, return_indices=True)
+    tl.store(o_ptr, value)
+    tl.store(i_ptr, index)
+    tl.store(o_ptr + 1, tl.max(x, 0))
+    tl.store(o_ptr + 2, tl.reduce(x, 0, _nan_max))
+
+
+def test_maximum_ignores_or_propagates_nan_and_ties_take_the_first() -> None:
+    x = np.zeros(100, np.float32)
+    x[[7, 70]] = 5.0
+    out, index = np.zeros(3, np.float32), np.zeros(1, np.int32)
+    launch(row_extremes, (1,), x, out, index, 100, BLOCK=128)
+    assert out.tolist() == [5.0, 5.0, 5.0] and index[0] == 7
+    x[33] = np.nan
+    launch(row_extremes, (1,), x, out, index, 100, BLOCK=128)
+    assert out[1] == 5.0 and np.isnan(out[2])
+
+
+@triton.jit
+def statistics(x_ptr, o_ptr, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    c = tl.arange(0, BLOCK)
+    live = c < n
+    x = tl.load(x_ptr + row * n + c, mask=live, other=0.0)
+    m, s, w = tl.reduce((x, tl.zeros((BLOCK,), tl.float32), live.to(tl.float32)), 0, _welford)
+    tl.store(o_ptr + row * 3, m)
+    tl.store(o_ptr + row * 3 + 1, s / w)
+    tl.store(o_ptr + row * 3 + 2, w)
+
+
+@pytest.mark.parametrize("n", [1, 7, 100, 128])
+def test_generic_combine_of_three_operands(n: int) -> None:
+    x = np.random.default_rng(0).standard_normal((3, n)).astype(np.float32)
+    out = np.zeros((3, 3), np.float32)
+    launch(statistics, (3,), x, out, n, BLOCK=128)
+    np.testing.assert_allclose(out[:, 0], x.mean(1), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(out[:, 1], x.var(1), rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(out[:, 2], n)
+
+
+@triton.jit
+def scanned(x_ptr, o_ptr, rows, cols, OP: tl.constexpr, AXIS: tl.constexpr, REV: tl.constexpr, R: tl.constexpr, C: tl.constexpr):
+    r = tl.arange(0, R)[:, None]
+    c = tl.arange(0, C)[None, :]
+    live = (r < rows) & (c < cols)
+    x = tl.load(x_ptr + r * cols + c, mask=live, other=0)
+    if OP == "sum":
+        y = tl.cumsum(x, AXIS, reverse=REV)
+    else:
+        y = tl.associative_scan(x, AXIS, _nan_max, reverse=REV)
+    tl.store(o_ptr + r * cols + c, y, mask=live)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("op", ["sum", "max"])
+def test_scan(op: str, axis: int, reverse: bool) -> None:
+    x = np.random.default_rng(0).integers(1, 50, (6, 30)).astype(np.float32)
+    out = np.zeros_like(x)
+    launch(scanned, (1,), x, out, 6, 30, OP=op, AXIS=axis, REV=reverse, R=8, C=32)
+    step = np.cumsum if op == "sum" else np.maximum.accumulate
+    want = np.flip(step(np.flip(x, axis), axis=axis), axis) if reverse else step(x, axis=axis)
+    np.testing.assert_array_equal(out, want)
+
+
+@triton.jit
+def softmax_tile(x_ptr, o_ptr, rows, cols, R: tl.constexpr, C: tl.constexpr):
+    r = (tl.program_id(0) * R + tl.arange(0, R))[:, None]
+    c = tl.arange(0, C)[None, :]
+    live = (r < rows) & (c < cols)
+    x = tl.load(x_ptr + r * cols + c, mask=live, other=-float("inf"))
+    e = tl.exp(x - tl.max(x, 1)[:, None])
+    tl.store(o_ptr + r * cols + c, e / tl.sum(e, 1)[:, None], mask=live)
+
+
+@pytest.mark.parametrize(("rows", "cols"), [(7, 100), (4, 128), (9, 5)])
+def test_several_rows_per_program(rows: int, cols: int) -> None:
+    x = np.random.default_rng(0).standard_normal((rows, cols)).astype(np.float32)
+    out = np.zeros_like(x)
+    launch(softmax_tile, (triton.cdiv(rows, 4),), x, out, rows, cols, R=4, C=128)
+    e = np.exp(x.astype(np.float64) - x.max(1, keepdims=True))
+    np.testing.assert_allclose(out, e / e.sum(1, keepdims=True), rtol=1e-6)
+
+
+@triton.jit
+def column_sums(x_ptr, o_ptr, rows, cols, R: tl.constexpr, C: tl.constexpr):
+    c = tl.program_id(0) * C + tl.arange(0, C)
+    acc = tl.zeros((R, C), tl.float32)
+    for start in range(0, rows, R):
+        r = start + tl.arange(0, R)
+        acc += tl.load(x_ptr + r[:, None] * cols + c[None, :], mask=(r[:, None] < rows) & (c[None, :] < cols), other=0.0)
+    tl.store(o_ptr + c, tl.sum(acc, 0), mask=c < cols)
+
+
+@pytest.mark.parametrize("tile", [(1, 32), (8, 64), (4, 128)])
+def test_sum_over_the_first_axis(tile: tuple[int, int]) -> None:
+    x = np.random.default_rng(0).standard_normal((50, 150)).astype(np.float32)
+    out = np.zeros(150, np.float32)
+    launch(column_sums, (triton.cdiv(150, tile[1]),), x, out, 50, 150, R=tile[0], C=tile[1])
+    np.testing.assert_allclose(out, x.astype(np.float64).sum(0), rtol=1e-5, atol=1e-5)

@@ -1,0 +1,144 @@
+"""`GraphModule`: a graph that can be called."""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import weakref
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import optree
+
+from opweave.registry.errors import ArgumentError, GraphError
+from opweave.registry.tensor import Tensor, describe
+from opweave.tracer import printing
+from opweave.tracer.graph import Graph
+
+_serial = itertools.count()
+
+
+class GraphModule:
+    """A graph with its constants, callable as the function it was traced from.
+
+    Parameters
+    ----------
+    constants : mapping of str to Tensor
+        What the graph's `get_attr` nodes read; they are attributes of the module.
+    graph : Graph
+        May be changed later: the next call compiles it again.
+    in_spec, out_spec : optree.PyTreeSpec, optional
+        Structure of `(args, kwargs)` and of the result. Without them the module takes and returns what the graph does.
+    name : str
+        Name of the printed function.
+    """
+
+    def __init__(
+        self, constants: Mapping[str, Any], graph: Graph, in_spec: Any = None, out_spec: Any = None, name: str = "forward"
+    ):
+        self.constants: dict[str, Any] = dict(constants)
+        self.graph = graph
+        self.in_spec = in_spec
+        self.out_spec = out_spec
+        self.name = name
+        self._compiled: Callable[..., Any] | None = None
+        self._version = -1
+        #: Inputs that were no tensors when traced: their value is part of the graph.
+        self._fixed: list[tuple[int, str, Any]] = []
+        self._forget_source: Callable[[], Any] | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        constants = self.__dict__.get("constants", {})
+        if name in constants:
+            return constants[name]
+        raise AttributeError(f"GraphModule has no attribute or constant {name!r}")
+
+    # ---- text --------------------------------------------------------------------------------------------------------
+
+    @property
+    def code(self) -> str:
+        """The graph as Python; runs given the names of `printing.namespace()`."""
+        return printing.print_graph(self.graph, self.name)
+
+    def print_readable(self, print_output: bool = True) -> str:
+        """The code as text; also written to standard output unless told otherwise."""
+        text = self.code
+        if print_output:
+            print(text)
+        return text
+
+    def __repr__(self) -> str:
+        return f"<GraphModule {self.name}: {len(self.graph)} nodes>"
+
+    def __str__(self) -> str:
+        return self.code
+
+    # ---- running -----------------------------------------------------------------------------------------------------
+
+    def recompile(self) -> None:
+        """Compile the printed code; a call does so by itself after the graph changed.
+
+        Raises
+        ------
+        GraphError
+            If the graph breaks its rules, or reads a constant that is not there.
+        """
+        graph = self.graph
+        graph.lint()
+        for node in graph.nodes:
+            if node.op == "get_attr" and node.target not in self.constants:
+                raise GraphError(f"{node.name}: the module has no constant {node.target!r}")
+        code = self.code
+        filename = f"<opweave graph {next(_serial)}>"
+        scope = printing.namespace(printing.foreign_functions(graph))
+        exec(compile(code, filename, "exec"), scope)
+        if self._forget_source is not None:
+            self._forget_source()
+        # So that a traceback shows the lines of the graph.
+        linecache.cache[filename] = (len(code), None, code.splitlines(keepends=True), filename)
+        self._forget_source = weakref.finalize(self, linecache.cache.pop, filename, None)
+        self._compiled = scope[self.name]
+        self._fixed = [
+            (index, node.name, node.meta["val"])
+            for index, node in enumerate(graph.placeholders())
+            if "val" in node.meta and not isinstance(node.meta["val"], Tensor)
+        ]
+        self._version = graph.version
+
+    def forward(self, *flat: Any) -> Any:
+        """Run the graph on its inputs one by one; gives what its output node returns."""
+        if self._compiled is None or self._version != self.graph.version:
+            self.recompile()
+        assert self._compiled is not None
+        return self._compiled(self, *flat)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call it as the function it was traced from.
+
+        Raises
+        ------
+        ArgumentError
+            If the arguments have another structure, or a number that the graph was traced with has another value.
+        """
+        if self.in_spec is None:
+            return self.forward(*args)
+        leaves, spec = optree.tree_flatten((args, kwargs))
+        if spec != self.in_spec:
+            raise ArgumentError(
+                f"{self.name}: arguments of another structure than it was traced with", got=str(spec),
+                hint=f"expected {self.in_spec}",
+            )  # fmt: skip
+        if self._compiled is None or self._version != self.graph.version:
+            self.recompile()
+        for index, name, value in self._fixed:
+            given = leaves[index]
+            if given is not value and (isinstance(given, Tensor) or type(given) is not type(value) or given != value):
+                raise ArgumentError(
+                    f"{self.name}: traced with {name}={value!r}, which is part of the graph now", got=describe(given),
+                    hint="trace again for another value, or pass it as a 0-d tensor",
+                )  # fmt: skip
+        result = self.forward(*leaves)
+        return result if self.out_spec is None else optree.tree_unflatten(self.out_spec, result)
+
+    def __deepcopy__(self, memo: object) -> GraphModule:
+        return GraphModule(self.constants, self.graph.clone(), self.in_spec, self.out_spec, self.name)

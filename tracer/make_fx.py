@@ -1,0 +1,182 @@
+"""`make_fx`: a function's ops as a graph."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import optree
+
+from opweave.fake.mode import FakeTensorMode
+from opweave.fake.tensor import FakeTensor
+from opweave.registry.errors import ArgumentError, Site, TraceError, UnsupportedError
+from opweave.registry.op import tensors_in
+from opweave.registry.tensor import Tensor
+from opweave.tracer.graph import Graph, Node
+from opweave.tracer.graph_module import GraphModule
+from opweave.tracer.operands import map_operands
+from opweave.tracer.proxy import ProxyMode
+
+MODES = ("real", "fake")
+
+
+def make_fx(
+    fn: Callable[..., Any], tracing_mode: str = "real", *, fake_mode: FakeTensorMode | None = None
+) -> Callable[..., GraphModule]:
+    """Trace a function: what it returns takes the function's arguments and gives the graph of the ops it called.
+
+    Parameters
+    ----------
+    fn : callable
+        Takes and returns nested lists, tuples, dicts and other pytrees of tensors. Anything else among its arguments is
+        part of the graph as it is.
+    tracing_mode : {"real", "fake"}
+        `"real"` computes values while tracing (and has the side effects of doing so), which ops without a fake rule
+        need; `"fake"` traces without data.
+    fake_mode : FakeTensorMode, optional
+        The mode to trace under; found from fake arguments, or made.
+
+    Returns
+    -------
+    callable
+        `(*args, **kwargs) -> GraphModule`. The module is called like `fn`. Inputs are named after `fn`'s parameters
+        (`x_1`); real tensors that `fn` brings along are its attributes `_tensor_constant0`, ...
+
+    Raises
+    ------
+    DataDependentError
+        When tracing, if the function looks at the values of a traced tensor (a branch, `.item()`).
+    TraceError
+        If it uses fake tensors that were not passed to it, or returns something that a graph cannot hold.
+
+    Examples
+    --------
+    >>> print(make_fx(lambda x: x * 2 + 1)(opweave.ones(3)).code)  # doctest: +SKIP
+    def forward(self, x_1: "f32[3]"):
+        mul: "f32[3]" = ops.aten.mul.Tensor(x_1, 2)  # <stdin>:1
+        add: "f32[3]" = ops.aten.add.Tensor(mul, 1)  # <stdin>:1
+        return (add,)
+    """
+    if tracing_mode not in MODES:
+        if tracing_mode == "symbolic":
+            raise UnsupportedError("make_fx: symbolic sizes are not there yet", hint="tracing_mode='fake'")
+        raise ArgumentError(f"make_fx: unknown tracing_mode {tracing_mode!r}", hint="one of " + ", ".join(MODES))
+
+    def trace(*args: Any, **kwargs: Any) -> GraphModule:
+        leaves, in_spec = optree.tree_flatten((args, kwargs))
+        mode = fake_mode or _mode_of(leaves) or FakeTensorMode()
+        real = tracing_mode == "real" and not any(isinstance(leaf, FakeTensor) for leaf in leaves)
+        out_spec: list[Any] = []
+
+        def flat(*values: Any) -> list[Any]:
+            called_args, called_kwargs = optree.tree_unflatten(in_spec, values)
+            outputs, spec = optree.tree_flatten(fn(*called_args, **called_kwargs))
+            out_spec.append(spec)
+            return outputs
+
+        names = [f"{name}_1" for name in _leaf_names(fn, args, kwargs)]
+        graph, constants = trace_flat(flat, leaves, mode, names=names, real=real)
+        return GraphModule(constants, graph, in_spec, out_spec[0])
+
+    return trace
+
+
+def trace_flat(
+    fn: Callable[..., Iterable[Any]],
+    inputs: Sequence[Any],
+    fake_mode: FakeTensorMode,
+    *,
+    names: Sequence[str] | None = None,
+    real: bool = False,
+    site: Site | None = None,
+) -> tuple[Graph, dict[str, Tensor]]:
+    """Trace a function of several values that returns several: `make_fx` without pytrees, for passes.
+
+    Parameters
+    ----------
+    fn : callable
+        Called with a tensor for each input.
+    inputs : sequence
+        Tensors, fake or real, and constants.
+    fake_mode : FakeTensorMode
+        The mode to trace under.
+    names : sequence of str, optional
+        Names of the inputs.
+    real : bool
+        Compute values too.
+    site : Site, optional
+        Noted for every node, instead of where `fn` calls the op.
+
+    Returns
+    -------
+    graph : Graph
+        Its output is a flat tuple.
+    constants : dict of str to Tensor
+        What its `get_attr` nodes read.
+    """
+    graph = Graph()
+    mode = ProxyMode(graph, fake_mode, real=real, site=site, boundary=sys._getframe())
+    names = names or [f"arg{index}_1" for index in range(len(inputs))]
+    values = [mode.add_input(name, value) for name, value in zip(names, inputs, strict=True)]
+    try:
+        with fake_mode, mode:
+            outputs = fn(*values)
+            graph.output(tuple([_output(mode, value) for value in outputs]))
+    finally:
+        mode.finish()
+    return graph, mode.constants
+
+
+def _output(mode: ProxyMode, value: Any) -> Any:
+    try:
+        return map_operands(value, mode.operand)
+    except TraceError as error:
+        error.what = f"the traced function returns {error.what}"
+        raise
+
+
+def inline(graph: Graph, source: Graph, values: Sequence[Any]) -> tuple[Any, ...]:
+    """Copy a graph's calls into another at its insertion point.
+
+    Parameters
+    ----------
+    graph : Graph
+        Where to.
+    source : Graph
+        What to copy, without constants.
+    values : sequence of Node or constant
+        What stands for its inputs.
+
+    Returns
+    -------
+    tuple
+        What its outputs are in `graph`.
+    """
+    mapping: dict[Node, Any] = dict(zip(source.placeholders(), values, strict=True))
+    return graph.copy_nodes(source, mapping)
+
+
+def _mode_of(leaves: Sequence[Any]) -> FakeTensorMode | None:
+    return next((t.fake_mode for t in tensors_in(leaves) if isinstance(t, FakeTensor)), None)
+
+
+def _leaf_names(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
+    """A name for each leaf of `(args, kwargs)`: that of the parameter it is part of."""
+    try:
+        parameters = list(inspect.signature(fn).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    names: list[str] = []
+    for index, value in enumerate(args):
+        name = f"arg{index}"
+        for position, parameter in enumerate(parameters):
+            if parameter.kind is parameter.VAR_POSITIONAL or position == index:
+                name = parameter.name
+                break
+        names += [name] * optree.tree_structure(value).num_leaves
+    # Dicts are flattened in the order of their keys.
+    for key in sorted(kwargs):
+        names += [key] * optree.tree_structure(kwargs[key]).num_leaves
+    return names

@@ -1,0 +1,253 @@
+"""`ProxyMode`: records every op that a function calls."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+from opweave.fake.mode import FakeTensorMode, note_mutation
+from opweave.fake.tensor import FakeTensor
+from opweave.registry.device import Device
+from opweave.registry.dtypes import DType
+from opweave.registry.errors import DataDependentError, Site, TraceError
+from opweave.registry.keys import DispatchMode, no_modes
+from opweave.registry.op import HigherOrderOperator, OpOverload, tensors_in
+from opweave.registry.tensor import Tensor, describe
+from opweave.tracer.graph import Graph, Node
+from opweave.tracer.operands import map_operands
+from opweave.tracer.sites import StackReader
+
+_CONSTANT_TYPES = (DType, Device, int, float, bool, str, complex, type(None), type(Ellipsis))
+
+
+class ProxyMode(DispatchMode):
+    """Records ops into a graph while the traced function runs on fake tensors.
+
+    A tensor that is traced carries its node. A real tensor that the function brings along (a weight in a closure, say)
+    becomes a constant of the graph. In "real" mode the values are computed too: that is what an op without a fake rule
+    needs. Looking at a traced tensor's values raises in both modes, since the graph would silently keep what was seen.
+
+    Parameters
+    ----------
+    graph : Graph
+        Where nodes are added.
+    fake_mode : FakeTensorMode
+        Computes what results look like. It must be active (below this mode) while the function runs.
+    real : bool
+        Whether to compute values too.
+    site : Site, optional
+        The place to note for every node, instead of reading the stack.
+    boundary : frame, optional
+        Frames from here outwards are not the traced function's.
+    """
+
+    def __init__(
+        self, graph: Graph, fake_mode: FakeTensorMode, *, real: bool = False, site: Site | None = None,
+        boundary: FrameType | None = None,
+    ):  # fmt: skip
+        self.graph = graph
+        self.fake_mode = fake_mode
+        self.real = real
+        #: Tensors the function brought along, by the name of their attribute.
+        self.constants: dict[str, Tensor] = {}
+        self._lifted: dict[int, FakeTensor] = {}
+        self._site = site
+        self._stacks = StackReader(boundary)
+
+    # ---- inputs and outputs ------------------------------------------------------------------------------------------
+
+    def add_input(self, name: str, value: Any) -> Any:
+        """Add a placeholder.
+
+        Parameters
+        ----------
+        name : str
+            Wanted name.
+        value : Any
+            A tensor, or a constant.
+
+        Returns
+        -------
+        Any
+            What the function gets for it.
+        """
+        node = self.graph.placeholder(name)
+        if not isinstance(value, Tensor):
+            node.meta["val"] = value
+            return value
+        # Each input is a tensor of its own, even if one tensor is given twice.
+        fake = self.fake_mode.fresh(value)
+        if self.real:
+            fake._real = value
+        return self._track(fake, node)
+
+    def operand(self, value: Any) -> Any:
+        """What stands for a value in the graph: its node, or itself if it is a constant.
+
+        Raises
+        ------
+        TraceError
+            If it is a fake tensor that is not part of this trace, or nothing that a graph can hold.
+        """
+        if isinstance(value, Tensor):
+            return self._fake_of(value)._node
+        if isinstance(value, _CONSTANT_TYPES):
+            return value
+        raise TraceError(
+            f"a value that a graph cannot hold: {type(value).__name__}", got=repr(value),
+            hint="ops take tensors, numbers, strings, dtypes, devices and lists of them",
+        )  # fmt: skip
+
+    def finish(self) -> None:
+        """End the trace: drop what nothing uses of ops with several results, and let go of the tensors."""
+        graph = self.graph
+        for node in list(reversed(graph.order)):
+            if node.target is operator.getitem and not node.users:
+                graph.erase_node(node)
+        for node in graph.nodes:
+            for t in tensors_in([node.meta.get("val")]):
+                if isinstance(t, FakeTensor):
+                    t._tracer = t._node = t._real = None
+        self._lifted.clear()
+        self._stacks.close()
+
+    # ---- recording ---------------------------------------------------------------------------------------------------
+
+    def __torch_dispatch__(
+        self, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        if type(func) is OpOverload:
+            if func.body is not None:
+                # A triton_op: its body's ops and launches are recorded instead.
+                with self:
+                    return func.body(*args, **kwargs)
+        elif isinstance(func, HigherOrderOperator):
+            rule = func.mode_rules.get(ProxyMode)
+            if rule is not None:
+                return rule(self, *args, **kwargs)
+        site, stack = (self._site, None) if self._site is not None else self._stacks.read(2)
+        args = self._lift(args)
+        if kwargs:
+            kwargs = {key: self._lift((value,))[0] for key, value in kwargs.items()}
+        run = self._run_real if self.real else self.fake_mode.dispatch
+        result = run(func, args, kwargs)
+        return self._record(func, args, kwargs, result, site, stack)
+
+    def _record(
+        self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any, site: Site | None, stack: Any
+    ) -> Any:
+        node_args = [
+            value._node if type(value) is FakeTensor else map_operands(value, self.operand) for value in args
+        ]
+        node_kwargs = {key: map_operands(value, self.operand) for key, value in kwargs.items()} if kwargs else None
+        node = self.graph.create_node("call_function", func, node_args, node_kwargs)
+        node.meta = {"site": site, "stack": stack}
+        return self._track(result, node)
+
+    def _track(self, value: Any, node: Node) -> Any:
+        """Let a result's tensors carry their node; the parts of a structure get nodes that pick them."""
+        meta = node.meta
+        meta["val"] = value
+        if isinstance(value, FakeTensor):
+            value._tracer = self
+            value._node = node
+            if value._real is not None:
+                # The graph outlives the values.
+                meta["val"] = self.fake_mode.fresh(value)
+        elif isinstance(value, (list, tuple, dict)):
+            kept: dict[Any, Any] = {}
+            for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+                kept[key] = item
+                if isinstance(item, (Tensor, list, tuple, dict)):
+                    part = self.graph.create_node("call_function", operator.getitem, (node, key))
+                    part.meta.update(meta)
+                    self._track(item, part)
+                    kept[key] = part.meta["val"]
+            meta["val"] = kept if isinstance(value, dict) else tuple(kept.values())
+        return value
+
+    # ---- tensors -----------------------------------------------------------------------------------------------------
+
+    def _lift(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments with tensors from outside turned into constants of the graph."""
+        for value in values:
+            if type(value) is FakeTensor:
+                if value._tracer is not self:
+                    break
+            elif isinstance(value, (Tensor, list, tuple, dict)):
+                break
+        else:
+            return values
+        return tuple([self._lift_one(value) for value in values])
+
+    def _lift_one(self, value: Any) -> Any:
+        if isinstance(value, Tensor):
+            return self._fake_of(value)
+        if isinstance(value, (list, tuple)) and any(isinstance(item, Tensor) for item in value):
+            return [self._lift_one(item) for item in value]
+        if isinstance(value, dict):
+            return {key: self._lift_one(item) for key, item in value.items()}
+        return value
+
+    def _fake_of(self, t: Tensor) -> FakeTensor:
+        if isinstance(t, FakeTensor):
+            if t._tracer is not self:
+                raise TraceError(
+                    "a fake tensor that is not part of this trace", got=describe(t),
+                    hint="pass it to the traced function as an argument",
+                )  # fmt: skip
+            return t
+        fake = self._lifted.get(id(t))
+        if fake is None:
+            name = f"_tensor_constant{len(self.constants)}"
+            self.constants[name] = t  # keeps it, and so its id, alive
+            fake = self._lifted[id(t)] = self.fake_mode.fresh(t)
+            if self.real:
+                fake._real = t
+            self._track(fake, self.graph.get_attr(name))
+        return fake
+
+    # ---- values ------------------------------------------------------------------------------------------------------
+
+    def _run_real(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        given: dict[int, FakeTensor] = {}
+
+        def real(value: Any) -> Any:
+            if isinstance(value, FakeTensor):
+                assert value._real is not None
+                given[id(value._real)] = value
+                return value._real
+            return value
+
+        def fake(value: Any) -> Any:
+            if isinstance(value, Tensor):
+                # An op that returns what it was given (in-place ops do) returns it here, too.
+                found = given.get(id(value))
+                if found is None:
+                    found = self.fake_mode.fresh(value)
+                found._real = value
+                return found
+            if isinstance(value, (int, float, complex)):
+                raise DataDependentError(
+                    f"{func}: returns a Python number, which the graph would silently keep", got=repr(value),
+                    hint="return a 0-d tensor",
+                )  # fmt: skip
+            return value
+
+        real_args, real_kwargs = _map_plain(args, real), _map_plain(kwargs, real)
+        with no_modes():
+            result = func(*real_args, **real_kwargs)
+        if type(func) is OpOverload and func.is_mutable:
+            note_mutation(func, args, kwargs)
+        return _map_plain(result, fake)
+
+
+def _map_plain(value: Any, transform: Callable[[Any], Any]) -> Any:
+    if isinstance(value, (list, tuple)):
+        return type(value)([_map_plain(item, transform) for item in value]) if type(value) in (list, tuple) else value
+    if isinstance(value, dict):
+        return {key: _map_plain(item, transform) for key, item in value.items()}
+    return transform(value)
