@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import hashlib
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 from opweave.registry.dtypes import DType
 
@@ -34,10 +39,58 @@ class KernelSource:
     constexprs: Mapping[str, int]
     grid: tuple[int, int, int]
     num_warps: int = 4
-    workspaces: tuple[tuple[int, DType], ...] = field(default=())
 
     @property
     def signature(self) -> dict[str, str]:
-        """Parameter types as Triton names them."""
-        types = {name: f"*{dtype.triton}" for name, dtype in self.parameters}
-        return types | dict.fromkeys(self.constexprs, "constexpr")
+        """Types of the pointers as Triton names them."""
+        return {name: f"*{dtype.triton}" for name, dtype in self.parameters}
+
+    @property
+    def file_name(self) -> str:
+        """A file name that is its own for this text."""
+        return f"{self.name}_{hashlib.sha256(self.source.encode()).hexdigest()[:16]}.py"
+
+
+def write(kernel: KernelSource, folder: Path) -> Path:
+    """Put a kernel's source into a folder, once.
+
+    Parameters
+    ----------
+    folder : Path
+        Made if missing. Several processes may write there: the file appears whole or not at all.
+    """
+    path = folder / kernel.file_name
+    if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        partial = path.with_suffix(f".{os.getpid()}.tmp")
+        partial.write_text(kernel.source)
+        partial.replace(path)
+    return path
+
+
+def compile_source(
+    kernel: KernelSource, folder: Path, load: Callable[[Path, dict[str, Any]], ModuleType], target: Any = "cpu"
+) -> Any:
+    """Compile a generated kernel.
+
+    Parameters
+    ----------
+    kernel : KernelSource
+        What to compile.
+    folder : Path
+        Where its source file goes; the file is kept, Triton and tracebacks read it.
+    load : callable
+        `load(path, names)` runs a file as a module.
+    target : str or triton GPUTarget
+        `"cpu"`, `"sm_90"`, ...
+
+    Returns
+    -------
+    triton.compiler.CompiledKernel
+        For the launcher of the target's runtime.
+    """
+    from opweave.codegen.aot import compile_kernel
+
+    function = getattr(load(write(kernel, folder), {}), kernel.name)
+    options = {} if target == "cpu" else {"num_warps": kernel.num_warps}
+    return compile_kernel(function, kernel.signature, dict(kernel.constexprs), target=target, options=options)

@@ -157,7 +157,8 @@ def _buffer(node: Node, name: str) -> Buffer:
 
 
 def simplify_axes(nest: LoopNest) -> LoopNest:
-    """Split axes at the digits that indices need, then merge neighbours that no index tells apart, and order them."""
+    """Split axes at the digits that indices need, merge neighbours that no index tells apart, and order them."""
+    nest = _merge_all(nest)
     for _ in range(16):
         found = _find_split(nest)
         if found is None:
@@ -165,14 +166,18 @@ def simplify_axes(nest: LoopNest) -> LoopNest:
         axis, inner_size = found
         outer, inner = Axis(axis.name + "o", axis.size // inner_size), Axis(axis.name + "i", inner_size)
         nest = substitute(nest, {axis: (outer, inner)})
-    while True:
-        pair = _find_merge(nest)
-        if pair is None:
-            break
-        nest = _merge(nest, *pair)
+    nest = _merge_all(nest)
     nest.kept = _by_stride(nest, nest.kept)
     nest.reduced = _by_stride(nest, nest.reduced)
     return nest
+
+
+def _merge_all(nest: LoopNest) -> LoopNest:
+    while True:
+        pair = _find_merge(nest)
+        if pair is None:
+            return nest
+        nest = _merge(nest, *pair)
 
 
 def _find_split(nest: LoopNest) -> tuple[Axis, int] | None:

@@ -18,7 +18,7 @@ from opweave.registry.errors import UnsupportedError
 from opweave.registry.scalar import UNARY_FLOAT, Scalars
 from opweave.tracer.graph import Node
 from opweave.tracer.index import Index, linearize
-from opweave.tracer.iteration import IterationSpace, sizes_of
+from opweave.tracer.iteration import IterationSpace, sizes_of, view_index
 
 #: Functions a printer must know, besides load, index, const, reduce.
 PRIMITIVES = (
@@ -211,7 +211,7 @@ class Recorder(Scalars):
                 t = self.cast(t, dtypes.get_default_dtype())
             return self.op(name, t)
 
-        self.__dict__[name] = apply
+        setattr(self, name, apply)
         return apply
 
     def sigmoid(self, x: Any) -> Term:
@@ -335,7 +335,8 @@ class Recorder(Scalars):
             return self.op(name, ta, tb)
         inside = (tb >= 0) & (tb < width)
         shifted = self.op(name, ta, self.where(inside, tb, 0))
-        beyond: Any = 0 if name == "lshift" or ta.value.dtype.kind == "u" else self.where(ta < 0, -1, self.op("sub", ta, ta))
+        keeps_sign = name == "rshift" and ta.value.dtype.kind == "i"
+        beyond: Any = self.where(ta < 0, self.const(-1, ta.value.dtype), 0) if keeps_sign else 0
         return self.where(inside, shifted, beyond)
 
     def pow(self, a: Any, b: Any) -> Term:
@@ -364,7 +365,7 @@ class Recorder(Scalars):
                 result = a if result.value.op == "const" else result * a
             a = a * a
             exponent >>= 1
-        return result if result.value.op != "const" else result
+        return result
 
     def _integer_power(self, a: Term, b: Term) -> Term:
         dtype = a.value.dtype
@@ -454,8 +455,6 @@ class Lowering:
         return self._as_result(decl.body(self.k, *terms, **attributes), result, not explicit)
 
     def _view(self, node: Node, index: tuple[Index, ...]) -> Term:
-        from opweave.tracer.iteration import view_index
-
         return self._operand(node.all_input_nodes[0], node, view_index(node, index))
 
     def _reduction(self, node: Node, index: tuple[Index, ...]) -> Term:
@@ -495,5 +494,5 @@ class Lowering:
 
 
 def label_of(node: Node) -> str:
-    """The op a node comes from, as the user wrote it where that is known."""
+    """The op a node comes from, as the user wrote it where that is known (passes note a decomposed op as origin)."""
     return str(node.meta.get("origin") or node.target.opname)  # type: ignore[union-attr]

@@ -66,7 +66,7 @@ class Target:
 
 
 TARGETS = {
-    "cpu": Target(flat=8192, square=(32, 32), whole_row=16384, bundle=2048, chunk=4096, columns=512, column_rows=16,
+    "cpu": Target(flat=8192, square=(128, 16), whole_row=16384, bundle=2048, chunk=4096, columns=1024, column_rows=8,
                   programs=16, split_at=1 << 16, lane_accumulators=False),
     "cuda": Target(flat=1024, square=(32, 32), whole_row=8192, bundle=1024, chunk=2048, columns=32, column_rows=64,
                    programs=512, split_at=1 << 14, lane_accumulators=True),
@@ -133,7 +133,8 @@ class Schedule:
     @property
     def programs(self) -> int:
         """How many programs run."""
-        return math.prod(a.size for a in self.scalars) * math.prod(lane.blocks for lane in self.lanes if lane.role == "grid")
+        blocks = [lane.blocks for lane in self.lanes if lane.role == "grid"]
+        return math.prod(axis.size for axis in self.scalars) * math.prod(blocks)
 
     @property
     def looped(self) -> bool:
@@ -319,7 +320,7 @@ def _split(nest: LoopNest, axis: Axis, parts: int) -> tuple[LoopNest, LoopNest]:
     kept = [part, *halved.kept]
     strides = contiguous_strides([a.size for a in kept])
     offset = linearize([Index.of(a) for a in kept], strides)
-    reduced = [a for a in halved.reduced]
+    reduced = list(halved.reduced)
     known: dict[Value, Value] = {}
     combined: dict[Value, Value] = {}
     workspaces: list[Buffer] = []

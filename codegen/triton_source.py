@@ -217,8 +217,7 @@ class _Printer:
             assert isinstance(value.detail, Index)
             text = self.index(value.detail)
             if value.dtype is not int32 or self.wide:
-                text = f"({text}).to({TYPE[value.dtype.name]})" if " " in text else f"{text}.to({TYPE[value.dtype.name]})"
-                self.names[value] = (text, ATOM)
+                self.names[value] = (f"{f'({text})' if ' ' in text else text}.to({TYPE[value.dtype.name]})", ATOM)
             else:
                 self.names[value] = (text, 0 if " " in text else ATOM)
         elif value.op == "load":
@@ -233,7 +232,10 @@ class _Printer:
     def _bind(self, value: Value, text: str, label: bool = False) -> None:
         name = self.temporary()
         self.names[value] = (name, ATOM)
-        self.line(f"{name} = {text}", *((value.label, value.site) if label else ()))
+        if label:
+            self.line(f"{name} = {text}", value.label, value.site)
+        else:
+            self.line(f"{name} = {text}")
 
     def _load(self, value: Value) -> str:
         buffer, offset = load_parts(value)

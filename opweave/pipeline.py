@@ -15,10 +15,11 @@ from typing import Any
 
 from opweave.codegen.wrapper import generate
 from opweave.passes import canonicalize, cse, dce, decompose, fold, functionalize, fuse
+from opweave.registry.device import Device, cpu
 from opweave.registry.errors import CompileError, UnsupportedError
-from opweave.runtime import cache
+from opweave.registry.tensor import Tensor
 from opweave.runtime.compiled import CompiledFunction, Program
-from opweave.runtime.load import load_program
+from opweave.runtime.load import load
 from opweave.runtime.logging import DEBUG, channel, lazily
 from opweave.tracer.graph import Graph
 from opweave.tracer.graph_module import GraphModule
@@ -42,7 +43,7 @@ _fusion_log = channel("fusion")
 _code_log = channel("code")
 
 
-def lower(graph: Graph, stages: dict[str, Callable[[], str]] | None = None) -> Graph:
+def lower(graph: Graph, stages: dict[str, str] | None = None) -> Graph:
     """Run all passes.
 
     Parameters
@@ -50,19 +51,22 @@ def lower(graph: Graph, stages: dict[str, Callable[[], str]] | None = None) -> G
     graph : Graph
         As traced; changed in place.
     stages : dict, optional
-        Receives, for each pass that changed the graph, a function that prints the result.
+        Receives the printed result of each pass that changed the graph.
     """
-    printed = str(graph) if _passes_log.isEnabledFor(DEBUG) else ""
+    printing = stages is not None or _passes_log.isEnabledFor(DEBUG)
+    printed = str(graph) if printing else ""
     for name, run in PASSES:
-        start = time.perf_counter()
+        version, start = graph.version, time.perf_counter()
         graph = run(graph)
         took = time.perf_counter() - start
-        _check(name, graph)
-        if stages is not None:
-            stages[name] = graph.clone().__str__
-        if _passes_log.isEnabledFor(DEBUG):
+        if graph.version != version:
+            _check(name, graph)
+        if printing:
             before, printed = printed, str(graph)
-            _passes_log.debug("%s: %.2f ms%s", name, took * 1e3, f"\n{printed}" if printed != before else ", no change")
+            changed = printed != before
+            _passes_log.debug("%s: %.2f ms%s", name, took * 1e3, f"\n{printed}" if changed else ", no change")
+            if stages is not None and changed:
+                stages[name] = printed
     return graph
 
 
@@ -83,15 +87,26 @@ def compile_graph(module: GraphModule, name: str) -> Program:
     name : str
         Of the user's function, for the generated code.
     """
-    stages: dict[str, Callable[[], str]] = {"captured": module.graph.clone().__str__}
-    graph = lower(module.graph, stages)
+    graph = lower(module.graph)
     written = functionalize.written_inputs(graph)
     _fusion_log.debug("%s", lazily(lambda: fusion_report(graph)))
-    generated = generate(graph, name=name)
-    artifact = cache.fetch(cache.key_of(str(graph), name), lambda: {"wrapper.py": generated.source})
-    _code_log.debug("%s\n%s", artifact.path, generated.source)
-    stages["code"] = lambda: generated.source
-    return Program(load_program(generated, artifact, module), written, stages)
+    device = _device(graph)
+    loaded = load(graph, name, device, module.constants, lambda: generate(graph, name=name, device=device))
+    _code_log.debug("%s\n%s", loaded.path, loaded.source)
+
+    def stages(captured: Graph) -> dict[str, str]:
+        printed = {"captured": str(captured)}
+        lower(captured.clone(), printed)
+        return {**printed, "code": loaded.source}
+
+    return Program(loaded.call, written, stages)
+
+
+def _device(graph: Graph) -> Device:
+    """Where kernels run: the GPU if any tensor is there."""
+    values = [node.meta.get("val") for node in graph]
+    devices = {value._device for value in values if isinstance(value, Tensor)}
+    return next((device for device in devices if device.type != "cpu"), cpu)
 
 
 def fusion_report(graph: Graph) -> str:
@@ -102,10 +117,7 @@ def fusion_report(graph: Graph) -> str:
 def run_eagerly(module: GraphModule, name: str) -> Program:
     """The backend "eager": the captured graph, run op by op."""
     graph = functionalize.run(module.graph)
-    show = graph.clone().__str__
-    return Program(
-        lambda *inputs: Interpreter(module).run(*inputs), functionalize.written_inputs(graph), {"captured": show}
-    )
+    return Program(lambda *inputs: Interpreter(module).run(*inputs), functionalize.written_inputs(graph))
 
 
 _BACKENDS: dict[str, Callable[[GraphModule, str], Program]] = {
@@ -182,7 +194,7 @@ def compile(
 
 
 def _backend(backend: Any) -> Callable[[GraphModule, str], Program]:
-    if not callable(backend):
+    if isinstance(backend, str) or not callable(backend):
         if backend not in _BACKENDS:
             raise UnsupportedError(
                 f"compile: no backend named {backend!r}",
@@ -191,10 +203,9 @@ def _backend(backend: Any) -> Callable[[GraphModule, str], Program]:
         return _BACKENDS[backend]
 
     def build(module: GraphModule, name: str) -> Program:
-        show = module.graph.clone().__str__
         graph = functionalize.run(module.graph)
         module.recompile()
-        run = backend(module, [node.meta["val"] for node in graph.placeholders()])
-        return Program(run, functionalize.written_inputs(graph), {"captured": show})
+        run: Any = backend(module, [node.meta["val"] for node in graph.placeholders()])
+        return Program(run, functionalize.written_inputs(graph))
 
     return build

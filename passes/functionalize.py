@@ -352,8 +352,9 @@ class _Functionalization:
             raise self._refuse(
                 node, "it writes a tensor whose elements overlap", tensor, hint="call .clone() before mutating"
             )
+        offset = value_of(self.aliases[tensor].base.origin)._offset
         for step in self.aliases[tensor].chain:
-            if getattr(step.target, "name", "") == "aten::as_strided" and value_of(self.aliases[tensor].base.origin)._offset:
+            if getattr(step.target, "name", "") == "aten::as_strided" and offset:
                 raise self._refuse(node, "it writes an as_strided view of a tensor that is itself a view", tensor)
 
     def _check_distinct(self, node: Node, tensors: list[Node], written: set[Node], *, twice: bool = False) -> None:

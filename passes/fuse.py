@@ -17,7 +17,6 @@ from __future__ import annotations
 import math
 import operator
 from dataclasses import dataclass, field
-from typing import Any
 
 from opweave.registry.errors import Site
 from opweave.registry.op import OpOverload
@@ -183,7 +182,8 @@ class _Partition:
     def _place(self, node: Node, kind: str) -> None:
         takers: list[tuple[_Group, list[Demand]]] = []
         for group in dict.fromkeys(g for user in node.users for g in self.homes.get(user, ())):
-            takers.append((group, group.space.demand_of(node, [u for u in node.users if group in self.homes.get(u, ())])))
+            users = [user for user in node.users if group in self.homes.get(user, ())]
+            takers.append((group, group.space.demand_of(node, users)))
         outside = self._needed_outside(node)
         if kind == "view":
             for group, demands in takers:
@@ -388,7 +388,7 @@ def fuse(graph: Graph) -> Graph:
     for unit in _ordered_units(partition):
         if unit.group is None:
             node = unit.nodes[0]
-            mapping[node] = _copy_node(result, node, mapping)
+            mapping[node] = result.node_copy(node, mapping.__getitem__)
             continue
         region, inputs, results = _region(partition, unit.group)
         call = result.call_function(region, tuple(mapping[n] for n in inputs), {}, name=f"kernel_{numbering}")
@@ -448,33 +448,6 @@ def _kahn(waiting: dict[int, int], users: dict[int, list[int]], position: list[i
     return result
 
 
-def _copy_node(graph: Graph, node: Node, mapping: dict[Node, Node]) -> Node:
-    args, kwargs = _map((node.args, dict(node.kwargs)), mapping)
-    if node.op == "placeholder":
-        copy = graph.placeholder(node.name)
-        copy.target = node.target
-    elif node.op == "get_attr":
-        copy = graph.get_attr(node.target)
-    elif node.op == "output":
-        copy = graph.output(args[0])
-    else:
-        copy = graph.call_function(node.target, args, kwargs, name=node.name)
-    copy.meta.update(node.meta)
-    return copy
-
-
-def _map(value: Any, mapping: dict[Node, Node]) -> Any:
-    if isinstance(value, Node):
-        return mapping[value]
-    if isinstance(value, (tuple, list)) and not hasattr(value, "_fields"):
-        return type(value)([_map(item, mapping) for item in value])
-    if isinstance(value, dict):
-        return {key: _map(item, mapping) for key, item in value.items()}
-    if isinstance(value, slice):
-        return slice(*[_map(item, mapping) for item in (value.start, value.stop, value.step)])
-    return value
-
-
 def _region(partition: _Partition, group: _Group) -> tuple[Graph, list[Node], list[Node]]:
     """The group as a graph of its own, its inputs and its results, each in program order."""
     order = partition.order
@@ -488,7 +461,7 @@ def _region(partition: _Partition, group: _Group) -> tuple[Graph, list[Node], li
         mapping[node] = region.placeholder(node.name)
         mapping[node].meta.update({key: node.meta[key] for key in ("val", "site") if key in node.meta})
     for node in members:
-        mapping[node] = _copy_node(region, node, mapping)
+        mapping[node] = region.node_copy(node, mapping.__getitem__)
     output = region.output(tuple(mapping[n] for n in results))
     output.meta["val"] = tuple(n.meta["val"] for n in results)
     return region, inputs, results

@@ -126,24 +126,44 @@ def _configurations(
 
 
 def _written_by(jit: Any, values: dict[str, Any]) -> frozenset[str]:
-    """Names written by one JIT function, from the cache where the same types were asked before."""
-    named = {name: _stand_in(value) for name, value in values.items()}
+    """Names written by one JIT function, from the cache where arguments of the same types were asked about before."""
+    constexprs = {parameter.name for parameter in jit.params if parameter.is_constexpr}
+    key = (jit.cache_key, *[(name, _type_key(value, name in constexprs)) for name, value in values.items()])
+    with _lock:
+        known = _cache.setdefault(jit, {})
+    found = known.get(key)
+    if found is None:
+        try:
+            found = _read(jit, {name: _stand_in(value) for name, value in values.items()})
+        except Exception as error:  # Triton raises whatever its frontend stumbles over
+            raise CompileError(
+                f"Triton kernel {jit.__name__}: cannot be lowered for these arguments",
+                got=f"{type(error).__name__}: {error}", hint="launch it outside opweave.compile to see Triton's own report",
+            ) from error  # fmt: skip
+        known[key] = found
+    return found
+
+
+def _type_key(value: Any, constexpr: bool) -> Any:
+    """What the TTIR may depend on: the type of a tensor, for integers what Triton specialises on, else the value."""
+    if isinstance(value, Tensor):
+        return value._dtype
+    kind = type(value)
+    if kind.__module__ == "numpy" and hasattr(value, "item"):
+        return _type_key(value.item(), constexpr)
+    if kind is int and not constexpr:
+        # 1 becomes a constant, multiples of 16 an attribute; width and sign follow from the range.
+        return kind, value == 1, value % 16 == 0, value >= 1 << 31 or value < -(1 << 31), value >= 1 << 63
+    if kind is float and not constexpr:
+        return kind
+    if isinstance(value, (list, tuple)):
+        return kind, *[_type_key(item, constexpr) for item in value]
     try:
-        source, backend, options, target = _source(jit, named)
-        key = (jit.cache_key, tuple(source.signature.items()), tuple(_hashable(v) for v in source.constants.items()))
-        with _lock:
-            known = _cache.setdefault(jit, {})
-        found = known.get(key)
-        if found is None:
-            found = known[key] = _read(source, backend, options, target)
-        return found
-    except Exception as error:
-        if isinstance(error, CompileError):
-            raise
-        raise CompileError(
-            f"Triton kernel {jit.__name__}: cannot be lowered for these arguments",
-            got=f"{type(error).__name__}: {error}", hint="launch it outside opweave.compile to see Triton's own report",
-        ) from error  # fmt: skip
+        hash(value)
+    except TypeError:
+        return kind, repr(value)
+    # 1, 1.0 and True are equal and hash alike.
+    return kind, value
 
 
 def _stand_in(value: Any) -> Any:
@@ -154,16 +174,6 @@ def _stand_in(value: Any) -> Any:
         return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
     # Triton's argument parser takes no NumPy scalars.
     return value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value
-
-
-def _hashable(item: tuple[Any, Any]) -> Any:
-    path, value = item
-    try:
-        hash(value)
-    except TypeError:
-        return path, type(value), repr(value)
-    # 1, 1.0 and True are equal and hash alike.
-    return path, type(value), value
 
 
 def _source(jit: Any, values: dict[str, Any]) -> tuple[Any, Any, Any, Any]:
@@ -188,10 +198,11 @@ def _source(jit: Any, values: dict[str, Any]) -> tuple[Any, Any, Any, Any]:
     return ASTSource(jit, signature, constants, attributes), backend, parsed, target
 
 
-def _read(source: Any, backend: Any, options: Any, target: Any) -> frozenset[str]:
+def _read(jit: Any, values: dict[str, Any]) -> frozenset[str]:
     """Lower a kernel to TTIR and name the parameters that are written."""
     from triton._C.libtriton import ir
 
+    source, backend, options, target = _source(jit, values)
     context = ir.context()
     ir.load_dialects(context)
     backend.load_dialects(context)

@@ -21,8 +21,9 @@ from opweave.fake.mode import FakeTensorMode
 from opweave.registry.errors import Site, UnsupportedError
 from opweave.registry.tensor import Tensor
 from opweave.runtime.dependencies import find_dependencies
-from opweave.runtime.guards import PYTREES, GuardSet, Scope, TensorInput, brief, code_site, is_registered
+from opweave.runtime.guards import GuardSet
 from opweave.runtime.reads import is_library, scan
+from opweave.runtime.sources import PYTREES, Scope, TensorInput, brief, code_site, is_named_tuple, is_registered
 from opweave.tracer.graph_module import GraphModule
 from opweave.tracer.make_fx import trace_flat
 
@@ -171,7 +172,7 @@ def _tensors(value: Any) -> Iterator[Tensor]:
 
 def _parts(value: Any) -> list[Any]:
     kind: Any = type(value)
-    if kind in (list, tuple, collections.deque) or (isinstance(value, tuple) and hasattr(kind, "_fields")):
+    if kind in (list, tuple, collections.deque) or is_named_tuple(kind):
         return list(value)
     if kind in _DICTS:
         return list(value.values())
@@ -207,7 +208,7 @@ class _Rebuild:
         kind: Any = type(value)
         if kind is tuple or kind is list:
             return kind([self(v) for v in value])
-        if isinstance(value, tuple) and hasattr(kind, "_fields"):
+        if is_named_tuple(kind):
             return kind._make([self(v) for v in value])
         if kind is collections.deque:
             return collections.deque([self(v) for v in value], value.maxlen)
@@ -246,7 +247,7 @@ class _Results:
             return f"_ow_o[{position}]"
         if value is None or value is True or value is False or kind in (int, str):
             return repr(value)
-        if isinstance(value, tuple) and hasattr(kind, "_fields"):
+        if is_named_tuple(kind):
             inner = [self.expression(v, f"{text}.{n}") for v, n in zip(value, kind._fields, strict=True)]
             return f"{self.guards.constant(kind)}._make(({''.join(i + ', ' for i in inner)}))"
         if kind is tuple or kind is list:

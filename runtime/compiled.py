@@ -13,7 +13,7 @@ import threading
 import types
 import warnings
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from opweave.registry.errors import CompileError, UnsupportedError
@@ -21,10 +21,11 @@ from opweave.registry.keys import PYTHON_BIT, state
 from opweave.registry.op import OpOverload, registry, tensors_in
 from opweave.runtime.capture import Captured, capture
 from opweave.runtime.entry import Entry, Parameters, build
-from opweave.runtime.guards import brief, disjoint
-from opweave.runtime.logging import channel
+from opweave.runtime.logging import DEBUG, channel
+from opweave.runtime.sources import brief, disjoint
 from opweave.tracer.graph import Graph
 from opweave.tracer.graph_module import GraphModule
+from opweave.tracer.printing import print_graph
 
 _guards_log = channel("guards")
 _graph_log = channel("graph")
@@ -45,13 +46,14 @@ class Program:
         Takes the graph's inputs, returns the tuple of its outputs.
     written : tuple of int
         Positions of inputs it writes.
-    stages : dict of str to callable
-        Stage name -> function that prints it (``captured``, a pass's name, ``code``).
+    stages : callable
+        From the graph as captured to its printed forms by stage (``captured``, names of passes, ``code``); they are
+        made again when asked for, so that a compilation does not pay for them.
     """
 
     run: Callable[..., Any]
     written: tuple[int, ...] = ()
-    stages: dict[str, Callable[[], str]] = field(default_factory=dict)
+    stages: Callable[[Graph], dict[str, str]] = lambda captured: {"captured": str(captured)}
 
 
 class CompiledFunction:
@@ -108,7 +110,7 @@ class CompiledFunction:
 
     def stages(self) -> dict[str, str]:
         """The newest version at every stage of its compilation, printed."""
-        return {name: show() for name, show in self.entries[0].program.stages.items()} if self.entries else {}
+        return self.entries[0].program.stages(self.entries[0].graph) if self.entries else {}
 
     def reset(self) -> None:
         """Forget all compiled versions."""
@@ -167,7 +169,9 @@ class CompiledFunction:
         self._count += 1
         arguments, call = self._bind(*args, **kwargs), _caller(function, self._parameters)
         captured = capture(function, arguments, call, f"_ow_e{index}_", self._name)
-        _graph_log.debug("%s", captured.module.code)
+        if _graph_log.isEnabledFor(DEBUG):
+            module = captured.module
+            _graph_log.debug("%s", print_graph(module.graph, self._name, takes_self=bool(module.constants)))
         ops = _ops_of(captured.module.graph)
         keep = captured.module.graph.clone()
         captured.inputs = _drop_unused(captured)

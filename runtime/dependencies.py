@@ -13,8 +13,9 @@ from typing import Any
 
 from opweave.registry.errors import Site, UnsupportedError
 from opweave.registry.op import Namespace, OpOverloadPacket, Ops
-from opweave.runtime.guards import GuardSet, Scope, Source, brief, code_site
+from opweave.runtime.guards import GuardSet
 from opweave.runtime.reads import Name, impure, is_library, scan
+from opweave.runtime.sources import Scope, Source, brief, code_site
 
 
 def find_dependencies(function: Any, arguments: dict[str, Any], prefix: str) -> GuardSet:

@@ -28,7 +28,8 @@ from typing import Any
 
 from opweave.registry.keys import state
 from opweave.registry.op import OpOverload, registry
-from opweave.runtime.guards import MISSING, GuardSet, TensorInput
+from opweave.runtime.guards import GuardSet
+from opweave.runtime.sources import MISSING, TensorInput
 
 _LOOKUP = (KeyError, IndexError, AttributeError, ValueError, TypeError, RuntimeError)
 _GLOBALS = {"_ow_state": state, "_ow_errors": _LOOKUP, "_ow_registry": registry, "__name__": "opweave.runtime.entry"}

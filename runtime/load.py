@@ -1,33 +1,209 @@
-"""From generated source to functions: modules are real files, and get what they need from here by injection."""
+"""From generated text to functions: through the disk cache, with everything the text names injected.
+
+What codegen makes is written as files (``wrapper.py``, a module for each kernel, and ``program.json`` for the rest),
+since Triton and tracebacks read source from files, and since a later process can start from them.
+"""
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
-import os
-import sys
+import dataclasses
+import importlib
+import json
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
+from opweave.codegen.kernel import KernelSource, compile_source
+from opweave.codegen.wrapper import Generated
+from opweave.registry.device import Device
+from opweave.registry.dtypes import DTYPES, DType
+from opweave.registry.op import HigherOrderOperator, OpOverload, registry
+from opweave.registry.tensor import Tensor
+from opweave.runtime import cache
+from opweave.runtime.logging import channel, lazily
+from opweave.tracer.graph import Graph
 
-def load_module(path: Path, injected: dict[str, Any]) -> ModuleType:
-    """Run a generated source file as a module.
+_kernels_log = channel("kernels")
+
+
+def load_module(path: Path, names: Mapping[str, Any]) -> ModuleType:
+    """Run a source file as a module.
 
     Parameters
     ----------
     path : Path
-        The file; Triton reads kernels' source from it, and tracebacks show its lines.
-    injected : dict
-        Names that its code finds as globals.
+        The file.
+    names : mapping
+        What its code finds as globals.
     """
-    digest = hashlib.sha256(os.fspath(path).encode()).hexdigest()[:16]
-    name = f"opweave_generated_{path.stem}_{digest}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    module.__dict__.update(injected)
-    # Triton looks a kernel's module up by name.
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
+    module = ModuleType(f"opweave_generated_{path.stem}")
+    module.__file__ = str(path)
+    module.__dict__.update(names)
+    exec(compile(path.read_text(), str(path), "exec"), module.__dict__)
     return module
+
+
+@dataclasses.dataclass(slots=True)
+class Loaded:
+    """Generated code that can run.
+
+    Attributes
+    ----------
+    call : callable
+        The graph's inputs in, its outputs out.
+    source : str
+        Text of the wrapper and all kernels.
+    path : Path
+        Where the files are.
+    """
+
+    call: Callable[..., Any]
+    source: str
+    path: Path
+
+
+def load(
+    graph: Graph, name: str, device: Device, constants: Mapping[str, Tensor], generate: Callable[[], Generated]
+) -> Loaded:
+    """The code of a graph, from the cache or generated.
+
+    Parameters
+    ----------
+    graph : Graph
+        After the passes.
+    name : str
+        Of the user's function.
+    device : Device
+        Where it runs.
+    constants : mapping of str to Tensor
+        What its `get_attr` nodes read.
+    generate : callable
+        Makes the code.
+    """
+    key = cache.key_of("\n".join(fingerprint(graph)), name, device.type)
+    artifact = cache.fetch(key, lambda: pack(generate()))
+    generated = unpack(artifact.files)
+    if None in generated.names.values():
+        # It names an object that no text stands for; only code made in this process has it.
+        generated.names = generate().names
+    names: dict[str, Any] = {**generated.names, **{n: constants[n] for n in generated.attributes}}
+    for kernel in generated.kernels:
+        names[kernel.name] = launcher(kernel, artifact.path, device)
+    module = load_module(artifact.path / "wrapper.py", names)
+    source = "\n\n".join([generated.source, *(kernel.source for kernel in generated.kernels)])
+    return Loaded(getattr(module, generated.name), source, artifact.path)
+
+
+def launcher(kernel: KernelSource, folder: Path, device: Device) -> Callable[..., None]:
+    """Compile a kernel; the function that launches it as `launch(gx, gy, gz, *addresses)`."""
+    # Triton and LLVM load at the first compilation, not with opweave.
+    if device.type == "cpu":
+        from opweave.codegen.triton_cpu.launch import direct_launcher
+
+        target: Any = "cpu"
+    else:
+        from opweave.codegen.triton_cpu.driver import device_driver
+        from opweave.runtime.cuda import direct_launcher, install
+
+        install()
+        target = device_driver("cuda").get_current_target()
+    compiled = compile_source(kernel, folder, load_module, target)
+    _kernels_log.debug("%s", lazily(lambda: f"{kernel.name}: grid {kernel.grid}, {folder / kernel.file_name}"))
+    return direct_launcher(compiled)
+
+
+def fingerprint(graph: Graph) -> Iterator[str]:
+    """Lines that tell a graph from any other that needs other code: its text, and all layouts."""
+    yield str(graph)
+    for node in graph.nodes:
+        for value in _values(node.meta.get("val")):
+            if isinstance(value, Tensor):
+                yield f"{node.name} {value._sizes} {value._strides} {value._offset} {value._dtype.name} {value._device}"
+        if isinstance(node.target, Graph):
+            yield f"region {node.name}"
+            yield from fingerprint(node.target)
+
+
+def _values(value: Any) -> Iterator[Any]:
+    if isinstance(value, (tuple, list)):
+        for item in value:
+            yield from _values(item)
+    elif isinstance(value, dict):
+        yield from _values(list(value.values()))
+    else:
+        yield value
+
+
+# ---- as files --------------------------------------------------------------------------------------------------------
+
+
+def pack(generated: Generated) -> dict[str, str]:
+    """Generated code as files."""
+    kernels = [
+        {field.name: _encode(getattr(kernel, field.name)) for field in dataclasses.fields(kernel)}
+        for kernel in generated.kernels
+    ]
+    about = {
+        "name": generated.name,
+        "kernels": kernels,
+        "names": {name: _token(value) for name, value in generated.names.items()},
+        "attributes": generated.attributes,
+    }
+    return {"wrapper.py": generated.source, "program.json": json.dumps(about, indent=1)}
+
+
+def unpack(files: Mapping[str, str]) -> Generated:
+    """Generated code from its files; a name that no text stands for is None."""
+    about = json.loads(files["program.json"])
+    kernels = [KernelSource(**{name: _decode(value) for name, value in kernel.items()}) for kernel in about["kernels"]]
+    names = {name: _object(token) for name, token in about["names"].items()}
+    return Generated(files["wrapper.py"], about["name"], kernels, names, about["attributes"])
+
+
+def _encode(value: Any) -> Any:
+    if isinstance(value, DType):
+        return {"dtype": value.name}
+    if isinstance(value, (tuple, list)):
+        return [_encode(item) for item in value]
+    if isinstance(value, Mapping):
+        return {"mapping": [[name, _encode(item)] for name, item in value.items()]}
+    return value
+
+
+def _decode(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(_decode(item) for item in value)
+    if isinstance(value, dict):
+        return DTYPES[value["dtype"]] if "dtype" in value else {name: _decode(item) for name, item in value["mapping"]}
+    return value
+
+
+def _token(value: Any) -> list[str] | None:
+    """Text that stands for an injected object."""
+    if isinstance(value, OpOverload):
+        return ["op", value.name]
+    if isinstance(value, HigherOrderOperator):
+        return ["higher_order", value.name]
+    if isinstance(value, DType):
+        return ["dtype", value.name]
+    if isinstance(value, Device):
+        return ["device", str(value)]
+    if isinstance(value, FunctionType) and value.__module__.startswith("opweave.") and "." not in value.__qualname__:
+        return ["function", value.__module__, value.__name__]
+    return None
+
+
+def _object(token: list[str] | None) -> Any:
+    match token:
+        case ["op", name]:
+            return registry.find(name)
+        case ["higher_order", name]:
+            return registry.higher_order[name]
+        case ["dtype", name]:
+            return DTYPES[name]
+        case ["device", text]:
+            return Device(text)
+        case ["function", module, name]:
+            return getattr(importlib.import_module(module), name)
+    return None

@@ -19,3 +19,9 @@ def test_blocks_run(tmp_path: Path) -> None:
     script.write_text("\n\n".join(blocks))
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_files_that_are_named_exist() -> None:
+    for document in (README, README.parent / "docs" / "architecture.md"):
+        for name in re.findall(r"`([\w/]+(?:\.py|/))`", document.read_text()):
+            assert (README.parent / name).exists(), f"{document.name}: {name}"

@@ -151,12 +151,12 @@ class Graph(nx.MultiDiGraph):
 
     def inserting_before(self, node: Node | None = None) -> AbstractContextManager[None]:
         """Within the block new nodes go before `node` (None: first), in the order they are made."""
-        order = self.order
+        order = self.node_order
         return _InsertionPoint(order, order.end.after if node is None else order.cell(node))
 
     def inserting_after(self, node: Node | None = None) -> AbstractContextManager[None]:
         """Within the block new nodes go after `node` (None: last), in the order they are made."""
-        order = self.order
+        order = self.node_order
         return _InsertionPoint(order, order.end if node is None else order.cell(node).after)
 
     # ---- taking away -------------------------------------------------------------------------------------------------
@@ -182,10 +182,16 @@ class Graph(nx.MultiDiGraph):
         if isinstance(n, Node) and self._names.get(n.name) is n:
             del self._names[n.name]
 
+    def clear(self) -> None:
+        """networkx's own: removes everything."""
+        super().clear()
+        self._names.clear()
+        self._counts.clear()
+
     # ---- looking -----------------------------------------------------------------------------------------------------
 
     @property
-    def order(self) -> OrderedNodes:
+    def node_order(self) -> OrderedNodes:
         """The nodes in program order, and the means to change it."""
         return self._node
 
@@ -228,7 +234,7 @@ class Graph(nx.MultiDiGraph):
         GraphError
             If there is none yet.
         """
-        for node in reversed(self.order):
+        for node in reversed(self.node_order):
             if node.op == "output":
                 return node
         raise GraphError("the graph has no output", hint="call graph.output(...)")
@@ -374,19 +380,19 @@ class Graph(nx.MultiDiGraph):
 
 class _InsertionPoint(AbstractContextManager[None]):
     def __init__(self, order: OrderedNodes, cell: Cell):
-        self.order = order
+        self.node_order = order
         self.cell = cell
 
     def __enter__(self) -> None:
-        self.saved = self.order.cursor
-        self.order.cursor = self.cell
+        self.saved = self.node_order.cursor
+        self.node_order.cursor = self.cell
 
     def __exit__(self, *_: object) -> None:
         cell = self.saved
         # What new nodes went before may have been erased meanwhile.
         while cell.number is None:
             cell = cell.after
-        self.order.cursor = cell
+        self.node_order.cursor = cell
 
 
 def nodes_in(values: Any) -> Iterable[Node]:

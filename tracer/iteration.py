@@ -205,9 +205,7 @@ class IterationSpace:
         have = [axis.size for axis in self.reduced]
         inner = iter(reduced if have == extent or count == 1 else regroup(reduced, have, extent))
         outer = iter(part for d, part in enumerate(demand.index) if not (keepdim and d in dims))
-        full = tuple(
-            (ZERO if sizes[d] == 1 else next(inner)) if d in dims else next(outer) for d in range(len(sizes))
-        )
+        full = tuple((ZERO if sizes[d] == 1 else next(inner)) if d in dims else next(outer) for d in range(len(sizes)))
         self.inputs_of_reductions[node] = full
         self.demands[node] = [demand]
         if self.covers(source, Demand(full, False)):
@@ -236,9 +234,7 @@ class IterationSpace:
             if whole is None or self.reduced:
                 return None
             _, dims, keepdim, _ = node.target.decl.params(node.args, node.kwargs, len(source))  # type: ignore[union-attr]
-            index = tuple(
-                ZERO if d in dims else part for d, part in enumerate(whole) if keepdim or d not in dims
-            )
+            index = tuple(ZERO if d in dims else part for d, part in enumerate(whole) if keepdim or d not in dims)
         if index is None:
             return None
         return Demand(index, self.covers(node, Demand(index, False)))

@@ -168,26 +168,26 @@ class Node:
     @property
     def next(self) -> Node | None:
         """The node after this one, None after the last."""
-        return self.graph.order.cell(self).after.key
+        return self.graph.node_order.cell(self).after.key
 
     @property
     def prev(self) -> Node | None:
         """The node before this one, None before the first."""
-        return self.graph.order.cell(self).before.key
+        return self.graph.node_order.cell(self).before.key
 
     def prepend(self, node: Node) -> None:
         """Move a node of the same graph to just before this one."""
-        order = self.graph.order
+        order = self.graph.node_order
         order.move(node, order.cell(self))
 
     def append(self, node: Node) -> None:
         """Move a node of the same graph to just after this one."""
-        order = self.graph.order
+        order = self.graph.node_order
         if node is not self:
             order.move(node, order.cell(self).after)
 
     def __lt__(self, other: Node) -> bool:
-        order = self.graph.order
+        order = self.graph.node_order
         return order.number(self) < order.number(other)
 
     # ---- text --------------------------------------------------------------------------------------------------------

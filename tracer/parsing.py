@@ -100,6 +100,8 @@ class _Reader:
         if isinstance(value, ast.Attribute) and isinstance(value.value, ast.Name) and value.value.id == "self":
             self.add(graph, nodes, statement, target.id, "get_attr", value.attr)
         elif isinstance(value, ast.Call):
+            if any(item.arg is None for item in value.keywords):
+                self.fail(statement, "** is not allowed here")
             args = tuple(self.operand(item, nodes) for item in value.args)
             kwargs = {str(item.arg): self.operand(item.value, nodes) for item in value.keywords}
             called = self.target(value.func, regions)
@@ -162,7 +164,8 @@ class _Reader:
                 return _CONSTANTS[item.id]
             self.fail(item, f"{item.id} is not defined before")
         if isinstance(item, ast.UnaryOp) and isinstance(item.op, ast.USub):
-            return -self.operand(item.operand, nodes)
+            value = self.operand(item.operand, nodes)
+            return -value if isinstance(value, int | float) else self.fail(item, f"cannot read {ast.unparse(item)}")
         if isinstance(item, ast.List):
             return [self.operand(element, nodes) for element in item.elts]
         if isinstance(item, ast.Tuple):

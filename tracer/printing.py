@@ -195,8 +195,10 @@ def operand_text(value: Any) -> str:
         return _float_text(value)
     if kind is complex:
         return f"complex({_float_text(value.real)}, {_float_text(value.imag)})"
-    if kind in (int, bool, str, bytes) or value is None or value is Ellipsis:
+    if kind in (int, bool, str, bytes) or value is None:
         return repr(value)
+    if value is Ellipsis:
+        return "..."
     if isinstance(value, DType):
         return repr(value)
     if isinstance(value, Device):
@@ -243,6 +245,9 @@ def check_operands(node: Node) -> None:
     """
     _check(node, node.args)
     _check(node, node.kwargs)
+    for key in node.kwargs:
+        if not str(key).isidentifier():
+            raise GraphError(f"{node.name}: {key!r} cannot name an operand")
 
 
 def _check(node: Node, value: Any) -> None:

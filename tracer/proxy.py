@@ -103,7 +103,7 @@ class ProxyMode(DispatchMode):
     def finish(self) -> None:
         """End the trace: drop what nothing uses of ops with several results, and let go of the tensors."""
         graph = self.graph
-        for node in list(reversed(graph.order)):
+        for node in list(reversed(graph.node_order)):
             if node.target is operator.getitem and not node.users:
                 graph.erase_node(node)
         for node in graph.nodes:

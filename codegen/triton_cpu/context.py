@@ -122,6 +122,8 @@ class Context:
         self.inductions: dict[Value, Induction] = {}
         self.assumed: dict[Key, bool] = {}
         self.origins: dict[str, str] = {}
+        self.unknown: set[str] = set()
+        """Keys of positions that are not known yet: nothing that depends on them can be evaluated."""
         self.pending_loads: list[Op] = []
         self.emit_block: Callable[[Block], None] = lambda block: None
         """Emits the operations of a nested block; set by the driver of the lowering."""
@@ -323,8 +325,12 @@ class Context:
         """`v` as a uniform or affine value if its structure says so, without needing the position of the vector loop."""
         if not v.type.is_tensor:
             return self.scalars[v]
+        if self.unknown and any(i.key in self.unknown for i in idx):
+            return None
         if not any(i.lane for i in idx):
             return self._without_lanes(v, idx)
+        if v.type.elem == "i1":
+            return None  # a mask's parts may be assumed later; what is remembered before that would win
         early = self.recall(("affine", key_of(v, idx), False))
         key = ("affine", key_of(v, idx), self.positioned)
         known = early if isinstance(early, Lanes) else self.recall(key)
@@ -392,7 +398,7 @@ class Context:
             return
         self.remember(("hoisted", key), True)
         if v in self.buffers:
-            if not any(i.lane for i in idx):
+            if not any(i.lane or i.key in self.unknown for i in idx):
                 self.evaluate(v, idx)
             return
         op = v.op

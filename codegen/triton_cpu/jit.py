@@ -8,13 +8,14 @@ Everything here may be called from any thread (llvmlite serialises its calls, so
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import hashlib
 import itertools
 import platform
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,14 +92,15 @@ def compile_object(llvm_ir: str, *, name: str = "kernel", level: int = 2) -> byt
     CompileError
         If LLVM rejects the text.
     """
-    machine = _target_machine()
-    image = machine.emit_object(_optimised(llvm_ir, name, level))
+    with _optimised(llvm_ir, name, level) as module:
+        image = _target_machine().emit_object(module)
     return image + _MAGIC + _digest(image)
 
 
 def assembly(llvm_ir: str, *, name: str = "kernel", level: int = 2) -> str:
     """The assembly text of what `compile_object` makes, for reading."""
-    return _target_machine().emit_assembly(_optimised(llvm_ir, name, level))
+    with _optimised(llvm_ir, name, level) as module:
+        return _target_machine().emit_assembly(module)
 
 
 def is_intact(obj: bytes) -> bool:
@@ -219,23 +221,39 @@ def _load_globally(library: str) -> None:
         pass  # nearly no kernel needs it; one that does says which symbol is missing
 
 
-def _optimised(llvm_ir: str, name: str, level: int) -> Any:
+@contextlib.contextmanager
+def _optimised(llvm_ir: str, name: str, level: int) -> Iterator[Any]:
+    """The optimised module, for the time of the `with` block.
+
+    A module must go before its context. The garbage collector, which gets both where an exception holds on to a frame,
+    does not know that; so both are closed here.
+    """
     ll = _llvm()
     machine = _target_machine()
+    with ll.create_context() as context:  # its own: type names of modules in the shared one would pile up and clash
+        with _checked(llvm_ir, name, context) as module:
+            module.triple = ll.get_process_triple()
+            module.data_layout = str(machine.target_data)
+            tuning = ll.create_pipeline_tuning_options(speed_level=level)
+            tuning.loop_vectorization = False
+            tuning.slp_vectorization = False
+            tuning.loop_interleaving = False
+            builder = ll.create_pass_builder(machine, tuning)
+            builder.getModulePassManager().run(module, builder)
+            yield module
+
+
+def _checked(llvm_ir: str, name: str, context: Any) -> Any:
+    module = None
     try:
-        # A context of its own: type names of modules in the shared one would pile up and clash.
-        module = ll.parse_assembly(llvm_ir, context=ll.create_context())
+        module = _llvm().parse_assembly(llvm_ir, context=context)
         module.verify()
     except RuntimeError as error:
+        if module is not None:
+            module.close()
         raise CompileError(
-            f"{name}: LLVM rejects the code made for it", got=str(error), hint="this is a bug of the CPU backend"
+            f"{name}: LLVM rejects the code made for it",
+            got=str(error).strip(),
+            hint="this is a bug of the CPU backend",
         ) from error
-    module.triple = ll.get_process_triple()
-    module.data_layout = str(machine.target_data)
-    tuning = ll.create_pipeline_tuning_options(speed_level=level)
-    tuning.loop_vectorization = False
-    tuning.slp_vectorization = False
-    tuning.loop_interleaving = False
-    builder = ll.create_pass_builder(machine, tuning)
-    builder.getModulePassManager().run(module, builder)
     return module

@@ -17,12 +17,14 @@ from __future__ import annotations
 import ctypes
 import functools
 import struct
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any
 
 from opweave.codegen.triton_cpu import jit, pool
-from opweave.registry.errors import ArgumentError, DeviceError, OpweaveError, OutOfRangeError
+from opweave.registry.errors import ArgumentError, DeviceError, OpweaveError, OutOfRangeError, Site, is_own_file
 
 HOLD_NS = 20e3
 """Expected time of a launch up to which the interpreter lock is kept."""
@@ -40,7 +42,6 @@ declare ptr @PyLong_AsVoidPtr(ptr)
 declare i64 @PyLong_AsLongLong(ptr)
 declare i64 @PyLong_AsUnsignedLongLong(ptr)
 declare double @PyFloat_AsDouble(ptr)
-declare i32 @PyObject_IsTrue(ptr)
 declare ptr @PyErr_Occurred()
 declare void @PyErr_Clear()
 declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
@@ -90,10 +91,11 @@ integer.in:
   %s.suspect = icmp eq i64 %s, -1
   br i1 %s.suspect, label %doubt, label %store
 bool:
-  %t = call i32 @PyObject_IsTrue(ptr %arg)
-  %b = zext i32 %t to i64
-  %b.bad = icmp slt i32 %t, 0
-  br i1 %b.bad, label %fallback, label %store
+  %t = call i64 @PyLong_AsLongLong(ptr %arg)
+  %t.set = icmp ne i64 %t, 0
+  %b = zext i1 %t.set to i64
+  %t.suspect = icmp eq i64 %t, -1
+  br i1 %t.suspect, label %doubt, label %store
 float32:
   %d32 = call double @PyFloat_AsDouble(ptr %arg)
   %f = fptrunc double %d32 to float
@@ -107,7 +109,8 @@ float64:
   %d.suspect = fcmp oeq double %d64, -1.0
   br i1 %d.suspect, label %doubt, label %store
 doubt:                                                   ; -1 is a value, or the sign of an error
-  %v0 = phi i64 [ %u, %pointer ], [ %s, %integer.in ], [ %f.slot, %float32 ], [ %d.slot, %float64 ]
+  %v0 = phi i64 [ %u, %pointer ], [ %s, %integer.in ], [ %b, %bool ], [ %f.slot, %float32 ],
+                [ %d.slot, %float64 ]
   %error = call ptr @PyErr_Occurred()
   %fine = icmp eq ptr %error, null
   br i1 %fine, label %store, label %fallback
@@ -171,8 +174,7 @@ fallback:
 
 _C_API = (
     "PyTuple_GetItem", "PyLong_AsVoidPtr", "PyLong_AsLongLong", "PyLong_AsUnsignedLongLong", "PyFloat_AsDouble",
-    "PyObject_IsTrue", "PyErr_Occurred", "PyErr_Clear", "PyObject_Vectorcall", "PyEval_SaveThread",
-    "PyEval_RestoreThread", "Py_IncRef",
+    "PyErr_Occurred", "PyErr_Clear", "PyObject_Vectorcall", "PyEval_SaveThread", "PyEval_RestoreThread", "Py_IncRef",
 )  # fmt: skip
 
 
@@ -344,7 +346,10 @@ class Launcher:
         values = list(args)
         for position in self._halves():
             if position + 3 < len(values):
-                values[position + 3] = half_bits(values[position + 3], self.params[position].type)
+                parameter = self.params[position]
+                what = f"{self.name}: argument {parameter.name!r}"
+                bits = _as(what, lambda v, kind=parameter.type: half_bits(v, kind), values[position + 3], "a number")
+                values[position + 3] = bits
         self._native(*values)
 
     def _convert(self, *args: Any) -> None:
@@ -352,11 +357,13 @@ class Launcher:
         if len(args) != len(self.params) + 3:
             wanted = ", ".join(["gx", "gy", "gz", *(p.name for p in self.params)])
             raise ArgumentError(
-                f"{self.name}: expected {len(self.params) + 3} arguments, got {len(args)}", got=f"({wanted}) expected"
+                f"{self.name}: expected {len(self.params) + 3} arguments, got {len(args)}",
+                got=f"({wanted}) expected",
+                at=_caller(),
             )
         grid = [_grid_size(self.name, axis, size) for axis, size in zip("xyz", args[:3], strict=True)]
         if grid[0] * grid[1] * grid[2] > 2**62:
-            raise OutOfRangeError(f"{self.name}: the grid has too many programs", got=str(tuple(grid)))
+            raise OutOfRangeError(f"{self.name}: the grid has too many programs", got=str(tuple(grid)), at=_caller())
         values = [convert(self.name, p, v) for p, v in zip(self.params, args[3:], strict=True)]
         self._native(*grid, *values)
 
@@ -415,9 +422,9 @@ def _grid_size(kernel: str, axis: str, size: Any) -> int:
     try:
         value = size.__index__()
     except AttributeError:
-        raise ArgumentError(f"{kernel}: grid size {axis} must be an integer", got=repr(size)) from None
+        raise ArgumentError(f"{kernel}: grid size {axis} must be an integer", got=repr(size), at=_caller()) from None
     if not 0 <= value <= _MAX_GRID:
-        raise OutOfRangeError(f"{kernel}: grid size {axis} must be from 0 to {_MAX_GRID}", got=str(value))
+        raise OutOfRangeError(f"{kernel}: grid size {axis} must be from 0 to {_MAX_GRID}", got=str(value), at=_caller())
     return value
 
 
@@ -450,13 +457,16 @@ def convert(kernel: str, parameter: Parameter, value: Any) -> Any:
     if parameter.is_pointer and not isinstance(value, int):
         return address(what, value)
     if parameter.type in _FLOATS:
-        return _as(what, float, value, "a number")
-    if parameter.type == "i1":
-        return _as(what, bool, value, "a truth value")
+        return _as(what, lambda v: ctypes.c_double(v).value, value, "a number")
+    if parameter.type == "i1" and type(value).__name__ in ("bool", "bool_"):  # Python's and NumPy's
+        return bool(value)
     number = _as(what, lambda v: v.__index__(), value, "an address" if parameter.is_pointer else "an integer")
+    if parameter.type == "i1":
+        return bool(number)
     lowest, highest = (0, 0xFFFF) if parameter.type in _HALVES else _range_of(parameter)
     if not lowest <= number <= highest:
-        raise OutOfRangeError(f"{what} does not fit {parameter.type}", got=str(number), hint=f"{lowest} to {highest}")
+        hint = f"{lowest} to {highest}"
+        raise OutOfRangeError(f"{what} does not fit {parameter.type}", got=str(number), at=_caller(), hint=hint)
     return number
 
 
@@ -470,7 +480,8 @@ def _as(what: str, make: Callable[[Any], Any], value: Any, wanted: str) -> Any:
     except OpweaveError:
         raise
     except Exception:
-        raise ArgumentError(f"{what} must be {wanted}", got=f"{value!r} ({type(value).__name__})") from None
+        got = f"{value!r} ({type(value).__name__})"
+        raise ArgumentError(f"{what} must be {wanted}", got=got, at=_caller()) from None
 
 
 def address(what: str, value: Any) -> int:
@@ -497,7 +508,8 @@ def address(what: str, value: Any) -> int:
         if device_kind(device) != "cpu":
             raise DeviceError(
                 f"{what} is on {device}, but the kernel runs on the CPU",
-                hint="a launch runs where its first tensor is: move all tensors to one device",
+                at=_caller(),
+                hint="all tensors of a launch must be on one device, where kernels can run",
             )
         _HOST_DEVICES.add(device)
     if hasattr(value, "data_ptr"):
@@ -506,7 +518,19 @@ def address(what: str, value: Any) -> int:
         return value.__array_interface__["data"][0]
     if isinstance(value, int):
         return value
-    raise ArgumentError(f"{what} must be a tensor or an address", got=f"{value!r} ({type(value).__name__})")
+    got = f"{value!r} ({type(value).__name__})"
+    raise ArgumentError(f"{what} must be a tensor or an address", got=got, at=_caller())
+
+
+def _caller() -> Site:
+    """The line that launched: the innermost that is neither opweave's nor Triton's."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        own = is_own_file(frame.f_code.co_filename) or frame.f_globals.get("__name__", "").startswith("triton.")
+        if not own:
+            return Site(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+        frame = frame.f_back
+    return Site("<unknown>", 0, "<unknown>")
 
 
 _HOST_DEVICES: set[Any] = set()  # devices that turned out to be the CPU; interned or few

@@ -206,7 +206,7 @@ def _mask_leaves(
     for mask, at, gating in _masks(cx, values, stores, idx):
         for leaf, i in _leaves(cx, mask, at):
             key = key_of(leaf, i)
-            if key in bounds or key in gates or key in cx.assumed:
+            if key in bounds or key in gates or key in cx.assumed or any(x.key in cx.unknown for x in i):
                 continue
             if not any(x.lane for x in i):
                 if gating and (leaf.op is None or leaf.op.name != "arith.constant"):

@@ -106,7 +106,14 @@ class F32:
         return self.em.inst(f"bitcast {self.int_type} {x} to {self.type}")
 
     def polynomial(self, x: str, coefficients: Sequence[float]) -> str:
-        """Horner's rule, highest power first."""
+        """Highest power first; even and odd powers apart, which halves the chain of dependent operations."""
+        if len(coefficients) < 5:
+            return self._horner(x, coefficients)
+        square, last = self.mul(x, x), len(coefficients) - 1
+        even, odd = coefficients[last % 2 :: 2], coefficients[1 - last % 2 :: 2]
+        return self.fma(self._horner(square, odd), x, self._horner(square, even))
+
+    def _horner(self, x: str, coefficients: Sequence[float]) -> str:
         p = self.const(coefficients[0])
         for c in coefficients[1:]:
             p = self.fma(p, x, self.const(c))

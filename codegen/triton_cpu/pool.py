@@ -318,26 +318,41 @@ several:
   %long = fcmp ogt double %expected, @PARALLEL_NS@
   br i1 %long, label %share, label %probe
 
-probe:
+probe:                                         ; as many as should take PROBE_NS; one, then twice as many, if unknown
   %unknown = fcmp ole double %known, 0.0
   %fit = fdiv double @PROBE_NS@, %known
   %few = select i1 %unknown, double 1.0, double %fit
   %few.i = call i64 @llvm.fptosi.sat.i64.f64(double %few)
-  %few.1 = call i64 @llvm.smax.i64(i64 %few.i, i64 1)
-  %first = call i64 @llvm.smin.i64(i64 %few.1, i64 %n)
-  call void %code(ptr %args, i64 0, i64 %first, i32 %gx, i32 %gy, i32 %gz)
+  %batch.0 = call i64 @llvm.smax.i64(i64 %few.i, i64 1)
+  br label %try
+try:
+  %at = phi i64 [ 0, %probe ], [ %first, %warm ]
+  %batch = phi i64 [ %batch.0, %probe ], [ %twice, %warm ]
+  %sum = add i64 %at, %batch
+  %first = call i64 @llvm.smin.i64(i64 %sum, i64 %n)
+  %size = sub i64 %first, %at
+  %since = call i64 @now()
+  call void %code(ptr %args, i64 %at, i64 %first, i32 %gx, i32 %gy, i32 %gz)
   %left = sub i64 %n, %first
   %finished = icmp eq i64 %left, 0
   br i1 %finished, label %measure, label %judge
 judge:
-  %each = call double @rate(i64 %begin, i64 %first)
+  %each = call double @rate(i64 %since, i64 %size)
   %left.f = sitofp i64 %left to double
   %rest = fmul double %each, %left.f
   %short = fcmp olt double %rest, @SERIAL_NS@
-  br i1 %short, label %remainder, label %share
+  br i1 %short, label %remainder, label %convinced
+convinced:                                     ; the very first program pays for cold caches: one is not enough to tell
+  %size.f = sitofp i64 %size to double
+  %spent.here = fmul double %each, %size.f
+  %plenty = fcmp oge double %spent.here, @PROBE_NS@
+  br i1 %plenty, label %share, label %warm
+warm:
+  %twice = mul i64 %batch, 2
+  br label %try
 
 share:
-  %from = phi i64 [ 0, %several ], [ %first, %judge ]
+  %from = phi i64 [ 0, %several ], [ %first, %convinced ]
   %pid.i = call i32 @getpid()
   %pid = zext i32 %pid.i to i64
   %mine = call i1 @claim(i64 %pid)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opweave.codegen.triton_cpu.context import LAZY, Context, Index, Indices, Lanes, root
+from opweave.codegen.triton_cpu.context import LAZY, ZERO, Context, Index, Indices, Lanes, root
 from opweave.codegen.triton_cpu.elementwise import compare, select, to_f32
 from opweave.codegen.triton_cpu.emit import SIZE, Buffer, float_literal, vector
 from opweave.codegen.triton_cpu.loops import outer_loops, replaced, vector_dimension, vector_loop, width_for, write_all
@@ -184,12 +184,13 @@ class _Reduction:
     def across_lanes(self, idx: Indices, dim: int) -> None:
         """Another dimension is the vector dimension: every lane reduces its own column."""
         cx, n = self.cx, self.shape[self.axis]
+        key, anywhere = cx.fresh_key("r"), Index("%unknown", 0, cx.fresh_key("row"))
 
         def columns(at: Indices) -> bool:
+            cx.unknown.discard(anywhere.key)
             accumulators = _Accumulators(cx, self.op, cx.width)
-            key = cx.fresh_key("r")
             with cx.scope():
-                done = self._begin(accumulators, at)
+                done = self._begin(accumulators, replaced(at, self.axis, ZERO))
 
             def row(i: str) -> None:
                 with cx.scope():
@@ -200,7 +201,8 @@ class _Reduction:
             self._finish(accumulators.load(), at)
             return True
 
-        vector_loop(cx, self.shape[dim], [], [], idx, dim, columns)
+        cx.unknown.add(anywhere.key)
+        vector_loop(cx, self.shape[dim], self.values, [], replaced(idx, self.axis, anywhere), dim, columns)
 
 
 @root("tt.scan")

@@ -477,6 +477,8 @@ class ReductionDecl(Decl):
     """
 
     kind = "reduction"
+    #: Whether an empty list of dimensions means all of them.
+    empty_is_all = True
 
     def __init__(
         self, schema: str, body: Callable[..., Any], combine: str, types: Callable[..., tuple[DType, DType]],
@@ -496,7 +498,9 @@ class ReductionDecl(Decl):
         names = [a.name for a in self.op._schema.arguments]
         bound = dict(zip(names, self.bind(args, kwargs), strict=True))
         source = bound.pop("self")
-        axes = normalize_axes(bound.pop("dim", None), ndim, self.op.opname)
+        dim = bound.pop("dim", None)
+        nothing = isinstance(dim, (list, tuple)) and not dim and not self.empty_is_all
+        axes = () if nothing else normalize_axes(dim, ndim, self.op.opname)
         return source, axes, bool(bound.pop("keepdim", False)), bound
 
     def meta(self, make: Maker, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:

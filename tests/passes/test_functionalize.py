@@ -7,13 +7,13 @@ import inspect
 import numpy as np
 import pytest
 from hypothesis import given
+from pass_checks import check, lines, tensor, trace
+from random_programs import build, programs
 
 import opweave
 from opweave.passes import functionalize
 from opweave.registry.errors import UnsupportedError
 from opweave.tracer.graph import Graph
-from tests.passes.programs import build, programs
-from tests.passes.tracing import check, lines, tensor, trace
 
 
 def functional(graph: Graph) -> Graph:

@@ -24,7 +24,7 @@ from opweave.registry.errors import UnsupportedError
 from opweave.registry.tensor import Tensor, from_numpy
 from opweave.runtime.dependencies import find_dependencies
 from opweave.runtime.entry import Entry, Parameters, build
-from opweave.runtime.guards import disjoint
+from opweave.runtime.sources import disjoint
 
 
 def t(*sizes: int, dtype: Any = np.float32) -> Tensor:

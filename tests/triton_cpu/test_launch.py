@@ -78,7 +78,9 @@ def echo(kind: str, value: Any) -> bytes:
     [
         ("i1", True, struct.pack("q", 1)),
         ("i1", False, struct.pack("q", 0)),
-        ("u1", 7, struct.pack("q", 1)),
+        ("i1", 7, struct.pack("q", 1)),
+        ("i1", -1, struct.pack("q", 1)),
+        ("i1", np.True_, struct.pack("q", 1)),
         ("i8", -128, struct.pack("q", -128)),
         ("u8", 255, struct.pack("q", 255)),
         ("i16", -5, struct.pack("q", -5)),
@@ -117,6 +119,12 @@ def test_objects_with_an_address():
     assert echo("*fp64", array) == expected
 
 
+def test_truth_values_beside_an_object():
+    out = np.zeros(1, np.int64)
+    launcher(ECHO, "echo", "*i64", "i64", "i1")(1, 1, 1, HostArray(out), 1, 7)
+    assert out[0] == 1
+
+
 def test_many_arguments():
     kinds = ["i64", "fp64", "i1", "*i8"] * 16
     values = [v for k in range(16) for v in (k - 8, k / 2, k % 2 == 0, 64 * k)]
@@ -141,6 +149,8 @@ def test_many_arguments():
         ("i32", "1", ArgumentError, "must be an integer"),
         ("fp32", "1", ArgumentError, "must be a number"),
         ("fp16", None, ArgumentError, "must be a number"),
+        ("bf16", "1", ArgumentError, "'p0' must be a number"),
+        ("i1", "yes", ArgumentError, "must be an integer"),
         ("*fp32", 1.5, ArgumentError, "must be a tensor or an address"),
         ("*fp32", "x", ArgumentError, "must be a tensor or an address"),
     ],
@@ -248,7 +258,13 @@ def test_a_launcher_is_freed_with_its_last_reference():
 
 
 def test_parameters_of_a_signature():
-    signature = {"x": "*fp32", "n": "i32", "B": "constexpr", "t": ("*i8", ("fp16", "constexpr")), "d": "tensordesc<bf16[8, 4]>"}
+    signature = {
+        "x": "*fp32",
+        "n": "i32",
+        "B": "constexpr",
+        "t": ("*i8", ("fp16", "constexpr")),
+        "d": "tensordesc<bf16[8, 4]>",
+    }
     spread = [(p.name, p.type) for p in launch.parameters(signature)]
     assert spread[:4] == [("x", "*fp32"), ("n", "i32"), ("t[0]", "*i8"), ("t[1][0]", "fp16")]
     assert [kind for _, kind in spread[4:]] == ["*bf16", *["i64"] * 4, "i1", "i32", "i32", "i64", "i64"]

@@ -1,0 +1,306 @@
+"""Prints the Python that runs a fused graph: it allocates results, launches kernels, calls what is opaque.
+
+    def call(x, w, r):
+        cumsum = demo_cumsum(x)                                             # model.py:12
+        conform(cumsum, (4096, 1024), (1024, 1), float32)
+        out = allocate((4096, 1024), (1024, 1), float32, cpu)
+        fused_mul_gelu_add_softmax_0(4096, 1, 1, cumsum.data_ptr(), w.data_ptr(), r.data_ptr(), out.data_ptr())
+        del cumsum
+        return (out,)
+
+Sizes and strides are constants, every name that is not a parameter is injected (`Generated.names`), and a buffer is
+dropped at its last use, so that the caching allocator hands it out again.
+"""
+
+from __future__ import annotations
+
+import keyword
+import math
+import operator
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from opweave.codegen.kernel import KernelSource
+from opweave.codegen.loopnest import LoopNest, lower
+from opweave.codegen.schedule import TARGETS, plan
+from opweave.codegen.triton_source import kernel_name, print_kernel
+from opweave.registry.device import Device
+from opweave.registry.dtypes import DType
+from opweave.registry.errors import CompileError
+from opweave.registry.op import HigherOrderOperator, OpOverload
+from opweave.registry.tensor import Tensor, allocate, as_view, describe
+from opweave.tracer.graph import Graph, Node
+
+_COMMENT_COLUMN = 100
+
+
+@dataclass
+class Generated:
+    """A compiled graph as text.
+
+    Attributes
+    ----------
+    source : str
+        A Python module that defines `name`.
+    name : str
+        The function to call, with the graph's inputs; returns what the graph returns.
+    kernels : list of KernelSource
+        What it launches; each under its own name, as `launch(gx, gy, gz, *addresses)`.
+    names : dict
+        Objects that the source finds as globals.
+    attributes : list of str
+        Constants of the graph module that it finds as globals.
+    """
+
+    source: str
+    name: str
+    kernels: list[KernelSource]
+    names: dict[str, Any] = field(default_factory=dict)
+    attributes: list[str] = field(default_factory=list)
+
+
+def generate(graph: Graph, *, name: str = "call", device: str | Device = "cpu") -> Generated:
+    """The wrapper and the kernels of a graph.
+
+    Parameters
+    ----------
+    graph : Graph
+        From the fusion pass: calls, and regions whose target is a `Graph`.
+    name : str
+        Of the generated function.
+    device : str or Device
+        Where the kernels run.
+
+    Raises
+    ------
+    CompileError
+        If a region cannot be lowered.
+    """
+    return _Wrapper(graph, name, Device(device)).run()
+
+
+def conform(value: Tensor, sizes: tuple[int, ...], strides: tuple[int, ...], dtype: DType, op: str) -> Tensor:
+    """What an opaque op returned, in the layout that compiled code expects; copied if the strides are others.
+
+    Raises
+    ------
+    CompileError
+        If sizes or dtype are not what the op's fake rule said.
+    """
+    if value._sizes != sizes or value._dtype is not dtype:
+        raise CompileError(
+            f"{op}: returned something else than its fake rule promised",
+            got=f"{describe(value)}, the fake rule said {dtype.short}{list(sizes)}",
+            hint="correct the function given to register_fake",
+        )
+    if value._strides != strides and any(
+        have != want for size, have, want in zip(sizes, value._strides, strides, strict=True) if size > 1
+    ):
+        copy = allocate(sizes, strides, dtype, value._device)
+        copy._array[...] = value._array
+        return copy
+    return value
+
+
+class _Wrapper:
+    def __init__(self, graph: Graph, name: str, device: Device):
+        self.graph = graph
+        self.device = device
+        self.name = name
+        self.lines: list[str] = []
+        self.kernels: list[KernelSource] = []
+        self.names: dict[str, Any] = {}
+        self.objects: dict[int, str] = {}
+        self.attributes: list[str] = []
+        self.taken = {node.name for node in graph.nodes} | set(keyword.kwlist) | {name, "float"}
+        self.results: dict[Node, tuple[str, ...]] = {}
+        self.plans: dict[str, list[KernelSource]] = {}
+
+    def run(self) -> Generated:
+        last = self._last_uses()
+        parameters = []
+        for node in list(self.graph.nodes):
+            if node.op == "placeholder":
+                parameters.append(node.name)
+            elif node.op == "get_attr":
+                self.attributes.append(str(node.target))
+                if node.name != node.target:
+                    self._line(f"{node.name} = {node.target}")
+            elif node.op == "output":
+                self._line(f"return {self._text(node.args[0])}")
+            else:
+                self._call(node)
+                dead = [d.name for d in last.get(node, ())]
+                if dead:
+                    self._line(f"del {', '.join(dead)}")
+        head = f"def {self.name}({', '.join(parameters)}):"
+        source = "\n".join([head, *self.lines, ""])
+        return Generated(source, self.name, self.kernels, self.names, list(dict.fromkeys(self.attributes)))
+
+    def _last_uses(self) -> dict[Node, list[Node]]:
+        """For each step, the values that nothing after it needs."""
+        result: dict[Node, list[Node]] = {}
+        order = {node: i for i, node in enumerate(self.graph.nodes)}
+        for node in self.graph.nodes:
+            if node.op != "call_function" or isinstance(node.target, Graph):
+                continue
+            users = list(node.users)
+            if users and not any(user.op == "output" for user in users):
+                result.setdefault(max(users, key=order.__getitem__), []).append(node)
+            elif not users and not _of_region(node):
+                result.setdefault(node, []).append(node)
+        return result
+
+    # ---- text ------------------------------------------------------------------------------------------------------
+
+    def _line(self, text: str, node: Node | None = None) -> None:
+        text = "    " + text
+        site = node.meta.get("site") if node is not None else None
+        self.lines.append(f"{text:<{_COMMENT_COLUMN}}  # {site.short}" if site is not None else text)
+
+    def _inject(self, wanted: str, value: Any) -> str:
+        known = self.objects.get(id(value))
+        if known is not None:
+            return known
+        name = re.sub(r"\W", "_", wanted)
+        while name in self.taken:
+            name += "_"
+        self.taken.add(name)
+        self.names[name] = value
+        self.objects[id(value)] = name
+        return name
+
+    def _text(self, value: Any) -> str:
+        if isinstance(value, Node):
+            return value.name
+        if value is None or isinstance(value, (bool, int, str)):
+            return repr(value)
+        if isinstance(value, float):
+            return repr(value) if math.isfinite(value) else f'float("{value}")'
+        if isinstance(value, tuple) and not hasattr(value, "_fields"):
+            return f"({', '.join(map(self._text, value))}{',' * (len(value) == 1)})"
+        if isinstance(value, list):
+            return f"[{', '.join(map(self._text, value))}]"
+        if isinstance(value, Mapping):
+            return "{" + ", ".join(f"{key!r}: {self._text(item)}" for key, item in value.items()) + "}"
+        if isinstance(value, slice):
+            return f"slice({self._text(value.start)}, {self._text(value.stop)}, {self._text(value.step)})"
+        if isinstance(value, DType):
+            return self._inject(value.name if value.name != "bool" else "bool_", value)
+        if isinstance(value, Device):
+            return self._inject(str(value), value)
+        return self._inject(f"constant_{type(value).__name__}", value)
+
+    # ---- steps -----------------------------------------------------------------------------------------------------
+
+    def _call(self, node: Node) -> None:
+        target = node.target
+        if isinstance(target, Graph):
+            self._region(node, target)
+        elif target is operator.getitem:
+            if not _of_region(node):
+                self._line(f"{node.name} = {self._text(node.args[0])}[{self._text(node.args[1])}]", node)
+        elif _is_plain_view(node):
+            self._view(node)
+        else:
+            self._opaque(node)
+
+    def _opaque(self, node: Node) -> None:
+        target: Any = node.target
+        is_op = isinstance(target, (OpOverload, HigherOrderOperator))
+        label = str(target).removesuffix(".default") if is_op else str(target.__name__)
+        function = self._inject(label, target)
+        arguments = [self._text(arg) for arg in node.args]
+        arguments += [f"{key}={self._text(value)}" for key, value in node.kwargs.items()]
+        self._line(f"{node.name} = {function}({', '.join(arguments)})", node)
+        # The layout of a built-in's result is known; what others return is checked where compiled code relies on it.
+        if isinstance(target, OpOverload) and target.decl is None and node.users:
+            self._conform(node, label)
+
+    def _conform(self, node: Node, label: str) -> None:
+        check = self._inject("conform", conform)
+        value = node.meta.get("val")
+        if isinstance(value, Tensor):
+            self._line(f"{node.name} = {check}({node.name}, {self._layout(value)}, {label!r})")
+        elif isinstance(value, (tuple, list)) and all(isinstance(v, Tensor) for v in value):
+            items = [f"{check}({node.name}[{i}], {self._layout(v)}, {label!r})" for i, v in enumerate(value)]
+            self._line(f"{node.name} = ({', '.join(items)}{',' * (len(items) == 1)})")
+
+    def _layout(self, value: Tensor) -> str:
+        return f"{value._sizes!r}, {value._strides!r}, {self._text(value._dtype)}"
+
+    def _view(self, node: Node) -> None:
+        base = node.all_input_nodes[0]
+        value, of = node.meta["val"], base.meta["val"]
+        view = self._inject("as_view", as_view)
+        shift = value._offset - of._offset
+        offset = f"{base.name}._offset" + (f" + {shift}" if shift else "")
+        self._line(f"{node.name} = {view}({base.name}, {value._sizes!r}, {value._strides!r}, {offset})", node)
+
+    def _allocate(self, name: str, sizes: tuple[int, ...], strides: tuple[int, ...], dtype: DType) -> None:
+        make = self._inject("allocate", allocate)
+        self._line(f"{name} = {make}({sizes!r}, {strides!r}, {self._text(dtype)}, {self._text(self.device)})")
+
+    def _region(self, node: Node, region: Graph) -> None:
+        nest = lower(region)
+        variables = {buffer.name: arg.name for buffer, arg in zip(nest.inputs, node.args, strict=True)}
+        items = {user.args[1]: user for user in node.users if user.target is operator.getitem}
+        for i, buffer in enumerate(nest.outputs):
+            # A result that nobody reads still needs a place.
+            variables[buffer.name] = items[i].name if i in items else self._fresh(f"{node.name}_{i}")
+            self._allocate(variables[buffer.name], buffer.sizes, buffer.strides, buffer.dtype)
+        kernels, nests = self._kernels(nest)
+        own = set(variables)
+        for kernel, stage in zip(kernels, nests, strict=True):
+            for buffer in stage.outputs:
+                if buffer.name not in own:
+                    variables[buffer.name] = self._fresh(f"{node.name}_{buffer.name}")
+                    own.add(buffer.name)
+                    self._allocate(variables[buffer.name], buffer.sizes, buffer.strides, buffer.dtype)
+            pointers = [f"{variables[b.name]}.data_ptr()" for b in (*stage.inputs, *stage.outputs)]
+            self._line(f"{kernel.name}({', '.join([*map(str, kernel.grid), *pointers])})", node)
+        scratch = [name for key, name in variables.items() if name not in self._node_names()]
+        if scratch:
+            self._line(f"del {', '.join(scratch)}")
+
+    def _node_names(self) -> set[str]:
+        return {node.name for node in self.graph.nodes}
+
+    def _fresh(self, wanted: str) -> str:
+        while wanted in self.taken:
+            wanted += "_"
+        self.taken.add(wanted)
+        return wanted
+
+    def _kernels(self, nest: LoopNest) -> tuple[list[KernelSource], list[LoopNest]]:
+        """Kernels of a nest; two regions that print the same share them."""
+        stages = plan(nest, TARGETS[self.device.type])
+        printed = [print_kernel(stage, schedule, 0) for stage, schedule in stages]
+        key = "\n".join(re.sub(r"\S+\.py:\d+", "", kernel.source) + repr(kernel.grid) for kernel in printed)
+        found = self.plans.get(key)
+        if found is None:
+            found = []
+            for (stage, _), kernel in zip(stages, printed, strict=True):
+                name = kernel_name(stage.names, len(self.kernels))
+                source = kernel.source.replace(f"def {kernel.name}(", f"def {name}(")
+                kernel = replace(kernel, name=name, source=source)
+                self.kernels.append(kernel)
+                found.append(kernel)
+            self.plans[key] = found
+        return found, [stage for stage, _ in stages]
+
+
+def _is_plain_view(node: Node) -> bool:
+    """Whether a node only shows its operand's memory with other sizes and strides, at a distance known now."""
+    target = node.target
+    if not isinstance(target, OpOverload) or target.decl is None or target.decl.kind != "view":
+        return False
+    base = node.all_input_nodes[0].meta.get("val")
+    same_type = isinstance(base, Tensor) and base._dtype is node.meta["val"]._dtype
+    return same_type and target.opname != "as_strided"
+
+
+def _of_region(node: Node) -> bool:
+    return node.target is operator.getitem and isinstance(node.args[0], Node) and isinstance(node.args[0].target, Graph)

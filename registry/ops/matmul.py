@@ -1,0 +1,341 @@
+"""Matrix products, by the BLAS behind the device's array module.
+
+Operands must share a dtype. Half types are multiplied in float32 and rounded once; a transposed or row-strided operand
+goes to BLAS as it is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from opweave.registry import dtypes
+from opweave.registry.errors import DTypeError, ShapeError
+from opweave.registry.op import ops
+from opweave.registry.ops.kinds import composite, extern
+from opweave.registry.ops.view import viewed_strides
+from opweave.registry.promote import broadcast_shapes, common_device
+from opweave.registry.spec import TensorSpec, contiguous, is_contiguous
+from opweave.registry.tensor import Tensor, allocate_like, describe
+
+Make = Callable[..., Tensor]
+Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
+
+_TYPES = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64, dtypes.int64, dtypes.int32, dtypes.uint8)
+
+
+# ---- rules ---------------------------------------------------------------------------------------------------------
+
+
+def _check(op: str, ndims: Sequence[int], *operands: Tensor) -> None:
+    """Operands have these numbers of dimensions and one dtype, which has a product."""
+    for t, ndim in zip(operands, ndims, strict=True):
+        if t.ndim != ndim:
+            raise ShapeError(
+                f"{op}: expected {' and '.join(f'{n}-d' for n in ndims)} tensors", got=_described(operands),
+                hint="matmul takes any number of dimensions",
+            )  # fmt: skip
+    _check_types(op, *operands)
+
+
+def _check_types(op: str, *operands: Tensor) -> None:
+    first = operands[0]._dtype
+    if any(t._dtype is not first for t in operands):
+        raise DTypeError(
+            f"{op}: operands must have the same dtype", got=_described(operands), hint="convert one with .to(dtype)"
+        )
+    if first is dtypes.bool_:
+        raise DTypeError(f"{op}: not defined for bool", got=_described(operands))
+    common_device(op, operands)
+
+
+def _described(operands: Sequence[Tensor]) -> str:
+    return ", ".join(map(describe, operands))
+
+
+def _check_inner(op: str, a: Tensor, b: Tensor) -> None:
+    inner = b._sizes[-2] if b.ndim > 1 else b._sizes[0]
+    if a._sizes[-1] != inner or (a.ndim == 3 and a._sizes[0] != b._sizes[0]):
+        raise ShapeError(f"{op}: cannot multiply {list(a._sizes)} by {list(b._sizes)}", got=_described((a, b)))
+
+
+def _product_spec(op: str, ndims: tuple[int, int]) -> Callable[[Tensor, Tensor], TensorSpec]:
+    def spec(a: Tensor, b: Tensor) -> TensorSpec:
+        _check(op, ndims, a, b)
+        _check_inner(op, a, b)
+        return contiguous((*a._sizes[:-1], *b._sizes[max(b.ndim - 1, 1) :]), a._dtype, a._device)
+
+    return spec
+
+
+def _scaled_spec(op: str, ndims: tuple[int, int]) -> Callable[..., TensorSpec]:
+    product = _product_spec(op, ndims)
+
+    def spec(self: Tensor, a: Tensor, b: Tensor, beta: Any = 1, alpha: Any = 1) -> TensorSpec:
+        result = product(a, b)
+        _check_types(op, self, a)
+        if broadcast_shapes(op, self._sizes, result.sizes) != result.sizes:
+            raise ShapeError(
+                f"{op}: {list(self._sizes)} does not broadcast to the product {list(result.sizes)}",
+                got=_described((self, a, b)),
+            )
+        if result.dtype.kind in "biu" and (isinstance(beta, float) or isinstance(alpha, float)):
+            raise DTypeError(f"{op}: integer tensors need integer alpha and beta", got=f"beta={beta}, alpha={alpha}")
+        return result
+
+    return spec
+
+
+# ---- kernels -------------------------------------------------------------------------------------------------------
+
+
+def _for_blas(xp: Any, array: Any) -> Any:
+    """The array, copied only where no dimension of its matrices has unit stride (NumPy would leave BLAS)."""
+    if array.ndim < 2 or array.dtype.kind in "biu" or 0 in array.shape:
+        return array
+    item = array.itemsize
+    rows, columns = array.strides[-2:]
+    by_rows = columns == item and rows % item == 0 and rows >= array.shape[-1] * item
+    by_columns = rows == item and columns % item == 0 and columns >= array.shape[-2] * item
+    return array if by_rows or by_columns else xp.ascontiguousarray(array)
+
+
+def _multiply(a: Tensor, b: Tensor, out: Tensor | None) -> Any:
+    """`a @ b` in the compute type, written to `out` where that has it."""
+    xp = a._device.xp
+    compute = a._dtype.compute
+    left, right = a._array, b._array
+    if compute is not a._dtype:
+        left, right = left.astype(compute.numpy), right.astype(compute.numpy)
+    left, right = _for_blas(xp, left), _for_blas(xp, right)
+    with np.errstate(all="ignore"):
+        if out is not None and out._dtype is compute and out._sizes:
+            return xp.matmul(left, right, out=out._array)
+        return xp.matmul(left, right)
+
+
+def _product(spec: Callable[[Tensor, Tensor], TensorSpec]) -> Callable[[Tensor, Tensor], Tensor]:
+    def kernel(a: Tensor, b: Tensor) -> Tensor:
+        out = allocate_like(spec(a, b))
+        found = _multiply(a, b, out)
+        if found is not out._array:
+            with np.errstate(all="ignore"):
+                out._array[...] = found
+        return out
+
+    return kernel
+
+
+def _scaled(spec: Callable[..., TensorSpec]) -> Callable[..., Tensor]:
+    def kernel(self: Tensor, a: Tensor, b: Tensor, beta: Any = 1, alpha: Any = 1) -> Tensor:
+        out = allocate_like(spec(self, a, b, beta, alpha))
+        xp = a._device.xp
+        total = _multiply(a, b, out)
+        with np.errstate(all="ignore"):
+            if alpha != 1:
+                xp.multiply(total, total.dtype.type(alpha), out=total)
+            if beta != 0:
+                # With beta 0, NaN in `self` does not count: BLAS's rule.
+                term = self._array.astype(total.dtype)
+                total += term if beta == 1 else term * total.dtype.type(beta)
+            if total is not out._array:
+                out._array[...] = total
+        return out
+
+    return kernel
+
+
+_mm_spec, _bmm_spec = _product_spec("mm", (2, 2)), _product_spec("bmm", (3, 3))
+_mv_spec, _dot_spec = _product_spec("mv", (2, 1)), _product_spec("dot", (1, 1))
+_addmm_spec, _baddbmm_spec = _scaled_spec("addmm", (2, 2)), _scaled_spec("baddbmm", (3, 3))
+_addmv_spec = _scaled_spec("addmv", (2, 1))
+
+mm = extern("aten::mm(Tensor self, Tensor mat2) -> Tensor", spec=_mm_spec)(_product(_mm_spec))
+bmm = extern("aten::bmm(Tensor self, Tensor mat2) -> Tensor", spec=_bmm_spec)(_product(_bmm_spec))
+mv = extern("aten::mv(Tensor self, Tensor vec) -> Tensor", spec=_mv_spec)(_product(_mv_spec))
+dot = extern("aten::dot(Tensor self, Tensor tensor) -> Tensor", spec=_dot_spec)(_product(_dot_spec))
+addmm = extern(
+    "aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", spec=_addmm_spec
+)(_scaled(_addmm_spec))
+addmv = extern(
+    "aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", spec=_addmv_spec
+)(_scaled(_addmv_spec))
+baddbmm = extern(
+    "aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    spec=_baddbmm_spec,
+)(_scaled(_baddbmm_spec))
+
+
+# ---- any number of dimensions --------------------------------------------------------------------------------------
+
+
+@composite("aten::matmul(Tensor self, Tensor other) -> Tensor")
+def matmul(self: Tensor, other: Tensor) -> Tensor:
+    """Matrix product: 1-d operands are row and column vectors, leading dimensions are batches that broadcast."""
+    a, b = self.ndim, other.ndim
+    if not a or not b:
+        raise ShapeError("matmul: both operands need at least one dimension", got=_described((self, other)))
+    aten = ops.aten
+    if a <= 2 and b <= 2:
+        if a == 1 and b == 1:
+            return aten.dot.default(self, other)
+        if b == 1:
+            return aten.mv.default(self, other)
+        if a == 1:
+            return aten.squeeze.dim(aten.mm.default(aten.unsqueeze.default(self, 0), other), 0)
+        return aten.mm.default(self, other)
+    if b <= 2 and (b == 1 or is_foldable(self)):
+        return _folded(self, other)
+    left = aten.unsqueeze.default(self, 0) if a == 1 else self
+    return _batched(left, other, drop_row=a == 1)
+
+
+def is_foldable(self: Tensor) -> bool:
+    """Whether the leading dimensions can be joined to one without a copy."""
+    rows = math.prod(self._sizes[:-1])
+    return viewed_strides(self._sizes, self._strides, (rows, self._sizes[-1])) is not None
+
+
+def _folded(self: Tensor, other: Tensor) -> Tensor:
+    """A batch times one matrix or vector: the batch joins the rows, so that it is one product."""
+    aten = ops.aten
+    inner = other._sizes[0]
+    if self._sizes[-1] != inner:
+        raise ShapeError(
+            f"matmul: cannot multiply {list(self._sizes)} by {list(other._sizes)}", got=_described((self, other))
+        )
+    flat = aten.reshape.default(self, [math.prod(self._sizes[:-1]), inner])
+    product = aten.mm.default(flat, other) if other.ndim == 2 else aten.mv.default(flat, other)
+    return aten._unsafe_view.default(product, [*self._sizes[:-1], *other._sizes[1:]])
+
+
+def _batched(self: Tensor, other: Tensor, drop_row: bool = False) -> Tensor:
+    aten = ops.aten
+    rows, inner = self._sizes[-2:]
+    columns = other._sizes[-1]
+    batch = broadcast_shapes("matmul", self._sizes[:-2], other._sizes[:-2])
+    if inner != other._sizes[-2]:
+        raise ShapeError(
+            f"matmul: cannot multiply {list(self._sizes)} by {list(other._sizes)}", got=_described((self, other))
+        )
+    count = math.prod(batch)
+    left = aten.reshape.default(aten.expand.default(self, [*batch, rows, inner]), [count, rows, inner])
+    right = aten.reshape.default(aten.expand.default(other, [*batch, inner, columns]), [count, inner, columns])
+    product = aten.bmm.default(left, right)
+    return aten._unsafe_view.default(product, [*batch, *(() if drop_row else (rows,)), columns])
+
+
+@composite("aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor")
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """`input @ weight.T + bias`."""
+    aten = ops.aten
+    if weight.ndim not in (1, 2):
+        raise ShapeError("linear: the weight must be a matrix (out, in) or a vector (in)", got=describe(weight))
+    transposed = aten.t.default(weight)
+    if bias is None:
+        return aten.matmul.default(input, transposed)
+    if weight.ndim == 2 and bias.ndim == 1:
+        if input.ndim == 2:
+            return aten.addmm.default(bias, input, transposed)
+        if input.ndim and is_contiguous(input._sizes, input._strides) and input._sizes[-1] == weight._sizes[1]:
+            flat = aten.view.default(input, [math.prod(input._sizes[:-1]), input._sizes[-1]])
+            product = aten.addmm.default(bias, flat, transposed)
+            return aten.view.default(product, [*input._sizes[:-1], weight._sizes[0]])
+    return aten.add.Tensor(aten.matmul.default(input, transposed), bias)
+
+
+@composite("aten::outer(Tensor self, Tensor vec2) -> Tensor")
+def outer(self: Tensor, vec2: Tensor) -> Tensor:
+    if self.ndim != 1 or vec2.ndim != 1:
+        raise ShapeError("outer: expected two vectors", got=_described((self, vec2)))
+    return ops.aten.mul.Tensor(ops.aten.unsqueeze.default(self, 1), vec2)
+
+
+# ---- samples -------------------------------------------------------------------------------------------------------
+
+
+def _flipped(x: Tensor) -> Tensor:
+    return ops.aten.transpose.int(x, -2, -1)
+
+
+@mm.with_samples
+def _(make: Make) -> Samples:
+    yield (make(4, 5), make(5, 3)), {}
+    yield (_flipped(make(5, 4)), _flipped(make(3, 5))), {}
+    yield (ops.aten.slice.Tensor(make(4, 10), 1, 0, None, 2), make(5, 3)), {}
+    yield (ops.aten.expand.default(make(1, 5), [4, 5]), make(5, 1)), {}
+    yield (make(0, 5), make(5, 3)), {}
+    yield (make(4, 0), make(0, 3)), {}
+    yield (make(33, 65), make(65, 17)), {}
+
+
+@bmm.with_samples
+def _(make: Make) -> Samples:
+    yield (make(2, 4, 5), make(2, 5, 3)), {}
+    yield (_flipped(make(2, 5, 4)), ops.aten.permute.default(make(5, 2, 3), [1, 0, 2])), {}
+    yield (make(0, 4, 5), make(0, 5, 3)), {}
+    yield (make(2, 4, 0), make(2, 0, 3)), {}
+
+
+@mv.with_samples
+def _(make: Make) -> Samples:
+    yield (make(4, 5), make(5)), {}
+    yield (_flipped(make(5, 4)), ops.aten.slice.Tensor(make(10), 0, 0, None, 2)), {}
+    yield (make(4, 0), make(0)), {}
+
+
+@dot.with_samples
+def _(make: Make) -> Samples:
+    yield (make(7), make(7)), {}
+    yield (make(0), make(0)), {}
+
+
+@addmm.with_samples
+def _(make: Make) -> Samples:
+    yield (make(3), make(4, 5), make(5, 3)), {}
+    yield (make(4, 1), make(4, 5), _flipped(make(3, 5))), {"beta": 2, "alpha": 3}
+    yield (make(4, 3), make(4, 0), make(0, 3)), {"beta": 0}
+    yield (make(), make(4, 5), make(5, 3)), {}
+
+
+@addmv.with_samples
+def _(make: Make) -> Samples:
+    yield (make(4), make(4, 5), make(5)), {"alpha": 2}
+
+
+@baddbmm.with_samples
+def _(make: Make) -> Samples:
+    yield (make(2, 4, 3), make(2, 4, 5), make(2, 5, 3)), {"beta": 2}
+    yield (make(3), make(2, 4, 5), make(2, 5, 3)), {}
+
+
+@matmul.with_samples
+def _(make: Make) -> Samples:
+    for a in ((5,), (4, 5), (2, 4, 5), (3, 1, 4, 5)):
+        for b in ((5,), (5, 3), (2, 5, 3), (2, 1, 5, 3)):
+            if not (len(a) == 4 and len(b) == 4):
+                yield (make(*a), make(*b)), {}
+    yield (make(3, 1, 4, 5), make(2, 5, 3)), {}
+    yield (_flipped(make(2, 5, 4)), _flipped(make(3, 5))), {}
+    yield (make(0, 4, 5), make(5, 3)), {}
+
+
+@linear.with_samples
+def _(make: Make) -> Samples:
+    for sizes in ((5,), (4, 5), (2, 4, 5)):
+        yield (make(*sizes), make(3, 5)), {}
+        yield (make(*sizes), make(3, 5), make(3)), {}
+    yield (_flipped(make(2, 5, 4)), make(3, 5), make(3)), {}
+    yield (make(4, 5), make(5)), {}
+
+
+@outer.with_samples
+def _(make: Make) -> Samples:
+    yield (make(3), make(4)), {}
+
+
+for _decl in (mm, bmm, mv, dot, addmm, addmv, baddbmm, matmul, linear, outer):
+    _decl.sample_dtypes = _TYPES

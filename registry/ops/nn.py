@@ -1,0 +1,470 @@
+"""Softmax, normalisation, losses and attention, written with other ops.
+
+Half types are computed in float32 and rounded once at the end. `_softmax`, `_log_softmax` and `native_layer_norm`
+stay one node in a trace; their bodies are what a compiler fuses, their kernels what eager runs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from opweave.registry import dtypes
+from opweave.registry.dtypes import DType
+from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
+from opweave.registry.op import ops
+from opweave.registry.ops.kinds import composite
+from opweave.registry.ops.reduction import rounded, widened
+from opweave.registry.spec import contiguous
+from opweave.registry.tensor import Tensor, allocate_like, describe, wrap_dim
+
+Make = Callable[..., Tensor]
+Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
+
+_FLOATING = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
+
+
+# ---- softmax -------------------------------------------------------------------------------------------------------
+
+
+def _softmax_types(op: str, self: Tensor, dim: int, half_to_float: bool) -> tuple[int, DType]:
+    """(dimension, result type)."""
+    if self._dtype.kind != "f":
+        raise DTypeError(f"{op}: defined for floating types only", got=describe(self), hint="pass dtype=")
+    if half_to_float and self._dtype is not dtypes.float16:
+        raise DTypeError(f"{op}: half_to_float is for float16 inputs", got=describe(self))
+    return wrap_dim(dim, self.ndim, op), dtypes.float32 if half_to_float else self._dtype
+
+
+def _shifted(self: Tensor, axis: int) -> Tensor:
+    """The row-major input in the compute type, minus its maximum, so that no exponential overflows."""
+    wide = widened(ops.aten.contiguous.default(self))
+    return ops.aten.sub.Tensor(wide, ops.aten.amax.default(wide, [axis], True)) if self.numel() else wide
+
+
+def _softmax_kernel(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
+    axis, result = _softmax_types("_softmax", self, dim, half_to_float)
+    out = allocate_like(contiguous(self._sizes, result, self._device))
+    if not self.numel():
+        return out
+    xp = self._device.xp
+    work, total = _exponentials(xp, self, out, axis)
+    with np.errstate(all="ignore"):
+        xp.divide(work, total, out=work)
+        if work is not out._array:
+            out._array[...] = work
+    return out
+
+
+def _exponentials(xp: Any, self: Tensor, out: Tensor, axis: int) -> tuple[Any, Any]:
+    """(exp(x - max), their sums), the first in the result's memory where it has the compute type."""
+    source = self._array
+    compute = self._dtype.compute
+    if compute is not self._dtype:
+        source = source.astype(compute.numpy)
+    at = axis if self._sizes else None
+    work = out._array if out._dtype is compute else xp.empty(self._sizes, compute.numpy)
+    with np.errstate(all="ignore"):
+        xp.subtract(source, xp.max(source, axis=at, keepdims=True), out=work)
+        xp.exp(work, out=work)
+        return work, xp.sum(work, axis=at, keepdims=True)
+
+
+@composite(
+    "aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", explicit=True, kernel=_softmax_kernel
+)
+def _softmax(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
+    axis, result = _softmax_types("_softmax", self, dim, half_to_float)
+    powers = ops.aten.exp.default(_shifted(self, axis))
+    total = ops.aten.sum.dim_IntList(powers, [axis], True)
+    return rounded(ops.aten.div.Tensor(powers, total), result)
+
+
+def _log_softmax_kernel(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
+    axis, result = _softmax_types("_log_softmax", self, dim, half_to_float)
+    out = allocate_like(contiguous(self._sizes, result, self._device))
+    if not self.numel():
+        return out
+    xp = self._device.xp
+    source = self._array
+    if self._dtype.compute is not self._dtype:
+        source = source.astype(self._dtype.compute.numpy)
+    at = axis if self._sizes else None
+    with np.errstate(all="ignore"):
+        shifted = xp.subtract(source, xp.max(source, axis=at, keepdims=True))
+        total = xp.sum(xp.exp(shifted), axis=at, keepdims=True)
+        out._array[...] = xp.subtract(shifted, xp.log(total))
+    return out
+
+
+@composite(
+    "aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", explicit=True, kernel=_log_softmax_kernel
+)
+def _log_softmax(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
+    axis, result = _softmax_types("_log_softmax", self, dim, half_to_float)
+    shifted = _shifted(self, axis)
+    total = ops.aten.sum.dim_IntList(ops.aten.exp.default(shifted), [axis], True)
+    return rounded(ops.aten.sub.Tensor(shifted, ops.aten.log.default(total)), result)
+
+
+def _with_dtype(op: Any, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
+    return op(self if dtype is None else rounded(self, dtype), dim, False)
+
+
+@composite("aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor")
+def softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+    return _with_dtype(ops.aten._softmax.default, self, dim, dtype)
+
+
+@composite("aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor")
+def log_softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+    return _with_dtype(ops.aten._log_softmax.default, self, dim, dtype)
+
+
+# ---- normalisation -------------------------------------------------------------------------------------------------
+
+
+def _normalized(
+    op: str, input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None
+) -> tuple[list[int], DType]:
+    """(axes, type of the statistics), after checking that the arguments fit."""
+    wanted = tuple(normalized_shape)
+    if not wanted or input._sizes[-len(wanted) :] != wanted:
+        raise ShapeError(
+            f"{op}: the input must end in normalized_shape {list(wanted)}", got=describe(input),
+            hint="normalized_shape is x.shape[-n:]",
+        )  # fmt: skip
+    if input._dtype.kind != "f":
+        raise DTypeError(f"{op}: defined for floating types only", got=describe(input))
+    for name, t in (("weight", weight), ("bias", bias)):
+        if t is not None and t._sizes != wanted:
+            raise ShapeError(f"{op}: {name} must have shape {list(wanted)}", got=describe(t))
+        if t is not None and t._dtype is not input._dtype and (
+            t._dtype is not dtypes.float32 or input._dtype.compute is not dtypes.float32
+        ):
+            raise DTypeError(f"{op}: {name} must have the input's type or float32", got=describe(t))
+    axes = list(range(input.ndim - len(wanted), input.ndim))
+    mixed = any(t is not None and t._dtype is dtypes.float32 for t in (weight, bias))
+    # PyTorch: a GPU keeps statistics in the compute type, a CPU only where the affine parameters have it.
+    statistics = input._dtype.compute if mixed or input._device.type == "cuda" else input._dtype
+    return axes, statistics
+
+
+def _layer_norm_kernel(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    axes, statistics = _normalized("native_layer_norm", input, normalized_shape, weight, bias)
+    sizes = input._sizes
+    outer, inner = sizes[: axes[0]], tuple(sizes[axes[0] :])
+    out = allocate_like(contiguous(sizes, input._dtype, input._device))
+    kept = (*outer, *(1,) * len(inner))
+    averages, scales = (allocate_like(contiguous(kept, statistics, input._device)) for _ in range(2))
+    xp = input._device.xp
+    compute = input._dtype.compute
+    source = input._array if compute is input._dtype else input._array.astype(compute.numpy)
+    source = source.reshape(math.prod(outer), math.prod(inner))
+    with np.errstate(all="ignore"):
+        mean = source.mean(axis=1, keepdims=True) if source.shape[1] else xp.zeros((len(source), 1), compute.numpy)
+        work = out._array.reshape(source.shape) if out._dtype is compute else xp.empty(source.shape, compute.numpy)
+        xp.subtract(source, mean, out=work)
+        variance = xp.einsum("ij,ij->i", work, work)[:, None] / compute.numpy.type(max(source.shape[1], 1))
+        rstd = 1 / xp.sqrt(variance + compute.numpy.type(eps))
+        xp.multiply(work, rstd, out=work)
+        if weight is not None:
+            xp.multiply(work, weight._array.reshape(1, -1).astype(compute.numpy), out=work)
+        if bias is not None:
+            xp.add(work, bias._array.reshape(1, -1).astype(compute.numpy), out=work)
+        if out._dtype is not compute:
+            out._array[...] = work.reshape(sizes)
+        averages._array[...] = mean.reshape(kept)
+        scales._array[...] = rstd.reshape(kept)
+    return out, averages, scales
+
+
+@composite(
+    "aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps)"
+    " -> (Tensor, Tensor, Tensor)",
+    explicit=True, kernel=_layer_norm_kernel,
+)  # fmt: skip
+def native_layer_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    aten = ops.aten
+    axes, statistics = _normalized("native_layer_norm", input, normalized_shape, weight, bias)
+    wide = widened(aten.contiguous.default(input))
+    mean = aten.mean.dim(wide, axes, True)
+    centred = aten.sub.Tensor(wide, mean)
+    variance = aten.mean.dim(aten.mul.Tensor(centred, centred), axes, True)
+    rstd = aten.rsqrt.default(aten.add.Tensor(variance, eps))
+    result = aten.mul.Tensor(centred, rstd)
+    if weight is not None:
+        result = aten.mul.Tensor(result, widened(weight))
+    if bias is not None:
+        result = aten.add.Tensor(result, widened(bias))
+    return rounded(result, input._dtype), rounded(mean, statistics), rounded(rstd, statistics)
+
+
+@composite(
+    "aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None,"
+    " float eps=1e-05, bool cudnn_enable=True) -> Tensor"
+)
+def layer_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None,
+    eps: float = 1e-5, cudnn_enable: bool = True,
+) -> Tensor:  # fmt: skip
+    return ops.aten.native_layer_norm.default(input, normalized_shape, weight, bias, eps)[0]
+
+
+@composite(
+    "aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor"
+)
+def rms_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
+    aten = ops.aten
+    axes, _ = _normalized("rms_norm", input, normalized_shape, None, None)
+    if weight is not None and weight._sizes != tuple(normalized_shape):
+        raise ShapeError(f"rms_norm: weight must have shape {list(normalized_shape)}", got=describe(weight))
+    wide = widened(input)
+    if eps is None:
+        # The machine epsilon of the type it is computed in.
+        eps = float(np.finfo(wide._dtype.numpy).eps)
+    power = aten.mean.dim(aten.mul.Tensor(wide, wide), axes, True)
+    result = aten.mul.Tensor(wide, aten.rsqrt.default(aten.add.Tensor(power, eps)))
+    if weight is not None:
+        result = aten.mul.Tensor(result, widened(weight))
+    return rounded(result, input._dtype)
+
+
+@composite("aten::dropout(Tensor input, float p, bool train) -> Tensor")
+def dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    if not 0 <= p <= 1:
+        raise ArgumentError(f"dropout: the probability must be between 0 and 1, not {p}")
+    if not train or p == 0 or not input.numel():
+        return input
+    if p == 1:
+        return ops.aten.mul.Tensor(input, 0.0)
+    kept = ops.aten.lt(ops.aten.rand_like.default(input, dtype=dtypes.float32), 1 - p)
+    return ops.aten.mul.Tensor(ops.aten.mul.Tensor(input, kept), 1 / (1 - p))
+
+
+# ---- losses --------------------------------------------------------------------------------------------------------
+
+_NONE, _MEAN, _SUM = 0, 1, 2
+
+
+def _reduced(loss: Tensor, reduction: int) -> Tensor:
+    if reduction == _NONE:
+        return loss
+    return (ops.aten.mean if reduction == _MEAN else ops.aten.sum).default(loss)
+
+
+@composite("aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", explicit=True)
+def mse_loss(self: Tensor, target: Tensor, reduction: int = _MEAN) -> Tensor:
+    difference = ops.aten.sub.Tensor(self, target)
+    return _reduced(ops.aten.mul.Tensor(difference, difference), reduction)
+
+
+@composite(
+    "aten::nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index)"
+    " -> (Tensor output, Tensor total_weight)",
+    explicit=True,
+)
+def nll_loss_forward(
+    self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
+) -> tuple[Tensor, Tensor]:
+    aten = ops.aten
+    if self.ndim not in (1, 2) or target._sizes != self._sizes[:-1]:
+        raise ShapeError("nll_loss: expected input (N, C) or (C) and target (N) or ()", got=describe([self, target]))
+    if target._dtype not in (dtypes.int64, dtypes.uint8):
+        raise DTypeError("nll_loss: the target must be int64 class numbers", got=describe(target))
+    if weight is not None and weight._sizes != self._sizes[-1:]:
+        raise ShapeError("nll_loss: needs a weight for each class", got=describe([self, weight]))
+    valid = aten.ne(target, ignore_index)
+    place = rounded(aten.where(valid, target, 0), dtypes.int64)
+    wide = widened(self)
+    picked = aten.neg.default(_taken(wide, place))
+    if weight is not None:
+        counts = aten.gather.default(widened(weight), 0, aten.view.default(place, [-1]))
+        counts = aten.view.default(counts, list(target._sizes))
+    else:
+        counts = rounded(valid, wide._dtype)
+    counts = aten.where(valid, counts, 0.0)
+    losses = aten.where(valid, aten.mul.Tensor(picked, counts), 0.0)
+    if reduction == _NONE:
+        return rounded(losses, self._dtype), rounded(aten.sum.default(aten.mul.Tensor(counts, 0.0)), self._dtype)
+    total, divisor = aten.sum.default(losses), aten.sum.default(counts)
+    output = aten.div.Tensor(total, divisor) if reduction == _MEAN else total
+    return rounded(output, self._dtype), rounded(divisor, self._dtype)
+
+
+def _taken(scores: Tensor, place: Tensor) -> Tensor:
+    """The score of each row's class."""
+    aten = ops.aten
+    if scores.ndim == 1:
+        return aten.squeeze.dim(aten.gather.default(scores, 0, aten.unsqueeze.default(place, 0)), 0)
+    return aten.squeeze.dim(aten.gather.default(scores, 1, aten.unsqueeze.default(place, 1)), 1)
+
+
+@composite(
+    "aten::nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100)"
+    " -> Tensor"
+)
+def nll_loss(
+    self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = _MEAN, ignore_index: int = -100
+) -> Tensor:
+    return ops.aten.nll_loss_forward.default(self, target, weight, reduction, ignore_index)[0]
+
+
+@composite(
+    "aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1,"
+    " SymInt ignore_index=-100, float label_smoothing=0.) -> Tensor"
+)
+def cross_entropy_loss(
+    self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = _MEAN, ignore_index: int = -100,
+    label_smoothing: float = 0.0,
+) -> Tensor:  # fmt: skip
+    aten = ops.aten
+    axis = 0 if self.ndim == 1 else 1
+    scores = aten.log_softmax.int(self, axis)
+    if label_smoothing or self.ndim > 2 or target._sizes == self._sizes:
+        raise ShapeError(
+            "cross_entropy_loss: only class numbers for (N, C) or (C) scores, without label smoothing",
+            got=f"{describe([self, target])}, label_smoothing={label_smoothing}",
+            hint="write it with log_softmax; for (N, C, d) scores move the classes last and flatten",
+        )
+    return aten.nll_loss.default(scores, target, weight, reduction, ignore_index)
+
+
+# ---- attention -----------------------------------------------------------------------------------------------------
+
+
+@composite(
+    "aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None,"
+    " float dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor"
+)
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0,
+    is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False,
+) -> Tensor:  # fmt: skip
+    """`softmax(query @ key.T * scale + mask) @ value`; a row that the mask leaves empty gives zeros."""
+    aten = ops.aten
+    if enable_gqa or (is_causal and attn_mask is not None):
+        raise ArgumentError("scaled_dot_product_attention: is_causal with attn_mask, and enable_gqa, are not there yet")
+    if min(query.ndim, key.ndim, value.ndim) < 2 or not query._dtype is key._dtype is value._dtype:
+        raise ShapeError(
+            "scaled_dot_product_attention: expected (..., length, width) tensors of one dtype",
+            got=describe([query, key, value]),
+        )
+    factor = 1 / math.sqrt(query._sizes[-1]) if scale is None else scale
+    wide_key = aten.transpose.int(widened(key), -2, -1)
+    scores = aten.matmul.default(aten.mul.Tensor(widened(query), factor), wide_key)
+    if is_causal:
+        rows, columns = scores._sizes[-2:]
+        steps = {"dtype": dtypes.int64, "device": query._device}
+        row = aten.unsqueeze.default(aten.arange.default(rows, **steps), 1)
+        attn_mask = aten.ge(row, aten.arange.default(columns, **steps))
+    if attn_mask is not None and attn_mask._dtype is dtypes.bool_:
+        scores = aten.where(attn_mask, scores, -math.inf)
+    elif attn_mask is not None:
+        scores = aten.add.Tensor(scores, widened(attn_mask))
+    weights = aten._softmax.default(scores, -1, False)
+    if attn_mask is not None:
+        hidden = aten.eq(aten.amax.default(scores, [-1], True), -math.inf)
+        weights = aten.where(hidden, 0.0, weights)
+    weights = aten.dropout.default(weights, dropout_p, True)
+    return rounded(aten.matmul.default(weights, widened(value)), query._dtype)
+
+
+# ---- samples -------------------------------------------------------------------------------------------------------
+
+
+def _turned(x: Tensor) -> Tensor:
+    return ops.aten.transpose.int(x, 0, -1)
+
+
+for _decl in (_softmax, _log_softmax):
+
+    @_decl.with_samples
+    def _(make: Make) -> Samples:
+        for x in (make(3, 4, 5), _turned(make(3, 4, 5)), ops.aten.expand.default(make(1, 5), [3, 5]), make(1, 700)):
+            yield (x, -1, False), {}
+            yield (x, 0, False), {}
+        yield (make(), 0, False), {}
+        yield (make(0, 3), 1, False), {}
+        yield (make(3, 0), 1, False), {}
+
+
+for _decl in (softmax, log_softmax):
+
+    @_decl.with_samples
+    def _(make: Make) -> Samples:
+        yield (make(3, 5), 1), {}
+        yield (make(3, 5), 0, dtypes.float64), {}
+
+
+for _decl in (native_layer_norm, layer_norm):
+
+    @_decl.with_samples
+    def _(make: Make) -> Samples:
+        yield (make(3, 4, 5), [5], make(5), make(5), 1e-5), {}
+        yield (make(3, 4, 5), [4, 5], make(4, 5), None, 1e-3), {}
+        yield (_turned(make(6, 4)), [6], None, None, 1e-5), {}
+        yield (make(3, 6), [6], make(6, dtype=dtypes.float32), make(6, dtype=dtypes.float32), 1e-5), {}
+        yield (make(0, 6), [6], make(6), make(6), 1e-5), {}
+        yield (make(2, 700), [700], make(700), make(700), 1e-5), {}
+
+
+@rms_norm.with_samples
+def _(make: Make) -> Samples:
+    yield (make(3, 4, 5), [5], make(5)), {}
+    yield (_turned(make(6, 4)), [6], None, 1e-5), {}
+
+
+@dropout.with_samples
+def _(make: Make) -> Samples:
+    yield (make(3, 4), 0.5, False), {}
+    yield (make(3, 4), 1.0, True), {}
+
+
+@mse_loss.with_samples
+def _(make: Make) -> Samples:
+    for reduction in (0, 1, 2):
+        yield (make(3, 4), make(3, 4), reduction), {}
+
+
+for _decl in (nll_loss_forward, nll_loss):
+
+    @_decl.with_samples
+    def _(make: Make) -> Samples:
+        target = make(4, dtype=dtypes.int64, low=0, high=5)
+        for reduction in (0, 1, 2):
+            yield (make(4, 5), target, None, reduction, -100), {}
+            yield (make(4, 5), target, make(5, low=1, high=2), reduction, 2), {}
+        yield (make(5), make(dtype=dtypes.int64, low=0, high=5), None, 1, -100), {}
+
+
+@cross_entropy_loss.with_samples
+def _(make: Make) -> Samples:
+    target = make(4, dtype=dtypes.int64, low=0, high=5)
+    yield (make(4, 5), target), {}
+    yield (make(4, 5), target, make(5, low=1, high=2), 2, 1), {}
+
+
+@scaled_dot_product_attention.with_samples
+def _(make: Make) -> Samples:
+    q, kv = make(2, 3, 4, 8), make(2, 3, 6, 8)
+    yield (q, kv, kv), {}
+    yield (q, kv, kv, None, 0.0, True), {}
+    yield (q, kv, kv, make(4, 6)), {}
+    yield (q, kv, kv, make(4, 6, dtype=dtypes.bool_)), {"scale": 0.5}
+
+
+for _decl in (
+    _softmax, _log_softmax, softmax, log_softmax, native_layer_norm, layer_norm, rms_norm, dropout, mse_loss,
+    nll_loss_forward, nll_loss, cross_entropy_loss, scaled_dot_product_attention,
+):  # fmt: skip
+    _decl.sample_dtypes = _FLOATING

@@ -1,0 +1,504 @@
+"""Reductions, and what is written with them.
+
+Half types are accumulated in float32, integers in int64. NaN wins a maximum or minimum; argmax and argmin give the
+first place of the winner.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from opweave.registry import dtypes
+from opweave.registry.dtypes import DType
+from opweave.registry.errors import DTypeError, OutOfRangeError, ShapeError
+from opweave.registry.op import ops
+from opweave.registry.ops.kinds import composite, extern, normalize_axes, reduction
+from opweave.registry.spec import TensorSpec, contiguous
+from opweave.registry.tensor import Tensor, describe, wrap_dim
+
+Make = Callable[..., Tensor]
+Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
+
+_FLOATING = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
+_ALL = (dtypes.bool_, dtypes.uint8, dtypes.int8, dtypes.int32, dtypes.int64, *_FLOATING)
+_ORDERED = (dtypes.uint8, dtypes.int8, dtypes.int32, dtypes.int64, *_FLOATING)
+
+
+# ---- types ---------------------------------------------------------------------------------------------------------
+
+
+def _accumulated(source: DType, dtype: DType | None = None) -> tuple[DType, DType]:
+    """Sums and products: integers and bools give int64."""
+    result = dtype or (dtypes.int64 if source.kind in "biu" else source)
+    if result.kind == "b":
+        return dtypes.int64, result
+    # A wide input is added up as it is, and rounded to a narrow result once.
+    wider = source if source.kind == "f" and result.kind == "f" and source.itemsize > result.itemsize else result
+    return wider.compute, result
+
+
+def _averaged(source: DType, dtype: DType | None = None) -> tuple[DType, DType]:
+    result = dtype or source
+    if result.kind in "biu":
+        raise DTypeError(
+            f"mean: defined for floating and complex types only, not {result.name}",
+            hint="convert first, or pass dtype=opweave.float32",
+        )
+    return _accumulated(source, result)
+
+
+def _same(source: DType) -> tuple[DType, DType]:
+    return source.compute, source
+
+
+def _ordered(name: str) -> Callable[[DType], tuple[DType, DType]]:
+    def types(source: DType) -> tuple[DType, DType]:
+        if source.is_complex:
+            raise DTypeError(f"{name}: complex numbers have no order", got=source.name)
+        return source.compute, source
+
+    return types
+
+
+def _truth(source: DType) -> tuple[DType, DType]:
+    # uint8 stood for bool before there was one, and keeps its type.
+    return dtypes.bool_, dtypes.uint8 if source is dtypes.uint8 else dtypes.bool_
+
+
+def _place(name: str) -> Callable[[DType], tuple[DType, DType]]:
+    def types(source: DType) -> tuple[DType, DType]:
+        if source.kind in "bc":
+            raise DTypeError(f"{name}: not defined for {source.name}")
+        return source.compute, dtypes.int64
+
+    return types
+
+
+# ---- the reductions ------------------------------------------------------------------------------------------------
+
+
+@reduction("aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", combine="sum", types=_accumulated)
+def sum_() -> None:
+    """Sum of all elements."""
+
+
+@reduction(
+    "aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    combine="sum", types=_accumulated,
+)  # fmt: skip
+def sum_dim() -> None:
+    """Sum over some dimensions."""
+
+
+def _divide_by_count(k: Any, total: Any, count: Any) -> Any:
+    return total / count
+
+
+@reduction(
+    "aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", combine="sum", types=_averaged,
+    finalize=_divide_by_count,
+)  # fmt: skip
+def mean() -> None:
+    """Mean of all elements."""
+
+
+@reduction(
+    "aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    combine="sum", types=_averaged, finalize=_divide_by_count,
+)  # fmt: skip
+def mean_dim() -> None:
+    """Mean over some dimensions."""
+
+
+@reduction("aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", combine="prod", types=_accumulated)
+def prod() -> None:
+    """Product of all elements."""
+
+
+@reduction(
+    "aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    combine="prod", types=_accumulated,
+)  # fmt: skip
+def prod_dim() -> None:
+    """Product over a dimension."""
+
+
+@reduction(
+    "aten::amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", combine="max", types=_ordered("amax")
+)
+def amax() -> None:
+    """Maximum over some dimensions; NaN wins."""
+
+
+@reduction(
+    "aten::amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", combine="min", types=_ordered("amin")
+)
+def amin() -> None:
+    """Minimum over some dimensions; NaN wins."""
+
+
+@reduction("aten::max(Tensor self) -> Tensor", combine="max", types=_ordered("max"))
+def max_() -> None:
+    """Maximum of all elements; NaN wins."""
+
+
+@reduction("aten::min(Tensor self) -> Tensor", combine="min", types=_ordered("min"))
+def min_() -> None:
+    """Minimum of all elements; NaN wins."""
+
+
+@reduction("aten::any(Tensor self) -> Tensor", combine="any", types=_truth)
+def any_() -> None:
+    """Whether any element is not 0."""
+
+
+@reduction("aten::any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", combine="any", types=_truth)
+def any_dim() -> None:
+    """Whether any element over a dimension is not 0."""
+
+
+@reduction("aten::any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", combine="any", types=_truth)
+def any_dims() -> None:
+    """Whether any element over some dimensions is not 0."""
+
+
+@reduction("aten::all(Tensor self) -> Tensor", combine="all", types=_truth)
+def all_() -> None:
+    """Whether no element is 0."""
+
+
+@reduction("aten::all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", combine="all", types=_truth)
+def all_dim() -> None:
+    """Whether no element over a dimension is 0."""
+
+
+@reduction("aten::all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", combine="all", types=_truth)
+def all_dims() -> None:
+    """Whether no element over some dimensions is 0."""
+
+
+for _decl in (any_dims, all_dims):
+    _decl.empty_is_all = False
+
+
+@reduction(
+    "aten::argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", combine="argmax", types=_place("argmax")
+)
+def argmax() -> None:
+    """Index of the first maximum (of the flattened tensor where no dimension is given)."""
+
+
+@reduction(
+    "aten::argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", combine="argmin", types=_place("argmin")
+)
+def argmin() -> None:
+    """Index of the first minimum (of the flattened tensor where no dimension is given)."""
+
+
+# ---- written with them ---------------------------------------------------------------------------------------------
+
+
+def widened(self: Tensor) -> Tensor:
+    """The tensor in the type that its arithmetic is done in: half types become float32."""
+    compute = self._dtype.compute
+    return self if compute is self._dtype else ops.aten._to_copy.default(self, dtype=compute)
+
+
+def rounded(self: Tensor, dtype: DType) -> Tensor:
+    """The tensor in a given type."""
+    return self if self._dtype is dtype else ops.aten._to_copy.default(self, dtype=dtype)
+
+
+def _extremum(value: Any, index: Any, self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
+    if self._sizes and not self._sizes[wrap_dim(dim, self.ndim, value.opname)]:
+        raise OutOfRangeError(f"{value.opname}: cannot reduce over an empty dimension", got=describe(self))
+    source = rounded(self, dtypes.uint8) if self._dtype is dtypes.bool_ else self
+    return value(self, [dim], keepdim), index(source, dim, keepdim)
+
+
+@composite(
+    "aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", explicit=True
+)
+def max_dim(self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    return _extremum(ops.aten.amax.default, ops.aten.argmax.default, self, dim, keepdim)
+
+
+@composite(
+    "aten::min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", explicit=True
+)
+def min_dim(self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    return _extremum(ops.aten.amin.default, ops.aten.argmin.default, self, dim, keepdim)
+
+
+@composite(
+    "aten::aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", explicit=True
+)
+def aminmax(self: Tensor, dim: int | None = None, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    axes = [] if dim is None else [dim]
+    return ops.aten.amin.default(self, axes, keepdim), ops.aten.amax.default(self, axes, keepdim)
+
+
+def _moments(op: str, self: Tensor, dim: Any, correction: Any, keepdim: bool) -> tuple[Tensor, Tensor]:
+    """(variance, mean) in the compute type; the two-pass formula, which does not cancel."""
+    if self._dtype.kind != "f":
+        raise DTypeError(f"{op}: defined for real floating types only, not {self._dtype.name}", got=describe(self))
+    axes = list(normalize_axes(dim, self.ndim, op))
+    wide = widened(self)
+    mean_kept = ops.aten.mean.dim(wide, axes, True)
+    centred = ops.aten.sub.Tensor(wide, mean_kept)
+    squares = ops.aten.sum.dim_IntList(ops.aten.mul.Tensor(centred, centred), axes, keepdim)
+    count = math.prod(self._sizes[d] for d in axes) if self._sizes else 1
+    divisor = max(0.0, float(count - (1 if correction is None else correction)))
+    variance = ops.aten.div.Tensor(squares, divisor)
+    average = mean_kept if keepdim or not self._sizes else ops.aten.squeeze.dims(mean_kept, axes)
+    return variance, average
+
+
+@composite(
+    "aten::var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
+    explicit=True,
+)
+def var(self: Tensor, dim: Any = None, correction: Any = None, keepdim: bool = False) -> Tensor:
+    return rounded(_moments("var", self, dim, correction, keepdim)[0], self._dtype)
+
+
+@composite(
+    "aten::std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
+    explicit=True,
+)
+def std(self: Tensor, dim: Any = None, correction: Any = None, keepdim: bool = False) -> Tensor:
+    return rounded(ops.aten.sqrt.default(_moments("std", self, dim, correction, keepdim)[0]), self._dtype)
+
+
+@composite(
+    "aten::var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False)"
+    " -> (Tensor, Tensor)",
+    explicit=True,
+)
+def var_mean(
+    self: Tensor, dim: Any = None, correction: Any = None, keepdim: bool = False
+) -> tuple[Tensor, Tensor]:
+    variance, average = _moments("var_mean", self, dim, correction, keepdim)
+    return rounded(variance, self._dtype), rounded(average, self._dtype)
+
+
+@composite("aten::var(Tensor self, bool unbiased=True) -> Tensor")
+def var_default(self: Tensor, unbiased: bool = True) -> Tensor:
+    return ops.aten.var.correction(self, None, correction=int(unbiased))
+
+
+@composite("aten::var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor")
+def var_dim(self: Tensor, dim: Any, unbiased: bool = True, keepdim: bool = False) -> Tensor:
+    return ops.aten.var.correction(self, dim, correction=int(unbiased), keepdim=keepdim)
+
+
+@composite("aten::std(Tensor self, bool unbiased=True) -> Tensor")
+def std_default(self: Tensor, unbiased: bool = True) -> Tensor:
+    return ops.aten.std.correction(self, None, correction=int(unbiased))
+
+
+@composite("aten::std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor")
+def std_dim(self: Tensor, dim: Any, unbiased: bool = True, keepdim: bool = False) -> Tensor:
+    return ops.aten.std.correction(self, dim, correction=int(unbiased), keepdim=keepdim)
+
+
+@composite("aten::var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)")
+def var_mean_default(self: Tensor, unbiased: bool = True) -> tuple[Tensor, Tensor]:
+    return ops.aten.var_mean.correction(self, None, correction=int(unbiased))
+
+
+@composite(
+    "aten::var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)"
+)
+def var_mean_dim(
+    self: Tensor, dim: Any, unbiased: bool = True, keepdim: bool = False
+) -> tuple[Tensor, Tensor]:
+    return ops.aten.var_mean.correction(self, dim, correction=int(unbiased), keepdim=keepdim)
+
+
+@composite("aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", explicit=True)
+def logsumexp(self: Tensor, dim: Sequence[int], keepdim: bool = False) -> Tensor:
+    if self._dtype.is_complex:
+        raise DTypeError("logsumexp: not defined for complex types", got=describe(self))
+    axes = list(normalize_axes(dim, self.ndim, "logsumexp"))
+    result = self._dtype if self._dtype.kind == "f" else dtypes.get_default_dtype()
+    wide = rounded(self, result.compute)
+    if 0 in self._sizes:
+        total = ops.aten.sum.dim_IntList(ops.aten.exp.default(wide), axes, keepdim)
+        return rounded(ops.aten.log.default(total), result)
+    top = ops.aten.amax.default(wide, axes, True)
+    # An infinite maximum would give inf - inf.
+    top = ops.aten.where(ops.aten.isfinite.default(top), top, 0)
+    total = ops.aten.sum.dim_IntList(ops.aten.exp.default(ops.aten.sub.Tensor(wide, top)), axes, keepdim)
+    shift = top if keepdim or not self._sizes else ops.aten.squeeze.dims(top, axes)
+    return rounded(ops.aten.add.Tensor(ops.aten.log.default(total), shift), result)
+
+
+@composite("aten::count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor", explicit=True)
+def count_nonzero(self: Tensor, dim: Sequence[int]) -> Tensor:
+    return ops.aten.sum.dim_IntList(ops.aten.ne(self, 0), dim)
+
+
+@composite("aten::count_nonzero(Tensor self, int? dim=None) -> Tensor", explicit=True)
+def count_nonzero_default(self: Tensor, dim: int | None = None) -> Tensor:
+    return ops.aten.sum.dim_IntList(ops.aten.ne(self, 0), None if dim is None else [dim])
+
+
+@composite(
+    "aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *,"
+    " ScalarType? dtype=None) -> Tensor",
+    explicit=True,
+)
+def linalg_vector_norm(
+    self: Tensor, ord: float = 2, dim: Any = None, keepdim: bool = False, dtype: DType | None = None
+) -> Tensor:
+    if self._dtype.kind != "f":
+        raise DTypeError("linalg_vector_norm: expected a real floating type", got=describe(self))
+    result = dtype or self._dtype
+    axes = list(normalize_axes(dim, self.ndim, "linalg_vector_norm"))
+    size = ops.aten.abs.default(rounded(self, result.compute))
+    if math.isinf(ord):
+        return rounded((ops.aten.amax if ord > 0 else ops.aten.amin).default(size, axes, keepdim), result)
+    if ord == 0:
+        nonzero = rounded(ops.aten.ne(size, 0), result.compute)
+        return rounded(ops.aten.sum.dim_IntList(nonzero, axes, keepdim), result)
+    if ord == 1:
+        return rounded(ops.aten.sum.dim_IntList(size, axes, keepdim), result)
+    powers = ops.aten.mul.Tensor(size, size) if ord == 2 else ops.aten.pow(size, ord)
+    total = ops.aten.sum.dim_IntList(powers, axes, keepdim)
+    root = ops.aten.sqrt.default(total) if ord == 2 else ops.aten.pow(total, 1 / ord)
+    return rounded(root, result)
+
+
+# ---- running sums --------------------------------------------------------------------------------------------------
+
+
+def _running_spec(self: Tensor, dim: int, dtype: DType | None = None) -> TensorSpec:
+    wrap_dim(dim, self.ndim, "cumsum")
+    return contiguous(self._sizes, _accumulated(self._dtype, dtype)[1], self._device)
+
+
+def _running(function: str, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
+    axis = wrap_dim(dim, self.ndim, function)
+    result = _accumulated(self._dtype, dtype)[1]
+    xp = self._device.xp
+    # A running total rounds at every step, so it runs in float64.
+    wide = dtypes.float64 if result.is_floating_point else dtypes.int64 if result.kind in "biu" else result
+    array = self._array.astype(wide.numpy)
+    if self._sizes:
+        array = getattr(xp, function)(array, axis=axis)
+    return Tensor._from_array(xp.ascontiguousarray(array.astype(result.numpy)).reshape(self._sizes), self._device)
+
+
+@extern("aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", spec=_running_spec)
+def cumsum(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+    return _running("cumsum", self, dim, dtype)
+
+
+@extern("aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", spec=_running_spec)
+def cumprod(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+    return _running("cumprod", self, dim, dtype)
+
+
+# ---- samples -------------------------------------------------------------------------------------------------------
+
+
+def _shapes(make: Make, **kwargs: Any) -> Iterable[Tensor]:
+    """Contiguous, transposed, sliced, expanded, 0-d and long tensors."""
+    yield make(4, 5, 3, **kwargs)
+    yield ops.aten.permute.default(make(4, 5, 3, **kwargs), [2, 0, 1])
+    yield ops.aten.slice.Tensor(make(4, 9, 3, **kwargs), 1, 1, 8, 2)
+    yield ops.aten.expand.default(make(4, 1, 3, **kwargs), [4, 3, 3])
+    yield make(700, 3, 2, **kwargs)
+
+
+def _whole(make: Make) -> Samples:
+    for x in (*_shapes(make), make()):
+        yield (x,), {}
+
+
+def _with_empty(make: Make) -> Samples:
+    yield from _whole(make)
+    yield (make(0, 3),), {}
+
+
+def _by_dims(make: Make) -> Samples:
+    for x in _shapes(make):
+        for dim in ([0], [1], [-1], [0, 2], [1, 0], []):
+            yield (x, dim), {}
+        yield (x, [1], True), {}
+    yield (make(), [0]), {}
+
+
+def _by_dims_or_empty(make: Make) -> Samples:
+    yield from _by_dims(make)
+    yield (make(3, 4), None), {}
+    yield (make(0, 3), [0]), {}
+    yield (make(0, 3), [1], True), {}
+
+
+def _by_dim(make: Make) -> Samples:
+    for x in _shapes(make):
+        for dim in (0, 1, -1):
+            yield (x, dim), {}
+        yield (x, 1, True), {}
+    yield (make(), 0), {}
+
+
+def _factors(make: Make) -> Samples:
+    for x in (make(4, 3, low=1, high=2), make(3, 0), make(low=1, high=2)):
+        yield (x, 0), {}
+        yield (x, -1, True), {}
+
+
+def _places(make: Make) -> Samples:
+    yield from _by_dim(make)
+    yield (make(3, 4), None), {}
+    yield (make(3, 4), None, True), {}
+
+
+def _spreads(make: Make) -> Samples:
+    for x in (make(4, 5, 3), ops.aten.permute.default(make(4, 5, 3), [2, 0, 1]), make(3, 1)):
+        yield (x,), {}
+        yield (x, [0]), {"correction": 0}
+        yield (x, [0, 1]), {"keepdim": True}
+    yield (make(3, 4), [1]), {"correction": 2}
+
+
+_SAMPLES: dict[Callable[[Make], Samples], tuple[Any, ...]] = {
+    _with_empty: (sum_, any_, all_),
+    _whole: (mean, max_, min_, count_nonzero_default),
+    _by_dims_or_empty: (sum_dim, any_dims, all_dims),
+    _by_dims: (mean_dim, amax, amin, logsumexp),
+    _by_dim: (any_dim, all_dim, max_dim, min_dim, cumsum),
+    _factors: (prod_dim, cumprod),
+    _places: (argmax, argmin),
+    _spreads: (var, std, var_mean),
+}
+for _samples, _decls in _SAMPLES.items():
+    for _decl in _decls:
+        _decl.with_samples(_samples)
+        _decl.sample_dtypes = _ALL
+for _decl in (mean, mean_dim, var, std, var_mean, logsumexp, linalg_vector_norm):
+    _decl.sample_dtypes = _FLOATING
+for _decl in (argmax, argmin):
+    _decl.sample_dtypes = _ORDERED
+
+
+@prod.with_samples
+def _(make: Make) -> Samples:
+    yield (make(4, 3, low=1, high=2),), {}
+    yield (make(0),), {}
+    yield (make(4, low=1, high=2),), {"dtype": dtypes.float64}
+
+
+prod.sample_dtypes = _ALL
+
+
+@linalg_vector_norm.with_samples
+def _(make: Make) -> Samples:
+    for order in (2, 1, 0, math.inf, -math.inf, 3):
+        yield (make(4, 5), order), {}
+        yield (make(4, 5), order, [1], True), {}

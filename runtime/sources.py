@@ -1,0 +1,151 @@
+"""Where the values of a function come from, and how they are named to a user."""
+
+from __future__ import annotations
+
+import types
+from dataclasses import dataclass, field
+from typing import Any
+
+import optree
+
+from opweave.registry.errors import Site
+from opweave.registry.tensor import Tensor, describe
+from opweave.runtime.reads import CodeReads, scan
+
+MISSING: Any = type("_Missing", (), {"__repr__": lambda self: "nothing"})()
+#: Where classes registered as pytree nodes are looked up, besides optree's global registry.
+PYTREES = "opweave"
+
+
+@dataclass(eq=False, slots=True)
+class Source:
+    """Where a value comes from.
+
+    Attributes
+    ----------
+    load : str
+        Expression that fetches it, in names the predicate knows.
+    text : str
+        The same in the user's words: ``self.weight``.
+    site : Site
+        The user's line that reads it.
+    var : str
+        Variable that holds it once `load` has run.
+    bound : bool
+        Whether `var` is assigned already.
+    """
+
+    load: str
+    text: str
+    site: Site
+    var: str
+    bound: bool = False
+
+
+@dataclass(slots=True)
+class TensorInput:
+    """A tensor the trace may read, as an argument or from outside the function."""
+
+    source: Source
+    tensor: Tensor
+
+
+@dataclass
+class Scope:
+    """What the code walked so far names; grows until no new code is found.
+
+    Attributes
+    ----------
+    attributes : dict
+        Attribute names mentioned anywhere -> the first line.
+    functions : dict
+        Functions whose code is part of the trace, in the order found.
+    reflects : bool
+        Whether attributes may be read by computed names.
+    compares_identity : bool
+        Whether code asks `is` of two values.
+    """
+
+    attributes: dict[str, Site] = field(default_factory=dict)
+    strings: set[str] = field(default_factory=set)
+    functions: dict[types.FunctionType, None] = field(default_factory=dict)
+    reflects: bool = False
+    compares_identity: bool = False
+
+    def add(self, function: types.FunctionType) -> None:
+        """Walk a function's code, once."""
+        if function in self.functions:
+            return
+        self.functions[function] = None
+        reads: CodeReads = scan(function.__code__)
+        for name, site in reads.attributes.items():
+            self.attributes.setdefault(name, site)
+        self.strings |= reads.strings
+        self.reflects |= reads.reflects
+        self.compares_identity |= reads.compares_identity
+
+    @property
+    def size(self) -> tuple[int, int, int, bool]:
+        """Changes whenever something was added."""
+        return len(self.functions), len(self.attributes), len(self.strings), self.reflects
+
+    def reads(self, name: str) -> bool:
+        """Whether the code may read an attribute of this name."""
+        return name in self.attributes or (self.reflects and not name.startswith("__"))
+
+
+def disjoint(written: tuple[Tensor, ...], others: tuple[Tensor, ...]) -> bool:
+    """Whether no written tensor shares memory with another one."""
+    spans = sorted([(*memory_span(t), True) for t in written] + [(*memory_span(t), False) for t in others])
+    end = end_written = -1
+    for first, last, is_written in spans:
+        if first == last:
+            continue
+        if first < (end if is_written else end_written):
+            return False
+        end = max(end, last)
+        if is_written:
+            end_written = max(end_written, last)
+    return True
+
+
+def memory_span(t: Tensor) -> tuple[int, int]:
+    """First byte and end of the memory a tensor's elements lie in."""
+    reach = 1
+    for size, stride in zip(t._sizes, t._strides, strict=True):
+        if size == 0:
+            return 0, 0
+        reach += (size - 1) * stride
+    start = (t._storage._ptr or t._storage.ptr) + t._offset * t._dtype.itemsize
+    return start, start + reach * t._dtype.itemsize
+
+
+def code_site(code: types.CodeType) -> Site:
+    """Where a function starts."""
+    return Site(code.co_filename, code.co_firstlineno, code.co_name)
+
+
+def is_named_tuple(kind: type) -> bool:
+    """Whether a class comes from `NamedTuple` or `namedtuple`."""
+    return issubclass(kind, tuple) and hasattr(kind, "_fields")
+
+
+def is_registered(kind: type) -> bool:
+    """Whether optree knows how to take a class apart."""
+    return optree.register_pytree_node.get(kind, namespace=PYTREES) is not None  # type: ignore[attr-defined]
+
+
+def brief(value: Any) -> str:
+    """A short text of any value."""
+    if value is MISSING:
+        return "nothing"
+    if isinstance(value, Tensor):
+        return describe(value)
+    if isinstance(value, (types.FunctionType, type)):
+        site = f" ({code_site(value.__code__).short})" if isinstance(value, types.FunctionType) else ""
+        return f"{value.__qualname__}{site}"
+    try:
+        text = repr(value)
+    except Exception as error:  # a user's __repr__ may raise anything, and must not hide the reason being told
+        text = f"<{type(value).__name__}, whose repr raised {type(error).__name__}>"
+    return text if len(text) <= 80 else text[:77] + "..."

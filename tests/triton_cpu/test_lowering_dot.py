@@ -1,0 +1,130 @@
+"""tl.dot in every operand type, carried through loops, chained and transposed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import triton
+import triton.language as tl
+from native import BF16, launch
+
+
+@triton.jit
+def matmul(a_ptr, b_ptr, c_ptr, M, N, K, ACC: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    rm = tl.program_id(0) * BM + tl.arange(0, BM)
+    rn = tl.program_id(1) * BN + tl.arange(0, BN)
+    rk = tl.arange(0, BK)
+    a_ptrs = a_ptr + rm[:, None] * K + rk[None, :]
+    b_ptrs = b_ptr + rk[:, None] * N + rn[None, :]
+    acc = tl.zeros((BM, BN), ACC)
+    for k in range(0, K, BK):
+        a = tl.load(a_ptrs, mask=(rm[:, None] < M) & (rk[None, :] + k < K), other=0)
+        b = tl.load(b_ptrs, mask=(rk[:, None] + k < K) & (rn[None, :] < N), other=0)
+        acc = tl.dot(a, b, acc, input_precision="ieee", out_dtype=ACC)
+        a_ptrs += BK
+        b_ptrs += BK * N
+    c_ptrs = c_ptr + rm[:, None] * N + rn[None, :]
+    tl.store(c_ptrs, acc.to(c_ptr.dtype.element_ty), mask=(rm[:, None] < M) & (rn[None, :] < N))
+
+
+KINDS = [(np.float32, tl.float32), (np.float16, tl.float32), (BF16, tl.float32), (np.float64, tl.float64), (np.int8, tl.int32)]
+
+
+@pytest.mark.parametrize(("dtype", "acc"), KINDS, ids=lambda v: str(v) if isinstance(v, tl.dtype) else np.dtype(v).name)
+@pytest.mark.parametrize("shape", [(70, 50, 33), (16, 16, 16)], ids=str)
+def test_matmul(dtype: type, acc: tl.dtype, shape: tuple[int, int, int]) -> None:
+    m, n, k = shape
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(-9, 9, s).astype(np.float64).astype(dtype) for s in ((m, k), (k, n)))
+    out = np.zeros((m, n), {tl.float32: np.float32, tl.float64: np.float64, tl.int32: np.int32}[acc])
+    launch(matmul, (triton.cdiv(m, 32), triton.cdiv(n, 16)), a, b, out, m, n, k, ACC=acc, BM=32, BN=16, BK=32 if dtype is np.int8 else 16)
+    np.testing.assert_array_equal(out, a.astype(np.float64) @ b.astype(np.float64))
+
+
+@triton.jit
+def chained(a_ptr, b_ptr, c_ptr, o_ptr, N: tl.constexpr):
+    place = tl.arange(0, N)[:, None] * N + tl.arange(0, N)[None, :]
+    a, b, c = tl.load(a_ptr + place), tl.load(b_ptr + place), tl.load(c_ptr + place)
+    p = tl.dot(a, tl.trans(b))
+    q = tl.dot(tl.maximum(p, 0).to(tl.float16), c)
+    tl.store(o_ptr + place, tl.dot(q.to(tl.float16), c, q))
+
+
+def test_chained_half_precision_dots() -> None:
+    rng = np.random.default_rng(0)
+    a, b, c = (rng.standard_normal((16, 16)).astype(np.float16) / 4 for _ in range(3))
+    out = np.zeros((16, 16), np.float32)
+    launch(chained, (1,), a, b, c, out, N=16)
+    f = [x.astype(np.float32) for x in (a, b, c)]
+    p = np.maximum(f[0] @ f[1].T, 0).astype(np.float16).astype(np.float32)
+    q = p @ f[2]
+    np.testing.assert_allclose(out, q.astype(np.float16).astype(np.float32) @ f[2] + q, rtol=1e-3, atol=1e-4)
+
+
+@triton.jit
+def attention(q_ptr, k_ptr, v_ptr, o_ptr, S, scale, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
+    rm = tl.program_id(0) * BM + tl.arange(0, BM)
+    base = tl.program_id(1) * S * D
+    rd = tl.arange(0, D)
+    q = tl.load(q_ptr + base + rm[:, None] * D + rd[None, :], mask=rm[:, None] < S, other=0.0)
+    top = tl.full((BM,), -float("inf"), tl.float32)
+    total = tl.zeros((BM,), tl.float32)
+    acc = tl.zeros((BM, D), tl.float32)
+    for n in range(0, S, BN):
+        rn = n + tl.arange(0, BN)
+        k = tl.load(k_ptr + base + rn[:, None] * D + rd[None, :], mask=rn[:, None] < S, other=0.0)
+        s = tl.dot(q, tl.trans(k), input_precision="ieee") * scale
+        s = tl.where(rn[None, :] < S, s, -float("inf"))
+        new_top = tl.maximum(top, tl.max(s, 1))
+        alpha = tl.exp(top - new_top)
+        p = tl.exp(s - new_top[:, None])
+        total = total * alpha + tl.sum(p, 1)
+        v = tl.load(v_ptr + base + rn[:, None] * D + rd[None, :], mask=rn[:, None] < S, other=0.0)
+        acc = tl.dot(p, v, acc * alpha[:, None], input_precision="ieee")
+        top = new_top
+    tl.store(o_ptr + base + rm[:, None] * D + rd[None, :], acc / total[:, None], mask=rm[:, None] < S)
+
+
+def test_flash_attention() -> None:
+    heads, s, d = 2, 50, 16
+    rng = np.random.default_rng(0)
+    q, k, v = (rng.standard_normal((heads, s, d)).astype(np.float32) for _ in range(3))
+    out = np.zeros_like(q)
+    launch(attention, (triton.cdiv(s, 16), heads), q, k, v, out, s, 0.25, D=d, BM=16, BN=16)
+    scores = np.exp((q.astype(np.float64) @ k.transpose(0, 2, 1)) * 0.25)
+    want = scores / scores.sum(-1, keepdims=True) @ v
+    np.testing.assert_allclose(out, want, rtol=1e-5, atol=1e-6)
+
+
+@triton.jit
+def batched(a_ptr, b_ptr, o_ptr, B: tl.constexpr, N: tl.constexpr):
+    place = tl.arange(0, B)[:, None, None] * N * N + tl.arange(0, N)[None, :, None] * N + tl.arange(0, N)[None, None, :]
+    tl.store(o_ptr + place, tl.dot(tl.load(a_ptr + place), tl.load(b_ptr + place), input_precision="ieee"))
+
+
+def test_batched_dot() -> None:
+    rng = np.random.default_rng(0)
+    a, b = (rng.standard_normal((4, 16, 16)).astype(np.float32) for _ in range(2))
+    out = np.zeros_like(a)
+    launch(batched, (1,), a, b, out, B=4, N=16)
+    np.testing.assert_allclose(out, a @ b, rtol=1e-4, atol=1e-5)
+
+
+@triton.jit
+def accumulated_and_read(a_ptr, o_ptr, n, N: tl.constexpr):
+    place = tl.arange(0, N)[:, None] * N + tl.arange(0, N)[None, :]
+    a = tl.load(a_ptr + place)
+    acc = tl.zeros((N, N), tl.float32)
+    largest = tl.full((N, N), -float("inf"), tl.float32)
+    for _ in range(n):
+        largest = tl.maximum(largest, acc)
+        acc = tl.dot(a, a, acc, input_precision="ieee")
+    tl.store(o_ptr + place, acc + largest)
+
+
+def test_accumulator_with_another_reader_is_copied() -> None:
+    a = np.random.default_rng(0).standard_normal((16, 16)).astype(np.float32)
+    out = np.zeros_like(a)
+    launch(accumulated_and_read, (1,), a, out, 3, N=16)
+    p = a.astype(np.float64) @ a
+    np.testing.assert_allclose(out, 3 * p + np.maximum(0, 2 * p), rtol=1e-4, atol=1e-4)
