@@ -171,7 +171,7 @@ class FakeTensorMode(DispatchMode):
     def _dispatch_user(self, op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         rule = op.fake
         if rule is None and f"{op.namespace}::{op.opname}" not in custom_op.definitions:
-            # Written with other ops, which have rules; a custom_op's kernel is opaque and registered under the same key.
+            # Written with other ops, which have rules. (A custom_op's kernel has the same key, but is opaque.)
             rule = op.kernels.get(DispatchKey.CompositeExplicitAutograd)
         if rule is None:
             raise FakeTensorError(
@@ -245,6 +245,12 @@ def _launch(
 
 @triton_kernel_wrapper_functional.py_impl(FakeTensorMode)
 def _launch_functional(
-    mode: FakeTensorMode, *, kernel_idx: int, constant_args_idx: int, grid: Any, kwargs: dict[str, Any], tensors_to_clone: Any
+    mode: FakeTensorMode,
+    *,
+    kernel_idx: int,
+    constant_args_idx: int,
+    grid: Any,
+    kwargs: dict[str, Any],
+    tensors_to_clone: Any,
 ) -> dict[str, FakeTensor]:
     return {name: mode.make(kwargs[name].spec) for name in tensors_to_clone}

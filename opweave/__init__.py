@@ -1,1 +1,87 @@
-"""opweave: a compiler stack for Python array programs, centred on op registration."""
+"""opweave: a compiler stack for Python array programs, centred on op registration.
+
+`import opweave as torch` gives tensors, dtypes, ops and `library` under the names that users of `torch.library` know. The
+compiler (`compile`, `make_fx`, `fx`, `FakeTensorMode`) loads at first use, so that importing costs little more than NumPy.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from opweave import library, nn, testing
+from opweave.registry import dtypes as _dtypes
+from opweave.registry.device import Device as device, is_cuda_available as _is_cuda_available
+from opweave.registry.dtypes import (
+    DType as dtype,
+    bfloat16,
+    cdouble,
+    cfloat,
+    complex64,
+    complex128,
+    double,
+    float16,
+    float32,
+    float64,
+    get_default_dtype,
+    half,
+    int8,
+    int16,
+    int32,
+    int64,
+    long,
+    promote_types,
+    set_default_dtype,
+    short,
+    uint8,
+)
+from opweave.registry.keys import DispatchKey, DispatchKeySet, DispatchMode
+from opweave.registry.op import HigherOrderOperator, OpOverload, OpOverloadPacket, ops
+from opweave.registry.ops import surface as _surface
+from opweave.registry.promote import result_type
+from opweave.registry.tensor import Size, Tensor, from_numpy
+
+if TYPE_CHECKING:
+    from opweave.fake.mode import FakeTensorMode
+    from opweave.fake.tensor import FakeTensor
+    from opweave.runtime.compiled import compile
+    from opweave.tracer.make_fx import make_fx
+
+    from opweave import fx
+
+__version__ = "0.1.0"
+
+TorchDispatchMode = DispatchMode
+globals().update({"bool": _dtypes.bool_, "int": _dtypes.int32, "float": _dtypes.float32})
+globals().update(_surface.functions())
+
+_LAZY = {
+    "FakeTensorMode": ("opweave.fake.mode", "FakeTensorMode"),
+    "FakeTensor": ("opweave.fake.tensor", "FakeTensor"),
+    "make_fx": ("opweave.tracer.make_fx", "make_fx"),
+    "compile": ("opweave.pipeline", "compile"),
+    "fx": ("opweave.fx", None),
+}
+
+__all__ = [
+    "DispatchKey", "DispatchKeySet", "DispatchMode", "FakeTensor", "FakeTensorMode", "HigherOrderOperator", "OpOverload",
+    "OpOverloadPacket", "Size", "Tensor", "TorchDispatchMode", "bfloat16", "cdouble", "cfloat", "compile", "complex64",
+    "complex128", "cuda_is_available", "device", "double", "dtype", "float16", "float32", "float64", "from_numpy", "fx",
+    "get_default_dtype", "half", "int8", "int16", "int32", "int64", "library", "long", "make_fx", "nn", "ops",
+    "promote_types", "result_type", "set_default_dtype", "short", "testing", "uint8", *_surface.functions(),
+]  # fmt: skip
+
+
+def cuda_is_available() -> Any:
+    """Whether `cuda` tensors can be made here (CuPy and a GPU are there)."""
+    return _is_cuda_available()
+
+
+def __getattr__(name: str) -> Any:
+    found = _LAZY.get(name)
+    if found is None:
+        raise AttributeError(f"module 'opweave' has no attribute {name!r}")
+    module = importlib.import_module(found[0])
+    value = module if found[1] is None else getattr(module, found[1])
+    globals()[name] = value
+    return value

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from opweave.codegen.wrapper import generate
-from opweave.passes import canonicalize, cse, dce, decompose, fold, functionalize, fuse
+from opweave.passes import canonicalize, cse, dce, decompose, fold, functionalize, fuse, reinplace
 from opweave.registry.device import Device, cpu
 from opweave.registry.errors import CompileError, UnsupportedError
 from opweave.registry.tensor import Tensor
@@ -36,6 +36,7 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("cse", cse.run),  # what is computed twice is computed once
     ("dce", dce.run),  # what no result needs goes
     ("fuse", fuse.run),  # what can be one kernel becomes one node
+    ("reinplace", reinplace.run),  # mutating calls write in place where no copy is needed
 )
 
 _passes_log = channel("passes")
@@ -88,7 +89,6 @@ def compile_graph(module: GraphModule, name: str) -> Program:
         Of the user's function, for the generated code.
     """
     graph = lower(module.graph)
-    written = functionalize.written_inputs(graph)
     _fusion_log.debug("%s", lazily(lambda: fusion_report(graph)))
     device = _device(graph)
     loaded = load(graph, name, device, module.constants, lambda: generate(graph, name=name, device=device))
@@ -99,7 +99,7 @@ def compile_graph(module: GraphModule, name: str) -> Program:
         lower(captured.clone(), printed)
         return {**printed, "code": loaded.source}
 
-    return Program(loaded.call, written, stages)
+    return Program(loaded.call, functionalize.written_inputs(graph), stages)
 
 
 def _device(graph: Graph) -> Device:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from opweave.passes.emission import Emitter, nodes_in, value_of
+from opweave.passes.emission import Emitter, escaping, value_of
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.tensor import Tensor
 from opweave.tracer.graph import Graph, Node
@@ -22,15 +22,12 @@ Rule = Callable[[Node, Emitter], Node | None]
 def run(graph: Graph) -> Graph:
     """Apply the rules until none fits."""
     emit = Emitter(graph)
-    returned = set(nodes_in(graph.output_node().args))
+    kept = escaping(graph)
     changed = True
     while changed:
         changed = False
         for node in list(graph):
-            # A result must stay a tensor of its own, and what is written back must stay a copy.
-            if node in returned or node.op != "call_function" or not isinstance(node.target, OpOverload):
-                continue
-            if any(getattr(user.target, "is_mutable", False) for user in node.users):
+            if node in kept or node.op != "call_function" or not isinstance(node.target, OpOverload):
                 continue
             for rule in RULES.get(f"{node.target.namespace}.{node.target.opname}", ()):
                 with graph.inserting_before(node):

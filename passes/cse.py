@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from opweave.passes.emission import is_random, nodes_in
+from opweave.passes.emission import escaping, is_random
 from opweave.registry.op import OpOverload
 from opweave.tracer.graph import Graph, Node
 
@@ -15,7 +15,7 @@ PURE_TAG = "pure"
 
 def run(graph: Graph) -> Graph:
     """Merge equal pure nodes; results that the caller gets as separate tensors stay separate."""
-    returned = _returned(graph)
+    returned = escaping(graph)
     known: dict[Any, Node] = {}
     for node in list(graph):
         if not is_pure(node):
@@ -27,7 +27,7 @@ def run(graph: Graph) -> Graph:
         node.replace_all_uses_with(first)
         graph.erase_node(node)
         if node in returned:
-            returned = _returned(graph)
+            returned = escaping(graph)
     return graph
 
 
@@ -44,19 +44,6 @@ def is_pure(node: Node) -> bool:
         return PURE_TAG in target.tags
     # `x.clone()` asks for a second buffer, and memory from `empty` has no value that could be equal.
     return target.opname not in ("clone", "empty", "empty_like", "empty_strided", "new_empty")
-
-
-def _returned(graph: Graph) -> set[Node]:
-    """Nodes whose memory the caller gets: results, and what they are views of."""
-    found: set[Node] = set()
-    waiting = list(nodes_in(graph.output_node().args))
-    while waiting:
-        node = waiting.pop()
-        if node not in found:
-            found.add(node)
-            if node.target is operator.getitem or (isinstance(node.target, OpOverload) and node.target.is_view):
-                waiting += node.all_input_nodes
-    return found
 
 
 def _key(value: Any) -> Any:

@@ -75,7 +75,9 @@ class _Recorder(DispatchMode):
         result = func(*args, **kwargs)
         node = self.emit.call(func, *_nodes(args, self), like=self.node, val=result, **_nodes(kwargs, self))
         # Kernels are named after what the user called.
-        node.meta["origin"] = self.node.meta.get("origin") or self.node.target.opname.lstrip("_").removeprefix("native_")
+        node.meta["origin"] = self.node.meta.get("origin") or self.node.target.opname.lstrip("_").removeprefix(
+            "native_"
+        )
         self.added.append(node)
         if isinstance(result, Tensor):
             self.known[id(result)] = result, node

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -86,6 +87,24 @@ class Emitter:
         """What a call gives on fake values."""
         with self.mode:
             return target(*map_nodes(args, value_of), **map_nodes(kwargs, value_of))
+
+
+def escaping(graph: Graph) -> set[Node]:
+    """Nodes whose memory matters beyond their value, themselves or through views.
+
+    Those the caller gets must stay tensors of their own. What is written back to an input must not be a view of an
+    input that is itself overwritten before.
+    """
+    found: set[Node] = set()
+    waiting = list(nodes_in(graph.output_node().args))
+    waiting += [n for node in graph if getattr(node.target, "is_mutable", False) for n in node.all_input_nodes]
+    while waiting:
+        node = waiting.pop()
+        if node not in found:
+            found.add(node)
+            if node.target is operator.getitem or (isinstance(node.target, OpOverload) and node.target.is_view):
+                waiting += node.all_input_nodes
+    return found
 
 
 def is_random(op: OpOverload) -> bool:

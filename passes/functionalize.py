@@ -40,9 +40,9 @@ def run(graph: Graph) -> Graph:
 
 
 def written_inputs(graph: Graph) -> tuple[int, ...]:
-    """Positions of the placeholders that a functionalized graph writes back to."""
-    targets = {id(node.args[0]) for node in graph.find_nodes(op="call_function", target=aten.copy_.default)}
-    return tuple(i for i, node in enumerate(graph.placeholders()) if id(node) in targets)
+    """Positions of the placeholders that a graph writes, as found when it was functionalized."""
+    written = graph.graph.get("written", ())
+    return tuple(i for i, node in enumerate(graph.placeholders()) if node.name in written)
 
 
 def _mutates(node: Node) -> bool:
@@ -286,14 +286,18 @@ class _Functionalization:
         tensors: dict[str, Node] = {k: v for k, v in bound["kwargs"].items() if isinstance(v, Node)}
         values = map_nodes(bound["kwargs"], value_of)
         names = sorted(launch_effects(bound["kernel_idx"], bound["constant_args_idx"], values))
+        clones = {name: self.emit.evaluate(aten.clone.default, (tensors[name],), {}) for name in names}
         for name in names:
             self._check_writable(node, tensors[name])
+            if clones[name]._strides != value_of(tensors[name])._strides:
+                raise self._refuse(
+                    node, "it writes a tensor with gaps between its elements", tensors[name], hint="pass .contiguous()"
+                )
         others = list(tensors.values())
         for name in names:
             others.remove(tensors[name])
             self._check_distinct(node, [*others, tensors[name]], {tensors[name]}, twice=tensors[name] in others)
             others.append(tensors[name])
-        clones = {name: self.emit.evaluate(aten.clone.default, (tensors[name],), {}) for name in names}
         bound["kwargs"] = map_nodes(bound["kwargs"], self.resolve)
         call = self.emit.call(triton_kernel_wrapper_functional, like=node, val=clones, **bound, tensors_to_clone=names)
         for name in names:
@@ -383,6 +387,7 @@ class _Functionalization:
     def _finish(self, output: Node) -> None:
         """Write mutated inputs back; then make the results, which may be views of them."""
         inputs = [b for b in self.bases if b.version and b.origin.op in ("placeholder", "get_attr")]
+        self.graph.graph["written"] = tuple(b.origin.name for b in inputs)
         sources = []
         for base in inputs:
             source = base.current

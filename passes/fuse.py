@@ -36,6 +36,9 @@ MAX_STRIDED = 512
 #: A stretched operand is recomputed per program; expensive ones only up to this factor.
 MAX_RECOMPUTE = 8
 
+#: Elements of the innermost axis that one program holds at least.
+HELD = 1024
+
 _EXPENSIVE = frozenset(
     "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf sigmoid pow "
     "gelu silu softplus atan2 mish".split()
@@ -263,12 +266,32 @@ class _Partition:
             return self._reduction_objection(node, group, demands)
         if len(demands) > 2 or (len(demands) > 1 and _expensive(node)):
             return f"needed at {len(demands)} different indices"
-        if _expensive(node):
-            axes = frozenset().union(*[part.axes() for d in demands for part in d.index])
-            everywhere = math.prod(axis.size for axis in (*space.kept, *space.reduced))
-            if axes != frozenset(space.kept) and everywhere > MAX_RECOMPUTE * numel_of(node) > 0:
-                return f"would be recomputed {everywhere // numel_of(node)} times"
+        times = self._repeats(node, space, demands) if _expensive(node) else 1
+        if times > MAX_RECOMPUTE and not self._follows_reduction(node):
+            return f"would be recomputed {times} times"
         return ""
+
+    def _repeats(self, node: Node, space: IterationSpace, demands: list[Demand]) -> int:
+        """How often programs would compute a stretched value again."""
+        used = frozenset().union(*[part.axes() for d in demands for part in d.index])
+        missing = [axis for axis in space.kept if axis not in used]
+        if not missing:
+            return 1
+        # Along the innermost axis a program holds many elements and computes the value once for them.
+        held = min(missing[-1].size, HELD) if missing[-1] is space.kept[-1] else 1
+        return math.prod(axis.size for axis in missing) // held
+
+    def _follows_reduction(self, node: Node) -> bool:
+        """Whether it only finishes a reduction's result (as the logarithm in log_softmax), which may join as well."""
+        for _ in range(4):
+            operands = [o for o in node.all_input_nodes if numel_of(o) >= numel_of(node)]
+            if len(operands) != 1:
+                return False
+            node = operands[0]
+            kind = self.kinds[node][0]
+            if kind in ("reduction", None):
+                return kind == "reduction"
+        return False
 
     def _reduction_objection(self, node: Node, group: _Group, demands: list[Demand]) -> str:
         space = group.space

@@ -1,7 +1,7 @@
 """Which pointer arguments a Triton kernel writes, read from its TTIR.
 
-The kernel is lowered to TTIR exactly as Triton would for the same arguments (no driver and no GPU take part), and a walk over
-the MLIR module collects how addresses flow:
+The kernel is lowered to TTIR exactly as Triton would for the same arguments (no driver and no GPU take part), and a walk
+over the MLIR module collects how addresses flow:
 
     tt.store(p, v)               p is written
     q = tt.addptr(p, i)          q comes from p
@@ -9,8 +9,8 @@ the MLIR module collects how addresses flow:
     tt.call @f(p)                p is written if f writes its first parameter
 
 An argument is written if an address that is written comes from it. The analysis does not know about order or
-conditions, so it may name too many arguments, never too few: an op it has not heard of counts as a write to everything it
-is given, and an address made from an integer or read from memory may point into any argument.
+conditions, so it may name too many arguments, never too few: an op it has not heard of counts as a write to everything
+it is given, and an address made from an integer or read from memory may point into any argument.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from opweave.registry.tensor import Tensor
 
 # The first operand is the destination.
 _WRITES = frozenset({
-    "tt.store", "tt.atomic_rmw", "tt.atomic_cas", "tt.descriptor_store", "tt.descriptor_reduce", "tt.descriptor_scatter",
+    "tt.store", "tt.atomic_rmw", "tt.atomic_cas",
+    "tt.descriptor_store", "tt.descriptor_reduce", "tt.descriptor_scatter",
 })  # fmt: skip
 # Results are values read from memory: they come from no address.
 _READS = frozenset({"tt.load", "tt.descriptor_load", "tt.descriptor_gather", "tt.atomic_rmw", "tt.atomic_cas"})
@@ -138,7 +139,8 @@ def _written_by(jit: Any, values: dict[str, Any]) -> frozenset[str]:
         except Exception as error:  # Triton raises whatever its frontend stumbles over
             raise CompileError(
                 f"Triton kernel {jit.__name__}: cannot be lowered for these arguments",
-                got=f"{type(error).__name__}: {error}", hint="launch it outside opweave.compile to see Triton's own report",
+                got=f"{type(error).__name__}: {error}",
+                hint="launch it outside opweave.compile to see Triton's own report",
             ) from error  # fmt: skip
         known[key] = found
     return found
@@ -369,6 +371,6 @@ class _Operation:
         block = op.get_block()
         region = block.get_parent() if block is not None else None
         self.inside: int = region.id() if region is not None else 0
-        if region is not None and block.id() not in blocks.setdefault(self.inside, {}):
+        if block is not None and region is not None and block.id() not in blocks.setdefault(self.inside, {}):
             arguments = [block.get_argument(i).id() for i in range(block.get_num_arguments())]
             blocks[self.inside][block.id()] = arguments

@@ -186,7 +186,7 @@ def _explainer(entry: Entry, parameters: Parameters) -> Callable[..., tuple[int,
     lines = [f"def why({parameters.declared}):", "    _ow_at = 0", "    try:"]
     for i, guard in enumerate(entry.guards.guards):
         lines += [f"        _ow_at = {i}", f"        if not ({guard.test}): return _ow_at, {guard.source.var}"]
-    lines += ["    except _ow_errors:", "        return _ow_at, _ow_missing", "    return -1, None"]
+    lines += ["        pass", "    except _ow_errors:", "        return _ow_at, _ow_missing", "    return -1, None"]
     return _define("why", "\n".join(lines), {**parameters.defaults, **entry.constants(), "_ow_missing": MISSING})
 
 

@@ -1,16 +1,16 @@
 """`Graph`: a program as a `networkx.MultiDiGraph`.
 
-Its nodes are `Node` objects, in program order; an edge goes from an operand to its user and its key says where the operand
-stands: `(0,)` is the first positional operand, `(0, 2)` the third element of a list that is the first operand, `("dim",)` a
-keyword operand. So any networkx algorithm applies as it is:
+Its nodes are `Node` objects, in program order; an edge goes from an operand to its user and its key says where the
+operand stands: `(0,)` is the first positional operand, `(0, 2)` the third element of a list that is the first operand,
+`("dim",)` a keyword operand. So any networkx algorithm applies as it is:
 
     nx.ancestors(graph, node)                   all that a node depends on
     list(nx.topological_sort(graph))            an order to run it in
     nx.is_isomorphic(graph, other)              same structure
 
 Change it through the methods here and on `Node`, which keep edges and operands in step; `lint` checks that they are.
-networkx's own `copy()`, `subgraph()` and `reverse()` give graphs over the *same* nodes, to look at; `clone()` gives a copy
-that can be changed.
+networkx's own `copy()`, `subgraph()` and `reverse()` give graphs over the *same* nodes, to look at; `clone()` gives a
+copy that can be changed.
 """
 
 from __future__ import annotations

@@ -34,7 +34,12 @@ class GraphModule:
     """
 
     def __init__(
-        self, constants: Mapping[str, Any], graph: Graph, in_spec: Any = None, out_spec: Any = None, name: str = "forward"
+        self,
+        constants: Mapping[str, Any],
+        graph: Graph,
+        in_spec: Any = None,
+        out_spec: Any = None,
+        name: str = "forward",
     ):
         self.constants: dict[str, Any] = dict(constants)
         self.graph = graph

@@ -174,6 +174,23 @@ class IterationSpace:
             return False
         return demand.exact or _is_mixed_radix(linearize(demand.index, _row_major(sizes)))
 
+    def would_cover(self, node: Node, demand: Demand) -> bool:
+        """Whether it would cover the node if the axes that the index leaves out were reduced ones."""
+        axes = frozenset[Axis]().union(*[part.axes() for part in demand.index])
+        sizes = sizes_of(node)
+        return (
+            not self.reduced
+            and axes < frozenset(self.kept)
+            and math.prod(axis.size for axis in axes) == math.prod(sizes)
+            and _is_mixed_radix(linearize(demand.index, _row_major(sizes)))
+        )
+
+    def keep_only(self, demand: Demand) -> None:
+        """Make the axes that an index leaves out reduced ones, so that its value is a result of a row."""
+        axes = frozenset[Axis]().union(*[part.axes() for part in demand.index])
+        self.reduced = [axis for axis in self.kept if axis not in axes]
+        self.kept = [axis for axis in self.kept if axis in axes]
+
     def admit_reduction(self, node: Node, demands: Sequence[Demand]) -> str:
         """Make a reduction a member, fixing the reduced axes if it is the first; a reason if it does not fit."""
         if len(demands) != 1:
@@ -290,6 +307,10 @@ def analyse(region: Graph, results: Sequence[Node]) -> IterationSpace:
         if reason:
             raise ValueError(f"{node.name}: {reason}")
         if node in results and not any(space.covers(node, demand) for demand in demands):
+            rows = next((demand for demand in demands if space.would_cover(node, demand)), None)
+            if rows is not None:
+                space.keep_only(rows)
+                continue
             raise ValueError(f"{node.name}: not evaluated once for every element")
     if space is None:
         raise ValueError("an empty region")

@@ -1,7 +1,7 @@
 """Operands of a node: nested lists, tuples, dicts and slices with nodes inside, never changed in place.
 
-A graph's edges follow from its nodes' operands. A list that could be changed behind the graph's back would break that, so
-operands are stored as `ImmutableList` and `ImmutableDict`.
+A graph's edges follow from its nodes' operands. A list that could be changed behind the graph's back would break that,
+so operands are stored as `ImmutableList` and `ImmutableDict`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from opweave.registry.errors import GraphError
 
 def _refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
     raise GraphError(
-        "operands of a node cannot be changed in place", got=repr(self), hint="assign node.args or node.kwargs as a whole"
+        "operands of a node cannot be changed in place",
+        got=repr(self),
+        hint="assign node.args or node.kwargs as a whole",
     )
 
 

@@ -36,8 +36,8 @@ def parse(text: str, functions: Mapping[str, Any] | None = None) -> Graph:
     Returns
     -------
     Graph
-        With the same names, targets and operands. `meta` has `type` (the annotation) and `site` (file name and line of the
-        comment) instead of fake values.
+        With the same names, targets and operands. `meta` has `type` (the annotation) and `site` (file name and line of
+        the comment) instead of fake values.
 
     Raises
     ------
@@ -65,7 +65,7 @@ class _Reader:
         source = self.lines[line - 1].strip() if 0 < line <= len(self.lines) else ""
         raise GraphError(f"parse: {what}", got=f"line {line}: {source}")
 
-    # ---- statements ----------------------------------------------------------------------------------------------------
+    # ---- statements --------------------------------------------------------------------------------------------------
 
     def function(self, source: ast.FunctionDef, regions: Mapping[str, Graph]) -> Graph:
         graph = Graph()
@@ -128,7 +128,7 @@ class _Reader:
         if site is not None:
             node.meta["site"] = site
 
-    # ---- expressions -----------------------------------------------------------------------------------------------------
+    # ---- expressions -------------------------------------------------------------------------------------------------
 
     def target(self, item: ast.expr, regions: Mapping[str, Graph]) -> Any:
         path: list[str] = []

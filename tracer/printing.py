@@ -4,7 +4,8 @@
         mul: "f32[4096, 1024]" = ops.aten.mul.Tensor(x_1, w_1)  # model.py:12
         return (mul,)
 
-A called `Graph` is a function inside the function. The names that such text needs are `namespace()`. `parsing` reads it back.
+A called `Graph` is a function inside the function. The names that such text needs are `namespace()`. `parsing` reads it
+back.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def is_graph(target: Any) -> bool:
     return hasattr(target, "succ_of")
 
 
-# ---- whole graphs --------------------------------------------------------------------------------------------------------
+# ---- whole graphs ----------------------------------------------------------------------------------------------------
 
 
 def print_graph(graph: Any, name: str = "forward", *, takes_self: bool = True) -> str:
@@ -126,7 +127,7 @@ def _statement(node: Node, regions: Mapping[int, str]) -> str:
     return f"{node.name}{_annotation(node)} = {target_text(node.target, regions)}({', '.join(values)})"
 
 
-# ---- targets -------------------------------------------------------------------------------------------------------------
+# ---- targets ---------------------------------------------------------------------------------------------------------
 
 
 def base_name(op: str, target: Any) -> str:
@@ -183,7 +184,7 @@ def foreign_functions(graph: Any) -> dict[str, Any]:
     return found
 
 
-# ---- operands ------------------------------------------------------------------------------------------------------------
+# ---- operands --------------------------------------------------------------------------------------------------------
 
 
 def operand_text(value: Any) -> str:
@@ -265,7 +266,7 @@ def _check(node: Node, value: Any) -> None:
         raise GraphError(f"{node.name}: an operand has no printed form", got=f"{type(value).__name__}", hint=hint)
 
 
-# ---- types ---------------------------------------------------------------------------------------------------------------
+# ---- types -----------------------------------------------------------------------------------------------------------
 
 
 def type_text(value: Any) -> str:

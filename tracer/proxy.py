@@ -139,9 +139,7 @@ class ProxyMode(DispatchMode):
     def _record(
         self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any, site: Site | None, stack: Any
     ) -> Any:
-        node_args = [
-            value._node if type(value) is FakeTensor else map_operands(value, self.operand) for value in args
-        ]
+        node_args = [value._node if type(value) is FakeTensor else map_operands(value, self.operand) for value in args]
         node_kwargs = {key: map_operands(value, self.operand) for key, value in kwargs.items()} if kwargs else None
         node = self.graph.create_node("call_function", func, node_args, node_kwargs)
         node.meta = {"site": site, "stack": stack}

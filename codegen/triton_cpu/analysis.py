@@ -1,9 +1,9 @@
 """What the lowering knows about a kernel before it emits anything, and about the machine it emits for.
 
-Every tensor value is *lazy*: an operation such as `arith.addf` emits nothing where it stands; loops are emitted for *roots*
-(stores, reductions, dots, ...), which evaluate the values they need, lane by lane, inside their loop nest. This module
-says which operations are roots, what a lazy value costs to evaluate again, and which roots will evaluate it. From that
-`materialize` decides which values are written to a buffer instead.
+Every tensor value is *lazy*: an operation such as `arith.addf` emits nothing where it stands; loops are emitted for
+*roots* (stores, reductions, dots, ...), which evaluate the values they need, lane by lane, inside their loop nest.
+This module says which operations are roots, what a lazy value costs to evaluate again, and which roots will evaluate
+it. From that `materialize` decides which values are written to a buffer instead.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ VIEWS = frozenset({"tt.splat", "tt.unsplat", "tt.broadcast", "tt.expand_dims", "
 """Operations that only say where in the operand an element stands."""
 
 INDEX_OPS = VIEWS | {
-    "tt.make_range", "arith.constant", "tt.addptr", "arith.addi", "arith.muli", "arith.subi", "arith.cmpi", "arith.andi",
-    "arith.extsi", "arith.extui", "arith.trunci", "arith.index_cast", "tt.split", "tt.join",
+    "tt.make_range", "arith.constant", "tt.addptr", "arith.addi", "arith.muli", "arith.subi", "arith.cmpi",
+    "arith.andi", "arith.extsi", "arith.extui", "arith.trunci", "arith.index_cast", "tt.split", "tt.join",
 }  # fmt: skip
 """Operations that cost next to nothing where they address memory, so that they are always evaluated again."""
 
@@ -193,11 +193,23 @@ def nonnegative(v: Value, depth: int = 12) -> bool:
         return False
     if op is None:
         parent = v.block.parent if v.block else None
-        return parent is not None and parent.name == "scf.for" and v.index == 0 and nonnegative(parent.operands[0], depth - 1)
+        return (
+            parent is not None
+            and parent.name == "scf.for"
+            and v.index == 0
+            and nonnegative(parent.operands[0], depth - 1)
+        )
     if op.name == "arith.constant":
         return op.attrs.isdigit()
     if op.name in ("tt.make_range", "tt.get_program_id", "tt.get_num_programs", "arith.extui"):
         return True
-    if op.name in VIEWS or op.name in ("arith.extsi", "arith.index_cast", "arith.addi", "arith.muli", "arith.divsi", "arith.remsi"):
+    if op.name in VIEWS or op.name in (
+        "arith.extsi",
+        "arith.index_cast",
+        "arith.addi",
+        "arith.muli",
+        "arith.divsi",
+        "arith.remsi",
+    ):
         return all(nonnegative(o, depth - 1) for o in op.operands)
     return False

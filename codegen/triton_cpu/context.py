@@ -1,15 +1,15 @@
 """Lazy evaluation of tensor values at an index: the heart of the lowering.
 
-A loop nest visits a tensor's elements with one `Index` per dimension. One dimension is the *vector dimension*: there an
-index stands for `width` neighbouring lanes. `Context.evaluate(value, index)` emits the code of those lanes and returns
-`Lanes`, which is uniform (the same in every lane), affine (base + (origin + lane) * stride: what pointers mostly are, so
-that a load becomes a plain vector load) or a vector.
+A loop nest visits a tensor's elements with one `Index` per dimension. One dimension is the *vector dimension*: there
+an index stands for `width` neighbouring lanes. `Context.evaluate(value, index)` emits the code of those lanes and
+returns `Lanes`, which is uniform (the same in every lane), affine (base + (origin + lane) * stride: what pointers
+mostly are, so that a load becomes a plain vector load) or a vector.
 
 The base of an affine value leaves out the loop's position, which `Context.origins` holds by index key. So all address
 arithmetic is emitted once, before the vector loop, and serves each of its masked and unmasked copies.
 
-The rules for single operations live in other modules and register themselves: `@lazy` for values evaluated where they are
-used, `@root` for operations emitted where they stand.
+The rules for single operations live in other modules and register themselves: `@lazy` for values evaluated where they
+are used, `@root` for operations emitted where they stand.
 """
 
 from __future__ import annotations
@@ -19,13 +19,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
-from opweave.codegen.triton_cpu.analysis import ROOTS, VIEWS, Reach, TargetFeatures, divisor, nonnegative, own_cost
+from opweave.codegen.triton_cpu.analysis import ROOTS, VIEWS, Reach, TargetFeatures, own_cost
 from opweave.codegen.triton_cpu.emit import LLVM_TYPE, SIZE, Buffer, Emitter, literal, splat, storage, vector
 from opweave.codegen.triton_cpu.ttir import Block, Op, Type, Value
 
 _MAX_COST = 1000
-_SAFE_STRIDE = 1 << 20
-"""Above this, a constant stride is taken for data (a hash, say) that may wrap, not for an address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +49,8 @@ class Lanes:
 class Index:
     """Position along one dimension.
 
-    `value` is an i64 (of lane 0), `lane` the step from lane to lane (0 outside the vector dimension) and `key` a name that
-    is equal for equal positions, for remembering what was evaluated there.
+    `value` is an i64 (of lane 0), `lane` the step from lane to lane (0 outside the vector dimension) and `key` a name
+    that is equal for equal positions, for remembering what was evaluated there.
     """
 
     value: str
@@ -81,6 +79,8 @@ ElementRule = Callable[["Context", Op, list[Lanes]], Lanes]
 LAZY: dict[str, LazyRule] = {}
 ROOT: dict[str, RootRule] = {}
 ELEMENTWISE: dict[str, ElementRule] = {}
+AffineRule = Callable[["Context", Op, list[Lanes]], Lanes | None]
+AFFINE: dict[str, AffineRule] = {}
 
 
 def lazy(*names: str) -> Callable[[LazyRule], LazyRule]:
@@ -96,6 +96,11 @@ def root(*names: str) -> Callable[[RootRule], RootRule]:
 def elementwise(*names: str) -> Callable[[ElementRule], ElementRule]:
     """Register how operations compute their result from evaluated operands."""
     return lambda rule: ELEMENTWISE.update(dict.fromkeys(names, rule)) or rule
+
+
+def affine(*names: str) -> Callable[[AffineRule], AffineRule]:
+    """Register how operations act on uniform and affine operands; None where the result is neither."""
+    return lambda rule: AFFINE.update(dict.fromkeys(names, rule)) or rule
 
 
 def pointee_size(pointer: Type) -> int:
@@ -322,7 +327,7 @@ class Context:
     # -- affine values
 
     def affine(self, v: Value, idx: Indices) -> Lanes | None:
-        """`v` as a uniform or affine value if its structure says so, without needing the position of the vector loop."""
+        """`v` as a uniform or affine value, if its structure says so; the loop's position is not needed."""
         if not v.type.is_tensor:
             return self.scalars[v]
         if self.unknown and any(i.key in self.unknown for i in idx):
@@ -365,7 +370,7 @@ class Context:
             return Lanes("uniform", literal(op.attrs, v.type.elem), v.type.elem)
         if op.name in VIEWS:
             return self.affine(op.operands[0], self.operand_indices(op, idx)[0])
-        rule = _AFFINE.get(op.name)
+        rule = AFFINE.get(op.name)
         if rule is None:
             return None
         parts: list[Lanes] = []
@@ -387,7 +392,9 @@ class Context:
             return Lanes(initial.kind, em.offset(initial.value, moved), "ptr", initial.stride, initial.origin)
         step = Lanes("uniform", em.resize(moved, "i64", v.type.elem), v.type.elem)
         if initial.kind == "vector":
-            return Lanes("vector", em.inst(f"add {self.vector(v.type.elem)} {initial.value}, {self.operand(step)}"), v.type.elem)
+            return Lanes(
+                "vector", em.inst(f"add {self.vector(v.type.elem)} {initial.value}, {self.operand(step)}"), v.type.elem
+            )
         value = em.inst(f"add {LLVM_TYPE[v.type.elem]} {initial.value}, {step.value}")
         return Lanes(initial.kind, value, v.type.elem, initial.stride, initial.origin)
 
@@ -466,11 +473,11 @@ class Context:
         if lane == 1 or self.width == 1:
             x = em.inst(f"load {t}, ptr {pointer}, align {SIZE[elem]}")
         else:
-            pointers = self._spread(Lanes("affine", pointer, "ptr", lane * SIZE[mem], self._zero_origin()))
+            pointers = self._spread(Lanes("affine", pointer, "ptr", lane * SIZE[mem], self.zero_origin()))
             x = self.gather(mem, pointers, self.constant("true", "i1"), "poison")
         return Lanes("vector", em.inst(f"trunc {t} {x} to {self.vector('i1')}") if elem == "i1" else x, elem)
 
-    def _zero_origin(self) -> str:
+    def zero_origin(self) -> str:
         self.origins["zero"] = "0"
         return "zero"
 
@@ -508,91 +515,3 @@ def _dense(text: str, elem: str, count: int) -> list[str]:
         return values * (count if len(values) == 1 else 1)
     values = [literal(x.strip(), elem) for x in text.replace("[", "").replace("]", "").split(",")]
     return [{"true": "1", "false": "0"}.get(x, x) for x in values]
-
-
-# -- affine arithmetic: each rule takes uniform or affine operands and returns None where the result is neither
-
-
-def _sum(cx: Context, a: Lanes, b: Lanes, op: str) -> Lanes | None:
-    stride = _combined_stride(cx, a, b, op)
-    if stride is None:
-        return None
-    if op == "add" and "0" in (a.value, b.value):
-        base = b.value if a.value == "0" else a.value
-    elif b.value == "0":
-        base = a.value
-    else:
-        base = cx.em.inst(f"{op} {LLVM_TYPE[a.elem]} {a.value}, {b.value}")
-    return _lanes(base, a.elem, stride, a.origin or b.origin)
-
-
-def _lanes(base: str, elem: str, stride: int | str, origin: str) -> Lanes:
-    return Lanes("uniform", base, elem) if stride == 0 else Lanes("affine", base, elem, stride, origin)
-
-
-def _combined_stride(cx: Context, a: Lanes, b: Lanes, op: str) -> int | str | None:
-    if a.kind == b.kind == "affine" and a.origin != b.origin:
-        return None
-    if isinstance(a.stride, int) and isinstance(b.stride, int):
-        return a.stride + b.stride if op == "add" else a.stride - b.stride
-    return cx.em.inst(f"{op} i64 {a.stride}, {b.stride}")
-
-
-def _affine_add(cx: Context, op: Op, args: list[Lanes]) -> Lanes | None:
-    return _sum(cx, *args, "add" if op.name == "arith.addi" else "sub") if args[0].elem != "i1" else None
-
-
-def _affine_mul(cx: Context, op: Op, args: list[Lanes]) -> Lanes | None:
-    a, b = args if args[0].kind == "affine" else reversed(args)
-    if not b.uniform:
-        return None
-    base = "0" if a.value == "0" else cx.em.inst(f"mul {LLVM_TYPE[a.elem]} {a.value}, {b.value}")
-    if not b.value.startswith("%") and isinstance(a.stride, int):
-        return _lanes(base, a.elem, a.stride * int(b.value), a.origin)
-    return _lanes(base, a.elem, cx.em.mul(str(a.stride), cx.em.resize(b.value, b.elem, "i64")), a.origin)
-
-
-def _affine_cast(cx: Context, op: Op, args: list[Lanes]) -> Lanes | None:
-    (x,), elem = args, op.result.type.elem
-    if x.elem == "i1" or isinstance(x.stride, int) and abs(x.stride) > _SAFE_STRIDE:
-        return None
-    return _lanes(cx.em.resize(x.value, x.elem, elem), elem, x.stride, x.origin)
-
-
-def _affine_pointer(cx: Context, op: Op, args: list[Lanes]) -> Lanes | None:
-    (pointer, offset), em = args, cx.em
-    size = pointee_size(op.result.type)
-    moved = em.offset(pointer.value, em.mul(em.resize(offset.value, offset.elem, "i64"), str(size)))
-    stride = offset.stride * size if isinstance(offset.stride, int) else em.mul(offset.stride, str(size))
-    step = Lanes(offset.kind, "0", "i64", stride, offset.origin)
-    combined = _combined_stride(cx, pointer, step, "add")
-    return _lanes(moved, "ptr", combined, pointer.origin or offset.origin) if combined is not None else None
-
-
-def _affine_remainder(cx: Context, op: Op, args: list[Lanes]) -> Lanes | None:
-    """x // c and x % c, where all lanes of a step share the quotient: c and the first x are multiples of the width."""
-    x, c = args
-    if x.kind != "affine" or x.stride != 1 or not c.uniform or c.value.startswith("%") or not cx.positioned:
-        return None
-    if int(c.value) <= 0 or int(c.value) % cx.width or divisor(op.operands[0], cx.hints) % cx.width:
-        return None
-    if not nonnegative(op.operands[0]):
-        return None
-    first, t = cx.position(x), LLVM_TYPE[x.elem]
-    if op.name == "arith.divsi":
-        return Lanes("uniform", cx.em.inst(f"sdiv {t} {first}, {c.value}"), x.elem)
-    rest = cx.em.inst(f"srem {t} {first}, {c.value}")
-    return Lanes("affine", rest, x.elem, 1, cx._zero_origin())
-
-
-_AFFINE: dict[str, Callable[[Context, Op, list[Lanes]], Lanes | None]] = {
-    "arith.addi": _affine_add,
-    "arith.subi": _affine_add,
-    "arith.muli": _affine_mul,
-    "arith.extsi": _affine_cast,
-    "arith.index_cast": _affine_cast,
-    "tt.addptr": _affine_pointer,
-    "tt.bitcast": lambda cx, op, args: args[0] if op.result.type.elem == "ptr" else None,
-    "arith.divsi": _affine_remainder,
-    "arith.remsi": _affine_remainder,
-}

@@ -1,7 +1,8 @@
 """Structured and unstructured control flow.
 
-Values that cross a join live in memory: scalars in variables that SROA promotes, tensors in buffers. A loop-carried pointer
-or index tensor that moves by the same amount everywhere needs neither: it is its initial value plus a running scalar.
+Values that cross a join live in memory: scalars in variables that SROA promotes, tensors in buffers. A loop-carried
+pointer or index tensor that moves by the same amount everywhere needs neither: it is its initial value plus a running
+scalar.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ def _safe_in_place(cx: Context, target: Buffer, values: Sequence[Value], foreign
 def scf_for(cx: Context, op: Op) -> None:
     em, body = cx.em, op.regions[0][0]
     lo, hi, step = (cx.scalars[v].value for v in op.operands[:3])
-    iv, args, inits, yields = body.args[0], body.args[1:], op.operands[3:], body.terminator.operands
+    iv, args, inits, yields = body.args[0], body.args[1:], op.operands[3:], body.yielded
     before_region(cx, op, repeats=True)
     steps = [uniform_step(a, y) if a.type.is_tensor else None for a, y in zip(args, yields, strict=True)]
     moved = [k for k, s in enumerate(steps) if s is not None]
@@ -153,7 +154,7 @@ def scf_while(cx: Context, op: Op) -> None:
         for a, c in zip(after.args, results, strict=True):
             c.bind(a)
         cx.emit_block(after)
-        assign(cx, carried, after.terminator.operands)
+        assign(cx, carried, after.yielded)
     em.branch(head)
     em.label(end)
     for r, c in zip(op.results, results, strict=True):
@@ -174,7 +175,7 @@ def scf_if(cx: Context, op: Op) -> None:
             with cx.scope():
                 cx.emit_block(region[0])
                 if results:
-                    assign(cx, results, region[0].terminator.operands)
+                    assign(cx, results, region[0].yielded)
             # What a branch materialised is not there when the other one ran.
             cx.buffers = dict(known)
 
@@ -233,7 +234,7 @@ def _leave(
         raise op.unsupported()
     before_branch(cx, block)
     if op.name == "cf.br":
-        (label, args), = op.successors
+        ((label, args),) = op.successors
         assign(cx, joins[label], args)
         em.branch(labels[label])
         return

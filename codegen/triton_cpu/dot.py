@@ -1,7 +1,8 @@
 """tl.dot: a register-blocked microkernel on packed operands.
 
-Both operands are packed row-major in the type they are multiplied in. The innermost loop over k keeps a block of `rows` x `columns` accumulators in registers. Where
-the accumulator is carried by the enclosing loop and used only here, it is updated in place.
+Both operands are packed row-major in the type they are multiplied in. The innermost loop over k keeps a block of
+`rows` x `columns` accumulators in registers. Where the accumulator is carried by the enclosing loop and used only
+here, it is updated in place.
 """
 
 from __future__ import annotations
@@ -150,7 +151,9 @@ class _Product:
         if self.lanes == 1:
             return x
         one = self.em.inst(f"insertelement {self.type} poison, {LLVM_TYPE[self.elem]} {x}, i64 0")
-        return self.em.inst(f"shufflevector {self.type} {one}, {self.type} poison, <{self.lanes} x i32> zeroinitializer")
+        return self.em.inst(
+            f"shufflevector {self.type} {one}, {self.type} poison, <{self.lanes} x i32> zeroinitializer"
+        )
 
     def _accumulate(self, a: str, b: str, slot: str) -> None:
         em, t = self.em, self.type

@@ -66,7 +66,9 @@ def _print(cx: Context, op: Op) -> None:
         materialize(cx, [v] if cx.cost(v) >= EXPENSIVE else [])
         with cx.lanes(1):
             dims = v.type.dims
-            outer_loops(cx, dims, range(len(dims)), lambda idx, v=v, sign=sign: _print_line(cx, prefix, idx, v, bool(sign)))
+            outer_loops(
+                cx, dims, range(len(dims)), lambda idx, v=v, sign=sign: _print_line(cx, prefix, idx, v, bool(sign))
+            )
     cx.em.call("i32", "fflush", [("ptr", "null")])
 
 

@@ -1,8 +1,8 @@
 """Elementwise operations: arithmetic, comparisons, selects and casts on uniform values and vectors.
 
-Each rule gets evaluated operands and emits one lane-wise result. Types narrower than f32 are computed in f32 and rounded
-after every operation; bf16 is kept as its 16 bits and rounded by integer arithmetic, which is exact and needs no library
-call.
+Each rule gets evaluated operands and emits one lane-wise result. Types narrower than f32 are computed in f32 and
+rounded after every operation; bf16 is kept as its 16 bits and rounded by integer arithmetic, which is exact and needs
+no library call.
 """
 
 from __future__ import annotations
@@ -269,7 +269,7 @@ def _select(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
 @elementwise("tt.addptr")
 def _addptr(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
     """A pointer plus elements, where the sum is no affine value."""
-    pointer, offset = args
+    offset = args[1]
     size = pointee_size(op.result.type)
     w, (p, o) = cx.operands(args)
     em, t = cx.em, vector("i64", w)

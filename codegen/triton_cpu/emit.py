@@ -1,7 +1,7 @@
 """LLVM IR as text: the instruction stream of one kernel, its allocas, declarations and constants.
 
-Text keeps the lowering free of llvmlite and fast: a kernel is a few hundred lines. Loop variables and accumulators live in
-entry-block allocas; LLVM's SROA pass promotes them to registers, so no phi node is ever written here.
+Text keeps the lowering free of llvmlite and fast: a kernel is a few hundred lines. Loop variables and accumulators
+live in entry-block allocas; LLVM's SROA pass promotes them to registers, so no phi node is ever written here.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ LLVM_TYPE = {
     "i1": "i1", "i8": "i8", "i16": "i16", "i32": "i32", "i64": "i64", "i128": "i128",
 }  # fmt: skip
 SIZE = {
-    "f16": 2, "bf16": 2, "f32": 4, "f64": 8, "ptr": 8, "index": 8, "i1": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "i128": 16,
+    "f16": 2, "bf16": 2, "f32": 4, "f64": 8, "ptr": 8, "index": 8, "i1": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8,
+    "i128": 16,
 }  # fmt: skip
 FLOATS = frozenset({"f16", "bf16", "f32", "f64"})
 ALIGNMENT = 64

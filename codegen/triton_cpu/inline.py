@@ -1,4 +1,4 @@
-"""Inlining of `tt.call`, for the helpers that Triton's own inliner leaves (marked `noinline`, or with an early return)."""
+"""Inlining of `tt.call`, for the helpers that Triton's inliner leaves: marked `noinline`, or returning early."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Loop nests over the elements of a tensor.
 
 `nest` picks the vector dimension (where most pointers are contiguous), loops over the others, and hands the innermost
-vector loop to `vector_loop`, which splits it by *assumption*: a mask `offs < n` is true for all lanes up to a bound known
-before the loop, mixed in at most one step, and false beyond. So the hot loop has no masks.
+vector loop to `vector_loop`, which splits it by *assumption*: a mask `offs < n` is true for all lanes up to a bound
+known before the loop, mixed in at most one step, and false beyond. So the hot loop has no masks.
 """
 
 from __future__ import annotations
@@ -10,7 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from opweave.codegen.triton_cpu.analysis import INDEX_OPS, ROOTS, VIEWS
-from opweave.codegen.triton_cpu.context import LAZY, REARRANGES, ZERO, Context, Index, Indices, Key, key_of, pointee_size
+from opweave.codegen.triton_cpu.context import (
+    LAZY,
+    REARRANGES,
+    ZERO,
+    Context,
+    Index,
+    Indices,
+    Key,
+    key_of,
+    pointee_size,
+)
 from opweave.codegen.triton_cpu.emit import SIZE, Buffer
 from opweave.codegen.triton_cpu.ttir import Op, Value
 
@@ -94,52 +104,87 @@ def vector_dimension(cx: Context, values: Sequence[Value], stores: Sequence[Op],
 
 
 def _contiguity(cx: Context, values: Sequence[Value], stores: Sequence[Op], shape: tuple[int, ...], dim: int) -> float:
-    """Dry-run the pointers with lanes along `dim`: contiguous ones count for it, strided ones against."""
-    idx = tuple(Index("%dry", int(k == dim), f"dry{dim}.{k}") for k in range(len(shape)))
-    score, seen = 0.0, set[Key]()
+    """How much a vector loop along `dim` suits the accesses: contiguous ones count for it, strided ones against."""
+    loads, store_ratings, buffers = _accesses(cx, values, stores, _lanes_along(shape, dim))
+    return 4 * (sum(loads.values()) + sum(store_ratings)) + buffers
 
-    def rate(pointer: Value, at: Indices) -> None:
-        nonlocal score
+
+def _lanes_along(shape: tuple[int, ...], dim: int) -> Indices:
+    return tuple(Index("%dry", int(k == dim), f"dry{dim}.{k}") for k in range(len(shape)))
+
+
+def _accesses(
+    cx: Context, values: Sequence[Value], stores: Sequence[Op], idx: Indices
+) -> tuple[dict[Op, int], list[int], int]:
+    """Dry-run the pointers at `idx`: 1 for contiguous, 0 for uniform, -1 for strided, of loads, stores and buffers."""
+    loads: dict[Op, int] = {}
+    buffers = 0
+    seen: set[Key] = set()
+
+    def rate(pointer: Value, at: Indices) -> int:
         lanes = cx.affine(pointer, at)
         if lanes is None:
-            score -= 4
-        elif lanes.kind == "affine":
-            score += 4 if lanes.stride == pointee_size(pointer.type) else -4
+            return -1
+        return 0 if lanes.uniform else 1 if lanes.stride == pointee_size(pointer.type) else -1
 
     def visit(v: Value, at: Indices) -> None:
-        nonlocal score
+        nonlocal buffers
         if not v.type.is_tensor or key_of(v, at) in seen:
             return
         seen.add(key_of(v, at))
         if v in cx.buffers:
             if any(i.lane for i in at) and v.type.numel > 1:
-                score += 1 if at[-1].lane else -1
+                buffers += 1 if at[-1].lane else -1
             return
         op = v.op
         if op is None or op.name in REARRANGES or (op.name in ROOTS and op.name not in LAZY):
             return
         inputs = cx.inputs(op, at)
         if op.name == "tt.load":
-            rate(*inputs[0])
+            loads[op] = rate(*inputs[0])
         if op.name in VIEWS or op.name not in INDEX_OPS:
             for o, i in inputs:
                 visit(o, i)
 
     with cx.dry_run(), cx.lanes(1):
-        cx.positioned = False
         for v in values:
             visit(v, idx)
+        ratings = [rate(op.operands[0], idx) for op in stores]
         for op in stores:
-            rate(op.operands[0], idx)
             visit(op.operands[1], idx)
-    return score
+    return loads, ratings, buffers
+
+
+def transposed_loads(cx: Context, stores: Sequence[Op], shape: tuple[int, ...]) -> list[Value]:
+    """Loads that run across the direction in which the stores are contiguous.
+
+    Read into a buffer first, every cache line is touched once on either side of a transpose.
+    """
+    for dim in range(len(shape)):
+        loads, ratings, _ = _accesses(cx, [op.operands[1] for op in stores], stores, _lanes_along(shape, dim))
+        if shape[dim] > 1 and all(r == 1 for r in ratings):
+            return [op.result for op, r in loads.items() if r < 0 and _contiguous_somewhere(cx, op)]
+    return []
+
+
+def _contiguous_somewhere(cx: Context, load: Op) -> bool:
+    dims = load.result.type.dims
+    along = [_accesses(cx, [load.result], [], _lanes_along(dims, d))[0][load] for d in range(len(dims)) if dims[d] > 1]
+    return 1 in along
 
 
 # -- the vector loop and its regions
 
 
 def vector_loop(
-    cx: Context, extent: int, values: Sequence[Value], stores: Sequence[Op], idx: Indices, dim: int, body: Body, start: int = 0
+    cx: Context,
+    extent: int,
+    values: Sequence[Value],
+    stores: Sequence[Op],
+    idx: Indices,
+    dim: int,
+    body: Body,
+    start: int = 0,
 ) -> None:
     """Steps of `cx.width` lanes over dimension `dim`, from `start`, split into regions of known masks."""
     em, width, key = cx.em, cx.width, cx.fresh_key("v")

@@ -2,22 +2,22 @@
 
     parse -> inline calls -> number and analyse -> emit operations in order
 
-Operations that have a `@root` rule are emitted where they stand; scalar operations too; tensor operations otherwise stay
-lazy and are evaluated by the roots that need them. The kernel runs programs `start` to `end - 1` of the linear grid, x
-fastest, so that one call from a thread pool covers many programs.
+Operations that have a `@root` rule are emitted where they stand; scalar operations too; tensor operations otherwise
+stay lazy and are evaluated by the roots that need them. The kernel runs programs `start` to `end - 1` of the linear
+grid, x fastest, so that one call from a thread pool covers many programs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opweave.codegen.triton_cpu import control, dot, effects, elementwise, math, memory, reduce, shuffle  # noqa: F401  (they register rules)
+from opweave.codegen.triton_cpu import affine, control, dot, effects, elementwise, math, memory, reduce, shuffle  # noqa: F401  (they register rules)
 from opweave.codegen.triton_cpu.analysis import VIEWS, WRITES, Lowered, Reach, TargetFeatures, number
 from opweave.codegen.triton_cpu.context import ELEMENTWISE, LAZY, ROOT, Context, Indices, Lanes, lazy, root
 from opweave.codegen.triton_cpu.control import emit_blocks
 from opweave.codegen.triton_cpu.emit import LLVM_TYPE, Buffer
 from opweave.codegen.triton_cpu.inline import inline_calls
-from opweave.codegen.triton_cpu.loops import materialize, nest, write_all
+from opweave.codegen.triton_cpu.loops import materialize, nest, transposed_loads, write_all
 from opweave.codegen.triton_cpu.materialize import before_write, side_buffers, side_outputs
 from opweave.codegen.triton_cpu.ttir import Block, Function, Op, Value, parse
 
@@ -54,7 +54,11 @@ def lower(ttir_text: str, *, name: str | None = None, features: TargetFeatures) 
     cx.write_positions = [op.pos for op in ops if op.name in WRITES]
     _emit_function(cx, function)
     return Lowered(
-        _print(cx, function.name), function.name, tuple(a.type.elem for a in function.args), cx.needs_assert, cx.needs_print
+        _print(cx, function.name),
+        function.name,
+        tuple(a.type.elem for a in function.args),
+        cx.needs_assert,
+        cx.needs_print,
     )
 
 
@@ -90,6 +94,9 @@ def _emit_block(cx: Context, block: Block) -> None:
 
 
 def _emit_op(cx: Context, op: Op) -> None:
+    for v in op.results:
+        if v.type.elem not in LLVM_TYPE:
+            raise op.unsupported(f"values of type {v.type.elem} are not supported")
     if op.name in ROOT:
         ROOT[op.name](cx, op)
     elif not op.results:
@@ -144,6 +151,8 @@ def _store(cx: Context, op: Op) -> None:
     values = [s.operands[1] for s in group]
     before_write(cx, group, [o for s in group for o in s.operands])
     shape = pointer.type.dims
+    if len(shape) > 1:
+        materialize(cx, transposed_loads(cx, group, shape))
     side = side_outputs(cx, group, values, shape)
     kept = side_buffers(cx, side)
 
@@ -198,7 +207,7 @@ def _print(cx: Context, name: str) -> str:
         end = f"  call void @free(ptr %heap)\n{end}"
     header = f"define void @{name}(ptr noalias readonly %args, i64 %start, i64 %end, i32 %gx, i32 %gy, i32 %gz) #0 {{"
     lines: Sequence[str] = [
-        *em.globals, *declarations.values(), header, "entry:", *entry, "  br label %begin", "begin:", *em.lines, end, "}",
-        "attributes #0 = { nounwind }", "",
+        *em.globals, *declarations.values(), header, "entry:", *entry, "  br label %begin", "begin:", *em.lines, end,
+        "}", "attributes #0 = { nounwind }", "",
     ]  # fmt: skip
     return "\n".join(lines)

@@ -29,7 +29,8 @@ def side_outputs(cx: Context, roots: Sequence[Op], values: Sequence[Value], shap
         if v not in later:
             later[v] = False
             later[v] = any(
-                (u.name in ROOTS and u.pos > roots[-1].pos) or any(w not in kept and needed_later(w) for w in _lazy_results(u))
+                (u.name in ROOTS and u.pos > roots[-1].pos)
+                or any(w not in kept and needed_later(w) for w in _lazy_results(u))
                 for u in v.users
             )
         return later[v]
@@ -37,7 +38,9 @@ def side_outputs(cx: Context, roots: Sequence[Op], values: Sequence[Value], shap
     for v in sorted(tree, key=lambda v: -v.op.pos if v.op else 0):
         if v.op is None or v.op.block is not roots[0].block or v in values and v in cx.buffers:
             continue
-        if (cx.cost(v) >= EXPENSIVE and needed_later(v)) or (v.op.name == "tt.load" and _written_meanwhile(cx, v, roots[-1])):
+        if (cx.cost(v) >= EXPENSIVE and needed_later(v)) or (
+            v.op.name == "tt.load" and _written_meanwhile(cx, v, roots[-1])
+        ):
             kept.append(v)
             later.clear()
     inline = [v for v in kept if v.type.dims == shape and _visited_in_order(cx, values, v)]

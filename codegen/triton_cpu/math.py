@@ -1,8 +1,8 @@
 """Elementary functions, inline.
 
 f32 functions are polynomials on the vector, within 2 ulp, right at infinities, NaN, zeros and subnormal results. The
-coefficients are near-minimax (Chebyshev) fits on the interval each comment names. f16 and bf16 are computed in f32. f64,
-and what has no polynomial here, calls libm lane by lane.
+coefficients are near-minimax (Chebyshev) fits on the interval each comment names. f16 and bf16 are computed in f32.
+f64, and what has no polynomial here, calls libm lane by lane.
 
 libdevice functions (`__nv_expf`, `__nv_pow`, ...) come in as `tt.extern_elementwise` and are lowered by name.
 """
@@ -26,8 +26,8 @@ _PIO2 = (1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15)
 _EXP = (2.5035280e-05, 2.0075177e-04, 1.3888325e-03, 8.3327685e-03, 4.1666672e-02, 1.6666670e-01, 0.5)
 # (2^r - 1) / r on |r| <= 1, absolute error 9e-10
 _EXP2 = (
-    1.3358149999476154e-06, 1.5458759662578814e-05, 1.540263183414936e-04, 1.3332259841263294e-03, 9.618130512535572e-03,
-    5.550413578748703e-02, 2.4022650718688965e-01, 6.931471824645996e-01,
+    1.3358149999476154e-06, 1.5458759662578814e-05, 1.540263183414936e-04, 1.3332259841263294e-03,
+    9.618130512535572e-03, 5.550413578748703e-02, 2.4022650718688965e-01, 6.931471824645996e-01,
 )  # fmt: skip
 # (log(1 + f) - f + f^2 / 2) / f^3 on sqrt(1/2) <= 1 + f <= sqrt(2), absolute error 3e-8
 _LOG = (
@@ -36,13 +36,14 @@ _LOG = (
 )  # fmt: skip
 # erf(x) / x - 1 in x^2 on |x| <= 0.92, absolute error 4e-10
 _ERF_SMALL = (
-    8.387074194615707e-05, -8.147081243805587e-04, 5.2014561370015144e-03, -2.68595889210701e-02, 1.1283699423074722e-01,
-    -3.7612634897232056e-01, 1.2837916612625122e-01,
+    8.387074194615707e-05, -8.147081243805587e-04, 5.2014561370015144e-03, -2.68595889210701e-02,
+    1.1283699423074722e-01, -3.7612634897232056e-01, 1.2837916612625122e-01,
 )  # fmt: skip
 # log(erfc(x)) / x on 0.9 <= x <= 3.95, absolute error 4e-8
 _ERF_LARGE = (
-    3.2210661515819083e-07, -5.371075076254783e-06, 2.0050068997079507e-05, 2.4262444640044123e-04, -3.574123838916421e-03,
-    2.3855237290263176e-02, -1.0649478435516357e-01, -6.349401473999023e-01, -1.128709316253662,
+    3.2210661515819083e-07, -5.371075076254783e-06, 2.0050068997079507e-05, 2.4262444640044123e-04,
+    -3.574123838916421e-03, 2.3855237290263176e-02, -1.0649478435516357e-01, -6.349401473999023e-01,
+    -1.128709316253662,
 )  # fmt: skip
 # (sin(r) / r - 1) / r^2 and (cos(r) - 1 + r^2 / 2) / r^4 in r^2 on |r| <= pi / 4
 _SIN = (2.724378191487631e-06, -1.9840039021801203e-04, 8.333331905305386e-03, -1.666666716337204e-01)
@@ -265,12 +266,12 @@ _F32: dict[str, Callable[[F32, str], str]] = {
 }  # fmt: skip
 _F32_BRANCHING = {"sin": _trigonometric(0, "sinf"), "cos": _trigonometric(1, "cosf")}
 _ROUNDING = {
-    "sqrt": "sqrt", "fabs": "fabs", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint", "nearbyint": "rint",
-    "round": "round", "fma": "fma", "copysign": "copysign", "fmax": "maxnum", "fmin": "minnum",
+    "sqrt": "sqrt", "fabs": "fabs", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint",
+    "nearbyint": "rint", "round": "round", "fma": "fma", "copysign": "copysign", "fmax": "maxnum", "fmin": "minnum",
 }  # fmt: skip
 _LIBM = frozenset({
-    "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "asinh", "acosh", "atanh", "pow", "cbrt", "erfc",
-    "lgamma", "tgamma", "exp10", "hypot", "fmod", "remainder", "fdim", "nextafter", "j0", "j1", "y0", "y1", "logb",
+    "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "asinh", "acosh", "atanh", "pow", "cbrt",
+    "erfc", "lgamma", "tgamma", "exp10", "hypot", "fmod", "remainder", "fdim", "nextafter", "j0", "j1", "y0", "y1", "logb",
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "tanh", "erf",
 })  # fmt: skip
 
@@ -297,8 +298,8 @@ def apply(cx: Context, op: Op, name: str, args: list[Lanes]) -> Lanes:
 
 
 @elementwise(*[f"math.{n}" for n in (
-    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "tanh", "erf", "sin", "cos", "tan", "rsqrt", "asin", "acos",
-    "atan", "atan2", "sinh", "cosh", "asinh", "acosh", "atanh", "cbrt", "powf", "erfc",
+    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "tanh", "erf", "sin", "cos", "tan", "rsqrt", "asin",
+    "acos", "atan", "atan2", "sinh", "cosh", "asinh", "acosh", "atanh", "cbrt", "powf", "erfc",
 )])  # fmt: skip
 def _math(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
     name = op.name.removeprefix("math.")

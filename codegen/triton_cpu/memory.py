@@ -1,7 +1,7 @@
 """Loads, stores and atomics on the kernel's pointers.
 
-Where the pointer is affine with the element size as its stride, lanes are neighbours in memory and one vector access does;
-other pointers gather and scatter. A mask that an enclosing region assumes true or false costs nothing.
+Where the pointer is affine with the element size as its stride, lanes are neighbours in memory and one vector access
+does; other pointers gather and scatter. A mask that an enclosing region assumes true or false costs nothing.
 """
 
 from __future__ import annotations
@@ -135,7 +135,9 @@ def _store(cx: Context, pointer: Lanes, value: Lanes, mask: Lanes) -> None:
     if pointer.kind == "affine" and pointer.stride == size:
         em.call("void", f"llvm.masked.store.{suffix}.p0", [(v, lanes), ("ptr", cx.position(pointer)), *tail])
     else:
-        em.call("void", f"llvm.masked.scatter.{suffix}.v{w}p0", [(v, lanes), (cx.vector("ptr"), cx.operand(pointer)), *tail])
+        em.call(
+            "void", f"llvm.masked.scatter.{suffix}.v{w}p0", [(v, lanes), (cx.vector("ptr"), cx.operand(pointer)), *tail]
+        )
 
 
 # -- atomics
@@ -205,5 +207,3 @@ def scalar_atomic(cx: Context, op: Op, idx: Indices) -> Lanes:
     out = em.slot(LLVM_TYPE[elem], zero(elem).value)
     em.when(mask.value, lambda: em.line(f"store {LLVM_TYPE[elem]} {go().value}, ptr {out}"))
     return Lanes("uniform", em.inst(f"load {LLVM_TYPE[elem]}, ptr {out}"), elem)
-
-

@@ -99,7 +99,7 @@ define void @opweave_set_threads(i64 %count) {
   ret void
 }
 
-define internal i64 @now() {
+define internal i64 @now() alwaysinline {
   %time = alloca { i64, i64 }
   %r = call i32 @clock_gettime(i32 @CLOCK@, ptr %time)
   %seconds = load i64, ptr %time
@@ -111,7 +111,7 @@ define internal i64 @now() {
 }
 
 ; nanoseconds a program, of `count` programs since `start`
-define internal double @rate(i64 %start, i64 %count) {
+define internal double @rate(i64 %start, i64 %count) alwaysinline {
   %stop = call i64 @now()
   %spent = sub i64 %stop, %start
   %ns = sitofp i64 %spent to double
@@ -451,7 +451,8 @@ class _Native:
     """The loaded pool: one a process, never freed, since its threads sleep in it."""
 
     def __init__(self) -> None:
-        code = jit.load(jit.compile_object(_source(), name="thread pool", level=1), _EXPORTS)
+        # Level 0: it is written as it should run, and every process compiles it anew.
+        code = jit.load(jit.compile_object(_source(), name="thread pool", level=0), _EXPORTS)
         jit.keep_forever(code)
         self.run_address = code.address("opweave_run")
         pointer, i64, i32 = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32

@@ -1,8 +1,8 @@
 """tt.reduce and tt.scan, with any combine region and any number of operands.
 
-Known combines (sum, maximum, ...) accumulate in vector registers from their identity; other regions start from the first
-step. The lanes of the accumulators are combined at the end by a tree of halves. So a sum is reassociated explicitly and
-needs no fast-math flag.
+Known combines (sum, maximum, ...) accumulate in vector registers from their identity; other regions start from the
+first step. The lanes of the accumulators are combined at the end by a tree of halves. So a sum is reassociated
+explicitly and needs no fast-math flag.
 """
 
 from __future__ import annotations
@@ -120,7 +120,15 @@ class _Reduction:
         self, cx: Context, op: Op, axis: int, shape: tuple[int, ...], values: Sequence[Value],
         side: Sequence[tuple[Value, Buffer]], results: Sequence[Buffer | None],
     ) -> None:  # fmt: skip
-        self.cx, self.op, self.axis, self.shape, self.values, self.side, self.results = cx, op, axis, shape, values, side, results
+        self.cx, self.op, self.axis, self.shape, self.values, self.side, self.results = (
+            cx,
+            op,
+            axis,
+            shape,
+            values,
+            side,
+            results,
+        )
         self.start = identity(op, op.operands[0].type.elem)
 
     def _visit(self, accumulators: _Accumulators, idx: Indices) -> bool:
@@ -233,5 +241,3 @@ def scan(cx: Context, op: Op) -> None:
     with cx.lanes(1):
         outer_loops(cx, shape, [k for k in range(len(shape)) if k != axis], row)
     cx.buffers.update(zip(op.results, results, strict=True))
-
-

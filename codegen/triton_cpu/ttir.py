@@ -1,8 +1,8 @@
 """A small typed IR for TTIR, and the parser of the text that Triton prints.
 
-Triton's Python bindings cannot read dense constants or integer attributes, so the lowering starts from the printed module
-(`str_nodebug()`, or `str(module)` when source locations are wanted for messages). The result is a plain object graph:
-`Module` > `Function` > `Region` (a list of `Block`) > `Op` > `Value`, with use lists.
+Triton's Python bindings cannot read dense constants or integer attributes, so the lowering starts from the printed
+module (`str_nodebug()`, or `str(module)` when source locations are wanted for messages). The result is a plain object
+graph: `Module` > `Function` > `Region` (a list of `Block`) > `Op` > `Value`, with use lists.
 
 The custom assembly of an operation decides where its operands and result types stand. Most follow one of a few shapes
 (`op a, b : type`, `op a : from to into`, `op a : (ins) -> outs`), handled by `_result_types`; the rest have a reader of
@@ -51,7 +51,7 @@ class TTIRSyntaxError(ValueError):
 
 @dataclass(frozen=True)
 class Type:
-    """`elem` is the element ('f32', 'i1', 'ptr', ...); `shape` is None for a scalar; `pointee` is what a 'ptr' points at."""
+    """`elem` is f32, i1, ptr, ...; `shape` is None for a scalar; `pointee` is what a ptr points at."""
 
     elem: str
     shape: tuple[int, ...] | None = None
@@ -91,7 +91,7 @@ class Value:
 
 @dataclass(eq=False)
 class Op:
-    """One operation; `attrs` is the raw text between the name and the type signature, `pos` its place in program order."""
+    """One operation; `attrs` is the raw text between name and type signature, `pos` the place in program order."""
 
     name: str
     operands: list[Value]
@@ -144,6 +144,11 @@ class Block:
     @property
     def terminator(self) -> Op:
         return self.ops[-1]
+
+    @property
+    def yielded(self) -> list[Value]:
+        """What the block hands on; a `scf.yield` of nothing is not printed."""
+        return self.ops[-1].operands if self.ops and self.ops[-1].name == "scf.yield" else []
 
 
 Region = list[Block]
@@ -369,7 +374,9 @@ class Parser:
 
     def _generic_region_op(self, op: Op, names: list[str], text: str) -> None:
         """`"tt.reduce"(%a, %b) <{...}> ({ ... }, { ... }) : (ins) -> outs`, the signature on the closing line."""
-        op.operands = self.values(text[text.index("(") : _closing(text, text.index("("))] if text.startswith("(") else "")
+        op.operands = self.values(
+            text[text.index("(") : _closing(text, text.index("("))] if text.startswith("(") else ""
+        )
         while True:
             region, line = self._region(op)
             op.regions.append(region)

@@ -49,6 +49,9 @@ INT_TO_FLOAT = "int_to_float"  # integers and bools become the default floating 
 COMPARE = "compare"  # computed in the promoted type, the result is bool
 NO_BOOL = "no_bool"  # as DEFAULT, bools refused
 
+#: PyTorch's numbers of the memory formats that mean something here.
+CONTIGUOUS_FORMAT, PRESERVE_FORMAT = 0, 1
+
 # A pointwise body is evaluated in pieces of this many elements so that its temporaries stay in the cache.
 _CHUNK = 1 << 15
 
@@ -180,6 +183,8 @@ class PointwiseDecl(Decl):
             sizes = broadcast_shapes(self.op.opname, *[t._sizes for t in tensors])
             device = common_device(self.op.opname, tensors)
         result = self.types(*operands, **attributes)[1]
+        if attributes.get("memory_format") == CONTIGUOUS_FORMAT:
+            return TensorSpec(sizes, contiguous_strides(sizes), result, device)
         return TensorSpec(sizes, pointwise_strides(sizes, tensors), result, device)
 
     def meta(self, make: Maker, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:

@@ -16,7 +16,7 @@ from opweave.registry import dtypes
 from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import composite, extern
-from opweave.registry.ops.view import viewed_strides
+from opweave.registry.ops.reshape import viewed_strides
 from opweave.registry.promote import broadcast_shapes, common_device
 from opweave.registry.spec import TensorSpec, contiguous, is_contiguous
 from opweave.registry.tensor import Tensor, allocate_like, describe

@@ -12,7 +12,7 @@ from typing import Any
 
 from opweave.registry import dtypes
 from opweave.registry.dtypes import DType
-from opweave.registry.errors import DTypeError, OutOfRangeError, ShapeError
+from opweave.registry.errors import DTypeError, OutOfRangeError
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import composite, extern, normalize_axes, reduction
 from opweave.registry.spec import TensorSpec, contiguous
@@ -218,16 +218,12 @@ def _extremum(value: Any, index: Any, self: Tensor, dim: int, keepdim: bool) -> 
     return value(self, [dim], keepdim), index(source, dim, keepdim)
 
 
-@composite(
-    "aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", explicit=True
-)
+@composite("aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", explicit=True)
 def max_dim(self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     return _extremum(ops.aten.amax.default, ops.aten.argmax.default, self, dim, keepdim)
 
 
-@composite(
-    "aten::min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", explicit=True
-)
+@composite("aten::min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", explicit=True)
 def min_dim(self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     return _extremum(ops.aten.amin.default, ops.aten.argmin.default, self, dim, keepdim)
 
@@ -277,9 +273,7 @@ def std(self: Tensor, dim: Any = None, correction: Any = None, keepdim: bool = F
     " -> (Tensor, Tensor)",
     explicit=True,
 )
-def var_mean(
-    self: Tensor, dim: Any = None, correction: Any = None, keepdim: bool = False
-) -> tuple[Tensor, Tensor]:
+def var_mean(self: Tensor, dim: Any = None, correction: Any = None, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     variance, average = _moments("var_mean", self, dim, correction, keepdim)
     return rounded(variance, self._dtype), rounded(average, self._dtype)
 
@@ -309,12 +303,8 @@ def var_mean_default(self: Tensor, unbiased: bool = True) -> tuple[Tensor, Tenso
     return ops.aten.var_mean.correction(self, None, correction=int(unbiased))
 
 
-@composite(
-    "aten::var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)"
-)
-def var_mean_dim(
-    self: Tensor, dim: Any, unbiased: bool = True, keepdim: bool = False
-) -> tuple[Tensor, Tensor]:
+@composite("aten::var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)")
+def var_mean_dim(self: Tensor, dim: Any, unbiased: bool = True, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     return ops.aten.var_mean.correction(self, dim, correction=int(unbiased), keepdim=keepdim)
 
 
@@ -453,6 +443,13 @@ def _factors(make: Make) -> Samples:
         yield (x, -1, True), {}
 
 
+def _along(make: Make) -> Samples:
+    for args, kwargs in _factors(make):
+        yield args[:2], kwargs
+    yield (ops.aten.permute.default(make(4, 2, 3, low=1, high=2), [2, 0, 1]), 1), {}
+    yield (make(6, low=1, high=2), 0), {"dtype": dtypes.float64}
+
+
 def _places(make: Make) -> Samples:
     yield from _by_dim(make)
     yield (make(3, 4), None), {}
@@ -472,8 +469,9 @@ _SAMPLES: dict[Callable[[Make], Samples], tuple[Any, ...]] = {
     _whole: (mean, max_, min_, count_nonzero_default),
     _by_dims_or_empty: (sum_dim, any_dims, all_dims),
     _by_dims: (mean_dim, amax, amin, logsumexp),
-    _by_dim: (any_dim, all_dim, max_dim, min_dim, cumsum),
-    _factors: (prod_dim, cumprod),
+    _by_dim: (any_dim, all_dim, max_dim, min_dim),
+    _along: (cumsum, cumprod),
+    _factors: (prod_dim,),
     _places: (argmax, argmin),
     _spreads: (var, std, var_mean),
 }

@@ -47,7 +47,8 @@ def _joined(tensors: Sequence[Tensor], dim: int) -> tuple[int, list[Tensor]]:
         sizes = t._sizes
         if len(sizes) != len(first) or sizes[:axis] != first[:axis] or sizes[axis + 1 :] != first[axis + 1 :]:
             raise ShapeError(
-                f"cat: sizes must be the same except in dimension {axis}", got=f"{describe(counted[0])} and {describe(t)}"
+                f"cat: sizes must be the same except in dimension {axis}",
+                got=f"{describe(counted[0])} and {describe(t)}",
             )
     return axis, counted
 
@@ -366,5 +367,21 @@ for _decl in (copy, copy_):
         yield (make(), make(dtype=dtypes.int64, low=0, high=3)), {}
 
 
-for _decl in (cat, concat, stack, hstack, vstack, dstack, repeat, tile, flip, roll, fill, fill_tensor, zero, copy, copy_):
+for _decl in (
+    cat,
+    concat,
+    stack,
+    hstack,
+    vstack,
+    dstack,
+    repeat,
+    tile,
+    flip,
+    roll,
+    fill,
+    fill_tensor,
+    zero,
+    copy,
+    copy_,
+):
     _decl.sample_dtypes = _ALL

@@ -7,143 +7,17 @@ elements instead.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from opweave.registry.dtypes import DType
-from opweave.registry.errors import DTypeError, OutOfRangeError, ShapeError
+from opweave.registry.errors import OutOfRangeError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import ViewDecl, composite, normalize_axes, view
-from opweave.registry.spec import contiguous_strides, is_contiguous, span
-from opweave.registry.tensor import Tensor, as_view, describe, wrap_dim
+from opweave.registry.spec import span
+from opweave.registry.tensor import Tensor, describe, wrap_dim
 
 Layout = tuple[tuple[int, ...], tuple[Any, ...], Any]
 Sizes = Sequence[int]
-
-
-# ---- reshape-like --------------------------------------------------------------------------------------------------
-
-
-def infer_size(op: str, sizes: Sizes, wanted: Sizes) -> tuple[int, ...]:
-    """The wanted sizes with a -1 resolved.
-
-    Raises
-    ------
-    ShapeError
-        If the number of elements does not fit, or there is more than one -1.
-    """
-    count = math.prod(sizes)
-    known = math.prod(size for size in wanted if size != -1)
-    unknown = sum(1 for size in wanted if size == -1)
-    if unknown > 1 or any(size < -1 for size in wanted):
-        raise ShapeError(f"{op}: invalid shape {list(wanted)}", hint="at most one size may be -1, none smaller")
-    fits = count == known if not unknown else known != 0 and count % known == 0
-    if not fits:
-        hint = "with a size 0, a -1 is ambiguous" if unknown and known == 0 else None
-        raise ShapeError(
-            f"{op}: shape {list(wanted)} does not fit {count} elements", got=f"sizes {list(sizes)}", hint=hint
-        )
-    return tuple(count // known if size == -1 else size for size in wanted)
-
-
-def viewed_strides(sizes: Sizes, strides: Sequence[Any], wanted: Sizes) -> tuple[Any, ...] | None:
-    """Strides that show the same elements with other sizes, None where only a copy can.
-
-    Runs of dimensions that lie in memory without gaps between them are regrouped, each on its own.
-    """
-    if 0 in sizes:
-        return tuple(strides) if tuple(sizes) == tuple(wanted) else contiguous_strides(wanted)
-    if not sizes:
-        return (1,) * len(wanted)
-    result: list[Any] = [0] * len(wanted)
-    target = len(wanted) - 1
-    base = strides[-1]
-    block = filled = 1
-    for dim in range(len(sizes) - 1, -1, -1):
-        block = block * sizes[dim]
-        joined = dim > 0 and (sizes[dim - 1] == 1 or strides[dim - 1] == block * base)
-        if joined:
-            continue
-        while target >= 0 and (filled < block or wanted[target] == 1):
-            result[target] = filled * base
-            filled = filled * wanted[target]
-            target -= 1
-        if filled != block:
-            return None
-        if dim > 0:
-            base = strides[dim - 1]
-            block = filled = 1
-    return tuple(result) if target == -1 else None
-
-
-def _view(op: str, sizes: Sizes, strides: Sequence[Any], offset: Any, wanted: Sizes) -> Layout:
-    full = infer_size(op, sizes, wanted)
-    found = viewed_strides(sizes, strides, full)
-    if found is None:
-        raise ShapeError(
-            f"{op}: sizes {list(full)} need a copy, since they join dimensions that are apart in memory",
-            got=f"sizes {list(sizes)}, strides {list(strides)}", hint="use .reshape(...)",
-        )  # fmt: skip
-    return full, found, offset
-
-
-@view("aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", reshape=True)
-def view_(sizes: Sizes, strides: Sequence[Any], offset: Any, size: Sizes) -> Layout:
-    return _view("view", sizes, strides, offset, size)
-
-
-@view("aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor", reshape=True)
-def unsafe_view(sizes: Sizes, strides: Sequence[Any], offset: Any, size: Sizes) -> Layout:
-    """As `view`, for a fresh tensor nobody else looks at: no alias to track."""
-    return _view("_unsafe_view", sizes, strides, offset, size)
-
-
-@composite("aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)")
-def reshape(self: Tensor, shape: Sizes) -> Tensor:
-    full = infer_size("reshape", self._sizes, shape)
-    if viewed_strides(self._sizes, self._strides, full) is not None:
-        return ops.aten.view.default(self, full)
-    return ops.aten._unsafe_view.default(ops.aten.clone.default(self, memory_format=0), full)
-
-
-@composite("aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)")
-def contiguous(self: Tensor, memory_format: Any = 0) -> Tensor:
-    if is_contiguous(self._sizes, self._strides):
-        return self
-    return ops.aten.clone.default(self, memory_format=0)
-
-
-@composite("aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)")
-def flatten(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    first, last = (wrap_dim(d, self.ndim, "flatten") for d in (start_dim, end_dim))
-    if first > last:
-        raise ShapeError("flatten: start_dim comes after end_dim", got=f"start_dim={start_dim}, end_dim={end_dim}")
-    if not self._sizes:
-        return ops.aten.reshape.default(self, [1])
-    if first == last:
-        return self
-    joined = math.prod(self._sizes[first : last + 1])
-    return ops.aten.reshape.default(self, [*self._sizes[:first], joined, *self._sizes[last + 1 :]])
-
-
-@composite("aten::ravel(Tensor(a) self) -> Tensor(a)")
-def ravel(self: Tensor) -> Tensor:
-    return ops.aten.view.default(ops.aten.contiguous.default(self), [-1])
-
-
-@composite("aten::unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)")
-def unflatten(self: Tensor, dim: int, sizes: Sizes) -> Tensor:
-    at = wrap_dim(dim, self.ndim, "unflatten")
-    if not self._sizes or not sizes:
-        raise ShapeError("unflatten: needs a dimension and sizes to split it into", got=describe(self))
-    inner = infer_size("unflatten", self._sizes[at : at + 1], sizes)
-    return ops.aten.view.default(self, [*self._sizes[:at], *inner, *self._sizes[at + 1 :]])
-
-
-@composite("aten::view_as(Tensor(a) self, Tensor other) -> Tensor(a)")
-def view_as(self: Tensor, other: Tensor) -> Tensor:
-    return ops.aten.view.default(self, other._sizes)
 
 
 # ---- order of dimensions -------------------------------------------------------------------------------------------
@@ -195,7 +69,7 @@ def _conjugate(value: Tensor) -> Tensor:
 
 @composite("aten::numpy_T(Tensor(a) self) -> Tensor(a)")
 def numpy_t(self: Tensor) -> Tensor:
-    return ops.aten.permute.default(self, range(self.ndim)[::-1])
+    return ops.aten.permute.default(self, list(range(self.ndim)[::-1]))
 
 
 @composite("aten::mT(Tensor(a) self) -> Tensor(a)")
@@ -379,9 +253,7 @@ def narrow(self: Tensor, dim: int, start: int, length: int) -> Tensor:
 
 
 @view("aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)")
-def diagonal(
-    sizes: Sizes, strides: Sequence[Any], offset: Any, shift: int = 0, dim1: int = 0, dim2: int = 1
-) -> Layout:
+def diagonal(sizes: Sizes, strides: Sequence[Any], offset: Any, shift: int = 0, dim1: int = 0, dim2: int = 1) -> Layout:
     a, b = (wrap_dim(d, len(sizes), "diagonal") for d in (dim1, dim2))
     if a == b:
         raise ShapeError("diagonal: dim1 and dim2 name the same dimension", got=f"dim1={dim1}, dim2={dim2}")
@@ -483,62 +355,106 @@ as_strided = AsStridedDecl(
 )  # fmt: skip
 
 
-class ReinterpretDecl(ViewDecl):
-    """A view that reads the same bytes as another element type; `rule` returns the dtype too."""
-
-    kind = "extern"
-
-    def eager(self, self_: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        sizes, strides, offset, dtype = self.rule(self_, *args, **kwargs)
-        result = as_view(self_, sizes, strides, offset)
-        result._dtype = dtype
-        return result
+# ---- samples -------------------------------------------------------------------------------------------------------
 
 
-def _view_dtype(source: Tensor, dtype: DType) -> tuple[Any, ...]:
-    sizes, strides, offset = source._sizes, source._strides, source._offset
-    old, new = source._dtype.itemsize, dtype.itemsize
-    if old == new:
-        return sizes, strides, offset, dtype
-    if not sizes or (strides[-1] != 1 and sizes[-1] != 1):
-        raise ShapeError(
-            f"view: elements of {old} and {new} bytes need a last dimension with stride 1", got=describe(source)
-        )
-    if old > new:
-        ratio = old // new
-        return (
-            (*sizes[:-1], sizes[-1] * ratio), (*(s * ratio for s in strides[:-1]), 1), offset * ratio, dtype,
-        )  # fmt: skip
-    ratio = new // old
-    if sizes[-1] % ratio or offset % ratio or any(s % ratio for s in strides[:-1]):
-        raise ShapeError(
-            f"view: sizes, strides and offset must be divisible by {ratio} for {dtype.name}", got=describe(source)
-        )
-    return (*sizes[:-1], sizes[-1] // ratio), (*(s // ratio for s in strides[:-1]), 1), offset // ratio, dtype
+def _turned(x: Tensor) -> Tensor:
+    return ops.aten.transpose.int(x, 0, 1)
 
 
-view_dtype = ReinterpretDecl("aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", _view_dtype, False)
+def _part(x: Tensor) -> Tensor:
+    return ops.aten.slice.Tensor(x, 1, 1, None, 2)
 
 
-def _parts(source: Tensor) -> tuple[Any, ...]:
-    if not source._dtype.is_complex:
-        raise DTypeError("view_as_real: expected a complex tensor", got=describe(source))
-    strides = (*(s * 2 for s in source._strides), 1)
-    return (*source._sizes, 2), strides, source._offset * 2, source._dtype.to_real()
+def sample_layouts(make: Any) -> Iterable[Tensor]:
+    """Contiguous, transposed, strided, expanded and empty tensors of 3 dimensions."""
+    yield make(2, 3, 4)
+    yield _turned(make(3, 2, 4))
+    yield _part(make(2, 6, 4))
+    yield ops.aten.expand.default(make(2, 1, 4), [2, 3, 4])
+    yield make(2, 0, 4)
 
 
-view_as_real = ReinterpretDecl("aten::view_as_real(Tensor(a) self) -> Tensor(a)", _parts, False)
+#: Arguments after the tensor (positional, or a dict for keywords) for tensors of sizes (2, 3, 4).
+_ARGUMENTS: dict[ViewDecl | Any, tuple[Any, ...]] = {
+    permute: (([2, 0, 1],), ([-1, 1, 0],)),
+    transpose: ((0, 1), (-1, 0), (1, 1)),
+    numpy_t: ((),),
+    mt: ((),),
+    mh: ((),),
+    adjoint: ((),),
+    swapaxes: ((0, 2),),
+    swapdims: ((0, -1),),
+    movedim: (([0, 1], [2, 0]), ([-1], [0])),
+    movedim_int: ((0, 2), (-1, 0)),
+    expand: (([2, -1, 4],), ([5, 2, -1, 4],), ([1, 2, -1, 4],)),
+    broadcast_to: (([3, 2, -1, 4],),),
+    unsqueeze: ((0,), (1,), (-1,), (3,)),
+    select: ((0, 1), (-1, -4), (2, 3)),
+    slice_: ((), (0, 1), (1, -2, 100), (2, 0, 4, 3), (-1, 3, 1), (0, -100, None)),
+    narrow: ((0, 1, 1), (2, -3, 2), (2, 4, 0)),
+    diagonal: ((), (1, 0, 2), (-1, 2, 0), (5,)),
+    split_with_sizes: (([1, 1], 0), ([1, 0, 3], -1)),
+    split_sizes: (([2, 2], 2),),
+    split: ((1,), (3, -1), (9, 0)),
+    chunk: ((2,), (3, -1), (9, 2)),
+    unbind: ((), (2,)),
+    alias: ((),),
+    detach: ((),),
+    squeeze: ((),),
+    squeeze_dim: ((0,), (-1,)),
+    squeeze_dims: (([0, 1],), ([],)),
+}
 
 
-@composite("aten::real(Tensor(a) self) -> Tensor(a)")
-def real(self: Tensor) -> Tensor:
-    if not self._dtype.is_complex:
-        return self
-    return ops.aten.select.int(ops.aten.view_as_real.default(self), -1, 0)
+def view_samples(*arguments: tuple[Any, ...]) -> Any:
+    """Samples that give a tensor of sizes (2, 3, 4) in several layouts, and each of these arguments after it."""
+
+    def samples(make: Any) -> Iterable[Any]:
+        for x in sample_layouts(make):
+            for rest in arguments:
+                yield (x, *rest), {}
+
+    return samples
 
 
-@composite("aten::imag(Tensor(a) self) -> Tensor(a)")
-def imag(self: Tensor) -> Tensor:
-    if not self._dtype.is_complex:
-        raise DTypeError("imag: only complex tensors have an imaginary part", got=describe(self))
-    return ops.aten.select.int(ops.aten.view_as_real.default(self), -1, 1)
+for _decl, _arguments in _ARGUMENTS.items():
+    _decl.with_samples(view_samples(*_arguments))
+
+
+for _decl in (squeeze, squeeze_dim, squeeze_dims):
+
+    @_decl.with_samples
+    def _(make: Any, _own: Any = _decl.samples) -> Iterable[Any]:
+        yield from _own(make)
+        for args, kwargs in _own(make):
+            if 0 not in args[0]._sizes:
+                yield (ops.aten.slice.Tensor(args[0], 0, 0, 1), *args[1:]), kwargs
+
+
+for _decl in (t, matrix_h):
+
+    @_decl.with_samples
+    def _(make: Any) -> Iterable[Any]:
+        yield (make(2, 3),), {}
+        yield (_part(make(2, 6)),), {}
+        yield (make(),), {}
+
+
+@t.with_samples
+def _(make: Any) -> Iterable[Any]:
+    for x in (make(2, 3), _turned(make(2, 3)), make(3), make()):
+        yield (x,), {}
+
+
+@expand_as.with_samples
+def _(make: Any) -> Iterable[Any]:
+    yield (make(2, 3), make(2, 3)), {}
+
+
+@as_strided.with_samples
+def _(make: Any) -> Iterable[Any]:
+    yield (make(12), [2, 3], [4, 1], 1), {}
+    yield (make(12), [3, 3], [1, 1]), {}
+    yield (make(12), [], [], 11), {}
+    yield (make(3, 4), [0, 2], [100, 1]), {}

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from opweave.registry.ops import surface  # noqa: F401  # binds the tensor methods
 from opweave.registry.tensor import Tensor, from_numpy
 from opweave.tracer.graph import Graph
 from opweave.tracer.graph_module import GraphModule

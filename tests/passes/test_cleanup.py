@@ -51,8 +51,8 @@ def clean(graph):
     ],
 )
 def test_identities(fn):
-    assert after(clean, fn, special(2, 3)) == ["add = ops.aten.add.Tensor(x_1, x_1)", "return (add,)"] or True
-    assert len(after(clean, fn, special(2, 3))) == 2
+    add, result = after(clean, fn, special(2, 3))
+    assert add.endswith("ops.aten.add.Tensor(x_1, x_1)") and result.startswith("return (add")
 
 
 @pytest.mark.parametrize(
@@ -66,9 +66,7 @@ def test_identities(fn):
     ],
 )
 def test_what_only_looks_like_an_identity(fn):
-    x = tensor(2, 3)
-    assert len(after(clean, fn, x)) > 2
-    check(clean, fn, special(2, 3)) if "int32" not in str(fn.__code__.co_names) else None
+    assert len(after(clean, fn, tensor(2, 3))) > 2
 
 
 def test_integers_lose_plus_zero():
@@ -141,11 +139,8 @@ def test_fold_uniform_tensors():
     def f(x):
         return x * (opweave.full((2, 3), 2.0) * 3 + 1)
 
-    assert after(lambda g: dce.run(fold.run(g)), f, tensor(2, 3)) == [
-        'full_1 = ops.aten.full.default([2, 3], 7.0, dtype=opweave.float32, device=opweave.device("cpu"))',
-        "mul_1 = ops.aten.mul.Tensor(x_1, full_1)",
-        "return (mul_1,)",
-    ] or "7.0" in str(check(lambda g: dce.run(fold.run(g)), f, tensor(2, 3)))
+    first, second, _ = after(lambda g: dce.run(fold.run(g)), f, tensor(2, 3))
+    assert "ops.aten.full.default([2, 3], 7.0, dtype=opweave.float32" in first and "mul" in second
 
 
 def test_fold_rounds_as_the_op_does():

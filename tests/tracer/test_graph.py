@@ -175,7 +175,7 @@ def test_networkx_copies_are_over_the_same_nodes() -> None:
         assert str(copy) == str(graph) and repr(copy)
     part = graph.subgraph([n["x"], n["a"], n["c"]])
     assert list(part.nodes) == [n["x"], n["a"], n["c"]] and part.copy().number_of_edges() == 3
-    assert nx.relabel_nodes(graph, lambda node: node.name).has_edge("a", "b")
+    assert nx.relabel_nodes(graph, {node: node.name for node in graph}).has_edge("a", "b")
     assert graph.to_undirected().number_of_nodes() == 6
     graph.lint()
 

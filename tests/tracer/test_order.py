@@ -5,11 +5,13 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 from opweave.tracer.order import Cell, OrderedNodes
 
-steps = st.lists(st.tuples(st.sampled_from(["add", "insert", "move", "move_last", "remove"]), st.integers(0, 30)), max_size=60)
+actions = st.sampled_from(["add", "insert", "move", "move_last", "remove"])
+steps = st.lists(st.tuples(actions, st.integers(0, 30)), max_size=60)
 
 
 @given(steps)

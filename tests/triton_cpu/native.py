@@ -21,14 +21,16 @@ from opweave.codegen.triton_cpu.lower import lower
 
 _TARGET = GPUTarget("cuda", 90, 32)
 _DTYPES = {
-    "float16": "fp16", "float32": "fp32", "float64": "fp64", "bfloat16": "bf16", "bool": "i1", "int8": "i8", "int16": "i16",
-    "int32": "i32", "int64": "i64", "uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64",
+    "float16": "fp16", "float32": "fp32", "float64": "fp64", "bfloat16": "bf16", "bool": "i1", "int8": "i8",
+    "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64",
 }  # fmt: skip
 _PACK = {"fp32": "f4x", "fp64": "d"}
 BF16 = np.dtype(ml_dtypes.bfloat16)
 
 
-def ttir(kernel: JITFunction[Any], signature: dict[str, str], constants: dict[str, Any], *, locations: bool = False) -> str:
+def ttir(
+    kernel: JITFunction[Any], signature: dict[str, str], constants: dict[str, Any], *, locations: bool = False
+) -> str:
     """TTIR of a kernel, after the passes that a backend runs on it."""
     backend = make_backend(_TARGET)
     options = backend.parse_options({"debug": True, "sanitize_overflow": False})
@@ -42,6 +44,7 @@ def ttir(kernel: JITFunction[Any], signature: dict[str, str], constants: dict[st
     manager = ir.pass_manager(context)
     passes.common.add_inliner(manager)
     passes.ttir.add_rewrite_tensor_descriptor_to_pointer(manager)
+    passes.ttir.add_rewrite_tensor_pointer(manager)
     passes.common.add_canonicalizer(manager)
     passes.ttir.add_combine(manager)
     passes.ttir.add_reorder_broadcast(manager)
@@ -67,7 +70,9 @@ def _kind(arg: Any) -> str:
 
 
 @cache
-def _compiled(kernel: JITFunction[Any], kinds: tuple[str, ...], constants: tuple[tuple[str, Any], ...]) -> tuple[Any, Lowered]:
+def _compiled(
+    kernel: JITFunction[Any], kinds: tuple[str, ...], constants: tuple[tuple[str, Any], ...]
+) -> tuple[Any, Lowered]:
     names = [p.name for p in kernel.params if p.name not in dict(constants)]
     signature = dict(zip(names, kinds, strict=True)) | {name: "constexpr" for name, _ in constants}
     ordered = {p.name: signature[p.name] for p in kernel.params}

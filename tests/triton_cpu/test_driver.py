@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
@@ -227,7 +228,10 @@ def test_tensors_of_two_devices():
 class PretendCuda:
     """Compiles for a GPU and notes launches instead of making them."""
 
+    ordinals = itertools.count(3)
+
     def __init__(self) -> None:
+        self.ordinal = next(self.ordinals)  # kernels keep the launcher that they were first launched with on a device
         self.launches: list[tuple[Any, ...]] = []
         self.utils = self
         self.unloaded: list[int] = []
@@ -256,7 +260,7 @@ class PretendCuda:
         return GPUTarget("cuda", 90, 32)
 
     def get_current_device(self) -> int:
-        return 3
+        return self.ordinal
 
     def get_current_stream(self, device: int | None = None) -> int:
         return 77
@@ -283,7 +287,7 @@ def cuda(monkeypatch: pytest.MonkeyPatch) -> PretendCuda:
 def test_one_process_two_devices(cuda: PretendCuda):
     x, y, out = arrays(16)
     for _ in range(2):
-        kernel = add[(2,)](OnDevice(x, "cuda:3"), OnDevice(y, "cuda:3"), OnDevice(out, "cuda:3"), 16, BLOCK=16)
+        kernel = add[(2,)](OnDevice(x, "cuda:0"), OnDevice(y, "cuda:0"), OnDevice(out, "cuda:0"), 16, BLOCK=16)
         assert "cubin" in kernel.asm
         assert not out.any()
         launch_add(x, y, out, 16)
@@ -319,7 +323,6 @@ def test_the_device_is_chosen_per_thread(cuda: PretendCuda):
 
 def test_tensors_of_pytorch_keep_their_own_driver(cuda: PretendCuda, monkeypatch: pytest.MonkeyPatch):
     pytorchs = PretendCuda()
-    pytorchs.get_current_device = lambda: 4
     monkeypatch.setattr(mux, "_foreign", pytorchs)
     x, y, out = arrays(16)
 
@@ -349,7 +352,7 @@ def test_what_was_active_before_is_kept(monkeypatch: pytest.MonkeyPatch):
 def test_a_device_can_be_set_for_a_while(cuda: PretendCuda):
     assert activate().current().get_current_device() == HOST_DEVICE
     with use("cuda"):
-        assert activate().get_current_device() == 3
+        assert activate().get_current_device() == cuda.ordinal
         assert activate().get_current_target().backend == "cuda"
         with use("cpu"):
             assert activate().get_current_device() == HOST_DEVICE

@@ -27,7 +27,13 @@ def matmul(a_ptr, b_ptr, c_ptr, M, N, K, ACC: tl.constexpr, BM: tl.constexpr, BN
     tl.store(c_ptrs, acc.to(c_ptr.dtype.element_ty), mask=(rm[:, None] < M) & (rn[None, :] < N))
 
 
-KINDS = [(np.float32, tl.float32), (np.float16, tl.float32), (BF16, tl.float32), (np.float64, tl.float64), (np.int8, tl.int32)]
+KINDS = [
+    (np.float32, tl.float32),
+    (np.float16, tl.float32),
+    (BF16, tl.float32),
+    (np.float64, tl.float64),
+    (np.int8, tl.int32),
+]
 
 
 @pytest.mark.parametrize(("dtype", "acc"), KINDS, ids=lambda v: str(v) if isinstance(v, tl.dtype) else np.dtype(v).name)
@@ -37,7 +43,20 @@ def test_matmul(dtype: type, acc: tl.dtype, shape: tuple[int, int, int]) -> None
     rng = np.random.default_rng(0)
     a, b = (rng.integers(-9, 9, s).astype(np.float64).astype(dtype) for s in ((m, k), (k, n)))
     out = np.zeros((m, n), {tl.float32: np.float32, tl.float64: np.float64, tl.int32: np.int32}[acc])
-    launch(matmul, (triton.cdiv(m, 32), triton.cdiv(n, 16)), a, b, out, m, n, k, ACC=acc, BM=32, BN=16, BK=32 if dtype is np.int8 else 16)
+    launch(
+        matmul,
+        (triton.cdiv(m, 32), triton.cdiv(n, 16)),
+        a,
+        b,
+        out,
+        m,
+        n,
+        k,
+        ACC=acc,
+        BM=32,
+        BN=16,
+        BK=32 if dtype is np.int8 else 16,
+    )
     np.testing.assert_array_equal(out, a.astype(np.float64) @ b.astype(np.float64))
 
 

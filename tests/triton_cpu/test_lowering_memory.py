@@ -16,7 +16,9 @@ def copied(x_ptr, o_ptr, n, stride, other, BLOCK: tl.constexpr):
     tl.store(o_ptr + i, x, mask=i < n)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, BF16, np.int8, np.int64], ids=lambda d: np.dtype(d).name)
+@pytest.mark.parametrize(
+    "dtype", [np.float32, np.float64, np.float16, BF16, np.int8, np.int64], ids=lambda d: np.dtype(d).name
+)
 @pytest.mark.parametrize("stride", [1, 2])
 @pytest.mark.parametrize("n", [0, 1, 100, 256])
 def test_masked_loads_take_other(dtype: type, stride: int, n: int) -> None:

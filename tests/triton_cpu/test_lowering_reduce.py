@@ -74,10 +74,13 @@ def test_reduce(op: str, dtype: type, axis: int, shape: tuple[int, int]) -> None
     result = np.int32 if op.startswith("arg") else dtype
     out = np.zeros(shape[1 - axis], result)
     launch(reduced, (1,), x, out, *shape, OP=op, AXIS=axis, R=block[0], C=block[1])
-    exact = {"sum": np.sum, "prod": np.prod, "xor": np.bitwise_xor.reduce, "max": np.max, "nan_max": np.max, "min": np.min,
+    exact = {"sum": np.sum, "prod": np.prod, "xor": np.bitwise_xor.reduce, "max": np.max, "nan_max": np.max,
+             "min": np.min,
              "argmax": np.argmax, "argmin": np.argmin}[op]  # fmt: skip
     source = x.astype(np.float32) if dtype is BF16 else x
-    np.testing.assert_allclose(out.astype(np.float64), exact(source, axis=axis).astype(np.float64), rtol=1e-6 if dtype is not BF16 else 1e-2)
+    np.testing.assert_allclose(
+        out.astype(np.float64), exact(source, axis=axis).astype(np.float64), rtol=1e-6 if dtype is not BF16 else 1e-2
+    )
 
 
 @triton.jit
@@ -125,7 +128,9 @@ def test_generic_combine_of_three_operands(n: int) -> None:
 
 
 @triton.jit
-def scanned(x_ptr, o_ptr, rows, cols, OP: tl.constexpr, AXIS: tl.constexpr, REV: tl.constexpr, R: tl.constexpr, C: tl.constexpr):
+def scanned(
+    x_ptr, o_ptr, rows, cols, OP: tl.constexpr, AXIS: tl.constexpr, REV: tl.constexpr, R: tl.constexpr, C: tl.constexpr
+):
     r = tl.arange(0, R)[:, None]
     c = tl.arange(0, C)[None, :]
     live = (r < rows) & (c < cols)
@@ -174,7 +179,9 @@ def column_sums(x_ptr, o_ptr, rows, cols, R: tl.constexpr, C: tl.constexpr):
     acc = tl.zeros((R, C), tl.float32)
     for start in range(0, rows, R):
         r = start + tl.arange(0, R)
-        acc += tl.load(x_ptr + r[:, None] * cols + c[None, :], mask=(r[:, None] < rows) & (c[None, :] < cols), other=0.0)
+        acc += tl.load(
+            x_ptr + r[:, None] * cols + c[None, :], mask=(r[:, None] < rows) & (c[None, :] < cols), other=0.0
+        )
     tl.store(o_ptr + c, tl.sum(acc, 0), mask=c < cols)
 
 

@@ -1,10 +1,20 @@
+# ruff: noqa: E501
 """The TTIR parser: what it reads, and that its objects print back what they were read from."""
 
 from __future__ import annotations
 
 import pytest
 
-from opweave.codegen.triton_cpu.ttir import Function, Op, TTIRSyntaxError, Type, UnsupportedTritonOp, parse, parse_type, walk
+from opweave.codegen.triton_cpu.ttir import (
+    Function,
+    Op,
+    TTIRSyntaxError,
+    Type,
+    UnsupportedTritonOp,
+    parse,
+    parse_type,
+    walk,
+)
 
 KERNEL = """
 #loc = loc("model.py":10:0)
@@ -103,7 +113,10 @@ def test_blocks_and_branches(kernel: Function) -> None:
         ("bb2", ["%1: tensor<8xf32>", "%2: i32"]),
     ]
     branch = kernel.body[0].terminator
-    assert [(label, [v.name for v in args]) for label, args in branch.successors] == [("bb1", []), ("bb2", ["%cst", "%n"])]
+    assert [(label, [v.name for v in args]) for label, args in branch.successors] == [
+        ("bb1", []),
+        ("bb2", ["%cst", "%n"]),
+    ]
 
 
 def test_attributes_and_uses(kernel: Function) -> None:

@@ -1,12 +1,32 @@
-"""The kernels of Triton's tutorials, written anew: vector addition, fused softmax, matrix product, layer normalisation."""
+"""Kernels as Triton's tutorials have them: vector addition, fused softmax, matrix product, layer normalisation.
+
+They are launched the ordinary way, `kernel[grid](...)`, through the plug-in.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 import triton
 import triton.language as tl
-from native import launch
+from triton.runtime.driver import driver as triton_driver
+
+from opweave.codegen.triton_cpu.driver import activate
+from opweave.codegen.triton_cpu.launch import HostArray
+
+
+@pytest.fixture(scope="module", autouse=True)
+def native_backend() -> Iterator[None]:
+    before = triton_driver._active
+    activate()
+    yield
+    triton_driver._active = before
+
+
+def host(*arrays: np.ndarray) -> list[HostArray]:
+    return [HostArray(a) for a in arrays]
 
 
 @triton.jit
@@ -22,7 +42,7 @@ def add_kernel(x_ptr, y_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
 def test_vector_add(n: int) -> None:
     x, y = np.random.default_rng(0).random((2, n), dtype=np.float32)
     out = np.empty_like(x)
-    launch(add_kernel, (triton.cdiv(n, 1024),), x, y, out, n, BLOCK_SIZE=1024)
+    add_kernel[(triton.cdiv(n, 1024),)](*host(x, y, out), n, BLOCK_SIZE=1024)
     np.testing.assert_array_equal(out, x + y)
 
 
@@ -40,7 +60,7 @@ def softmax_kernel(out_ptr, in_ptr, in_stride, out_stride, n_rows, n_cols, BLOCK
 def test_fused_softmax(rows: int, cols: int) -> None:
     x = np.random.default_rng(0).standard_normal((rows, cols)).astype(np.float32)
     out = np.empty_like(x)
-    launch(softmax_kernel, (4,), out, x, cols, cols, rows, cols, BLOCK_SIZE=triton.next_power_of_2(cols))
+    softmax_kernel[(4,)](*host(out, x), cols, cols, rows, cols, BLOCK_SIZE=triton.next_power_of_2(cols))
     e = np.exp(x.astype(np.float64) - x.max(1, keepdims=True))
     np.testing.assert_allclose(out, e / e.sum(1, keepdims=True), rtol=1e-6)
 
@@ -52,8 +72,9 @@ def leaky_relu(x):
 
 @triton.jit
 def matmul_kernel(
-    a_ptr, b_ptr, c_ptr, M, N, K, stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn,
-    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP_M: tl.constexpr, ACTIVATION: tl.constexpr,
+    a_ptr, b_ptr, c_ptr, M, N, K, stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn, BLOCK_M:
+    tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP_M: tl.constexpr,
+    ACTIVATION: tl.constexpr,
 ):  # fmt: skip
     pid = tl.program_id(axis=0)
     blocks_m, blocks_n = tl.cdiv(M, BLOCK_M), tl.cdiv(N, BLOCK_N)
@@ -69,7 +90,7 @@ def matmul_kernel(
     a_ptrs = a_ptr + (rm[:, None] * stride_am + rk[None, :] * stride_ak)
     b_ptrs = b_ptr + (rk[:, None] * stride_bk + rn[None, :] * stride_bn)
     accumulator = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
-    for k in range(0, tl.cdiv(K, BLOCK_K)):
+    for k in range(tl.cdiv(K, BLOCK_K)):
         a = tl.load(a_ptrs, mask=rk[None, :] < K - k * BLOCK_K, other=0.0)
         b = tl.load(b_ptrs, mask=rk[:, None] < K - k * BLOCK_K, other=0.0)
         accumulator = tl.dot(a, b, accumulator, input_precision="ieee")
@@ -90,10 +111,23 @@ def test_matrix_multiplication(dtype: type, activation: str) -> None:
     rng = np.random.default_rng(0)
     a, b = rng.standard_normal((m, k)).astype(dtype), rng.standard_normal((k, n)).astype(dtype)
     out = np.empty((m, n), dtype)
-    launch(
-        matmul_kernel, (triton.cdiv(m, 32) * triton.cdiv(n, 32),), a, b, out, m, n, k, k, 1, n, 1, n, 1,
-        BLOCK_M=32, BLOCK_N=32, BLOCK_K=32, GROUP_M=8, ACTIVATION=activation,
-    )  # fmt: skip
+    matmul_kernel[lambda meta: (triton.cdiv(m, meta["BLOCK_M"]) * triton.cdiv(n, meta["BLOCK_N"]),)](
+        *host(a, b, out),
+        m,
+        n,
+        k,
+        k,
+        1,
+        n,
+        1,
+        n,
+        1,
+        BLOCK_M=32,
+        BLOCK_N=32,
+        BLOCK_K=32,
+        GROUP_M=8,
+        ACTIVATION=activation,
+    )
     want = a.astype(np.float64) @ b.astype(np.float64)
     want = np.where(want >= 0, want, 0.01 * want) if activation else want
     tolerance = 1e-5 if dtype is np.float32 else 2e-3
@@ -134,7 +168,7 @@ def test_layer_norm(dtype: type) -> None:
     x = (rng.standard_normal((m, n)) * 2 + 0.5).astype(dtype)
     w, b = rng.standard_normal((2, n)).astype(dtype)
     y, mean, rstd = np.empty_like(x), np.empty(m, np.float32), np.empty(m, np.float32)
-    launch(layer_norm_kernel, (m,), x, y, w, b, mean, rstd, n, n, 1e-5, BLOCK_SIZE=128)
+    layer_norm_kernel[(m,)](*host(x, y, w, b, mean, rstd), n, n, 1e-5, BLOCK_SIZE=128)
     f = x.astype(np.float64)
     np.testing.assert_allclose(mean, f.mean(1), rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(rstd, 1 / np.sqrt(f.var(1) + 1e-5), rtol=1e-5)

@@ -1,0 +1,98 @@
+"""Arithmetic on affine values: base + (origin + lane) * stride.
+
+Each rule gets uniform or affine operands, emits the scalar arithmetic of the base, and returns None where the result
+is neither uniform nor affine; the operation is then computed on vectors. A 32-bit offset is taken not to wrap within
+a tensor's extent: what addresses memory is widened to 64 bits before its lanes are spread.
+"""
+
+from __future__ import annotations
+
+from opweave.codegen.triton_cpu.analysis import divisor, nonnegative
+from opweave.codegen.triton_cpu.context import Context, Lanes, affine, pointee_size
+from opweave.codegen.triton_cpu.emit import LLVM_TYPE
+from opweave.codegen.triton_cpu.ttir import Op
+
+_SAFE_STRIDE = 1 << 20
+"""Above this, a constant stride is taken for data (a hash, say) that may wrap, not for an address."""
+
+
+def _sum(cx: Context, a: Lanes, b: Lanes, op: str) -> Lanes | None:
+    stride = _combined_stride(cx, a, b, op)
+    if stride is None:
+        return None
+    if op == "add" and "0" in (a.value, b.value):
+        base = b.value if a.value == "0" else a.value
+    elif b.value == "0":
+        base = a.value
+    else:
+        base = cx.em.inst(f"{op} {LLVM_TYPE[a.elem]} {a.value}, {b.value}")
+    return _lanes(base, a.elem, stride, a.origin or b.origin)
+
+
+def _lanes(base: str, elem: str, stride: int | str, origin: str) -> Lanes:
+    return Lanes("uniform", base, elem) if stride == 0 else Lanes("affine", base, elem, stride, origin)
+
+
+def _combined_stride(cx: Context, a: Lanes, b: Lanes, op: str) -> int | str | None:
+    if a.kind == b.kind == "affine" and a.origin != b.origin:
+        return None
+    if isinstance(a.stride, int) and isinstance(b.stride, int):
+        return a.stride + b.stride if op == "add" else a.stride - b.stride
+    return cx.em.inst(f"{op} i64 {a.stride}, {b.stride}")
+
+
+@affine("arith.addi", "arith.subi")
+def _add(cx: Context, op: Op, args: list[Lanes]) -> Lanes | None:
+    return _sum(cx, args[0], args[1], "add" if op.name == "arith.addi" else "sub") if args[0].elem != "i1" else None
+
+
+@affine("arith.muli")
+def _mul(cx: Context, op: Op, args: list[Lanes]) -> Lanes | None:
+    a, b = args if args[0].kind == "affine" else (args[1], args[0])
+    if not b.uniform:
+        return None
+    base = "0" if a.value == "0" else cx.em.inst(f"mul {LLVM_TYPE[a.elem]} {a.value}, {b.value}")
+    if not b.value.startswith("%") and isinstance(a.stride, int):
+        return _lanes(base, a.elem, a.stride * int(b.value), a.origin)
+    return _lanes(base, a.elem, cx.em.mul(str(a.stride), cx.em.resize(b.value, b.elem, "i64")), a.origin)
+
+
+@affine("arith.extsi", "arith.index_cast")
+def _cast(cx: Context, op: Op, args: list[Lanes]) -> Lanes | None:
+    (x,), elem = args, op.result.type.elem
+    if x.elem == "i1" or isinstance(x.stride, int) and abs(x.stride) > _SAFE_STRIDE:
+        return None
+    return _lanes(cx.em.resize(x.value, x.elem, elem), elem, x.stride, x.origin)
+
+
+@affine("tt.addptr")
+def _pointer(cx: Context, op: Op, args: list[Lanes]) -> Lanes | None:
+    (pointer, offset), em = args, cx.em
+    size = pointee_size(op.result.type)
+    moved = em.offset(pointer.value, em.mul(em.resize(offset.value, offset.elem, "i64"), str(size)))
+    stride = offset.stride * size if isinstance(offset.stride, int) else em.mul(offset.stride, str(size))
+    step = Lanes(offset.kind, "0", "i64", stride, offset.origin)
+    combined = _combined_stride(cx, pointer, step, "add")
+    return _lanes(moved, "ptr", combined, pointer.origin or offset.origin) if combined is not None else None
+
+
+@affine("arith.divsi", "arith.remsi")
+def _remainder(cx: Context, op: Op, args: list[Lanes]) -> Lanes | None:
+    """x // c and x % c, where all lanes of a step share the quotient: c and the first x are multiples of the width."""
+    x, c = args
+    if x.kind != "affine" or x.stride != 1 or not c.uniform or c.value.startswith("%") or not cx.positioned:
+        return None
+    if int(c.value) <= 0 or int(c.value) % cx.width or divisor(op.operands[0], cx.hints) % cx.width:
+        return None
+    if not nonnegative(op.operands[0]):
+        return None
+    first, t = cx.position(x), LLVM_TYPE[x.elem]
+    if op.name == "arith.divsi":
+        return Lanes("uniform", cx.em.inst(f"sdiv {t} {first}, {c.value}"), x.elem)
+    rest = cx.em.inst(f"srem {t} {first}, {c.value}")
+    return Lanes("affine", rest, x.elem, 1, cx.zero_origin())
+
+
+@affine("tt.bitcast")
+def _bitcast(cx: Context, op: Op, args: list[Lanes]) -> Lanes | None:
+    return args[0] if op.result.type.elem == "ptr" else None

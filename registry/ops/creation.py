@@ -1,0 +1,357 @@
+"""Creation ops: new tensors from sizes, from others, and from Python data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from opweave.registry import dtypes
+from opweave.registry.device import parse_device
+from opweave.registry.dtypes import DType, as_dtype, get_default_dtype
+from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
+from opweave.registry.op import ops
+from opweave.registry.ops.kinds import CONTIGUOUS_FORMAT, composite, extern, generator
+from opweave.registry.promote import number_dtype
+from opweave.registry.spec import TensorSpec, contiguous, is_dense
+from opweave.registry.tensor import Tensor, allocate_like
+
+_OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
+
+
+def _sizes(op: str, size: Sequence[int]) -> tuple[int, ...]:
+    for extent in size:
+        if extent < 0:
+            raise ShapeError(f"{op}: sizes must not be negative", got=f"size={list(size)}")
+    return tuple(size)
+
+
+def _new(op: str, size: Sequence[int], dtype: DType | None, device: Any) -> TensorSpec:
+    return contiguous(_sizes(op, size), dtype or get_default_dtype(), parse_device(device))
+
+
+def _like(self: Tensor, dtype: DType | None, device: Any, memory_format: Any) -> TensorSpec:
+    """The layout of an existing tensor; a gappy or overlapping one becomes dense with its dimensions in memory order."""
+    target = self._device if device is None else parse_device(device)
+    kind = dtype or self._dtype
+    if memory_format == CONTIGUOUS_FORMAT:
+        return contiguous(self._sizes, kind, target)
+    if is_dense(self._sizes, self._strides):
+        return TensorSpec(self._sizes, self._strides, kind, target)
+    return ops.aten.clone.default.decl.spec([self], {})._replace(dtype=kind, device=target)
+
+
+# ---- uninitialised -------------------------------------------------------------------------------------------------
+
+
+def _empty_spec(
+    size: Sequence[int], dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any = None
+) -> TensorSpec:
+    return _new("empty", size, dtype, device)
+
+
+@extern(f"aten::empty.memory_format(SymInt[] size, *, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor",
+        spec=_empty_spec)  # fmt: skip
+def empty(size: Sequence[int], *, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Tensor:
+    return allocate_like(_new("empty", size, dtype, device))
+
+
+def _empty_strided_spec(size: Any, stride: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> TensorSpec:
+    if len(size) != len(stride) or any(step < 0 for step in stride):
+        raise ShapeError("empty_strided: one non-negative stride a dimension", got=f"{list(size)}, {list(stride)}")
+    sizes = _sizes("empty_strided", size)
+    return TensorSpec(sizes, tuple(stride), dtype or get_default_dtype(), parse_device(device))
+
+
+@extern(f"aten::empty_strided(SymInt[] size, SymInt[] stride, *, {_OPTIONS}) -> Tensor", spec=_empty_strided_spec)
+def empty_strided(size: Any, stride: Any, *, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
+    return allocate_like(_empty_strided_spec(size, stride, dtype, layout, device, pin_memory))
+
+
+def _empty_like_spec(
+    self: Tensor, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any
+) -> TensorSpec:
+    return _like(self, dtype, device, memory_format)
+
+
+@extern(f"aten::empty_like(Tensor self, *, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor",
+        spec=_empty_like_spec)  # fmt: skip
+def empty_like(self: Tensor, *, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Tensor:
+    return allocate_like(_like(self, dtype, device, memory_format))
+
+
+# ---- constant ------------------------------------------------------------------------------------------------------
+
+
+def _fill_dtype(value: Any, dtype: DType | None) -> DType:
+    return dtype or number_dtype(value)
+
+
+def _full_spec(size: Any, fill_value: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> TensorSpec:
+    return _new("full", size, _fill_dtype(fill_value, dtype), device)
+
+
+@generator(f"aten::full(SymInt[] size, Scalar fill_value, *, {_OPTIONS}) -> Tensor", spec=_full_spec)
+def full(k: Any, index: Any, size: Any, fill_value: Any, dtype: Any, *_: Any) -> Any:
+    return k.const(fill_value, _fill_dtype(fill_value, dtype))
+
+
+def _full_like_spec(
+    self: Tensor, fill_value: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any
+) -> TensorSpec:
+    return _like(self, dtype, device, memory_format)
+
+
+@generator(f"aten::full_like(Tensor self, Scalar fill_value, *, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor",
+           spec=_full_like_spec)  # fmt: skip
+def full_like(k: Any, index: Any, self: Tensor, fill_value: Any, dtype: Any, *_: Any) -> Any:
+    return k.const(fill_value, dtype or self._dtype)
+
+
+@composite(f"aten::zeros(SymInt[] size, *, {_OPTIONS}) -> Tensor")
+def zeros(size: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None) -> Tensor:
+    return ops.aten.full.default(size, 0, dtype=dtype or get_default_dtype(), device=device)
+
+
+@composite(f"aten::ones(SymInt[] size, *, {_OPTIONS}) -> Tensor")
+def ones(size: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None) -> Tensor:
+    return ops.aten.full.default(size, 1, dtype=dtype or get_default_dtype(), device=device)
+
+
+def _constant_like(name: str, value: int) -> None:
+    @composite(f"aten::{name}(Tensor self, *, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor")
+    def body(
+        self: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None,
+        memory_format: Any = None,
+    ) -> Tensor:  # fmt: skip
+        return ops.aten.full_like.default(self, value, dtype=dtype, device=device, memory_format=memory_format)
+
+
+_constant_like("zeros_like", 0)
+_constant_like("ones_like", 1)
+
+
+def _new_constant(name: str, value: int | None) -> None:
+    @composite(f"aten::{name}(Tensor self, SymInt[] size, *, {_OPTIONS}) -> Tensor")
+    def body(
+        self: Tensor, size: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None
+    ) -> Tensor:
+        options = {"dtype": dtype or self._dtype, "device": self._device if device is None else device}
+        if value is None:
+            return ops.aten.empty.memory_format(size, **options)
+        return ops.aten.full.default(size, value, **options)
+
+
+_new_constant("new_empty", None)
+_new_constant("new_zeros", 0)
+_new_constant("new_ones", 1)
+
+
+@composite(f"aten::new_full(Tensor self, SymInt[] size, Scalar fill_value, *, {_OPTIONS}) -> Tensor")
+def new_full(
+    self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
+    pin_memory: Any = None,
+) -> Tensor:  # fmt: skip
+    device = self._device if device is None else device
+    return ops.aten.full.default(size, fill_value, dtype=dtype or self._dtype, device=device)
+
+
+@composite(f"aten::new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, {_OPTIONS}) -> Tensor")
+def new_empty_strided(
+    self: Tensor, size: Any, stride: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
+    pin_memory: Any = None,
+) -> Tensor:  # fmt: skip
+    device = self._device if device is None else device
+    return ops.aten.empty_strided.default(size, stride, dtype=dtype or self._dtype, device=device)
+
+
+@composite(f"aten::scalar_tensor(Scalar s, *, {_OPTIONS}) -> Tensor")
+def scalar_tensor(s: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None) -> Tensor:
+    return ops.aten.full.default([], s, dtype=dtype or get_default_dtype(), device=device)
+
+
+# ---- sequences -----------------------------------------------------------------------------------------------------
+
+
+def _arange_dtype(values: Sequence[Any], dtype: DType | None) -> DType:
+    if dtype is not None:
+        return dtype
+    return get_default_dtype() if any(isinstance(v, float) for v in values) else dtypes.int64
+
+
+def _arange_spec(
+    start: Any, end: Any, step: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any
+) -> TensorSpec:
+    if step == 0:
+        raise ArgumentError("arange: step must not be 0")
+    if not all(math.isfinite(v) for v in (start, end, step)):
+        raise ArgumentError("arange: bounds must be finite", got=f"{start}, {end}, {step}")
+    if (end - start) * step < 0:
+        raise ArgumentError("arange: the bounds lie against the step", got=f"start={start}, end={end}, step={step}")
+    exact = all(isinstance(v, int) for v in (start, end, step))
+    count = -(-(end - start) // step) if exact else math.ceil((end - start) / step)
+    return contiguous((int(count),), _arange_dtype((start, end, step), dtype), parse_device(device))
+
+
+@generator(f"aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, {_OPTIONS}) -> Tensor",
+           spec=_arange_spec)  # fmt: skip
+def arange(k: Any, index: Any, start: Any, end: Any, step: Any, dtype: Any, *_: Any) -> Any:
+    kind = _arange_dtype((start, end, step), dtype)
+    if kind.kind in "biu" and all(isinstance(v, int) for v in (start, end, step)):
+        return k.cast(index[0] * step + start, kind)
+    # PyTorch computes in float64 for the wide types and in the accumulation type otherwise; float64 holds both.
+    value = k.cast(index[0], dtypes.float64) * float(step) + float(start)
+    return k.cast(value, kind)
+
+
+@composite(f"aten::arange.start(Scalar start, Scalar end, *, {_OPTIONS}) -> Tensor")
+def arange_start(
+    start: Any, end: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None
+) -> Tensor:
+    return ops.aten.arange.start_step(start, end, dtype=dtype, device=device)
+
+
+@composite(f"aten::arange(Scalar end, *, {_OPTIONS}) -> Tensor")
+def arange_end(end: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None) -> Tensor:
+    return ops.aten.arange.start_step(0, end, dtype=dtype, device=device)
+
+
+def _linspace_spec(
+    start: Any, end: Any, steps: int, dtype: Any, layout: Any, device: Any, pin_memory: Any
+) -> TensorSpec:
+    return _new("linspace", (steps,), dtype, device)
+
+
+@generator(f"aten::linspace(Scalar start, Scalar end, int steps, *, {_OPTIONS}) -> Tensor", spec=_linspace_spec)
+def linspace(k: Any, index: Any, start: Any, end: Any, steps: int, dtype: Any, *_: Any) -> Any:
+    step = (end - start) / max(steps - 1, 1)
+    at = k.cast(index[0], dtypes.float64)
+    # Counted from both ends, so that the last value is `end` itself.
+    value = k.where(index[0] < (steps + 1) // 2, at * step + float(start), float(end) - (steps - 1 - at) * step)
+    return k.cast(value, dtype or get_default_dtype())
+
+
+def _eye_spec(n: int, m: int, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> TensorSpec:
+    return _new("eye", (n, m), dtype, device)
+
+
+@generator(f"aten::eye.m(SymInt n, SymInt m, *, {_OPTIONS}) -> Tensor", spec=_eye_spec)
+def eye(k: Any, index: Any, n: int, m: int, dtype: Any, *_: Any) -> Any:
+    return k.cast(index[0] == index[1], dtype or get_default_dtype())
+
+
+@composite(f"aten::eye(SymInt n, *, {_OPTIONS}) -> Tensor")
+def eye_square(n: int, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None) -> Tensor:
+    return ops.aten.eye.m(n, n, dtype=dtype, device=device)
+
+
+# ---- from Python data ----------------------------------------------------------------------------------------------
+
+
+def tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """A new tensor with a copy of the data.
+
+    Parameters
+    ----------
+    data : number, nested sequence, array or Tensor
+        Python floats take the default floating type, integers int64; arrays keep their type.
+    dtype : DType, optional
+        Wanted element type.
+    device : Device or str, optional
+        Where to put it; the CPU by default.
+
+    Raises
+    ------
+    DTypeError, ShapeError
+        If the data has no element type here, or is ragged.
+    """
+    wanted = None if dtype is None else as_dtype(dtype, "tensor")
+    if isinstance(data, Tensor):
+        return ops.aten._to_copy.default(data, dtype=wanted, device=device)
+    array = _as_array(data, wanted)
+    made = Tensor._from_array(array)
+    target = parse_device(device)
+    return made if target.type == "cpu" else ops.aten._to_copy.default(made, device=target)
+
+
+def _as_array(data: Any, wanted: DType | None) -> np.ndarray[Any, Any]:
+    typed = hasattr(data, "dtype")
+    try:
+        array = np.array(_plain(data), order="C")
+    except ValueError as error:
+        raise ShapeError("tensor: the nested sequences are ragged", got=str(error)) from None
+    if array.dtype == object or array.dtype.kind in "OUSV" and array.dtype.name != "bfloat16":
+        raise DTypeError("tensor: cannot infer an element type", got=type(data).__name__)
+    if wanted is None:
+        if typed or not array.size and array.dtype.kind != "f":
+            wanted = dtypes.from_numpy(array.dtype)
+        elif array.dtype.kind == "f" and array.dtype == np.float64 and not _holds_wide(data):
+            wanted = get_default_dtype()
+        elif array.dtype == np.complex128 and not _holds_wide(data):
+            wanted = get_default_dtype().to_complex()
+        else:
+            wanted = dtypes.from_numpy(array.dtype)
+    with np.errstate(all="ignore"):
+        return array.astype(wanted.numpy, copy=False)
+
+
+def _plain(data: Any) -> Any:
+    if isinstance(data, (list, tuple)):
+        return [_plain(item) for item in data]
+    return data.numpy(force=True) if isinstance(data, Tensor) else data
+
+
+def _holds_wide(data: Any) -> bool:
+    """Whether nested data has NumPy values or tensors, whose types count as they are."""
+    if isinstance(data, (list, tuple)):
+        return any(_holds_wide(item) for item in data)
+    return hasattr(data, "dtype")
+
+
+def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """`data` as a tensor, sharing memory where it is a tensor or array of the wanted type and device already."""
+    if isinstance(data, np.ndarray) and data.flags.writeable:
+        data = Tensor._from_array(data)
+    if not isinstance(data, Tensor):
+        return tensor(data, dtype=dtype, device=device)
+    same = dtype is None or as_dtype(dtype) is data._dtype
+    if same and (device is None or parse_device(device) is data._device):
+        return data
+    return ops.aten._to_copy.default(data, dtype=dtype, device=device)
+
+
+_Make = Callable[..., Tensor]
+
+
+@empty_like.with_samples
+def _(make: _Make) -> Iterable[Any]:
+    return []  # its values mean nothing; layouts are tested by hand
+
+
+@full.with_samples
+def _(make: _Make) -> Iterable[Any]:
+    return [(([2, 3], 1.5), {}), (([], 2), {}), (([0, 2], True), {}), (([2], 3), {"dtype": dtypes.float16})]
+
+
+@full_like.with_samples
+def _(make: _Make) -> Iterable[Any]:
+    return [((make(2, 3), 2), {}), ((ops.aten.transpose.int(make(2, 3), 0, 1), 2), {})]
+
+
+@arange.with_samples
+def _(make: _Make) -> Iterable[Any]:
+    return [((0, 7, 2), {}), ((0.5, 3, 0.25), {}), ((5, 0, -1), {}), ((0, 0), {}), ((0, 4), {"dtype": dtypes.float32})]
+
+
+@linspace.with_samples
+def _(make: _Make) -> Iterable[Any]:
+    return [((0, 1, 5), {}), ((-2, 3.5, 10), {}), ((3, 4, 1), {}), ((0, 1, 0), {})]
+
+
+@eye.with_samples
+def _(make: _Make) -> Iterable[Any]:
+    return [((3, 4), {}), ((2, 0), {}), ((2, 2), {"dtype": dtypes.int32})]
+
+

@@ -1,0 +1,470 @@
+"""Ops that read or write the places an index tensor names.
+
+Every index is checked against its dimension, on every device: a wrong one raises, it never reads other memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from opweave.registry import dtypes
+from opweave.registry.errors import DataDependentError, DTypeError, OutOfRangeError, ShapeError
+from opweave.registry.op import ops
+from opweave.registry.ops.kinds import InplaceDecl, composite, extern
+from opweave.registry.promote import broadcast_shapes, pointwise_strides
+from opweave.registry.spec import TensorSpec, contiguous
+from opweave.registry.tensor import Tensor, allocate_like, describe, wrap_dim
+
+Make = Callable[..., Tensor]
+Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
+
+_INDEX_TYPES = (dtypes.int64, dtypes.int32, dtypes.int16, dtypes.int8)
+MASK_TYPES = (dtypes.bool_, dtypes.uint8)
+
+
+# ---- index.Tensor and index_put ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Operand:
+    """What `pointwise_strides` looks at."""
+
+    _sizes: tuple[int, ...]
+    _strides: tuple[int, ...]
+
+
+def _check_indices(op: str, self: Tensor, indices: Sequence[Tensor | None]) -> None:
+    used = 0
+    for index in indices:
+        if index is None:
+            used += 1
+            continue
+        if index._dtype not in _INDEX_TYPES and index._dtype not in MASK_TYPES:
+            raise DTypeError(f"{op}: index tensors must have an integer type or bool", got=describe(index))
+        if index._dtype in MASK_TYPES:
+            covered = self._sizes[used : used + index.ndim]
+            if covered != index._sizes:
+                raise OutOfRangeError(
+                    f"{op}: the mask {list(index._sizes)} does not fit the dimensions {list(covered)} it covers",
+                    got=f"{describe(self)}, {describe(index)}",
+                )
+        used += index.ndim if index._dtype in MASK_TYPES else 1
+    if used > self.ndim:
+        raise OutOfRangeError(f"{op}: too many indices for a {self.ndim}-d tensor", got=describe([self, *indices]))
+
+
+def has_data(t: Tensor) -> bool:
+    return t._storage.owner is not None
+
+
+def _without_masks(op: str, indices: Sequence[Tensor | None]) -> list[Tensor | None]:
+    """Index tensors by dimension: a mask becomes the places where it is true."""
+    result: list[Tensor | None] = []
+    for index in indices:
+        if index is None or index._dtype not in MASK_TYPES:
+            result.append(index)
+            continue
+        if not has_data(index):
+            raise DataDependentError(
+                f"{op}: the size of a result picked by a mask depends on data", got=describe(index),
+                hint="use opweave.where(mask, x, other), which keeps the size",
+            )  # fmt: skip
+        if not index.ndim:
+            raise ShapeError(f"{op}: a 0-d mask", got=describe(index), hint="use True or False")
+        result += [Tensor._from_array(place, index._device) for place in index._device.xp.nonzero(index._array)]
+    return result
+
+
+class _Layout(NamedTuple):
+    sizes: tuple[int, ...]  # of the result
+    lead: int  # where the dimensions of the index tensors stand in it
+    operands: list[_Operand]  # self and the index tensors, as if broadcast
+
+
+def _layout(op: str, self: Tensor, indices: Sequence[Tensor | None]) -> _Layout:
+    given = [d for d, index in enumerate(indices) if index is not None]
+    shape = broadcast_shapes(op, *[index._sizes for index in indices if index is not None])
+    adjacent = given == list(range(given[0], given[-1] + 1))
+    lead = given[0] if adjacent else 0
+    rest = [d for d in range(self.ndim) if d not in given]
+    before, after = (rest[:lead], rest[lead:]) if adjacent else ([], rest)
+    sizes = (*(self._sizes[d] for d in before), *shape, *(self._sizes[d] for d in after))
+    strides = (*(self._strides[d] for d in before), *(0,) * len(shape), *(self._strides[d] for d in after))
+    operands = [_Operand(sizes, strides)]
+    for index in indices:
+        if index is not None:
+            tail = (1,) * len(after)
+            operands.append(_Operand((*index._sizes, *tail), (*index._strides, *(0,) * len(after))))
+    return _Layout(sizes, lead, operands)
+
+
+def _index_spec(self: Tensor, indices: Sequence[Tensor | None]) -> TensorSpec:
+    _check_indices("index", self, indices)
+    places = _without_masks("index", indices)
+    if all(place is None for place in places):
+        return contiguous(self._sizes, self._dtype, self._device)
+    layout = _layout("index", self, places)
+    operands: Any = layout.operands
+    return TensorSpec(layout.sizes, pointwise_strides(layout.sizes, operands), self._dtype, self._device)
+
+
+def _arrays(op: str, self: Tensor, places: Sequence[Tensor | None]) -> tuple[Any, ...]:
+    """A NumPy index, its numbers checked against the sizes."""
+    xp = self._device.xp
+    index: list[Any] = []
+    for d, place in enumerate(places):
+        if place is None:
+            index.append(slice(None))
+            continue
+        array = place._array if place._device is self._device else xp.asarray(place._array)
+        _check_range(op, array, self._sizes[d], d, lowest=-self._sizes[d])
+        index.append(array)
+    return tuple(index)
+
+
+def _check_range(op: str, array: Any, size: int, dim: int, lowest: int) -> None:
+    if array.size and (int(array.min()) < lowest or int(array.max()) >= size):
+        worst = int(array.min()) if int(array.min()) < lowest else int(array.max())
+        raise OutOfRangeError(f"{op}: index {worst} is out of range for dimension {dim} with size {size}")
+
+
+@extern("aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", spec=_index_spec)
+def index_tensor(self: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
+    """The elements at index tensors, which broadcast together; None takes a whole dimension."""
+    out = allocate_like(_index_spec(self, indices))
+    places = _without_masks("index", indices)
+    out._array[...] = self._array[_arrays("index", self, places)]
+    return out
+
+
+def _check_put(op: str, self: Tensor, indices: Sequence[Tensor | None], values: Tensor) -> None:
+    _check_indices(op, self, indices)
+    if values._dtype is not self._dtype:
+        raise DTypeError(f"{op}: the values must have the tensor's type", got=describe([self, values]))
+
+
+def _put(op: str, self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool) -> None:
+    """Write in place."""
+    xp = self._device.xp
+    places = _without_masks(op, indices)
+    source = values._array if values._device is self._device else xp.asarray(values._array)
+    where: Any = ...
+    sizes = self._sizes
+    if any(place is not None for place in places):
+        where = _arrays(op, self, places)
+        sizes = _layout(op, self, places).sizes
+    if broadcast_shapes(op, sizes, values._sizes) != sizes:
+        raise ShapeError(f"{op}: values {list(values._sizes)} do not broadcast to {list(sizes)}", got=describe(self))
+    if not accumulate:
+        self._array[where] = source
+    elif self._dtype is dtypes.bfloat16:
+        wide = self._array.astype(np.float32)
+        xp.add.at(wide, where, source.astype(np.float32))
+        self._array[...] = wide
+    else:
+        xp.add.at(self._array, where, source)
+
+
+def _index_put_spec(
+    self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False
+) -> TensorSpec:
+    _check_put("index_put", self, indices, values)
+    return TensorSpec(self._sizes, pointwise_strides(self._sizes, [self]), self._dtype, self._device)
+
+
+@extern(
+    "aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
+    spec=_index_put_spec,
+)
+def index_put(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy with the values at the index tensors; of several values for one place, the last stays."""
+    out = allocate_like(_index_put_spec(self, indices, values))
+    out._array[...] = self._array
+    _put("index_put", out, indices, values, accumulate)
+    return out
+
+
+class IndexPutDecl(InplaceDecl):
+    """`index_put_`, which touches only the places it is given."""
+
+    def run(self, *args: Any, **kwargs: Any) -> Tensor:
+        target, indices, values, accumulate = self.bind(args, kwargs)
+        _check_put("index_put_", target, indices, values)
+        self._check(target, target._sizes, target._dtype)
+        _put("index_put_", target, indices, values, accumulate)
+        return target
+
+
+index_put_ = IndexPutDecl(
+    "aten::index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor(a!)",
+    index_put.op,
+)
+
+
+# ---- along one dimension -------------------------------------------------------------------------------------------
+
+
+def _index_select_spec(self: Tensor, dim: int, index: Tensor) -> TensorSpec:
+    axis = wrap_dim(dim, self.ndim, "index_select")
+    if index.ndim > 1:
+        raise ShapeError("index_select: the index must be a vector", got=describe(index))
+    if index._dtype not in (dtypes.int64, dtypes.int32):
+        raise DTypeError("index_select: the index must be int32 or int64", got=describe(index))
+    if not self._sizes:
+        if index.numel() != 1:
+            raise ShapeError("index_select: only one index into a 0-d tensor", got=describe(index))
+        return contiguous((), self._dtype, self._device)
+    sizes = (*self._sizes[:axis], index.numel(), *self._sizes[axis + 1 :])
+    return contiguous(sizes, self._dtype, self._device)
+
+
+@extern("aten::index_select(Tensor self, int dim, Tensor index) -> Tensor", spec=_index_select_spec)
+def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor:
+    """The slices of a dimension that a vector of indices names."""
+    out = allocate_like(_index_select_spec(self, dim, index))
+    axis = wrap_dim(dim, self.ndim, "index_select")
+    places = index._array.reshape(-1)
+    _check_range("index_select", places, self._sizes[axis] if self._sizes else 1, axis, lowest=0)
+    if self._sizes:
+        out._array[...] = self._device.xp.take(self._array, places, axis=axis)
+    else:
+        out._array[...] = self._array
+    return out
+
+
+def _gather_spec(self: Tensor, dim: int, index: Tensor, sparse_grad: bool = False) -> TensorSpec:
+    axis = wrap_dim(dim, self.ndim, "gather")
+    if index._dtype not in (dtypes.int64, dtypes.int32):
+        raise DTypeError("gather: the index must be int64", got=describe(index))
+    if max(index.ndim, 1) != max(self.ndim, 1) and index.numel():
+        raise ShapeError("gather: the index must have as many dimensions as the tensor", got=describe([self, index]))
+    if self.ndim == index.ndim:
+        for d, (size, limit) in enumerate(zip(index._sizes, self._sizes, strict=True)):
+            if d != axis and size > limit:
+                raise ShapeError(
+                    f"gather: the index is larger than the tensor in dimension {d}", got=describe([self, index])
+                )
+    return contiguous(index._sizes, self._dtype, self._device)
+
+
+@extern("aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", spec=_gather_spec)
+def gather(self: Tensor, dim: int, index: Tensor, sparse_grad: bool = False) -> Tensor:
+    """`out[i][j] = self[index[i][j]][j]` for dimension 0, and so on."""
+    out = allocate_like(_gather_spec(self, dim, index))
+    if not out.numel():
+        return out
+    axis = wrap_dim(dim, self.ndim, "gather")
+    source = self._array.reshape(self._sizes or (1,))
+    places = index._array.reshape(index._sizes or (1,))
+    _check_range("gather", places, source.shape[axis], axis, lowest=0)
+    part = tuple(slice(None) if d == axis else slice(0, n) for d, n in enumerate(places.shape))
+    out._array[...] = self._device.xp.take_along_axis(source[part], places, axis=axis).reshape(out._sizes)
+    return out
+
+
+@composite("aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor")
+def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+    aten = ops.aten
+    if dim is None:
+        return aten.gather.default(aten.reshape.default(self, [-1]), 0, aten.reshape.default(indices, [-1]))
+    if self.ndim != indices.ndim:
+        raise ShapeError("take_along_dim: tensor and indices differ in dimensions", got=describe([self, indices]))
+    axis = wrap_dim(dim, self.ndim, "take_along_dim")
+    rest = broadcast_shapes("take_along_dim", *[(*t._sizes[:axis], 1, *t._sizes[axis + 1 :]) for t in (self, indices)])
+    wide = [aten.expand.default(t, [*rest[:axis], t._sizes[axis], *rest[axis + 1 :]]) for t in (self, indices)]
+    return aten.gather.default(wide[0], axis, wide[1])
+
+
+def _scatter_spec(self: Tensor, dim: int, index: Tensor, src: Tensor) -> TensorSpec:
+    axis = wrap_dim(dim, self.ndim, "scatter")
+    if index._dtype not in (dtypes.int64, dtypes.int32) or src._dtype is not self._dtype:
+        raise DTypeError("scatter: needs an int64 index and a source of the tensor's type", got=describe([index, src]))
+    if index.numel() and not self.ndim == index.ndim == src.ndim:
+        raise ShapeError("scatter: tensor, index and source differ in dimensions", got=describe([self, index, src]))
+    for d, size in enumerate(index._sizes if index.numel() else ()):
+        if size > src._sizes[d] or (d != axis and size > self._sizes[d]):
+            raise ShapeError(f"scatter: the index is too large in dimension {d}", got=describe([self, index, src]))
+    return contiguous(self._sizes, self._dtype, self._device)
+
+
+@extern("aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", spec=_scatter_spec)
+def scatter(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """A copy with `out[index[i][j]][j] = src[i][j]` for dimension 0, and so on."""
+    out = allocate_like(_scatter_spec(self, dim, index, src))
+    out._array[...] = self._array
+    if index.numel():
+        axis = wrap_dim(dim, self.ndim, "scatter")
+        places, source = index._array, src._array
+        if not self._sizes:
+            out._array[...] = source
+            return out
+        _check_range("scatter", places, self._sizes[axis], axis, lowest=0)
+        part = tuple(slice(0, n) for n in places.shape)
+        where = list(self._device.xp.ogrid[part])
+        where[axis] = places
+        out._array[tuple(where)] = source[part]
+    return out
+
+
+def _embedding_spec(
+    weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+) -> TensorSpec:
+    if weight.ndim != 2:
+        raise ShapeError("embedding: the weight must be a matrix", got=describe(weight))
+    if indices._dtype not in (dtypes.int64, dtypes.int32):
+        raise DTypeError("embedding: indices must be int32 or int64", got=describe(indices))
+    return contiguous((*indices._sizes, weight._sizes[1]), weight._dtype, weight._device)
+
+
+@extern(
+    "aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False,"
+    " bool sparse=False) -> Tensor",
+    spec=_embedding_spec,
+)
+def embedding(
+    weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+) -> Tensor:
+    """The rows of a matrix that an index tensor of any shape names."""
+    out = allocate_like(_embedding_spec(weight, indices))
+    _check_range("embedding", indices._array, weight._sizes[0], 0, lowest=0)
+    if indices.numel():
+        out._array[...] = weight._device.xp.take(weight._array, indices._array, axis=0)
+    return out
+
+
+# ---- results whose size depends on data ----------------------------------------------------------------------------
+
+
+def _unknown_size(op: str) -> Callable[..., TensorSpec]:
+    def spec(self: Tensor, *args: Any) -> TensorSpec:
+        raise DataDependentError(
+            f"{op}: the size of the result depends on data", got=describe(self),
+            hint="use opweave.where(mask, x, other), which keeps the size",
+        )  # fmt: skip
+
+    return spec
+
+
+@extern("aten::nonzero(Tensor self) -> Tensor", spec=_unknown_size("nonzero"), tags=("dynamic_output_shape",))
+def nonzero(self: Tensor) -> Tensor:
+    """The indices of all elements other than 0, a row for each."""
+    xp = self._device.xp
+    places = xp.nonzero(self._array.reshape(self._sizes or (1,)))
+    found = xp.stack(places[: self.ndim], axis=1) if self._sizes else xp.empty((len(places[0]), 0), np.int64)
+    return Tensor._from_array(xp.ascontiguousarray(found.astype(np.int64)), self._device)
+
+
+@extern(
+    "aten::masked_select(Tensor self, Tensor mask) -> Tensor", spec=_unknown_size("masked_select"),
+    tags=("dynamic_output_shape",),
+)  # fmt: skip
+def masked_select(self: Tensor, mask: Tensor) -> Tensor:
+    """The elements where a mask is true, as a vector."""
+    if mask._dtype not in MASK_TYPES:
+        raise DTypeError("masked_select: the mask must be bool", got=describe(mask))
+    sizes = broadcast_shapes("masked_select", self._sizes, mask._sizes)
+    xp = self._device.xp
+    wide = xp.broadcast_to(self._array, sizes)
+    return Tensor._from_array(wide[xp.broadcast_to(mask._array, sizes) != 0].reshape(-1), self._device)
+
+
+# ---- samples -------------------------------------------------------------------------------------------------------
+
+
+def _turned(x: Tensor) -> Tensor:
+    return ops.aten.permute.default(x, [2, 0, 1])
+
+
+def _sources(make: Make) -> Iterable[Tensor]:
+    """Tensors of sizes (4, 5, 3) in three layouts."""
+    yield make(4, 5, 3)
+    yield _turned(make(5, 3, 4))
+    yield ops.aten.slice.Tensor(make(4, 10, 3), 1, 0, None, 2)
+
+
+def _places(make: Make, *sizes: int, below: int = 3) -> Tensor:
+    return make(*sizes, dtype=dtypes.int64, low=0, high=below - 1)
+
+
+def _index_lists(make: Make) -> Iterable[list[Tensor | None]]:
+    row, grid = _places(make, 6), _places(make, 2, 3)
+    yield [row]
+    yield [None, row]
+    yield [None, None, grid]
+    yield [row, row]
+    yield [None, grid, grid]
+    yield [grid, None, grid]
+    yield [row, None, _places(make, 2, 1)]
+    yield [_places(make)]
+    yield [_places(make, 0)]
+    yield [ops.aten.transpose.int(grid, 0, 1)]
+
+
+@index_tensor.with_samples
+def _(make: Make) -> Samples:
+    for x in _sources(make):
+        for indices in _index_lists(make):
+            yield (x, indices), {}
+    yield (make(3), [make(2, dtype=dtypes.int32, low=-3, high=2)]), {}
+
+
+for _decl in (index_put, index_put_):
+
+    @_decl.with_samples
+    def _(make: Make) -> Samples:
+        once = Tensor._from_array(np.array([2, 0, 1]))
+        for x in _sources(make):
+            yield (x, [once], make(3, 5, 3)), {}
+            yield (x, [None, once], make()), {}
+            yield (x, [once, None, once], make(5)), {}
+            yield (x, [once, once], make(3, 3), True), {}
+
+
+@index_select.with_samples
+def _(make: Make) -> Samples:
+    for x in _sources(make):
+        for dim in (0, 1, -1):
+            yield (x, dim, _places(make, 6)), {}
+    yield (make(), 0, _places(make, 1, below=1)), {}
+    yield (make(3), 0, _places(make)), {}
+
+
+@gather.with_samples
+def _(make: Make) -> Samples:
+    for x in _sources(make):
+        for dim in (0, 1, -1):
+            yield (x, dim, _places(make, 2, 3, 2)), {}
+    yield (make(), 0, _places(make, below=1)), {}
+    yield (make(3), 0, _places(make, 7)), {}
+    yield (make(3, 4), 0, _places(make, 0, 4)), {}
+
+
+@take_along_dim.with_samples
+def _(make: Make) -> Samples:
+    yield (make(3, 4), _places(make, 3, 1), 1), {}
+    yield (make(3, 4), _places(make, 2, 1), 0), {}
+    yield (make(3, 4), _places(make, 5)), {}
+
+
+@scatter.with_samples
+def _(make: Make) -> Samples:
+    order = Tensor._from_array(np.array([[2, 0, 1], [0, 1, 2]]))
+    yield (make(2, 3), 1, order, make(2, 3)), {}
+    yield (ops.aten.transpose.int(make(4, 3), 0, 1), 0, order, make(3, 3)), {}
+
+
+@embedding.with_samples
+def _(make: Make) -> Samples:
+    for weight in (make(5, 3), ops.aten.transpose.int(make(3, 5), 0, 1)):
+        yield (weight, _places(make, 2, 4)), {}
+        yield (weight, _places(make)), {}
+
+
+for _decl in (index_tensor, index_put, index_put_, index_select, gather, take_along_dim, scatter, embedding):
+    _decl.sample_dtypes = (dtypes.float32, dtypes.bfloat16, dtypes.int64, dtypes.bool_, dtypes.complex64)
+for _decl in (index_put, index_put_):
+    _decl.sample_dtypes = (dtypes.float32, dtypes.float16, dtypes.bfloat16, dtypes.int64, dtypes.uint8)

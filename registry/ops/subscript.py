@@ -1,0 +1,175 @@
+"""`x[...]` and `x[...] = value`.
+
+Integers, slices, None and Ellipsis become `select`, `slice` and `unsqueeze`, so that basic indexing gives views and
+traces. Index tensors then go to `aten::index.Tensor` or `aten::index_put_` in one call. As in PyTorch (and unlike
+NumPy) an integer is taken before the index tensors, so it never counts as one of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from opweave.registry.device import Device
+from opweave.registry.errors import ArgumentError, OutOfRangeError
+from opweave.registry.keys import state
+from opweave.registry.op import ops
+from opweave.registry.ops.indexing import MASK_TYPES, has_data
+from opweave.registry.tensor import Tensor, describe
+
+
+def _is_sequence_index(index: Any) -> bool:
+    return isinstance(index, (list, range, np.ndarray))
+
+
+def _index_of(value: Any, device: Device) -> Tensor:
+    """A list or array as an index tensor."""
+    array = np.asarray(value)
+    if array.size == 0 and not isinstance(value, np.ndarray):
+        array = array.astype(np.int64)
+    if array.dtype.kind not in "biu":
+        raise ArgumentError("index: expected integers or bools", got=repr(value))
+    array = array if array.dtype.kind == "b" else array.astype(np.int64)
+    if device.type in ("cpu", "meta"):
+        return Tensor._from_array(np.array(array))
+    return Tensor._from_array(device.xp.asarray(array), device)
+
+
+def _covered(item: Any) -> int:
+    """How many dimensions an index takes up."""
+    if item is None or item is Ellipsis or isinstance(item, bool):
+        return 0
+    if isinstance(item, Tensor) and item._dtype in MASK_TYPES:
+        return item.ndim
+    return 1
+
+
+def _resolve(self: Tensor, key: Any) -> tuple[Tensor, list[Tensor | None]]:
+    """(the view that basic indexing gives, index tensors by its dimensions)."""
+    items = list(key) if isinstance(key, tuple) else [key]
+    items = [_index_of(item, self._device) if _is_sequence_index(item) else item for item in items]
+    ellipses = [i for i, item in enumerate(items) if item is Ellipsis]
+    if len(ellipses) > 1:
+        raise OutOfRangeError("index: an index can only have one ellipsis ('...')", got=_written(key))
+    count = sum(map(_covered, items))
+    if count > self.ndim:
+        raise OutOfRangeError(
+            f"index: too many indices for a {self.ndim}-d tensor", got=f"x[{_written(key)}] with x: {describe(self)}"
+        )
+    if ellipses:
+        at = ellipses[0]
+        items[at : at + 1] = [slice(None)] * (self.ndim - count)
+    aten, view, dim = ops.aten, self, 0
+    indices: list[Tensor | None] = []
+
+    def take(place: Tensor) -> None:
+        used = sum(1 if index is None or index._dtype not in MASK_TYPES else index.ndim for index in indices)
+        indices.extend([None] * (dim - used))
+        indices.append(place)
+
+    for item in items:
+        if isinstance(item, slice):
+            start, stop, step = (_whole(part) for part in (item.start, item.stop, item.step))
+            if not (start is None and stop is None and step in (None, 1)):
+                view = aten.slice.Tensor(view, dim, start, stop, 1 if step is None else step)
+            dim += 1
+        elif item is None:
+            view = aten.unsqueeze.default(view, dim)
+            dim += 1
+        elif isinstance(item, (bool, np.bool_)):
+            # A new dimension of size 1 for True, 0 for False.
+            view = aten.unsqueeze.default(view, dim)
+            take(_index_of([0] if item else [], self._device))
+            dim += 1
+        elif isinstance(item, Tensor) and (item._sizes or _stays_tensor(item)):
+            take(item)
+            dim += item.ndim if item._dtype in MASK_TYPES else 1
+        elif isinstance(item, Tensor) and item._dtype in MASK_TYPES:
+            view = aten.unsqueeze.default(view, dim)
+            take(_index_of([0] if item.item() else [], self._device))
+            dim += 1
+        else:
+            view = aten.select.int(view, dim, _number(item, key))
+    return view, indices
+
+
+def _stays_tensor(item: Tensor) -> bool:
+    """A 0-d index under a mode must not be read: its value would be frozen into the trace."""
+    return item._dtype not in MASK_TYPES and bool(state.modes or not has_data(item))
+
+
+def _number(item: Any, key: Any) -> int:
+    try:
+        return item.__index__()
+    except (AttributeError, TypeError):
+        raise ArgumentError(
+            "index: only integers, slices, None, Ellipsis, and integer or bool tensors, lists and arrays",
+            got=f"x[{_written(key)}]",
+        ) from None
+
+
+def _whole(part: Any) -> int | None:
+    return None if part is None else _number(part, part)
+
+
+def _written(key: Any) -> str:
+    return ", ".join(map(describe, key)) if isinstance(key, tuple) else describe(key)
+
+
+def getitem(self: Tensor, key: Any) -> Tensor:
+    """`self[key]`: a view where only integers, slices, None and Ellipsis are used, else a copy.
+
+    Raises
+    ------
+    OutOfRangeError
+        For an index outside its dimension, or too many of them.
+    """
+    if type(key) is int:
+        if not self._sizes:
+            raise OutOfRangeError("index: a 0-d tensor cannot be indexed", got=f"x[{key}]", hint="use x.item()")
+        return ops.aten.select.int(self, 0, key)
+    view, indices = _resolve(self, key)
+    if indices:
+        return ops.aten.index.Tensor(view, indices)
+    return ops.aten.alias.default(self) if view is self else view
+
+
+def setitem(self: Tensor, key: Any, value: Any) -> None:
+    """`self[key] = value`: the value is broadcast and converted to the tensor's type."""
+    view, indices = _resolve(self, key)
+    if not indices:
+        if isinstance(value, Tensor):
+            ops.aten.copy_.default(view, _trimmed(value, view.ndim))
+        elif isinstance(value, (bool, int, float, complex)):
+            ops.aten.fill_.Scalar(view, value)
+        else:
+            ops.aten.copy_.default(view, _trimmed(_value_of(value, self), view.ndim))
+        return
+    source = value if isinstance(value, Tensor) else _value_of(value, self)
+    if source._dtype is not self._dtype or (source._device is not self._device and source._sizes):
+        source = ops.aten._to_copy.default(source, dtype=self._dtype, device=self._device)
+    ops.aten.index_put_.default(view, indices, source)
+
+
+def _value_of(value: Any, like: Tensor) -> Tensor:
+    """A number, list or array as a tensor of the other's type."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "biufcV":
+        raise ArgumentError("index: cannot assign this value", got=f"{value!r} ({type(value).__name__})")
+    with np.errstate(all="ignore"):
+        array = np.array(array.astype(like._dtype.numpy))
+    if like._device.type in ("cpu", "meta"):
+        return Tensor._from_array(array)
+    return Tensor._from_array(like._device.xp.asarray(array), like._device)
+
+
+def _trimmed(value: Tensor, ndim: int) -> Tensor:
+    """Without leading dimensions of size 1 beyond the target's, which assignment ignores."""
+    while value.ndim > ndim and value._sizes[0] == 1:
+        value = ops.aten.select.int(value, 0, 0)
+    return value
+
+
+setattr(Tensor, "__getitem__", getitem)  # noqa: B010  # a plain assignment to a class is a type error
+setattr(Tensor, "__setitem__", setitem)  # noqa: B010

@@ -1,0 +1,266 @@
+"""The Python surface: `Tensor` methods and operators, and functions of the package, made from the registered ops.
+
+The rule: an `aten` op is a function `opweave.<name>`; if its first argument is `self` it is a method of `Tensor` too. What
+Python calls differently (operators, `x.view(2, 3)`, `x.to("cuda")`) stands in the tables below.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from opweave.registry import dtypes
+from opweave.registry.op import OpOverload, OpOverloadPacket, ops, registry
+from opweave.registry.ops import (
+    creation,
+    indexing,
+    matmul,
+    nn,
+    pointwise,
+    random,
+    reduction,
+    reshape,
+    shape,
+    subscript,
+    view,
+)
+from opweave.registry.tensor import Tensor, from_numpy
+
+#: The families, in the order they are declared.
+FAMILIES = (pointwise, view, reshape, creation, random, shape, reduction, indexing, subscript, matmul, nn)
+
+_NUMBERS = (int, float, complex)
+
+# Their list argument may be written out: x.view(2, 3), zeros(2, 3).
+_VARIADIC_METHODS = {"view", "reshape", "expand", "permute", "repeat", "tile", "flip", "new_empty", "new_zeros",
+                     "new_ones", "broadcast_to"}  # fmt: skip
+_VARIADIC_FUNCTIONS = {"empty", "zeros", "ones", "rand", "randn"}
+
+_ALIASES = {"subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div", "negative": "neg",
+            "absolute": "abs", "greater": "gt", "greater_equal": "ge", "less": "lt", "less_equal": "le",
+            "not_equal": "ne", "arctan2": "atan2", "clip": "clamp", "concatenate": "concat"}  # fmt: skip
+
+# Functions whose aten op has another signature than the function of the package, or none.
+_NOT_FUNCTIONS = {"copy", "fill", "zero", "normal_functional", "uniform", "numpy_T", "matrix_H", "mT", "mH", "index",
+                  "index_put", "select", "native_layer_norm", "nll_loss_forward", "mse_loss", "cross_entropy_loss",
+                  "nll_loss", "linear", "silu", "elu", "leaky_relu", "mish"}  # fmt: skip
+
+
+def _variadic(packet: OpOverloadPacket) -> Callable[..., Any]:
+    def method(self: Tensor, *items: Any, **kwargs: Any) -> Any:
+        if len(items) > 1 or (len(items) == 1 and not isinstance(items[0], (list, tuple))):
+            if all(hasattr(item, "__index__") for item in items):
+                return packet(self, items, **kwargs)
+        return packet(self, *items, **kwargs)
+
+    method.__name__ = packet.opname
+    return method
+
+
+def _variadic_function(packet: OpOverloadPacket) -> Callable[..., Tensor]:
+    def function(*size: Any, **kwargs: Any) -> Tensor:
+        if len(size) == 1 and isinstance(size[0], (list, tuple)):
+            size = tuple(size[0])
+        return packet(kwargs.pop("size") if not size and "size" in kwargs else size, **kwargs)
+
+    function.__name__ = packet.opname
+    return function
+
+
+# ---- operators -----------------------------------------------------------------------------------------------------
+
+
+def _operand(value: Any) -> Any:
+    """A value as the other operand of an operator; NotImplemented if it is foreign."""
+    if isinstance(value, (Tensor, *_NUMBERS)):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return from_numpy(value if value.flags.writeable else value.copy())
+    return NotImplemented
+
+
+def _binary(op: OpOverload, swap: bool = False) -> Callable[[Tensor, Any], Any]:
+    entry = op
+
+    def forward(self: Tensor, other: Any) -> Any:
+        if not isinstance(other, Tensor) and type(other) not in (int, float):
+            other = _operand(other)
+            if other is NotImplemented:
+                return NotImplemented
+        return entry(self, other)
+
+    def reflected(self: Tensor, other: Any) -> Any:
+        other = _operand(other)
+        return NotImplemented if other is NotImplemented else entry(other, self)
+
+    return reflected if swap else forward
+
+
+def _unary(op: OpOverload) -> Callable[[Tensor], Any]:
+    def method(self: Tensor) -> Any:
+        return op(self)
+
+    return method
+
+
+def _operators() -> dict[str, Callable[..., Any]]:
+    aten = ops.aten
+    table: dict[str, Callable[..., Any]] = {}
+    both = {"add": aten.add.Tensor, "sub": aten.sub.Tensor, "mul": aten.mul.Tensor, "truediv": aten.div.Tensor,
+            "floordiv": aten.floor_divide.default, "mod": aten.remainder.Tensor, "pow": aten.pow.Tensor_Tensor,
+            "and": aten.bitwise_and.Tensor, "or": aten.bitwise_or.Tensor, "xor": aten.bitwise_xor.Tensor,
+            "matmul": aten.matmul.default}  # fmt: skip
+    for name, op in both.items():
+        table[f"__{name}__"] = _binary(op)
+        table[f"__r{name}__"] = _binary(op, swap=True)
+        written = registry.packets.get(f"aten::{op.opname}_")
+        if written is not None:
+            table[f"__i{name}__"] = _binary(getattr(written, op.overload))
+    for name in ("eq", "ne", "lt", "le", "gt", "ge"):
+        table[f"__{name}__"] = _binary(getattr(aten, name).Tensor)
+    for name, op in (("neg", aten.neg.default), ("abs", aten.abs.default), ("invert", aten.bitwise_not.default)):
+        table[f"__{name}__"] = _unary(op)
+    table["__pos__"] = lambda self: self
+    return table
+
+
+# ---- methods that are not an op of that name -----------------------------------------------------------------------
+
+
+def _cast(dtype: dtypes.DType) -> Callable[[Tensor], Tensor]:
+    return lambda self: pointwise.to(self, dtype)
+
+
+def _type(self: Tensor, dtype: Any = None) -> Any:
+    return f"opweave.{self._dtype.name}" if dtype is None else pointwise.to(self, dtype)
+
+
+def _view(self: Tensor, *args: Any, dtype: Any = None) -> Tensor:
+    """Other sizes, or another element type, over the same memory."""
+    if dtype is not None or (len(args) == 1 and isinstance(args[0], dtypes.DType)):
+        return ops.aten.view.dtype(self, dtype or args[0])
+    size = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
+    return ops.aten.view.default(self, size)
+
+
+def allclose(
+    input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> bool:
+    """Whether `|input - other| <= atol + rtol * |other|` everywhere.
+
+    Parameters
+    ----------
+    input, other : Tensor
+        Of one dtype.
+    rtol, atol : float
+        Relative and absolute tolerance.
+    equal_nan : bool
+        Whether NaN equals NaN.
+    """
+    return bool(isclose(input, other, rtol, atol, equal_nan).all())  # type: ignore[attr-defined]  # bound below
+
+
+def isclose(
+    input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> Tensor:
+    """Elementwise `allclose`."""
+    a, b = input._array, other._array
+    if input._dtype.name == "bfloat16":
+        a, b = a.astype(np.float32), b.astype(np.float32)
+    xp = input._device.xp
+    return Tensor._from_array(xp.asarray(xp.isclose(a, b, rtol, atol, equal_nan)), input._device)
+
+
+def equal(input: Tensor, other: Tensor) -> bool:
+    """Whether both have the same shape and elements (NaN equals nothing)."""
+    return input._sizes == other._sizes and bool((input._array == other._array).all())
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether the value is a Tensor."""
+    return isinstance(value, Tensor)
+
+
+def numel(input: Tensor) -> int:
+    """Number of elements."""
+    return input.numel()
+
+
+_METHODS: dict[str, Any] = {
+    "to": pointwise.to,
+    "cpu": lambda self: pointwise.to(self, "cpu"),
+    "cuda": lambda self, device="cuda": pointwise.to(self, device),
+    "type": _type,
+    "type_as": lambda self, other: pointwise.to(self, other._dtype),
+    "view": _view,
+    "where": lambda self, condition, other: ops.aten.where(condition, self, other),
+    "allclose": allclose,
+    "isclose": isclose,
+    "equal": equal,
+    "__getitem__": subscript.getitem,
+    "__setitem__": subscript.setitem,
+    **{name: _cast(getattr(dtypes, target)) for name, target in (
+        ("float", "float32"), ("double", "float64"), ("half", "float16"), ("bfloat16", "bfloat16"), ("int", "int32"),
+        ("long", "int64"), ("short", "int16"), ("bool", "bool_"), ("char", "int8"), ("byte", "uint8"))},
+}  # fmt: skip
+
+_PROPERTIES = {"T": "numpy_T", "mT": "mT", "H": "matrix_H", "mH": "mH", "real": "real", "imag": "imag"}
+
+
+def _own_names() -> set[str]:
+    """What the class itself defines, which no op may hide."""
+    return {name for kind in Tensor.__mro__ for name in vars(kind)}
+
+
+def bind() -> None:
+    """Give `Tensor` its methods, operators and properties."""
+    taken = _own_names() - {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__getitem__", "__setitem__"}
+    for name, function in {**_METHODS, **_operators()}.items():
+        setattr(Tensor, name, function)
+        taken.add(name)
+    for name, opname in _PROPERTIES.items():
+        setattr(Tensor, name, property(_unary(getattr(ops.aten, opname).default)))
+        taken.add(name)
+    for packet in list(registry.packets.values()):
+        name = packet.opname
+        if packet.namespace != "aten" or name.startswith("_") or name in taken:
+            continue
+        if _takes_self(packet):
+            setattr(Tensor, name, _variadic(packet) if name in _VARIADIC_METHODS else packet)
+    for alias, name in _ALIASES.items():
+        if alias not in taken:
+            setattr(Tensor, alias, getattr(ops.aten, name))
+
+
+def _takes_self(packet: OpOverloadPacket) -> bool:
+    arguments = getattr(packet, packet.overloads()[0])._schema.arguments
+    names = [a.name for a in arguments]
+    return "self" in names and str(arguments[names.index("self")].type) == "Tensor" and names[0] in ("self", "condition")
+
+
+@functools.cache
+def functions() -> dict[str, Callable[..., Any]]:
+    """The functions of the package by name."""
+    table: dict[str, Callable[..., Any]] = {}
+    for packet in registry.packets.values():
+        name = packet.opname
+        if packet.namespace != "aten" or name.startswith("_") or name in _NOT_FUNCTIONS:
+            continue
+        table[name] = _variadic_function(packet) if name in _VARIADIC_FUNCTIONS else packet
+    for alias, name in _ALIASES.items():
+        table[alias] = table[name]
+    table.update(
+        tensor=creation.tensor, as_tensor=creation.as_tensor, manual_seed=random.manual_seed,
+        Generator=random.Generator, allclose=allclose, isclose=isclose, equal=equal, is_tensor=is_tensor, numel=numel,
+        pi=math.pi, inf=math.inf, nan=math.nan, e=math.e, newaxis=None,
+    )  # fmt: skip
+    return table
+
+
+bind()

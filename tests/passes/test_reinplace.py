@@ -1,0 +1,119 @@
+"""Reinplacing: no copy where none is needed, one where it is, and a reason for each that stays."""
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+from pass_checks import check, tensor
+
+import opweave
+from opweave.passes import functionalize, reinplace
+from opweave.tracer.graph import Graph
+
+
+@triton.jit
+def halve_and_add(x, out, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    live = i < n
+    tl.store(out + i, tl.load(out + i, live) * 0.5 + tl.load(x + i, live), live)
+
+
+@opweave.library.custom_op("test_reinplace::accumulate", mutates_args=("out",))
+def accumulate(out: opweave.Tensor, x: opweave.Tensor) -> None:
+    out.numpy()[...] += x.numpy()[::-1]
+
+
+def launch(x, out):
+    opweave.library.wrap_triton(halve_and_add)[(1,)](x, out, x.numel(), BLOCK=16)
+
+
+def run(graph: Graph) -> Graph:
+    return reinplace.run(functionalize.run(graph))
+
+
+def copies(graph: Graph) -> list[str]:
+    return graph.graph["copies"]
+
+
+def test_fresh_buffers_are_written_directly():
+    def f(x):
+        out = x * 2
+        launch(x, out)
+        y = x + 1
+        accumulate(y, x)
+        return out + y
+
+    graph = check(run, f, tensor(8))
+    assert copies(graph) == [] and "clone" not in str(graph)
+
+
+def test_inputs_are_written_directly_once_their_old_contents_are_read():
+    def f(x, y):
+        z = x * 2
+        launch(y, x)
+        accumulate(y, z)
+        return x + y, x.view(-1)
+
+    graph = check(run, f, tensor(8), tensor(8, seed=1))
+    assert copies(graph) == [] and "copy_" not in str(graph)
+    assert functionalize.written_inputs(graph) == (0, 1)
+
+
+def test_a_tensor_read_again_is_copied():
+    def f(x):
+        y = x * 2
+        out = y.clone()
+        accumulate(out, y)
+        launch(y, y_copy := y.clone())
+        return out + y + y_copy
+
+    assert copies(check(run, f, tensor(8))) == []
+
+    def g(x):
+        y = x * 2
+        z = y.view(2, 4)
+        accumulate(y, x)
+        return y + 1, z
+
+    check(run, g, tensor(8))
+
+
+def test_op_on_a_tensor_and_its_clone_stays_two_buffers():
+    def f(x):
+        accumulate(x.clone(), x)
+        y = x.clone()
+        accumulate(y, x)
+        return y
+
+    check(run, f, tensor(8))
+
+
+def test_old_contents_read_later_keep_the_copy_and_say_why():
+    def f(x):
+        old = x * 1
+        accumulate(x, old)
+        return old + x
+
+    assert copies(check(run, f, tensor(8))) == []
+
+    def g(x):
+        y = x + 1
+        accumulate(y, x)
+        return y
+
+    def reorder(graph: Graph) -> Graph:
+        """As a scheduler might: the reader of the old contents comes last."""
+        graph = functionalize.run(graph)
+        mul = next(n for n in graph if "mul" in n.name)
+        graph.output_node().prev.prev.append(mul)  # type: ignore[union-attr]
+        return reinplace.run(graph)
+
+    def h(x):
+        unused = x * 3
+        accumulate(x, x + 1)
+        return unused
+
+    graph = check(reorder, h, tensor(8))
+    (reason,) = copies(graph)
+    assert reason.startswith("copy of x_1: its old contents are read later by mul; test_reinplace.py:")
+    check(run, g, tensor(8))
