@@ -199,7 +199,7 @@ class FakeTensorMode(DispatchMode):
                     f"{op}: the fake rule returned a tensor with data", got=describe(output),
                     hint="make results with opweave.empty_like(x), x.new_empty(...) and the like",
                 )  # fmt: skip
-        if outputs and not op.is_mutable and not any(op._schema.aliased_returns):
+        if outputs and not op.is_mutable and not op._schema.aliased_returns:
             given = {id(t._storage) for t in tensors_in([*args, *kwargs.values()])}
             for output in outputs:
                 if id(output._storage) in given:

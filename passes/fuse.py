@@ -214,6 +214,8 @@ class _Partition:
                 reason = self._join(node, group, demands)
             if not reason:
                 if shared:
+                    if not any(group.space.covers(node, demand) for demand in demands):
+                        group.space.keep_only(demands[0])
                     self._store(node, group)
                 return
             self.decisions.append(Decision(_label(node), "apart", reason, node.meta.get("site")))
@@ -260,14 +262,14 @@ class _Partition:
         if self.would_cycle(node, group):
             return "another step stands between it and its user"
         space = group.space
-        if shared and not any(space.covers(node, demand) for demand in demands):
+        if shared and not any(space.covers(node, d) or self._is_row_value(node, group, d) for d in demands):
             return "also needed elsewhere, and not evaluated once for every element here"
         if self.kinds[node][0] == "reduction":
             return self._reduction_objection(node, group, demands)
         if len(demands) > 2 or (len(demands) > 1 and _expensive(node)):
             return f"needed at {len(demands)} different indices"
         times = self._repeats(node, space, demands) if _expensive(node) else 1
-        if times > MAX_RECOMPUTE and not self._follows_reduction(node):
+        if times > MAX_RECOMPUTE and self._reduction_before(node) is None:
             return f"would be recomputed {times} times"
         return ""
 
@@ -281,17 +283,29 @@ class _Partition:
         held = min(missing[-1].size, HELD) if missing[-1] is space.kept[-1] else 1
         return math.prod(axis.size for axis in missing) // held
 
-    def _follows_reduction(self, node: Node) -> bool:
-        """Whether it only finishes a reduction's result (as the logarithm in log_softmax), which may join as well."""
+    def _reduction_before(self, node: Node) -> Node | None:
+        """The reduction whose result a node only finishes (as the logarithm in log_softmax); it may join as well."""
         for _ in range(4):
             operands = [o for o in node.all_input_nodes if numel_of(o) >= numel_of(node)]
             if len(operands) != 1:
-                return False
+                return None
             node = operands[0]
             kind = self.kinds[node][0]
             if kind in ("reduction", None):
-                return kind == "reduction"
-        return False
+                return node if kind == "reduction" else None
+        return None
+
+    def _is_row_value(self, node: Node, group: _Group, demand: Demand) -> bool:
+        """Whether it can be stored once a row, a row being what a reduction before it will reduce in this group."""
+        if not group.space.would_cover(node, demand):
+            return False
+        source = node if self.kinds[node][0] == "reduction" else self._reduction_before(node)
+        if source is None:
+            return False
+        used = frozenset().union(*[part.axes() for part in demand.index])
+        missing = math.prod(axis.size for axis in group.space.kept if axis not in used)
+        count = numel_of(source.all_input_nodes[0]) // numel_of(source)
+        return missing == count and not self._reduction_objection(source, group, [demand])
 
     def _reduction_objection(self, node: Node, group: _Group, demands: list[Demand]) -> str:
         space = group.space
@@ -354,7 +368,9 @@ class _Partition:
             if is_reduction and group.space.reduced and group.outer_reduction != _is_outer(node):
                 continue
             demand = group.space.root_demand(node)
-            if demand is None or not group.space.covers(node, demand):
+            if demand is None:
+                continue
+            if not group.space.covers(node, demand) and not (is_reduction and self._is_row_value(node, group, demand)):
                 continue
             if is_reduction and self._reduction_objection(node, group, [demand]):
                 continue

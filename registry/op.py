@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 from opweave.registry.entry import build_entry, fits
@@ -23,6 +24,8 @@ from opweave.registry.schema import Argument, FunctionSchema, parse_schema
 from opweave.registry.tensor import Tensor, describe
 
 Kernel = Callable[..., Any]
+#: A schema, its text, or a function that makes the text when it is first needed.
+SchemaSource = FunctionSchema | str | Callable[[], str]
 
 #: Guards every change to the registry; calls take no lock.
 lock = threading.RLock()
@@ -49,15 +52,16 @@ class OpOverload:
         Counts registrations on this op; compiled code that used an older one is stale.
     site : Site
         Where it was defined.
+    schema_source : FunctionSchema, str or callable
+        What the schema is made from when it is first needed.
     """
 
-    def __init__(self, schema: FunctionSchema, tags: Sequence[str] = (), site: Site | None = None):
-        namespace, _, opname = schema.name.partition("::")
-        self.namespace = namespace
-        self.opname = opname
-        self.overload = schema.overload_name or "default"
-        self.name = schema.name + (f".{schema.overload_name}" if schema.overload_name else "")
-        self._schema = schema
+    def __init__(self, name: str, schema: SchemaSource, tags: Sequence[str] = (), site: Site | None = None):
+        qualified, _, overload = name.partition(".")
+        self.namespace, _, self.opname = qualified.partition("::")
+        self.overload = overload or "default"
+        self.name = name
+        self.schema_source = schema
         self.tags = tuple(tags)
         self.site = site or user_frame(1)
         self.decl: Any = None
@@ -65,16 +69,42 @@ class OpOverload:
         self.kernels: dict[DispatchKey, Kernel] = {}
         self.kernel_sites: dict[DispatchKey, Site] = {}
         self.version = 0
-        self.is_mutable = schema.is_mutable
-        self.mutated_args: tuple[str, ...] = tuple(schema.mutated_args)
         #: A triton_op's body, which tracing goes through; None for every other op.
         self.body: Kernel | None = None
         self._table: dict[int, Kernel] = {}
-        self._defaults = {argument.name: argument for argument in schema.arguments if argument.has_default}
-        self._entry = build_entry(self)
         self.__name__ = self.opname
         self.__qualname__ = str(self)
-        self.__doc__ = str(schema)
+
+    # Importing declares hundreds of ops and a program calls few, so what follows from the schema waits until asked for.
+
+    @cached_property
+    def _schema(self) -> FunctionSchema:
+        source = self.schema_source
+        if isinstance(source, FunctionSchema):
+            return source
+        return parse_schema(source if isinstance(source, str) else source())
+
+    @cached_property
+    def _entry(self) -> Kernel:
+        return build_entry(self)
+
+    @cached_property
+    def _defaults(self) -> dict[str, Argument]:
+        return {argument.name: argument for argument in self._schema.arguments if argument.has_default}
+
+    @cached_property
+    def is_mutable(self) -> bool:
+        """Whether the op writes to any of its arguments."""
+        return self._schema.is_mutable
+
+    @cached_property
+    def mutated_args(self) -> tuple[str, ...]:
+        """Names of the arguments that the op writes to."""
+        return self._schema.mutated_args
+
+    @property
+    def __doc__(self) -> str:  # type: ignore[override]  # help(op) shows the schema
+        return str(self._schema)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         try:
@@ -430,7 +460,13 @@ class Registry:
         """
         site = site or user_frame(1)
         parsed = parse_schema(schema) if isinstance(schema, str) else schema
-        op = OpOverload(parsed, tags, site)
+        return self.declare(parsed.full_name, parsed, tags=tags, site=site, replace=replace)
+
+    def declare(
+        self, name: str, schema: SchemaSource, *, tags: Sequence[str] = (), site: Site, replace: bool = False
+    ) -> OpOverload:
+        """`define` under a name that is known already; a schema given as text is parsed when it is first needed."""
+        op = OpOverload(name, schema, tags, site)
         with lock:
             existing = self.operators.get(op.name)
             if existing is not None and not replace:

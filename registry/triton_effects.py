@@ -1,7 +1,7 @@
 """Which pointer arguments a Triton kernel writes, read from its TTIR.
 
-The kernel is lowered to TTIR exactly as Triton would for the same arguments (no driver and no GPU take part), and a walk
-over the MLIR module collects how addresses flow:
+The kernel is lowered to TTIR exactly as Triton would for the same arguments (no driver and no GPU take part), and a
+walk over the MLIR module collects how addresses flow:
 
     tt.store(p, v)               p is written
     q = tt.addptr(p, i)          q comes from p

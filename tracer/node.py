@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from opweave.registry.errors import GraphError
-from opweave.tracer.operands import ImmutableDict, map_operands, operand_paths
+from opweave.tracer.operands import ATOMS, ImmutableDict, map_operands, operand_paths
 
 if TYPE_CHECKING:
     from opweave.tracer.graph import Graph
@@ -90,9 +90,21 @@ class Node:
             If a node among them belongs to another graph.
         """
         graph = self.graph
-        new_args = tuple([value if type(value) is Node else map_operands(value, _same) for value in args])
-        new_kwargs = map_operands(dict(kwargs), _same) if kwargs else _NO_KWARGS
-        edges = [*operand_paths(new_args, Node), *operand_paths(new_kwargs, Node)]
+        edges: list[tuple[tuple[Any, ...], Node]] = []
+        frozen = []
+        for index, value in enumerate(args):
+            kind = type(value)
+            if kind is Node:
+                edges.append(((index,), value))
+            elif kind not in ATOMS:
+                value = map_operands(value, _same)
+                edges += operand_paths(value, Node, (index,))
+            frozen.append(value)
+        new_args = tuple(frozen)
+        new_kwargs = _NO_KWARGS
+        if kwargs:
+            new_kwargs = map_operands(dict(kwargs), _same)
+            edges += operand_paths(new_kwargs, Node)
         for _, source in edges:
             if source not in graph:
                 raise GraphError(

@@ -48,7 +48,8 @@ class ImmutableDict(dict[Any, Any]):
         return hash(tuple(self.items()))
 
 
-_ATOMS = frozenset({int, float, bool, str, type(None), complex, bytes})
+#: Types of operands that contain nothing.
+ATOMS = frozenset({int, float, bool, str, type(None), complex, bytes})
 
 
 def map_operands(value: Any, transform: Callable[[Any], Any]) -> Any:
@@ -62,7 +63,7 @@ def map_operands(value: Any, transform: Callable[[Any], Any]) -> Any:
         Called with nodes, tensors and whatever else is no container.
     """
     kind = type(value)
-    if kind in _ATOMS:
+    if kind in ATOMS:
         return value
     if kind is tuple:
         return tuple([map_operands(item, transform) for item in value])
@@ -99,11 +100,11 @@ def operand_paths(value: Any, kind: type, path: tuple[Any, ...] = ()) -> Iterato
         yield path, value
     elif isinstance(value, (tuple, list)):
         for index, item in enumerate(value):
-            if type(item) not in _ATOMS:
+            if type(item) not in ATOMS:
                 yield from operand_paths(item, kind, (*path, index))
     elif isinstance(value, dict):
         for key, item in value.items():
-            if type(item) not in _ATOMS:
+            if type(item) not in ATOMS:
                 yield from operand_paths(item, kind, (*path, key))
     elif type(value) is slice:
         for key in ("start", "stop", "step"):

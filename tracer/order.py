@@ -1,8 +1,8 @@
 """A dict that iterates in an order of one's own choosing: the program order of a graph's nodes.
 
 networkx keeps a graph's nodes in a dict and iterates in its order. `OrderedNodes` takes that dict's place. Its values
-are the nodes' attribute dicts (`Cell`), which are linked into a list at the same time, so that inserting in the middle and
-moving take constant time and every networkx algorithm sees the nodes in program order.
+are the nodes' attribute dicts (`Cell`), which are linked into a list at the same time, so that inserting in the middle
+and moving take constant time and every networkx algorithm sees the nodes in program order.
 
 Each cell also has a number that grows along the list, so that "does a come before b" takes constant time. A new cell
 gets the middle of its neighbours' numbers; all are numbered anew in the rare case that no number is left between them.

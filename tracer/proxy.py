@@ -16,7 +16,7 @@ from opweave.registry.keys import DispatchMode, no_modes
 from opweave.registry.op import HigherOrderOperator, OpOverload, tensors_in
 from opweave.registry.tensor import Tensor, describe
 from opweave.tracer.graph import Graph, Node
-from opweave.tracer.operands import map_operands
+from opweave.tracer.operands import ATOMS, map_operands
 from opweave.tracer.sites import StackReader
 
 _CONSTANT_TYPES = (DType, Device, int, float, bool, str, complex, type(None), type(Ellipsis))
@@ -139,7 +139,13 @@ class ProxyMode(DispatchMode):
     def _record(
         self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any, site: Site | None, stack: Any
     ) -> Any:
-        node_args = [value._node if type(value) is FakeTensor else map_operands(value, self.operand) for value in args]
+        node_args = []
+        for value in args:
+            kind = type(value)
+            if kind is FakeTensor:
+                node_args.append(value._node)
+            else:
+                node_args.append(value if kind in ATOMS else map_operands(value, self.operand))
         node_kwargs = {key: map_operands(value, self.operand) for key, value in kwargs.items()} if kwargs else None
         node = self.graph.create_node("call_function", func, node_args, node_kwargs)
         node.meta = {"site": site, "stack": stack}

@@ -102,7 +102,7 @@ def scf_for(cx: Context, op: Op) -> None:
         cx.inductions[args[k]] = cx.inductions[op.results[k]] = Induction(inits[k], em.slot("i64", "0"))
     carried = [_Carried(cx, args[k]) for k in kept]
     assign(cx, carried, [inits[k] for k in kept])
-    elem = iv.type.elem
+    elem, known = iv.type.elem, dict(cx.buffers)
 
     def iteration(i: str) -> None:
         with cx.scope():
@@ -116,6 +116,7 @@ def scf_for(cx: Context, op: Op) -> None:
                 em.line(f"store i64 {value}, ptr {slot}")
 
     em.loop(lo, hi, step, iteration, elem=elem)
+    cx.buffers = known  # what the body materialised is not there when it never ran
     for k, c in zip(kept, carried, strict=True):
         c.bind(op.results[k])
 
@@ -139,6 +140,7 @@ def scf_while(cx: Context, op: Op) -> None:
     carried = [_Carried(cx, a) for a in before.args]
     results = [_Carried(cx, a) for a in after.args]
     assign(cx, carried, op.operands)
+    known = dict(cx.buffers)
     head, body, end = em.fresh("while"), em.fresh("do"), em.fresh("done")
     em.branch(head)
     em.label(head)
@@ -157,6 +159,7 @@ def scf_while(cx: Context, op: Op) -> None:
         assign(cx, carried, after.yielded)
     em.branch(head)
     em.label(end)
+    cx.buffers = known
     for r, c in zip(op.results, results, strict=True):
         c.bind(r)
 
@@ -206,19 +209,20 @@ def emit_blocks(cx: Context, region: Region, exit_label: str, results: Sequence[
     em = cx.em
     labels = {b.label: em.fresh("block") for b in region}
     joins = {b.label: [_Carried(cx, a) for a in b.args] for b in region[1:]}
-    for k, block in enumerate(region):
-        if k:
-            em.label(labels[block.label])
-        # The entry dominates all blocks; what others evaluate is theirs alone.
-        if k:
-            with cx.scope():
-                for a, c in zip(block.args, joins[block.label], strict=True):
-                    c.bind(a)
-                cx.emit_block(block)
-                _leave(cx, block, labels, joins, exit_label, results)
-        else:
+    for block in region:
+        if block is region[0]:  # the entry dominates the others: what it evaluates serves them too
             cx.emit_block(block)
             _leave(cx, block, labels, joins, exit_label, results)
+            continue
+        em.label(labels[block.label])
+        known = dict(cx.buffers)
+        with cx.scope():
+            for a, c in zip(block.args, joins[block.label], strict=True):
+                c.bind(a)
+            cx.emit_block(block)
+            _leave(cx, block, labels, joins, exit_label, results)
+        own = {v: b for v, b in cx.buffers.items() if (v.op.block if v.op is not None else v.block) is block}
+        cx.buffers = known | own
 
 
 def _leave(

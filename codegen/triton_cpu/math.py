@@ -267,7 +267,8 @@ _F32: dict[str, Callable[[F32, str], str]] = {
 _F32_BRANCHING = {"sin": _trigonometric(0, "sinf"), "cos": _trigonometric(1, "cosf")}
 _ROUNDING = {
     "sqrt": "sqrt", "fabs": "fabs", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint",
-    "nearbyint": "rint", "round": "round", "fma": "fma", "copysign": "copysign", "fmax": "maxnum", "fmin": "minnum",
+    "nearbyint": "rint", "round": "round", "fma": "fma", "copysign": "copysign", "fmax": "maxnum",
+    "fmin": "minnum",
 }  # fmt: skip
 _LIBM = frozenset({
     "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "asinh", "acosh", "atanh", "pow", "cbrt",

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,7 +33,7 @@ import numpy as np
 from opweave.registry import dtypes
 from opweave.registry.device import meta as _META
 from opweave.registry.dtypes import DType, promote_types
-from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
+from opweave.registry.errors import ArgumentError, DTypeError, ShapeError, Site
 from opweave.registry.keys import DispatchKey
 from opweave.registry.op import OpOverload, registry
 from opweave.registry.promote import broadcast_shapes, can_cast, common_device, pointwise_strides, result_type
@@ -85,15 +86,23 @@ class Decl:
     kind: ClassVar[str]
     takes_numbers: ClassVar[bool] = False
 
-    def __init__(self, schema: str, body: Callable[..., Any], tags: Sequence[str] = ()):
+    def __init__(
+        self, schema: str | Callable[[], str], body: Callable[..., Any], tags: Sequence[str] = (), name: str = ""
+    ):
         self.body = body
-        self.op: OpOverload = registry.define(schema, tags=tags)
+        code = getattr(body, "__code__", None)
+        site = Site(code.co_filename, code.co_firstlineno, code.co_name) if code else Site("<opweave>", 0, "")
+        name = name or str(schema).partition("(")[0]
+        self.op: OpOverload = registry.declare(name, schema, tags=tags, site=site)
         self.op.decl = self
         self.samples: Callable[..., Iterable[Any]] | None = None
         self.sample_dtypes: tuple[DType, ...] | None = None
         self.op.fake = self.fake
         self.__name__ = self.op.opname
         self.__doc__ = body.__doc__
+
+    def _run_by(self, kernel: Callable[..., Any], key: DispatchKey = DispatchKey.CompositeExplicitAutograd) -> None:
+        self.op.register(key, kernel, site=self.op.site)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.op(*args, **kwargs)
@@ -132,13 +141,17 @@ class PointwiseDecl(Decl):
     def __init__(self, schema: str, body: Callable[..., Any], promote: Any, tags: Sequence[str]):
         super().__init__(schema, body, tags)
         self.promote = promote
-        self.arguments: tuple[Argument, ...] = self.op._schema.arguments
-        #: True for the arguments that are elements of the computation, False for attributes of it.
-        self.is_operand = tuple(str(a.type) in ("Tensor", "Tensor?") for a in self.arguments)
-        self.attribute_names = tuple(
-            a.name for a, operand in zip(self.arguments, self.is_operand, strict=True) if not operand
-        )
-        self.op.register(DispatchKey.CompositeExplicitAutograd, self.eager)
+        self._run_by(self.eager)
+
+    @cached_property
+    def arguments(self) -> tuple[Argument, ...]:
+        """The schema's arguments."""
+        return self.op._schema.arguments
+
+    @cached_property
+    def is_operand(self) -> tuple[bool, ...]:
+        """True for the arguments that are elements of the computation, False for attributes of it."""
+        return tuple(str(a.type) in ("Tensor", "Tensor?") for a in self.arguments)
 
     def operands(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """Split arguments into operands (tensors, numbers or None, in the body's order) and attributes."""
@@ -311,9 +324,9 @@ def pointwise(
     def declare(body: Callable[..., Any]) -> PointwiseDecl:
         decl = PointwiseDecl(schema, body, promote, tags)
         if inplace:
-            InplaceDecl(_inplace_schema(decl.op), decl.op)
+            _declare_inplace(decl.op)
         if out:
-            OutDecl(_out_schema(decl.op), decl.op)
+            _declare_out(decl.op)
         return decl
 
     return declare
@@ -333,16 +346,22 @@ def _arguments_text(op: OpOverload, first: str | None = None, extra: str | None 
     return ", ".join([*positional, *(["*", *named] if named else [])])
 
 
-def _inplace_schema(op: OpOverload) -> str:
-    suffix = "" if op.overload == "default" else f".{op.overload}"
-    first = f"Tensor(a!) {op._schema.arguments[0].name}"
-    return f"{op.namespace}::{op.opname}_{suffix}({_arguments_text(op, first=first)}) -> Tensor(a!)"
+def _declare_inplace(op: OpOverload) -> InplaceDecl:
+    name = f"{op.namespace}::{op.opname}_" + ("" if op.overload == "default" else f".{op.overload}")
+
+    def schema() -> str:
+        return f"{name}({_arguments_text(op, first=f'Tensor(a!) {op._schema.arguments[0].name}')}) -> Tensor(a!)"
+
+    return InplaceDecl(schema, op, name)
 
 
-def _out_schema(op: OpOverload) -> str:
-    overload = "out" if op.overload in ("default", "Tensor") else f"{op.overload}_out"
-    arguments = _arguments_text(op, extra="Tensor(a!) out")
-    return f"{op.namespace}::{op.opname}.{overload}({arguments}) -> Tensor(a!)"
+def _declare_out(op: OpOverload) -> OutDecl:
+    name = f"{op.namespace}::{op.opname}." + ("out" if op.overload in ("default", "Tensor") else f"{op.overload}_out")
+
+    def schema() -> str:
+        return f"{name}({_arguments_text(op, extra='Tensor(a!) out')}) -> Tensor(a!)"
+
+    return OutDecl(schema, op, name)
 
 
 class WritingDecl(Decl):
@@ -350,10 +369,10 @@ class WritingDecl(Decl):
 
     functional: OpOverload
 
-    def __init__(self, schema: str, functional: OpOverload):
-        super().__init__(schema, self.run)
+    def __init__(self, schema: str | Callable[[], str], functional: OpOverload, name: str = ""):
+        super().__init__(schema, self.run, name=name)
         self.functional = functional
-        self.op.register(DispatchKey.CompositeExplicitAutograd, self.run)
+        self._run_by(self.run)
 
     @property
     def takes_numbers(self) -> bool:  # type: ignore[override]  # follows the functional form
@@ -494,7 +513,7 @@ class ReductionDecl(Decl):
         self.types = types
         self.map = map
         self.finalize = finalize
-        self.op.register(DispatchKey.CompositeExplicitAutograd, self.eager)
+        self._run_by(self.eager)
 
     def params(
         self, args: Sequence[Any], kwargs: dict[str, Any], ndim: int
@@ -620,7 +639,7 @@ class ViewDecl(Decl):
         super().__init__(schema, rule)
         self.rule = rule
         self.reshape = reshape
-        self.op.register(DispatchKey.CompositeExplicitAutograd, self.eager)
+        self._run_by(self.eager)
 
     def eager(self, self_: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         """Make the view."""
@@ -660,7 +679,7 @@ class GeneratorDecl(Decl):
     def __init__(self, schema: str, body: Callable[..., Any], spec: Callable[..., TensorSpec]):
         super().__init__(schema, body)
         self.spec = spec
-        self.op.register(DispatchKey.CompositeExplicitAutograd, self.eager)
+        self._run_by(self.eager)
 
     def meta(self, make: Maker, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
         return make(self.spec(*self.bind(args, kwargs)))
@@ -706,7 +725,7 @@ class CompositeDecl(Decl):
         super().__init__(schema, body)
         self.explicit = explicit
         key = DispatchKey.CompositeExplicitAutograd if explicit else DispatchKey.CompositeImplicitAutograd
-        self.op.register(key, kernel or body)
+        self._run_by(kernel or body, key)
 
     @property
     def implicit(self) -> bool:
@@ -751,7 +770,7 @@ class ExternDecl(Decl):
     def __init__(self, schema: str, body: Callable[..., Any], spec: Callable[..., Any], tags: Sequence[str]):
         super().__init__(schema, body, tags)
         self.spec = spec
-        self.op.register(DispatchKey.CompositeExplicitAutograd, body)
+        self._run_by(body)
 
     def meta(self, make: Maker, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         spec = self.spec(*self.bind(args, kwargs))

@@ -138,18 +138,16 @@ def getitem(self: Tensor, key: Any) -> Tensor:
 def setitem(self: Tensor, key: Any, value: Any) -> None:
     """`self[key] = value`: the value is broadcast and converted to the tensor's type."""
     view, indices = _resolve(self, key)
-    if not indices:
-        if isinstance(value, Tensor):
-            ops.aten.copy_.default(view, _trimmed(value, view.ndim))
-        elif isinstance(value, (bool, int, float, complex)):
-            ops.aten.fill_.Scalar(view, value)
-        else:
-            ops.aten.copy_.default(view, _trimmed(_value_of(value, self), view.ndim))
+    if not indices and isinstance(value, (bool, int, float, complex)):
+        ops.aten.fill_.Scalar(view, value)
         return
     source = value if isinstance(value, Tensor) else _value_of(value, self)
+    if not indices:
+        ops.aten.copy_.default(view, source if source._sizes == view._sizes else _trimmed(source))
+        return
     if source._dtype is not self._dtype or (source._device is not self._device and source._sizes):
         source = ops.aten._to_copy.default(source, dtype=self._dtype, device=self._device)
-    ops.aten.index_put_.default(view, indices, source)
+    ops.aten.index_put_.default(view, indices, _trimmed(source))
 
 
 def _value_of(value: Any, like: Tensor) -> Tensor:
@@ -164,12 +162,8 @@ def _value_of(value: Any, like: Tensor) -> Tensor:
     return Tensor._from_array(like._device.xp.asarray(array), like._device)
 
 
-def _trimmed(value: Tensor, ndim: int) -> Tensor:
-    """Without leading dimensions of size 1 beyond the target's, which assignment ignores."""
-    while value.ndim > ndim and value._sizes[0] == 1:
-        value = ops.aten.select.int(value, 0, 0)
-    return value
-
-
-setattr(Tensor, "__getitem__", getitem)  # noqa: B010  # a plain assignment to a class is a type error
-setattr(Tensor, "__setitem__", setitem)  # noqa: B010
+def _trimmed(value: Tensor) -> Tensor:
+    """Without leading dimensions of size 1, which assignment ignores (there may be more than the target has)."""
+    sizes = value._sizes
+    ones = next((d for d, size in enumerate(sizes) if size != 1), len(sizes))
+    return ops.aten.view.default(value, sizes[ones:]) if ones else value

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -210,6 +211,7 @@ _METHODS: dict[str, Any] = {
         ("long", "int64"), ("short", "int16"), ("bool", "bool_"), ("char", "int8"), ("byte", "uint8"))},
 }  # fmt: skip
 
+_SELF = re.compile(r"\((Tensor(\(a!?\))? self|Tensor condition)\b")
 _PROPERTIES = {"T": "numpy_T", "mT": "mT", "H": "matrix_H", "mH": "mH", "real": "real", "imag": "imag"}
 
 
@@ -239,9 +241,10 @@ def bind() -> None:
 
 
 def _takes_self(packet: OpOverloadPacket) -> bool:
-    arguments = getattr(packet, packet.overloads()[0])._schema.arguments
-    names = [a.name for a in arguments]
-    return "self" in names and str(arguments[names.index("self")].type) == "Tensor" and names[0] in ("self", "condition")
+    """Whether the first argument is the tensor itself; told from the text, since parsing every schema takes time."""
+    source = getattr(packet, packet.overloads()[0]).schema_source
+    # Only the in-place and out= variants of declared ops make their schema on demand, and those are methods.
+    return not isinstance(source, str) or _SELF.search(source) is not None
 
 
 @functools.cache

@@ -120,7 +120,7 @@ def test_devices_are_the_real_ones() -> None:
 def test_real_tensors_among_fake_ones() -> None:
     mode, w = FakeTensorMode(), tensor(4)
     x = mode.from_tensor(tensor(4))
-    with pytest.raises(FakeTensorError, match="aten.add.Tensor: a real tensor among fake ones\n  got:  f32.4."):
+    with pytest.raises(FakeTensorError, match=r"aten.add.Tensor: a real tensor among fake ones\n  got:  f32.4."):
         aten.add.Tensor(x, w)
     with pytest.raises(FakeTensorError, match="allow_non_fake_inputs=True"):
         aten.cat.default([x, w])
@@ -134,7 +134,9 @@ def test_real_tensors_among_fake_ones() -> None:
 def test_no_data() -> None:
     x = FakeTensorMode().from_tensor(from_numpy(np.ones(1, np.int64)))
     for look in (bool, int, float, complex, np.asarray, lambda x: x.numpy(force=True), lambda x: x.tolist()):
-        with pytest.raises(DataDependentError, match="are not known while tracing\n  got:  i64.1.\n  at:   test_fake.py"):
+        with pytest.raises(
+            DataDependentError, match=r"are not known while tracing\n  got:  i64.1.\n  at:   test_fake.py"
+        ):
             look(x)
     with pytest.raises(DataDependentError, match="this tensor's values"):
         _ = x._array
@@ -179,7 +181,7 @@ class TestUserOps:
     def test_rule_that_returns_data(self) -> None:
         op = make_op("real", "(Tensor x) -> Tensor")
         op.register_fake_rule(lambda x: from_numpy(np.zeros(3)))
-        with pytest.raises(FakeTensorError, match="the fake rule returned a tensor with data\n  got:  f64.3."):
+        with pytest.raises(FakeTensorError, match=r"the fake rule returned a tensor with data\n  got:  f64.3."):
             op(FakeTensorMode().from_tensor(tensor(2)))
 
     def test_rule_that_returns_its_input(self) -> None:

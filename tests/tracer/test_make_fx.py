@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -119,7 +118,7 @@ def test_nodes_know_value_place_and_stack(mode: str) -> None:
     assert (Path(site.file).name, site.line, site.function) == (HERE, first + 1, "softened")
     stack = list(node.meta["stack"])
     assert [frame.function for frame in stack] == ["softened", "<lambda>"] and len(node.meta["stack"]) == 2
-    assert stack[0] == site and f'line {first + 1}, in softened' in str(node.meta["stack"])
+    assert stack[0] == site and f"line {first + 1}, in softened" in str(node.meta["stack"])
     (soft,) = module.graph.find_nodes(target=aten._softmax.default)
     assert soft.meta["site"].line == first + 2
 
@@ -147,7 +146,7 @@ def test_pytrees(mode: str) -> None:
     assert type(result["pair"]) is Pair and result["pair"].a is x[4] and result["same"][0] is x[1]
     with pytest.raises(ArgumentError, match="another structure than it was traced with"):
         module(*args, options={"a": x[5]}, scale=0.5)
-    with pytest.raises(ArgumentError, match="traced with scale_1=0.5, which is part of the graph now\n  got:  0.25"):
+    with pytest.raises(ArgumentError, match=r"traced with scale_1=0\.5, which is part of the graph now\n  got:  0.25"):
         module(*args, options={"z": x[4], "a": x[5]}, scale=0.25)
 
 
@@ -260,9 +259,9 @@ def test_python_values_among_arguments(mode: str) -> None:
 
 class TestTriton:
     @pytest.fixture
-    def add_one(self) -> Iterator[Any]:
-        triton = pytest.importorskip("triton")
-        tl = triton.language
+    def add_one(self) -> Any:
+        triton: Any = pytest.importorskip("triton")
+        tl: Any = triton.language
 
         @triton.jit
         def kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
@@ -275,25 +274,25 @@ class TestTriton:
             wrap_triton(kernel)[lambda meta: (triton.cdiv(x.numel(), meta["BLOCK"]),)](x, out, x.numel(), BLOCK=16)
             return out
 
-        add_one.kernel = kernel
-        yield add_one
+        return add_one
 
     def test_triton_op_is_traced_through(self, add_one: Any) -> None:
         module = make_fx(lambda x: aten.neg.default(add_one(x)), "fake")(tensor(40))
         (launch,) = module.graph.find_nodes(target=ops.triton_kernel_wrapper_mutation)
-        launch.update_kwarg("kernel_idx", 0)
-        assert_expected_inline(
-            text_without_lines(module),
-            """""",
-        )
+        (x,), (clone,) = module.graph.placeholders(), module.graph.find_nodes(target=aten.clone.default)
+        assert launch.kwargs["grid"] == [(3, 1, 1)]
+        assert launch.kwargs["kwargs"] == {"x_ptr": x, "out_ptr": clone, "n": 40, "BLOCK": 16}
+        assert set(clone.users[launch]) == {("kwargs", "out_ptr")}
+        assert [node.name for node in module.graph.nodes] == [
+            "x_1", "clone", "triton_kernel_wrapper_mutation", "neg", "output",
+        ]  # fmt: skip
         assert module.graph.find_nodes(target=ops.make_fx.add_one.default) == []
-        (clone,) = module.graph.find_nodes(target=aten.clone.default)
         assert clone.meta["val"]._version == 1 and launch.meta["val"] is None
         assert launch.meta["site"].function == "add_one"
 
     def test_dtype_that_triton_lacks(self, add_one: Any) -> None:
         x = from_numpy(np.ones(4, np.complex64))
-        with pytest.raises(TypeError, match="Triton has no element type complex64\n.*\n.*\n  hint: pass the real"):
+        with pytest.raises(TypeError, match=r"Triton has no element type complex64\n.*\n.*\n  hint: pass the real"):
             make_fx(add_one, "fake")(x)
 
 
@@ -302,7 +301,7 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("look", "what", "hint"),
         [
-            (lambda x: x if x else x, "bool", "opweave.where"),
+            (lambda x: 1 if x else 2, "bool", "opweave.where"),
             (lambda x: int(x), "int", "0-d tensor"),
             (lambda x: x.item(), "item", "0-d tensor"),
             (lambda x: x.tolist(), "tolist", "custom_op"),
@@ -319,8 +318,10 @@ class TestRefusals:
         with pytest.raises(DataDependentError) as caught:
             make_fx(lambda x: look(aten.mul.Tensor(x, 2)), mode)(from_numpy(np.ones((), np.float32)))
         text = str(caught.value)
-        assert text.startswith(f"{what}: this tensor's values are not known while tracing\n  got:  f32[]\n  at:   {HERE}:")
-        assert hint in text and caught.value.at.line == look.__code__.co_firstlineno
+        assert text.startswith(
+            f"{what}: this tensor's values are not known while tracing\n  got:  f32[]\n  at:   {HERE}:"
+        )
+        assert hint in text and getattr(caught.value.at, "line", 0) == look.__code__.co_firstlineno
 
     def test_values_of_constants_may_be_looked_at_in_real_mode(self) -> None:
         factor = from_numpy(np.full((), 3, np.float32))
@@ -330,7 +331,7 @@ class TestRefusals:
     @pytest.mark.parametrize("mode", MODES)
     def test_fake_tensor_from_elsewhere(self, mode: str) -> None:
         stray = FakeTensorMode().from_tensor(tensor(3))
-        with pytest.raises(TraceError, match="a fake tensor that is not part of this trace\n  got:  f32.3."):
+        with pytest.raises(TraceError, match=r"a fake tensor that is not part of this trace\n  got:  f32.3."):
             make_fx(lambda x: aten.add.Tensor(x, stray), mode)(tensor(3))
         kept: list[Tensor] = []
         make_fx(lambda x: kept.append(aten.neg.default(x)), mode)(tensor(3))

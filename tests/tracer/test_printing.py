@@ -43,17 +43,16 @@ def example() -> Graph:
     w.meta["val"] = i64
     half = graph.call_function(scale, (x, 0.5), {"dtype": dtypes.float16})
     half.meta.update(val=f32, site=Site("/home/user/model.py", 12, "forward"))
-    odd = graph.call_function(
-        operator.concat, ([half, w, -math.inf], {"a": (math.nan, 1 - 2j)}, slice(None, x, 2), Device("cuda", 0), (1,))
-    )
-    odd.meta.update(val=(f32, [i64]), site=Site("/home/user/model.py", 103, "forward"))
+    odd = graph.call_function(operator.concat, ([half, w, -math.inf], {"a": (math.nan, 1 - 2j)}))
+    mixed = graph.call_function(operator.concat, (slice(None, x, 2), Device("cuda", 0), (1,), ...))
+    odd.meta.update(val=(f32, 3))
     region = Graph(name="fused")
     a = region.placeholder("a")
     region.output((region.call_function(helper, (a,)),))
     call = graph.call_function(region, (half,))
     out = graph.call_function(operator.getitem, (call, 0))
     launch = graph.call_function(triton_kernel_wrapper_functional, (), {"kernel_idx": 0, "kwargs": {"x": out}})
-    graph.output((out, odd, launch, None))
+    graph.output((out, odd, mixed, launch, None))
     graph.lint()
     return graph
 
@@ -69,11 +68,12 @@ def forward(self, x_1: "f32[4, 8]", n_1: "int"):
 
     _tensor_constant0: "i64[4, 8]" = self._tensor_constant0
     scale: "f32[4, 8]" = ops.printing.scale.Tensor(x_1, 0.5, dtype=opweave.float16)  # model.py:12
-    concat: "(f32[4, 8], (i64[4, 8],))" = operator.concat([scale, _tensor_constant0, -inf], {'a': (nan, complex(1.0, -2.0))}, slice(None, x_1, 2), opweave.device("cuda:0"), (1,))  # model.py:103
+    concat: "(f32[4, 8], int)" = operator.concat([scale, _tensor_constant0, -inf], {'a': (nan, complex(1.0, -2.0))})
+    concat_1 = operator.concat(slice(None, x_1, 2), opweave.device("cuda:0"), (1,), ...)
     fused_out = fused(scale)
     getitem = operator.getitem(fused_out, 0)
     triton_kernel_wrapper_functional = ops.triton_kernel_wrapper_functional(kernel_idx=0, kwargs={'x': getitem})
-    return (getitem, concat, triton_kernel_wrapper_functional, None)""",
+    return (getitem, concat, concat_1, triton_kernel_wrapper_functional, None)""",
     )
 
 

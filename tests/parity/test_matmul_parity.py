@@ -1,0 +1,23 @@
+"""The matrix products, sample by sample, against PyTorch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch", reason="the oracle of parity tests is PyTorch, which is not installed")
+
+from op_samples import ops_with_samples
+from oracle import check
+
+from opweave.registry.op import OpOverload
+from opweave.registry.ops import matmul
+
+#: Sums cancel: their error goes with the size of the terms, not of the result.
+OPTIONS: dict[str, dict[str, Any]] = {"mm": {"scale": 20}}
+
+
+@pytest.mark.parametrize("op", ops_with_samples(matmul), ids=str)
+def test_matches_pytorch(op: OpOverload) -> None:
+    assert check(op, **OPTIONS.get(op.opname, {}))
