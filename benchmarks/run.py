@@ -8,6 +8,7 @@ compares the kernels, and as users run them.
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
 import json
 import os
 import platform
@@ -19,6 +20,10 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from workloads import STEADY
+
+import opweave
 
 HERE = Path(__file__).parent
 PARTS = ("steady", "cold", "overhead", "import")
@@ -71,8 +76,6 @@ def table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> N
 
 def steady(rounds: int) -> dict[str, Any]:
     """Compiled calls, for every environment and number of threads."""
-    from workloads import STEADY
-
     found: dict[str, Any] = {}
     for label, environment in ENVIRONMENTS.items():
         for threads in (1, 2):
@@ -175,8 +178,8 @@ def main() -> None:
         parser.error(f"--only: no part named {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
 
     print(f"{processor()}, {os.cpu_count()} cores; Python {platform.python_version()}")
-    print(run(["-c", "import importlib.metadata as m; print(', '.join(f'{n} {m.version(n)}' for n in "
-               "('opweave', 'torch', 'triton', 'numpy')))"], {}), end="")  # fmt: skip
+    versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("torch", "triton", "numpy"))
+    print(f"opweave {opweave.__version__}, {versions}", flush=True)
     few = max(1, min(options.rounds, 5))
     runners = {
         "steady": lambda: steady(options.rounds),

@@ -31,6 +31,8 @@ class KernelSource:
         Programs in each dimension.
     num_warps : int
         Warps a program has on CUDA.
+    aligned : tuple of str
+        Pointers known to be multiples of 16 bytes, so that CUDA loads and stores of neighbours can be joined.
     """
 
     name: str
@@ -39,6 +41,7 @@ class KernelSource:
     constexprs: Mapping[str, int]
     grid: tuple[int, int, int]
     num_warps: int = 4
+    aligned: tuple[str, ...] = ()
 
     @property
     def signature(self) -> dict[str, str]:
@@ -93,4 +96,6 @@ def compile_source(
 
     function = getattr(load(write(kernel, folder), {}), kernel.name)
     options = {} if target == "cpu" else {"num_warps": kernel.num_warps}
-    return compile_kernel(function, kernel.signature, dict(kernel.constexprs), target=target, options=options)
+    attributes = dict.fromkeys(kernel.aligned, 16)
+    constants = dict(kernel.constexprs)
+    return compile_kernel(function, kernel.signature, constants, attributes, target=target, options=options)

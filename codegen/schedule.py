@@ -73,6 +73,10 @@ TARGETS = {
 }  # fmt: skip
 
 
+#: Elements of an innermost reduced axis below which the reduced axes are joined rather than looped over.
+SHORT = 32
+
+
 @dataclass(frozen=True)
 class Lane:
     """An axis along a dimension of the tile.
@@ -248,14 +252,16 @@ def _reduction(nest: LoopNest, target: Target) -> tuple[LoopNest, Schedule]:
 def _row_reduction(nest: LoopNest, target: Target) -> tuple[LoopNest, Schedule]:
     count = math.prod(axis.size for axis in nest.reduced)
     loops: tuple[Axis, ...] = ()
-    if count <= target.whole_row:
+    axis = nest.reduced[-1]
+    if count <= target.whole_row and (len(nest.reduced) == 1 or axis.size < SHORT):
         if len(nest.reduced) > 1:
             nest = _flatten_reduced(nest)
         row = Lane(nest.reduced[0], power_of_two(count), "whole", "c", "COLS")
     else:
-        axis = nest.reduced[-1]
+        # Several axes that do not merge: the inner one in lanes, the outer ones in loops, without division of indices.
         loops = tuple(nest.reduced[:-1])
-        row = Lane(axis, min(target.chunk, power_of_two(axis.size)), "loop", "c", "COLS")
+        block = min(target.chunk, power_of_two(axis.size))
+        row = Lane(axis, block, "whole" if block >= axis.size else "loop", "c", "COLS")
     high = _floor_power(max(target.bundle // row.block, 1))
     lanes: tuple[Lane, ...] = (row,)
     if high > 1 and nest.kept and not loops:

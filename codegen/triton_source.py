@@ -51,7 +51,7 @@ def kernel_name(names: Sequence[str], number: int) -> str:
     return f"fused_{text}_{number}"
 
 
-def print_kernel(nest: LoopNest, schedule: Schedule, number: int) -> KernelSource:
+def print_kernel(nest: LoopNest, schedule: Schedule, number: int, *, anonymous: bool = False) -> KernelSource:
     """The kernel of a nest.
 
     Parameters
@@ -60,8 +60,10 @@ def print_kernel(nest: LoopNest, schedule: Schedule, number: int) -> KernelSourc
         What to compute and how.
     number : int
         Makes the name unique in its graph.
+    anonymous : bool
+        Number the parameters and leave out the comments, so that equal text means equal kernels.
     """
-    printer = _Printer(nest, schedule)
+    printer = _Printer(nest, schedule, anonymous)
     name = kernel_name(nest.names, number)
     body = printer.body()
     constexprs = {lane.constant: lane.block for lane in schedule.lanes}
@@ -85,14 +87,16 @@ def print_kernel(nest: LoopNest, schedule: Schedule, number: int) -> KernelSourc
 
 
 class _Printer:
-    def __init__(self, nest: LoopNest, schedule: Schedule):
+    def __init__(self, nest: LoopNest, schedule: Schedule, anonymous: bool):
         self.nest = nest
         self.schedule = schedule
         self.lines: list[str] = []
         self.indent = "    "
         self.taken = {"tl", "triton", "libdevice", "float", "range", *_COMBINE.values()}
         self.taken |= {lane.constant for lane in schedule.lanes}
-        self.parameters = {b.name: self.fresh(b.name) for b in (*nest.inputs, *nest.outputs)}
+        buffers = [*nest.inputs, *nest.outputs]
+        self.anonymous = anonymous
+        self.parameters = {b.name: self.fresh(f"p{i}" if anonymous else b.name) for i, b in enumerate(buffers)}
         self.axis_names: dict[Axis, str] = {}
         self.live: dict[Lane, str] = {}
         self.names: dict[Value, tuple[str, int]] = {}
@@ -127,7 +131,7 @@ class _Printer:
 
     def line(self, text: str, label: str = "", site: Site | None = None) -> None:
         text = self.indent + text
-        if label or site is not None:
+        if (label or site is not None) and not self.anonymous:
             place = site.short if site is not None else ""
             text = f"{text:<{_COMMENT_COLUMN}}  # {label:<10} {place}".rstrip()
         self.lines.append(text)

@@ -19,13 +19,13 @@ import math
 import operator
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from opweave.codegen.kernel import KernelSource
 from opweave.codegen.loopnest import LoopNest, lower
 from opweave.codegen.schedule import TARGETS, plan
-from opweave.codegen.triton_source import kernel_name, print_kernel
+from opweave.codegen.triton_source import print_kernel
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import CompileError
@@ -116,7 +116,7 @@ class _Wrapper:
         self.attributes: list[str] = []
         self.taken = {node.name for node in graph.nodes} | set(keyword.kwlist) | {name, "float"}
         self.results: dict[Node, tuple[str, ...]] = {}
-        self.plans: dict[str, list[KernelSource]] = {}
+        self.plans: dict[object, list[KernelSource]] = {}
 
     def run(self) -> Generated:
         last = self._last_uses()
@@ -277,17 +277,12 @@ class _Wrapper:
     def _kernels(self, nest: LoopNest) -> tuple[list[KernelSource], list[LoopNest]]:
         """Kernels of a nest; two regions that print the same share them."""
         stages = plan(nest, TARGETS[self.device.type])
-        printed = [print_kernel(stage, schedule, 0) for stage, schedule in stages]
-        key = "\n".join(re.sub(r"\S+\.py:\d+", "", kernel.source) + repr(kernel.grid) for kernel in printed)
+        blank = [print_kernel(stage, schedule, 0, anonymous=True) for stage, schedule in stages]
+        key = tuple((k.source, tuple(d for _, d in k.parameters), *k.constexprs.values(), k.grid) for k in blank)
         found = self.plans.get(key)
         if found is None:
-            found = []
-            for (stage, _), kernel in zip(stages, printed, strict=True):
-                name = kernel_name(stage.names, len(self.kernels))
-                source = kernel.source.replace(f"def {kernel.name}(", f"def {name}(")
-                kernel = replace(kernel, name=name, source=source)
-                self.kernels.append(kernel)
-                found.append(kernel)
+            found = [print_kernel(stage, schedule, len(self.kernels) + i) for i, (stage, schedule) in enumerate(stages)]
+            self.kernels += found
             self.plans[key] = found
         return found, [stage for stage, _ in stages]
 

@@ -10,7 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from opweave import library, nn, testing
-from opweave.registry import dtypes as _dtypes
+from opweave.registry import dtypes as _dtypes, triton_op as _triton_op
 from opweave.registry.device import Device as device, is_cuda_available as _is_cuda_available
 from opweave.registry.dtypes import (
     DType as dtype,
@@ -44,7 +44,7 @@ from opweave.registry.tensor import Size, Tensor, from_numpy
 if TYPE_CHECKING:
     from opweave.fake.mode import FakeTensorMode
     from opweave.fake.tensor import FakeTensor
-    from opweave.runtime.compiled import compile
+    from opweave.pipeline import compile
     from opweave.tracer.make_fx import make_fx
 
     from opweave import fx
@@ -75,6 +75,15 @@ __all__ = [
 def cuda_is_available() -> Any:
     """Whether `cuda` tensors can be made here (CuPy and a GPU are there)."""
     return _is_cuda_available()
+
+
+def _prepare_launch() -> None:
+    """Make Triton launch on opweave's devices, before the first kernel does."""
+    cuda = importlib.import_module("opweave.runtime.cuda")  # loads Triton
+    cuda.install()
+
+
+_triton_op.prepare = _prepare_launch
 
 
 def __getattr__(name: str) -> Any:

@@ -52,11 +52,11 @@ class Decision:
     Attributes
     ----------
     node : str
-        Its name in the graph (for a kernel: the region's).
+        The op, or `fused: ` and the ops of a kernel.
     verdict : str
-        `"fused"`, `"extern"`, `"view"` or `"apart"` (fusible, but not with its user).
+        `"kernel 0"`, `"extern"`, `"view"` or `"apart"` (fusible, but not with its user).
     reason : str
-        Why, or what the kernel holds.
+        Why, or what the kernel reads and writes.
     site : Site or None
         The user's line.
     """
@@ -68,7 +68,7 @@ class Decision:
 
     def __str__(self) -> str:
         place = f"; {self.site.short}" if self.site is not None else ""
-        return f"{self.verdict:<8}  {self.node:<24}  {self.reason}{place}"
+        return f"{self.verdict:<8}  {self.node:<38}  {self.reason}{place}"
 
 
 @dataclass(eq=False)
@@ -433,7 +433,7 @@ def fuse(graph: Graph) -> Graph:
         call = result.call_function(region, tuple(mapping[n] for n in inputs), {}, name=f"kernel_{numbering}")
         call.meta["val"] = tuple(n.meta["val"] for n in results)
         call.meta["site"] = results[-1].meta.get("site")
-        kernels.append(_describe(numbering, call, region, inputs, results))
+        kernels.append(_describe(numbering, region, inputs, results))
         numbering += 1
         for i, node in enumerate(results):
             item = result.call_function(operator.getitem, (call, i), {}, name=node.name)
@@ -506,11 +506,10 @@ def _region(partition: _Partition, group: _Group) -> tuple[Graph, list[Node], li
     return region, inputs, results
 
 
-def _describe(number: int, call: Node, region: Graph, inputs: list[Node], results: list[Node]) -> Decision:
-    names = list(dict.fromkeys(
-        n.meta.get("origin") or n.target.opname for n in region.nodes if n.op == "call_function"  # type: ignore[union-attr]
-    ))  # fmt: skip
+def _describe(number: int, region: Graph, inputs: list[Node], results: list[Node]) -> Decision:
+    ops = [n for n in region.nodes if n.op == "call_function" and n.target.decl.kind != "view"]
+    names = list(dict.fromkeys(str(n.meta.get("origin") or n.target.opname) for n in ops))
     sites = list(dict.fromkeys(n.meta["site"].short for n in region.nodes if n.meta.get("site") is not None))
     where = ", ".join(sites[:3]) + (", ..." if len(sites) > 3 else "")
-    text = f"{', '.join(names)}   reads {len(inputs)} buffer{'s' * (len(inputs) != 1)}, writes {len(results)}"
-    return Decision(f"kernel {number}", "fused", text + (f"; {where}" if where else ""), None)
+    text = f"reads {len(inputs)} buffer{'s' * (len(inputs) != 1)}, writes {len(results)}"
+    return Decision(f"fused: {', '.join(names)}", f"kernel {number}", text + (f"; {where}" if where else ""), None)

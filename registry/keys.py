@@ -126,6 +126,9 @@ class DispatchMode:
         """Handle one call; `types` are the tensor subclasses among the arguments."""
         raise NotImplementedError(f"{type(self).__name__} must define __torch_dispatch__")
 
+    def data_accessed(self, tensor: Any, what: str) -> None:
+        """Called when Python looks at a tensor's data inside the block (`item`, `numpy`, `tolist`, ...)."""
+
     def __enter__(self) -> Self:
         state.modes.append(self)
         state.include |= PYTHON_BIT

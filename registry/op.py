@@ -361,6 +361,8 @@ class OpOverloadPacket:
         self._choice.clear()
 
     def __getattr__(self, name: str) -> OpOverload:
+        if name.startswith("__") or name in ("_overloads", "namespace"):
+            raise AttributeError(name)  # asked of a half-made copy
         try:
             return self.__dict__["_overloads"][name]
         except KeyError:
@@ -377,6 +379,9 @@ class OpOverloadPacket:
 
     def __repr__(self) -> str:
         return f"<OpOverloadPacket(op='{self}')>"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_packet, (self.namespace, self.opname))
 
     def __deepcopy__(self, memo: object) -> OpOverloadPacket:
         return self
@@ -409,6 +414,8 @@ class Namespace:
         self._name = name
 
     def __getattr__(self, opname: str) -> OpOverloadPacket:
+        if opname.startswith("__") or opname == "_name":
+            raise AttributeError(opname)  # asked of a half-made copy
         packet = registry.packets.get(f"{self._name}::{opname}")
         if packet is None:
             raise AttributeError(f"no op {self._name}::{opname} is registered")
@@ -420,6 +427,12 @@ class Namespace:
 
     def __repr__(self) -> str:
         return f"<ops.{self._name}>"
+
+    def __deepcopy__(self, memo: object) -> Namespace:
+        return self
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_namespace, (self._name,))
 
 
 class Ops:
@@ -434,6 +447,12 @@ class Ops:
 
     def __repr__(self) -> str:
         return "<opweave.ops>"
+
+    def __deepcopy__(self, memo: object) -> Ops:
+        return self
+
+    def __reduce__(self) -> str:
+        return "ops"
 
 
 class Registry:
@@ -554,6 +573,14 @@ class HigherOrderOperator:
 
     def __deepcopy__(self, memo: object) -> HigherOrderOperator:
         return self
+
+
+def _namespace(name: str) -> Namespace:
+    return getattr(ops, name)
+
+
+def _packet(namespace: str, opname: str) -> OpOverloadPacket:
+    return getattr(_namespace(namespace), opname)
 
 
 def _find(name: str) -> OpOverload:

@@ -8,6 +8,7 @@ Use them through `opweave.registry.schema`, which also reads such text.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -326,6 +327,13 @@ class FunctionSchema:
         return {argument.name: argument.default for argument in self.arguments if argument.kwarg_only}
 
     @cached_property
+    def _required(self) -> float:
+        """How many positional arguments a call without keywords must have; infinite where that cannot be enough."""
+        if MISSING in self._keyword_defaults.values():
+            return math.inf
+        return max((i + 1 for i, default in enumerate(self._positional_defaults) if default is MISSING), default=0)
+
+    @cached_property
     def _positions(self) -> dict[str, int]:
         return {argument.name: i for i, argument in enumerate(self._positional)}
 
@@ -366,10 +374,12 @@ class FunctionSchema:
         """
         count = len(args)
         defaults = self._positional_defaults
+        keyword = self._keyword_defaults.copy()
+        if not kwargs and not self._sized and self._required <= count <= len(defaults):
+            return [*args, *defaults[count:]], keyword
         if count > len(defaults) and not self.is_vararg:
             raise self._misfit(f"takes {len(defaults)} positional arguments, {count} were given", args, kwargs)
         positional = [*args, *defaults[count:]]
-        keyword = self._keyword_defaults.copy()
         for name, value in kwargs.items():
             if name in keyword:
                 keyword[name] = value

@@ -20,7 +20,7 @@ from opweave.registry.annotations import register_annotation
 from opweave.registry.device import Device, cpu
 from opweave.registry.dtypes import DType, from_numpy as dtype_from_numpy
 from opweave.registry.errors import DataDependentError, DeviceError, DTypeError, OutOfRangeError, ShapeError
-from opweave.registry.keys import DEVICE_KEYS, DispatchKeySet
+from opweave.registry.keys import DEVICE_KEYS, DispatchKeySet, state
 from opweave.registry.spec import TensorSpec, contiguous_strides, is_contiguous, span
 
 _UINT8 = np.dtype(np.uint8)
@@ -309,6 +309,11 @@ class Tensor:
             array = self._cached = self._storage.array(self._sizes, self._strides, self._offset, self._dtype)
         return array
 
+    def _look(self, what: str) -> None:
+        """Tell active modes that Python looks at the data: a trace would silently keep what was seen."""
+        for mode in state.modes:
+            mode.data_accessed(self, what)
+
     def data_ptr(self) -> int:
         """Device address of the first element, 0 for an empty tensor."""
         storage = self._storage
@@ -329,6 +334,8 @@ class Tensor:
         DeviceError
             If the data is not in main memory and `force` is false.
         """
+        if state.modes:
+            self._look("numpy")
         if self._device.type != "cpu":
             if not force or self._device.type == "meta":
                 raise DeviceError(f"numpy: the data is on {self._device}", hint="use .cpu().numpy() or force=True")
@@ -346,6 +353,8 @@ class Tensor:
     def __dlpack__(self, **kwargs: Any) -> Any:
         if self._dtype.name == "bfloat16":
             raise DTypeError("__dlpack__: NumPy cannot export bfloat16", hint="export x.view(opweave.int16)")
+        if state.modes:
+            self._look("__dlpack__")
         return self._array.__dlpack__(**kwargs)
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -359,6 +368,8 @@ class Tensor:
         ShapeError
             If there is not exactly one element.
         """
+        if state.modes:
+            self._look("item")
         if self.numel() != 1:
             raise ShapeError("item: only one-element tensors have a Python value", got=describe(self))
         value = self._array.reshape(())[()].item()

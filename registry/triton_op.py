@@ -52,6 +52,8 @@ class SideTable:
 kernels = SideTable()
 #: Constant arguments that have no printed form in a graph (a `tl.dtype`, say), by name; entry 0 is empty.
 constants = SideTable()
+#: Called once, before the first launch; the package sets it to what chooses Triton's driver, which is a layer above.
+prepare: Callable[[], None] | None = None
 _NO_CONSTANTS: dict[str, Any] = {}
 constants.add(_NO_CONSTANTS)
 
@@ -173,6 +175,10 @@ def run(kernel: Any, grid: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> 
                 f"{jit_function(kernel).__name__}: Triton has no element type {value._dtype.name}",
                 hint="pass the real and imaginary parts as two tensors" if value.is_complex() else None,
             )
+    global prepare
+    if prepare is not None:
+        prepare()
+        prepare = None
     kernel[grid](*args, **kwargs)
 
 

@@ -180,6 +180,7 @@ class CompiledFunction:
         for guard in captured.guards.guards:
             _guards_log.debug("%s: %s", self._name, guard)
         entry = Entry(index, captured.guards, captured.inputs, captured.result, program.run, ops, program, keep)
+        captured.guards.release()
         reason = entry.mismatch(self._parameters, args, kwargs)
         if reason is not None:
             raise CompileError(

@@ -445,6 +445,12 @@ class GuardSet:
         else:
             self.visit(source, attribute)
 
+    def release(self) -> None:
+        """Let go of the values that were compiled for: they may be large, and the guards' texts do without them."""
+        self.seen.clear()
+        for t in self.tensors:
+            t.tensor = None
+
     # ---- relations between tensors ---------------------------------------------------------------------------------
 
     def distinct(self) -> None:

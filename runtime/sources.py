@@ -44,10 +44,10 @@ class Source:
 
 @dataclass(slots=True)
 class TensorInput:
-    """A tensor the trace may read, as an argument or from outside the function."""
+    """A tensor the trace may read, as an argument or from outside the function; None once it is compiled."""
 
     source: Source
-    tensor: Tensor
+    tensor: Any
 
 
 @dataclass

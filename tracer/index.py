@@ -162,7 +162,7 @@ class Index:
                 if atom.modulus is not None:
                     part = part % atom.modulus
             result = result + part * coefficient
-        return result
+        return _rejoined(result)
 
     def stride(self, axis: Axis) -> int | None:
         """Coefficient of an axis, None where the axis is inside a digit."""
@@ -255,7 +255,22 @@ def linearize(index: Sequence[Index], strides: Sequence[int]) -> Index:
     result = ZERO
     for part, stride in zip(index, strides, strict=True):
         result = result + part * stride
-    return result
+    return _rejoined(result)
+
+
+def _rejoined(index: Index) -> Index:
+    """`(b // d) * d + b % d` as `b` again, wherever both digits have fitting coefficients."""
+    low = {atom: atom for atom in index.terms if isinstance(atom, Digit) and atom.divisor == 1}
+    for atom in low:
+        for other, coefficient in index.terms.items():
+            if not isinstance(other, Digit) or other.base != atom.base or other.divisor != atom.modulus:
+                continue
+            factor = index.terms[atom]
+            if coefficient == factor * other.divisor:
+                terms = {a: c for a, c in index.terms.items() if a is not atom and a is not other}
+                whole = atom.base if other.modulus is None else atom.base % (other.divisor * other.modulus)
+                return _rejoined(Index(terms, index.const) + whole * factor)
+    return index
 
 
 def regroup(index: Sequence[Index], sizes: Sequence[int], target: Sequence[int]) -> tuple[Index, ...]:

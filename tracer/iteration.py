@@ -82,8 +82,9 @@ def _view_rule(node: Node, strides: tuple[int, ...]) -> tuple[tuple[int, ...], t
 
 
 def _is_linear(node: Node) -> bool:
-    _, strides, offset = _view_rule(node, (0,) * len(sizes_of(node.all_input_nodes[0])))
-    return not any(strides) and offset == 0
+    sizes, strides, offset = _view_rule(node, (0,) * len(sizes_of(node.all_input_nodes[0])))
+    # What stride a dimension of size 1 has says nothing.
+    return offset == 0 and not any(stride for size, stride in zip(sizes, strides, strict=True) if size != 1)
 
 
 def view_index(node: Node, index: Sequence[Index]) -> tuple[Index, ...]:

@@ -12,7 +12,7 @@ import optree
 from opweave.fake.mode import FakeTensorMode
 from opweave.fake.tensor import FakeTensor
 from opweave.registry.errors import ArgumentError, Site, TraceError, UnsupportedError
-from opweave.registry.op import tensors_in
+from opweave.registry.op import OpOverload, tensors_in
 from opweave.registry.tensor import Tensor
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.graph_module import GraphModule
@@ -164,19 +164,29 @@ def _mode_of(leaves: Sequence[Any]) -> FakeTensorMode | None:
 
 def _leaf_names(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
     """A name for each leaf of `(args, kwargs)`: that of the parameter it is part of."""
-    try:
-        parameters = list(inspect.signature(fn).parameters.values())
-    except (TypeError, ValueError):
-        parameters = []
+    positional = _parameter_names(fn, len(args))
     names: list[str] = []
-    for index, value in enumerate(args):
-        name = f"arg{index}"
-        for position, parameter in enumerate(parameters):
-            if parameter.kind is parameter.VAR_POSITIONAL or position == index:
-                name = parameter.name
-                break
+    for name, value in zip(positional, args, strict=True):
         names += [name] * optree.tree_structure(value).num_leaves
     # Dicts are flattened in the order of their keys.
     for key in sorted(kwargs):
         names += [key] * optree.tree_structure(kwargs[key]).num_leaves
     return names
+
+
+def _parameter_names(fn: Callable[..., Any], count: int) -> list[str]:
+    """Names of the parameters that the first `count` positional arguments go to."""
+    if isinstance(fn, OpOverload):
+        names = [argument.name for argument in fn._schema.arguments]
+    else:
+        names = []
+        try:
+            parameters = inspect.signature(fn).parameters.values()
+        except (TypeError, ValueError):
+            parameters = ()
+        for parameter in parameters:
+            if parameter.kind is parameter.VAR_POSITIONAL:
+                names += [parameter.name] * count
+                break
+            names.append(parameter.name)
+    return [*names, *(f"arg{index}" for index in range(len(names), count))][:count]

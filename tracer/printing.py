@@ -261,7 +261,7 @@ def _check(node: Node, value: Any) -> None:
             _check(node, item)
     elif type(value) is slice:
         _check(node, (value.start, value.stop, value.step))
-    elif not isinstance(value, _PRINTABLE) and not hasattr(value, "node"):
+    elif not isinstance(value, _PRINTABLE):
         hint = "make it a constant of the graph module and read it with get_attr" if isinstance(value, Tensor) else None
         raise GraphError(f"{node.name}: an operand has no printed form", got=f"{type(value).__name__}", hint=hint)
 

@@ -56,6 +56,13 @@ class ProxyMode(DispatchMode):
         self._site = site
         self._stacks = StackReader(boundary)
 
+    def data_accessed(self, tensor: Any, what: str) -> None:
+        """Refuse: the graph would keep the value of this moment for every later run."""
+        raise DataDependentError(
+            f"{what}: the data of a tensor that the traced function brings along was looked at",
+            got=describe(tensor), hint="compute with the tensor itself, read it before tracing, or use a custom_op",
+        )  # fmt: skip
+
     # ---- inputs and outputs ------------------------------------------------------------------------------------------
 
     def add_input(self, name: str, value: Any) -> Any:

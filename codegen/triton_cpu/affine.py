@@ -30,7 +30,7 @@ def _sum(cx: Context, a: Lanes, b: Lanes, op: str) -> Lanes | None:
 
 
 def _lanes(base: str, elem: str, stride: int | str, origin: str) -> Lanes:
-    return Lanes("uniform", base, elem) if stride == 0 else Lanes("affine", base, elem, stride, origin)
+    return Lanes("uniform", base, elem) if stride in (0, "0") else Lanes("affine", base, elem, stride, origin)
 
 
 def _combined_stride(cx: Context, a: Lanes, b: Lanes, op: str) -> int | str | None:

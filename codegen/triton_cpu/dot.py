@@ -98,7 +98,7 @@ def _convert(cx: Context, source: Buffer, target: Buffer) -> None:
         cx.store_buffer(flat[1], from_f32(cx, x, target.elem), idx)
         return True
 
-    with cx.lanes(vector_width(cx, count, ["f32"], heavy=False)):
+    with cx.lanes(vector_width(cx, count, ["f32"])):
         vector_loop(cx, count, [], [], (ZERO,), 0, body)
 
 
@@ -106,24 +106,30 @@ class _Product:
     """C += A B for row-major A (m, k), B (k, n), C (m, n) at constant sizes."""
 
     def __init__(self, cx: Context, elem: str, m: int, n: int, k: int, a: str, b: str, c: str) -> None:
+        self.fma = "fma" if cx.features.fma else "fmuladd"
         self.em, self.elem, self.m, self.n, self.k, self.a, self.b, self.c = cx.em, elem, m, n, k, a, b, c
         lanes = cx.features.vector_bits // 8 // SIZE[elem]
         while n % lanes:
             lanes //= 2
         self.lanes = lanes
         self.columns = 2 if n % (2 * lanes) == 0 else 1
-        self.rows = next(r for r in (6, 4, 2, 1) if m % r == 0)
         self.type = vector(elem, lanes)
 
     def emit(self) -> None:
-        self.em.loop("0", str(self.m), str(self.rows), self._row_block)
+        """Blocks of rows, whose accumulators hide the latency of the fma, then the rows that are left."""
+        rows = 6 if self.m % 6 == 0 else 4
+        whole = self.m - self.m % rows
+        if whole:
+            self.em.loop("0", str(whole), str(rows), lambda i: self._row_block(i, rows))
+        if whole < self.m:
+            self._row_block(str(whole), self.m - whole)
 
-    def _row_block(self, i: str) -> None:
-        self.em.loop("0", str(self.n), str(self.columns * self.lanes), lambda j: self._block(i, j))
+    def _row_block(self, i: str, count: int) -> None:
+        self.em.loop("0", str(self.n), str(self.columns * self.lanes), lambda j: self._block(i, j, count))
 
-    def _block(self, i: str, j: str) -> None:
+    def _block(self, i: str, j: str, count: int) -> None:
         em, t = self.em, self.type
-        rows = [em.add(i, str(r)) for r in range(self.rows)]
+        rows = [em.add(i, str(r)) for r in range(count)]
         a_rows = [em.offset(self.a, em.mul(r, str(self.k)), self.elem) for r in rows]
         c_rows = [em.offset(self.c, em.add(em.mul(r, str(self.n)), j), self.elem) for r in rows]
         b_column = em.offset(self.b, j, self.elem)
@@ -159,7 +165,7 @@ class _Product:
         em, t = self.em, self.type
         old = em.inst(f"load {t}, ptr {slot}")
         if self.elem in FLOATS:
-            new = em.intrinsic("fma", self.elem, self.lanes, [a, b, old])
+            new = em.intrinsic(self.fma, self.elem, self.lanes, [a, b, old])
         else:
             new = em.inst(f"add {t} {em.inst(f'mul {t} {a}, {b}')}, {old}")
         em.line(f"store {t} {new}, ptr {slot}")

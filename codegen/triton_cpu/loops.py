@@ -26,17 +26,14 @@ from opweave.codegen.triton_cpu.ttir import Op, Value
 
 Body = Callable[[Indices], bool]
 """Emits one step at an index; False if there was nothing to emit (all masked off)."""
-_HEAVY = 20
-"""Above this cost a body holds so many live values that more than two registers per value spill."""
 _UPPER = {"slt": 0, "sle": 1}
 _SWAPPED = {"sgt": "slt", "sge": "sle"}
 
 
-def vector_width(cx: Context, extent: int, elems: Sequence[str], heavy: bool) -> int:
+def vector_width(cx: Context, extent: int, elems: Sequence[str]) -> int:
     """Lanes of one step: some registers of the widest type, a divisor of the extent."""
     sizes = [SIZE[e] for e in elems if e not in ("i1", "ptr")] or [4]
-    registers = min(cx.features.interleave, 2) if heavy else cx.features.interleave
-    width = cx.features.vector_bits // 8 // max(sizes) * registers
+    width = cx.features.vector_bits // 8 // max(sizes) * cx.features.interleave
     while width > extent or extent % width:
         width //= 2
     return max(width, 1)
@@ -46,7 +43,7 @@ def width_for(cx: Context, values: Sequence[Value], stores: Sequence[Op], extent
     tree = cx.tree(list(values))
     elems = [v.type.elem for v in tree if v.op is not None and v.op.name not in INDEX_OPS]
     elems += [v.type.elem for v in values] + [op.operands[1].type.elem for op in stores]
-    return vector_width(cx, extent, elems, any(cx.cost(v) > _HEAVY for v in values))
+    return vector_width(cx, extent, elems)
 
 
 def nest(cx: Context, shape: tuple[int, ...], values: Sequence[Value], stores: Sequence[Op], body: Body) -> None:

@@ -55,6 +55,8 @@ class F32:
 
     def __init__(self, cx: Context, width: int) -> None:
         self.em, self.width = cx.em, width
+        # Without the instruction, `fma` would be a library call on every lane.
+        self._fma = "fma" if cx.features.fma else "fmuladd"
         self.type, self.int_type, self.mask = (vector(e, width) for e in ("f32", "i32", "i1"))
 
     def const(self, x: float) -> str:
@@ -82,7 +84,7 @@ class F32:
         return self.op("fdiv", a, b)
 
     def fma(self, a: str, b: str, c: str) -> str:
-        return self.em.intrinsic("fma", "f32", self.width, [a, b, c])
+        return self.em.intrinsic(self._fma, "f32", self.width, [a, b, c])
 
     def call(self, name: str, *args: str) -> str:
         return self.em.intrinsic(name, "f32", self.width, args)
@@ -107,14 +109,10 @@ class F32:
         return self.em.inst(f"bitcast {self.int_type} {x} to {self.type}")
 
     def polynomial(self, x: str, coefficients: Sequence[float]) -> str:
-        """Highest power first; even and odd powers apart, which halves the chain of dependent operations."""
-        if len(coefficients) < 5:
-            return self._horner(x, coefficients)
-        square, last = self.mul(x, x), len(coefficients) - 1
-        even, odd = coefficients[last % 2 :: 2], coefficients[1 - last % 2 :: 2]
-        return self.fma(self._horner(square, odd), x, self._horner(square, even))
+        """Horner's rule, highest power first.
 
-    def _horner(self, x: str, coefficients: Sequence[float]) -> str:
+        Several registers go through together, so the chain of dependent operations costs less than splitting it would.
+        """
         p = self.const(coefficients[0])
         for c in coefficients[1:]:
             p = self.fma(p, x, self.const(c))
@@ -272,8 +270,8 @@ _ROUNDING = {
 }  # fmt: skip
 _LIBM = frozenset({
     "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "asinh", "acosh", "atanh", "pow", "cbrt",
-    "erfc", "lgamma", "tgamma", "exp10", "hypot", "fmod", "remainder", "fdim", "nextafter", "j0", "j1", "y0", "y1", "logb",
-    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "tanh", "erf",
+    "erfc", "lgamma", "tgamma", "exp10", "hypot", "fmod", "remainder", "fdim", "nextafter", "j0", "j1", "y0", "y1",
+    "logb", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "tanh", "erf",
 })  # fmt: skip
 
 

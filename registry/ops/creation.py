@@ -12,6 +12,7 @@ from opweave.registry import dtypes
 from opweave.registry.device import parse_device
 from opweave.registry.dtypes import DType, as_dtype, get_default_dtype
 from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
+from opweave.registry.keys import state
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import CONTIGUOUS_FORMAT, composite, extern, generator
 from opweave.registry.promote import number_dtype
@@ -272,6 +273,9 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
         return ops.aten._to_copy.default(data, dtype=wanted, device=device)
     array = _as_array(data, wanted)
     made = Tensor._from_array(array)
+    if state.modes:
+        # A mode should see where the data enters; a trace that mutates it later must not change it for its next run.
+        made = ops.aten.lift_fresh_copy.default(made)
     target = parse_device(device)
     return made if target.type == "cpu" else ops.aten._to_copy.default(made, device=target)
 
@@ -323,11 +327,6 @@ def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
 
 
 _Make = Callable[..., Tensor]
-
-
-@empty_like.with_samples
-def _(make: _Make) -> Iterable[Any]:
-    return []  # its values mean nothing; layouts are tested by hand
 
 
 @full.with_samples

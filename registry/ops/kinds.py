@@ -33,7 +33,7 @@ import numpy as np
 from opweave.registry import dtypes
 from opweave.registry.device import meta as _META
 from opweave.registry.dtypes import DType, promote_types
-from opweave.registry.errors import ArgumentError, DTypeError, ShapeError, Site
+from opweave.registry.errors import ArgumentError, DTypeError, OpweaveError, ShapeError, Site
 from opweave.registry.keys import DispatchKey
 from opweave.registry.op import OpOverload, registry
 from opweave.registry.promote import broadcast_shapes, can_cast, common_device, pointwise_strides, result_type
@@ -307,7 +307,7 @@ def _store(k: ArrayScalars, target: Any, array: Any, dtype: DType) -> None:
 
 
 def pointwise(
-    schema: str, *, promote: Any = DEFAULT, inplace: bool = True, out: bool = True, tags: Sequence[str] = ()
+    schema: str, *, promote: Any = DEFAULT, inplace: bool | str = True, out: bool = True, tags: Sequence[str] = ()
 ) -> Callable[[Callable[..., Any]], PointwiseDecl]:
     """Declare a pointwise op; the decorated body is `body(k, *operands, **attributes)`.
 
@@ -317,14 +317,16 @@ def pointwise(
         Its `Tensor` arguments are the operands in the body's order, all others attributes.
     promote : str or callable
         `DEFAULT`, `INT_TO_FLOAT`, `COMPARE`, `NO_BOOL`, or a function like `PointwiseDecl.types`.
-    inplace, out : bool
-        Whether to declare the `op_` and `out=` variants too.
+    inplace : bool or str
+        Whether to declare the `op_` variant too; a string is its overload name, where that is another.
+    out : bool
+        Whether to declare the `out=` variant too.
     """
 
     def declare(body: Callable[..., Any]) -> PointwiseDecl:
         decl = PointwiseDecl(schema, body, promote, tags)
         if inplace:
-            _declare_inplace(decl.op)
+            _declare_inplace(decl.op, inplace if isinstance(inplace, str) else decl.op.overload)
         if out:
             _declare_out(decl.op)
         return decl
@@ -346,8 +348,8 @@ def _arguments_text(op: OpOverload, first: str | None = None, extra: str | None 
     return ", ".join([*positional, *(["*", *named] if named else [])])
 
 
-def _declare_inplace(op: OpOverload) -> InplaceDecl:
-    name = f"{op.namespace}::{op.opname}_" + ("" if op.overload == "default" else f".{op.overload}")
+def _declare_inplace(op: OpOverload, overload: str) -> InplaceDecl:
+    name = f"{op.namespace}::{op.opname}_" + ("" if overload == "default" else f".{overload}")
 
     def schema() -> str:
         return f"{name}({_arguments_text(op, first=f'Tensor(a!) {op._schema.arguments[0].name}')}) -> Tensor(a!)"
@@ -430,6 +432,21 @@ class InplaceDecl(WritingDecl):
     """`op_`: writes the result of `functional` into the first argument and returns it."""
 
     kind = "inplace"
+
+    def __init__(self, schema: str | Callable[[], str], functional: OpOverload, name: str = ""):
+        super().__init__(schema, functional, name)
+        self.samples = self._samples
+
+    def _samples(self, make: Callable[..., Tensor]) -> Iterable[Any]:
+        """The functional op's, as far as their result fits the first argument."""
+        samples = self.functional.decl.samples
+        for args, kwargs in samples(make) if samples else ():
+            if args and isinstance(args[0], Tensor):
+                try:
+                    self.meta(allocate_like, args, kwargs)
+                except OpweaveError:
+                    continue
+                yield args, kwargs
 
     def run(self, *args: Any, **kwargs: Any) -> Tensor:
         return self._write(args[0], args, kwargs)

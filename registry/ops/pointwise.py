@@ -13,7 +13,7 @@ from opweave.registry import dtypes
 from opweave.registry.device import Device, parse_device
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import ArgumentError, DTypeError
-from opweave.registry.op import ops
+from opweave.registry.op import ops, registry
 from opweave.registry.ops.kinds import COMPARE, DEFAULT, INT_TO_FLOAT, NO_BOOL, PointwiseDecl, composite, pointwise
 from opweave.registry.promote import result_type
 from opweave.registry.spec import TensorSpec
@@ -66,11 +66,9 @@ def sub(k: Any, x: Any, y: Any, alpha: Any = 1) -> Any:
     return x - _scaled(y, alpha)
 
 
-@pointwise(
-    "aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", promote=_sub_types, inplace=False
-)
-def rsub(k: Any, x: Any, y: Any, alpha: Any = 1) -> Any:
-    return y - _scaled(x, alpha)
+@composite("aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor")
+def rsub(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+    return ops.aten.sub.Tensor(other, self, alpha=alpha)
 
 
 @pointwise("aten::mul.Tensor(Tensor self, Tensor other) -> Tensor")
@@ -100,7 +98,7 @@ def div_mode(k: Any, x: Any, y: Any, rounding_mode: str | None) -> Any:
     return k.trunc_divide(x, y) if rounding_mode == "trunc" else k.floor_divide(x, y)
 
 
-@pointwise("aten::floor_divide(Tensor self, Tensor other) -> Tensor", promote=NO_BOOL)
+@pointwise("aten::floor_divide(Tensor self, Tensor other) -> Tensor", promote=NO_BOOL, inplace="Tensor")
 def floor_divide(k: Any, x: Any, y: Any) -> Any:
     return k.floor_divide(x, y)
 
@@ -126,7 +124,7 @@ def _pow_types(*operands: Any) -> Types:
     return _computed(common)
 
 
-@pointwise("aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", promote=_pow_types)
+@pointwise("aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", promote=_pow_types, inplace="Tensor")
 def pow_(k: Any, x: Any, y: Any) -> Any:
     if isinstance(y, float) and y == 2.0:
         return x * x
@@ -293,12 +291,23 @@ for _name in ("asin", "acos", "atanh"):
     _unary(_name, INT_TO_FLOAT, low=-0.9, high=0.9)
 _unary("log1p", INT_TO_FLOAT, low=-0.9)
 _unary("acosh", INT_TO_FLOAT, low=1.1)
-for _name in ("abs", "sign", "floor", "ceil", "trunc", "round"):
+def _abs_types(x: Any) -> Types:
+    common = result_type(x)
+    return common.compute, common.to_real()
+
+
+_unary("abs", _abs_types)
+for _name in ("sign", "floor", "ceil", "trunc", "round"):
     _unary(_name, DEFAULT)
 _unary("neg", NO_BOOL)
 
 
-@pointwise("aten::square(Tensor self) -> Tensor")
+def _square_types(x: Any) -> Types:
+    common = result_type(x)
+    return _computed(dtypes.int64 if common.kind == "b" else common)
+
+
+@pointwise("aten::square(Tensor self) -> Tensor", promote=_square_types)
 def square(k: Any, x: Any) -> Any:
     return x * x
 
@@ -424,6 +433,15 @@ def clone(k: Any, x: Any, memory_format: Any) -> Any:
     return x
 
 
+@pointwise(
+    "aten::lift_fresh_copy(Tensor self) -> Tensor", promote=lambda x: (result_type(x), result_type(x)), inplace=False,
+    out=False,
+)  # fmt: skip
+def lift_fresh_copy(k: Any, x: Any) -> Any:
+    """A copy of data that came from Python while tracing: each run of the trace starts from its own."""
+    return x
+
+
 class ToCopyDecl(PointwiseDecl):
     """A cast; also the one pointwise op whose result may be on another device."""
 
@@ -518,6 +536,24 @@ def _(make: Callable[..., Tensor]) -> Iterable[Any]:
     return [((make(3, 4), 0, 2), {}), ((make(3), None, 1), {}), ((make(3), 1), {})]
 
 
+def _triples(make: Callable[..., Tensor]) -> Iterable[Any]:
+    return [((make(3, 4), make(3, 4), make(4, low=1)), {}), ((make(2, 1), make(2, 3), make(low=1)), {})]
+
+
+for _decl in (addcmul, addcdiv, lerp, clamp_tensor):
+    _decl.with_samples(_triples)
+
+
+@div_mode.with_samples
+def _(make: Callable[..., Tensor]) -> Iterable[Any]:
+    return [((make(3, 4), make(4, low=1)), {"rounding_mode": mode}) for mode in (None, "trunc", "floor")]
+
+
+@masked_fill.with_samples
+def _(make: Callable[..., Tensor]) -> Iterable[Any]:
+    return [((make(3, 4), ops.aten.gt.Tensor(make(4), 0), 1), {})]
+
+
 @where.with_samples
 def _(make: Callable[..., Tensor]) -> Iterable[Any]:
     condition = ops.aten.gt.Tensor(make(3, 4), 0)
@@ -528,3 +564,11 @@ def _(make: Callable[..., Tensor]) -> Iterable[Any]:
 def _(make: Callable[..., Tensor]) -> Iterable[Any]:
     targets = (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.bool_, dtypes.float16)
     return [((make(3, 4, low=0),), {"dtype": dtype}) for dtype in targets]
+
+
+for _op in list(registry.operators.values()):
+    if isinstance(_op.decl, PointwiseDecl) and _op.decl.samples is not None and _op.decl.sample_dtypes is None:
+        _op.decl.sample_dtypes = (
+            dtypes.float32, dtypes.float64, dtypes.bfloat16, dtypes.float16, dtypes.int64, dtypes.int32, dtypes.int8,
+            dtypes.uint8, dtypes.bool_, dtypes.complex64,
+        )  # fmt: skip

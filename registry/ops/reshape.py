@@ -13,10 +13,11 @@ from opweave.registry import dtypes
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.op import ops
-from opweave.registry.ops.kinds import ViewDecl, composite, view
+from opweave.registry.ops.kinds import ViewDecl, composite, extern, view
 from opweave.registry.ops.view import Layout, Sizes, sample_layouts, view_samples
-from opweave.registry.spec import contiguous_strides, is_contiguous
-from opweave.registry.tensor import Tensor, as_view, describe, wrap_dim
+from opweave.registry.promote import pointwise_strides
+from opweave.registry.spec import TensorSpec, contiguous_strides, is_contiguous
+from opweave.registry.tensor import Tensor, allocate_like, as_view, describe, wrap_dim
 
 # ---- reshape-like --------------------------------------------------------------------------------------------------
 
@@ -99,8 +100,8 @@ def unsafe_view(sizes: Sizes, strides: Sequence[Any], offset: Any, size: Sizes) 
 def reshape(self: Tensor, shape: Sizes) -> Tensor:
     full = infer_size("reshape", self._sizes, shape)
     if viewed_strides(self._sizes, self._strides, full) is not None:
-        return ops.aten.view.default(self, full)
-    return ops.aten._unsafe_view.default(ops.aten.clone.default(self, memory_format=0), full)
+        return ops.aten.view.default(self, list(full))
+    return ops.aten._unsafe_view.default(ops.aten.clone.default(self, memory_format=0), list(full))
 
 
 @composite("aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)")
@@ -192,6 +193,17 @@ def _parts(source: Tensor) -> tuple[Any, ...]:
 view_as_real = ReinterpretDecl("aten::view_as_real(Tensor(a) self) -> Tensor(a)", _parts, False)
 
 
+@extern(
+    "aten::conj_physical(Tensor self) -> Tensor",
+    spec=lambda self: TensorSpec(self._sizes, pointwise_strides(self._sizes, [self]), self._dtype, self._device),
+)
+def conj_physical(self: Tensor) -> Tensor:
+    """The complex conjugate, as a new tensor."""
+    out = allocate_like(conj_physical.spec(self))
+    out._array[...] = self._device.xp.conj(self._array)
+    return out
+
+
 @composite("aten::real(Tensor(a) self) -> Tensor(a)")
 def real(self: Tensor) -> Tensor:
     if not self._dtype.is_complex:
@@ -260,7 +272,7 @@ def _(make: Any) -> Iterable[Any]:
     yield (make(2, 4), dtypes.int32), {}
 
 
-for _decl in (view_as_real, real, imag):
+for _decl in (view_as_real, real, imag, conj_physical):
     _decl.sample_dtypes = (dtypes.complex64, dtypes.complex128)
 
     @_decl.with_samples

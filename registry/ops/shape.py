@@ -14,7 +14,7 @@ from opweave.registry import dtypes
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import DeviceError, OutOfRangeError, ShapeError
 from opweave.registry.op import ops
-from opweave.registry.ops.kinds import InplaceDecl, composite, extern, handler, normalize_axes, pointwise
+from opweave.registry.ops.kinds import InplaceDecl, PointwiseDecl, composite, extern, handler, normalize_axes, pointwise
 from opweave.registry.promote import broadcast_shapes, common_device, pointwise_strides, result_type
 from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.tensor import Tensor, allocate_like, describe, wrap_dim
@@ -214,9 +214,26 @@ def _filled(self: Any, value: Any, **_: Any) -> tuple[DType, DType]:
     return _taken(self, value)
 
 
-@pointwise("aten::fill.Tensor(Tensor self, Tensor value) -> Tensor", promote=_filled)
-def fill_tensor(k: Any, self: Any, value: Any) -> Any:
+class OverwriteDecl(PointwiseDecl):
+    """The second operand in the shape and type of the first, whose elements eager need not look at."""
+
+    def evaluate(
+        self, operands: Sequence[Any], attributes: dict[str, Any], spec: TensorSpec, out: Tensor | None
+    ) -> Tensor:
+        target = allocate_like(spec) if out is None else out
+        xp = target._device.xp
+        value = operands[1]
+        source = xp.asarray(value._array if isinstance(value, Tensor) else value)
+        _assign(handler(xp), target._array, source, target._dtype)
+        return target
+
+
+def _second(k: Any, self: Any, value: Any, non_blocking: bool = False) -> Any:
     return value
+
+
+fill_tensor = OverwriteDecl("aten::fill.Tensor(Tensor self, Tensor value) -> Tensor", _second, _filled, ())
+fill_tensor_ = InplaceDecl("aten::fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)", fill_tensor.op)
 
 
 @pointwise("aten::zero(Tensor self) -> Tensor", promote=_kept)
@@ -224,9 +241,7 @@ def zero(k: Any, self: Any) -> Any:
     return k.const(0, k.dtype(self))
 
 
-@pointwise("aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", promote=_taken, inplace=False)
-def copy(k: Any, self: Any, src: Any, non_blocking: bool = False) -> Any:
-    return src
+copy = OverwriteDecl("aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", _second, _taken, ())
 
 
 class CopyDecl(InplaceDecl):
@@ -341,7 +356,7 @@ for _decl in (fill, ops.aten.fill_.Scalar.decl):
             yield (x, 1), {}
 
 
-for _decl in (fill_tensor, ops.aten.fill_.Tensor.decl):
+for _decl in (fill_tensor, fill_tensor_):
 
     @_decl.with_samples
     def _(make: Make) -> Samples:

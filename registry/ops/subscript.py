@@ -166,4 +166,4 @@ def _trimmed(value: Tensor) -> Tensor:
     """Without leading dimensions of size 1, which assignment ignores (there may be more than the target has)."""
     sizes = value._sizes
     ones = next((d for d, size in enumerate(sizes) if size != 1), len(sizes))
-    return ops.aten.view.default(value, sizes[ones:]) if ones else value
+    return ops.aten.view.default(value, list(sizes[ones:])) if ones else value

@@ -122,7 +122,7 @@ def _operators() -> dict[str, Callable[..., Any]]:
         table[f"__r{name}__"] = _binary(op, swap=True)
         written = registry.packets.get(f"aten::{op.opname}_")
         if written is not None:
-            table[f"__i{name}__"] = _binary(getattr(written, op.overload))
+            table[f"__i{name}__"] = _binary(getattr(written, "Tensor"))
     for name in ("eq", "ne", "lt", "le", "gt", "ge"):
         table[f"__{name}__"] = _binary(getattr(aten, name).Tensor)
     for name, op in (("neg", aten.neg.default), ("abs", aten.abs.default), ("invert", aten.bitwise_not.default)):

@@ -39,7 +39,9 @@ def inputs(draw: st.DrawFn, dtypes: tuple[str, ...]) -> list[Tensor]:
     found = []
     for seed in range(draw(st.integers(1, 3))):
         own = [size if draw(st.integers(0, 4)) else 1 for size in sizes][draw(st.sampled_from([0, 0, 0, 1])) :]
-        found.append(_laid_out(own, dtype, draw(st.sampled_from(["plain", "plain", "permuted", "gaps", "offset"])), seed))
+        found.append(
+            _laid_out(own, dtype, draw(st.sampled_from(["plain", "plain", "permuted", "gaps", "offset"])), seed)
+        )
     return found
 
 

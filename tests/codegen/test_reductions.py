@@ -127,5 +127,7 @@ def test_far_offsets_are_64_bit():
 @pytest.mark.parametrize("shape", [(), (1,), (1, 1, 1)])
 def test_single_elements(shape):
     x = np.random.default_rng(0).normal(size=shape).astype(np.float32)
-    np.testing.assert_allclose(run(lambda t: aten.sum.default(aten.exp.default(t)), np.asarray(x)), np.exp(x).sum(), rtol=1e-6)
+    np.testing.assert_allclose(
+        run(lambda t: aten.sum.default(aten.exp.default(t)), np.asarray(x)), np.exp(x).sum(), rtol=1e-6
+    )
     np.testing.assert_array_equal(run(lambda t: aten.argmax.default(aten.neg.default(t)), np.asarray(x)), 0)

@@ -10,7 +10,26 @@ from opweave.registry.dtypes import DTYPES
 from opweave.registry.scalar import BINARY, UNARY_ANY, UNARY_FLOAT, ArrayScalars
 
 EAGER = ArrayScalars(np)
-SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 3.0, np.inf, -np.inf, np.nan, 1e-30, 20.0, -20.0, 80.0, 0.999]
+SPECIAL = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.5,
+    -0.5,
+    1.5,
+    2.5,
+    -2.5,
+    3.0,
+    np.inf,
+    -np.inf,
+    np.nan,
+    1e-30,
+    20.0,
+    -20.0,
+    80.0,
+    0.999,
+]
 INTEGERS = ("int8", "uint8", "int16", "int32", "int64")
 
 

@@ -33,7 +33,9 @@ def test_pointwise_chain():
     def f(x, y):
         return aten.mul.Tensor(aten.relu.default(aten.add.Tensor(x, 1.5)), y)
 
-    assert source(f, tensor(1000, 100), tensor(1000, 100)) == """\
+    assert (
+        source(f, tensor(1000, 100), tensor(1000, 100))
+        == """\
 @triton.jit
 def fused_add_relu_mul_0(x_1, y_1, out, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
@@ -44,10 +46,13 @@ def fused_add_relu_mul_0(x_1, y_1, out, BLOCK: tl.constexpr):
     t3 = tl.load(y_1 + i, live)
     tl.store(out + i, t2 * t3, live)  # mul
 """
+    )
 
 
 def test_softmax():
-    assert source(lambda x: aten.softmax.int(x, -1), tensor(64, 3000)) == """\
+    assert (
+        source(lambda x: aten.softmax.int(x, -1), tensor(64, 3000))
+        == """\
 @triton.jit
 def fused_softmax_0(x_1, out, COLS: tl.constexpr):
     row = tl.program_id(0)
@@ -59,13 +64,16 @@ def fused_softmax_0(x_1, out, COLS: tl.constexpr):
     t3 = tl.sum(tl.where(live, t2, 0.0), 0)  # softmax
     tl.store(out + row * 3000 + c, t2 / t3, live)  # softmax
 """
+    )
 
 
 def test_layer_norm():
     def f(x, w, b):
         return aten.layer_norm.default(x, [4096], w, b, 1e-5)
 
-    assert source(f, tensor(64, 4096), tensor(4096), tensor(4096)) == """\
+    assert (
+        source(f, tensor(64, 4096), tensor(4096), tensor(4096))
+        == """\
 @triton.jit
 def fused_layer_norm_0(x_1, w_1, b_1, out, COLS: tl.constexpr):
     row = tl.program_id(0)
@@ -78,10 +86,13 @@ def fused_layer_norm_0(x_1, w_1, b_1, out, COLS: tl.constexpr):
     t5 = tl.load(b_1 + c)
     tl.store(out + row * 4096 + c, t2 * tl.rsqrt(t3 / 4096.0 + 1e-05) * t4 + t5)  # layer_norm
 """
+    )
 
 
 def test_column_sum_is_split_over_programs():
-    assert source(lambda x: aten.sum.dim_IntList(x, [0]), tensor(4096, 1024)) == """\
+    assert (
+        source(lambda x: aten.sum.dim_IntList(x, [0]), tensor(4096, 1024))
+        == """\
 @triton.jit
 def fused_sum_parts_0(x_1, part0, ROWS: tl.constexpr, COLS: tl.constexpr):
     row = tl.program_id(0)
@@ -103,6 +114,7 @@ def fused_sum_1(part0, out, ROWS: tl.constexpr, COLS: tl.constexpr):
         acc += tl.sum(t0, 0, keep_dims=True)  # sum
     tl.store(out + c, acc)  # sum
 """
+    )
 
 
 def test_comments_name_the_users_line():

@@ -1,5 +1,7 @@
 """How a call finds its kernel, and what it says when it finds none."""
 
+import copy
+import pickle
 import threading
 
 import numpy as np
@@ -10,6 +12,7 @@ from opweave.registry.device import meta
 from opweave.registry.errors import ArgumentError, DispatchError, RegistrationError
 from opweave.registry.keys import DispatchKey, DispatchKeySet, DispatchMode, state
 from opweave.registry.op import OpOverload, ops, registry
+from opweave.registry.schema import parse_schema
 from opweave.registry.tensor import Tensor, allocate, from_numpy
 
 
@@ -211,3 +214,15 @@ def test_lists_accept_one_number_where_sized(define):
     assert op(tensor(1), (1, 2), [np.int32(4)], [1, 2.5]) == ((1, 2), [4], [1.0, 2.5])
     with pytest.raises(ArgumentError, match="'d' must be int"):
         op(tensor(1), 3, 5)
+
+
+def test_names_copy_and_pickle_as_themselves():
+    for thing in (ops, ops.aten, ops.aten.add, ops.aten.add.Tensor):
+        assert copy.deepcopy(thing) is thing and pickle.loads(pickle.dumps(thing)) is thing
+
+
+def test_every_declared_schema_parses_and_prints_as_written():
+    for op in registry.operators.values():
+        assert op._schema.full_name == op.name
+        if op.decl is not None and isinstance(op.schema_source, str):
+            assert parse_schema(str(op._schema)) == op._schema

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import gc
 import inspect
 import logging
 import threading
 import traceback
 import warnings
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -508,6 +510,17 @@ def test_threads_compile_once_and_agree():
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(work, range(4)))
     assert len(f.entries) == 2
+
+
+def test_arguments_are_not_kept_alive():
+    f = opweave.compile(lambda d, x: d["w"] * x)
+    x, w = tensor(4), tensor(4, seed=1)
+    died = [weakref.ref(x), weakref.ref(w)]
+    f({"w": w}, x)
+    f({"w": w}, x.view(4, 1))
+    del x, w
+    gc.collect()
+    assert [ref() for ref in died] == [None, None]
 
 
 def test_stages_are_printable():

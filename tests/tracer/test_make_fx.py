@@ -257,6 +257,18 @@ def test_python_values_among_arguments(mode: str) -> None:
         module(x, 2, 1, dtypes.float32)
 
 
+def test_input_names() -> None:
+    def names(fn: Any, *args: Any) -> list[str]:
+        return [node.name for node in make_fx(fn, "fake")(*args).graph.placeholders()]
+
+    x = tensor(3)
+    assert names(aten.add.Tensor, x, x) == ["self_1", "other_1"]
+    assert names(np_sin, x) == ["x_1"]
+    assert names(lambda *xs: xs, x, [x, x]) == ["xs_1", "xs_2", "xs_3"]
+    assert names(lambda a, *, lam=None: a, {"k": x, "j": (x,)}) == ["a_1", "a_2"]
+    assert names(make_fx(np_sin)(x), x) == ["args_1"]
+
+
 class TestTriton:
     @pytest.fixture
     def add_one(self) -> Any:

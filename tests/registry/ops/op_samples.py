@@ -11,7 +11,6 @@ from opweave.registry import dtypes
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
 from opweave.registry.op import OpOverload, registry
-from opweave.registry.ops.kinds import Decl
 from opweave.registry.tensor import Tensor, allocate
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
@@ -41,10 +40,13 @@ def maker(dtype: DType, seed: int = 0) -> Callable[..., Tensor]:
 
 def ops_with_samples(*modules: Any) -> list[OpOverload]:
     """Ops declared in modules of `registry.ops` that have samples."""
-    declared = {id(value) for module in modules for value in vars(module).values() if isinstance(value, Decl)}
-    found = [op for op in registry.operators.values() if op.decl is not None and op.decl.samples is not None]
-    # An in-place op is declared by its functional form.
-    return [op for op in found if {id(op.decl), id(getattr(getattr(op.decl, "functional", None), "decl", None))} & declared]
+    files = {module.__file__ for module in modules}
+
+    def declared_in(op: OpOverload) -> bool:
+        # An in-place op is declared by its functional form.
+        return getattr(op.decl, "functional", op).site.file in files
+
+    return [op for op in registry.operators.values() if op.decl and op.decl.samples and declared_in(op)]
 
 
 def calls(op: OpOverload) -> Iterator[tuple[DType, Call]]:

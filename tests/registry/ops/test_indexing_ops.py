@@ -1,0 +1,141 @@
+"""Indexing: layouts without data, values against NumPy, what is a view, errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from op_samples import as_meta, check_meta, maker, ops_with_samples
+
+from opweave.registry import dtypes
+from opweave.registry.errors import ArgumentError, DataDependentError, DTypeError, OutOfRangeError, ShapeError
+from opweave.registry.op import OpOverload, ops
+from opweave.registry.ops import indexing
+from opweave.registry.ops.subscript import getitem, setitem
+from opweave.registry.tensor import from_numpy
+
+aten = ops.aten
+make = maker(dtypes.float32)
+mask = np.array([True, False, True])
+places = from_numpy(np.array([2, 0, 2]))
+
+
+@pytest.mark.parametrize("op", ops_with_samples(indexing), ids=str)
+def test_layout_without_data(op: OpOverload) -> None:
+    assert check_meta(op)
+
+
+BASIC: list[Any] = [0, -1, (1, 2), slice(1, None), (..., 0), (None, 1), ..., (), (slice(None, None, 2), None, -1)]
+
+
+@pytest.mark.parametrize("key", BASIC, ids=repr)
+def test_basic_indices_give_views(key: Any) -> None:
+    x = make(3, 4, 2)
+    array = x.numpy()
+    part = getitem(x, key)
+    np.testing.assert_array_equal(part.numpy(), array[key])
+    assert part._base is x
+    expected = array.copy()
+    expected[key] = 9
+    setitem(x, key, 9)
+    np.testing.assert_array_equal(x.numpy(), expected)
+    assert x._version == part._version == 1
+
+
+ADVANCED: list[Any] = [
+    [0, 2], (slice(None), [1, 1, 0]), ([0, 1], [1, 2]), ([0, 1], slice(None), [1, 0]), mask, (mask, 1), (mask, [1, 3]),
+    np.array([[0, 1], [2, 2]]), (..., [0, 1]), (None, [0]), [[0, 1], [2, 1]], np.eye(3, 4) > 0,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("key", ADVANCED, ids=repr)
+def test_advanced_indices_copy(key: Any) -> None:
+    x = make(3, 4, 2)
+    array = x.numpy()
+    part = getitem(x, key)
+    np.testing.assert_array_equal(part.numpy(), array[key])
+    assert part._storage is not x._storage
+    expected = array.copy()
+    expected[key] = 9
+    setitem(x, key, 9)
+    np.testing.assert_array_equal(x.numpy(), expected)
+    assert x._version == 1
+
+
+def test_an_integer_is_taken_before_index_tensors() -> None:
+    # PyTorch's rule; NumPy would count the 0 as an index array and move the result's dimension to the front.
+    assert getitem(make(2, 3, 4), (0, slice(None), [1, 1])).shape == (3, 2)
+
+
+def test_assignment_broadcasts_and_converts() -> None:
+    x = make(3, 4)
+    setitem(x, 0, from_numpy(np.arange(4)))
+    setitem(x, (slice(1, 3), slice(0, 2)), [[1, 2], [3, 4]])
+    setitem(x, (slice(None), [3]), np.float64(0.5))
+    setitem(x, (0, 0), from_numpy(np.full((1, 1, 1), 8)))
+    np.testing.assert_array_equal(x.numpy()[0], [8, 1, 2, 0.5])
+    np.testing.assert_array_equal(x.numpy()[1:, :2], [[1, 2], [3, 4]])
+
+
+def test_overlapping_assignment_reads_before_it_writes() -> None:
+    x = from_numpy(np.arange(6.0))
+    setitem(x, slice(1, None), getitem(x, slice(None, -1)))
+    np.testing.assert_array_equal(x.numpy(), [0, 0, 1, 2, 3, 4])
+
+
+def test_accumulate_adds_up_repeated_places() -> None:
+    for dtype in (dtypes.float32, dtypes.bfloat16, dtypes.int64):
+        x = maker(dtype)(3, low=0, high=0)
+        ones = maker(dtype)(3, low=1, high=1)
+        aten.index_put_.default(x, [places], ones, True)
+        np.testing.assert_array_equal(x.numpy().astype(np.float32), [1, 0, 2])
+
+
+def test_data_dependent_sizes() -> None:
+    x = from_numpy(np.array([[1.0, 0.0], [0.0, np.nan]]))
+    np.testing.assert_array_equal(aten.nonzero.default(x).numpy(), [[0, 0], [1, 1]])
+    assert aten.nonzero.default(make()).shape == (1, 0)
+    some = from_numpy(np.array([True, False]))
+    np.testing.assert_array_equal(aten.masked_select.default(x, some).numpy(), [1, 0])
+    for call in (
+        lambda t: aten.nonzero.default(t), lambda t: aten.masked_select.default(t, as_meta(some)),
+        lambda t: aten.index.Tensor(t, [as_meta(some)]),
+    ):  # fmt: skip
+        with pytest.raises(DataDependentError, match="depends on data"):
+            call(as_meta(x))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda x: getitem(x, 3), OutOfRangeError, "index 3 is out of range for dimension 0 with size 3"),
+        (lambda x: getitem(x, (0, -5)), OutOfRangeError, "index -5 is out of range"),
+        (lambda x: getitem(x, (0, 0, 0)), OutOfRangeError, "too many indices"),
+        (lambda x: getitem(x, (..., ...)), OutOfRangeError, "one ellipsis"),
+        (lambda x: getitem(x, [0, 3]), OutOfRangeError, "index 3 is out of range"),
+        (lambda x: getitem(x, [-4]), OutOfRangeError, "index -4 is out of range"),
+        (lambda x: getitem(x, [True, False]), OutOfRangeError, "does not fit"),
+        (lambda x: getitem(x, 1.5), ArgumentError, "only integers"),
+        (lambda x: getitem(x, "a"), ArgumentError, "only integers"),
+        (lambda x: getitem(x, [0.5]), ArgumentError, "integers or bools"),
+        (lambda x: getitem(x, slice(None, None, -1)), ShapeError, "positive"),
+        (lambda x: getitem(x, x), DTypeError, "integer type or bool"),
+        (lambda x: getitem(make(), 0), OutOfRangeError, "0-d"),
+        (lambda x: setitem(x, 0, make(3)), ShapeError, "broadcast"),
+        (lambda x: setitem(x, [0], make(2, 3)), ShapeError, "broadcast"),
+        (lambda x: setitem(x, 0, object()), ArgumentError, "cannot assign"),
+        (lambda x: aten.index_put_.default(x, [places], from_numpy(np.arange(4))), DTypeError, "tensor's type"),
+        (lambda x: aten.index_select.default(x, 0, from_numpy(np.array([-1]))), OutOfRangeError, "index -1"),
+        (lambda x: aten.index_select.default(x, 0, from_numpy(np.zeros((1, 1), int))), ShapeError, "vector"),
+        (lambda x: aten.gather.default(x, 0, from_numpy(np.array([[3]]))), OutOfRangeError, "index 3"),
+        (lambda x: aten.gather.default(x, 0, places), ShapeError, "as many dimensions"),
+        (lambda x: aten.gather.default(x, 0, make(3, 4)), DTypeError, "int64"),
+        (lambda x: aten.scatter.src(x, 0, from_numpy(np.array([[9]])), make(1, 1)), OutOfRangeError, "index 9"),
+        (lambda x: aten.embedding.default(x, from_numpy(np.array([3]))), OutOfRangeError, "index 3"),
+        (lambda x: aten.embedding.default(x, make(2)), DTypeError, "int32 or int64"),
+    ],
+)
+def test_errors(call: Any, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        call(make(3, 4))

@@ -1,0 +1,82 @@
+"""Joining, repeating, overwriting: layouts without data, values, versions, errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from op_samples import check_meta, maker, ops_with_samples
+
+from opweave.registry import dtypes
+from opweave.registry.errors import ArgumentError, OutOfRangeError, ShapeError
+from opweave.registry.op import OpOverload, ops
+from opweave.registry.ops import shape
+from opweave.registry.tensor import from_numpy
+
+aten = ops.aten
+make = maker(dtypes.float32)
+
+
+@pytest.mark.parametrize("op", ops_with_samples(shape), ids=str)
+def test_layout_without_data(op: OpOverload) -> None:
+    assert check_meta(op)
+
+
+def test_values_agree_with_numpy() -> None:
+    x, y = make(3, 4), aten.t.default(make(4, 3))
+    a, b = x.numpy(), y.numpy()
+    for ours, theirs in (
+        (aten.cat.default([x, y], 1), np.concatenate([a, b], 1)),
+        (aten.stack.default([x, y], -1), np.stack([a, b], -1)),
+        (aten.repeat.default(y, [2, 1, 3]), np.tile(b, (2, 1, 3))),
+        (aten.flip.default(y, [0, 1]), b[::-1, ::-1]),
+        (aten.roll.default(y, [1, -2], [0, 1]), np.roll(b, (1, -2), (0, 1))),
+        (aten.vstack.default([x, y]), np.vstack([a, b])),
+    ):
+        np.testing.assert_array_equal(ours.numpy(), theirs)
+
+
+def test_copy_broadcasts_converts_and_counts() -> None:
+    x = from_numpy(np.zeros((2, 3), np.int32))
+    aten.copy_.default(aten.t.default(x), from_numpy(np.array([1.9, -2.9])))
+    np.testing.assert_array_equal(x.numpy(), [[1] * 3, [-2] * 3])
+    assert x._version == 1
+    with pytest.raises(ShapeError):
+        aten.copy_.default(x, make(2, 2, 3))
+    with pytest.raises(ShapeError, match="share memory"):
+        aten.copy_.default(aten.expand.default(make(1, 3), [2, 3]), make(3))
+
+
+def test_copy_of_an_overlapping_view() -> None:
+    x = from_numpy(np.arange(5.0))
+    aten.copy_.default(aten.slice.Tensor(x, 0, 0, 4), aten.slice.Tensor(x, 0, 1, 5))
+    np.testing.assert_array_equal(x.numpy(), [1, 2, 3, 4, 4])
+
+
+@pytest.mark.parametrize("dtype", list(dtypes.DTYPES.values()), ids=repr)
+def test_fill(dtype: dtypes.DType) -> None:
+    x = maker(dtype)(2, 3)
+    assert aten.fill_.Scalar(x, 1) is x and (x.numpy() == 1).all()
+    assert aten.zero_.default(x) is x and not x.numpy().any()
+    assert x._version == 2
+    assert aten.fill.Scalar(x, 1)._storage is not x._storage
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda: aten.cat.default([make(2, 3), make(2, 4)]), ShapeError, "same except in dimension 0"),
+        (lambda: aten.cat.default([make(2, 3)], 2), OutOfRangeError, "dimension out of range"),
+        (lambda: aten.cat.default([make(), make()]), ShapeError, "0-d"),
+        (lambda: aten.cat.default([]), ShapeError, "at least one"),
+        (lambda: aten.stack.default([make(2), make(3)]), ShapeError, "same sizes"),
+        (lambda: aten.repeat.default(make(2, 3), [2]), ShapeError, "count for each dimension"),
+        (lambda: aten.roll.default(make(2, 3), [1], [0, 1]), ShapeError, "one shift for each"),
+        (lambda: aten.fill_.Tensor(make(2), make(2)), ShapeError, "0-d"),
+        (lambda: aten.fill_.Scalar(make(2), "a"), ArgumentError, "Scalar"),
+    ],
+)
+def test_errors(call: Any, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        call()
