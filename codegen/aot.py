@@ -18,8 +18,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from triton.backends.compiler import GPUTarget
-from triton.compiler import ASTSource, CompiledKernel
-from triton.compiler import compile as triton_compile
+from triton.compiler import ASTSource, CompiledKernel, compile as triton_compile
 from triton.compiler.errors import CompilationError
 from triton.runtime.jit import JITFunction
 

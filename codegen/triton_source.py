@@ -15,7 +15,7 @@ from opweave.codegen.kernel import KernelSource
 from opweave.codegen.loopnest import LoopNest, Store
 from opweave.codegen.schedule import Lane, Schedule
 from opweave.codegen.triton_scalars import ATOM, OPERATORS, TYPE, constant, needs_libdevice, render, typed_constant
-from opweave.codegen.values import Value, load_parts, topological
+from opweave.codegen.values import Buffer, Value, load_parts, topological
 from opweave.registry.dtypes import DType, float32, int32
 from opweave.registry.errors import Site
 from opweave.tracer.index import Axis, Index
@@ -51,7 +51,14 @@ def kernel_name(names: Sequence[str], number: int) -> str:
     return f"fused_{text}_{number}"
 
 
-def print_kernel(nest: LoopNest, schedule: Schedule, number: int, *, anonymous: bool = False) -> KernelSource:
+def print_kernel(
+    nest: LoopNest,
+    schedule: Schedule,
+    number: int,
+    *,
+    anonymous: bool = False,
+    aligned: frozenset[Buffer] = frozenset(),
+) -> KernelSource:
     """The kernel of a nest.
 
     Parameters
@@ -62,6 +69,8 @@ def print_kernel(nest: LoopNest, schedule: Schedule, number: int, *, anonymous: 
         Makes the name unique in its graph.
     anonymous : bool
         Number the parameters and leave out the comments, so that equal text means equal kernels.
+    aligned : frozenset of Buffer
+        Buffers whose addresses are multiples of 16 bytes.
     """
     printer = _Printer(nest, schedule, anonymous)
     name = kernel_name(nest.names, number)
@@ -82,8 +91,9 @@ def print_kernel(nest: LoopNest, schedule: Schedule, number: int, *, anonymous: 
         tile *= lane.block
     warps = max(1, min(16, scheduling.power_of_two(tile // 512 or 1)))
     buffers = [*nest.inputs, *nest.outputs]
-    pointers = tuple((printer.parameters[b.name], b.dtype) for b in buffers)
-    return KernelSource(name, source, pointers, constexprs, (schedule.programs, 1, 1), warps)
+    pointers = tuple((printer.parameters[b], b.dtype) for b in buffers)
+    known = tuple(printer.parameters[b] for b in buffers if b in aligned)
+    return KernelSource(name, source, pointers, constexprs, (schedule.programs, 1, 1), warps, known)
 
 
 class _Printer:
@@ -96,7 +106,7 @@ class _Printer:
         self.taken |= {lane.constant for lane in schedule.lanes}
         buffers = [*nest.inputs, *nest.outputs]
         self.anonymous = anonymous
-        self.parameters = {b.name: self.fresh(f"p{i}" if anonymous else b.name) for i, b in enumerate(buffers)}
+        self.parameters = {b: self.fresh(f"p{i}" if anonymous else b.name) for i, b in enumerate(buffers)}
         self.axis_names: dict[Axis, str] = {}
         self.live: dict[Lane, str] = {}
         self.names: dict[Value, tuple[str, int]] = {}
@@ -243,7 +253,7 @@ class _Printer:
 
     def _load(self, value: Value) -> str:
         buffer, offset = load_parts(value)
-        pointer = self.parameters[buffer.name]
+        pointer = self.parameters[buffer]
         if offset.terms or offset.const:
             pointer = f"{pointer} + {self.index(offset)}"
         mask = self.mask(offset.axes())
@@ -298,7 +308,7 @@ class _Printer:
         return lane is not None and lane in self.live
 
     def _store(self, store: Store) -> None:
-        pointer = self.parameters[store.buffer.name]
+        pointer = self.parameters[store.buffer]
         if store.offset.terms or store.offset.const:
             pointer = f"{pointer} + {self.index(store.offset)}"
         value = self.names[store.value][0]

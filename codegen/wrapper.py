@@ -24,8 +24,9 @@ from typing import Any
 
 from opweave.codegen.kernel import KernelSource
 from opweave.codegen.loopnest import LoopNest, lower
-from opweave.codegen.schedule import TARGETS, plan
+from opweave.codegen.schedule import TARGETS, Schedule, plan
 from opweave.codegen.triton_source import print_kernel
+from opweave.codegen.values import Buffer
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import CompileError
@@ -245,28 +246,30 @@ class _Wrapper:
 
     def _region(self, node: Node, region: Graph) -> None:
         nest = lower(region)
-        variables = {buffer.name: arg.name for buffer, arg in zip(nest.inputs, node.args, strict=True)}
+        variables = {buffer: arg.name for buffer, arg in zip(nest.inputs, node.args, strict=True)}
+        # What is allocated here is aligned; where inputs and results of opaque ops lie is not known.
+        aligned = {b for b, arg in zip(nest.inputs, node.args, strict=True) if _of_region(arg)} | set(nest.outputs)
         items = {user.args[1]: user for user in node.users if user.target is operator.getitem}
+        scratch = []
         for i, buffer in enumerate(nest.outputs):
             # A result that nobody reads still needs a place.
-            variables[buffer.name] = items[i].name if i in items else self._fresh(f"{node.name}_{i}")
-            self._allocate(variables[buffer.name], buffer.sizes, buffer.strides, buffer.dtype)
-        kernels, nests = self._kernels(nest)
-        own = set(variables)
-        for kernel, stage in zip(kernels, nests, strict=True):
+            variables[buffer] = items[i].name if i in items else self._fresh(f"{node.name}_{i}")
+            scratch += [] if i in items else [variables[buffer]]
+            self._allocate(variables[buffer], buffer.sizes, buffer.strides, buffer.dtype)
+        stages = plan(nest, TARGETS[self.device.type])
+        for stage, _ in stages[:-1]:
             for buffer in stage.outputs:
-                if buffer.name not in own:
-                    variables[buffer.name] = self._fresh(f"{node.name}_{buffer.name}")
-                    own.add(buffer.name)
-                    self._allocate(variables[buffer.name], buffer.sizes, buffer.strides, buffer.dtype)
-            pointers = [f"{variables[b.name]}.data_ptr()" for b in (*stage.inputs, *stage.outputs)]
+                aligned.add(buffer)
+                variables[buffer] = self._fresh(f"{node.name}_{buffer.name}")
+                scratch.append(variables[buffer])
+        for kernel, (stage, _) in zip(self._kernels(stages, frozenset(aligned)), stages, strict=True):
+            if stage is not stages[-1][0]:
+                for buffer in stage.outputs:
+                    self._allocate(variables[buffer], buffer.sizes, buffer.strides, buffer.dtype)
+            pointers = [f"{variables[b]}.data_ptr()" for b in (*stage.inputs, *stage.outputs)]
             self._line(f"{kernel.name}({', '.join([*map(str, kernel.grid), *pointers])})", node)
-        scratch = [name for key, name in variables.items() if name not in self._node_names()]
         if scratch:
             self._line(f"del {', '.join(scratch)}")
-
-    def _node_names(self) -> set[str]:
-        return {node.name for node in self.graph.nodes}
 
     def _fresh(self, wanted: str) -> str:
         while wanted in self.taken:
@@ -274,17 +277,19 @@ class _Wrapper:
         self.taken.add(wanted)
         return wanted
 
-    def _kernels(self, nest: LoopNest) -> tuple[list[KernelSource], list[LoopNest]]:
-        """Kernels of a nest; two regions that print the same share them."""
-        stages = plan(nest, TARGETS[self.device.type])
-        blank = [print_kernel(stage, schedule, 0, anonymous=True) for stage, schedule in stages]
-        key = tuple((k.source, tuple(d for _, d in k.parameters), *k.constexprs.values(), k.grid) for k in blank)
+    def _kernels(self, stages: list[tuple[LoopNest, Schedule]], aligned: frozenset[Buffer]) -> list[KernelSource]:
+        """Kernels of a nest's stages; two regions that print the same share them."""
+        blank = [print_kernel(stage, schedule, 0, anonymous=True, aligned=aligned) for stage, schedule in stages]
+        key = tuple(
+            (k.source, tuple(d for _, d in k.parameters), *k.constexprs.values(), k.grid, k.aligned) for k in blank
+        )
         found = self.plans.get(key)
         if found is None:
-            found = [print_kernel(stage, schedule, len(self.kernels) + i) for i, (stage, schedule) in enumerate(stages)]
+            first = len(self.kernels)
+            found = [print_kernel(s, schedule, first + i, aligned=aligned) for i, (s, schedule) in enumerate(stages)]
             self.kernels += found
             self.plans[key] = found
-        return found, [stage for stage, _ in stages]
+        return found
 
 
 def _is_plain_view(node: Node) -> bool:

@@ -144,7 +144,8 @@ class FakeTensorMode(DispatchMode):
         if isinstance(value, FakeTensor):
             return self._own(value)
         if isinstance(value, Tensor):
-            if self.allow_non_fake_inputs or (not value._sizes and value._device.type == "cpu"):
+            lifted = op.opname == "lift_fresh_copy" if isinstance(op, OpOverload) else False
+            if lifted or self.allow_non_fake_inputs or (not value._sizes and value._device.type == "cpu"):
                 return self.from_tensor(value)
             raise FakeTensorError(
                 f"{op}: a real tensor among fake ones", got=describe(value),

@@ -203,6 +203,11 @@ class _Partition:
                     refused = True
             if not outside and not refused:
                 return
+            for group, demands in takers:
+                covered = any(group.space.covers(node, demand) for demand in demands)
+                if covered and not refused and not self.would_cycle(node, group):
+                    self._store(node, group)
+                    return
             takers = []
         self._place_stored(node, takers, outside)
 
@@ -362,7 +367,7 @@ class _Partition:
         for group in reversed(self.groups[-8:]):
             if len(group.members) >= MAX_MEMBERS or len(group.reads) + len(group.results) >= MAX_BUFFERS // 2:
                 continue
-            if not inputs & group.reads or self.would_cycle(node, group):
+            if not inputs & group.reads or group in self.homes.get(node, ()) or self.would_cycle(node, group):
                 continue
             is_reduction = self.kinds[node][0] == "reduction"
             if is_reduction and group.space.reduced and group.outer_reduction != _is_outer(node):

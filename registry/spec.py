@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -35,6 +36,10 @@ def contiguous_strides(sizes: Sequence[int]) -> tuple[int, ...]:
         step = step * (size if size > 1 else 1)
     strides.reverse()
     return tuple(strides)
+
+
+#: `contiguous_strides` of a tuple of plain ints, remembered.
+row_major = functools.lru_cache(maxsize=4096)(contiguous_strides)
 
 
 def is_contiguous(sizes: Sequence[int], strides: Sequence[int]) -> bool:

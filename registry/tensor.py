@@ -515,6 +515,30 @@ _new_storage = Storage.__new__
 _new_tensor = Tensor.__new__
 
 
+def wrap_array(
+    array: Any, sizes: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device: Device
+) -> Tensor:
+    """A tensor over a fresh array whose layout is known."""
+    storage = _new_storage(Storage)
+    storage.device = device
+    storage.nbytes = array.nbytes
+    storage.version = 0
+    storage.owner = array
+    storage._ptr = None
+    storage._bytes = None
+    t = _new_tensor(Tensor)
+    t._storage = storage
+    t._sizes = sizes
+    t._strides = strides
+    t._offset = 0
+    t._dtype = dtype
+    t._device = device
+    t._keys = _KEY_BITS[device.type]
+    t._cached = array
+    t._view_of = None
+    return t
+
+
 def allocate_like(spec: TensorSpec) -> Tensor:
     """An uninitialised tensor of this spec."""
     return allocate(*spec)

@@ -31,7 +31,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from opweave.registry import dtypes
-from opweave.registry.device import meta as _META
+from opweave.registry.device import cpu, meta as _META
 from opweave.registry.dtypes import DType, promote_types
 from opweave.registry.errors import ArgumentError, DTypeError, OpweaveError, ShapeError, Site
 from opweave.registry.keys import DispatchKey
@@ -39,8 +39,8 @@ from opweave.registry.op import OpOverload, registry
 from opweave.registry.promote import broadcast_shapes, can_cast, common_device, pointwise_strides, result_type
 from opweave.registry.scalar import ArrayScalars
 from opweave.registry.schema import Argument
-from opweave.registry.spec import TensorSpec, contiguous, contiguous_strides, is_contiguous, overlaps_itself
-from opweave.registry.tensor import Tensor, allocate, allocate_like, as_view, describe, wrap_dim
+from opweave.registry.spec import TensorSpec, contiguous, contiguous_strides, is_contiguous, overlaps_itself, row_major
+from opweave.registry.tensor import Tensor, allocate, allocate_like, as_view, describe, wrap_array, wrap_dim
 
 Maker = Callable[[TensorSpec], Tensor]
 
@@ -141,6 +141,7 @@ class PointwiseDecl(Decl):
     def __init__(self, schema: str, body: Callable[..., Any], promote: Any, tags: Sequence[str]):
         super().__init__(schema, body, tags)
         self.promote = promote
+        self._plans: dict[tuple[DType, int], tuple[DType, DType]] = {}
         self._run_by(self.eager)
 
     @cached_property
@@ -205,8 +206,67 @@ class PointwiseDecl(Decl):
 
     def eager(self, *args: Any, **kwargs: Any) -> Tensor:
         """Evaluate on the operands' array module."""
+        result = self.quick(args, kwargs)
+        if result is not None:
+            return result
         operands, attributes = self.operands(args, kwargs)
         return self.evaluate(operands, attributes, self.spec(operands, attributes), None)
+
+    @cached_property
+    def _plain_attributes(self) -> dict[str, Any] | None:
+        """Defaults of the keyword attributes; None where there are positional ones."""
+        if any(not operand and not a.kwarg_only for a, operand in zip(self.arguments, self.is_operand, strict=True)):
+            return None
+        return {a.name: a.default for a in self.arguments if a.kwarg_only}
+
+    def quick(self, args: tuple[Any, ...], kwargs: dict[str, Any], inplace: bool = False) -> Tensor | None:
+        """The common case without the general machinery: small row-major CPU operands of one shape and type.
+
+        What the types lead to is remembered by dtype. None means that the general way has to be taken.
+        """
+        lead = args[0]
+        attributes = self._plain_attributes
+        if attributes is None or type(lead) is not Tensor or lead._device is not cpu:
+            return None
+        for name, value in kwargs.items():
+            if value is not attributes[name]:
+                return None
+        sizes, strides, dtype = lead._sizes, lead._strides, lead._dtype
+        values: list[Any] = []
+        numbers = 0
+        for operand in args:
+            if type(operand) is Tensor:
+                if operand._sizes != sizes or operand._strides != strides or operand._dtype is not dtype:
+                    return None
+                if operand._device is not cpu:
+                    return None
+                values.append(operand._array)
+            elif type(operand) is float and dtype.kind == "f":
+                numbers += 1
+                values.append(operand)
+            else:
+                return None
+        plan = self._plans.get((dtype, numbers))
+        if plan is None:
+            plan = self._plans[dtype, numbers] = self.types(*args, **kwargs)
+        compute, result = plan
+        if compute is not dtype or values[0].size >= 2 * _CHUNK or strides != row_major(sizes):
+            return None
+        with np.errstate(all="ignore"):
+            array = self.body(handler(np), *values, **kwargs)
+        if type(array) is not np.ndarray:
+            array = np.asarray(array)
+        if array.dtype != result.numpy or array.base is not None or array.shape != sizes:
+            return None
+        if inplace:
+            if result is not dtype:
+                return None
+            lead._array[...] = array
+            return lead
+        for value in values:
+            if array is value:
+                return None
+        return wrap_array(array, sizes, strides, result, cpu)
 
     def evaluate(
         self, operands: Sequence[Any], attributes: dict[str, Any], spec: TensorSpec, out: Tensor | None
@@ -449,6 +509,9 @@ class InplaceDecl(WritingDecl):
                 yield args, kwargs
 
     def run(self, *args: Any, **kwargs: Any) -> Tensor:
+        decl = self.functional.decl
+        if isinstance(decl, PointwiseDecl) and decl.quick(args, kwargs, inplace=True) is not None:
+            return args[0]
         return self._write(args[0], args, kwargs)
 
     def meta(self, make: Maker, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
@@ -708,11 +771,27 @@ class GeneratorDecl(Decl):
         if result.is_meta:
             return result
         xp = result._device.xp
-        index = xp.ogrid[tuple(slice(0, size) for size in result._sizes)] if result._sizes else ()
         k = handler(xp)
         with np.errstate(all="ignore"):
-            _store(k, result._array, xp.asarray(self.body(k, tuple(index), *values)), result._dtype)
+            value = self.body(k, _Index(xp, result._sizes), *values)
+            _store(k, result._array, xp.asarray(value), result._dtype)
         return result
+
+
+class _Index(Sequence[Any]):
+    """Index values of each dimension, made when a body asks for them."""
+
+    def __init__(self, xp: Any, sizes: tuple[int, ...]):
+        self.xp = xp
+        self.sizes = sizes
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def __getitem__(self, dim: Any) -> Any:
+        shape = [1] * len(self.sizes)
+        shape[dim] = self.sizes[dim]
+        return self.xp.arange(self.sizes[dim], dtype=np.int64).reshape(shape)
 
 
 def generator(schema: str, *, spec: Callable[..., TensorSpec]) -> Callable[[Callable[..., Any]], GeneratorDecl]:

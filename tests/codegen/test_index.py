@@ -6,8 +6,7 @@ import itertools
 import math
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from opweave.tracer.index import Axis, Index, linearize, regroup
 

@@ -87,7 +87,7 @@ def test_truth_and_products(numbers):
     np.testing.assert_array_equal(run(lambda t: aten.prod.dim_int(t, 1), small), small.prod(1))
 
 
-@pytest.mark.parametrize("shape, axis", [((1 << 22,), 0), ((8192, 512), 0), ((512, 8192), 1)])
+@pytest.mark.parametrize(("shape", "axis"), [((1 << 22,), 0), ((8192, 512), 0), ((512, 8192), 1)])
 def test_float32_sums_are_as_accurate_as_pairwise(shape, axis):
     x = np.random.default_rng(0).random(shape).astype(np.float32)
     exact = x.sum(axis, dtype=np.float64)

@@ -56,8 +56,8 @@ def assert_close(found, wanted, ulps):
         return
     same = (found == wanted) | (np.isnan(found) & np.isnan(wanted))
     np.testing.assert_array_equal(np.isfinite(found), np.isfinite(wanted))
-    step = np.spacing(np.abs(np.where(same, 1, wanted)))
-    error = np.abs(np.where(same, 0, found - wanted)) / step
+    found, wanted = np.where(same, 1, found), np.where(same, 1, wanted)
+    error = np.abs(found - wanted) / np.spacing(np.abs(wanted))
     assert error.max() <= ulps, f"{error.max()} ulp"
 
 
@@ -146,7 +146,8 @@ def test_shifts_by_the_width_or_more():
 def test_casts(source, target):
     x = np.array([0, 1, -1, 2.7, -2.7, 100, 120.5, 300, -300, 30000]).astype(np.float64)
     x = (np.abs(x) % 256 if source == "uint8" else np.clip(x, -128, 127) if source == "int8" else x).astype(source)
-    wanted = np.asarray(EAGER.cast(x, DTYPES[target]))
+    with np.errstate(all="ignore"):
+        wanted = np.asarray(EAGER.cast(x, DTYPES[target]))
     np.testing.assert_array_equal(evaluate(lambda k, a: k.cast(a, DTYPES[target]), x), wanted)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from compiling import cubin, tensor, traced
+from compiling import bind, cubin, tensor, traced
 
 from opweave.codegen.schedule import TARGETS
 from opweave.codegen.wrapper import generate
@@ -127,12 +127,11 @@ def test_comments_name_the_users_line():
 
 
 def test_names_of_the_user_are_kept_apart_from_those_of_the_kernel():
-    def f(r, c, live, t0, tl):
-        return aten.add.Tensor(aten.add.Tensor(aten.add.Tensor(aten.add.Tensor(r, c), live), t0), tl)
+    def f(r, c, live, t0, tl, out):
+        total = aten.add.Tensor(aten.add.Tensor(aten.add.Tensor(aten.add.Tensor(r, c), live), t0), tl)
+        return aten.mul.Tensor(total, out)
 
-    tensors = [tensor(64, 100, seed=n) for n in range(5)]
-    from compiling import bind
-
+    tensors = [tensor(64, 100, seed=n) for n in range(6)]
     graph = traced(f, *tensors)
     for node in graph.nodes:
         if isinstance(node.target, Graph):
@@ -144,7 +143,8 @@ def test_names_of_the_user_are_kept_apart_from_those_of_the_kernel():
 
 
 CASES = {
-    "chain": (lambda x, w, r: aten.mul.Tensor(aten.gelu.default(aten.add.Tensor(x, w)), r), (64, 1000), (1000,), (64, 1000)),
+    "chain": (lambda x, w, r: aten.mul.Tensor(aten.gelu.default(aten.add.Tensor(x, w)), r),
+              (64, 1000), (1000,), (64, 1000)),
     "softmax": (lambda x, w, r: aten.softmax.int(aten.add.Tensor(aten.gelu.default(aten.mul.Tensor(x, w)), r), -1),
                 (64, 1000), (1000,), (64, 1000)),
     "layer_norm": (lambda x, w, b: aten.layer_norm.default(x, [1000], w, b, 1e-5), (64, 1000), (1000,), (1000,)),

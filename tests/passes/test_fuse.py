@@ -9,8 +9,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from opweave.passes import canonicalize, cse, dce, decompose, fold, functionalize
 from opweave.passes.fuse import MAX_MEMBERS, fuse
@@ -141,6 +140,17 @@ def test_cheap_values_are_computed_twice_rather_than_stored():
         return aten.sum.dim_IntList(y, [0]), aten.sum.dim_IntList(y, [1])
 
     assert sorted(kernels(fused(f, tensor(*X)))) == [["mul", "sum"], ["mul", "sum"]]
+
+
+def test_a_value_that_is_computed_twice_may_also_be_a_result():
+    def f(x):
+        y = aten.neg.default(x)
+        part = aten.slice.Tensor(y, 1, 1, 3, 2)
+        return y, aten.neg.default(aten.neg.default(part)), aten.add.Tensor(part, x)
+
+    graph = fused(f, tensor(1, 2))
+    stored = [n for n in graph.nodes if n.op == "call_function" and n.target is operator.getitem]
+    assert len(stored) == 3
 
 
 def test_expensive_stretched_values_are_stored():

@@ -8,8 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Optional, Union
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from opweave.registry import dtypes
 from opweave.registry.device import Device
