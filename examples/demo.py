@@ -47,7 +47,8 @@ def levels(photo: Tensor, share: float = 0.01) -> Tensor:
 def _(photo: Tensor, share: float = 0.01) -> Tensor:
     import cupy
 
-    return opweave.from_dlpack(find_levels(cupy.from_dlpack(photo), share, cupy))
+    found = find_levels(cupy.from_dlpack(photo), share, cupy)
+    return opweave.from_numpy(found.get()).to(photo.device)
 
 
 @levels.register_fake

@@ -152,7 +152,7 @@ def as_dtype(value: Any, what: str = "dtype") -> DType:
             return _FROM_PYTHON[value]
     if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
         return from_numpy(value)
-    raise DTypeError(f"{what}: expected a dtype", got=f"{value!r} ({type(value).__name__})", hint="opweave.float32, ...")
+    raise DTypeError(f"{what}: expected a dtype", got=f"{value!r} ({type(value).__name__})", hint="opweave.float32")
 
 
 _default = threading.local()

@@ -181,7 +181,8 @@ def result_type(*operands: Any) -> DType:
             result = dtype
         elif _rank(dtype) > _rank(result):
             # A complex number makes a float tensor complex of the same width.
-            result = result.to_complex() if dtype.is_complex and result.is_floating_point else promote_types(result, dtype)
+            widened = dtype.is_complex and result.is_floating_point
+            result = result.to_complex() if widened else promote_types(result, dtype)
     if result is None:
         raise DTypeError("result_type: needs at least one operand")
     return result

@@ -217,7 +217,7 @@ class ArrayScalars(Scalars):
 
 
 def _float_to_int(xp: Any, x: Any, target: np.dtype[Any]) -> Any:
-    """Truncate as x86 and PyTorch's CPU kernels do: through int64 (NaN and out of range become its minimum), then wrap."""
+    """Truncate as x86 and PyTorch do: through int64 (NaN and what is out of range become its minimum), then wrap."""
     if target == np.int64 or target.itemsize < 8:
         wide = xp.trunc(x)
         outside = ~((wide >= -(2.0**63)) & (wide < 2.0**63))

@@ -1,8 +1,8 @@
 """Triton kernels as operands: `wrap_triton`, `triton_op`, and the higher-order ops of a kernel launch.
 
 `wrap_triton(kernel)[grid](...)` launches at once where nothing watches. Under a mode it becomes a call of
-`triton_kernel_wrapper_mutation`, an op whose operands are a kernel (by index in `kernels`), a resolved grid and the kernel's
-arguments by name, so that a trace shows the launch and a pass can see which buffers it writes.
+`triton_kernel_wrapper_mutation`, an op whose operands are a kernel (by index in `kernels`), a resolved grid and the
+kernel's arguments by name, so that a trace shows the launch and a pass can see which buffers it writes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The Python surface: `Tensor` methods and operators, and functions of the package, made from the registered ops.
 
-The rule: an `aten` op is a function `opweave.<name>`; if its first argument is `self` it is a method of `Tensor` too. What
-Python calls differently (operators, `x.view(2, 3)`, `x.to("cuda")`) stands in the tables below.
+The rule: an `aten` op is a function `opweave.<name>`; if its first argument is `self` it is a method of `Tensor` too.
+What Python calls differently (operators, `x.view(2, 3)`, `x.to("cuda")`) stands in the tables below.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def _operators() -> dict[str, Callable[..., Any]]:
         table[f"__r{name}__"] = _binary(op, swap=True)
         written = registry.packets.get(f"aten::{op.opname}_")
         if written is not None:
-            table[f"__i{name}__"] = _binary(getattr(written, "Tensor"))
+            table[f"__i{name}__"] = _binary(written.Tensor)
     for name in ("eq", "ne", "lt", "le", "gt", "ge"):
         table[f"__{name}__"] = _binary(getattr(aten, name).Tensor)
     for name, op in (("neg", aten.neg.default), ("abs", aten.abs.default), ("invert", aten.bitwise_not.default)):

@@ -1,0 +1,55 @@
+"""How ops are declared: a kind supplies everything that follows from what an op *is*.
+
+    @pointwise("aten::silu(Tensor self) -> Tensor", promote=INT_TO_FLOAT)
+    def silu(k, x):
+        return x / (1 + k.exp(-x))
+
+gives the op with its eager kernel (NumPy and CuPy), its rule for tensors without data, its in-place and `out=`
+variants, and what codegen needs to fuse it. The kinds:
+
+==========  ==================================================  =========================================
+pointwise   one scalar expression for every element             `body(k, *values, **attrs)`
+reduction   a combine over axes, a map before, a finish after   `combine`, `map`, `finalize`
+view        new sizes and strides over the same memory          `rule(sizes, strides, offset, *args)`
+generator   every element a function of its index               `body(k, index, *args)`, `spec`
+composite   written with other ops                              `body(*args)`
+extern      a call into a library                               `body(*args)`, `spec`
+inplace     writes into its first argument                      `functional`
+==========  ==================================================  =========================================
+
+`decl.meta(make, args, kwargs)` computes an op's results without data: `make(spec)` creates a tensor, so the same rule
+serves meta tensors and fake tensors.
+"""
+
+from __future__ import annotations
+
+from opweave.registry.ops.kinds.base import (
+    COMPARE,
+    CONTIGUOUS_FORMAT,
+    DEFAULT,
+    INT_TO_FLOAT,
+    NO_BOOL,
+    PRESERVE_FORMAT,
+    Decl,
+    Maker,
+    handler,
+)
+from opweave.registry.ops.kinds.composite import CompositeDecl, ExternDecl, composite, extern
+from opweave.registry.ops.kinds.generator import GeneratorDecl, generator
+from opweave.registry.ops.kinds.pointwise import PointwiseDecl
+from opweave.registry.ops.kinds.reduction import (
+    COMBINES,
+    ReductionDecl,
+    normalize_axes,
+    reduced_sizes,
+    reduction,
+)
+from opweave.registry.ops.kinds.view import ViewDecl, view
+from opweave.registry.ops.kinds.writing import InplaceDecl, OutDecl, WritingDecl, pointwise
+
+__all__ = [
+    "COMBINES", "COMPARE", "CONTIGUOUS_FORMAT", "DEFAULT", "INT_TO_FLOAT", "NO_BOOL", "PRESERVE_FORMAT",
+    "CompositeDecl", "Decl", "ExternDecl", "GeneratorDecl", "InplaceDecl", "Maker", "OutDecl", "PointwiseDecl",
+    "ReductionDecl", "ViewDecl", "WritingDecl", "composite", "extern", "generator", "handler", "normalize_axes",
+    "pointwise", "reduced_sizes", "reduction", "view",
+]  # fmt: skip

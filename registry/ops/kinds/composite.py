@@ -1,0 +1,85 @@
+"""Composites, written with other ops, and extern ops, which call a library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from opweave.registry.keys import DispatchKey
+from opweave.registry.ops.kinds.base import Decl, Maker
+from opweave.registry.spec import TensorSpec
+
+
+class CompositeDecl(Decl):
+    """An op written with other ops; its body is its decomposition.
+
+    Attributes
+    ----------
+    explicit : bool
+        Whether modes see it as one node (to be decomposed by a pass); otherwise it is gone before any mode looks.
+    """
+
+    kind = "composite"
+
+    def __init__(self, schema: str, body: Callable[..., Any], explicit: bool, kernel: Callable[..., Any] | None):
+        super().__init__(schema, body)
+        self.explicit = explicit
+        key = DispatchKey.CompositeExplicitAutograd if explicit else DispatchKey.CompositeImplicitAutograd
+        self._run_by(kernel or body, key)
+
+    @property
+    def implicit(self) -> bool:
+        """Whether the op is decomposed before any mode sees it."""
+        return not self.explicit
+
+    @property
+    def takes_numbers(self) -> bool:  # type: ignore[override]  # the ops of the body decide
+        return True
+
+    def meta(self, make: Maker, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return self.body(*args, **kwargs)
+
+
+def composite(
+    schema: str, *, explicit: bool = False, kernel: Callable[..., Any] | None = None
+) -> Callable[[Callable[..., Any]], CompositeDecl]:
+    """Declare an op by its decomposition.
+
+    Parameters
+    ----------
+    explicit : bool
+        Keep it as one node in traces.
+    kernel : callable, optional
+        A faster eager kernel of an explicit op.
+    """
+
+    def declare(body: Callable[..., Any]) -> CompositeDecl:
+        return CompositeDecl(schema, body, explicit, kernel)
+
+    return declare
+
+
+class ExternDecl(Decl):
+    """A call into a library: `body(*args) -> Tensor`, and `spec(*args) -> TensorSpec` (a tuple of them for several)."""
+
+    kind = "extern"
+
+    def __init__(self, schema: str, body: Callable[..., Any], spec: Callable[..., Any], tags: Sequence[str]):
+        super().__init__(schema, body, tags)
+        self.spec = spec
+        self._run_by(body)
+
+    def meta(self, make: Maker, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        spec = self.spec(*self.bind(args, kwargs))
+        return make(spec) if isinstance(spec, TensorSpec) else tuple(make(s) for s in spec)
+
+
+def extern(
+    schema: str, *, spec: Callable[..., Any], tags: Sequence[str] = ()
+) -> Callable[[Callable[..., Any]], ExternDecl]:
+    """Declare an op that calls a library; the decorated function is its kernel."""
+
+    def declare(body: Callable[..., Any]) -> ExternDecl:
+        return ExternDecl(schema, body, spec, tags)
+
+    return declare

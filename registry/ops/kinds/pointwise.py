@@ -1,0 +1,257 @@
+"""Pointwise ops: one scalar expression for every element."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from opweave.registry import dtypes
+from opweave.registry.device import cpu
+from opweave.registry.dtypes import DType
+from opweave.registry.errors import DTypeError
+from opweave.registry.ops.kinds.base import (
+    COMPARE,
+    CONTIGUOUS_FORMAT,
+    INT_TO_FLOAT,
+    NO_BOOL,
+    Decl,
+    Maker,
+    differs,
+    handler,
+    store,
+)
+from opweave.registry.promote import broadcast_shapes, common_device, pointwise_strides, result_type
+from opweave.registry.scalar import ArrayScalars
+from opweave.registry.schema import Argument
+from opweave.registry.spec import TensorSpec, contiguous_strides, is_contiguous, row_major
+from opweave.registry.tensor import Tensor, allocate_like, describe, wrap_array
+
+# A pointwise body is evaluated in pieces of this many elements so that its temporaries stay in the cache.
+_CHUNK = 1 << 15
+
+
+class PointwiseDecl(Decl):
+    """One scalar expression for every element of the broadcast operands."""
+
+    kind = "pointwise"
+    takes_numbers = True
+
+    def __init__(self, schema: str, body: Callable[..., Any], promote: Any, tags: Sequence[str]):
+        super().__init__(schema, body, tags)
+        self.promote = promote
+        self._plans: dict[tuple[DType, int], tuple[DType, DType]] = {}
+        self._run_by(self.eager)
+
+    @cached_property
+    def arguments(self) -> tuple[Argument, ...]:
+        """The schema's arguments."""
+        return self.op._schema.arguments
+
+    @cached_property
+    def is_operand(self) -> tuple[bool, ...]:
+        """True for the arguments that are elements of the computation, False for attributes of it."""
+        return tuple(str(a.type) in ("Tensor", "Tensor?") for a in self.arguments)
+
+    def operands(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        """Split arguments into operands (tensors, numbers or None, in the body's order) and attributes."""
+        if all(self.is_operand) and len(args) == len(self.arguments):
+            return list(args), {}
+        values, attributes = [], {}
+        for argument, is_operand, value in zip(
+            self.arguments, self.is_operand, self.bind(args, kwargs), strict=True
+        ):
+            if is_operand:
+                values.append(value)
+            else:
+                attributes[argument.name] = value
+        return values, attributes
+
+    def types(self, *operands: Any, **attributes: Any) -> tuple[DType, DType]:
+        """(compute type, result type) for operands given as tensors, dtypes or numbers; None is skipped.
+
+        Raises
+        ------
+        DTypeError
+            If the op does not take the promoted type.
+        """
+        present = [operand for operand in operands if operand is not None]
+        if callable(self.promote):
+            return self.promote(*present, **attributes)
+        common = result_type(*present)
+        if self.promote == INT_TO_FLOAT and common.kind in "biu":
+            common = dtypes.get_default_dtype()
+        elif self.promote == NO_BOOL and common.kind == "b":
+            raise DTypeError(f"{self.op.opname}: not defined for bool", got=", ".join(map(describe, present)))
+        if self.promote == COMPARE:
+            return common.compute, dtypes.bool_
+        return common.compute, common
+
+    def spec(self, operands: Sequence[Any], attributes: dict[str, Any]) -> TensorSpec:
+        """What the result looks like."""
+        tensors = [t for t in operands if isinstance(t, Tensor)]
+        if len(tensors) == 1:
+            sizes, device = tensors[0]._sizes, tensors[0]._device
+        else:
+            sizes = broadcast_shapes(self.op.opname, *[t._sizes for t in tensors])
+            device = common_device(self.op.opname, tensors)
+        result = self.types(*operands, **attributes)[1]
+        if attributes.get("memory_format") == CONTIGUOUS_FORMAT:
+            return TensorSpec(sizes, contiguous_strides(sizes), result, device)
+        return TensorSpec(sizes, pointwise_strides(sizes, tensors), result, device)
+
+    def meta(self, make: Maker, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
+        return make(self.spec(*self.operands(args, kwargs)))
+
+    def eager(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Evaluate on the operands' array module."""
+        result = self.quick(args, kwargs)
+        if result is not None:
+            return result
+        operands, attributes = self.operands(args, kwargs)
+        return self.evaluate(operands, attributes, self.spec(operands, attributes), None)
+
+    @cached_property
+    def _plain_attributes(self) -> dict[str, Any] | None:
+        """Defaults of the keyword attributes; None where there are positional ones."""
+        if any(not operand and not a.kwarg_only for a, operand in zip(self.arguments, self.is_operand, strict=True)):
+            return None
+        return {a.name: a.default for a in self.arguments if a.kwarg_only}
+
+    def quick(self, args: tuple[Any, ...], kwargs: dict[str, Any], inplace: bool = False) -> Tensor | None:
+        """The common case without the general machinery: small row-major CPU operands of one shape and type.
+
+        What the types lead to is remembered by dtype. None means that the general way has to be taken.
+        """
+        lead = args[0]
+        attributes = self._plain_attributes
+        if attributes is None or type(lead) is not Tensor or lead._device is not cpu:
+            return None
+        for name, value in kwargs.items():
+            if value is not attributes[name]:
+                return None
+        sizes, strides, dtype = lead._sizes, lead._strides, lead._dtype
+        values: list[Any] = []
+        numbers = 0
+        for operand in args:
+            if type(operand) is Tensor:
+                if operand._sizes != sizes or operand._strides != strides or operand._dtype is not dtype:
+                    return None
+                if operand._device is not cpu:
+                    return None
+                values.append(operand._array)
+            elif type(operand) is float and dtype.kind == "f":
+                numbers += 1
+                values.append(operand)
+            else:
+                return None
+        plan = self._plans.get((dtype, numbers))
+        if plan is None:
+            plan = self._plans[dtype, numbers] = self.types(*args, **kwargs)
+        compute, result = plan
+        if compute is not dtype or values[0].size >= 2 * _CHUNK or strides != row_major(sizes):
+            return None
+        with np.errstate(all="ignore"):
+            array = self.body(handler(np), *values, **kwargs)
+        if type(array) is not np.ndarray:
+            array = np.asarray(array)
+        if array.dtype != result.numpy or array.base is not None or array.shape != sizes:
+            return None
+        if inplace:
+            if result is not dtype:
+                return None
+            lead._array[...] = array
+            return lead
+        for value in values:
+            if array is value:
+                return None
+        return wrap_array(array, sizes, strides, result, cpu)
+
+    def evaluate(
+        self, operands: Sequence[Any], attributes: dict[str, Any], spec: TensorSpec, out: Tensor | None
+    ) -> Tensor:
+        """Run the body on whole arrays, into `out` where given (which may be one of the operands)."""
+        xp = spec.device.xp
+        compute, result = self.types(*operands, **attributes)
+        if out is not None:
+            result = out._dtype
+        k = handler(xp)
+        values = [_operand_value(xp, operand, compute, spec.device) for operand in operands]
+        count = math.prod(spec.sizes)
+        with np.errstate(all="ignore"):
+            if xp is np and count >= 2 * _CHUNK and _one_layout(spec, operands, out):
+                target = out if out is not None else allocate_like(spec)
+                self._evaluate_chunks(k, values, attributes, compute, target)
+                return target
+            values = [xp.asarray(v).astype(compute.numpy) if differs(v, compute) else v for v in values]
+            array = xp.asarray(self.body(k, *values, **attributes))
+        if out is None and _is_fresh(array, values) and array.shape == spec.sizes and array.flags.c_contiguous:
+            if spec.strides == contiguous_strides(spec.sizes) and array.dtype == result.numpy:
+                return Tensor._from_array(array, spec.device)
+        target = out if out is not None else allocate_like(spec)
+        with np.errstate(all="ignore"):
+            store(k, target._array, array, result)
+        return target
+
+    def _evaluate_chunks(
+        self, k: ArrayScalars, values: list[Any], attributes: dict[str, Any], compute: DType, target: Tensor
+    ) -> None:
+        # The operands share one dense layout, so memory order serves as the iteration order for all of them.
+        flat = [_memory_order(v) if isinstance(v, np.ndarray) and v.ndim else v for v in values]
+        out = _memory_order(target._array)
+        for start in range(0, out.size, _CHUNK):
+            pieces = []
+            for v in flat:
+                piece = v[start : start + _CHUNK] if isinstance(v, np.ndarray) and v.ndim else v
+                pieces.append(piece.astype(compute.numpy) if differs(piece, compute) else piece)
+            store(k, out[start : start + _CHUNK], self.body(k, *pieces, **attributes), target._dtype)
+
+
+def _operand_value(xp: Any, operand: Any, compute: DType, device: Any) -> Any:
+    """An operand as the body sees it, before conversion of arrays to the compute type."""
+    if isinstance(operand, Tensor):
+        return operand._array if operand._device is device else xp.asarray(operand._array)
+    if operand is None:
+        return None
+    if compute.kind == "f" and isinstance(operand, float) or compute.kind == "f" and type(operand) is int:
+        return float(operand) if abs(operand) < 2**1000 else xp.asarray(operand, compute.numpy)
+    if compute.kind in "iu" and isinstance(operand, int):
+        # Out-of-range numbers wrap, as in PyTorch; NumPy would raise.
+        bits = compute.itemsize * 8
+        wrapped = operand & ((1 << bits) - 1)
+        if compute.kind == "i" and wrapped >> (bits - 1):
+            wrapped -= 1 << bits
+        return xp.asarray(wrapped, compute.numpy)
+    return xp.asarray(operand).astype(compute.numpy)
+
+
+def _one_layout(spec: TensorSpec, operands: Sequence[Any], out: Tensor | None) -> bool:
+    """Whether all tensors with dimensions have the result's sizes and strides, and these are dense."""
+    if out is not None and out._strides != spec.strides:
+        return False
+    for t in operands:
+        if isinstance(t, Tensor) and t._sizes:
+            if t._sizes != spec.sizes or t._strides != spec.strides:
+                return False
+            # A partly overlapping operand would be overwritten before it is read.
+            if out is not None and t is not out and t._storage is out._storage and t._offset != out._offset:
+                return False
+    order = tuple(sorted(spec.strides, reverse=True))
+    return order == spec.strides and is_contiguous(spec.sizes, spec.strides) or _is_permuted_contiguous(spec)
+
+
+def _is_permuted_contiguous(spec: TensorSpec) -> bool:
+    order = sorted(range(len(spec.sizes)), key=lambda d: -spec.strides[d])
+    return is_contiguous([spec.sizes[d] for d in order], [spec.strides[d] for d in order])
+
+
+def _memory_order(array: Any) -> Any:
+    order = sorted(range(array.ndim), key=lambda d: -array.strides[d])
+    return array.transpose(order).reshape(-1)
+
+
+def _is_fresh(array: Any, values: Sequence[Any]) -> bool:
+    return array.base is None and all(array is not v for v in values)
