@@ -1,7 +1,8 @@
 """opweave: a compiler stack for Python array programs, centred on op registration.
 
-`import opweave as torch` gives tensors, dtypes, ops and `library` under the names that users of `torch.library` know. The
-compiler (`compile`, `make_fx`, `fx`, `FakeTensorMode`) loads at first use, so that importing costs little more than NumPy.
+`import opweave as torch` gives tensors, dtypes, ops and `library` under the names that users of `torch.library` know.
+The compiler (`compile`, `make_fx`, `fx`, `FakeTensorMode`) loads at first use, so that importing costs little more than
+NumPy.
 """
 
 from __future__ import annotations
@@ -42,12 +43,11 @@ from opweave.registry.promote import result_type
 from opweave.registry.tensor import Size, Tensor, from_numpy
 
 if TYPE_CHECKING:
+    from opweave import fx
     from opweave.fake.mode import FakeTensorMode
     from opweave.fake.tensor import FakeTensor
     from opweave.pipeline import compile
     from opweave.tracer.make_fx import make_fx
-
-    from opweave import fx
 
 __version__ = "0.1.0"
 
@@ -64,8 +64,8 @@ _LAZY = {
 }
 
 __all__ = [
-    "DispatchKey", "DispatchKeySet", "DispatchMode", "FakeTensor", "FakeTensorMode", "HigherOrderOperator", "OpOverload",
-    "OpOverloadPacket", "Size", "Tensor", "TorchDispatchMode", "bfloat16", "cdouble", "cfloat", "compile", "complex64",
+    "DispatchKey", "DispatchKeySet", "DispatchMode", "FakeTensor", "FakeTensorMode", "HigherOrderOperator",
+    "OpOverload", "OpOverloadPacket", "Size", "Tensor", "TorchDispatchMode", "bfloat16", "cdouble", "cfloat", "compile", "complex64",
     "complex128", "cuda_is_available", "device", "double", "dtype", "float16", "float32", "float64", "from_numpy", "fx",
     "get_default_dtype", "half", "int8", "int16", "int32", "int64", "library", "long", "make_fx", "nn", "ops",
     "promote_types", "result_type", "set_default_dtype", "short", "testing", "uint8", *_surface.functions(),

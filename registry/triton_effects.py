@@ -191,8 +191,9 @@ def _source(jit: Any, values: dict[str, Any]) -> tuple[Any, Any, Any, Any]:
     options: dict[str, Any] = {
         "debug": False, "instrumentation_mode": getattr(knobs.compilation, "instrumentation_mode", ""),
     }  # fmt: skip
-    if hasattr(knobs.compilation, "fpsan_homomorphic_casts"):
-        options["fpsan_homomorphic_casts"] = knobs.compilation.fpsan_homomorphic_casts
+    compilation: Any = knobs.compilation  # some options exist in some versions only
+    if hasattr(compilation, "fpsan_homomorphic_casts"):
+        options["fpsan_homomorphic_casts"] = compilation.fpsan_homomorphic_casts
     options |= values
     binder = create_function_from_signature(jit.signature, jit.params, backend)
     bound, specialization, parsed = binder(**options)

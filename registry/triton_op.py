@@ -211,7 +211,12 @@ def launch_effects(kernel_idx: int, constant_args_idx: int, kwargs: dict[str, An
 
 
 def _launch_functional(
-    *, kernel_idx: int, constant_args_idx: int, grid: list[Grid], kwargs: dict[str, Any], tensors_to_clone: Sequence[str]
+    *,
+    kernel_idx: int,
+    constant_args_idx: int,
+    grid: list[Grid],
+    kwargs: dict[str, Any],
+    tensors_to_clone: Sequence[str],
 ) -> dict[str, Tensor]:
     fresh = {name: ops.aten.clone.default(kwargs[name]) for name in tensors_to_clone}
     triton_kernel_wrapper_mutation(

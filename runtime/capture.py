@@ -13,7 +13,7 @@ import dataclasses
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import optree
 
@@ -179,7 +179,7 @@ def _parts(value: Any) -> list[Any]:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return [getattr(value, f.name) for f in dataclasses.fields(value) if hasattr(value, f.name)]
     if is_registered(kind) and kind is not type(None):
-        return list(optree.tree_flatten_one_level(value, namespace=PYTREES)[0])
+        return list(optree.tree_flatten_one_level(cast(Any, value), namespace=PYTREES)[0])
     return []
 
 
@@ -223,7 +223,7 @@ class _Rebuild:
                 if hasattr(value, f.name):
                     object.__setattr__(new, f.name, self(getattr(value, f.name)))
             return new
-        children, metadata, _, unflatten = optree.tree_flatten_one_level(value, namespace=PYTREES)
+        children, metadata, _, unflatten = optree.tree_flatten_one_level(cast(Any, value), namespace=PYTREES)
         return unflatten(metadata, [self(child) for child in children])
 
 
@@ -261,7 +261,7 @@ class _Results:
             template = self.guards.constant(_without(value, names))
             return f"{self.guards.constant(_fill)}({template}, {{{', '.join(inner)}}})"
         if is_registered(kind):
-            children, metadata, _, unflatten = optree.tree_flatten_one_level(value, namespace=PYTREES)
+            children, metadata, _, unflatten = optree.tree_flatten_one_level(cast(Any, value), namespace=PYTREES)
             inner = [self.expression(child, f"{text}[{i}]") for i, child in enumerate(children)]
             make, meta = self.guards.constant(unflatten), self.guards.constant(metadata)
             return f"{make}({meta}, [{', '.join(inner)}])"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from opweave.registry.device import is_cuda_available
+
+# The declared samples of ops are for the tests of every stage.
+sys.path.append(str(Path(__file__).parent / "registry" / "ops"))
 
 # Time says nothing on a shared machine; in CI the same examples every time.
 settings.register_profile(

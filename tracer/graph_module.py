@@ -6,7 +6,7 @@ import itertools
 import linecache
 import weakref
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import optree
 
@@ -127,7 +127,7 @@ class GraphModule:
         """
         if self.in_spec is None:
             return self.forward(*args)
-        leaves, spec = optree.tree_flatten((args, kwargs))
+        leaves, spec = optree.tree_flatten(cast(Any, (args, kwargs)))
         if spec != self.in_spec:
             raise ArgumentError(
                 f"{self.name}: arguments of another structure than it was traced with", got=str(spec),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import optree
 
@@ -65,7 +65,7 @@ def make_fx(
         raise ArgumentError(f"make_fx: unknown tracing_mode {tracing_mode!r}", hint="one of " + ", ".join(MODES))
 
     def trace(*args: Any, **kwargs: Any) -> GraphModule:
-        leaves, in_spec = optree.tree_flatten((args, kwargs))
+        leaves, in_spec = optree.tree_flatten(cast(Any, (args, kwargs)))
         mode = fake_mode or _mode_of(leaves) or FakeTensorMode()
         real = tracing_mode == "real" and not any(isinstance(leaf, FakeTensor) for leaf in leaves)
         out_spec: list[Any] = []

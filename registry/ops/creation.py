@@ -34,7 +34,7 @@ def _new(op: str, size: Sequence[int], dtype: DType | None, device: Any) -> Tens
 
 
 def _like(self: Tensor, dtype: DType | None, device: Any, memory_format: Any) -> TensorSpec:
-    """The layout of an existing tensor; a gappy or overlapping one becomes dense with its dimensions in memory order."""
+    """The layout of an existing tensor; a gappy or overlapping one becomes dense, its dimensions in memory order."""
     target = self._device if device is None else parse_device(device)
     kind = dtype or self._dtype
     if memory_format == CONTIGUOUS_FORMAT:
@@ -105,8 +105,10 @@ def _full_like_spec(
     return _like(self, dtype, device, memory_format)
 
 
-@generator(f"aten::full_like(Tensor self, Scalar fill_value, *, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor",
-           spec=_full_like_spec)  # fmt: skip
+@generator(
+    f"aten::full_like(Tensor self, Scalar fill_value, *, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor",
+    spec=_full_like_spec,
+)
 def full_like(k: Any, index: Any, self: Tensor, fill_value: Any, dtype: Any, *_: Any) -> Any:
     return k.const(fill_value, dtype or self._dtype)
 
@@ -169,7 +171,9 @@ def new_empty_strided(
 
 
 @composite(f"aten::scalar_tensor(Scalar s, *, {_OPTIONS}) -> Tensor")
-def scalar_tensor(s: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None) -> Tensor:
+def scalar_tensor(
+    s: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None
+) -> Tensor:
     return ops.aten.full.default([], s, dtype=dtype or get_default_dtype(), device=device)
 
 
@@ -215,7 +219,9 @@ def arange_start(
 
 
 @composite(f"aten::arange(Scalar end, *, {_OPTIONS}) -> Tensor")
-def arange_end(end: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None) -> Tensor:
+def arange_end(
+    end: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None
+) -> Tensor:
     return ops.aten.arange.start_step(0, end, dtype=dtype, device=device)
 
 

@@ -523,8 +523,8 @@ def _pairs(make: Callable[..., Tensor]) -> Iterable[Any]:
     yield (make(3), 2), {}
 
 
-for _decl in (add, sub, rsub, mul, div, floor_divide, remainder, fmod, pow_, maximum, minimum, atan2, eq, ne, lt, le, gt,
-              ge, logical_and, logical_or, logical_xor, bitwise_and, bitwise_or, bitwise_xor):  # fmt: skip
+for _decl in (add, sub, rsub, mul, div, floor_divide, remainder, fmod, pow_, maximum, minimum, atan2, eq, ne, lt, le,
+              gt, ge, logical_and, logical_or, logical_xor, bitwise_and, bitwise_or, bitwise_xor):  # fmt: skip
     _decl.with_samples(_pairs)
 for _decl in (logical_not, bitwise_not, isnan, isinf, isfinite, signbit, square, relu, leaky_relu, silu, gelu, softplus,
               elu, clone):  # fmt: skip

@@ -248,9 +248,9 @@ def _takes_self(packet: OpOverloadPacket) -> bool:
 
 
 @functools.cache
-def functions() -> dict[str, Callable[..., Any]]:
-    """The functions of the package by name."""
-    table: dict[str, Callable[..., Any]] = {}
+def functions() -> dict[str, Any]:
+    """The functions of the package by name, and its constants."""
+    table: dict[str, Any] = {}
     for packet in registry.packets.values():
         name = packet.opname
         if packet.namespace != "aten" or name.startswith("_") or name in _NOT_FUNCTIONS:

@@ -9,8 +9,7 @@ from typing import Any
 import networkx as nx
 import pytest
 from expecttest import assert_expected_inline
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from opweave.fake.mode import FakeTensorMode
 from opweave.registry import dtypes

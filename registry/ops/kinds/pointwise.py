@@ -79,7 +79,7 @@ class PointwiseDecl(Decl):
             If the op does not take the promoted type.
         """
         present = [operand for operand in operands if operand is not None]
-        if callable(self.promote):
+        if not isinstance(self.promote, str):
             return self.promote(*present, **attributes)
         common = result_type(*present)
         if self.promote == INT_TO_FLOAT and common.kind in "biu":
