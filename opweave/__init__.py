@@ -65,10 +65,11 @@ _LAZY = {
 
 __all__ = [
     "DispatchKey", "DispatchKeySet", "DispatchMode", "FakeTensor", "FakeTensorMode", "HigherOrderOperator",
-    "OpOverload", "OpOverloadPacket", "Size", "Tensor", "TorchDispatchMode", "bfloat16", "cdouble", "cfloat", "compile", "complex64",
-    "complex128", "cuda_is_available", "device", "double", "dtype", "float16", "float32", "float64", "from_numpy", "fx",
-    "get_default_dtype", "half", "int8", "int16", "int32", "int64", "library", "long", "make_fx", "nn", "ops",
-    "promote_types", "result_type", "set_default_dtype", "short", "testing", "uint8", *_surface.functions(),
+    "OpOverload", "OpOverloadPacket", "Size", "Tensor", "TorchDispatchMode", "bfloat16", "cdouble", "cfloat",
+    "compile", "complex64", "complex128", "cuda_is_available", "device", "double", "dtype", "float16", "float32",
+    "float64", "from_numpy", "fx", "get_default_dtype", "half", "int8", "int16", "int32", "int64", "library",
+    "long", "make_fx", "nn", "ops", "promote_types", "result_type", "set_default_dtype", "short", "testing",
+    "uint8", *_surface.functions(),
 ]  # fmt: skip
 
 

@@ -115,8 +115,7 @@ def parse_device(value: Any) -> Device:
     """Accept a `Device`, a device string, a CUDA ordinal, or None for the CPU; `cuda` means the current GPU."""
     if value is None:
         return cpu
-    is_ordinal = isinstance(value, int) and not isinstance(value, bool)
-    device = Device("cuda", value) if is_ordinal else Device(value)
+    device = Device("cuda", value) if type(value) is int else Device(value)
     if device.type == "cuda" and device.index is None:
         return Device("cuda", device.xp.cuda.runtime.getDevice())
     return device

@@ -36,9 +36,7 @@ def find_op(op: OpLike) -> OpOverload:
     return registry.find(op)
 
 
-def register_fake(
-    op: OpLike, func: Callable[..., Any] | None = None, /, *, allow_override: bool = False
-) -> Any:
+def register_fake(op: OpLike, func: Callable[..., Any] | None = None, /, *, allow_override: bool = False) -> Any:
     """Register how an op acts on tensors without data; decorator.
 
     Parameters
@@ -69,9 +67,7 @@ def register_fake(
     return register if func is None else register(func)
 
 
-def register_kernel(
-    op: OpLike, device_types: DeviceTypes, func: Callable[..., Any] | None = None, /
-) -> Any:
+def register_kernel(op: OpLike, device_types: DeviceTypes, func: Callable[..., Any] | None = None, /) -> Any:
     """Register an implementation of an op for device types; decorator.
 
     Parameters

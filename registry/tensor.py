@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -120,6 +120,13 @@ def address(array: Any) -> int:
     return int(array.data.ptr)
 
 
+if TYPE_CHECKING:
+
+    def _operator(self: Tensor, other: Any) -> Tensor:
+        """Stands for a bound operator where types are checked."""
+        ...
+
+
 class Tensor:
     """A strided array with a dtype and a device, over a storage that views share.
 
@@ -181,6 +188,29 @@ class Tensor:
         t._cached = array
         t._view_of = None
         return t
+
+    if TYPE_CHECKING:
+        # Operators and methods are bound from the ops' declarations, which a type checker cannot follow.
+        __add__ = __radd__ = __iadd__ = __sub__ = __rsub__ = __isub__ = __mul__ = __rmul__ = __imul__ = _operator
+        __truediv__ = __rtruediv__ = __itruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _operator
+        __pow__ = __rpow__ = __matmul__ = __rmatmul__ = __and__ = __rand__ = __or__ = __ror__ = _operator
+        __xor__ = __rxor__ = __lt__ = __le__ = __gt__ = __ge__ = _operator
+
+        def __eq__(self, other: object) -> Tensor: ...  # type: ignore[override]  # elementwise, as in NumPy
+
+        def __ne__(self, other: object) -> Tensor: ...  # type: ignore[override]
+
+        def __neg__(self) -> Tensor: ...
+
+        def __abs__(self) -> Tensor: ...
+
+        def __invert__(self) -> Tensor: ...
+
+        def __getitem__(self, key: Any) -> Tensor: ...
+
+        def __setitem__(self, key: Any, value: Any) -> None: ...
+
+        def __getattr__(self, name: str) -> Any: ...
 
     # ---- what it is ------------------------------------------------------------------------------------------------
 
@@ -515,9 +545,7 @@ _new_storage = Storage.__new__
 _new_tensor = Tensor.__new__
 
 
-def wrap_array(
-    array: Any, sizes: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device: Device
-) -> Tensor:
+def wrap_array(array: Any, sizes: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device: Device) -> Tensor:
     """A tensor over a fresh array whose layout is known."""
     storage = _new_storage(Storage)
     storage.device = device

@@ -186,9 +186,7 @@ def _arange_dtype(values: Sequence[Any], dtype: DType | None) -> DType:
     return get_default_dtype() if any(isinstance(v, float) for v in values) else dtypes.int64
 
 
-def _arange_spec(
-    start: Any, end: Any, step: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any
-) -> TensorSpec:
+def _arange_spec(start: Any, end: Any, step: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> TensorSpec:
     if step == 0:
         raise ArgumentError("arange: step must not be 0")
     if not all(math.isfinite(v) for v in (start, end, step)):
@@ -358,5 +356,3 @@ def _(make: _Make) -> Iterable[Any]:
 @eye.with_samples
 def _(make: _Make) -> Iterable[Any]:
     return [((3, 4), {}), ((2, 0), {}), ((2, 2), {"dtype": dtypes.int32})]
-
-

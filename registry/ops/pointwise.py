@@ -291,6 +291,8 @@ for _name in ("asin", "acos", "atanh"):
     _unary(_name, INT_TO_FLOAT, low=-0.9, high=0.9)
 _unary("log1p", INT_TO_FLOAT, low=-0.9)
 _unary("acosh", INT_TO_FLOAT, low=1.1)
+
+
 def _abs_types(x: Any) -> Types:
     common = result_type(x)
     return common.compute, common.to_real()

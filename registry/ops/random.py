@@ -138,9 +138,7 @@ _declare("rand", lambda source, size, dtype: source.random(size, dtype=dtype))
 _declare("randn", lambda source, size, dtype: source.standard_normal(size, dtype=dtype))
 
 
-def _randint_spec(
-    low: int, high: int, size: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any
-) -> TensorSpec:
+def _randint_spec(low: int, high: int, size: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> TensorSpec:
     if high <= low:
         raise ArgumentError("randint: needs low < high", got=f"low={low}, high={high}")
     return contiguous(tuple(size), dtype or dtypes.int64, parse_device(device))
@@ -148,9 +146,7 @@ def _randint_spec(
 
 @extern("aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=long, Layout? layout=None, "
         "Device? device=None, bool? pin_memory=None) -> Tensor", spec=_randint_spec, tags=_SEEDED)  # fmt: skip
-def randint(
-    low: int, high: int, size: Any, *, dtype: Any, layout: Any, device: Any, pin_memory: Any
-) -> Tensor:
+def randint(low: int, high: int, size: Any, *, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
     spec = _randint_spec(low, high, size, dtype, layout, device, pin_memory)
     return _filled(spec, lambda s, _: s.integers(low, high, tuple(size), dtype=np.int64))
 

@@ -150,9 +150,7 @@ def _view(self: Tensor, *args: Any, dtype: Any = None) -> Tensor:
     return ops.aten.view.default(self, size)
 
 
-def allclose(
-    input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
-) -> bool:
+def allclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
     """Whether `|input - other| <= atol + rtol * |other|` everywhere.
 
     Parameters
@@ -167,9 +165,7 @@ def allclose(
     return bool(isclose(input, other, rtol, atol, equal_nan).all())  # type: ignore[attr-defined]  # bound below
 
 
-def isclose(
-    input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
-) -> Tensor:
+def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
     """Elementwise `allclose`."""
     a, b = input._array, other._array
     if input._dtype.name == "bfloat16":

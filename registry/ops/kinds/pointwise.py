@@ -61,9 +61,7 @@ class PointwiseDecl(Decl):
         if all(self.is_operand) and len(args) == len(self.arguments):
             return list(args), {}
         values, attributes = [], {}
-        for argument, is_operand, value in zip(
-            self.arguments, self.is_operand, self.bind(args, kwargs), strict=True
-        ):
+        for argument, is_operand, value in zip(self.arguments, self.is_operand, self.bind(args, kwargs), strict=True):
             if is_operand:
                 values.append(value)
             else:

@@ -290,8 +290,12 @@ def agree(mine: Tensor, other: Tensor, op: OpOverload, scale: float, note: Any) 
             half = mine._dtype.itemsize == 2
             ulps = (1 if half else 6) if pointwise else 32 if not half else 2
             step = _ulp(np.abs(want), mine._dtype)
-            bound = ulps * step if pointwise else ulps * np.maximum(step, _ulp(np.asarray(min(scale, 1e6)), mine._dtype))
-            same |= np.isfinite(wide) & np.isfinite(want) & (np.abs(wide - want) <= bound) & ((want != 0) | (not pointwise))
+            bound = (
+                ulps * step if pointwise else ulps * np.maximum(step, _ulp(np.asarray(min(scale, 1e6)), mine._dtype))
+            )
+            same |= (
+                np.isfinite(wide) & np.isfinite(want) & (np.abs(wide - want) <= bound) & ((want != 0) | (not pointwise))
+            )
     assert same.all(), _told(note, a, b, ~same)
 
 
