@@ -14,7 +14,7 @@ from opweave.registry.device import Device, parse_device
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import ArgumentError, DTypeError
 from opweave.registry.op import ops, registry
-from opweave.registry.ops.kinds import COMPARE, DEFAULT, INT_TO_FLOAT, NO_BOOL, PointwiseDecl, composite, pointwise
+from opweave.registry.ops.kinds import COMPARE, DEFAULT, INT_TO_FLOAT, PointwiseDecl, composite, pointwise
 from opweave.registry.promote import result_type
 from opweave.registry.spec import TensorSpec
 from opweave.registry.tensor import Tensor, allocate_like, describe
@@ -85,7 +85,11 @@ def _div_mode_types(*operands: Any, rounding_mode: str | None = None) -> Types:
     if rounding_mode not in (None, "trunc", "floor"):
         raise ArgumentError("div: unknown rounding_mode", got=repr(rounding_mode), hint="None, 'trunc' or 'floor'")
     common = result_type(*operands)
-    return _computed(dtypes.get_default_dtype() if rounding_mode is None and common.kind in "biu" else common)
+    if rounding_mode is None:
+        return _computed(dtypes.get_default_dtype() if common.kind in "biu" else common)
+    if common.kind in "bc":
+        raise DTypeError(f"div: rounding is not defined for {common.name}", got=", ".join(map(describe, operands)))
+    return _computed(common)
 
 
 @pointwise(
@@ -98,17 +102,17 @@ def div_mode(k: Any, x: Any, y: Any, rounding_mode: str | None) -> Any:
     return k.trunc_divide(x, y) if rounding_mode == "trunc" else k.floor_divide(x, y)
 
 
-@pointwise("aten::floor_divide(Tensor self, Tensor other) -> Tensor", promote=NO_BOOL, inplace="Tensor")
+@pointwise("aten::floor_divide(Tensor self, Tensor other) -> Tensor", kinds="uif", inplace="Tensor")
 def floor_divide(k: Any, x: Any, y: Any) -> Any:
     return k.floor_divide(x, y)
 
 
-@pointwise("aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor", promote=NO_BOOL)
+@pointwise("aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor", kinds="uif")
 def remainder(k: Any, x: Any, y: Any) -> Any:
     return k.remainder(x, y)
 
 
-@pointwise("aten::fmod.Tensor(Tensor self, Tensor other) -> Tensor", promote=NO_BOOL)
+@pointwise("aten::fmod.Tensor(Tensor self, Tensor other) -> Tensor", kinds="uif")
 def fmod(k: Any, x: Any, y: Any) -> Any:
     return k.fmod(x, y)
 
@@ -131,22 +135,22 @@ def pow_(k: Any, x: Any, y: Any) -> Any:
     return k.pow(x, y)
 
 
-@pointwise("aten::maximum(Tensor self, Tensor other) -> Tensor", inplace=False)
+@pointwise("aten::maximum(Tensor self, Tensor other) -> Tensor", kinds="buif", inplace=False)
 def maximum(k: Any, x: Any, y: Any) -> Any:
     return k.maximum(x, y)
 
 
-@pointwise("aten::minimum(Tensor self, Tensor other) -> Tensor", inplace=False)
+@pointwise("aten::minimum(Tensor self, Tensor other) -> Tensor", kinds="buif", inplace=False)
 def minimum(k: Any, x: Any, y: Any) -> Any:
     return k.minimum(x, y)
 
 
-@pointwise("aten::atan2(Tensor self, Tensor other) -> Tensor", promote=INT_TO_FLOAT)
+@pointwise("aten::atan2(Tensor self, Tensor other) -> Tensor", kinds="f", promote=INT_TO_FLOAT)
 def atan2(k: Any, x: Any, y: Any) -> Any:
     return k.atan2(x, y)
 
 
-@pointwise("aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor")
+@pointwise("aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor", kinds="fc")
 def lerp(k: Any, x: Any, end: Any, weight: Any) -> Any:
     # Interpolate from the nearer end, so that weight 1 gives exactly `end`.
     near = k.abs(weight) < 0.5 if not isinstance(weight, float) else abs(weight) < 0.5
@@ -162,7 +166,9 @@ def addcmul(k: Any, x: Any, a: Any, b: Any, value: Any = 1) -> Any:
 
 
 @pointwise(
-    "aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", promote=INT_TO_FLOAT
+    "aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+    kinds="fc",
+    promote=INT_TO_FLOAT,
 )
 def addcdiv(k: Any, x: Any, a: Any, b: Any, value: Any = 1) -> Any:
     return x + _scaled(a / b, value)
@@ -181,22 +187,22 @@ def ne(k: Any, x: Any, y: Any) -> Any:
     return x != y
 
 
-@pointwise("aten::lt.Tensor(Tensor self, Tensor other) -> Tensor", promote=COMPARE)
+@pointwise("aten::lt.Tensor(Tensor self, Tensor other) -> Tensor", kinds="buif", promote=COMPARE)
 def lt(k: Any, x: Any, y: Any) -> Any:
     return x < y
 
 
-@pointwise("aten::le.Tensor(Tensor self, Tensor other) -> Tensor", promote=COMPARE)
+@pointwise("aten::le.Tensor(Tensor self, Tensor other) -> Tensor", kinds="buif", promote=COMPARE)
 def le(k: Any, x: Any, y: Any) -> Any:
     return x <= y
 
 
-@pointwise("aten::gt.Tensor(Tensor self, Tensor other) -> Tensor", promote=COMPARE)
+@pointwise("aten::gt.Tensor(Tensor self, Tensor other) -> Tensor", kinds="buif", promote=COMPARE)
 def gt(k: Any, x: Any, y: Any) -> Any:
     return x > y
 
 
-@pointwise("aten::ge.Tensor(Tensor self, Tensor other) -> Tensor", promote=COMPARE)
+@pointwise("aten::ge.Tensor(Tensor self, Tensor other) -> Tensor", kinds="buif", promote=COMPARE)
 def ge(k: Any, x: Any, y: Any) -> Any:
     return x >= y
 
@@ -263,7 +269,7 @@ def isfinite(k: Any, x: Any) -> Any:
     return k.isfinite(x)
 
 
-@pointwise("aten::signbit(Tensor self) -> Tensor", promote=COMPARE, inplace=False)
+@pointwise("aten::signbit(Tensor self) -> Tensor", kinds="buif", promote=COMPARE, inplace=False)
 def signbit(k: Any, x: Any) -> Any:
     return k.signbit(x)
 
@@ -271,20 +277,21 @@ def signbit(k: Any, x: Any) -> Any:
 # ---- unary ---------------------------------------------------------------------------------------------------------
 
 
-def _unary(name: str, promote: Any, low: float = -3.0, high: float = 3.0) -> PointwiseDecl:
+def _unary(name: str, promote: Any, low: float = -3.0, high: float = 3.0, kinds: str = "buifc") -> PointwiseDecl:
     """A unary op that is one function of the vocabulary."""
 
     def body(k: Any, x: Any) -> Any:
         return getattr(k, name)(x)
 
     body.__name__ = name
-    decl = pointwise(f"aten::{name}(Tensor self) -> Tensor", promote=promote)(body)
+    decl = pointwise(f"aten::{name}(Tensor self) -> Tensor", promote=promote, kinds=kinds)(body)
     decl.with_samples(lambda make: [((make(3, 4, low=low, high=high),), {}), ((make(low=low, high=high),), {})])
     return decl
 
 
-for _name in ("exp", "exp2", "expm1", "sin", "cos", "tan", "atan", "sinh", "cosh", "tanh", "asinh", "erf", "sigmoid"):
+for _name in ("exp", "exp2", "expm1", "sin", "cos", "tan", "atan", "sinh", "cosh", "tanh", "asinh", "sigmoid"):
     _unary(_name, INT_TO_FLOAT)
+_unary("erf", INT_TO_FLOAT, kinds="f")
 for _name in ("log", "log2", "log10", "sqrt", "rsqrt", "reciprocal"):
     _unary(_name, INT_TO_FLOAT, low=0.1)
 for _name in ("asin", "acos", "atanh"):
@@ -300,8 +307,8 @@ def _abs_types(x: Any) -> Types:
 
 _unary("abs", _abs_types)
 for _name in ("sign", "floor", "ceil", "trunc", "round"):
-    _unary(_name, DEFAULT)
-_unary("neg", NO_BOOL)
+    _unary(_name, DEFAULT, kinds="buif")
+_unary("neg", DEFAULT, kinds="uifc")
 
 
 def _square_types(x: Any) -> Types:
@@ -354,7 +361,7 @@ def _clamp(k: Any, x: Any, low: Any, high: Any) -> Any:
     return x if high is None else k.minimum(x, high)
 
 
-@pointwise("aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", promote=_clamp_types)
+@pointwise("aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", kinds="buif", promote=_clamp_types)
 def clamp(k: Any, x: Any, min: Any, max: Any) -> Any:
     if any(isinstance(bound, float) and math.isnan(bound) for bound in (min, max)):
         return k.const(math.nan, k.dtype(x)) + x * 0
@@ -362,8 +369,10 @@ def clamp(k: Any, x: Any, min: Any, max: Any) -> Any:
     return _clamp(k, x, *constant)
 
 
-@pointwise("aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", promote=_clamp_types,
-           out=False)  # fmt: skip
+@pointwise(
+    "aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", kinds="buif",
+    promote=_clamp_types, out=False,
+)  # fmt: skip
 def clamp_tensor(k: Any, x: Any, min: Any, max: Any) -> Any:
     return _clamp(k, x, min, max)
 
@@ -381,12 +390,12 @@ def clamp_max(self: Tensor, max: Any) -> Tensor:
 # ---- activations ---------------------------------------------------------------------------------------------------
 
 
-@pointwise("aten::relu(Tensor self) -> Tensor", promote=NO_BOOL)
+@pointwise("aten::relu(Tensor self) -> Tensor", kinds="uif")
 def relu(k: Any, x: Any) -> Any:
     return k.maximum(x, k.const(0, k.dtype(x)))
 
 
-@pointwise("aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor")
+@pointwise("aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", kinds="f")
 def leaky_relu(k: Any, x: Any, negative_slope: Any) -> Any:
     return k.where(x > 0, x, x * float(negative_slope))
 
@@ -414,13 +423,13 @@ def gelu(k: Any, x: Any, approximate: str) -> Any:
     return 0.5 * x * (1 + k.erf(x * math.sqrt(0.5)))
 
 
-@pointwise("aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", inplace=False)
+@pointwise("aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", kinds="f", inplace=False)
 def softplus(k: Any, x: Any, beta: Any, threshold: Any) -> Any:
     scaled = x * float(beta)
     return k.where(scaled > float(threshold), x, k.log1p(k.exp(scaled)) / float(beta))
 
 
-@pointwise("aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor")
+@pointwise("aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", kinds="f")
 def elu(k: Any, x: Any, alpha: Any, scale: Any, input_scale: Any) -> Any:
     negative = k.expm1(x * float(input_scale)) * (float(alpha) * float(scale))
     return k.where(x > 0, x * float(scale), negative)
@@ -553,12 +562,12 @@ def _(make: Callable[..., Tensor]) -> Iterable[Any]:
 
 @masked_fill.with_samples
 def _(make: Callable[..., Tensor]) -> Iterable[Any]:
-    return [((make(3, 4), ops.aten.gt.Tensor(make(4), 0), 1), {})]
+    return [((make(3, 4), ops.aten.ne.Tensor(make(4), 0), 1), {})]
 
 
 @where.with_samples
 def _(make: Callable[..., Tensor]) -> Iterable[Any]:
-    condition = ops.aten.gt.Tensor(make(3, 4), 0)
+    condition = ops.aten.ne.Tensor(make(3, 4), 0)
     return [((condition, make(3, 4), make(4)), {}), ((condition, make(3, 4), 0), {})]
 
 

@@ -28,7 +28,6 @@ from opweave.registry.ops.kinds.base import (
     CONTIGUOUS_FORMAT,
     DEFAULT,
     INT_TO_FLOAT,
-    NO_BOOL,
     PRESERVE_FORMAT,
     Decl,
     Maker,
@@ -48,7 +47,7 @@ from opweave.registry.ops.kinds.view import ViewDecl, view
 from opweave.registry.ops.kinds.writing import InplaceDecl, OutDecl, WritingDecl, pointwise
 
 __all__ = [
-    "COMBINES", "COMPARE", "CONTIGUOUS_FORMAT", "DEFAULT", "INT_TO_FLOAT", "NO_BOOL", "PRESERVE_FORMAT",
+    "COMBINES", "COMPARE", "CONTIGUOUS_FORMAT", "DEFAULT", "INT_TO_FLOAT", "PRESERVE_FORMAT",
     "CompositeDecl", "Decl", "ExternDecl", "GeneratorDecl", "InplaceDecl", "Maker", "OutDecl", "PointwiseDecl",
     "ReductionDecl", "ViewDecl", "WritingDecl", "composite", "extern", "generator", "handler", "normalize_axes",
     "pointwise", "reduced_sizes", "reduction", "view",

@@ -17,7 +17,6 @@ from opweave.registry.ops.kinds.base import (
     COMPARE,
     CONTIGUOUS_FORMAT,
     INT_TO_FLOAT,
-    NO_BOOL,
     Decl,
     Maker,
     differs,
@@ -40,9 +39,13 @@ class PointwiseDecl(Decl):
     kind = "pointwise"
     takes_numbers = True
 
-    def __init__(self, schema: str, body: Callable[..., Any], promote: Any, tags: Sequence[str]):
+    def __init__(
+        self, schema: str, body: Callable[..., Any], promote: Any, tags: Sequence[str] = (), kinds: str = "buifc"
+    ):
         super().__init__(schema, body, tags)
         self.promote = promote
+        #: Kinds of compute type that the op is defined for (see `DType.kind`).
+        self.kinds = kinds
         self._plans: dict[tuple[DType, int], tuple[DType, DType]] = {}
         self._run_by(self.eager)
 
@@ -78,15 +81,15 @@ class PointwiseDecl(Decl):
         """
         present = [operand for operand in operands if operand is not None]
         if not isinstance(self.promote, str):
-            return self.promote(*present, **attributes)
-        common = result_type(*present)
-        if self.promote == INT_TO_FLOAT and common.kind in "biu":
-            common = dtypes.get_default_dtype()
-        elif self.promote == NO_BOOL and common.kind == "b":
-            raise DTypeError(f"{self.op.opname}: not defined for bool", got=", ".join(map(describe, present)))
-        if self.promote == COMPARE:
-            return common.compute, dtypes.bool_
-        return common.compute, common
+            compute, result = self.promote(*present, **attributes)
+        else:
+            common = result_type(*present)
+            if self.promote == INT_TO_FLOAT and common.kind in "biu":
+                common = dtypes.get_default_dtype()
+            compute, result = common.compute, dtypes.bool_ if self.promote == COMPARE else common
+        if compute.kind not in self.kinds:
+            raise DTypeError(f"{self.op.opname}: not defined for {compute.name}", got=", ".join(map(describe, present)))
+        return compute, result
 
     def spec(self, operands: Sequence[Any], attributes: dict[str, Any]) -> TensorSpec:
         """What the result looks like."""

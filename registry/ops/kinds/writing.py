@@ -159,7 +159,13 @@ class OutDecl(WritingDecl):
 
 
 def pointwise(
-    schema: str, *, promote: Any = DEFAULT, inplace: bool | str = True, out: bool = True, tags: Sequence[str] = ()
+    schema: str,
+    *,
+    promote: Any = DEFAULT,
+    kinds: str = "buifc",
+    inplace: bool | str = True,
+    out: bool = True,
+    tags: Sequence[str] = (),
 ) -> Callable[[Callable[..., Any]], PointwiseDecl]:
     """Declare a pointwise op; the decorated body is `body(k, *operands, **attributes)`.
 
@@ -168,7 +174,9 @@ def pointwise(
     schema : str
         Its `Tensor` arguments are the operands in the body's order, all others attributes.
     promote : str or callable
-        `DEFAULT`, `INT_TO_FLOAT`, `COMPARE`, `NO_BOOL`, or a function like `PointwiseDecl.types`.
+        `DEFAULT`, `INT_TO_FLOAT`, `COMPARE`, or a function like `PointwiseDecl.types`.
+    kinds : str
+        Kinds of compute type it is defined for (see `DType.kind`); others are refused.
     inplace : bool or str
         Whether to declare the `op_` variant too; a string is its overload name, where that is another.
     out : bool
@@ -176,7 +184,7 @@ def pointwise(
     """
 
     def declare(body: Callable[..., Any]) -> PointwiseDecl:
-        decl = PointwiseDecl(schema, body, promote, tags)
+        decl = PointwiseDecl(schema, body, promote, tags, kinds)
         if inplace:
             _declare_inplace(decl.op, inplace if isinstance(inplace, str) else decl.op.overload)
         if out:
