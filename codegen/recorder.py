@@ -190,6 +190,11 @@ class Recorder(Scalars):
             return Term(self, self.values.const(t.value.detail, dtype))  # type: ignore[arg-type]
         if dtype.kind == "b":
             return self.binary("ne", t, 0)
+        if have.kind == "f" and dtype.kind in "iu":
+            # NaN and what is too large become the least integer, as in eager; Triton's conversion saturates.
+            t = self.cast(t, have.compute)
+            beyond = 2.0 ** (63 if dtype.itemsize == 8 else 31)
+            t = self.where(t < beyond, t, -beyond)
         return self.op("cast", t, dtype=dtype)
 
     def where(self, condition: Any, a: Any, b: Any) -> Term:
@@ -218,7 +223,9 @@ class Recorder(Scalars):
         return 1.0 / (1.0 + self.exp(-self.term(x)))
 
     def neg(self, x: Any) -> Term:
-        return self.op("neg", self.term(x))
+        t = self.term(x)
+        # Triton's unary minus is `0 - x`, which loses the sign of a zero.
+        return self.binary("mul", t, -1.0) if t.value.dtype.kind == "f" else self.op("neg", t)
 
     def abs(self, x: Any) -> Term:
         t = self.term(x)
@@ -322,6 +329,7 @@ class Recorder(Scalars):
         quotient = self.where((rest != 0) & ((rest < 0) != (b < 0)), quotient - 1, quotient)
         floored = self.floor(quotient)
         floored = self.where(quotient - floored > 0.5, floored + 1, floored)
+        floored = self.where(quotient == 0, (a / b) * 0.0, floored)  # a zero has the sign of a / b
         return self.where(b == 0, a / b, floored)
 
     def atan2(self, a: Any, b: Any) -> Term:
@@ -469,10 +477,10 @@ class Lowering:
             t = self.k.term(decl.map(self.k, t), compute)
         count = math.prod(sizes[d] for d in dims)
         combine = decl.combine
-        if combine in ("any", "all"):
+        if combine in ("any", "all") or (combine in ("max", "min") and t.value.dtype.kind == "b"):
             # Truth values are reduced as numbers: a maximum or minimum of 0 and 1.
             t = self.k.cast(self.k.cast(t, dtypes.bool_), dtypes.int32)
-            combine = "max" if combine == "any" else "min"
+            combine = {"any": "max", "all": "min"}.get(combine, combine)
         if combine in ("argmax", "argmin"):
             strides = [math.prod(sizes[e] for e in dims[i + 1 :]) for i, _ in enumerate(dims)]
             narrow = dtypes.int32 if count < 1 << 31 else dtypes.int64
@@ -488,7 +496,7 @@ class Lowering:
 
     def _generator(self, node: Node, index: tuple[Index, ...]) -> Term:
         decl = node.target.decl  # type: ignore[union-attr]
-        values = decl.bind(node.args, node.kwargs)
+        values = [v.meta["val"] if isinstance(v, Node) else v for v in decl.bind(node.args, node.kwargs)]
         positions = tuple(Term(self.k, self.values.index(part)) for part in index)
         return self._as_result(decl.body(self.k, positions, *values), node.meta["val"]._dtype, True)
 

@@ -146,6 +146,10 @@ class ArgumentError(OpweaveError, TypeError):
     """An argument that does not fit an op's schema."""
 
 
+class DivisionByZeroError(OpweaveError, ZeroDivisionError, RuntimeError):
+    """An integer was divided by zero."""
+
+
 class OutOfRangeError(OpweaveError, IndexError):
     """An index or dimension outside its range."""
 

@@ -21,6 +21,7 @@ import numpy as np
 
 from opweave.registry import dtypes
 from opweave.registry.dtypes import DType
+from opweave.registry.errors import DivisionByZeroError
 
 Value = Any
 
@@ -189,12 +190,19 @@ class ArrayScalars(Scalars):
         return self._integral("rint", x)
 
     def fmod(self, a: Value, b: Value) -> Value:
+        _check_divisor(self.xp, a, b)
         return self.xp.fmod(a, b)
 
     def remainder(self, a: Value, b: Value) -> Value:
-        return self.xp.remainder(a, b)
+        _check_divisor(self.xp, a, b)
+        if self.xp.result_type(a, b).kind != "f":
+            return self.xp.remainder(a, b)
+        # As fmod where that has the divisor's sign; `xp.remainder` gives zeros another sign than PyTorch.
+        rest = self.xp.fmod(a, b)
+        return self.xp.where((rest != 0) & ((rest < 0) != (self.xp.asarray(b) < 0)), rest + b, rest)
 
     def floor_divide(self, a: Value, b: Value) -> Value:
+        _check_divisor(self.xp, a, b)
         result = self.xp.floor_divide(a, b)
         if result.dtype.kind != "f":
             return result
@@ -204,6 +212,7 @@ class ArrayScalars(Scalars):
     def trunc_divide(self, a: Value, b: Value) -> Value:
         if self.xp.result_type(a, b).kind == "f":
             return self.xp.trunc(a / b)
+        _check_divisor(self.xp, a, b)
         quotient = self.xp.floor_divide(a, b)
         return quotient + ((quotient < 0) & (quotient * b != a))
 
@@ -216,16 +225,20 @@ class ArrayScalars(Scalars):
         return self.xp.power(a, b)
 
 
+def _check_divisor(xp: Any, a: Any, b: Any) -> None:
+    """Refuse an integer division by zero on the CPU; on a GPU it would have to wait for the data."""
+    if xp is np and np.result_type(a, b).kind in "iu" and not np.all(b) and np.size(a) and np.size(b):
+        raise DivisionByZeroError("integer division by zero", hint="convert to float first, or mask the zeros")
+
+
 def _float_to_int(xp: Any, x: Any, target: np.dtype[Any]) -> Any:
-    """Truncate as x86 and PyTorch do: through int64 (NaN and what is out of range become its minimum), then wrap."""
-    if target == np.int64 or target.itemsize < 8:
-        wide = xp.trunc(x)
-        outside = ~((wide >= -(2.0**63)) & (wide < 2.0**63))
-        wide = xp.where(outside, 0, wide).astype(np.int64)
-        if outside.any():
-            wide = xp.where(outside, np.iinfo(np.int64).min, wide)
-        return wide.astype(target)
-    return x.astype(target)
+    """Truncate as x86 and PyTorch do: NaN and what is out of range become the least int32 (int64); then wrap."""
+    kind, bound = (np.int64, 2.0**63) if target.itemsize == 8 else (np.int32, 2.0**31)
+    wide = xp.trunc(x.astype(np.float32) if x.dtype.itemsize < 4 else x)
+    outside = ~((wide >= -bound) & (wide < bound))
+    if outside.any():
+        wide = xp.where(outside, -bound, wide)
+    return wide.astype(kind).astype(target, copy=False)
 
 
 def _integer_power(xp: Any, a: Any, b: Any) -> Any:

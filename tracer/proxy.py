@@ -57,7 +57,12 @@ class ProxyMode(DispatchMode):
         self._stacks = StackReader(boundary)
 
     def data_accessed(self, tensor: Any, what: str) -> None:
-        """Refuse: the graph would keep the value of this moment for every later run."""
+        """Refuse: the graph would keep the value of this moment for every later run.
+
+        In real mode that is what tracing with given values means, as in `make_fx` of the field.
+        """
+        if self.real:
+            return
         raise DataDependentError(
             f"{what}: the data of a tensor that the traced function brings along was looked at",
             got=describe(tensor), hint="compute with the tensor itself, read it before tracing, or use a custom_op",

@@ -359,7 +359,7 @@ def scaled_dot_product_attention(
             "scaled_dot_product_attention: expected (..., length, width) tensors of one dtype",
             got=describe([query, key, value]),
         )
-    factor = 1 / math.sqrt(query._sizes[-1]) if scale is None else scale
+    factor = 1 / math.sqrt(max(query._sizes[-1], 1)) if scale is None else scale
     wide_key = aten.transpose.int(widened(key), -2, -1)
     scores = aten.matmul.default(aten.mul.Tensor(widened(query), factor), wide_key)
     if is_causal:

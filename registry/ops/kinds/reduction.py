@@ -123,7 +123,8 @@ class ReductionDecl(Decl):
 def _combine(xp: Any, combine: str, array: Any, axes: tuple[int, ...]) -> Any:
     if combine in ("argmax", "argmin"):
         lead = array.transpose([*(d for d in range(array.ndim) if d not in axes), *axes])
-        lead = lead.reshape(*lead.shape[: array.ndim - len(axes)], -1)
+        outer = array.ndim - len(axes)
+        lead = lead.reshape(*lead.shape[:outer], math.prod(lead.shape[outer:]))
         return getattr(xp, combine)(lead, axis=-1)
     if not axes:
         return array.copy()
