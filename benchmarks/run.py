@@ -26,7 +26,7 @@ from workloads import STEADY
 import opweave
 
 HERE = Path(__file__).parent
-PARTS = ("steady", "cold", "overhead", "import")
+PARTS = ("steady", "cold", "overhead", "import", "interpreter")
 
 # glibc keeps freed memory instead of giving it back: no page is touched for the first time twice.
 NO_FAULTS = {
@@ -158,6 +158,18 @@ def imports(rounds: int) -> dict[str, Any]:
     return medians
 
 
+def interpreter() -> dict[str, Any]:
+    """Triton's tutorial kernels, natively and in Triton's own interpreter."""
+    native = run_json([str(HERE / "interpreter.py")], {})
+    slow = run_json([str(HERE / "interpreter.py")], {"TRITON_INTERPRET": "1"})
+    rows = [
+        [name, f"{native[name] * 1e3:.3f}", f"{slow[name] * 1e3:.0f}", f"{slow[name] / native[name]:.0f}"]
+        for name in native
+    ]
+    table("Triton's tutorials", ("ms a launch", "native", "interpreter", "times faster"), rows)
+    return {name: {"native": native[name], "interpreter": slow[name]} for name in native}
+
+
 def processor() -> str:
     """The processor's name as the system tells it."""
     try:
@@ -186,6 +198,7 @@ def main() -> None:
         "cold": lambda: cold(few),
         "overhead": lambda: overhead(options.rounds),
         "import": lambda: imports(max(few, min(options.rounds, 15))),
+        "interpreter": interpreter,
     }
     results = {part: runners[part]() for part in PARTS if part in parts}
     if options.json:

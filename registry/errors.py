@@ -134,10 +134,6 @@ class DTypeError(OpweaveError, TypeError, RuntimeError):
     """An element type that an operation cannot take or produce."""
 
 
-class DivisionError(OpweaveError, ZeroDivisionError, RuntimeError):
-    """Integers divided by zero; a kernel that cannot raise gives 0 instead."""
-
-
 class DeviceError(OpweaveError, RuntimeError):
     """Tensors on devices that do not go together, or a device that is not there."""
 

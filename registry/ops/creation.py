@@ -16,8 +16,8 @@ from opweave.registry.keys import state
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import CONTIGUOUS_FORMAT, composite, extern, generator
 from opweave.registry.promote import number_dtype
-from opweave.registry.spec import TensorSpec, contiguous, is_dense
-from opweave.registry.tensor import Tensor, allocate_like
+from opweave.registry.spec import TensorSpec, contiguous, is_contiguous, is_dense
+from opweave.registry.tensor import Tensor, allocate_like, describe
 
 _OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 
@@ -33,7 +33,7 @@ def _new(op: str, size: Sequence[int], dtype: DType | None, device: Any) -> Tens
     return contiguous(_sizes(op, size), dtype or get_default_dtype(), parse_device(device))
 
 
-def _like(self: Tensor, dtype: DType | None, device: Any, memory_format: Any) -> TensorSpec:
+def layout_like(self: Tensor, dtype: DType | None, device: Any, memory_format: Any) -> TensorSpec:
     """The layout of an existing tensor; a gappy or overlapping one becomes dense, its dimensions in memory order."""
     target = self._device if device is None else parse_device(device)
     kind = dtype or self._dtype
@@ -74,13 +74,13 @@ def empty_strided(size: Any, stride: Any, *, dtype: Any, layout: Any, device: An
 def _empty_like_spec(
     self: Tensor, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any
 ) -> TensorSpec:
-    return _like(self, dtype, device, memory_format)
+    return layout_like(self, dtype, device, memory_format)
 
 
 @extern(f"aten::empty_like(Tensor self, *, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor",
         spec=_empty_like_spec)  # fmt: skip
 def empty_like(self: Tensor, *, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Tensor:
-    return allocate_like(_like(self, dtype, device, memory_format))
+    return allocate_like(layout_like(self, dtype, device, memory_format))
 
 
 # ---- constant ------------------------------------------------------------------------------------------------------
@@ -102,7 +102,7 @@ def full(k: Any, index: Any, size: Any, fill_value: Any, dtype: Any, *_: Any) ->
 def _full_like_spec(
     self: Tensor, fill_value: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any
 ) -> TensorSpec:
-    return _like(self, dtype, device, memory_format)
+    return layout_like(self, dtype, device, memory_format)
 
 
 @generator(
@@ -252,6 +252,33 @@ def eye_square(n: int, *, dtype: Any = None, layout: Any = None, device: Any = N
     return ops.aten.eye.m(n, n, dtype=dtype, device=device)
 
 
+# ---- triangles -----------------------------------------------------------------------------------------------------
+
+
+def _triangle(op: str, self: Tensor, diagonal: int, lower: bool) -> Tensor:
+    aten = ops.aten
+    if len(self._sizes) < 2:
+        raise ShapeError(f"{op}: needs at least 2 dimensions", got=describe(self))
+    rows, columns = (aten.arange.start_step(0, size, device=self._device) for size in self._sizes[-2:])
+    edge = aten.unsqueeze.default(rows, -1)
+    edge = edge if diagonal == 0 else aten.add.Tensor(edge, diagonal)
+    kept = aten.le.Tensor(columns, edge) if lower else aten.ge.Tensor(columns, edge)
+    if not is_contiguous(self._sizes, self._strides):
+        self = aten.clone.default(self, memory_format=CONTIGUOUS_FORMAT)
+    return aten.where.self(kept, self, False if self._dtype.kind == "b" else 0)
+
+
+for _name in ("tril", "triu"):
+
+    @composite(f"aten::{_name}(Tensor self, SymInt diagonal=0) -> Tensor")
+    def _(self: Tensor, diagonal: int = 0, *, _name: str = _name) -> Tensor:
+        return _triangle(_name, self, diagonal, _name == "tril")
+
+    @composite(f"aten::{_name}_(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)")
+    def _(self: Tensor, diagonal: int = 0, *, _name: str = _name) -> Tensor:
+        return ops.aten.copy_.default(self, _triangle(_name, self, diagonal, _name == "tril"))
+
+
 # ---- from Python data ----------------------------------------------------------------------------------------------
 
 
@@ -356,3 +383,13 @@ def _(make: _Make) -> Iterable[Any]:
 @eye.with_samples
 def _(make: _Make) -> Iterable[Any]:
     return [((3, 4), {}), ((2, 0), {}), ((2, 2), {"dtype": dtypes.int32})]
+
+
+for _decl in (ops.aten.tril.default.decl, ops.aten.triu.default.decl):
+
+    @_decl.with_samples
+    def _(make: _Make) -> Iterable[Any]:
+        yield (make(3, 4),), {}
+        yield (make(2, 4, 3), 1), {}
+        yield (ops.aten.transpose.int(make(3, 4), 0, 1), -1), {}
+        yield (make(0, 2),), {}

@@ -107,12 +107,12 @@ def floor_divide(k: Any, x: Any, y: Any) -> Any:
     return k.floor_divide(x, y)
 
 
-@pointwise("aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor", kinds="uif")
+@pointwise("aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor", kinds="uif", out="Tensor_out")
 def remainder(k: Any, x: Any, y: Any) -> Any:
     return k.remainder(x, y)
 
 
-@pointwise("aten::fmod.Tensor(Tensor self, Tensor other) -> Tensor", kinds="uif")
+@pointwise("aten::fmod.Tensor(Tensor self, Tensor other) -> Tensor", kinds="uif", out="Tensor_out")
 def fmod(k: Any, x: Any, y: Any) -> Any:
     return k.fmod(x, y)
 
@@ -150,7 +150,7 @@ def atan2(k: Any, x: Any, y: Any) -> Any:
     return k.atan2(x, y)
 
 
-@pointwise("aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor", kinds="fc")
+@pointwise("aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor", kinds="fc", out="Tensor_out")
 def lerp(k: Any, x: Any, end: Any, weight: Any) -> Any:
     # Interpolate from the nearer end, so that weight 1 gives exactly `end`.
     near = k.abs(weight) < 0.5 if not isinstance(weight, float) else abs(weight) < 0.5
@@ -177,32 +177,32 @@ def addcdiv(k: Any, x: Any, a: Any, b: Any, value: Any = 1) -> Any:
 # ---- comparison and logic ------------------------------------------------------------------------------------------
 
 
-@pointwise("aten::eq.Tensor(Tensor self, Tensor other) -> Tensor", promote=COMPARE)
+@pointwise("aten::eq.Tensor(Tensor self, Tensor other) -> Tensor", promote=COMPARE, out="Tensor_out")
 def eq(k: Any, x: Any, y: Any) -> Any:
     return x == y
 
 
-@pointwise("aten::ne.Tensor(Tensor self, Tensor other) -> Tensor", promote=COMPARE)
+@pointwise("aten::ne.Tensor(Tensor self, Tensor other) -> Tensor", promote=COMPARE, out="Tensor_out")
 def ne(k: Any, x: Any, y: Any) -> Any:
     return x != y
 
 
-@pointwise("aten::lt.Tensor(Tensor self, Tensor other) -> Tensor", kinds="buif", promote=COMPARE)
+@pointwise("aten::lt.Tensor(Tensor self, Tensor other) -> Tensor", kinds="buif", promote=COMPARE, out="Tensor_out")
 def lt(k: Any, x: Any, y: Any) -> Any:
     return x < y
 
 
-@pointwise("aten::le.Tensor(Tensor self, Tensor other) -> Tensor", kinds="buif", promote=COMPARE)
+@pointwise("aten::le.Tensor(Tensor self, Tensor other) -> Tensor", kinds="buif", promote=COMPARE, out="Tensor_out")
 def le(k: Any, x: Any, y: Any) -> Any:
     return x <= y
 
 
-@pointwise("aten::gt.Tensor(Tensor self, Tensor other) -> Tensor", kinds="buif", promote=COMPARE)
+@pointwise("aten::gt.Tensor(Tensor self, Tensor other) -> Tensor", kinds="buif", promote=COMPARE, out="Tensor_out")
 def gt(k: Any, x: Any, y: Any) -> Any:
     return x > y
 
 
-@pointwise("aten::ge.Tensor(Tensor self, Tensor other) -> Tensor", kinds="buif", promote=COMPARE)
+@pointwise("aten::ge.Tensor(Tensor self, Tensor other) -> Tensor", kinds="buif", promote=COMPARE, out="Tensor_out")
 def ge(k: Any, x: Any, y: Any) -> Any:
     return x >= y
 
@@ -234,17 +234,17 @@ def _bitwise_types(*operands: Any) -> Types:
     return common, common
 
 
-@pointwise("aten::bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor", promote=_bitwise_types)
+@pointwise("aten::bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor", promote=_bitwise_types, out="Tensor_out")
 def bitwise_and(k: Any, x: Any, y: Any) -> Any:
     return x & y
 
 
-@pointwise("aten::bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor", promote=_bitwise_types)
+@pointwise("aten::bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor", promote=_bitwise_types, out="Tensor_out")
 def bitwise_or(k: Any, x: Any, y: Any) -> Any:
     return x | y
 
 
-@pointwise("aten::bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor", promote=_bitwise_types)
+@pointwise("aten::bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor", promote=_bitwise_types, out="Tensor_out")
 def bitwise_xor(k: Any, x: Any, y: Any) -> Any:
     return x ^ y
 

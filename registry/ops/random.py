@@ -15,8 +15,9 @@ import numpy as np
 from opweave.registry import dtypes
 from opweave.registry.device import Device, parse_device
 from opweave.registry.dtypes import DType, get_default_dtype
-from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
+from opweave.registry.errors import ArgumentError, DeviceError, DTypeError, ShapeError
 from opweave.registry.op import ops
+from opweave.registry.ops.creation import layout_like
 from opweave.registry.ops.kinds import InplaceDecl, composite, extern
 from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.tensor import Tensor, allocate_like
@@ -88,6 +89,10 @@ def manual_seed(seed: int) -> Generator:
 
 
 def _source(device: Device, generator: Generator | None) -> Any:
+    if generator is not None and generator.device is not device:
+        raise DeviceError(
+            f"random: a generator of {generator.device} cannot fill a tensor on {device}", hint="Generator(device)"
+        )
     return (generator or default_generator(device))._source
 
 
@@ -107,77 +112,201 @@ def _floating(op: str, dtype: DType | None) -> DType:
     return dtype
 
 
-def _declare(name: str, draw: Callable[[Any, Any, Any], Any]) -> None:
-    """`name(size)` and `name_like(self)`."""
-
-    def spec(size: Sequence[int], dtype: Any, layout: Any, device: Any, pin_memory: Any) -> TensorSpec:
-        return contiguous(tuple(size), _floating(name, dtype), parse_device(device))
-
-    @extern(f"aten::{name}(SymInt[] size, *, {_OPTIONS}) -> Tensor", spec=spec, tags=_SEEDED)
-    def _(size: Sequence[int], *, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
-        if any(extent < 0 for extent in size):
-            raise ShapeError(f"{name}: sizes must not be negative", got=f"size={list(size)}")
-        return _filled(spec(size, dtype, layout, device, pin_memory), lambda s, t: draw(s, tuple(size), t))
-
-    def like_spec(
-        self: Tensor, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any
-    ) -> TensorSpec:
-        target = self._device if device is None else parse_device(device)
-        return contiguous(self._sizes, _floating(f"{name}_like", dtype or self._dtype), target)
-
-    @extern(
-        f"aten::{name}_like(Tensor self, *, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor", spec=like_spec,
-        tags=_SEEDED,
-    )  # fmt: skip
-    def _(self: Tensor, *, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Tensor:
-        found = like_spec(self, dtype, layout, device, pin_memory, memory_format)
-        return _filled(found, lambda s, t: draw(s, self._sizes, t))
+def _checked(op: str, size: Sequence[int]) -> tuple[int, ...]:
+    if any(extent < 0 for extent in size):
+        raise ShapeError(f"{op}: sizes must not be negative", got=f"size={list(size)}")
+    return tuple(size)
 
 
-_declare("rand", lambda source, size, dtype: source.random(size, dtype=dtype))
-_declare("randn", lambda source, size, dtype: source.standard_normal(size, dtype=dtype))
+#: Bits of a half type's significand: a float32 below 1 may round to 1, a multiple of 2**-bits does not.
+_BITS = {"float16": 11, "bfloat16": 8}
+
+
+def _uniform(source: Any, spec: TensorSpec) -> Any:
+    """Numbers in [0, 1), after rounding to the type too."""
+    bits = _BITS.get(spec.dtype.name)
+    if bits is not None:
+        return source.integers(0, 1 << bits, spec.sizes) * 2.0**-bits
+    return source.random(spec.sizes, dtype=spec.dtype.numpy)
+
+
+def _normal(source: Any, spec: TensorSpec) -> Any:
+    return source.standard_normal(spec.sizes, dtype=spec.dtype.compute.numpy)
+
+
+def _declare(name: str, draw: Callable[[Any, TensorSpec], Any]) -> None:
+    """`name(size)` and `name_like(self)`, each with a generator too."""
+
+    def fill(spec: TensorSpec, generator: Generator | None = None) -> Tensor:
+        return _filled(spec, lambda source, _: draw(source, spec), generator)
+
+    def new(size: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> TensorSpec:
+        return contiguous(_checked(name, size), _floating(name, dtype), parse_device(device))
+
+    def like(self: Tensor, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> TensorSpec:
+        return layout_like(self, _floating(f"{name}_like", dtype or self._dtype), device, memory_format)
+
+    for op, operand, spec, rest in (
+        (name, "SymInt[] size", new, ""),
+        (f"{name}_like", "Tensor self", like, ", MemoryFormat? memory_format=None"),
+    ):
+
+        @extern(f"aten::{op}({operand}, *, {_OPTIONS}{rest}) -> Tensor", spec=spec, tags=_SEEDED)
+        def _(operand: Any, *, spec: Any = spec, **options: Any) -> Tensor:
+            return fill(spec(operand, **options))
+
+        def generated(operand: Any, generator: Any, *options: Any, spec: Any = spec) -> TensorSpec:
+            return spec(operand, *options)
+
+        @extern(
+            f"aten::{op}.generator({operand}, *, Generator? generator, {_OPTIONS}{rest}) -> Tensor",
+            spec=generated,
+            tags=_SEEDED,
+        )
+        def _(operand: Any, *, generator: Any, spec: Any = spec, **options: Any) -> Tensor:
+            return fill(spec(operand, **options), generator)
+
+
+_declare("rand", _uniform)
+_declare("randn", _normal)
+
+
+# ---- integers ------------------------------------------------------------------------------------------------------
+
+_LONG = "ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None"
+
+
+def _check_range(op: str, low: int, high: int, dtype: DType) -> None:
+    if high <= low:
+        raise ArgumentError(f"{op}: needs low < high", got=f"low={low}, high={high}")
+    if dtype.kind in "bui":
+        bits = 1 if dtype.kind == "b" else dtype.itemsize * 8 - (dtype.kind == "i")
+        if low < (-(1 << bits) if dtype.kind == "i" else 0) or high > 1 << bits:
+            raise ArgumentError(f"{op}: the range does not fit {dtype.name}", got=f"low={low}, high={high}")
 
 
 def _randint_spec(low: int, high: int, size: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> TensorSpec:
-    if high <= low:
-        raise ArgumentError("randint: needs low < high", got=f"low={low}, high={high}")
-    return contiguous(tuple(size), dtype or dtypes.int64, parse_device(device))
+    found = contiguous(_checked("randint", size), dtype or dtypes.int64, parse_device(device))
+    _check_range("randint", low, high, found.dtype)
+    return found
 
 
-@extern("aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=long, Layout? layout=None, "
-        "Device? device=None, bool? pin_memory=None) -> Tensor", spec=_randint_spec, tags=_SEEDED)  # fmt: skip
-def randint(low: int, high: int, size: Any, *, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
-    spec = _randint_spec(low, high, size, dtype, layout, device, pin_memory)
-    return _filled(spec, lambda s, _: s.integers(low, high, tuple(size), dtype=np.int64))
+def _integers(spec: TensorSpec, low: int, high: int, generator: Generator | None = None) -> Tensor:
+    return _filled(spec, lambda source, _: source.integers(low, high, spec.sizes, dtype=np.int64), generator)
 
 
-@composite("aten::randint(SymInt high, SymInt[] size, *, ScalarType? dtype=long, Layout? layout=None, "
-           "Device? device=None, bool? pin_memory=None) -> Tensor")  # fmt: skip
-def randint_high(
-    high: int, size: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None
-) -> Tensor:
+@extern(
+    f"aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, {_LONG}) -> Tensor", spec=_randint_spec, tags=_SEEDED
+)
+def randint(low: int, high: int, size: Any, **options: Any) -> Tensor:
+    return _integers(_randint_spec(low, high, size, **options), low, high)
+
+
+@extern(
+    f"aten::randint.low_generator(SymInt low, SymInt high, SymInt[] size, *, Generator? generator, {_LONG}) -> Tensor",
+    spec=lambda low, high, size, generator, *options: _randint_spec(low, high, size, *options),
+    tags=_SEEDED,
+)
+def randint_generator(low: int, high: int, size: Any, *, generator: Any, **options: Any) -> Tensor:
+    return _integers(_randint_spec(low, high, size, **options), low, high, generator)
+
+
+@composite(f"aten::randint(SymInt high, SymInt[] size, *, {_LONG}) -> Tensor")
+def randint_high(high: int, size: Any, *, dtype: Any = None, device: Any = None, **_: Any) -> Tensor:
     return ops.aten.randint.low(0, high, size, dtype=dtype, device=device)
 
 
+@composite(f"aten::randint.generator(SymInt high, SymInt[] size, *, Generator? generator, {_LONG}) -> Tensor")
+def randint_high_generator(
+    high: int, size: Any, *, generator: Any, dtype: Any = None, device: Any = None, **_: Any
+) -> Tensor:
+    return ops.aten.randint.low_generator(0, high, size, generator=generator, dtype=dtype, device=device)
+
+
+def _randint_like_spec(
+    self: Tensor, low: int, high: int, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any
+) -> TensorSpec:
+    found = layout_like(self, dtype, device, memory_format)
+    _check_range("randint_like", low, high, found.dtype)
+    return found
+
+
+@extern(
+    f"aten::randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, {_OPTIONS}, "
+    "MemoryFormat? memory_format=None) -> Tensor",
+    spec=_randint_like_spec,
+    tags=_SEEDED,
+)
+def randint_like_low(self: Tensor, low: int, high: int, **options: Any) -> Tensor:
+    return _integers(_randint_like_spec(self, low, high, **options), low, high)
+
+
+@composite(f"aten::randint_like(Tensor self, SymInt high, *, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor")
+def randint_like(self: Tensor, high: int, **options: Any) -> Tensor:
+    return ops.aten.randint_like.low_dtype(self, 0, high, **options)
+
+
 def _randperm_spec(n: int, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> TensorSpec:
-    return contiguous((n,), dtype or dtypes.int64, parse_device(device))
+    return contiguous(_checked("randperm", (n,)), dtype or dtypes.int64, parse_device(device))
 
 
-@extern("aten::randperm(SymInt n, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, "
-        "bool? pin_memory=None) -> Tensor", spec=_randperm_spec, tags=_SEEDED)  # fmt: skip
-def randperm(n: int, *, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
-    return _filled(_randperm_spec(n, dtype, layout, device, pin_memory), lambda s, _: s.permutation(n))
+@extern(f"aten::randperm(SymInt n, *, {_LONG}) -> Tensor", spec=_randperm_spec, tags=_SEEDED)
+def randperm(n: int, **options: Any) -> Tensor:
+    return _filled(_randperm_spec(n, **options), lambda source, _: source.permutation(n))
+
+
+@extern(
+    f"aten::randperm.generator(SymInt n, *, Generator? generator, {_LONG}) -> Tensor",
+    spec=lambda n, generator, *options: _randperm_spec(n, *options),
+    tags=_SEEDED,
+)
+def randperm_generator(n: int, *, generator: Any, **options: Any) -> Tensor:
+    return _filled(_randperm_spec(n, **options), lambda source, _: source.permutation(n), generator)
+
+
+# ---- distributions over existing tensors ---------------------------------------------------------------------------
 
 
 def _same(self: Tensor, *_: Any) -> TensorSpec:
-    return contiguous(self._sizes, self._dtype, self._device)
+    return layout_like(self, None, None, None)
 
 
-@extern("aten::bernoulli.p(Tensor self, float p=0.5, *, Generator? generator=None) -> Tensor", spec=_same, tags=_SEEDED)
+@extern("aten::bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor", spec=_same, tags=_SEEDED)
 def bernoulli(self: Tensor, p: float, *, generator: Any) -> Tensor:
     if not 0 <= p <= 1:
         raise ArgumentError("bernoulli: p is a probability", got=f"p={p}")
     return _filled(_same(self), lambda s, _: s.random(self._sizes) < p, generator)
+
+
+@extern("aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", spec=_same, tags=_SEEDED)
+def bernoulli_each(self: Tensor, *, generator: Any) -> Tensor:
+    """1 with the probability that the element is, else 0."""
+    _floating("bernoulli", self._dtype)
+    found = _same(self)
+    if found.device.type != "meta":
+        probability = self._array
+        if not bool(((probability >= 0) & (probability <= 1)).all()):
+            raise ArgumentError("bernoulli: the elements are probabilities", hint="each has to lie in [0, 1]")
+    return _filled(found, lambda s, _: s.random(self._sizes) < self._array, generator)
+
+
+def _normal_spec(
+    mean: float, std: float, size: Any, generator: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any
+) -> TensorSpec:
+    if std < 0:
+        raise ArgumentError("normal: std must not be negative", got=f"std={std}")
+    return contiguous(_checked("normal", size), _floating("normal", dtype), parse_device(device))
+
+
+@extern(
+    "aten::normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, "
+    f"{_OPTIONS}) -> Tensor",
+    spec=_normal_spec,
+    tags=_SEEDED,
+)
+def normal(mean: float, std: float, size: Any, *, generator: Any, **options: Any) -> Tensor:
+    spec = _normal_spec(mean, std, size, generator, **options)
+    return _filled(spec, lambda source, _: _normal(source, spec) * std + mean, generator)
 
 
 @extern("aten::normal_functional(Tensor self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor",

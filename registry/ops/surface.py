@@ -17,10 +17,13 @@ import numpy as np
 from opweave.registry import dtypes
 from opweave.registry.op import OpOverload, OpOverloadPacket, ops, registry
 from opweave.registry.ops import (
+    activation,
     creation,
     indexing,
     matmul,
     nn,
+    numeric,
+    overloads,
     pointwise,
     random,
     reduction,
@@ -32,7 +35,10 @@ from opweave.registry.ops import (
 from opweave.registry.tensor import Tensor, from_numpy
 
 #: The families, in the order they are declared.
-FAMILIES = (pointwise, view, reshape, creation, random, shape, reduction, indexing, subscript, matmul, nn)
+FAMILIES = (
+    pointwise, numeric, activation, view, reshape, creation, random, shape, reduction, indexing, subscript, matmul, nn,
+    overloads,
+)  # fmt: skip
 
 _NUMBERS = (int, float, complex)
 
@@ -48,7 +54,8 @@ _ALIASES = {"subtract": "sub", "multiply": "mul", "divide": "div", "true_divide"
 # Functions whose aten op has another signature than the function of the package, or none.
 _NOT_FUNCTIONS = {"copy", "fill", "zero", "normal_functional", "uniform", "numpy_T", "matrix_H", "mT", "mH", "index",
                   "index_put", "select", "native_layer_norm", "nll_loss_forward", "mse_loss", "cross_entropy_loss",
-                  "nll_loss", "linear", "silu", "elu", "leaky_relu", "mish"}  # fmt: skip
+                  "nll_loss", "linear", "silu", "elu", "leaky_relu", "mish", "hardtanh", "relu6", "hardswish",
+                  "hardsigmoid", "log_sigmoid"}  # fmt: skip
 
 
 def _variadic(packet: OpOverloadPacket) -> Callable[..., Any]:
@@ -116,6 +123,7 @@ def _operators() -> dict[str, Callable[..., Any]]:
     both = {"add": aten.add.Tensor, "sub": aten.sub.Tensor, "mul": aten.mul.Tensor, "truediv": aten.div.Tensor,
             "floordiv": aten.floor_divide.default, "mod": aten.remainder.Tensor, "pow": aten.pow.Tensor_Tensor,
             "and": aten.bitwise_and.Tensor, "or": aten.bitwise_or.Tensor, "xor": aten.bitwise_xor.Tensor,
+            "lshift": aten.bitwise_left_shift.Tensor, "rshift": aten.bitwise_right_shift.Tensor,
             "matmul": aten.matmul.default}  # fmt: skip
     for name, op in both.items():
         table[f"__{name}__"] = _binary(op)

@@ -38,8 +38,9 @@ def _declare_inplace(op: OpOverload, overload: str) -> InplaceDecl:
     return InplaceDecl(schema, op, name)
 
 
-def _declare_out(op: OpOverload) -> OutDecl:
-    name = f"{op.namespace}::{op.opname}." + ("out" if op.overload in ("default", "Tensor") else f"{op.overload}_out")
+def _declare_out(op: OpOverload, overload: str | None) -> OutDecl:
+    usual = "out" if op.overload in ("default", "Tensor") else f"{op.overload}_out"
+    name = f"{op.namespace}::{op.opname}.{overload or usual}"
 
     def schema() -> str:
         return f"{name}({_arguments_text(op, extra='Tensor(a!) out')}) -> Tensor(a!)"
@@ -164,7 +165,7 @@ def pointwise(
     promote: Any = DEFAULT,
     kinds: str = "buifc",
     inplace: bool | str = True,
-    out: bool = True,
+    out: bool | str = True,
     tags: Sequence[str] = (),
 ) -> Callable[[Callable[..., Any]], PointwiseDecl]:
     """Declare a pointwise op; the decorated body is `body(k, *operands, **attributes)`.
@@ -179,8 +180,8 @@ def pointwise(
         Kinds of compute type it is defined for (see `DType.kind`); others are refused.
     inplace : bool or str
         Whether to declare the `op_` variant too; a string is its overload name, where that is another.
-    out : bool
-        Whether to declare the `out=` variant too.
+    out : bool or str
+        Whether to declare the `out=` variant too; a string is its overload name, where that is another.
     """
 
     def declare(body: Callable[..., Any]) -> PointwiseDecl:
@@ -188,7 +189,7 @@ def pointwise(
         if inplace:
             _declare_inplace(decl.op, inplace if isinstance(inplace, str) else decl.op.overload)
         if out:
-            _declare_out(decl.op)
+            _declare_out(decl.op, out if isinstance(out, str) else None)
         return decl
 
     return declare

@@ -1,0 +1,133 @@
+"""Less common arithmetic: shifts, special values, sums of logarithms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from opweave.registry import dtypes
+from opweave.registry.dtypes import DType
+from opweave.registry.ops.kinds import COMPARE, INT_TO_FLOAT, pointwise
+from opweave.registry.promote import result_type
+from opweave.registry.tensor import Tensor
+
+#: The greatest finite value of each floating type.
+_GREATEST = {
+    "float16": 65504.0,
+    "bfloat16": math.ldexp(255.0, 120),
+    "float32": math.ldexp(16777215.0, 104),
+    "float64": math.ldexp(9007199254740991.0, 971),
+}
+
+
+# ---- shifts: by the width or more, or by a negative count, as an endless shift would --------------------------------
+
+
+@pointwise("aten::bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor", kinds="ui", out="Tensor_out")
+def bitwise_left_shift(k: Any, x: Any, y: Any) -> Any:
+    return x << y
+
+
+@pointwise("aten::bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor", kinds="ui", out="Tensor_out")
+def bitwise_right_shift(k: Any, x: Any, y: Any) -> Any:
+    return x >> y
+
+
+# ---- special values ------------------------------------------------------------------------------------------------
+
+
+def _own_type(x: Any, **_: Any) -> tuple[DType, DType]:
+    # Only compared and selected, so that half types need no widening, and infinities become their own greatest value.
+    common = result_type(x)
+    return common, common
+
+
+@pointwise(
+    "aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",
+    promote=_own_type,
+    kinds="buif",
+)
+def nan_to_num(k: Any, x: Any, nan: float | None, posinf: float | None, neginf: float | None) -> Any:
+    dtype = k.dtype(x)
+    if dtype.kind != "f":
+        return x
+    greatest = _GREATEST[dtype.name]
+    high, low = (greatest if posinf is None else posinf), (-greatest if neginf is None else neginf)
+    finite = k.where(x == -math.inf, k.const(low, dtype), x)
+    finite = k.where(x == math.inf, k.const(high, dtype), finite)
+    return k.where(x != x, k.const(0.0 if nan is None else nan, dtype), finite)
+
+
+@pointwise("aten::isposinf(Tensor self) -> Tensor", kinds="buif", promote=COMPARE, inplace=False)
+def isposinf(k: Any, x: Any) -> Any:
+    return k.isinf(x) & k.logical_not(k.signbit(x))
+
+
+@pointwise("aten::isneginf(Tensor self) -> Tensor", kinds="buif", promote=COMPARE, inplace=False)
+def isneginf(k: Any, x: Any) -> Any:
+    return k.isinf(x) & k.signbit(x)
+
+
+@pointwise("aten::copysign.Tensor(Tensor self, Tensor other) -> Tensor", kinds="f", promote=INT_TO_FLOAT)
+def copysign(k: Any, x: Any, y: Any) -> Any:
+    magnitude = k.abs(x)
+    return k.where(k.signbit(y), -magnitude, magnitude)
+
+
+# ---- parts and logarithms ------------------------------------------------------------------------------------------
+
+
+@pointwise("aten::frac(Tensor self) -> Tensor", kinds="f")
+def frac(k: Any, x: Any) -> Any:
+    return x - k.trunc(x)
+
+
+@pointwise("aten::logaddexp(Tensor self, Tensor other) -> Tensor", kinds="f", inplace=False)
+def logaddexp(k: Any, x: Any, y: Any) -> Any:
+    # Of two equal infinities the difference is NaN, the sum of exponentials is not.
+    return k.where((x == y) & k.isinf(x), x, k.maximum(x, y) + k.log1p(k.exp(-k.abs(x - y))))
+
+
+@pointwise(
+    "aten::xlogy.Tensor(Tensor self, Tensor other) -> Tensor", kinds="f", promote=INT_TO_FLOAT, out="OutTensor"
+)
+def xlogy(k: Any, x: Any, y: Any) -> Any:
+    product = x * k.log(y)
+    return k.where(y != y, y, k.where(x == 0, k.const(0.0, k.dtype(product)), product))
+
+
+# ---- samples -------------------------------------------------------------------------------------------------------
+
+_INTEGERS = (dtypes.int64, dtypes.int32, dtypes.int8, dtypes.uint8)
+_FLOATS = (dtypes.float32, dtypes.float64, dtypes.bfloat16, dtypes.float16)
+_Make = Callable[..., Tensor]
+
+
+def _shifts(make: _Make) -> Iterable[Any]:
+    yield (make(3, 4), make(4, low=0)), {}
+    yield (make(3, 1), make(low=0)), {}
+    yield (make(3), 2), {}
+    yield (make(3), make(3, low=0, high=100)), {}
+
+
+for _decl in (bitwise_left_shift, bitwise_right_shift):
+    _decl.with_samples(_shifts)
+    _decl.sample_dtypes = _INTEGERS
+
+for _decl in (nan_to_num, isposinf, isneginf):
+    _decl.with_samples(lambda make: [((make(3, 4),), {}), ((make(),), {})])
+    _decl.sample_dtypes = (*_FLOATS, dtypes.int64, dtypes.bool_)
+
+
+@nan_to_num.with_samples
+def _(make: _Make) -> Iterable[Any]:
+    return [((make(3, 4),), {}), ((make(3), 1.5, 2.0, -3.0), {}), ((make(), None, 7.0), {})]
+
+
+for _decl in (copysign, logaddexp, xlogy):
+    _decl.with_samples(lambda make: [((make(3, 4), make(4, low=1)), {}), ((make(2, 1), make(3, low=1)), {})])
+    _decl.sample_dtypes = _FLOATS
+
+frac.with_samples(lambda make: [((make(3, 4),), {}), ((make(),), {})])
+frac.sample_dtypes = _FLOATS

@@ -1,0 +1,140 @@
+"""Overloads that take numbers where the main one takes tensors.
+
+A pointwise op takes numbers in place of tensors as it is, so these only hand on; no trace has them. They exist for code
+that names an overload: `ops.aten.eq.Scalar(x, 0)`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
+from opweave.registry.op import OpOverload, ops
+from opweave.registry.ops import numeric, pointwise
+from opweave.registry.ops.kinds import composite
+from opweave.registry.promote import can_cast
+from opweave.registry.tensor import Tensor, describe
+
+aten = ops.aten
+#: Where the ops that these hand on to are declared.
+BASES = (pointwise, numeric)
+
+
+def _hand_on(schema: str, target: OpOverload) -> None:
+    @composite(schema)
+    def body(*args: Any, **kwargs: Any) -> Tensor:
+        return target(*args, **kwargs)
+
+
+def _second_number(name: str, overload: str = "Scalar", target: str = "Tensor") -> None:
+    """`name(tensor, number)`, and in place."""
+    _hand_on(f"aten::{name}.{overload}(Tensor self, Scalar other) -> Tensor", getattr(getattr(aten, name), target))
+    written = getattr(aten, f"{name}_").Tensor
+    _hand_on(f"aten::{name}_.{overload}(Tensor(a!) self, Scalar other) -> Tensor(a!)", written)
+
+
+def _first_number(name: str, overload: str = "Scalar_Tensor") -> None:
+    """`name(number, tensor)`."""
+    _hand_on(f"aten::{name}.{overload}(Scalar self, Tensor other) -> Tensor", getattr(aten, name).Tensor)
+
+
+for _name in ("mul", "div", "remainder", "fmod", "eq", "ne", "lt", "le", "gt", "ge", "bitwise_and", "bitwise_or",
+              "bitwise_xor", "copysign"):  # fmt: skip
+    _second_number(_name)
+_second_number("floor_divide", target="default")
+for _name in ("bitwise_left_shift", "bitwise_right_shift"):
+    _second_number(_name, "Tensor_Scalar")
+    _first_number(_name)
+for _name in ("remainder", "bitwise_and", "bitwise_or", "bitwise_xor"):
+    _first_number(_name)
+_first_number("xlogy", "Scalar_Self")
+_second_number("xlogy", "Scalar_Other")
+
+
+def _scaled(schema: str, target: OpOverload) -> None:
+    """The number forms of add and sub take alpha by position too."""
+
+    @composite(schema)
+    def body(self: Tensor, other: Any, alpha: Any = 1) -> Tensor:
+        return target(self, other, alpha=alpha)
+
+
+for _name in ("add", "sub", "rsub"):
+    _scaled(f"aten::{_name}.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", getattr(aten, _name).Tensor)
+for _name in ("add_", "sub_"):
+    _scaled(
+        f"aten::{_name}.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)",
+        getattr(aten, _name).Tensor,
+    )
+
+_hand_on("aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", aten.div.Tensor_mode)
+_hand_on(
+    "aten::div_.Scalar_mode(Tensor(a!) self, Scalar other, *, str? rounding_mode) -> Tensor(a!)", aten.div_.Tensor_mode
+)
+_hand_on("aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", aten.pow.Tensor_Tensor)
+_hand_on("aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor", aten.pow.Tensor_Tensor)
+_hand_on("aten::pow_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)", aten.pow_.Tensor)
+_hand_on("aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor", aten.lerp.Tensor)
+_hand_on("aten::lerp_.Scalar(Tensor(a!) self, Tensor end, Scalar weight) -> Tensor(a!)", aten.lerp_.Tensor)
+_hand_on("aten::where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor", aten.where.self)
+_hand_on("aten::where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor", aten.where.self)
+_hand_on("aten::where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor", aten.where.self)
+
+
+# ---- limits --------------------------------------------------------------------------------------------------------
+
+
+@composite("aten::clamp_min.Tensor(Tensor self, Tensor min) -> Tensor")
+def clamp_min_tensor(self: Tensor, min: Tensor) -> Tensor:
+    return aten.clamp.Tensor(self, min)
+
+
+@composite("aten::clamp_max.Tensor(Tensor self, Tensor max) -> Tensor")
+def clamp_max_tensor(self: Tensor, max: Tensor) -> Tensor:
+    return aten.clamp.Tensor(self, None, max)
+
+
+@composite("aten::clamp_min_(Tensor(a!) self, Scalar min) -> Tensor(a!)")
+def clamp_min_(self: Tensor, min: Any) -> Tensor:
+    return aten.clamp_.default(self, min)
+
+
+@composite("aten::clamp_max_(Tensor(a!) self, Scalar max) -> Tensor(a!)")
+def clamp_max_(self: Tensor, max: Any) -> Tensor:
+    return aten.clamp_.default(self, None, max)
+
+
+@composite("aten::clamp_min_.Tensor(Tensor(a!) self, Tensor min) -> Tensor(a!)")
+def clamp_min_tensor_(self: Tensor, min: Tensor) -> Tensor:
+    return aten.clamp_.Tensor(self, min)
+
+
+@composite("aten::clamp_max_.Tensor(Tensor(a!) self, Tensor max) -> Tensor(a!)")
+def clamp_max_tensor_(self: Tensor, max: Tensor) -> Tensor:
+    return aten.clamp_.Tensor(self, None, max)
+
+
+# ---- masked fill with a 0-d tensor ---------------------------------------------------------------------------------
+
+
+def _fill_value(self: Tensor, value: Tensor) -> Tensor:
+    if value._sizes:
+        raise ShapeError("masked_fill: the value must be a 0-d tensor", got=describe(value))
+    if not can_cast(value._dtype, self._dtype):
+        raise DTypeError(
+            f"masked_fill: a value of type {value._dtype.name} cannot be written to {self._dtype.name}",
+            got=f"{describe(self)}, {describe(value)}",
+        )
+    return value if value._dtype is self._dtype else aten._to_copy.default(value, dtype=self._dtype)
+
+
+@composite("aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor")
+def masked_fill_tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
+    if mask._dtype.kind != "b":
+        raise ArgumentError("masked_fill: the mask must be bool", got=describe(mask), hint="compare with != 0")
+    return aten.where.self(mask, _fill_value(self, value), self)
+
+
+@composite("aten::masked_fill_.Tensor(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)")
+def masked_fill_tensor_(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
+    return aten.copy_.default(self, masked_fill_tensor.body(self, mask, value))
