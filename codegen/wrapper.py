@@ -2,7 +2,7 @@
 
     def call(x, w, r):
         cumsum = demo_cumsum(x)                                             # model.py:12
-        conform(cumsum, (4096, 1024), (1024, 1), float32)
+        conform(cumsum, (4096, 1024), (1024, 1), float32, cpu, "demo.cumsum")
         out = allocate((4096, 1024), (1024, 1), float32, cpu)
         fused_mul_gelu_add_softmax_0(4096, 1, 1, cumsum.data_ptr(), w.data_ptr(), r.data_ptr(), out.data_ptr())
         del cumsum
@@ -82,18 +82,28 @@ def generate(graph: Graph, *, name: str = "call", device: str | Device = "cpu") 
     return _Wrapper(graph, name, Device(device)).run()
 
 
-def conform(value: Tensor, sizes: tuple[int, ...], strides: tuple[int, ...], dtype: DType, op: str) -> Tensor:
+def conform(
+    value: Tensor, sizes: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device: Device, op: str
+) -> Tensor:
     """What an opaque op returned, in the layout that compiled code expects; copied if the strides are others.
+
+    Kernels address memory by what the fake rule said, so this stands between a wrong rule and a read out of bounds.
 
     Raises
     ------
     CompileError
-        If sizes or dtype are not what the op's fake rule said.
+        If sizes, dtype or device are not what the op's fake rule said.
     """
-    if value._sizes != sizes or value._dtype is not dtype:
+    if not isinstance(value, Tensor):
         raise CompileError(
             f"{op}: returned something else than its fake rule promised",
-            got=f"{describe(value)}, the fake rule said {dtype.short}{list(sizes)}",
+            got=f"{type(value).__name__}, the fake rule said a tensor",
+            hint="correct the function given to register_fake",
+        )
+    if value._sizes != sizes or value._dtype is not dtype or value._device is not device:
+        raise CompileError(
+            f"{op}: returned something else than its fake rule promised",
+            got=f"{describe(value)}, the fake rule said {dtype.short}{list(sizes)} on {device}",
             hint="correct the function given to register_fake",
         )
     if value._strides != strides and any(
@@ -103,6 +113,24 @@ def conform(value: Tensor, sizes: tuple[int, ...], strides: tuple[int, ...], dty
         copy._array[...] = value._array
         return copy
     return value
+
+
+def conform_all(values: Any, count: int, op: str) -> Any:
+    """The results of an opaque op, checked to be as many as its fake rule said.
+
+    Raises
+    ------
+    CompileError
+        If they are not.
+    """
+    if not isinstance(values, (tuple, list)) or len(values) != count:
+        got = f"{len(values)} tensors" if isinstance(values, (tuple, list)) else type(values).__name__
+        raise CompileError(
+            f"{op}: returned another number of tensors than its fake rule promised",
+            got=f"{got}, the fake rule said {count}",
+            hint="correct the function given to register_fake",
+        )
+    return values
 
 
 class _Wrapper:
@@ -226,11 +254,13 @@ class _Wrapper:
         if isinstance(value, Tensor):
             self._line(f"{node.name} = {check}({node.name}, {self._layout(value)}, {label!r})")
         elif isinstance(value, (tuple, list)) and all(isinstance(v, Tensor) for v in value):
+            count = self._inject("conform_all", conform_all)
+            self._line(f"{node.name} = {count}({node.name}, {len(value)}, {label!r})")
             items = [f"{check}({node.name}[{i}], {self._layout(v)}, {label!r})" for i, v in enumerate(value)]
             self._line(f"{node.name} = ({', '.join(items)}{',' * (len(items) == 1)})")
 
     def _layout(self, value: Tensor) -> str:
-        return f"{value._sizes!r}, {value._strides!r}, {self._text(value._dtype)}"
+        return f"{value._sizes!r}, {value._strides!r}, {self._text(value._dtype)}, {self._text(value._device)}"
 
     def _view(self, node: Node) -> None:
         base = node.all_input_nodes[0]

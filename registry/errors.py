@@ -62,8 +62,14 @@ def is_own_file(filename: str) -> bool:
         path = os.path.abspath(filename)
         known = path.startswith(_OWN_ROOTS) or filename.startswith("<opweave")
         known = known or f"{os.sep}optree{os.sep}" in path or filename.endswith("contextlib.py")
+        known = known or any(f"-packages{os.sep}{name}{os.sep}" in path for name in ("numpy", "triton"))
         _own_file_cache[filename] = known
     return known
+
+
+def note_own_file(filename: str) -> None:
+    """Count a file of generated code as opweave's own: errors and traces then name the user's line that led to it."""
+    _own_file_cache[filename] = True
 
 
 def user_frame(skip: int = 0) -> Site:
@@ -81,7 +87,8 @@ def user_frame(skip: int = 0) -> Site:
     """
     frame: FrameType | None = sys._getframe(1 + skip)
     while frame is not None:
-        if not is_own_file(frame.f_code.co_filename):
+        # `dynamic_func` is the launch code that Triton makes from text, in a file it calls <string>.
+        if not is_own_file(frame.f_code.co_filename) and frame.f_code.co_name != "dynamic_func":
             return Site(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
         frame = frame.f_back
     return Site("<unknown>", 0, "<unknown>")
@@ -136,6 +143,10 @@ class DTypeError(OpweaveError, TypeError, RuntimeError):
 
 class DeviceError(OpweaveError, RuntimeError):
     """Tensors on devices that do not go together, or a device that is not there."""
+
+
+class OutOfMemoryError(OpweaveError, MemoryError, RuntimeError):
+    """More memory was asked for than there is."""
 
 
 class ArgumentError(OpweaveError, TypeError):

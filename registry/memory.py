@@ -119,7 +119,7 @@ def allocate(nbytes: int) -> Block:
 
     Raises
     ------
-    MemoryError
+    OutOfMemoryError
         If the system has no such span.
     """
     try:
@@ -129,7 +129,9 @@ def allocate(nbytes: int) -> Block:
         except IndexError:
             entry = _pool.fresh(capacity, home)
     except (OSError, ValueError, OverflowError) as error:
-        raise MemoryError(f"cannot allocate {nbytes} bytes of CPU memory: {error}") from None
+        raise OutOfMemoryError(
+            f"cannot allocate {nbytes} bytes of CPU memory", got=str(error), hint="check the sizes; is one a typo?"
+        ) from None
     block = _new_array(Block, (capacity,), _UINT8, entry[2], entry[3])
     block.entry = entry
     block.home = home

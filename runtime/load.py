@@ -18,6 +18,7 @@ from opweave.codegen.kernel import KernelSource, compile_source
 from opweave.codegen.wrapper import Generated
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DTYPES, DType
+from opweave.registry.errors import note_own_file
 from opweave.registry.op import HigherOrderOperator, OpOverload, registry
 from opweave.registry.tensor import Tensor
 from opweave.runtime import cache
@@ -40,6 +41,7 @@ def load_module(path: Path, names: Mapping[str, Any]) -> ModuleType:
     module = ModuleType(f"opweave_generated_{path.stem}")
     module.__file__ = str(path)
     module.__dict__.update(names)
+    note_own_file(str(path))
     exec(compile(path.read_text(), str(path), "exec"), module.__dict__)
     return module
 

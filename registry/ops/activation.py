@@ -88,6 +88,8 @@ def threshold(k: Any, x: Any, threshold: Any, value: Any) -> Any:
 @composite("aten::log_sigmoid(Tensor self) -> Tensor")
 def log_sigmoid(self: Tensor) -> Tensor:
     """log(sigmoid(x)) without overflow: min(x, 0) - log(1 + exp(-|x|))."""
+    if self._dtype.kind != "f":
+        raise DTypeError("log_sigmoid: only for floating tensors", got=describe(self))
     aten = ops.aten
     rest = aten.log1p.default(aten.exp.default(aten.neg.default(aten.abs.default(self))))
     return aten.sub.Tensor(aten.clamp.default(self, None, 0), rest)

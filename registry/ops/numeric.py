@@ -89,9 +89,7 @@ def logaddexp(k: Any, x: Any, y: Any) -> Any:
     return k.where((x == y) & k.isinf(x), x, k.maximum(x, y) + k.log1p(k.exp(-k.abs(x - y))))
 
 
-@pointwise(
-    "aten::xlogy.Tensor(Tensor self, Tensor other) -> Tensor", kinds="f", promote=INT_TO_FLOAT, out="OutTensor"
-)
+@pointwise("aten::xlogy.Tensor(Tensor self, Tensor other) -> Tensor", kinds="f", promote=INT_TO_FLOAT, out="OutTensor")
 def xlogy(k: Any, x: Any, y: Any) -> Any:
     product = x * k.log(y)
     return k.where(y != y, y, k.where(x == 0, k.const(0.0, k.dtype(product)), product))

@@ -45,7 +45,8 @@ def _add_types(*operands: Any, alpha: Any = 1) -> Types:
 def _sub_types(*operands: Any, alpha: Any = 1) -> Types:
     common = result_type(*operands)
     _check_alpha("sub", common, alpha)
-    if common.kind == "b":
+    kinds = [operand.kind if isinstance(operand, DType) else result_type(operand).kind for operand in operands]
+    if "b" in kinds:
         raise DTypeError(
             "sub: not defined for bool", got=", ".join(map(describe, operands)), hint="use logical_xor or bitwise_xor"
         )
@@ -128,7 +129,12 @@ def _pow_types(*operands: Any) -> Types:
     return _computed(common)
 
 
-@pointwise("aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", promote=_pow_types, inplace="Tensor")
+@pointwise(
+    "aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
+    kinds="uifc",
+    promote=_pow_types,
+    inplace="Tensor",
+)
 def pow_(k: Any, x: Any, y: Any) -> Any:
     if isinstance(y, float) and y == 2.0:
         return x * x
@@ -160,7 +166,7 @@ def lerp(k: Any, x: Any, end: Any, weight: Any) -> Any:
     return k.where(near, low, high)
 
 
-@pointwise("aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor")
+@pointwise("aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", kinds="uifc")
 def addcmul(k: Any, x: Any, a: Any, b: Any, value: Any = 1) -> Any:
     return x + _scaled(a * b, value)
 
@@ -168,7 +174,6 @@ def addcmul(k: Any, x: Any, a: Any, b: Any, value: Any = 1) -> Any:
 @pointwise(
     "aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
     kinds="fc",
-    promote=INT_TO_FLOAT,
 )
 def addcdiv(k: Any, x: Any, a: Any, b: Any, value: Any = 1) -> Any:
     return x + _scaled(a / b, value)
@@ -305,10 +310,17 @@ def _abs_types(x: Any) -> Types:
     return common.compute, common.to_real()
 
 
-_unary("abs", _abs_types)
-for _name in ("sign", "floor", "ceil", "trunc", "round"):
-    _unary(_name, DEFAULT, kinds="buif")
+_unary("abs", _abs_types, kinds="uifc")
+for _name in ("floor", "ceil", "trunc", "round"):
+    _unary(_name, DEFAULT, kinds="uif")
 _unary("neg", DEFAULT, kinds="uifc")
+
+
+@pointwise("aten::sign(Tensor self) -> Tensor", kinds="buif")
+def sign(k: Any, x: Any) -> Any:
+    """-1, 0 or 1; 0 for NaN, as in PyTorch."""
+    found = k.sign(x)
+    return k.where(x == x, found, k.const(0, k.dtype(x))) if k.dtype(x).kind == "f" else found
 
 
 def _square_types(x: Any) -> Types:
@@ -361,7 +373,7 @@ def _clamp(k: Any, x: Any, low: Any, high: Any) -> Any:
     return x if high is None else k.minimum(x, high)
 
 
-@pointwise("aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", kinds="buif", promote=_clamp_types)
+@pointwise("aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", kinds="uif", promote=_clamp_types)
 def clamp(k: Any, x: Any, min: Any, max: Any) -> Any:
     if any(isinstance(bound, float) and math.isnan(bound) for bound in (min, max)):
         return k.const(math.nan, k.dtype(x)) + x * 0
@@ -370,7 +382,7 @@ def clamp(k: Any, x: Any, min: Any, max: Any) -> Any:
 
 
 @pointwise(
-    "aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", kinds="buif",
+    "aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", kinds="uif",
     promote=_clamp_types, out=False,
 )  # fmt: skip
 def clamp_tensor(k: Any, x: Any, min: Any, max: Any) -> Any:
@@ -537,8 +549,8 @@ def _pairs(make: Callable[..., Tensor]) -> Iterable[Any]:
 for _decl in (add, sub, rsub, mul, div, floor_divide, remainder, fmod, pow_, maximum, minimum, atan2, eq, ne, lt, le,
               gt, ge, logical_and, logical_or, logical_xor, bitwise_and, bitwise_or, bitwise_xor):  # fmt: skip
     _decl.with_samples(_pairs)
-for _decl in (logical_not, bitwise_not, isnan, isinf, isfinite, signbit, square, relu, leaky_relu, silu, gelu, softplus,
-              elu, clone):  # fmt: skip
+for _decl in (logical_not, bitwise_not, isnan, isinf, isfinite, signbit, sign, square, relu, leaky_relu, silu, gelu,
+              softplus, elu, clone):  # fmt: skip
     _decl.with_samples(lambda make: [((make(3, 4),), {}), ((make(),), {}), ((make(0, 2),), {})])
 
 

@@ -38,8 +38,6 @@ class PointwiseDecl(Decl):
 
     kind = "pointwise"
     takes_numbers = True
-    #: Whether complex operands are taken.
-    takes_complex = True
 
     def __init__(
         self, schema: str, body: Callable[..., Any], promote: Any, tags: Sequence[str] = (), kinds: str = "buifc"
