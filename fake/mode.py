@@ -19,7 +19,8 @@ from opweave.registry.errors import DeviceError, DTypeError, FakeTensorError
 from opweave.registry.keys import DispatchKey, DispatchMode
 from opweave.registry.op import HigherOrderOperator, OpOverload, tensors_in
 from opweave.registry.spec import TensorSpec, span
-from opweave.registry.tensor import Storage, Tensor, describe
+from opweave.registry.storage import Storage
+from opweave.registry.tensor import Tensor, describe
 from opweave.registry.triton_op import (
     launch_effects,
     triton_kernel_wrapper_functional,

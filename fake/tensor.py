@@ -9,14 +9,15 @@ from opweave.registry.dtypes import DType
 from opweave.registry.errors import DataDependentError, FakeTensorError
 from opweave.registry.keys import DEVICE_KEYS, PYTHON_BIT
 from opweave.registry.spec import contiguous_strides
-from opweave.registry.tensor import Storage, Tensor, describe
+from opweave.registry.storage import Storage
+from opweave.registry.tensor import Tensor, describe
 
 if TYPE_CHECKING:
     from opweave.fake.mode import FakeTensorMode
 
 _KEY_BITS = {name: key.bit | PYTHON_BIT for name, key in DEVICE_KEYS.items()}
 
-_BRANCH = "compute both sides and choose: opweave.where(condition, a, b); or branch in the graph: opweave.cond"
+_BRANCH = "compute both sides and choose: opweave.where(condition, a, b); or make the whole branch a custom_op"
 _NUMBER = "keep it a 0-d tensor, or pass the number to the function as an argument"
 _OPAQUE = "make the code that needs the data an op of its own: @opweave.library.custom_op(...)"
 

@@ -126,12 +126,13 @@ def _pow_types(*operands: Any) -> Types:
             "pow: integers to negative integer powers are not integers", got=f"{describe(base)}, {exponent}",
             hint="convert to float first",
         )  # fmt: skip
+    if common.kind == "b" and not isinstance(exponent, bool):
+        raise DTypeError("pow: not defined for bool", got=f"{describe(base)}, {describe(exponent)}")
     return _computed(common)
 
 
 @pointwise(
     "aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
-    kinds="uifc",
     promote=_pow_types,
     inplace="Tensor",
 )

@@ -1,0 +1,90 @@
+"""`Storage`: a span of one device's memory that tensors look into."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from opweave.registry.device import Device
+from opweave.registry.dtypes import DType
+from opweave.registry.errors import DataDependentError
+
+_UINT8 = np.dtype(np.uint8)
+
+
+class Storage:
+    """A span of one device's memory, shared by views.
+
+    Attributes
+    ----------
+    device : Device
+        Where the memory is.
+    nbytes : int
+        Its length.
+    version : int
+        Counts mutations through any tensor on it.
+    owner : object
+        What keeps the memory alive: an array, or None where there is no memory (meta, fake).
+    """
+
+    __slots__ = ("device", "nbytes", "version", "owner", "_ptr", "_bytes", "__weakref__")
+
+    def __init__(self, device: Device, nbytes: int, owner: Any, ptr: int | None):
+        self.device = device
+        self.nbytes = nbytes
+        self.version = 0
+        self.owner = owner
+        self._ptr = ptr
+        self._bytes: Any = None
+
+    @property
+    def ptr(self) -> int:
+        """Address of the first byte on the device."""
+        if self._ptr is None:
+            if self.owner is None:
+                raise DataDependentError(f"data_ptr: a tensor on {self.device} without data has no address")
+            self._ptr = address(self.owner)
+        return self._ptr
+
+    def array(self, sizes: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: DType) -> Any:
+        """An array of the device's module over this memory, no copy; `offset` and `strides` in elements."""
+        if self.owner is None:
+            raise DataDependentError(
+                f"this tensor on {self.device} has no data", hint="fake and meta tensors have sizes and types only"
+            )
+        item = dtype.itemsize
+        byte_strides = tuple([stride * item for stride in strides])
+        if self.device.type == "cpu":
+            if self._bytes is None:
+                self._bytes = _byte_view(self.owner, self.nbytes)
+            if 0 in sizes:
+                return np.empty(sizes, dtype.numpy)
+            return np.ndarray(sizes, dtype.numpy, self._bytes, offset * item, byte_strides)
+        xp = self.device.xp
+        return xp.ndarray(sizes, dtype.numpy, self.owner.data + offset * item, byte_strides)
+
+    def __repr__(self) -> str:
+        return f"Storage(device={self.device}, nbytes={self.nbytes}, version={self.version})"
+
+
+class _Span:
+    """Lends an array's memory as bytes: NumPy's interface protocol keeps this object, and so the owner, alive."""
+
+    def __init__(self, owner: Any, nbytes: int):
+        data, readonly = owner.__array_interface__["data"]
+        self.owner = owner
+        self.__array_interface__ = {"data": (data, readonly), "shape": (nbytes,), "typestr": "|u1", "version": 3}
+
+
+def _byte_view(owner: Any, nbytes: int) -> Any:
+    if owner.dtype == _UINT8 and owner.ndim == 1 and owner.flags.c_contiguous:
+        return owner
+    return np.asarray(_Span(owner, nbytes))
+
+
+def address(array: Any) -> int:
+    """Device address of an array's first element."""
+    if isinstance(array, np.ndarray):
+        return int(array.__array_interface__["data"][0])
+    return int(array.data.ptr)
