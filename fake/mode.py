@@ -183,17 +183,23 @@ class FakeTensorMode(DispatchMode):
                 "          return opweave.empty_like(...)    # right sizes, dtype and device, no data",
             )
         with self:
-            result = rule(*args, **kwargs)
+            result = rule(*args, **kwargs) if not op._defaults else rule(*fill_defaults(op, args, kwargs), **kwargs)
         self._check_result(op, result, args, kwargs)
         return result
 
     def _check_result(self, op: OpOverload, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         outputs = list(tensors_in([result]))
         returns = op._schema.returns
-        count = 1 if isinstance(result, Tensor) or len(returns) == 1 else len(result) if result is not None else 0
-        if count != len(returns) and not (result is None and not returns):
+        values = (() if result is None else (result,)) if not returns else (result,) if len(returns) == 1 else result
+        if (
+            not isinstance(values, (tuple, list))
+            or len(values) != len(returns)
+            or not all(_is_of(str(r.type), value) for r, value in zip(returns, values, strict=True))
+        ):
             raise FakeTensorError(
-                f"{op}: the fake rule returned {count} results, the schema says {len(returns)}", got=str(op._schema)
+                f"{op}: the fake rule must return {', '.join(str(r.type) for r in returns) or 'None'}",
+                got=describe(result) if isinstance(result, (Tensor, tuple, list)) else type(result).__name__,
+                hint=f"schema: {op._schema}",
             )
         for output in outputs:
             if not isinstance(output, FakeTensor):
@@ -215,6 +221,27 @@ class FakeTensorMode(DispatchMode):
         if rule is None:
             raise FakeTensorError(f"{op}: no rule for tensors without data", hint=f"{op}.py_impl(FakeTensorMode)")
         return rule(self, *args, **kwargs)
+
+
+def fill_defaults(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """Positional arguments with the schema's defaults put in; a rule need not repeat them."""
+    arguments = [a for a in op._schema.arguments if not a.kwarg_only]
+    filled = list(args)
+    for argument in arguments[len(args) :]:
+        if argument.name in kwargs or not argument.has_default:
+            break
+        filled.append(argument.default)
+    return tuple(filled)
+
+
+def _is_of(kind: str, value: Any) -> bool:
+    """Whether a value may be a result of this schema type."""
+    if kind.endswith("?"):
+        return value is None or _is_of(kind[:-1], value)
+    if kind.endswith("]"):
+        element = kind.rpartition("[")[0]
+        return isinstance(value, (list, tuple)) and all(_is_of(element, item) for item in value)
+    return isinstance(value, Tensor) == kind.startswith("Tensor") and (value is not None)
 
 
 def _names(op: OpOverload) -> str:

@@ -19,6 +19,8 @@ _KEY_BITS = {name: key.bit | PYTHON_BIT for name, key in DEVICE_KEYS.items()}
 
 _BRANCH = "compute both sides and choose: opweave.where(condition, a, b); or make the whole branch a custom_op"
 _NUMBER = "keep it a 0-d tensor, or pass the number to the function as an argument"
+_TEXT = "repr(x) describes the traced tensor, for a message; its values are there once the compiled function returned"
+_KERNEL = "launch a Triton kernel as opweave.library.wrap_triton(kernel)[grid](...), which tracing records"
 _OPAQUE = "make the code that needs the data an op of its own: @opweave.library.custom_op(...)"
 
 
@@ -78,7 +80,7 @@ class FakeTensor(Tensor):
         self._refuse("__dlpack__", _OPAQUE)
 
     def data_ptr(self) -> int:
-        self._refuse("data_ptr", _OPAQUE)
+        self._refuse("data_ptr", _KERNEL)
 
     def __bool__(self) -> bool:
         self._refuse("bool", _BRANCH)
@@ -96,9 +98,12 @@ class FakeTensor(Tensor):
         self._refuse("use as an index or a size", _NUMBER)
 
     def _refuse(self, what: str, hint: str) -> NoReturn:
-        raise DataDependentError(
+        error = DataDependentError(
             f"{what}: this tensor's values are not known while tracing", got=describe(self), hint=hint
         )
+        if self._tracer is not None:
+            self._tracer.refused = self._tracer.refused or error
+        raise error
 
     # ---- copies and text ---------------------------------------------------------------------------------------------
 
@@ -116,8 +121,13 @@ class FakeTensor(Tensor):
         place = "" if self._device.type == "cpu" else f", device='{self._device}'"
         return f"FakeTensor(..., size={self._sizes}, dtype={self._dtype!r}{place})"
 
-    def __format__(self, spec: str) -> str:
+    def __str__(self) -> str:
+        if self._tracer is not None and self._tracer.compiling:
+            self._refuse("text", _TEXT)
         return repr(self)
+
+    def __format__(self, spec: str) -> str:
+        return str(self)
 
 
 def make_fake(

@@ -16,8 +16,8 @@ from typing import Any
 from opweave.codegen.wrapper import generate
 from opweave.passes import canonicalize, cse, dce, decompose, fold, functionalize, fuse, reinplace
 from opweave.registry.device import Device, cpu
-from opweave.registry.errors import CompileError, UnsupportedError
-from opweave.registry.tensor import Tensor
+from opweave.registry.errors import ArgumentError, CompileError, DeviceError, UnsupportedError
+from opweave.registry.tensor import Tensor, describe
 from opweave.runtime.compiled import CompiledFunction, Program
 from opweave.runtime.load import load
 from opweave.runtime.logging import DEBUG, channel, lazily
@@ -104,8 +104,19 @@ def compile_graph(module: GraphModule, name: str) -> Program:
 
 def _device(graph: Graph) -> Device:
     """Where kernels run: the GPU if any tensor is there."""
-    values = [node.meta.get("val") for node in graph]
-    devices = {value._device for value in values if isinstance(value, Tensor)}
+    devices: dict[Device, Any] = {}
+    for node in graph:
+        value = node.meta.get("val")
+        if isinstance(value, Tensor):
+            devices.setdefault(value._device, node)
+    for device, node in devices.items():
+        if device.type == "meta":
+            raise DeviceError(
+                "compile: meta tensors have no data to run on",
+                got=f"{node.name}: {describe(node.meta['val'])}",
+                at=node.meta.get("site"),
+                hint="call the uncompiled function on meta tensors, or compile with tensors of cpu or cuda",
+            )
     return next((device for device in devices if device.type != "cpu"), cpu)
 
 
@@ -179,25 +190,40 @@ def compile(
         )
     if mode not in (None, "default"):
         raise UnsupportedError(f"compile: mode={mode!r} is not available", hint="leave it out")
+    if options is not None and not isinstance(options, dict):
+        raise ArgumentError("compile: options must be a dict", got=repr(options), hint="{'recompile_limit': 8}")
     settings = dict(options or {})
     limit = settings.pop("recompile_limit", 8)
     if settings:
         raise UnsupportedError(
-            f"compile: unknown options {', '.join(map(repr, settings))}", hint="known: 'recompile_limit'"
+            f"compile: unknown options {', '.join(map(repr, settings))}",
+            got=f"options={options!r}",
+            hint="known: 'recompile_limit'",
+        )
+    if type(limit) is not int or limit < 0:
+        raise ArgumentError(
+            "compile: recompile_limit must be a number of versions", got=repr(limit), hint="{'recompile_limit': 8}"
         )
     build = _backend(backend)
-    if fn is None:
-        return lambda function: CompiledFunction(function, build, limit=limit)
-    if not callable(fn):
-        raise UnsupportedError("compile: expected a function", got=repr(fn))
-    return CompiledFunction(fn, build, limit=limit)
+
+    def wrap(function: Any) -> CompiledFunction:
+        if not callable(function):
+            raise UnsupportedError(
+                "compile: expected a function",
+                got=f"{function!r} ({type(function).__name__})",
+                hint="opweave.compile(f), or @opweave.compile above its definition",
+            )
+        return CompiledFunction(function, build, limit=limit)
+
+    return wrap if fn is None else wrap(fn)
 
 
 def _backend(backend: Any) -> Callable[[GraphModule, str], Program]:
     if isinstance(backend, str) or not callable(backend):
-        if backend not in _BACKENDS:
+        if not isinstance(backend, str) or backend not in _BACKENDS:
             raise UnsupportedError(
                 f"compile: no backend named {backend!r}",
+                got=f"backend={backend!r}",
                 hint=f"one of {', '.join(map(repr, _BACKENDS))}, or a function",
             )
         return _BACKENDS[backend]

@@ -95,6 +95,11 @@ class _Inference:
                 "mutates_args must be a sequence of argument names or the string 'unknown'",
                 got=f"mutates_args={mutates_args!r}", hint=f"mutates_args=({mutates_args!r},)",
             )  # fmt: skip
+        if not isinstance(mutates_args, Iterable):
+            self.fail(
+                "mutates_args must be a sequence of argument names or the string 'unknown'",
+                got=f"mutates_args={mutates_args!r}", hint="mutates_args=() for an op that writes none",
+            )  # fmt: skip
         self.mutates: frozenset[str] | None = None if isinstance(mutates_args, str) else frozenset(mutates_args)
 
     def fail(self, what: str, *, got: str | None = None, hint: str | None = None) -> NoReturn:
@@ -104,7 +109,7 @@ class _Inference:
 
     def schema(self, op_name: str | None) -> str:
         parameters = self.signature.parameters
-        unknown = sorted((self.mutates or frozenset()) - parameters.keys())
+        unknown = sorted((self.mutates or frozenset()) - parameters.keys(), key=repr)
         if unknown:
             self.fail(
                 f"{', '.join(map(repr, unknown))} in mutates_args but not in the signature",

@@ -6,13 +6,14 @@ about it is its schema and its fake rule.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from opweave.registry.errors import ArgumentError, RegistrationError, Site, user_frame
 from opweave.registry.keys import DEVICE_KEYS, DispatchKey
 from opweave.registry.op import Kernel, OpOverload, lock, registry, tensors_in
-from opweave.registry.schema import infer_schema, parse_schema
+from opweave.registry.schema import FunctionSchema, infer_schema, parse_schema
 from opweave.registry.spec import span
 from opweave.registry.tensor import Tensor, describe
 
@@ -50,6 +51,7 @@ class CustomOpDef:
             Takes the op's arguments and returns tensors of the right sizes, strides, dtype and device (`empty_like`,
             `x.new_empty(...)`); it must not look at data.
         """
+        require_callable(self._opoverload, fn, "fake rule")
         self._opoverload.register_fake_rule(fn)
         return fn
 
@@ -113,58 +115,120 @@ def custom_op(
     """
 
     def declare(body: Callable[..., Any]) -> CustomOpDef:
-        definition = define_custom_op(name, body, mutates_args=mutates_args, schema=schema, tags=tags)
-        op = definition._opoverload
-        add_kernel(op, device_types, body, op.site)
-        if not op._schema.returns:
-            op.register_fake_rule(lambda *args, **kwargs: None)
-        return definition
+        def complete(op: OpOverload) -> None:
+            add_kernel(op, device_types, body, op.site)
+            if not op._schema.returns:
+                op.register_fake_rule(lambda *args, **kwargs: None)
+
+        return define_custom_op(name, body, complete, mutates_args=mutates_args, schema=schema, tags=tags)
 
     return declare if fn is None else declare(fn)
 
 
 def define_custom_op(
-    name: str, fn: Callable[..., Any], *, mutates_args: Any, schema: str | None, tags: Sequence[str]
-) -> CustomOpDef:
-    """Define the op of a function, without kernels; an earlier custom op of the name is replaced."""
+    name: str, fn: Callable[..., Any], complete: Callable[[OpOverload], None], *, mutates_args: Any,
+    schema: str | None, tags: Sequence[str],
+) -> CustomOpDef:  # fmt: skip
+    """Define the op of a function; an earlier custom op of the name is replaced.
+
+    `complete` registers its kernels. If that fails, the registry is as it was before.
+    """
     site = user_frame()
-    namespace, separator, opname = name.partition("::")
+    namespace, separator, opname = name.partition("::") if isinstance(name, str) else ("", "", "")
     if not separator or not namespace.isidentifier() or not opname.isidentifier():
         raise ArgumentError(
-            f"custom_op: malformed name {name!r}", at=site, hint="a name looks like 'mylib::my_op', without an overload"
-        )
+            f"custom_op: malformed name {name!r}", got=f"{name!r} ({type(name).__name__})", at=site,
+            hint="a name looks like 'mylib::my_op', without an overload",
+        )  # fmt: skip
+    if not callable(fn):
+        raise ArgumentError(
+            f"{name}: the implementation must be a function", got=f"{fn!r} ({type(fn).__name__})", at=site,
+            hint="decorate one with @opweave.library.custom_op(...)",
+        )  # fmt: skip
+    if schema is not None and not isinstance(schema, str):
+        raise ArgumentError(
+            f"{name}: the schema must be text", got=f"{schema!r} ({type(schema).__name__})", at=site,
+            hint="schema='(Tensor x, int n) -> Tensor', or leave it out",
+        )  # fmt: skip
     text = infer_schema(fn, mutates_args=mutates_args, op_name=name) if schema is None else name + schema
     parsed = parse_schema(text)
-    if mutates_args != "unknown" and set(mutates_args) != set(parsed.mutated_args):
+    if mutates_args != "unknown" and set(mutates_args or ()) != set(parsed.mutated_args):
         raise RegistrationError(
             f"{name}: mutates_args and the schema disagree", at=site,
-            got=f"mutates_args={sorted(mutates_args)}, schema writes {sorted(parsed.mutated_args)}",
+            got=f"mutates_args={mutates_args}, schema writes {sorted(parsed.mutated_args)}",
             hint="mark written tensors as Tensor(a!) in the schema",
         )  # fmt: skip
+    if schema is not None:
+        _require_signature(parsed, fn, "the implementation")
     with lock:
         existing = definitions.get(name)
+        packet = registry.packets.get(name)
+        if packet is not None and any(getattr(packet, overload).decl is not None for overload in packet.overloads()):
+            raise RegistrationError(
+                f"{name}: is a built-in op", got=f"overloads {', '.join(packet.overloads())}", at=site,
+                hint="give it a namespace of your own: 'mylib::...'",
+            )  # fmt: skip
         if existing is not None:
             registry.remove(existing._opoverload)
-        op = registry.define(parsed, tags=tags, site=site)
-        if existing is not None:
-            op.version = existing._opoverload.version + 1
+        op = None
+        try:
+            op = registry.define(parsed, tags=tags, site=site)
+            if existing is not None:
+                op.version = existing._opoverload.version + 1
+            complete(op)
+        except BaseException:
+            if op is not None:
+                registry.remove(op)
+            if existing is not None:
+                registry.restore(existing._opoverload)
+            raise
         definition = definitions[name] = CustomOpDef(op, fn)
     return definition
 
 
+def require_callable(op: OpOverload, fn: Any, what: str) -> None:
+    """Refuse what cannot be called with the op's arguments, at once rather than in the middle of a trace."""
+    if not callable(fn):
+        raise ArgumentError(
+            f"{op.name}: the {what} must be a function", got=f"{fn!r} ({type(fn).__name__})",
+            hint=f"schema: {op._schema}",
+        )  # fmt: skip
+    _require_signature(op._schema, fn, f"the {what}")
+
+
+def _require_signature(schema: FunctionSchema, fn: Callable[..., Any], what: str) -> None:
+    try:
+        signature = inspect.signature(fn)
+    except (TypeError, ValueError):  # a builtin without one
+        return
+    positional = [a.name for a in schema.arguments if not a.kwarg_only]
+    named = {a.name: None for a in schema.arguments if a.kwarg_only}
+    try:
+        signature.bind(*positional, **named)
+    except TypeError as error:
+        name = getattr(fn, "__name__", type(fn).__name__)
+        raise RegistrationError(
+            f"{schema.full_name}: {what} cannot be called with the op's arguments: {error}",
+            got=f"def {name}{signature}", at=_function_site(fn), hint=f"schema: {schema}",
+        ) from None  # fmt: skip
+
+
 def add_kernel(op: OpOverload, device_types: DeviceTypes, fn: Callable[..., Any], site: Site) -> None:
     """Register a checked kernel for device types."""
+    require_callable(op, fn, "kernel")
     kernel = _checked(op, fn)
     if device_types is None:
         op.register(DispatchKey.CompositeExplicitAutograd, kernel, site=site, override=True)
         return
-    names = [device_types] if isinstance(device_types, str) else list(device_types)
+    names = [device_types] if isinstance(device_types, str) or not isinstance(device_types, Iterable) else device_types
+    names = list(names)
     for device_type in names:
-        key = DEVICE_KEYS.get(device_type)
+        key = DEVICE_KEYS.get(device_type) if isinstance(device_type, str) else None
         if key is None:
             raise ArgumentError(
-                f"{op.name}: unknown device type {device_type!r}", at=site, hint=f"one of {', '.join(DEVICE_KEYS)}"
-            )
+                f"{op.name}: unknown device type {device_type!r}", got=f"device_types={device_types!r}", at=site,
+                hint=f"one of {', '.join(DEVICE_KEYS)}",
+            )  # fmt: skip
     arguments = op._schema.arguments
     if not any(a.type.has_tensor for a in arguments) and not any(str(a.type).startswith("Device") for a in arguments):
         raise RegistrationError(

@@ -52,11 +52,14 @@ def build_entry(op: Any) -> Callable[..., Any]:
             namespace[f"arg_{index}"] = argument
             checks.append(f"    if {name} is not None: {name} = coerce(op, arg_{index}, {name})")
     _require_defaults_last(positional)
-    names = ", ".join(_identifier(a.name) for a in arguments if "Tensor" in str(a.type))
+    # Python allows None for a required Tensor where the schema gives it as the default.
+    tensors = [a for a in arguments if str(a.type) == "Tensor"]
+    names = ", ".join(_identifier(a.name) for a in tensors if not (a.has_default and a.default is None))
+    optional_keys += [_identifier(a.name) for a in tensors if a.has_default and a.default is None]
     lines = [f"def entry({', '.join([*positional, *(['*', *named] if named else [])])}):"]
     if keys:
         lines += ["    try:", f"        keys = {' | '.join(keys)}", "    except AttributeError:"]
-        lines += [f"        keys = slow_keys(op, ({names},))"]
+        lines += [f"        keys = slow_keys(op, ({names}{',' * bool(names)}), required=True)"]
     else:
         lines += ["    keys = 0"]
     for name in optional_keys:
@@ -107,7 +110,7 @@ def _device_bits(device: Any) -> int:
     return DEVICE_KEYS[parse_device(device).type if device is not None else "cpu"].bit
 
 
-def _slow_keys(op: Any, values: Sequence[Any]) -> int:
+def _slow_keys(op: Any, values: Sequence[Any], required: bool = False) -> int:
     """Key bits of Tensor, Tensor? and Tensor[] arguments; numbers only where the op takes them."""
     bits = 0
     for value in values:
@@ -115,12 +118,13 @@ def _slow_keys(op: Any, values: Sequence[Any]) -> int:
             bits |= value._keys
         elif isinstance(value, (list, tuple)):
             bits |= _slow_keys(op, value)
-        elif value is None or (isinstance(value, (int, float, complex)) and _takes_numbers(op)):
+        elif (value is None and not required) or (isinstance(value, (int, float, complex)) and _takes_numbers(op)):
             continue
         else:
             raise ArgumentError(
                 f"{op}: expected a Tensor", got=f"{value!r} ({type(value).__name__})",
-                hint="convert it with opweave.tensor(...) or opweave.from_numpy(...)" if value is not None else None,
+                hint="convert it with opweave.tensor(...) or opweave.from_numpy(...)" if value is not None
+                else f"schema: {op._schema}",
             )  # fmt: skip
     return bits
 
@@ -188,6 +192,10 @@ def _convert_list(kind: str, value: Any) -> Any:
     if "Tensor" in element:
         if not isinstance(value, (list, tuple)):
             raise TypeError
+        if "Tensor?" not in element:
+            for item in value:
+                if item is None:
+                    raise TypeError
         return value
     if not isinstance(value, (list, tuple)):
         if not count:

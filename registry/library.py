@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from opweave.registry.custom_op import CustomOpDef, DeviceTypes, add_kernel, custom_op
+from opweave.registry.custom_op import CustomOpDef, DeviceTypes, add_kernel, custom_op, require_callable
 from opweave.registry.errors import ArgumentError, RegistrationError, user_frame
 from opweave.registry.op import OpOverload, OpOverloadPacket, registry
 from opweave.registry.schema import infer_schema
@@ -59,8 +59,10 @@ def register_fake(op: OpLike, func: Callable[..., Any] | None = None, /, *, allo
         target = find_op(op)
         if target.fake is not None and target.decl is not None and not allow_override:
             raise RegistrationError(
-                f"{target.name}: already has a fake rule", at=site, hint="allow_override=True replaces it"
-            )
+                f"{target.name}: already has a fake rule", got="the rule that it was declared with", at=site,
+                hint="allow_override=True replaces it",
+            )  # fmt: skip
+        require_callable(target, rule, "fake rule")
         target.register_fake_rule(rule)
         return rule
 

@@ -14,6 +14,8 @@ from collections import deque
 
 import numpy as np
 
+from opweave.registry.errors import OutOfMemoryError
+
 _ALIGN = 64
 _SLAB = 1 << 20
 _SMALL = 1 << 16

@@ -12,6 +12,7 @@ when a registration changes. Nothing else happens on a call.
 
 from __future__ import annotations
 
+import difflib
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
@@ -110,9 +111,12 @@ class OpOverload:
         try:
             return self._entry(*args, **kwargs)
         except TypeError as error:
-            raise self._explain(error, args, kwargs) from None
+            explained = self._explain(error, args, kwargs)
+            if explained is error:
+                raise
+            raise explained from None
 
-    def _explain(self, error: TypeError, args: tuple[Any, ...], kwargs: dict[str, Any]) -> BaseException:
+    def _explain(self, error: TypeError, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TypeError:
         """The binding error of the generated entry as an ArgumentError; any other TypeError as it is."""
         frame = error.__traceback__
         # Binding fails in __call__ itself, before any frame of the entry exists.
@@ -513,6 +517,13 @@ class Registry:
                     getattr(ops, op.namespace).__dict__.pop(op.opname, None)
             op.changed()
 
+    def restore(self, op: OpOverload) -> None:
+        """Make an op known again that was removed."""
+        with lock:
+            self.operators[op.name] = op
+            self.packets.setdefault(f"{op.namespace}::{op.opname}", OpOverloadPacket(op.namespace, op.opname)).add(op)
+            op.changed()
+
     def find(self, name: str | OpOverload) -> OpOverload:
         """The op of a qualified name (`"aten::add.Tensor"`, `"mylib::f"`, `"mylib::f.default"`).
 
@@ -525,7 +536,11 @@ class Registry:
             return name
         found = self.operators.get(name) or self.operators.get(name.removesuffix(".default"))
         if found is None:
-            raise RegistrationError(f"no op {name!r} is registered", hint="names look like 'mylib::my_op'")
+            close = difflib.get_close_matches(name, self.operators, 3)
+            raise RegistrationError(
+                f"no op {name!r} is registered", got=repr(name),
+                hint=f"close: {', '.join(close)}" if close else "names look like 'mylib::my_op'",
+            )  # fmt: skip
         return found
 
 

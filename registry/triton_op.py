@@ -15,10 +15,17 @@ from typing import Any
 import numpy as np
 
 from opweave.registry.custom_op import CustomOpDef, define_custom_op
-from opweave.registry.errors import ArgumentError, DTypeError, UnsupportedError
+from opweave.registry.errors import (
+    ArgumentError,
+    CompileError,
+    DTypeError,
+    OpweaveError,
+    OutOfRangeError,
+    UnsupportedError,
+)
 from opweave.registry.keys import PYTHON_BIT, DispatchKey, state
-from opweave.registry.op import HigherOrderOperator, ops
-from opweave.registry.tensor import Tensor, from_numpy
+from opweave.registry.op import HigherOrderOperator, OpOverload, ops
+from opweave.registry.tensor import Tensor, describe, from_numpy
 from opweave.registry.triton_effects import written_pointers
 
 Grid = tuple[int, int, int]
@@ -75,7 +82,8 @@ def jit_function(kernel: Any) -> Any:
         interpreted = type(inner).__name__ == "InterpretedFunction"
         raise ArgumentError(
             "wrap_triton: expected a kernel made by @triton.jit", got=type(kernel).__name__,
-            hint="unset TRITON_INTERPRET: opweave runs kernels natively on the CPU" if interpreted else None,
+            hint="unset TRITON_INTERPRET: opweave runs kernels natively on the CPU" if interpreted
+            else "@triton.jit\n      def kernel(x, n, BLOCK: tl.constexpr): ...",
         )  # fmt: skip
     return inner
 
@@ -101,25 +109,34 @@ class TritonKernelWrapper:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise ArgumentError(
-            f"wrap_triton: {self.__name__} needs a grid", hint=f"wrap_triton({self.__name__})[grid](...)"
+            f"wrap_triton: {self.__name__} needs a grid",
+            got=f"{self.__name__}(...)",
+            hint=f"wrap_triton({self.__name__})[grid](...)",
         )
 
     def launch(self, grid: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Launch, or record the launch where a mode is active."""
-        args = tuple([_as_tensor(a) if type(a) is np.ndarray else a for a in args])
+        if any(isinstance(a, _NUMPY) for a in (*args, *kwargs.values())):
+            args = tuple([_from_numpy(a) for a in args])
+            kwargs = {name: _from_numpy(a) for name, a in kwargs.items()}
         if not state.modes and not any(
             isinstance(a, Tensor) and a._keys & PYTHON_BIT for a in (*args, *kwargs.values())
         ):
-            run(self.kernel, grid, args, kwargs)
+            name, sizes = self.__name__, grid
+            checked = _grid_sizes(name, grid) if not callable(grid) else lambda meta: _grid_sizes(name, sizes(meta))
+            run(self.kernel, checked, args, kwargs)
             return
         names = self.jit.arg_names
+        signature = f"def {self.__name__}({', '.join(names)})"
         if len(args) > len(names):
-            raise ArgumentError(f"{self.__name__}: takes {len(names)} arguments", got=f"{len(args)} arguments")
+            raise ArgumentError(
+                f"{self.__name__}: takes {len(names)} arguments", got=f"{len(args)} arguments", hint=signature
+            )
         bound = dict(zip(names, args, strict=False))
         for name, value in kwargs.items():
             if name in bound:
-                raise ArgumentError(f"{self.__name__}: argument {name!r} given twice")
-            bound[name] = _as_tensor(value) if type(value) is np.ndarray else value
+                raise ArgumentError(f"{self.__name__}: argument {name!r} given twice", got=brief(value), hint=signature)
+            bound[name] = value
         grids = _resolve_grids(self, grid, bound)
         plain = {k: _plain(v) for k, v in bound.items() if _is_graphable(v)}
         others = {k: v for k, v in bound.items() if k not in plain}
@@ -129,8 +146,22 @@ class TritonKernelWrapper:
         )  # fmt: skip
 
 
-def _as_tensor(array: Any) -> Tensor:
-    return from_numpy(array)
+_NUMPY = (np.ndarray, np.generic)
+
+
+def _from_numpy(value: Any) -> Any:
+    """An array as a tensor on its memory, a NumPy number as Python's."""
+    if isinstance(value, np.ndarray):
+        return from_numpy(value)
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def brief(value: Any) -> str:
+    """A short text of an argument."""
+    if isinstance(value, Tensor):
+        return describe(value)
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
 
 
 def _is_graphable(value: Any) -> bool:
@@ -149,16 +180,40 @@ def _resolve_grids(wrapper: TritonKernelWrapper, grid: Any, bound: dict[str, Any
     grids: list[Grid] = []
     for config in _configs(wrapper.kernel):
         meta = {**defaults, **bound, **config}
-        value: Any = grid(meta) if callable(grid) else grid
-        value = tuple(value) if isinstance(value, (list, tuple)) else (value,)
-        if not 1 <= len(value) <= 3:
-            raise ArgumentError(f"{wrapper.__name__}: a grid has one to three sizes", got=repr(value))
-        for size in value:
-            if isinstance(size, Tensor) or not hasattr(size, "__index__"):
-                raise ArgumentError(f"{wrapper.__name__}: grid sizes must be integers", got=repr(value))
-        x, y, z = [*(operator.index(size) for size in value), 1, 1][:3]
+        try:
+            value: Any = grid(meta) if callable(grid) else grid
+        except KeyError as error:
+            raise ArgumentError(
+                f"{wrapper.__name__}: the grid function asks for {error}, which is no argument of this launch",
+                got=f"arguments: {', '.join(meta)}", hint=f"def {wrapper.__name__}({', '.join(wrapper.jit.arg_names)})",
+            ) from None  # fmt: skip
+        x, y, z = (*_grid_sizes(wrapper.__name__, value), 1, 1)[:3]
         grids.append((x, y, z))
     return grids
+
+
+def _grid_sizes(kernel: str, value: Any) -> tuple[int, ...]:
+    """A grid as one to three integers."""
+    given = tuple(value) if isinstance(value, (list, tuple)) else (value,)
+    if not 1 <= len(given) <= 3:
+        raise ArgumentError(
+            f"{kernel}: a grid has one to three sizes", got=brief(value), hint=f"{kernel}[(triton.cdiv(n, BLOCK),)]"
+        )
+    for size in given:
+        if isinstance(size, Tensor) or not hasattr(size, "__index__"):
+            raise ArgumentError(
+                f"{kernel}: grid sizes must be integers", got=brief(value),
+                hint="the number of programs has to be known in Python: compute it from x.shape, with // for whole sizes",
+            )  # fmt: skip
+    sizes = tuple(operator.index(size) for size in given)
+    if not all(0 <= size <= _MAX_GRID for size in sizes):
+        raise OutOfRangeError(
+            f"{kernel}: a grid size is out of range", got=brief(value), hint=f"each is from 0 to {_MAX_GRID}"
+        )
+    return sizes
+
+
+_MAX_GRID = 2**31 - 1
 
 
 def run(kernel: Any, grid: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
@@ -168,18 +223,46 @@ def run(kernel: Any, grid: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> 
     ------
     DTypeError
         For a tensor whose element type Triton has not.
+    ArgumentError
+        If the arguments do not bind to the kernel's parameters.
+    CompileError
+        If Triton cannot compile the kernel for them.
     """
     for value in (*args, *kwargs.values()):
         if isinstance(value, Tensor) and value._dtype.triton is None:
             raise DTypeError(
                 f"{jit_function(kernel).__name__}: Triton has no element type {value._dtype.name}",
+                got=describe(value),
                 hint="pass the real and imaginary parts as two tensors" if value.is_complex() else None,
             )
     global prepare
     if prepare is not None:
         prepare()
         prepare = None
-    kernel[grid](*args, **kwargs)
+    try:
+        kernel[grid](*args, **kwargs)
+    except OpweaveError:
+        raise
+    except Exception as error:
+        raise _explain(kernel, args, kwargs, error) from error
+
+
+def _explain(kernel: Any, args: Sequence[Any], kwargs: dict[str, Any], error: Exception) -> OpweaveError:
+    """What went wrong in a launch, in terms of the arguments."""
+    jit = jit_function(kernel)
+    given = ", ".join([*map(brief, args), *(f"{name}={brief(value)}" for name, value in kwargs.items())])
+    signature = f"def {jit.__name__}({', '.join(jit.arg_names)})"
+    message = str(error).strip()
+    if isinstance(error, TypeError) and "dynamic_func() " in message:
+        return ArgumentError(f"{jit.__name__}: {message.partition('() ')[2]}", got=f"({given})", hint=signature)
+    if isinstance(error, (TypeError, KeyError, OverflowError)):
+        return ArgumentError(
+            f"{jit.__name__}: Triton does not take these arguments: {message}", got=f"({given})", hint=signature
+        )
+    return CompileError(
+        f"{jit.__name__}: Triton cannot compile it for these arguments: {message or type(error).__name__}",
+        got=f"({given})", hint="sizes of blocks must be tl.constexpr parameters and powers of two",
+    )  # fmt: skip
 
 
 def _launch(*, kernel_idx: int, constant_args_idx: int, grid: list[Grid], kwargs: dict[str, Any]) -> None:
@@ -275,11 +358,11 @@ def triton_op(
     """
 
     def declare(body: Callable[..., Any]) -> CustomOpDef:
-        definition = define_custom_op(name, body, mutates_args=mutates_args, schema=schema, tags=tags)
-        op = definition._opoverload
-        op.body = body
-        op.register(DispatchKey.CompositeExplicitAutograd, body, override=True)
-        op.register_fake_rule(body)
-        return definition
+        def complete(op: OpOverload) -> None:
+            op.body = body
+            op.register(DispatchKey.CompositeExplicitAutograd, body, override=True)
+            op.register_fake_rule(body)
+
+        return define_custom_op(name, body, complete, mutates_args=mutates_args, schema=schema, tags=tags)
 
     return declare if fn is None else declare(fn)

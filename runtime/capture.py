@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
+import numpy as np
 import optree
 
 from opweave.fake.mode import FakeTensorMode
@@ -22,8 +23,18 @@ from opweave.registry.errors import Site, UnsupportedError
 from opweave.registry.tensor import Tensor
 from opweave.runtime.dependencies import find_dependencies
 from opweave.runtime.guards import GuardSet
+from opweave.runtime.output import refused
 from opweave.runtime.reads import is_library, scan
-from opweave.runtime.sources import PYTREES, Scope, TensorInput, brief, code_site, is_named_tuple, is_registered
+from opweave.runtime.sources import (
+    MISSING,
+    PYTREES,
+    Scope,
+    TensorInput,
+    brief,
+    code_site,
+    is_named_tuple,
+    is_registered,
+)
 from opweave.tracer.graph_module import GraphModule
 from opweave.tracer.make_fx import trace_flat
 
@@ -83,12 +94,12 @@ def capture(
         [value for value, _ in guards.seen.values()], [f.__globals__ for f in guards.scope.functions], guards.scope
     )
     result: list[str] = []
-    renewed: list[Any] = []
+    renewed: list[tuple[_State, dict[int, Any]]] = []
 
     def flat(*fakes: Tensor) -> list[Tensor]:
         rebuild = _Rebuild({id(t.tensor): fake for t, fake in zip(explicit, fakes, strict=True)})
         rebuilt = {name: rebuild(value) for name, value in arguments.items()}
-        renewed.append(_State(list(rebuild.made.values()), [], guards.scope))
+        renewed.append((_State(list(rebuild.made.values()), [], guards.scope), rebuild.made))
         value = call(rebuilt)
         known = {id(fake): t.source.var for t, fake in zip(explicit, fakes, strict=True)}
         known.update({id(v): source.var for v, source in guards.seen.values() if source.bound})
@@ -99,16 +110,20 @@ def capture(
 
     try:
         names = [identifier(t.source.text) for t in explicit]
-        graph, constants = trace_flat(flat, [t.tensor for t in explicit], FakeTensorMode(), names=names)
+        with refused(guards):
+            graph, constants = trace_flat(
+                flat, [t.tensor for t in explicit], FakeTensorMode(), names=names, compiling=True
+            )
     except BaseException:
         state.restore()
         raise
-    for before in (state, *renewed):
+    for before in (state, *(new for new, _ in renewed)):
         change = before.changed()
         if change:
             state.restore()
             raise UnsupportedError(
-                f"compile: {_name(function)} changes {_named(change[0], guards)}, which compiled code would not do",
+                f"compile: {_name(function)} changes {_named(change[0], guards, renewed)}, "
+                "which compiled code would not do",
                 got=change[1],
                 at=code_site(function.__code__) if isinstance(function, types.FunctionType) else None,
                 hint="return the new value and assign it outside",
@@ -122,8 +137,11 @@ def _name(function: Any) -> str:
     return getattr(function, "__qualname__", None) or brief(function)
 
 
-def _named(value: Any, guards: GuardSet) -> str:
-    known = guards.seen.get(id(value))
+def _named(value: Any, guards: GuardSet, renewed: list[tuple[_State, dict[int, Any]]]) -> str:
+    if isinstance(value, str):
+        return value
+    originals = [old for _, made in renewed for old, new in made.items() if new is value]
+    known = next((guards.seen[key] for key in (id(value), *originals) if key in guards.seen), None)
     return known[1].text if known else brief(value)
 
 
@@ -316,8 +334,15 @@ class _State:
 
     def __init__(self, values: list[Any], namespaces: list[dict[str, Any]], scope: Scope) -> None:
         self.saved: list[tuple[Any, Any, Any]] = []
+        self.classes: dict[type, dict[str, Any]] = {}
+        self.arrays: list[tuple[Any, Any]] = []
         for value in values:
             kind: Any = type(value)
+            for base in value.__mro__ if isinstance(value, type) else kind.__mro__:
+                if not is_library(base.__module__):
+                    self.classes[base] = dict(vars(base))
+            if isinstance(value, np.ndarray):
+                self.arrays.append((value, value.copy()))
             if kind in (list, set, collections.deque, *_DICTS, collections.Counter):
                 self.saved.append((value, value, copy.copy(value)))
             elif hasattr(value, "__dict__") and isinstance(value.__dict__, dict) and not is_library(kind.__module__):
@@ -351,6 +376,14 @@ class _State:
                         return owner, f"[{i}]: {brief(old)} → {brief(now)}"
             elif live != saved:
                 return owner, f"{brief(saved)} → {brief(live)}"
+        for kind, attributes in self.classes.items():
+            for name in vars(kind).keys() | attributes.keys():
+                now, old = vars(kind).get(name, MISSING), attributes.get(name, MISSING)
+                if now is not old and not name.startswith(("__", "_abc_")):
+                    return f"class {kind.__qualname__}", f"{name}: {brief(old)} → {brief(now)}"
+        for array, old in self.arrays:
+            if array.tobytes() != old.tobytes():
+                return array, f"{brief(old)} → {brief(array)}"
         for space, name, old in self.variables:
             if space.get(name, self) is not old:
                 return (
@@ -370,6 +403,15 @@ class _State:
             else:
                 live.clear()
                 live.extend(saved) if isinstance(live, collections.deque) else live.update(saved)
+        for kind, attributes in self.classes.items():
+            for name in [n for n in vars(kind).keys() | attributes.keys() if not n.startswith(("__", "_abc_"))]:
+                if name not in attributes:
+                    delattr(kind, name)
+                elif vars(kind).get(name) is not attributes[name]:
+                    setattr(kind, name, attributes[name])
+        for array, old in self.arrays:
+            if array.tobytes() != old.tobytes():
+                array[...] = old
         for space, name, old in self.variables:
             if old is self:
                 space.pop(name, None)

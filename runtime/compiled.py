@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import collections
 import functools
+import inspect
 import threading
 import types
 import warnings
@@ -16,7 +17,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from opweave.registry.errors import CompileError, UnsupportedError
+from opweave.registry.errors import ArgumentError, CompileError, UnsupportedError
 from opweave.registry.keys import PYTHON_BIT, state
 from opweave.registry.op import OpOverload, registry, tensors_in
 from opweave.runtime.capture import Captured, capture
@@ -95,7 +96,26 @@ class CompiledFunction:
         self._entry = build(self._name, self._parameters, [], self._miss)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        return self._entry(*args, **kwargs)
+        try:
+            return self._entry(*args, **kwargs)
+        except TypeError as error:
+            explained = self._explain(error, args, kwargs)
+            if explained is error:
+                raise
+            raise explained from None
+
+    def _explain(self, error: TypeError, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TypeError:
+        """Arguments that do not bind as an ArgumentError; any other TypeError as it is."""
+        frame = error.__traceback__
+        # Binding fails in __call__ itself, before any frame of the entry exists.
+        if isinstance(error, ArgumentError) or frame is None or frame.tb_next is not None:
+            return error
+        given = ", ".join([*map(brief, args), *(f"{key}={brief(value)}" for key, value in kwargs.items())])
+        try:
+            signature = f"{inspect.signature(self.__wrapped__, follow_wrapped=False)}"
+        except (TypeError, ValueError):
+            signature = f"({self._parameters.declared})"
+        return ArgumentError(str(error), got=f"({given})", hint=f"def {self._name}{signature}")
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)

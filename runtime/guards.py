@@ -306,6 +306,7 @@ class GuardSet:
             self._mapping(source, value)
         elif kind in (set, frozenset):
             self.exact_type(source, value)
+            self._refuse_tensors(source, value, "a set of tensors", "a list or tuple of them")
             frozen = self.constant(kind(value))
             self.require(f"{source.var} == {frozen}", source, lambda now: f"{text} {brief(value)} → {brief(now)}")
         elif kind is functools.partial:
@@ -349,6 +350,7 @@ class GuardSet:
         text = source.text
         self.exact_type(source, value)
         keys = list(value)
+        self._refuse_tensors(source, keys, "a dict with tensors as keys", "names or numbers as keys")
         self.require(
             f"[*{source.var}] == {self.constant(keys)}",
             source,
@@ -362,6 +364,17 @@ class GuardSet:
         for key in keys:
             literal = repr(key) if type(key) in _PLAIN else self.constant(key)
             self.visit(self.source(f"{source.var}[{literal}]", f"{text}[{key!r}]", source.site), value[key])
+
+    def _refuse_tensors(self, source: Source, items: Any, what: str, instead: str) -> None:
+        """While tracing other tensors stand for these, so looking one up would not find it."""
+        found = next((item for item in items if isinstance(item, Tensor)), None)
+        if found is not None:
+            raise UnsupportedError(
+                f"compile: {source.text} is {what}",
+                got=brief(found),
+                at=source.site,
+                hint=f"pass {instead}",
+            )
 
     def _array(self, source: Source, value: np.ndarray[Any, Any]) -> None:
         text = source.text

@@ -59,10 +59,14 @@ def make_fx(
         add: "f32[3]" = ops.aten.add.Tensor(mul, 1)  # <stdin>:1
         return (add,)
     """
+    if not callable(fn):
+        raise ArgumentError(
+            "make_fx: expected a function", got=f"{fn!r} ({type(fn).__name__})", hint="make_fx(f)(*example_arguments)"
+        )
     if tracing_mode not in MODES:
         if tracing_mode == "symbolic":
             raise UnsupportedError("make_fx: symbolic sizes are not there yet", hint="tracing_mode='fake'")
-        raise ArgumentError(f"make_fx: unknown tracing_mode {tracing_mode!r}", hint="one of " + ", ".join(MODES))
+        raise ArgumentError("make_fx: unknown tracing_mode", got=repr(tracing_mode), hint="one of " + ", ".join(MODES))
 
     def trace(*args: Any, **kwargs: Any) -> GraphModule:
         leaves, in_spec = optree.tree_flatten(cast(Any, (args, kwargs)))
@@ -91,6 +95,7 @@ def trace_flat(
     names: Sequence[str] | None = None,
     real: bool = False,
     site: Site | None = None,
+    compiling: bool = False,
 ) -> tuple[Graph, dict[str, Tensor]]:
     """Trace a function of several values that returns several: `make_fx` without pytrees, for passes.
 
@@ -108,6 +113,8 @@ def trace_flat(
         Compute values too.
     site : Site, optional
         Noted for every node, instead of where `fn` calls the op.
+    compiling : bool
+        Whether the graph stands for later calls of `fn`.
 
     Returns
     -------
@@ -117,12 +124,14 @@ def trace_flat(
         What its `get_attr` nodes read.
     """
     graph = Graph()
-    mode = ProxyMode(graph, fake_mode, real=real, site=site, boundary=sys._getframe())
+    mode = ProxyMode(graph, fake_mode, real=real, site=site, boundary=sys._getframe(), compiling=compiling)
     names = names or [f"arg{index}_1" for index in range(len(inputs))]
     values = [mode.add_input(name, value) for name, value in zip(names, inputs, strict=True)]
     try:
         with fake_mode, mode:
             outputs = fn(*values)
+            if mode.refused is not None:
+                raise mode.refused
             graph.output(tuple([_output(mode, value) for value in outputs]))
     finally:
         mode.finish()

@@ -11,7 +11,7 @@ from opweave.fake.mode import FakeTensorMode, note_mutation
 from opweave.fake.tensor import FakeTensor
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
-from opweave.registry.errors import DataDependentError, Site, TraceError
+from opweave.registry.errors import DataDependentError, FakeTensorError, OpweaveError, Site, TraceError
 from opweave.registry.keys import DispatchMode, no_modes
 from opweave.registry.op import HigherOrderOperator, OpOverload, tensors_in
 from opweave.registry.tensor import Tensor, describe
@@ -41,18 +41,24 @@ class ProxyMode(DispatchMode):
         The place to note for every node, instead of reading the stack.
     boundary : frame, optional
         Frames from here outwards are not the traced function's.
+    compiling : bool
+        Whether the trace stands for later calls, which rules out making text of a traced tensor.
     """
 
     def __init__(
         self, graph: Graph, fake_mode: FakeTensorMode, *, real: bool = False, site: Site | None = None,
-        boundary: FrameType | None = None,
+        boundary: FrameType | None = None, compiling: bool = False,
     ):  # fmt: skip
         self.graph = graph
         self.fake_mode = fake_mode
         self.real = real
+        self.compiling = compiling
         #: Tensors the function brought along, by the name of their attribute.
         self.constants: dict[str, Tensor] = {}
         self._lifted: dict[int, FakeTensor] = {}
+        #: The first thing that tracing could not do. The traced function may catch that error and go on, on a path
+        #: that it would not take otherwise, so it is raised again at the end.
+        self.refused: OpweaveError | None = None
         self._site = site
         self._stacks = StackReader(boundary)
 
@@ -63,10 +69,12 @@ class ProxyMode(DispatchMode):
         """
         if self.real:
             return
-        raise DataDependentError(
+        error = DataDependentError(
             f"{what}: the data of a tensor that the traced function brings along was looked at",
             got=describe(tensor), hint="compute with the tensor itself, read it before tracing, or use a custom_op",
         )  # fmt: skip
+        self.refused = self.refused or error
+        raise error
 
     # ---- inputs and outputs ------------------------------------------------------------------------------------------
 
@@ -145,7 +153,11 @@ class ProxyMode(DispatchMode):
         if kwargs:
             kwargs = {key: self._lift((value,))[0] for key, value in kwargs.items()}
         run = self._run_real if self.real else self.fake_mode.dispatch
-        result = run(func, args, kwargs)
+        try:
+            result = run(func, args, kwargs)
+        except (DataDependentError, FakeTensorError, TraceError) as error:
+            self.refused = self.refused or error
+            raise
         return self._record(func, args, kwargs, result, site, stack)
 
     def _record(

@@ -17,12 +17,14 @@ from dataclasses import dataclass, field
 from functools import cache
 from math import prod
 
+from opweave.registry.errors import UnsupportedError
+
 _SSA = re.compile(r"%[\w$.\-]+(?:#\d+)?")
 _TRAILING_LOC = re.compile(r" loc\((#loc\d*|unknown|callsite\(.*\)|\".*)\)$")
 _ARGUMENT_LOC = re.compile(r" loc\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)")
 
 
-class UnsupportedTritonOp(NotImplementedError):
+class UnsupportedTritonOp(UnsupportedError):
     """A TTIR operation that the native backend cannot compile.
 
     Attributes
@@ -37,12 +39,15 @@ class UnsupportedTritonOp(NotImplementedError):
 
     def __init__(self, op: str, reason: str, *, line: str = "", loc: str | None = None) -> None:
         self.op, self.line, self.loc = op, line, loc
-        text = f"{op}: {reason}"
-        if line:
-            text += f"\n  got:  {line}"
-        if loc:
-            text += f"\n  at:   {loc}"
-        super().__init__(text + "\n  hint: run this kernel on CUDA, or express it with supported operations")
+        hint = "run this kernel on CUDA, or express it with supported operations"
+        super().__init__(f"{op}: {reason}", got=line or None, at=loc, hint=hint)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_unsupported, (self.op, self.what.partition(": ")[2], self.line, str(self.at)))
+
+
+def _unsupported(op: str, reason: str, line: str, loc: str) -> UnsupportedTritonOp:
+    return UnsupportedTritonOp(op, reason, line=line, loc=loc)
 
 
 class TTIRSyntaxError(ValueError):

@@ -48,6 +48,53 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     return op.default(input, alpha)
 
 
+def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
+    """x limited to [min_val, max_val]."""
+    op = ops.aten.hardtanh_ if inplace else ops.aten.hardtanh
+    return op.default(input, min_val, max_val)
+
+
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """x limited to [0, 6]."""
+    return ops.aten.relu6_.default(input) if inplace else ops.aten.relu6.default(input)
+
+
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """The sigmoid in three straight pieces: relu6(x + 3) / 6."""
+    return ops.aten.hardsigmoid_.default(input) if inplace else ops.aten.hardsigmoid.default(input)
+
+
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """x hardsigmoid(x)."""
+    return ops.aten.hardswish_.default(input) if inplace else ops.aten.hardswish.default(input)
+
+
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """x tanh(softplus(x))."""
+    return ops.aten.mish_.default(input) if inplace else ops.aten.mish.default(input)
+
+
+def selu(input: Tensor) -> Tensor:
+    """elu with the two constants that keep mean 0 and variance 1 (Klambauer et al. 2017)."""
+    return ops.aten.selu.default(input)
+
+
+def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """max(0, x) + min(0, alpha (exp(x / alpha) - 1))."""
+    return ops.aten.celu.default(input, alpha)
+
+
+def logsigmoid(input: Tensor) -> Tensor:
+    """log(sigmoid(x)), computed without overflow."""
+    return ops.aten.log_sigmoid.default(input)
+
+
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    """x where it exceeds the threshold, else the value."""
+    op = ops.aten.threshold_ if inplace else ops.aten.threshold
+    return op.default(input, threshold, value)
+
+
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     """log(1 + exp(beta x)) / beta; x where beta x exceeds the threshold."""
     return ops.aten.softplus.default(input, beta, threshold)

@@ -193,17 +193,20 @@ def _arange_spec(start: Any, end: Any, step: Any, dtype: Any, layout: Any, devic
         raise ArgumentError("arange: bounds must be finite", got=f"{start}, {end}, {step}")
     if (end - start) * step < 0:
         raise ArgumentError("arange: the bounds lie against the step", got=f"start={start}, end={end}, step={step}")
+    found = _arange_dtype((start, end, step), dtype)
+    if found is dtypes.int64 and int(step):
+        start, end, step = int(start), int(end), int(step)  # as PyTorch, for this type alone
     exact = all(isinstance(v, int) for v in (start, end, step))
     count = -(-(end - start) // step) if exact else math.ceil((end - start) / step)
-    return contiguous((int(count),), _arange_dtype((start, end, step), dtype), parse_device(device))
+    return contiguous((int(count),), found, parse_device(device))
 
 
 @generator(f"aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, {_OPTIONS}) -> Tensor",
            spec=_arange_spec)  # fmt: skip
 def arange(k: Any, index: Any, start: Any, end: Any, step: Any, dtype: Any, *_: Any) -> Any:
     kind = _arange_dtype((start, end, step), dtype)
-    if kind.kind in "biu" and all(isinstance(v, int) for v in (start, end, step)):
-        return k.cast(index[0] * step + start, kind)
+    if kind.kind in "biu":
+        return k.cast(index[0] * int(step) + int(start), kind)
     # PyTorch computes in float64 for the wide types and in the accumulation type otherwise; float64 holds both.
     value = k.cast(index[0], dtypes.float64) * float(step) + float(start)
     return k.cast(value, kind)
@@ -328,6 +331,8 @@ def _as_array(data: Any, wanted: DType | None) -> np.ndarray[Any, Any]:
             wanted = get_default_dtype().to_complex()
         else:
             wanted = dtypes.from_numpy(array.dtype)
+    if array.dtype.kind == "c" and not wanted.is_complex:
+        raise DTypeError(f"tensor: complex data cannot become {wanted.name}", hint="take .real first")
     with np.errstate(all="ignore"):
         return array.astype(wanted.numpy, copy=False)
 

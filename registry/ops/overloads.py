@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
+from opweave.registry.errors import ArgumentError, ShapeError
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops import numeric, pointwise
 from opweave.registry.ops.kinds import composite
-from opweave.registry.promote import can_cast
 from opweave.registry.tensor import Tensor, describe
 
 aten = ops.aten
@@ -120,11 +119,6 @@ def clamp_max_tensor_(self: Tensor, max: Tensor) -> Tensor:
 def _fill_value(self: Tensor, value: Tensor) -> Tensor:
     if value._sizes:
         raise ShapeError("masked_fill: the value must be a 0-d tensor", got=describe(value))
-    if not can_cast(value._dtype, self._dtype):
-        raise DTypeError(
-            f"masked_fill: a value of type {value._dtype.name} cannot be written to {self._dtype.name}",
-            got=f"{describe(self)}, {describe(value)}",
-        )
     return value if value._dtype is self._dtype else aten._to_copy.default(value, dtype=self._dtype)
 
 

@@ -7,6 +7,7 @@ import pytest
 from compiling import bind, compiled, tensor, traced
 
 from opweave.codegen.wrapper import conform, generate
+from opweave.registry.device import cpu
 from opweave.registry.dtypes import float32
 from opweave.registry.errors import CompileError
 from opweave.registry.op import ops
@@ -78,15 +79,15 @@ def test_what_an_opaque_op_returns_is_brought_into_the_promised_layout(layout):
     base = np.arange(24, dtype=np.float32)
     array = base.reshape(6, 4).T if layout == "transposed" else np.repeat(base.reshape(4, 6), 2, 1)[:, ::2]
     value = from_numpy(array)
-    found = conform(value, (4, 6), (6, 1), float32, "demo.op")
+    found = conform(value, (4, 6), (6, 1), float32, cpu, "demo.op")
     assert found.stride() == (6, 1)
     np.testing.assert_array_equal(found.numpy(), array)
-    assert conform(found, (4, 6), (6, 1), float32, "demo.op") is found
+    assert conform(found, (4, 6), (6, 1), float32, cpu, "demo.op") is found
 
 
 def test_a_broken_fake_rule_is_named():
     with pytest.raises(CompileError) as caught:
-        conform(tensor(3), (4,), (1,), float32, "demo.op")
+        conform(tensor(3), (4,), (1,), float32, cpu, "demo.op")
     assert "demo.op: returned something else than its fake rule promised" in str(caught.value)
     assert "f32[3], the fake rule said f32[4]" in str(caught.value)
 

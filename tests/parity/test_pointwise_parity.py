@@ -36,7 +36,7 @@ OPERATORS: list[Callable[[Any, Any], Any]] = [
     operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge, operator.and_, operator.or_,
     operator.xor,
 ]  # fmt: skip
-NUMBERS = (2, 0, -3, 1.5, True, False, 300, 2.0, 0.0, -0.5, float("nan"), float("inf"), 2**40)
+NUMBERS = (2, 0, -3, 1.5, True, False, 300, 2.0, 0.0, -1.5, float("nan"), float("inf"), 2**40)
 
 
 @pytest.mark.parametrize("op", ops_with_samples(pointwise, numeric, activation), ids=str)
@@ -71,8 +71,8 @@ def _values(dtype: DType, *, bounded: bool) -> Any:
         wide = np.abs(values.astype(np.float64))
         values = values[~((wide > 0) & (wide < (1e-4 if dtype.itemsize == 2 else 1e-30)))]
     if bounded and dtype.kind in "iu":
-        # PyTorch converts integers to float16 first, which rounds those of more than 11 bits; here that comes last.
-        values = values[np.abs(values.astype(np.float64)) <= 2048]
+        # PyTorch converts integers to a half type first, which rounds those of more than 8 bits; here that comes last.
+        values = values[np.abs(values.astype(np.float64)) <= 256]
     return values
 
 
@@ -82,8 +82,8 @@ def test_all_pairs_of_types(op: OpOverload) -> None:
     results = 0
     for left in REAL:
         for right in REAL:
-            a = _values(left, bounded=right.name == "float16")
-            b = _values(right, bounded=left.name == "float16")
+            a = _values(left, bounded=right.itemsize == 2 and right.kind == "f")
+            b = _values(right, bounded=left.itemsize == 2 and left.kind == "f")
             if op.opname in DIVISIONS:
                 a, b = (v[np.abs(v.astype(np.float64)) < 1e6] if v.dtype.kind not in "biu" else v for v in (a, b))
             if op.opname in DIVISIONS and left.kind in "iu":
@@ -103,13 +103,15 @@ def test_numbers_on_either_side(function: Callable[[Any, Any], Any]) -> None:
         if function in (operator.floordiv, operator.mod) and dtype.kind in "iu":
             values = values[(values != 0) & (values != np.iinfo(values.dtype).min)]
         if function in (operator.pow, operator.mod, operator.floordiv) and dtype.kind == "f":
-            values = values[np.abs(values) < 100]  # PyTorch's approximations differ where a quotient or power overflows
+            # PyTorch's approximations differ where a quotient or a power overflows.
+            with np.errstate(all="ignore"):
+                values = values[np.abs(values.astype(np.float64)) < 100]
         x = Tensor._from_array(values.copy())
         y = to_torch(x)
         for number in NUMBERS:
             if dtype.name == "float16" and abs(number) > 6e4:
                 continue  # as above
-            if function is operator.pow and number == 300:
+            if function is operator.pow and number in (300, 2**40):
                 continue  # an exponent that does not fit the type wraps here, and PyTorch refuses it for some types
             note = (function.__name__, dtype, number)
             results += _agree(_call(function, x, number), _call(function, y, number), note)
