@@ -78,6 +78,8 @@ def compile_kernel(
     with use(compile_target):
         try:
             return _compiled(source, compile_target, dict(options or {}))
+        except UnsupportedTritonOp as error:
+            raise _explained(error, source, compile_target) from error
         except OpweaveError:
             raise
         except Exception as error:

@@ -165,7 +165,7 @@ def define_custom_op(
         packet = registry.packets.get(name)
         if packet is not None and any(getattr(packet, overload).decl is not None for overload in packet.overloads()):
             raise RegistrationError(
-                f"{name}: is a built-in op", got=f"overloads {', '.join(packet.overloads())}", at=site,
+                f"{name}: already defined, as a built-in op", got=f"overloads {', '.join(packet.overloads())}", at=site,
                 hint="give it a namespace of your own: 'mylib::...'",
             )  # fmt: skip
         if existing is not None:

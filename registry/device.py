@@ -44,10 +44,12 @@ class Device:
                 raise DeviceError("device: malformed device string", got=repr(type), hint="'cpu', 'cuda', 'cuda:0'")
             index = int(ordinal)
         if name not in _TYPES:
-            raise DeviceError(f"device: unknown device type {name!r}", hint="one of " + ", ".join(_TYPES))
+            raise DeviceError(
+                f"device: unknown device type {name!r}", got=repr(type), hint="one of " + ", ".join(_TYPES)
+            )
         if name != "cuda":
             if index not in (None, 0):
-                raise DeviceError(f"device: {name} has no index", got=repr(type))
+                raise DeviceError(f"device: {name} has no index", got=repr(type), hint=f"write {name!r}")
             index = None
         found = cls._interned.get((name, index))
         if found is None:

@@ -61,7 +61,11 @@ def is_own_file(filename: str) -> bool:
     if known is None:
         path = os.path.abspath(filename)
         known = path.startswith(_OWN_ROOTS) or filename.startswith("<opweave")
-        known = known or f"{os.sep}optree{os.sep}" in path or filename.endswith("contextlib.py")
+        known = (
+            known
+            or f"{os.sep}optree{os.sep}" in path
+            or filename.endswith(("contextlib.py", f"{os.sep}logging{os.sep}__init__.py"))
+        )
         known = known or any(f"-packages{os.sep}{name}{os.sep}" in path for name in ("numpy", "triton"))
         _own_file_cache[filename] = known
     return known

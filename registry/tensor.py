@@ -543,7 +543,9 @@ def from_numpy(array: Any) -> Tensor:
         If it is no array, or opweave has no such element type.
     """
     if not isinstance(array, np.ndarray):
-        raise DTypeError("from_numpy: expected a numpy.ndarray", got=type(array).__name__)
+        raise DTypeError(
+            "from_numpy: expected a numpy.ndarray", got=type(array).__name__, hint="opweave.tensor(data) takes lists"
+        )
     if not array.flags.writeable:
         raise DTypeError("from_numpy: the array is read-only", hint="pass a copy: opweave.tensor(array)")
     return Tensor._from_array(array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("=")))

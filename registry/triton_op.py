@@ -203,7 +203,7 @@ def _grid_sizes(kernel: str, value: Any) -> tuple[int, ...]:
         if isinstance(size, Tensor) or not hasattr(size, "__index__"):
             raise ArgumentError(
                 f"{kernel}: grid sizes must be integers", got=brief(value),
-                hint="the number of programs has to be known in Python: compute it from x.shape, with // for whole sizes",
+                hint="the number of programs has to be known in Python: compute it from x.shape, with //",
             )  # fmt: skip
     sizes = tuple(operator.index(size) for size in given)
     if not all(0 <= size <= _MAX_GRID for size in sizes):

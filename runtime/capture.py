@@ -87,8 +87,11 @@ def capture(
     UnsupportedError
         If the function reads what cannot be guarded, or leaves changed Python state behind.
     """
-    guards = find_dependencies(function, arguments, prefix)
-    given = {id(t): i for i, t in enumerate(_tensors(list(arguments.values())))}
+    try:
+        guards = find_dependencies(function, arguments, prefix)
+        given = {id(t): i for i, t in enumerate(_tensors(list(arguments.values())))}
+    except RecursionError:
+        raise _too_deep(function, "takes") from None
     explicit = sorted([t for t in guards.tensors if id(t.tensor) in given], key=lambda t: given[id(t.tensor)])
     state = _State(
         [value for value, _ in guards.seen.values()], [f.__globals__ for f in guards.scope.functions], guards.scope
@@ -105,7 +108,10 @@ def capture(
         known.update({id(v): source.var for v, source in guards.seen.values() if source.bound})
         known.update({id(new): guards.seen[old][1].var for old, new in rebuild.made.items() if old in guards.seen})
         results = _Results(guards, known)
-        result.append(results.expression(value, "result"))
+        try:
+            result.append(results.expression(value, "result"))
+        except RecursionError:
+            raise _too_deep(function, "returns") from None
         return results.tensors
 
     try:
@@ -135,6 +141,14 @@ def capture(
 
 def _name(function: Any) -> str:
     return getattr(function, "__qualname__", None) or brief(function)
+
+
+def _too_deep(function: Any, does: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"compile: {_name(function)} {does} something that is nested too deep, or contains itself",
+        got="more levels than Python's recursion limit allows",
+        hint="use flat lists or dicts of tensors",
+    )
 
 
 def _named(value: Any, guards: GuardSet, renewed: list[tuple[_State, dict[int, Any]]]) -> str:

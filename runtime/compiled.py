@@ -143,7 +143,15 @@ class CompiledFunction:
 
     def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         function = self.__wrapped__
-        if state.modes or state.include or any(t._keys & PYTHON_BIT for t in tensors_in([*args, *kwargs.values()])):
+        try:
+            fake = any(t._keys & PYTHON_BIT for t in tensors_in([*args, *kwargs.values()]))
+        except RecursionError:
+            raise ArgumentError(
+                f"compile: an argument of {self._name} is nested too deep, or contains itself",
+                got=", ".join(type(value).__name__ for value in (*args, *kwargs.values())),
+                hint="pass the tensors in flat lists or dicts",
+            ) from None
+        if state.modes or state.include or fake:
             # Being traced itself: its ops become part of the outer graph.
             return function(*args, **kwargs)
         with self._lock:

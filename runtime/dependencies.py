@@ -61,6 +61,9 @@ class _Roots:
         )
         for name, value in arguments.items():
             guards.visit(guards.argument(name, site), value)
+        if isinstance(target, types.FunctionType):
+            load, text = f"{guards.constant(target)}.__code__", f"the code of {target.__name__}"
+            guards.same(guards.source(load, text, site), target.__code__)
         if isinstance(function, types.MethodType):
             guards.visit(guards.source(guards.constant(function.__self__), "self", site), function.__self__)
         elif not isinstance(target, types.FunctionType):
@@ -93,7 +96,10 @@ class _Roots:
         if variable not in namespace:
             if impure("builtins", variable):
                 raise UnsupportedError(
-                    f"compile: {variable} inside a compiled function runs only when it is traced", at=name.site
+                    f"compile: {variable} inside a compiled function runs only when it is traced",
+                    got=f"builtins.{variable}",
+                    at=name.site,
+                    hint="call it outside and pass the result as an argument",
                 )
             if hasattr(builtins, variable):
                 self.shadowing.setdefault(id(namespace), (namespace, set()))[1].add(variable)
@@ -159,6 +165,7 @@ def _refuse_impure(module: str, path: tuple[str, ...], site: Site) -> None:
         if impure(module, name):
             raise UnsupportedError(
                 f"compile: {module}.{name} gives another value at each call, compiled code would keep the first one",
+                got=f"{module}.{name}",
                 at=site,
                 hint="call it outside and pass the result as an argument",
             )

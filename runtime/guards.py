@@ -241,6 +241,8 @@ class GuardSet:
             return
         self.scope.add(function)
         site = code_site(function.__code__)
+        # Reloading in a notebook gives a function new code in place.
+        self.same(self.source(f"{source.var}.__code__", f"the code of {source.text}", site), function.__code__)
         if function.__defaults__:
             self.visit(
                 self.source(f"{source.var}.__defaults__", f"{source.text}.__defaults__", site), function.__defaults__
@@ -491,7 +493,7 @@ class GuardSet:
         self.require(call, written[0].source, lambda now: f"memory of {names} overlaps another tensor's")
 
 
-_IDENTITY_TYPES = frozenset({type(len), type(str.join), type(Ellipsis), type, object})
+_IDENTITY_TYPES = frozenset({type(len), type(str.join), type(Ellipsis), object})
 
 
 _CONSTRUCTORS = frozenset({"__init__", "__new__", "__post_init__"})

@@ -19,10 +19,14 @@ while it is imported itself, so the devices' own drivers load at first use. A la
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import copy
+import logging
 import os
+import shutil
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
@@ -34,6 +38,8 @@ from triton.backends.driver import DriverBase
 
 from opweave.codegen.triton_cpu.launch import device_kind
 from opweave.registry.errors import DeviceError
+
+_log = logging.getLogger("opweave.kernels")
 
 ENTRY_POINT = "opweave_cpu"
 """The backend's name among Triton's entry points."""
@@ -179,6 +185,22 @@ def activate() -> OpweaveDriver:
     return made
 
 
+def _ensure_cache() -> None:
+    """Give Triton a cache folder that ends with the process where its own cannot be written."""
+    from triton import knobs
+
+    folder = knobs.cache.dir
+    try:
+        os.makedirs(folder, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        fresh = tempfile.mkdtemp(prefix="opweave-triton-")
+        atexit.register(shutil.rmtree, fresh, ignore_errors=True)
+        knobs.cache.dir = fresh
+        _log.warning("cache: cannot write %s (%s); Triton keeps its kernels for this process only", folder, error)
+
+
 def _ensure_backend() -> None:
     """Add the backend if Triton did not: a checkout that is not installed, or TRITON_BACKENDS_IN_TREE=1."""
     from triton.backends import Backend, backends
@@ -230,6 +252,7 @@ class OpweaveDriver(DriverBase):
     def __init__(self) -> None:
         super().__init__()
         self.utils = _Utils(self)
+        _ensure_cache()
 
     @classmethod
     def is_active(cls) -> bool:  # pyright: ignore[reportIncompatibleMethodOverride]  (the base is not annotated)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 
 from opweave.registry import dtypes
 from opweave.registry.device import parse_device
-from opweave.registry.dtypes import DType, as_dtype, get_default_dtype
+from opweave.registry.dtypes import DType, as_dtype, get_default_dtype, promote_types
 from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
 from opweave.registry.keys import state
 from opweave.registry.op import ops
@@ -25,7 +26,9 @@ _OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bo
 def _sizes(op: str, size: Sequence[int]) -> tuple[int, ...]:
     for extent in size:
         if extent < 0:
-            raise ShapeError(f"{op}: sizes must not be negative", got=f"size={list(size)}")
+            raise ShapeError(
+                f"{op}: sizes must not be negative", got=f"size={list(size)}", hint="zero makes an empty tensor"
+            )
     return tuple(size)
 
 
@@ -317,20 +320,18 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
 def _as_array(data: Any, wanted: DType | None) -> np.ndarray[Any, Any]:
     typed = hasattr(data, "dtype")
     try:
-        array = np.array(_plain(data), order="C")
+        array = np.array(_plain(data), order="K")
     except ValueError as error:
-        raise ShapeError("tensor: the nested sequences are ragged", got=str(error)) from None
+        raise ShapeError(
+            "tensor: the nested sequences are ragged", got=str(error), hint="pad them to one length"
+        ) from None
     if array.dtype == object or array.dtype.kind in "OUSV" and array.dtype.name != "bfloat16":
-        raise DTypeError("tensor: cannot infer an element type", got=type(data).__name__)
+        raise DTypeError(
+            "tensor: cannot infer an element type", got=type(data).__name__,
+            hint="give a number, nested lists of numbers, or a numeric NumPy array",
+        )  # fmt: skip
     if wanted is None:
-        if typed or not array.size and array.dtype.kind != "f":
-            wanted = dtypes.from_numpy(array.dtype)
-        elif array.dtype.kind == "f" and array.dtype == np.float64 and not _holds_wide(data):
-            wanted = get_default_dtype()
-        elif array.dtype == np.complex128 and not _holds_wide(data):
-            wanted = get_default_dtype().to_complex()
-        else:
-            wanted = dtypes.from_numpy(array.dtype)
+        wanted = _data_type(data) if array.size else dtypes.from_numpy(array.dtype) if typed else get_default_dtype()
     if array.dtype.kind == "c" and not wanted.is_complex:
         raise DTypeError(f"tensor: complex data cannot become {wanted.name}", hint="take .real first")
     with np.errstate(all="ignore"):
@@ -343,11 +344,22 @@ def _plain(data: Any) -> Any:
     return data.numpy(force=True) if isinstance(data, Tensor) else data
 
 
-def _holds_wide(data: Any) -> bool:
-    """Whether nested data has NumPy values or tensors, whose types count as they are."""
-    if isinstance(data, (list, tuple)):
-        return any(_holds_wide(item) for item in data)
-    return hasattr(data, "dtype")
+def _data_type(data: Any) -> DType:
+    """The type that all values promote to; a Python float counts as the default type, a NumPy value as its own."""
+    if isinstance(data, Tensor):
+        return data._dtype
+    if hasattr(data, "dtype"):
+        return dtypes.from_numpy(data.dtype)
+    if not isinstance(data, (list, tuple)):
+        return number_dtype(data)
+    # Long lists of Python numbers have few types: each is looked at once.
+    kinds = {type(item): item for item in data if type(item) in _PLAIN_NUMBERS}
+    found = [number_dtype(item) for item in kinds.values()]
+    found += [_data_type(item) for item in data if type(item) not in _PLAIN_NUMBERS]
+    return functools.reduce(promote_types, found) if found else dtypes.bool_
+
+
+_PLAIN_NUMBERS = frozenset((bool, int, float, complex))
 
 
 def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:

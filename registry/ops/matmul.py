@@ -59,7 +59,10 @@ def _described(operands: Sequence[Tensor]) -> str:
 def _check_inner(op: str, a: Tensor, b: Tensor) -> None:
     inner = b._sizes[-2] if b.ndim > 1 else b._sizes[0]
     if a._sizes[-1] != inner or (a.ndim == 3 and a._sizes[0] != b._sizes[0]):
-        raise ShapeError(f"{op}: cannot multiply {list(a._sizes)} by {list(b._sizes)}", got=_described((a, b)))
+        raise ShapeError(
+            f"{op}: cannot multiply {list(a._sizes)} by {list(b._sizes)}", got=_described((a, b)),
+            hint="the inner sizes must be equal; .mT swaps the last two dimensions",
+        )  # fmt: skip
 
 
 def _product_spec(op: str, ndims: tuple[int, int]) -> Callable[[Tensor, Tensor], TensorSpec]:

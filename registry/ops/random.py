@@ -114,7 +114,9 @@ def _floating(op: str, dtype: DType | None) -> DType:
 
 def _checked(op: str, size: Sequence[int]) -> tuple[int, ...]:
     if any(extent < 0 for extent in size):
-        raise ShapeError(f"{op}: sizes must not be negative", got=f"size={list(size)}")
+        raise ShapeError(
+            f"{op}: sizes must not be negative", got=f"size={list(size)}", hint="zero makes an empty tensor"
+        )
     return tuple(size)
 
 

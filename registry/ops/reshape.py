@@ -34,7 +34,11 @@ def infer_size(op: str, sizes: Sizes, wanted: Sizes) -> tuple[int, ...]:
     known = math.prod(size for size in wanted if size != -1)
     unknown = sum(1 for size in wanted if size == -1)
     if unknown > 1 or any(size < -1 for size in wanted):
-        raise ShapeError(f"{op}: invalid shape {list(wanted)}", hint="at most one size may be -1, none smaller")
+        raise ShapeError(
+            f"{op}: invalid shape {list(wanted)}",
+            got=f"sizes {list(sizes)}",
+            hint="at most one size may be -1, none smaller",
+        )
     fits = count == known if not unknown else known != 0 and count % known == 0
     if not fits:
         hint = "with a size 0, a -1 is ambiguous" if unknown and known == 0 else None

@@ -55,7 +55,9 @@ def _resolve(self: Tensor, key: Any) -> tuple[Tensor, list[Tensor | None]]:
     count = sum(map(_covered, items))
     if count > self.ndim:
         raise OutOfRangeError(
-            f"index: too many indices for a {self.ndim}-d tensor", got=f"x[{_written(key)}] with x: {describe(self)}"
+            f"index: too many indices for a {self.ndim}-d tensor",
+            got=f"x[{_written(key)}] with x: {describe(self)}",
+            hint="give at most one index for each dimension",
         )
     if ellipses:
         at = ellipses[0]
@@ -154,7 +156,10 @@ def _value_of(value: Any, like: Tensor) -> Tensor:
     """A number, list or array as a tensor of the other's type."""
     array = np.asarray(value)
     if array.dtype.kind not in "biufcV":
-        raise ArgumentError("index: cannot assign this value", got=f"{value!r} ({type(value).__name__})")
+        raise ArgumentError(
+            "index: cannot assign this value", got=f"{value!r} ({type(value).__name__})",
+            hint="assign a number, a tensor or an array",
+        )  # fmt: skip
     with np.errstate(all="ignore"):
         array = np.array(array.astype(like._dtype.numpy))
     if like._device.type in ("cpu", "meta"):

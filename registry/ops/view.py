@@ -212,7 +212,9 @@ def select(sizes: Sizes, strides: Sequence[Any], offset: Any, dim: int, index: i
     size = sizes[at]
     if not -size <= index < size:
         raise OutOfRangeError(
-            f"index {index} is out of range for dimension {at} with size {size}", got=f"sizes {list(sizes)}"
+            f"index {index} is out of range for dimension {at} with size {size}",
+            got=f"sizes {list(sizes)}",
+            hint=f"expected {-size} <= index < {size}",
         )
     where = index + size if index < 0 else index
     return (*sizes[:at], *sizes[at + 1 :]), (*strides[:at], *strides[at + 1 :]), offset + where * strides[at]

@@ -35,8 +35,11 @@ def test_tensor(data: Any) -> None:
     compare(opweave.tensor(data), torch.tensor(data), data)
     for name in ("float16", "int64", "bool"):
         if not np.iscomplexobj(np.array(data)):
-            ours = opweave.tensor(data, dtype=getattr(opweave, name))
-            compare(ours, torch.tensor(data, dtype=getattr(torch, name)), (data, name))
+            try:
+                theirs = torch.tensor(data, dtype=getattr(torch, name))
+            except TypeError:
+                continue  # PyTorch takes no NumPy float for an integer
+            compare(opweave.tensor(data, dtype=getattr(opweave, name)), theirs, (data, name))
 
 
 LAYOUTS = {

@@ -319,7 +319,7 @@ class TestRefusals:
             (lambda x: x.tolist(), "tolist", "custom_op"),
             (lambda x: np.asarray(x), "conversion to a NumPy array", "custom_op"),
             (lambda x: x.numpy(), "numpy", "custom_op"),
-            (lambda x: x.data_ptr(), "data_ptr", "custom_op"),
+            (lambda x: x.data_ptr(), "data_ptr", "wrap_triton"),
             (lambda x: range(x), "use as an index or a size", "0-d tensor"),
             (lambda x: complex(x), "complex", "0-d tensor"),
             (lambda x: float(x), "float", "0-d tensor"),
@@ -363,7 +363,7 @@ class TestRefusals:
             make_fx(lambda x: object(), mode)(tensor(3))
 
     def test_modes(self) -> None:
-        with pytest.raises(ArgumentError, match="unknown tracing_mode 'fast'"):
+        with pytest.raises(ArgumentError, match="unknown tracing_mode"):
             make_fx(softened, "fast")
         with pytest.raises(UnsupportedError, match="symbolic sizes"):
             make_fx(softened, "symbolic")

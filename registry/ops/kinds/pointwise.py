@@ -16,11 +16,14 @@ from opweave.registry.errors import DTypeError
 from opweave.registry.ops.kinds.base import (
     COMPARE,
     CONTIGUOUS_FORMAT,
+    IGNORED,
     INT_TO_FLOAT,
     Decl,
     Maker,
     differs,
     handler,
+    reset_errors,
+    set_errors,
     store,
 )
 from opweave.registry.promote import broadcast_shapes, common_device, pointwise_strides, result_type
@@ -31,6 +34,9 @@ from opweave.registry.tensor import Tensor, allocate_like, describe, wrap_array
 
 # A pointwise body is evaluated in pieces of this many elements so that its temporaries stay in the cache.
 _CHUNK = 1 << 15
+# Integers below this are the same number as floats.
+_EXACT = 1 << 53
+_NUMPY = handler(np)
 
 
 class PointwiseDecl(Decl):
@@ -46,7 +52,7 @@ class PointwiseDecl(Decl):
         self.promote = promote
         #: Kinds of compute type that the op is defined for (see `DType.kind`).
         self.kinds = kinds
-        self._plans: dict[tuple[DType, int], tuple[DType, DType]] = {}
+        self._plans: dict[tuple[DType, int], tuple[DType, DType, Any]] = {}
         self._run_by(self.eager)
 
     @cached_property
@@ -144,22 +150,29 @@ class PointwiseDecl(Decl):
                 if operand._device is not cpu:
                     return None
                 values.append(operand._array)
-            elif type(operand) is float and dtype.kind == "f":
+            elif dtype.kind == "f" and (type(operand) is float or type(operand) is int and -_EXACT < operand < _EXACT):
+                numbers += 1
+                values.append(float(operand))
+            elif type(operand) is int and dtype.kind in "iu" and 0 <= operand < 128:
                 numbers += 1
                 values.append(operand)
             else:
                 return None
         plan = self._plans.get((dtype, numbers))
         if plan is None:
-            plan = self._plans[dtype, numbers] = self.types(*args, **kwargs)
-        compute, result = plan
+            compute, result = self.types(*args, **kwargs)
+            plan = self._plans[dtype, numbers] = (compute, result, result.numpy)
+        compute, result, wanted = plan
         if compute is not dtype or values[0].size >= 2 * _CHUNK or strides != row_major(sizes):
             return None
-        with np.errstate(all="ignore"):
-            array = self.body(handler(np), *values, **kwargs)
+        token = set_errors(IGNORED)
+        try:
+            array = self.body(_NUMPY, *values, **kwargs)
+        finally:
+            reset_errors(token)
         if type(array) is not np.ndarray:
             array = np.asarray(array)
-        if array.dtype != result.numpy or array.base is not None or array.shape != sizes:
+        if array.dtype != wanted or array.base is not None or array.shape != sizes:
             return None
         if inplace:
             if result is not dtype:

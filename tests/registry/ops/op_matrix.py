@@ -127,7 +127,8 @@ def special(dtype: DType, *, nonzero: bool = False, few: bool = False) -> Any:
     if dtype.kind in "iu":
         info = np.iinfo(dtype.numpy)
         values = [info.min, -1, 0, 1, 3, info.max] if few else [
-            info.min, info.min + 1, -100, -7, -3, -2, -1, 0, 1, 2, 3, 5, 7, 64, 100, info.max - 1, info.max]  # fmt: skip
+            info.min, info.min + 1, -100, -7, -3, -2, -1, 0, 1, 2, 3, 5, 7, 64, 100, info.max - 1, info.max,
+        ]  # fmt: skip
         kept = [v for v in values if info.min <= v <= info.max and (v or not nonzero)]
         return np.array(list(dict.fromkeys(kept)), dtype.numpy)
     if dtype.kind == "c":
