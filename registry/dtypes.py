@@ -134,6 +134,7 @@ def from_numpy(dtype: Any) -> DType:
         if found is None:
             raise DTypeError(
                 f"from_numpy: no opweave dtype for NumPy's {dtype}",
+                got=str(dtype),
                 hint="supported: " + ", ".join(DTYPES) + "; convert with .astype first",
             )
     return found

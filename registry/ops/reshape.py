@@ -41,7 +41,7 @@ def infer_size(op: str, sizes: Sizes, wanted: Sizes) -> tuple[int, ...]:
         )
     fits = count == known if not unknown else known != 0 and count % known == 0
     if not fits:
-        hint = "with a size 0, a -1 is ambiguous" if unknown and known == 0 else None
+        hint = "with a size 0, a -1 is ambiguous" if unknown and known == 0 else "one size may be -1, to be worked out"
         raise ShapeError(
             f"{op}: shape {list(wanted)} does not fit {count} elements", got=f"sizes {list(sizes)}", hint=hint
         )

@@ -108,6 +108,7 @@ def _number(item: Any, key: Any) -> int:
         raise ArgumentError(
             "index: only integers, slices, None, Ellipsis, and integer or bool tensors, lists and arrays",
             got=f"x[{_written(key)}]",
+            hint="convert it to one of these first",
         ) from None
 
 

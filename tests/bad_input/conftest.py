@@ -1,0 +1,6 @@
+"""The checker of these tests lies beside them."""
+
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).parent))

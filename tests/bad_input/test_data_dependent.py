@@ -1,0 +1,166 @@
+"""Looking at values that are not there yet: under `compile`, `make_fx` and `FakeTensorMode`."""
+
+import math
+
+import numpy as np
+import pytest
+from mistakes import fresh_op, refused
+
+import opweave
+from opweave.registry.errors import ArgumentError, DataDependentError, FakeTensorError, TraceError
+
+X = opweave.from_numpy(np.arange(6, dtype=np.float32).reshape(2, 3))
+
+
+def branch(x):
+    return x if (x > 0).all() else -x
+
+
+def negation(x):
+    return not x
+
+
+def chained(x):
+    return 0 < x < 3
+
+
+def item(x):
+    return x * x.sum().item()
+
+
+def integer(x):
+    return x * int(x.sum())
+
+
+def floating(x):
+    return x * math.sqrt(x.sum())
+
+
+def loop_over_values(x):
+    return [v.item() for v in x[0]]
+
+
+def as_range(x):
+    return list(range(x.sum()))
+
+
+def as_index(x):
+    return [1, 2, 3][x.argmax()]
+
+
+def as_list(x):
+    return x.tolist()
+
+
+def numpy_function(x):
+    return np.sin(x)
+
+
+def as_array(x):
+    return np.sin(x.numpy())
+
+
+def ordered(x):
+    return sorted(x[0])
+
+
+def member(x):
+    return 3 in x
+
+
+def assigned(x):
+    y = x.clone()
+    y[0] = float(x.sum())
+    return y
+
+
+def swallowed(x):
+    try:
+        return x * float(x.sum())
+    except Exception:
+        return x
+
+
+LOOKS = [
+    branch, negation, chained, item, integer, floating, loop_over_values, as_range, as_index, as_list,
+    numpy_function, as_array, ordered, member, assigned,
+]  # fmt: skip
+
+
+def by_compile(f):
+    return opweave.compile(f)(X)
+
+
+def by_make_fx(f):
+    return opweave.make_fx(f)(X)
+
+
+def by_fake_make_fx(f):
+    return opweave.make_fx(f, tracing_mode="fake")(X)
+
+
+def by_fake_mode(f):
+    with opweave.FakeTensorMode() as mode:
+        return f(mode.from_tensor(X))
+
+
+@pytest.mark.parametrize("how", [by_compile, by_make_fx, by_fake_make_fx, by_fake_mode])
+@pytest.mark.parametrize("f", LOOKS)
+def test_values_are_not_known(f, how):
+    with refused(DataDependentError, "values are not known", __file__):
+        how(f)
+
+
+@pytest.mark.parametrize("how", [by_compile, by_make_fx, by_fake_make_fx])
+def test_catching_the_error_does_not_make_the_other_path_right(how):
+    with refused(DataDependentError, "float", __file__):
+        how(swallowed)
+
+
+def test_an_op_without_fake_rule_cannot_be_caught_either():
+    op = fresh_op(lambda x: x + 1)
+
+    def f(x):
+        try:
+            return op(x)
+        except Exception:
+            return x
+
+    with refused(FakeTensorError, "no rule for tensors without data", __file__, got="schema"):
+        opweave.compile(f)(X)
+
+
+@pytest.mark.parametrize("f", [lambda x: x[x > 0], lambda x: x.nonzero()])
+@pytest.mark.parametrize("how", [by_compile, by_fake_make_fx, by_fake_mode])
+def test_sizes_that_depend_on_data(f, how):
+    with refused(DataDependentError, "depends on data", __file__):
+        how(f)
+
+
+@pytest.mark.parametrize("f", [lambda x: f"{x.sum():.2f}", lambda x: str(x), lambda x: "%s" % x])
+def test_text_of_a_tensor_is_not_baked_in(f):
+    with refused(DataDependentError, "text", __file__):
+        opweave.compile(f)(X)
+
+
+def test_repr_stays_for_messages():
+    with pytest.raises(ValueError, match="FakeTensor"):
+        opweave.compile(reject)(X)
+
+
+def reject(x):
+    raise ValueError(f"not this: {x!r}")
+
+
+def test_a_numpy_method_names_the_users_line():
+    with refused(ArgumentError, "no overload", __file__):
+        opweave.compile(lambda x: np.sum(x))(X)
+
+
+def test_what_a_graph_cannot_hold():
+    with refused(TraceError, "cannot hold: object", __file__):
+        opweave.make_fx(lambda x: object())(X)
+    with refused(ArgumentError, "expected a function", __file__, got="3 (int)"):
+        opweave.make_fx(3)
+    with refused(ArgumentError, "unknown tracing_mode", __file__):
+        opweave.make_fx(branch, tracing_mode="quick")
