@@ -210,7 +210,7 @@ def _convert_list(kind: str, value: Any) -> Any:
     return [convert(element.removesuffix("?"), item) for item in value]
 
 
-def fits(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+def fits(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], exact: bool = False) -> bool:
     """Whether the arguments bind to the schema and each has its type."""
     arguments = op._schema.arguments
     positional = [a for a in arguments if not a.kwarg_only]
@@ -226,8 +226,10 @@ def fits(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         if argument.name not in bound:
             if not argument.has_default:
                 return False
-        elif not _has_type(op, str(argument.type), bound[argument.name]):
-            return False
+        else:
+            value, kind = bound[argument.name], str(argument.type)
+            if not _has_type(op, kind, value) or (exact and isinstance(value, Tensor) and "Tensor" not in kind):
+                return False
     return True
 
 

@@ -340,7 +340,9 @@ class OpOverloadPacket:
         signature = (tuple([_kind_of(a) for a in args]), tuple([(k, _kind_of(v)) for k, v in kwargs.items()]))
         found = self._choice.get(signature)
         if found is None:
-            found = next((op for op in self._overloads.values() if fits(op, args, kwargs)), None)
+            # A 0-d tensor passes for a number, but only where no overload takes it as a tensor.
+            found = next((op for exact in (True, False) for op in self._overloads.values()
+                          if fits(op, args, kwargs, exact)), None)  # fmt: skip
             if found is None:
                 given = [*map(describe, args), *(f"{key}={describe(value)}" for key, value in kwargs.items())]
                 raise ArgumentError(

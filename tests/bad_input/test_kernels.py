@@ -85,7 +85,14 @@ def out():
 def test_good_ones_work(how, grid):
     assert how(double, grid, X, out(), 1000, B=128).tolist() == (X * 2).tolist()
     assert how(double, grid, X, out(), np.int64(1000), B=128).tolist() == (X * 2).tolist()
-    assert how(double, grid, X.numpy(), out(), 1000, B=128).tolist() == (X * 2).tolist()
+
+
+def test_numpy_arrays_are_pointers_and_numpy_numbers_are_numbers():
+    y = np.empty(1000, np.float32)
+    wrap_triton(double)[(8,)](X.numpy(), y=y, n=np.int64(1000), B=128)
+    assert y.tolist() == (X * 2).tolist()
+    with refused(UnsupportedError, "x is a NumPy array", __file__):
+        compiled(double, (8,), X.numpy(), out(), 1000, B=128)
 
 
 @ALL
