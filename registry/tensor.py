@@ -374,7 +374,8 @@ class Tensor:
     def __repr__(self) -> str:
         if self._storage.owner is None:
             return f"tensor(..., device='{self._device}', size={self._sizes}, dtype={self._dtype!r})"
-        array = self.numpy(force=True)
+        # Not through numpy(): showing a tensor in a message is no use of its data.
+        array = self._array if self._device.type == "cpu" else self._device.xp.asnumpy(self._array)
         if self._dtype.name in ("bfloat16", "float16"):
             array = array.astype(np.float32)
         body = np.array2string(array, separator=", ", precision=4, prefix="tensor(", threshold=1000)

@@ -158,9 +158,7 @@ def _from_numpy(value: Any) -> Any:
 
 def brief(value: Any) -> str:
     """A short text of an argument."""
-    if isinstance(value, Tensor):
-        return describe(value)
-    text = repr(value)
+    text = describe(value)
     return text if len(text) <= 80 else text[:77] + "..."
 
 
