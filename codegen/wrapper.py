@@ -100,7 +100,8 @@ def conform(
             got=f"{type(value).__name__}, the fake rule said a tensor",
             hint="correct the function given to register_fake",
         )
-    if value._sizes != sizes or value._dtype is not dtype or value._device is not device:
+    elsewhere = value._device is not device and not _same_place(value._device, device)
+    if value._sizes != sizes or value._dtype is not dtype or elsewhere:
         raise CompileError(
             f"{op}: returned something else than its fake rule promised",
             got=f"{describe(value)}, the fake rule said {dtype.short}{list(sizes)} on {device}",
@@ -113,6 +114,11 @@ def conform(
         copy._array[...] = value._array
         return copy
     return value
+
+
+def _same_place(a: Device, b: Device) -> bool:
+    """`cuda` is `cuda:0`."""
+    return a.type == b.type and (a.index or 0) == (b.index or 0)
 
 
 def conform_all(values: Any, count: int, op: str) -> Any:

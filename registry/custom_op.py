@@ -216,6 +216,12 @@ def _require_signature(schema: FunctionSchema, fn: Callable[..., Any], what: str
 
 def add_kernel(op: OpOverload, device_types: DeviceTypes, fn: Callable[..., Any], site: Site) -> None:
     """Register a checked kernel for device types."""
+    if op.decl is not None:
+        raise RegistrationError(
+            f"{op.name}: is a built-in op, which compiled code computes without calling a kernel",
+            got="a kernel that only eager calls would use", at=site,
+            hint="define an op of your own with @opweave.library.custom_op, and call that",
+        )  # fmt: skip
     require_callable(op, fn, "kernel")
     kernel = _checked(op, fn)
     if device_types is None:
