@@ -6,9 +6,11 @@ and dtypes runs by default, all of them with ``OPWEAVE_FULL_MATRIX=1``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from op_matrix import Outcome, calls_of, cases, compare, copied, dtypes_of, eagerly
 from op_samples import Call, as_list, replace_tensors
@@ -89,3 +91,72 @@ def test_compiled(op: OpOverload) -> None:
                 except OpweaveError as error:
                     raise AssertionError(f"{op}: compile refuses {dtype} {call[0]} {call[1]}") from error
     assert count
+
+
+# ---- what the matrix found, one case each --------------------------------------------------------------------------
+
+
+def compiled(fn: Callable[..., Any], *args: Any) -> Any:
+    return opweave.compile(fn)(*args).numpy()
+
+
+def test_maximum_of_falsehoods():
+    x = opweave.tensor([[False, False, False], [False, True, False]])
+    np.testing.assert_array_equal(compiled(lambda x: opweave.amax(x, [1]), x), [False, True])
+    np.testing.assert_array_equal(compiled(lambda x: opweave.amin(~x, [1]), x), [True, False])
+
+
+def test_filled_like_another():
+    assert compiled(lambda x: opweave.full_like(x, 2.5), opweave.zeros(3, dtype=opweave.int64)).tolist() == [2, 2, 2]
+
+
+@pytest.mark.parametrize("source", [opweave.float32, opweave.float64], ids=repr)
+@pytest.mark.parametrize(
+    ("target", "beyond", "inside"),
+    [
+        (opweave.int64, -(2**63), [3_000_000_000, 300, -300]),
+        (opweave.int32, -(2**31), [-(2**31), 300, -300]),
+        (opweave.int8, 0, [0, 44, -44]),
+        (opweave.uint8, 0, [0, 44, 212]),
+    ],
+)
+def test_numbers_that_no_integer_can_hold(source, target, beyond, inside):
+    """As PyTorch on x86: NaN, infinities and what is too large become the least integer, or its low bits."""
+    x = opweave.tensor([math.nan, math.inf, -math.inf, 1e19, -1e19, 3e9, 300.0, -300.0], dtype=source)
+    assert x.to(target).tolist() == [beyond] * 5 + inside
+    assert compiled(lambda x: x.to(target), x).tolist() == [beyond] * 5 + inside
+
+
+def test_signs_of_zeros():
+    x = opweave.tensor([0.0, -0.0, 4.0, -4.0, 0.0, 1.0])
+    y = opweave.tensor([-1.0, 1.0, -2.0, 2.0, -2.0, math.inf])
+    for function, signs in (
+        (lambda x, y: -x, [True, False, True, False, True, True]),
+        (lambda x, y: opweave.remainder(x, y), [False, True, False, True, False, False]),
+        (lambda x, y: opweave.floor_divide(x, y), [True, True, True, True, True, False]),
+    ):
+        assert np.signbit(function(x, y).numpy()).tolist() == signs
+        assert np.signbit(compiled(function, x, y)).tolist() == signs
+
+
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+def test_position_of_the_largest_among_no_rows(name):
+    assert getattr(opweave, name)(opweave.zeros(0, 3), 1).shape == (0,)
+
+
+@pytest.mark.parametrize("dtype", [opweave.int32, opweave.int64, opweave.uint8], ids=repr)
+@pytest.mark.parametrize("name", ["floor_divide", "remainder", "fmod"])
+def test_integer_division_by_zero(name, dtype):
+    """Eager refuses, as PyTorch does; a kernel cannot, and gives 0."""
+    function = getattr(opweave, name)
+    x, y = opweave.tensor([6, 7], dtype=dtype), opweave.tensor([0, 7], dtype=dtype)
+    with pytest.raises(ZeroDivisionError):
+        function(x, y)
+    assert compiled(lambda x, y: function(x, y), x, y).tolist() == [0, int(name == "floor_divide")]
+
+
+def test_the_least_integer_divided_by_minus_one_wraps():
+    x, y = opweave.tensor([-(2**63), -7]), opweave.tensor([-1, -1])
+    for function, wanted in ((opweave.floor_divide, [-(2**63), 7]), (opweave.remainder, [0, 0])):
+        assert function(x, y).tolist() == wanted
+        assert compiled(lambda x, y: function(x, y), x, y).tolist() == wanted  # noqa: B023

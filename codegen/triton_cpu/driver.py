@@ -280,7 +280,10 @@ class OpweaveDriver(DriverBase):
         if len(_factories) == 1 and _foreign_driver() is None:
             return device_driver("cpu")
         values = caller.f_locals
-        return _driver_of((*values.get("args", ()), *values.get("kwargs", {}).values()))
+        kernel = values.get("self")
+        names = getattr(kernel, "arg_names", ())
+        arguments = [*zip(names, values.get("args", ()), strict=False), *values.get("kwargs", {}).items()]
+        return _driver_of(getattr(kernel, "__name__", "kernel"), arguments)
 
     # Abstract in DriverBase, so they have to be spelled out; the rest is passed on by __getattr__.
     def map_python_to_cpp_type(self, ty: str) -> str:
@@ -302,9 +305,9 @@ class OpweaveDriver(DriverBase):
         return getattr(self.current(), name)
 
 
-def _driver_of(arguments: Iterable[Any]) -> DeviceDriver | None:
+def _driver_of(kernel: str, arguments: Iterable[tuple[str, Any]]) -> DeviceDriver | None:
     """The driver of the first tensor's device; None if there is no tensor."""
-    for value in arguments:
+    for name, value in arguments:
         tensor = getattr(value, "base", value) if type(value).__name__ == "TensorDescriptor" else value
         if not hasattr(tensor, "data_ptr"):
             continue
@@ -315,7 +318,11 @@ def _driver_of(arguments: Iterable[Any]) -> DeviceDriver | None:
         foreign = _foreign_driver()
         if foreign is not None and type(tensor).__module__.partition(".")[0] == "torch":
             return foreign
-        return device_driver(kind)
+        try:
+            return device_driver(kind)
+        except DeviceError as error:
+            what = f"{kernel}: argument {name!r} is on {tensor.device}, where no kernel can run"
+            raise DeviceError(what, got=f"{error.what}: {error.got}", hint=error.hint) from error
     return None
 
 

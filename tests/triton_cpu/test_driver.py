@@ -213,6 +213,23 @@ class OnDevice:
         return self.array.ctypes.data
 
 
+def test_a_device_that_is_not_there():
+    """As where runtime/cuda.py is loaded and there is no GPU."""
+
+    def absent():
+        raise DeviceError("nowhere: not available", got="no driver", hint="buy one")
+
+    x, y, out = arrays(16)
+    mux.register_device("nowhere", absent)
+    try:
+        with pytest.raises(DeviceError, match="add: argument 'x' is on nowhere:0, where no kernel can run") as caught:
+            add[(1,)](OnDevice(x, "nowhere:0"), HostArray(y), HostArray(out), 16, BLOCK=16)
+    finally:
+        mux._factories.pop("nowhere")
+    assert (caught.value.got, caught.value.hint) == ("nowhere: not available: no driver", "buy one")
+    assert "test_driver.py" in str(caught.value.at)
+
+
 def test_tensors_of_two_devices():
     x, y, out = arrays(16)
     with pytest.raises(DeviceError, match="add: argument 'y' is on cuda:0, but the kernel runs on the CPU") as caught:
