@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import DataDependentError, FakeTensorError
-from opweave.registry.keys import DEVICE_KEYS, PYTHON_BIT
+from opweave.registry.keys import PYTHON_BIT, TENSOR_BITS
 from opweave.registry.spec import contiguous_strides
 from opweave.registry.storage import Storage
 from opweave.registry.tensor import Tensor, describe
@@ -15,7 +15,7 @@ from opweave.registry.tensor import Tensor, describe
 if TYPE_CHECKING:
     from opweave.fake.mode import FakeTensorMode
 
-_KEY_BITS = {name: key.bit | PYTHON_BIT for name, key in DEVICE_KEYS.items()}
+_KEY_BITS = {name: bits | PYTHON_BIT for name, bits in TENSOR_BITS.items()}
 
 _BRANCH = "compute both sides and choose: opweave.where(condition, a, b); or make the whole branch a custom_op"
 _NUMBER = "keep it a 0-d tensor, or pass the number to the function as an argument"

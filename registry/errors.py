@@ -197,5 +197,9 @@ class CompileError(OpweaveError, RuntimeError):
     """A graph that cannot be compiled."""
 
 
+class AutogradError(OpweaveError, RuntimeError):
+    """Differentiation that is not possible: no formula, a saved tensor overwritten, a graph that was freed."""
+
+
 class UnsupportedError(OpweaveError, NotImplementedError):
     """Something that is deliberately out of scope."""

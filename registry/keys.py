@@ -3,19 +3,29 @@
 A call's key set is the union of its tensors' keys and of what the thread includes (an active mode), less what the
 thread excludes. The highest key in the set decides which kernel runs. Sets are plain ints, one bit a key, so that a
 call computes its set with a few `|` and looks the kernel up in a dict.
+
+Two bits are no keys but facts that the lookup depends on: `GRAD` (a tensor requires grad, and grad mode is on) and
+`INFERENCE` (inference mode is on). With them in the set, a call on tensors that need no gradient finds its backend
+kernel in the same one step, although every tensor carries its Autograd key.
+
+One order holds for all keys: autograd stands above batching. The gradient of a batched computation and a batch of
+gradients are then the same recorded graph of batched tensors (see `registry.vmap`), and no stack of interpreters is
+needed. PyTorch lists `FuncTorchBatched` above `Autograd` and gets the second by such a stack.
 """
 
 from __future__ import annotations
 
+import functools
+import inspect
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import IntEnum
 from types import TracebackType
 from typing import Any, Self
 
 
 class DispatchKey(IntEnum):
-    """Keys with PyTorch's names, in rising priority; the last two are aliases that stand for many keys."""
+    """Keys with PyTorch's names, in rising priority; those from 100 on are aliases that stand for many keys."""
 
     Undefined = 0
     Meta = 1
@@ -23,9 +33,22 @@ class DispatchKey(IntEnum):
     CUDA = 3
     BackendSelect = 4
     Python = 5
+    FuncTorchBatched = 6
+    FuncTorchVmapMode = 7
+    Functionalize = 8
+    ADInplaceOrView = 9
+    AutogradOther = 10
+    AutogradMeta = 11
+    AutogradCPU = 12
+    AutogradCUDA = 13
+    AutocastCPU = 14
+    AutocastCUDA = 15
 
     CompositeExplicitAutograd = 100
-    CompositeImplicitAutograd = 101
+    CompositeExplicitAutogradNonFunctional = 101
+    CompositeImplicitAutograd = 102
+    Autograd = 103
+    Autocast = 104
 
     @property
     def is_alias(self) -> bool:
@@ -39,9 +62,55 @@ class DispatchKey(IntEnum):
 
 
 PYTHON_BIT = DispatchKey.Python.bit
+BATCHED_BIT = DispatchKey.FuncTorchBatched.bit
+VMAP_MODE_BIT = DispatchKey.FuncTorchVmapMode.bit
 BACKENDS = (DispatchKey.Meta, DispatchKey.CPU, DispatchKey.CUDA)
 BACKEND_MASK = DispatchKey.Meta.bit | DispatchKey.CPU.bit | DispatchKey.CUDA.bit
 DEVICE_KEYS = {"cpu": DispatchKey.CPU, "cuda": DispatchKey.CUDA, "meta": DispatchKey.Meta}
+AUTOGRAD_KEYS = {"cpu": DispatchKey.AutogradCPU, "cuda": DispatchKey.AutogradCUDA, "meta": DispatchKey.AutogradMeta}
+AUTOCAST_KEYS = {"cpu": DispatchKey.AutocastCPU, "cuda": DispatchKey.AutocastCUDA}
+
+AUTOGRAD_MASK = sum(key.bit for key in (DispatchKey.AutogradOther, *AUTOGRAD_KEYS.values()))
+AUTOCAST_MASK = sum(key.bit for key in AUTOCAST_KEYS.values())
+#: No key: some tensor of the call requires grad. Grad mode is off while the thread excludes it.
+GRAD = 1 << 30
+#: No key: inference mode is on.
+INFERENCE = 1 << 31
+#: What an autograd kernel excludes for the calls below it.
+ABOVE_VIEWS = AUTOGRAD_MASK | GRAD | DispatchKey.ADInplaceOrView.bit
+#: The keys that every tensor of a device has.
+TENSOR_BITS = {
+    kind: DEVICE_KEYS[kind].bit | AUTOGRAD_KEYS[kind].bit | DispatchKey.ADInplaceOrView.bit for kind in DEVICE_KEYS
+}
+
+#: Backend of an Autograd or Autocast key.
+BACKEND_OF = {
+    **{AUTOGRAD_KEYS[kind]: DEVICE_KEYS[kind] for kind in AUTOGRAD_KEYS},
+    **{AUTOCAST_KEYS[kind]: DEVICE_KEYS[kind] for kind in AUTOCAST_KEYS},
+}
+
+#: The keys that an alias stands for.
+ALIASES: dict[DispatchKey, tuple[DispatchKey, ...]] = {
+    DispatchKey.CompositeExplicitAutograd: (DispatchKey.Undefined, *BACKENDS),
+    DispatchKey.CompositeExplicitAutogradNonFunctional: (DispatchKey.Undefined, *BACKENDS),
+    DispatchKey.CompositeImplicitAutograd: (
+        DispatchKey.Undefined, *BACKENDS, DispatchKey.AutogradOther, *AUTOGRAD_KEYS.values(),
+        DispatchKey.FuncTorchBatched, DispatchKey.Python,
+    ),
+    DispatchKey.Autograd: (DispatchKey.AutogradOther, *AUTOGRAD_KEYS.values()),
+    DispatchKey.Autocast: tuple(AUTOCAST_KEYS.values()),
+}  # fmt: skip
+
+
+def parse_key(name: str | DispatchKey) -> DispatchKey:
+    """The key of a name.
+
+    Raises
+    ------
+    KeyError
+        If there is none.
+    """
+    return name if isinstance(name, DispatchKey) else DispatchKey[name]
 
 
 class DispatchKeySet:
@@ -76,12 +145,30 @@ class DispatchKeySet:
         """Whether the key is a member."""
         return key in self
 
+    def add(self, key: DispatchKey) -> DispatchKeySet:
+        """The set with a key added."""
+        return DispatchKeySet(self.bits | key.bit)
+
+    def remove(self, key: DispatchKey) -> DispatchKeySet:
+        """The set without a key."""
+        return DispatchKeySet(self.bits & ~key.bit)
+
     def highest(self) -> DispatchKey:
         """The member with the highest priority, `Undefined` if there is none."""
-        return DispatchKey(max(self.bits.bit_length() - 1, 0))
+        return next(iter(self), DispatchKey.Undefined)
+
+    def below(self, key: DispatchKey) -> DispatchKeySet:
+        """The members with a lower priority, for calling on from the kernel of `key`."""
+        return DispatchKeySet(self.bits & (key.bit - 1))
 
     def __or__(self, other: DispatchKeySet) -> DispatchKeySet:
         return DispatchKeySet(self.bits | other.bits)
+
+    def __and__(self, other: DispatchKeySet) -> DispatchKeySet:
+        return DispatchKeySet(self.bits & other.bits)
+
+    def __sub__(self, other: DispatchKeySet) -> DispatchKeySet:
+        return DispatchKeySet(self.bits & ~other.bits)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, DispatchKeySet) and self.bits == other.bits
@@ -91,6 +178,11 @@ class DispatchKeySet:
 
     def __repr__(self) -> str:
         return f"DispatchKeySet({', '.join(key.name for key in self)})"
+
+
+#: What `keyset & after_autograd_keyset` leaves for a redispatch from an Autograd kernel.
+after_autograd_keyset = DispatchKeySet(DispatchKey.ADInplaceOrView.bit * 2 - 1)
+after_ADInplaceOrView_keyset = DispatchKeySet(DispatchKey.ADInplaceOrView.bit - 1)
 
 
 class DispatchState(threading.local):
@@ -143,18 +235,82 @@ class DispatchMode:
             state.include &= ~PYTHON_BIT
 
 
-class exclude_keys:
-    """Take keys out of every call's set inside the block."""
+class set_mode:
+    """Turn a bit of the thread's exclude (or include) mask on or off; a context manager and a decorator.
 
-    def __init__(self, *keys: DispatchKey):
-        self.bits = DispatchKeySet(keys).bits
+    The base of `no_grad`, `enable_grad`, `inference_mode` and the like. A generator function is decorated so that the
+    change holds while its body runs, not while its caller does.
+    """
 
-    def __enter__(self) -> None:
-        self.previous = state.exclude
-        state.exclude |= self.bits
+    def change(self) -> None:
+        """Make the change in `state`."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Any:
+        stack = self.__dict__.setdefault("_saved", [])
+        stack.append((state.include, state.exclude))
+        self.change()
+        return None
 
     def __exit__(self, *_: object) -> None:
-        state.exclude = self.previous
+        state.include, state.exclude = self.__dict__["_saved"].pop()
+
+    def __call__(self, fn: Callable[..., Any]) -> Callable[..., Any]:
+        if inspect.isgeneratorfunction(fn):
+
+            @functools.wraps(fn)
+            def generating(*args: Any, **kwargs: Any) -> Any:
+                generator = fn(*args, **kwargs)
+                value: Any = None
+                while True:
+                    with self.clone():
+                        try:
+                            item = generator.send(value)
+                        except StopIteration as stop:
+                            return stop.value
+                    value = yield item
+
+            return generating
+
+        @functools.wraps(fn)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            with self.clone():
+                return fn(*args, **kwargs)
+
+        return wrapped
+
+    def clone(self) -> set_mode:
+        """The same change, to be entered anew (by another thread, or again)."""
+        fresh = object.__new__(type(self))
+        fresh.__dict__.update({name: value for name, value in self.__dict__.items() if name != "_saved"})
+        return fresh
+
+
+class exclude_keys(set_mode):
+    """Take keys out of every call's set inside the block."""
+
+    def __init__(self, *keys: DispatchKey | DispatchKeySet):
+        self.bits = _bits(keys)
+
+    def change(self) -> None:
+        state.exclude |= self.bits
+
+
+class include_keys(set_mode):
+    """Add keys to every call's set inside the block."""
+
+    def __init__(self, *keys: DispatchKey | DispatchKeySet):
+        self.bits = _bits(keys)
+
+    def change(self) -> None:
+        state.include |= self.bits
+
+
+def _bits(keys: Sequence[DispatchKey | DispatchKeySet]) -> int:
+    result = 0
+    for key in keys:
+        result |= key.bits if isinstance(key, DispatchKeySet) else key.bit
+    return result
 
 
 class no_modes:

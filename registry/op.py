@@ -7,7 +7,10 @@ when a registration changes. Nothing else happens on a call.
 
     ops.aten.add.Tensor(x, y)
       └ entry(self, other, *, alpha=1)   keys = x | y | thread
-          └ table[keys]                  CPU kernel, composite body, or the Python key: modes and tensor subclasses
+          └ table[keys]                  CPU kernel, composite body, autograd, batching, modes and tensor subclasses
+
+A table entry is found by going through the keys of the set from the highest down (`_resolve`): a registered kernel,
+else what the key does with any op (`resolvers`), else on to the next key.
 """
 
 from __future__ import annotations
@@ -20,7 +23,18 @@ from typing import Any
 
 from opweave.registry.entry import build_entry, fits
 from opweave.registry.errors import ArgumentError, DispatchError, RegistrationError, Site, user_frame
-from opweave.registry.keys import BACKENDS, PYTHON_BIT, DispatchKey, DispatchKeySet, state
+from opweave.registry.keys import (
+    ABOVE_VIEWS,
+    ALIASES,
+    BACKEND_MASK,
+    BACKEND_OF,
+    BACKENDS,
+    INFERENCE,
+    PYTHON_BIT,
+    DispatchKey,
+    DispatchKeySet,
+    state,
+)
 from opweave.registry.schema import Argument, FunctionSchema, parse_schema
 from opweave.registry.tensor import Tensor, describe
 
@@ -30,6 +44,59 @@ SchemaSource = FunctionSchema | str | Callable[[], str]
 
 #: Guards every change to the registry; calls take no lock.
 lock = threading.RLock()
+
+#: What a key does with an op that has no kernel for it: `resolver(op, bits)` makes the kernel, or gives None to go on
+#: to the next key. Autograd, batching, autocast enter themselves here.
+resolvers: dict[DispatchKey, Callable[[OpOverload, int], Kernel | None]] = {}
+
+_NON_FUNCTIONAL = DispatchKey.CompositeExplicitAutogradNonFunctional
+_EXPLICIT = (DispatchKey.CompositeExplicitAutograd, _NON_FUNCTIONAL)
+_IMPLICIT = DispatchKey.CompositeImplicitAutograd
+_ALIAS_OF = {
+    member: alias for alias in (DispatchKey.Autograd, DispatchKey.Autocast) for member in ALIASES[alias]
+}  # fmt: skip
+
+
+def fallthrough_kernel(*args: Any, **kwargs: Any) -> Any:
+    """Registered for a key, it makes calls go on to the next key. It is never called itself."""
+    raise NotImplementedError("fallthrough_kernel() marks a key to be skipped; it is not there to be called")
+
+
+class KeysetKernel:
+    """A kernel that takes the call's `DispatchKeySet` as its first argument."""
+
+    __slots__ = ("fn",)
+
+    def __init__(self, fn: Kernel):
+        self.fn = fn
+
+    def at(self, bits: int) -> Kernel:
+        """The kernel for one key set."""
+        fn, keys = self.fn, DispatchKeySet(bits)
+        return lambda *args, **kwargs: fn(keys, *args, **kwargs)
+
+
+class Registration:
+    """One kernel registered on an op; `undo()` brings back what was there before."""
+
+    __slots__ = ("op", "key", "kernel", "site")
+
+    def __init__(self, op: OpOverload, key: DispatchKey, kernel: Any, site: Site):
+        self.op, self.key, self.kernel, self.site = op, key, kernel, site
+
+    def undo(self) -> None:
+        """Take the kernel back; a no-op the second time."""
+        with lock:
+            stack = self.op.registrations.get(self.key, [])
+            if self not in stack:
+                return
+            stack.remove(self)
+            kernels = {key: kernel for key, kernel in self.op.kernels.items() if key is not self.key or stack}
+            if stack:
+                kernels[self.key] = stack[-1].kernel
+                self.op.kernel_sites[self.key] = stack[-1].site
+            self.op.kernels = kernels
+            self.op.changed()
 
 
 class OpOverload:
@@ -67,7 +134,15 @@ class OpOverload:
         self.site = site or user_frame(1)
         self.decl: Any = None
         self.fake: Kernel | None = None
-        self.kernels: dict[DispatchKey, Kernel] = {}
+        self.kernels: dict[DispatchKey, Any] = {}
+        #: Every kernel of a key that is still registered, the one in use last.
+        self.registrations: dict[DispatchKey, list[Registration]] = {}
+        #: How its results are differentiated (`registry.autograd.formula`), None where nothing is known.
+        self.derivative: Any = None
+        #: Rule on batched tensors, as `register_vmap` takes it.
+        self.batch_rule: Kernel | None = None
+        #: What tensor subclasses and modes do with it, by class (`register_torch_dispatch`).
+        self.dispatch_rules: dict[type, Kernel] = {}
         self.kernel_sites: dict[DispatchKey, Site] = {}
         self.version = 0
         #: A triton_op's body, which tracing goes through; None for every other op.
@@ -168,8 +243,19 @@ class OpOverload:
 
     # ---- registration ----------------------------------------------------------------------------------------------
 
-    def register(self, key: DispatchKey, kernel: Kernel, *, site: Site | None = None, override: bool = False) -> None:
+    def register(
+        self, key: DispatchKey, kernel: Any, *, site: Site | None = None, override: bool = False
+    ) -> Registration:
         """Set the kernel of a key.
+
+        Parameters
+        ----------
+        key : DispatchKey
+            A key or an alias.
+        kernel : callable or KeysetKernel
+            `fallthrough_kernel` makes calls pass the key by.
+        override : bool
+            Whether it may take the place of an earlier one.
 
         Raises
         ------
@@ -183,9 +269,12 @@ class OpOverload:
                     f"{self}: {key.name} already has a kernel", got=f"first from {self.kernel_sites[key]}", at=site,
                     hint="allow_override=True replaces it",
                 )  # fmt: skip
+            made = Registration(self, key, kernel, site)
+            self.registrations.setdefault(key, []).append(made)
             self.kernels = {**self.kernels, key: kernel}
             self.kernel_sites[key] = site
             self.changed()
+        return made
 
     def register_fake_rule(self, rule: Kernel) -> None:
         """Set the rule that runs on fake and meta tensors."""
@@ -210,26 +299,68 @@ class OpOverload:
         return kernel
 
     def _resolve(self, bits: int) -> Kernel:
-        if self.has_composite_implicit:
-            return self.kernels[DispatchKey.CompositeImplicitAutograd]
-        if bits & PYTHON_BIT:
-            return lambda *args, **kwargs: python_dispatch(self, *self.trim(args, kwargs))
-        key = DispatchKeySet(bits).highest()
-        kernel = self.kernels.get(key)
-        if kernel is None:
-            kernel = self.kernels.get(DispatchKey.CompositeExplicitAutograd)
-        if key is DispatchKey.Meta and self.fake is not None:
-            kernel = self.fake
-        if kernel is None and key is DispatchKey.Undefined:
-            kernel = self.kernels.get(DispatchKey.CPU)
-        if kernel is None:
-            raise DispatchError(
-                f"{self}: no kernel for {'meta tensors' if key is DispatchKey.Meta else key.name}",
-                got="kernels: " + (", ".join(k.name for k in self.kernels) or "none"),
-                hint="register one with opweave.library.register_"
-                + ("fake" if key is DispatchKey.Meta else f"kernel({self.name!r}, {key.name.lower()!r})"),
-            )
-        return _noting_mutation(self, kernel) if self.is_mutable else kernel
+        if bits & INFERENCE:
+            return _marking_inference(self._lookup(bits & ~INFERENCE))
+        for key in _highest_first(bits):
+            kernel = self._kernel_at(key, bits)
+            if kernel is not None:
+                return kernel.at(bits) if isinstance(kernel, KeysetKernel) else kernel
+        key = DispatchKeySet(bits & BACKEND_MASK).highest()
+        raise DispatchError(
+            f"{self}: no kernel for {'meta tensors' if key is DispatchKey.Meta else key.name}",
+            got="kernels: " + (", ".join(k.name for k in self.kernels) or "none"),
+            hint="register one with opweave.library.register_"
+            + ("fake" if key is DispatchKey.Meta else f"kernel({self.name!r}, {key.name.lower()!r})"),
+        )
+
+    def _kernel_at(self, key: DispatchKey, bits: int) -> Any:
+        """What a key runs; None to go on to the next one."""
+        kernels = self.kernels
+        kernel = kernels.get(key)
+        if kernel is fallthrough_kernel:
+            return None
+        if key is DispatchKey.Undefined or key in BACKENDS:
+            if kernel is None and key is DispatchKey.Meta:
+                kernel = self.fake
+            for alias in (*_EXPLICIT, _IMPLICIT) if kernel is None else ():
+                kernel = kernel or kernels.get(alias)
+            if kernel is None and key is DispatchKey.Undefined:
+                kernel = kernels.get(DispatchKey.CPU)
+            kernel = kernel or self._fallback(key)
+            return None if kernel is None else _noting_mutation(self, kernel, bits) if self.is_mutable else kernel
+        if kernel is None and key in BACKEND_OF and not bits & BACKEND_OF[key].bit:
+            return None
+        if kernel is None and key in ALIASES[_IMPLICIT] and _IMPLICIT in kernels and not self._has_backend(bits):
+            kernel = kernels[_IMPLICIT]
+        if kernel is None and key in _ALIAS_OF:
+            kernel = kernels.get(_ALIAS_OF[key])
+            if kernel is fallthrough_kernel:
+                return None
+        if kernel is None and key in resolvers:
+            kernel = resolvers[key](self, bits)
+        return kernel or self._fallback(key)
+
+    def _has_backend(self, bits: int) -> bool:
+        """Whether a kernel for the devices in a key set stands in for the composite body."""
+        present = self.kernels
+        if any(alias in present for alias in _EXPLICIT):
+            return True
+        return any(key in present and bits & key.bit for key in BACKENDS)
+
+    def _fallback(self, key: DispatchKey) -> Any:
+        found = registry.fallbacks.get(key) or registry.fallbacks.get(_ALIAS_OF.get(key, key))
+        if found is None or found.kernel is fallthrough_kernel:
+            return None
+        if isinstance(found.kernel, KeysetKernel):
+            fn = found.kernel.fn
+            return KeysetKernel(lambda keys, *args, **kwargs: fn(keys, self, *args, **kwargs))
+        return lambda *args, **kwargs: found.kernel(self, *args, **kwargs)
+
+    def derivative_source(self) -> tuple[Any, Any]:
+        """(declaration, derivative): an in-place variant's derivative is that of its functional form."""
+        if self.derivative is None and self.decl is not None and self.decl.kind == "inplace":
+            return self.decl, self.decl.functional.derivative
+        return self.decl, self.derivative
 
     def trim(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Leave out arguments that equal their defaults, as a person would write the call."""
@@ -254,8 +385,37 @@ def _is_default(argument: Argument, value: Any) -> bool:
     return type(value) is type(default) and repr(value) == repr(default)
 
 
-def _noting_mutation(op: OpOverload, kernel: Kernel) -> Kernel:
+def _highest_first(bits: int) -> Iterator[DispatchKey]:
+    yield from DispatchKeySet(bits)
+    if not bits & BACKEND_MASK:
+        yield DispatchKey.Undefined
+
+
+def _dispatch_in_python(op: OpOverload, bits: int) -> Kernel:
+    return lambda *args, **kwargs: python_dispatch(op, *op.trim(args, kwargs))
+
+
+resolvers[DispatchKey.Python] = _dispatch_in_python
+
+
+def _marking_inference(kernel: Kernel) -> Kernel:
+    """Wrap a kernel so that what it makes can never be part of a gradient."""
+
+    def marking(*args: Any, **kwargs: Any) -> Any:
+        result = kernel(*args, **kwargs)
+        given = {id(t) for t in tensors_in([*args, *kwargs.values()])}
+        for t in tensors_in([result]):
+            if id(t) not in given:
+                t._keys &= ~ABOVE_VIEWS
+        return result
+
+    return marking
+
+
+def _noting_mutation(op: OpOverload, kernel: Any, bits: int) -> Kernel:
     """Wrap a kernel so that the versions of what it writes are counted up."""
+    if isinstance(kernel, KeysetKernel):
+        kernel = kernel.at(bits)
     names = set(op.mutated_args)
     arguments = op._schema.arguments
     positions = [i for i, a in enumerate(arguments) if not a.kwarg_only and a.name in names]
@@ -284,6 +444,12 @@ def tensors_in(args: Any) -> Iterator[Tensor]:
             yield from tensors_in(value)
 
 
+def _rule_for(op: Any, kind: type) -> Kernel | None:
+    """The rule of `register_torch_dispatch` for a class, if there is one."""
+    rules = getattr(op, "dispatch_rules", None)
+    return rules.get(kind) if rules else None
+
+
 def python_dispatch(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Hand a call to the innermost active mode, else to the tensor subclass that asks for it."""
     subclasses: dict[type, None] = {}
@@ -299,11 +465,17 @@ def python_dispatch(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
         if not outer:
             state.include = saved_include & ~PYTHON_BIT
         try:
+            rule = _rule_for(op, type(modes[-1]))
+            if rule is not None:
+                return rule(modes[-1], op, types, args, kwargs)
             return modes[-1].__torch_dispatch__(op, types, args, kwargs)
         finally:
             state.modes = modes
             state.include = saved_include
     for kind in types:
+        rule = _rule_for(op, kind)
+        if rule is not None:
+            return rule(kind, op, types, args, kwargs)
         result = kind.__torch_dispatch__(op, types, args, kwargs)  # type: ignore[attr-defined]  # Python key implies it
         if result is not NotImplemented:
             return result
@@ -468,6 +640,8 @@ class Registry:
         self.operators: dict[str, OpOverload] = {}
         self.packets: dict[str, OpOverloadPacket] = {}
         self.higher_order: dict[str, HigherOrderOperator] = {}
+        #: What a key runs for every op that has nothing of its own for it (`Library("_", "IMPL").fallback`).
+        self.fallbacks: dict[DispatchKey, Any] = {}
         #: Counts every change, so that what is compiled can tell whether anything happened at all.
         self.version = 0
 
@@ -525,6 +699,19 @@ class Registry:
             self.operators[op.name] = op
             self.packets.setdefault(f"{op.namespace}::{op.opname}", OpOverloadPacket(op.namespace, op.opname)).add(op)
             op.changed()
+
+    def set_fallback(self, key: DispatchKey, fallback: Any) -> None:
+        """Set (or with None remove) what a key runs for every op; takes effect everywhere."""
+        with lock:
+            changed = dict(self.fallbacks)
+            if fallback is None:
+                changed.pop(key, None)
+            else:
+                changed[key] = fallback
+            self.fallbacks = changed
+            for op in list(self.operators.values()):
+                op._table.clear()
+            self.version += 1
 
     def find(self, name: str | OpOverload) -> OpOverload:
         """The op of a qualified name (`"aten::add.Tensor"`, `"mylib::f"`, `"mylib::f.default"`).

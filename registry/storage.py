@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import numpy as np
@@ -26,9 +27,12 @@ class Storage:
         Counts mutations through any tensor on it.
     owner : object
         What keeps the memory alive: an array, or None where there is no memory (meta, fake).
+    views : list of weak references or None
+        The tensors that were made as views, some of them gone: a recorded write through one changes the others'
+        history.
     """
 
-    __slots__ = ("device", "nbytes", "version", "owner", "_ptr", "_bytes", "__weakref__")
+    __slots__ = ("device", "nbytes", "version", "owner", "views", "_ptr", "_bytes", "__weakref__")
 
     def __init__(self, device: Device, nbytes: int, owner: Any, ptr: int | None):
         self.device = device
@@ -37,6 +41,7 @@ class Storage:
         self.owner = owner
         self._ptr = ptr
         self._bytes: Any = None
+        self.views: list[weakref.ref[Any]] | None = None
 
     @property
     def ptr(self) -> int:
@@ -46,6 +51,16 @@ class Storage:
                 raise DataDependentError(f"data_ptr: a tensor on {self.device} without data has no address")
             self._ptr = address(self.owner)
         return self._ptr
+
+    def note_view(self, view: Any) -> None:
+        """Remember a view."""
+        views = self.views
+        if views is None:
+            self.views = [weakref.ref(view)]
+            return
+        if len(views) >= 16 and not len(views) & (len(views) - 1):
+            views[:] = [ref for ref in views if ref() is not None]
+        views.append(weakref.ref(view))
 
     def array(self, sizes: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: DType) -> Any:
         """An array of the device's module over this memory, no copy; `offset` and `strides` in elements."""

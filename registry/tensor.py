@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -19,12 +19,13 @@ from opweave.registry import memory
 from opweave.registry.annotations import register_annotation
 from opweave.registry.device import Device, cpu
 from opweave.registry.dtypes import DType, from_numpy as dtype_from_numpy
-from opweave.registry.errors import DeviceError, DTypeError, OutOfRangeError, ShapeError
-from opweave.registry.keys import DEVICE_KEYS, DispatchKeySet, state
+from opweave.registry.errors import AutogradError, DeviceError, DTypeError, OutOfRangeError, ShapeError
+from opweave.registry.keys import GRAD, TENSOR_BITS as _KEY_BITS, DispatchKey, DispatchKeySet, state
 from opweave.registry.spec import TensorSpec, contiguous_strides, is_contiguous, span
 from opweave.registry.storage import Storage
 
 _version_lock = threading.Lock()
+_VIEW_BIT = DispatchKey.ADInplaceOrView.bit
 
 
 class Size(tuple[int, ...]):
@@ -71,6 +72,9 @@ class Tensor:
     _cached: Any
     _view_of: Tensor | None
 
+    #: `registry.autograd.graph.AutogradMeta` of a tensor that takes part in autograd.
+    _autograd: Any = None
+
     # NumPy must leave `ndarray + Tensor` to Tensor.__radd__.
     __array_priority__ = 1000.0
 
@@ -107,7 +111,7 @@ class Tensor:
         t._dtype = dtype
         t._device = device
         t._storage = Storage(device, nbytes, array, None)
-        t._keys = DEVICE_KEYS[device.type].bit
+        t._keys = _KEY_BITS[device.type]
         t._cached = array
         t._view_of = None
         return t
@@ -247,6 +251,20 @@ class Tensor:
         """A tensor of the same class over the same storage; subclasses that carry more override it."""
         return make(self._storage, sizes, strides, offset, self._dtype, self._device)
 
+    def _alias(self) -> Self:
+        """The same tensor as another object: same class, storage and attributes, no history."""
+        kind = type(self)
+        made = kind.__new__(kind)
+        for owner in kind.__mro__:
+            for name in owner.__dict__.get("__slots__", ()):
+                if name not in ("__weakref__", "__dict__") and hasattr(self, name):
+                    setattr(made, name, getattr(self, name))
+        made.__dict__.update(self.__dict__)
+        made._autograd = None
+        made._view_of = None
+        made._keys = self._keys & ~GRAD
+        return made
+
     def _bump(self) -> None:
         """Note a mutation."""
         with _version_lock:
@@ -289,6 +307,11 @@ class Tensor:
         """
         if state.modes:
             self._look("numpy")
+        if self._keys & GRAD and not state.exclude & GRAD and not force:
+            raise AutogradError(
+                "numpy: the tensor requires grad, and NumPy would lose track of it", got=describe(self),
+                hint="use x.detach().numpy()",
+            )  # fmt: skip
         if self._device.type != "cpu":
             if not force or self._device.type == "meta":
                 raise DeviceError(f"numpy: the data is on {self._device}", hint="use .cpu().numpy() or force=True")
@@ -424,9 +447,6 @@ def make(
     return t
 
 
-_KEY_BITS = {name: key.bit for name, key in DEVICE_KEYS.items()}
-
-
 def allocate(sizes: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device: Device) -> Tensor:
     """An uninitialised tensor with exactly these sizes and strides."""
     return allocate_bytes(sizes, strides, dtype, device, span(sizes, strides) * dtype.itemsize)
@@ -442,6 +462,7 @@ def allocate_bytes(
     storage.version = 0
     storage._ptr = None
     storage._bytes = None
+    storage.views = None
     kind = device.type
     if kind == "cpu":
         block = memory.allocate(nbytes)
@@ -478,6 +499,7 @@ def wrap_array(array: Any, sizes: tuple[int, ...], strides: tuple[int, ...], dty
     storage.owner = array
     storage._ptr = None
     storage._bytes = None
+    storage.views = None
     t = _new_tensor(Tensor)
     t._storage = storage
     t._sizes = sizes
@@ -500,6 +522,9 @@ def as_view(base: Tensor, sizes: tuple[int, ...], strides: tuple[int, ...], offs
     """A view of `base`: same storage, dtype and device."""
     t = base._make_view(sizes, strides, offset)
     t._view_of = base if base._view_of is None else base._view_of
+    if not base._keys & _VIEW_BIT:
+        t._keys = base._keys  # of an inference tensor
+    base._storage.note_view(t)
     return t
 
 

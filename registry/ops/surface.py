@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from opweave.registry import dtypes
+from opweave.registry.autograd import surface as autograd_surface
 from opweave.registry.op import OpOverload, OpOverloadPacket, ops, registry
 from opweave.registry.ops import (
     activation,
@@ -226,6 +227,7 @@ def _own_names() -> set[str]:
 
 def bind() -> None:
     """Give `Tensor` its methods, operators and properties."""
+    autograd_surface.bind()
     taken = _own_names() - {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__getitem__", "__setitem__"}
     for name, function in {**_METHODS, **_operators()}.items():
         setattr(Tensor, name, function)

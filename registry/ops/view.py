@@ -322,9 +322,20 @@ def alias(sizes: Sizes, strides: Sequence[Any], offset: Any) -> Layout:
     return tuple(sizes), tuple(strides), offset
 
 
-@view("aten::detach(Tensor(a) self) -> Tensor(a)")
-def detach(sizes: Sizes, strides: Sequence[Any], offset: Any) -> Layout:
-    return tuple(sizes), tuple(strides), offset
+class DetachDecl(ViewDecl):
+    """The same data without the history: for autograd it is no view, so that a write to it is not recorded."""
+
+    def eager(self, self_: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        result = super().eager(self_)
+        result._view_of = None
+        return result
+
+
+detach = DetachDecl(
+    "aten::detach(Tensor(a) self) -> Tensor(a)",
+    lambda sizes, strides, offset: (tuple(sizes), tuple(strides), offset),
+    False,
+)
 
 
 class AsStridedDecl(ViewDecl):

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from opweave.registry.autograd.formula import Derivative, Formula
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import Site
 from opweave.registry.keys import DispatchKey
@@ -96,6 +97,22 @@ class Decl:
     def fake(self, *args: Any, **kwargs: Any) -> Any:
         """The rule for meta tensors."""
         return self.meta(allocate_like, args, kwargs)
+
+    def backward(
+        decl, joint: Callable[..., Any] | None = None, /, *, differentiable: tuple[int, ...] | None = None,
+        **formulas: Callable[..., Any],
+    ) -> Any:  # fmt: skip
+        """Declare how the results are differentiated: one formula an argument, or one for all (a decorator).
+
+        See `registry.autograd.formula` for what a formula may name among its parameters. Without any formula the
+        results are constants to autograd.
+        """
+        by_argument = {name: Formula(formula) for name, formula in formulas.items()}
+        if joint is None and not formulas:
+            differentiable = ()
+        decl.op.derivative = Derivative(by_argument, None if joint is None else Formula(joint), differentiable)
+        decl.op.changed()
+        return joint or decl
 
     def with_samples(self, samples: Callable[..., Iterable[Any]]) -> Callable[..., Iterable[Any]]:
         """Decorator: the inputs that the generated tests run."""

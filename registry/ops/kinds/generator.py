@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from opweave.registry.autograd.formula import NOT_DIFFERENTIABLE
 from opweave.registry.ops.kinds.base import Decl, Maker, handler, store
 from opweave.registry.spec import TensorSpec
 from opweave.registry.tensor import Tensor, allocate_like
@@ -28,6 +29,7 @@ class GeneratorDecl(Decl):
     def __init__(self, schema: str, body: Callable[..., Any], spec: Callable[..., TensorSpec]):
         super().__init__(schema, body)
         self.spec = spec
+        self.op.derivative = NOT_DIFFERENTIABLE
         self._run_by(self.eager)
 
     def meta(self, make: Maker, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:

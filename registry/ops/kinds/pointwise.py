@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from opweave.registry import dtypes
+from opweave.registry.autograd.formula import NOT_DIFFERENTIABLE
 from opweave.registry.device import cpu
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import DTypeError
@@ -50,6 +51,8 @@ class PointwiseDecl(Decl):
     ):
         super().__init__(schema, body, tags)
         self.promote = promote
+        if promote == COMPARE:
+            self.op.derivative = NOT_DIFFERENTIABLE
         #: Kinds of compute type that the op is defined for (see `DType.kind`).
         self.kinds = kinds
         self._plans: dict[tuple[DType, int], tuple[DType, DType, Any]] = {}

@@ -1,0 +1,341 @@
+"""Walking the graph back: `backward` and `grad`.
+
+A node runs once all gradients that reach it are there, the one recorded last first; leaves' accumulators before any
+other node that is ready, so that their gradients are let go early.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from opweave.registry.autograd.graph import (
+    AccumulateGrad,
+    Edge,
+    Node,
+    edge_of,
+    grad_fn_of,
+    meta_of,
+    nodes_from,
+    validated,
+)
+from opweave.registry.errors import ArgumentError, AutogradError
+from opweave.registry.keys import GRAD, state
+from opweave.registry.op import ops
+from opweave.registry.tensor import Tensor, describe
+
+Tensors = Tensor | Sequence[Tensor]
+
+
+def _listed(value: Any, what: str) -> list[Any]:
+    if isinstance(value, Tensor) or value is None:
+        return [value]
+    if isinstance(value, (list, tuple)):
+        return list(value)
+    raise ArgumentError(f"{what}: expected tensors", got=type(value).__name__)
+
+
+def _initial(outputs: list[Tensor], grads: Any, what: str) -> list[Tensor | None]:
+    given = [None] * len(outputs) if grads is None else _listed(grads, what)
+    if len(given) != len(outputs):
+        raise ArgumentError(f"{what}: {len(outputs)} outputs and {len(given)} gradients for them")
+    found: list[Tensor | None] = []
+    for output, grad in zip(outputs, given, strict=True):
+        if not output._keys & GRAD and grad_fn_of(output) is None:
+            raise AutogradError(
+                f"{what}: the tensor does not require grad, and nothing that made it does", got=describe(output),
+                hint="call .requires_grad_() on the inputs before the computation, outside no_grad",
+            )  # fmt: skip
+        if grad is None:
+            if output.numel() != 1:
+                raise AutogradError(
+                    f"{what}: only a one-element output has the gradient 1 by itself", got=describe(output),
+                    hint="pass a gradient of the output's shape, or reduce it: y.sum().backward()",
+                )  # fmt: skip
+            if output._dtype.is_complex:
+                raise AutogradError(f"{what}: a complex output needs an explicit gradient", got=describe(output))
+            grad = ops.aten.ones_like.default(output if not output._keys & GRAD else output.detach())
+        elif grad._sizes != output._sizes:
+            raise AutogradError(
+                f"{what}: a gradient must have the shape of its output", got=f"{describe(grad)} for {describe(output)}"
+            )
+        elif grad._dtype.is_complex and not output._dtype.is_complex:
+            raise AutogradError(f"{what}: the gradient of a real output must be real", got=describe(grad))
+        found.append(grad)
+    return found
+
+
+class GradModeFor:
+    """Record what a backward pass does, or not."""
+
+    def __init__(self, create_graph: bool):
+        self.create_graph = create_graph
+
+    def __enter__(self) -> None:
+        self.before = state.exclude
+        state.exclude = state.exclude & ~GRAD if self.create_graph else state.exclude | GRAD
+
+    def __exit__(self, *_: object) -> None:
+        state.exclude = self.before
+
+
+def _dependencies(roots: Sequence[Node], wanted: set[int] | None) -> tuple[dict[int, int], set[int] | None]:
+    """(how many edges lead to each node, the nodes from which a wanted one is reached)."""
+    counts: dict[int, int] = {}
+    order = list(nodes_from(roots))
+    for node in order:
+        for edge in node.edges:
+            if edge is not None:
+                counts[id(edge[0])] = counts.get(id(edge[0]), 0) + 1
+    if wanted is None:
+        return counts, None
+    # From the earliest recorded on: what a node leads to was recorded before it.
+    useful = set(wanted)
+    for node in sorted(order, key=_age):
+        if any(edge is not None and id(edge[0]) in useful for edge in node.edges):
+            useful.add(id(node))
+    return counts, useful
+
+
+def _age(node: Node) -> int:
+    return -1 if isinstance(node, AccumulateGrad) else node.sequence
+
+
+def run(
+    roots: Sequence[Edge], grads: Sequence[Tensor | None], *, retain_graph: bool, create_graph: bool,
+    captures: Sequence[Edge] = (), accumulate: bool = True,
+) -> list[Tensor | None]:  # fmt: skip
+    """Run the graph from `roots` back.
+
+    Parameters
+    ----------
+    captures : sequence of edges
+        Whose gradients are returned; only what leads to them is run.
+    accumulate : bool
+        Whether leaves that are not captured get their `grad`.
+    """
+    wanted: dict[int, set[int]] = {}
+    for node, number in captures:
+        wanted.setdefault(id(node), set()).add(number)
+    counts, useful = _dependencies([node for node, _ in roots], set(wanted) if captures else None)
+    captured: dict[tuple[int, int], Tensor | None] = {}
+    buffers: dict[int, list[Tensor | None]] = {}
+    ready: list[tuple[int, int, Node]] = []
+    waiting: dict[int, Node] = {}
+
+    def push(node: Node) -> None:
+        heapq.heappush(ready, (-node.sequence, id(node), node))
+
+    with GradModeFor(create_graph):
+        for (node, number), grad in zip(roots, grads, strict=True):
+            _add(buffers, node, number, grad)
+            waiting[id(node)] = node
+        for key in list(waiting):
+            if not counts.get(key):
+                push(waiting.pop(key))
+        while ready:
+            node = heapq.heappop(ready)[2]
+            buffer = buffers.pop(id(node), [None])
+            if useful is not None and id(node) not in useful:
+                continue
+            incoming = _hooked(node, buffer)
+            for number in wanted.get(id(node), ()):
+                captured[id(node), number] = incoming[number] if number < len(incoming) else None
+            del buffer
+            if useful is not None and not any(e is not None and id(e[0]) in useful for e in node.edges):
+                if isinstance(node, AccumulateGrad) or id(node) in wanted:
+                    continue
+            if isinstance(node, AccumulateGrad):
+                if accumulate and not captures:
+                    _accumulate(node, incoming)
+                continue
+            found = list(node.apply(incoming))
+            if len(found) < len(node.edges):
+                raise AutogradError(
+                    f"{node.name()}: returned {len(found)} gradients for {len(node.edges)} inputs",
+                    hint="return one for each argument of forward, None where there is none",
+                )  # fmt: skip
+            found = [
+                None if grad is None or edge is None else validated(grad, node, i)
+                for i, (edge, grad) in enumerate(zip(node.edges, found, strict=False))
+            ]
+            for hook in list((node.post_hooks or {}).values()):
+                changed = hook(tuple(found), incoming)
+                if changed is not None:
+                    found = list(changed if isinstance(changed, tuple) else (changed,))
+            if not retain_graph:
+                node.release()
+            del incoming
+            for i, edge in enumerate(node.edges):
+                if edge is None:
+                    continue
+                target, number = edge
+                _add(buffers, target, number, found[i])
+                found[i] = None
+                counts[id(target)] -= 1
+                if not counts[id(target)]:
+                    waiting.pop(id(target), None)
+                    push(target)
+    return [captured.get((id(node), number)) for node, number in captures]
+
+
+def _accumulate(node: AccumulateGrad, incoming: tuple[Tensor | None, ...]) -> None:
+    node.apply(incoming)
+
+
+def _add(buffers: dict[int, list[Tensor | None]], node: Node, number: int, grad: Tensor | None) -> None:
+    buffer = buffers.setdefault(id(node), [])
+    while len(buffer) <= number or len(buffer) < node.output_count:
+        buffer.append(None)
+    if grad is not None:
+        before = buffer[number]
+        buffer[number] = grad if before is None else ops.aten.add.Tensor(before, grad)
+
+
+def _hooked(node: Node, buffer: list[Tensor | None]) -> tuple[Tensor | None, ...]:
+    """The gradients of a node's outputs after the hooks on them; those of `retain_grad` come last."""
+    hooks = node.pre_hooks
+    if hooks:
+        for number, registered in list(hooks.items()):
+            for hook in list(registered.values()):
+                if number == -1:
+                    changed = hook(tuple(buffer))
+                    if changed is not None:
+                        buffer = list(changed if isinstance(changed, tuple) else (changed,))
+                elif number < len(buffer) and buffer[number] is not None:
+                    changed = hook(buffer[number])
+                    if changed is not None:
+                        buffer[number] = changed
+    if node.retained:
+        for number, reference in node.retained.items():
+            t, grad = reference(), buffer[number] if number < len(buffer) else None
+            if t is not None and grad is not None:
+                meta = meta_of(t)
+                meta.grad = grad if meta.grad is None else ops.aten.add.Tensor(meta.grad, grad)
+    return tuple(buffer)
+
+
+def backward(
+    tensors: Tensors, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
+    inputs: Any = None,
+) -> None:  # fmt: skip
+    """Add the gradients of `tensors` to the `grad` of the leaves that they come from.
+
+    Parameters
+    ----------
+    tensors : Tensor or sequence of Tensor
+        What to differentiate.
+    grad_tensors : Tensor or sequence of Tensor, optional
+        Gradient of something with respect to each tensor; 1 for a one-element tensor by default.
+    retain_graph : bool, optional
+        Keep what was saved, for another backward pass; as `create_graph` by default.
+    create_graph : bool
+        Record the backward pass itself, so that its results can be differentiated.
+    inputs : Tensor or sequence of Tensor, optional
+        The only tensors whose `grad` is added to.
+
+    Raises
+    ------
+    AutogradError
+        If a tensor does not require grad, the graph was freed, or a saved tensor was written to.
+    """
+    outputs = _listed(tensors, "backward")
+    grads = _initial(outputs, grad_tensors, "backward")
+    roots = [_edge(t) for t in outputs]
+    retain = create_graph if retain_graph is None else retain_graph
+    if inputs is None:
+        run(roots, grads, retain_graph=retain, create_graph=create_graph)
+        return
+    targets = _listed(inputs, "backward")
+    if not targets:
+        raise AutogradError("backward: inputs must not be empty")
+    edges = [_target(t, "backward") for t in targets]
+    found = run(roots, grads, retain_graph=retain, create_graph=create_graph, captures=edges)
+    with GradModeFor(create_graph):
+        for t, grad in zip(targets, found, strict=True):
+            if grad is not None:
+                meta = meta_of(t)
+                meta.grad = grad if meta.grad is None else ops.aten.add.Tensor(meta.grad, grad)
+
+
+def _edge(t: Tensor) -> Edge:
+    edge = edge_of(t)
+    assert edge is not None
+    return edge
+
+
+def _target(t: Tensor, what: str) -> Edge:
+    edge = edge_of(t)
+    if edge is None:
+        raise AutogradError(
+            f"{what}: one of the inputs does not require grad", got=describe(t), hint="call x.requires_grad_() first"
+        )
+    return edge
+
+
+def grad(
+    outputs: Tensors, inputs: Tensors, grad_outputs: Any = None, retain_graph: bool | None = None,
+    create_graph: bool = False, only_inputs: bool = True, allow_unused: bool | None = None,
+    is_grads_batched: bool = False, materialize_grads: bool = False,
+) -> tuple[Tensor | None, ...]:  # fmt: skip
+    """The gradients of the sum of outputs with respect to inputs.
+
+    Parameters
+    ----------
+    outputs, inputs : Tensor or sequence of Tensor
+        What to differentiate, and with respect to what.
+    grad_outputs : Tensor or sequence of Tensor, optional
+        The vector of the vector-Jacobian product; 1 for a one-element output by default.
+    retain_graph, create_graph : bool
+        As in `backward`.
+    allow_unused : bool
+        Give None for an input that the outputs do not depend on, instead of raising.
+    is_grads_batched : bool
+        `grad_outputs` have a leading dimension; the results have it too, one vector-Jacobian product each.
+    materialize_grads : bool
+        Zeros instead of None for unused inputs.
+
+    Raises
+    ------
+    AutogradError
+        If an input does not require grad or is not used, or the graph was freed.
+    """
+    if not only_inputs:
+        raise ArgumentError("grad: only_inputs=False has no meaning any more", hint="use backward")
+    if materialize_grads and allow_unused is False:
+        raise ArgumentError("grad: materialize_grads=True needs allow_unused to be True or left out")
+    results, targets = _listed(outputs, "grad"), _listed(inputs, "grad")
+    retain = create_graph if retain_graph is None else retain_graph
+    edges = [_target(t, "grad") for t in targets]
+    if is_grads_batched:
+        found = _batched(results, edges, grad_outputs, retain, create_graph)
+    else:
+        vectors = _initial(results, grad_outputs, "grad")
+        roots = [_edge(t) for t in results]
+        found = run(roots, vectors, retain_graph=retain, create_graph=create_graph, captures=edges)
+    for i, (t, value) in enumerate(zip(targets, found, strict=True)):
+        if value is None:
+            if materialize_grads:
+                found[i] = ops.aten.zeros_like.default(t.detach())
+            elif not allow_unused:
+                raise AutogradError(
+                    f"grad: input {i} is not used by the outputs", got=describe(t),
+                    hint="pass allow_unused=True to get None for it, or materialize_grads=True to get zeros",
+                )  # fmt: skip
+    return tuple(found)
+
+
+#: How `is_grads_batched` runs one backward pass for many vectors; `registry.vmap` sets it.
+over_examples: Callable[..., Any] | None = None
+
+
+def _batched(
+    outputs: list[Tensor], edges: list[Edge], vectors: Any, retain: bool, create_graph: bool
+) -> list[Tensor | None]:
+    given = _listed(vectors, "grad")
+    roots = [_edge(t) for t in outputs]
+    assert over_examples is not None, "registry.vmap is imported with the ops"
+    return over_examples(
+        lambda batch: run(roots, batch, retain_graph=retain, create_graph=create_graph, captures=edges), given
+    )

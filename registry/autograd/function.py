@@ -1,0 +1,420 @@
+"""`Function`: an operation with a forward and a backward of the user's own; and the same for registered ops.
+
+Both run the forward without recording and put one `FunctionNode` behind the results. A function is given either
+`forward(ctx, *args)`, or `forward(*args)` and `setup_context(ctx, inputs, output)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from opweave.registry.autograd.engine import GradModeFor
+from opweave.registry.autograd.graph import Grads, Node, SavedTensor, attach, edge_of
+from opweave.registry.autograd.record import note_levels, run_below
+from opweave.registry.autograd.views import check_write, rebase
+from opweave.registry.errors import ArgumentError, AutogradError
+from opweave.registry.keys import BATCHED_BIT, GRAD, state
+from opweave.registry.op import Kernel, OpOverload, ops
+from opweave.registry.tensor import Tensor, describe
+
+
+class FunctionCtx:
+    """What a forward leaves for its backward.
+
+    Attributes
+    ----------
+    needs_input_grad : tuple of bool
+        Which arguments of the forward need a gradient.
+    """
+
+    def __init__(self) -> None:
+        self.needs_input_grad: tuple[Any, ...] = ()
+        self._to_save: tuple[Tensor | None, ...] = ()
+        self._saved: list[Any] = []
+        self._node: FunctionNode | None = None
+        self._dirty: tuple[Tensor, ...] = ()
+        self._non_differentiable: tuple[Tensor, ...] = ()
+        self._materialize = True
+        self._freed = False
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Keep tensors for the backward, checked there for later writes. Once; a second call replaces the first."""
+        for t in tensors:
+            if t is not None and not isinstance(t, Tensor):
+                raise ArgumentError(
+                    "save_for_backward: only tensors can be saved", got=f"{t!r} ({type(t).__name__})",
+                    hint="keep other values as attributes: ctx.n = n",
+                )  # fmt: skip
+        self._to_save = tensors
+
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
+        """Accepted for forward-mode formulas, which are derived from the backward instead."""
+
+    @property
+    def saved_tensors(self) -> tuple[Tensor | None, ...]:
+        """What `save_for_backward` kept.
+
+        Raises
+        ------
+        AutogradError
+            If the graph was freed, or a tensor was written to since.
+        """
+        node = self._node
+        if node is None:
+            return self._to_save
+        if self._freed:
+            raise AutogradError(
+                "backward through the graph a second time", got=f"{node.name()}, whose saved tensors were dropped",
+                hint="pass retain_graph=True to the first backward or grad call",
+            )  # fmt: skip
+        return tuple(None if value is None else value.get(node) for value in self._saved)
+
+    def mark_dirty(self, *tensors: Tensor) -> None:
+        """Say which inputs the forward wrote to; each must be returned too."""
+        self._dirty = tensors
+
+    def mark_non_differentiable(self, *tensors: Tensor) -> None:
+        """Say which outputs have no gradient."""
+        self._non_differentiable = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether outputs without a gradient get zeros in the backward (the default) or None."""
+        self._materialize = value
+
+
+class FunctionNode(Node):
+    """A call of a `Function`, or of an op with a registered backward."""
+
+    __slots__ = ("ctx", "backward", "label")
+
+    def __init__(self, ctx: FunctionCtx, backward: Callable[..., Any], inputs: Sequence[Any], label: str):
+        super().__init__(
+            tuple([edge_of(t) if isinstance(t, Tensor) else None for t in inputs]),
+            tuple([t.spec if isinstance(t, Tensor) else None for t in inputs]),
+        )
+        self.ctx = ctx
+        self.backward = backward
+        self.label = label
+
+    def name(self) -> str:
+        return self.label
+
+    def apply(self, grads: Grads) -> Sequence[Tensor | None]:
+        ctx = self.ctx
+        if all(grad is None for grad in grads) and ctx._materialize:
+            return (None,) * len(self.edges)
+        filled: list[Any] = list(grads)
+        if ctx._materialize:
+            for i, grad in enumerate(filled):
+                spec = self.output_specs[i] if i < len(self.output_specs) else None
+                if grad is None and spec is not None and spec.dtype.kind in "fc":
+                    filled[i] = ops.aten.zeros.default(list(spec.sizes), dtype=spec.dtype, device=spec.device)
+        found = self.backward(ctx, *filled)
+        return self.checked(found)
+
+    def checked(self, found: Any) -> list[Tensor | None]:
+        """The gradients as a list, one for each input."""
+        grads = list(found) if isinstance(found, (tuple, list)) else [found]
+        count = len(self.edges)
+        if len(grads) > count and all(grad is None for grad in grads[count:]):
+            grads = grads[:count]
+        if len(grads) != count:
+            raise AutogradError(
+                f"{self.label}: backward returned {len(grads)} gradients for {count} inputs",
+                hint="return one for each argument of forward, None where there is none",
+            )  # fmt: skip
+        for i, (grad, edge) in enumerate(zip(grads, self.edges, strict=True)):
+            if grad is not None and not isinstance(grad, Tensor):
+                raise AutogradError(
+                    f"{self.label}: gradient {i} must be a tensor or None", got=f"{type(grad).__name__}"
+                )
+            if grad is not None and edge is None and self.input_specs[i] is None:
+                raise AutogradError(
+                    f"{self.label}: backward returned a gradient for argument {i}, which is no tensor",
+                    got=describe(grad), hint="return None in that place",
+                )  # fmt: skip
+        return grads
+
+    def release(self) -> None:
+        self.ctx._freed = bool(self.ctx._saved)
+        self.ctx._saved = []
+
+
+def finish(node: FunctionNode, ctx: FunctionCtx, inputs: Sequence[Any], outputs: list[Any], label: str) -> list[Any]:
+    """Put the node behind the outputs and save what the context asked for."""
+    dirty = {id(t) for t in ctx._dirty}
+    plain = {id(t) for t in ctx._non_differentiable}
+    given = {id(t): t for t in inputs if isinstance(t, Tensor)}
+    for t in ctx._dirty:
+        if not any(t is output for output in outputs):
+            raise AutogradError(
+                f"{label}: an input marked dirty must be returned", got=describe(t), hint="return it from forward"
+            )
+    node.output_count = len(outputs)
+    node.output_specs = [t.spec if isinstance(t, Tensor) else None for t in outputs]
+    if any(t._keys & BATCHED_BIT for t in given.values()):
+        note_levels(node, inputs, outputs)
+    finished = []
+    for i, t in enumerate(outputs):
+        if isinstance(t, Tensor) and t._dtype.kind in "fc" and id(t) not in plain:
+            if id(t) in dirty:
+                rebase(t, node, i)
+            else:
+                if id(t) in given or t._view_of is not None or t._keys & GRAD:
+                    t = _fresh(t)
+                attach(t, node, i)
+        elif isinstance(t, Tensor) and t._keys & GRAD:
+            t = t.detach()
+        finished.append(t)
+    by_id = {id(before): after for before, after in zip(outputs, finished, strict=True) if isinstance(before, Tensor)}
+    saved = []
+    for t in ctx._to_save:
+        if t is None:
+            saved.append(None)
+        elif id(t) in by_id and id(t) not in given:
+            after = by_id[id(t)]
+            position = next(i for i, made in enumerate(finished) if made is after)
+            saved.append(SavedTensor(after, position if after._keys & GRAD else None))
+        else:
+            if t._keys & GRAD or id(t) in given:
+                saved.append(SavedTensor(t))
+            else:
+                saved.append(SavedTensor(_intermediate(t, node)))
+    ctx._saved = saved
+    ctx._to_save = ()
+    ctx._node = node
+    return finished
+
+
+def _fresh(t: Tensor) -> Tensor:
+    return t._alias()
+
+
+def _intermediate(t: Tensor, node: FunctionNode) -> Tensor:
+    """A tensor that the forward computed and kept: neither input nor output, so its own dependence on the inputs is
+    not recorded. Differentiating a backward that uses it would silently leave that dependence out, so it is refused.
+    """
+    if t._dtype.kind not in "fc":
+        return t
+    made = t._alias()
+    attach(made, IntermediateNode(node.label), 0)
+    return made
+
+
+class IntermediateNode(Node):
+    """Refuses the second derivative through a saved intermediate."""
+
+    __slots__ = ("label",)
+
+    def __init__(self, label: str):
+        super().__init__((), ())
+        self.label = label
+
+    def name(self) -> str:
+        return f"{self.label}Intermediate"
+
+    def apply(self, grads: Grads) -> Sequence[Tensor | None]:
+        if all(grad is None for grad in grads):
+            return ()
+        raise AutogradError(
+            f"{self.label}: its backward uses a tensor that forward computed and saved, which is neither an input nor "
+            "an output: how that depends on the inputs is not known, so its second derivative would be wrong",
+            hint="return the intermediate as an output, or save the inputs and compute it anew in backward",
+        )
+
+
+class Function:
+    """Base of operations with their own forward and backward; called as `MyFunction.apply(*args)`.
+
+    Examples
+    --------
+    >>> class Exp(opweave.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         result = x.exp()
+    ...         ctx.save_for_backward(result)
+    ...         return result
+    ...     @staticmethod
+    ...     def backward(ctx, grad):
+    ...         result, = ctx.saved_tensors
+    ...         return grad * result
+    """
+
+    generate_vmap_rule = False
+
+    def __init__(self) -> None:
+        raise AutogradError(
+            f"{type(self).__name__}: functions are not instantiated", hint=f"call {type(self).__name__}.apply(...)"
+        )
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """Compute the outputs; `forward(ctx, *args)`, or `forward(*args)` with a `setup_context`."""
+        raise NotImplementedError("a Function must define forward")
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        """Save for backward, where forward has no context."""
+        raise NotImplementedError
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """Gradients of the arguments from those of the outputs."""
+        raise NotImplementedError("a Function must define backward (or vjp) to be differentiated")
+
+    @classmethod
+    def apply(cls, *args: Any) -> Any:
+        """Run the forward and record the backward."""
+        ctx = FunctionCtx()
+        recorded = not state.exclude & GRAD and any(isinstance(t, Tensor) and t._keys & GRAD for t in args)
+        ctx.needs_input_grad = tuple(isinstance(t, Tensor) and bool(t._keys & GRAD) for t in args)
+        own_context = cls.setup_context is not Function.setup_context
+        with GradModeFor(False):
+            if own_context:
+                output = cls.forward(*args)
+                cls.setup_context(ctx, args, output)
+            else:
+                output = cls.forward(ctx, *args)
+        if not recorded:
+            return output
+        for t in ctx._dirty:
+            if t._keys & GRAD or t._view_of is not None:
+                _check_dirty(cls.__name__, t)
+        node = FunctionNode(ctx, _backward_of(cls), args, f"{cls.__name__}Backward")
+        many = isinstance(output, (tuple, list))
+        outputs = finish(node, ctx, args, list(output) if many else [output], cls.__name__)
+        return tuple(outputs) if many else outputs[0]
+
+
+def _backward_of(cls: type[Function]) -> Callable[..., Any]:
+    return getattr(cls, "vjp", cls.backward) if cls.backward is Function.backward else cls.backward
+
+
+def _check_dirty(name: str, t: Tensor) -> None:
+    check_write(name, t)  # type: ignore[arg-type]  # only named in the message
+
+
+def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorate a `backward` that does not differentiate itself: its second derivative is an error."""
+
+    def wrapped(ctx: Any, *grads: Any) -> Any:
+        with GradModeFor(False):
+            found = fn(ctx, *grads)
+        if state.exclude & GRAD:
+            return found
+        results = found if isinstance(found, tuple) else (found,)
+        for t in results:
+            if isinstance(t, Tensor) and t._dtype.kind in "fc":
+                attach(t, IntermediateNode(getattr(fn, "__qualname__", "backward")), 0)
+        return found
+
+    return wrapped
+
+
+class RegisteredBackward:
+    """What `register_autograd` was given.
+
+    Attributes
+    ----------
+    backward : callable or None
+        `backward(ctx, *grads)`, one gradient for each argument.
+    setup_context : callable or None
+        `setup_context(ctx, inputs, output)`, with `keyword_only_inputs` where the op has such arguments.
+    """
+
+    differentiable = None
+    by_argument: dict[str, Any] = {}
+    joint = None
+
+    def __init__(self, backward: Callable[..., Any], setup_context: Callable[..., Any] | None):
+        self.backward = backward
+        self.setup_context = setup_context
+
+    def make_kernel(self, op: OpOverload, below: Kernel) -> Kernel:
+        """The Autograd kernel of an op with this backward."""
+        schema = op._schema
+        keyword_names = tuple(a.name for a in schema.arguments if a.kwarg_only)
+        label = f"{op.opname}Backward"
+
+        def kernel(*args: Any, **kwargs: Any) -> Any:
+            positional, keyword = schema.bind(args, kwargs)
+            positional = tuple(positional)
+            result = run_below(below, args, kwargs)
+            ctx = FunctionCtx()
+            ctx.needs_input_grad = tuple(_needs(value) for value in positional)
+            flat, layout = _flatten(positional)
+            node = FunctionNode(ctx, self._backward(layout, op), flat, label)
+            many = isinstance(result, (tuple, list))
+            outputs = list(result) if many else [result]
+            flat_outputs, out_layout = _flatten(outputs)
+            if self.setup_context is not None:
+                extra = {"keyword_only_inputs": keyword} if keyword_names else {}
+                with GradModeFor(False):
+                    self.setup_context(ctx=ctx, inputs=positional, output=result, **extra)
+            finished = _rebuild(finish(node, ctx, flat, flat_outputs, op.name), out_layout)
+            return tuple(finished) if isinstance(result, tuple) else finished if many else finished[0]
+
+        return kernel
+
+    def _backward(self, layout: list[int | None], op: OpOverload) -> Callable[..., Any]:
+        def backward(ctx: FunctionCtx, *grads: Any) -> list[Any]:
+            found = self.backward(ctx, *grads)
+            listed = (
+                list(found) if isinstance(found, tuple) or (isinstance(found, list) and len(layout) != 1) else [found]
+            )
+            if len(listed) != len(layout):
+                raise AutogradError(
+                    f"{op.name}: backward returned {len(listed)} gradients for {len(layout)} arguments",
+                    got=f"schema: {op._schema}",
+                    hint="return one for each argument, None for those that are no tensors",
+                )
+            flat: list[Any] = []
+            for value, width in zip(listed, layout, strict=True):
+                if width is None:
+                    flat.append(value)
+                    continue
+                if value is None:
+                    flat.extend([None] * width)
+                elif isinstance(value, (list, tuple)) and len(value) == width:
+                    flat.extend(value)
+                else:
+                    raise AutogradError(
+                        f"{op.name}: the gradient of a list argument must be a list of {width}",
+                        got=describe(value), hint="one gradient (or None) for each tensor of the list",
+                    )  # fmt: skip
+            return flat
+
+        return backward
+
+
+def _needs(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_needs(item) for item in value]
+    return isinstance(value, Tensor) and bool(value._keys & GRAD)
+
+
+def _flatten(values: Sequence[Any]) -> tuple[list[Any], list[int | None]]:
+    flat: list[Any] = []
+    layout: list[int | None] = []
+    for value in values:
+        if isinstance(value, (list, tuple)) and any(isinstance(item, Tensor) for item in value):
+            flat.extend(value)
+            layout.append(len(value))
+        else:
+            flat.append(value)
+            layout.append(None)
+    return flat, layout
+
+
+def _rebuild(flat: list[Any], layout: list[int | None]) -> list[Any]:
+    out: list[Any] = []
+    position = 0
+    for width in layout:
+        if width is None:
+            out.append(flat[position])
+            position += 1
+        else:
+            out.append(flat[position : position + width])
+            position += width
+    return out

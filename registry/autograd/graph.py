@@ -1,0 +1,535 @@
+"""The recorded graph: nodes, edges between them, and what a tensor knows of it.
+
+A tensor that requires grad has an `AutogradMeta`. A leaf's edge leads to its `AccumulateGrad`, any other's to the node
+of the op that made it. An edge is a pair (node, number of the node's output).
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from opweave.registry.batched import sum_levels
+from opweave.registry.errors import AutogradError, ShapeError
+from opweave.registry.keys import GRAD, INFERENCE, DispatchKey, state
+from opweave.registry.op import ops
+from opweave.registry.spec import TensorSpec
+from opweave.registry.tensor import Tensor, describe
+
+Edge = tuple["Node", int]
+Grads = tuple[Tensor | None, ...]
+
+_sequence = itertools.count()
+_VIEW_BIT = DispatchKey.ADInplaceOrView.bit
+
+
+class RemovableHandle:
+    """Takes a hook out again."""
+
+    _ids = itertools.count()
+
+    def __init__(self, hooks: dict[int, Any]):
+        self.id = next(self._ids)
+        self._hooks = hooks
+
+    def remove(self) -> None:
+        """Remove the hook; a no-op the second time."""
+        self._hooks.pop(self.id, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
+
+
+class Node:
+    """One step of a backward pass: from the gradients of a call's outputs to those of its inputs.
+
+    Attributes
+    ----------
+    next_functions : tuple of (Node or None, int)
+        For each input, where its gradient goes.
+    """
+
+    __slots__ = (
+        "edges", "input_specs", "summed_levels", "sequence", "output_count", "output_specs", "pre_hooks", "post_hooks",
+        "retained", "metadata", "__weakref__",
+    )  # fmt: skip
+
+    edges: tuple[Edge | None, ...]
+
+    def __init__(self, edges: tuple[Edge | None, ...], input_specs: tuple[TensorSpec | None, ...]):
+        self.edges = edges
+        self.input_specs = input_specs
+        #: For each input, the batch levels of the outputs that it does not have: its gradient is summed over them.
+        self.summed_levels: tuple[tuple[int, ...], ...] | None = None
+        self.sequence = next(_sequence)
+        self.output_count = 1
+        self.output_specs: list[TensorSpec | None] = []
+        self.pre_hooks: dict[int, dict[int, Callable[..., Any]]] | None = None
+        self.post_hooks: dict[int, Callable[..., Any]] | None = None
+        self.retained: dict[int, weakref.ref[Tensor]] | None = None
+        self.metadata: dict[Any, Any] | None = None
+
+    def apply(self, grads: Grads) -> Sequence[Tensor | None]:
+        """Gradients of the inputs from those of the outputs."""
+        raise NotImplementedError
+
+    def release(self) -> None:
+        """Drop what was saved, after a backward pass that does not retain the graph."""
+
+    def name(self) -> str:
+        """What the node is called in messages and by `repr`."""
+        return type(self).__name__
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        return tuple((None, 0) if edge is None else edge for edge in self.edges)
+
+    def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(grad_inputs, grad_outputs)` after the node; it may return other `grad_inputs`."""
+        if self.post_hooks is None:
+            self.post_hooks = {}
+        handle = RemovableHandle(self.post_hooks)
+        self.post_hooks[handle.id] = hook
+        return handle
+
+    def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(grad_outputs)` before the node; it may return others."""
+        return self.add_pre_hook(-1, hook)
+
+    def add_pre_hook(self, output: int, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call a hook on the gradient of one output (on all of them with -1) before the node runs."""
+        if self.pre_hooks is None:
+            self.pre_hooks = {}
+        hooks = self.pre_hooks.setdefault(output, {})
+        handle = RemovableHandle(hooks)
+        hooks[handle.id] = hook
+        return handle
+
+    def __repr__(self) -> str:
+        return f"<{self.name()} object at {hex(id(self))}>"
+
+
+class AccumulateGrad(Node):
+    """Adds to a leaf's `grad`."""
+
+    __slots__ = ("variable", "accumulated_hooks")
+
+    def __init__(self, variable: Tensor):
+        super().__init__((), ())
+        self.sequence = sys.maxsize
+        self.variable = variable
+        self.output_specs = [variable.spec]
+        self.accumulated_hooks: dict[int, Callable[..., Any]] | None = None
+
+    def apply(self, grads: Grads) -> Sequence[Tensor | None]:
+        grad = grads[0]
+        if grad is None:
+            return ()
+        variable = self.variable
+        meta = meta_of(variable)
+        recorded = not state.exclude & GRAD
+        if meta.grad is None:
+            if recorded:
+                meta.grad = grad if grad._strides == variable._strides else ops.aten.clone.default(grad)
+            else:
+                meta.grad = _owned(grad, variable)
+        elif recorded:
+            meta.grad = ops.aten.add.Tensor(meta.grad, grad)
+        else:
+            ops.aten.add_.Tensor(meta.grad, grad)
+        for hook in list((self.accumulated_hooks or {}).values()):
+            hook(variable)
+        return ()
+
+
+def _owned(grad: Tensor, variable: Tensor) -> Tensor:
+    """The gradient as a tensor that nobody else can write to: itself where the engine alone holds it, else a copy."""
+    views = grad._storage.views
+    # The references: a caller's tuple, this frame, the frames of apply and getrefcount's argument.
+    alone = (
+        sys.getrefcount(grad) <= 5
+        and grad._view_of is None
+        and (views is None or all(ref() is None for ref in views))
+        and sys.getrefcount(grad._storage) <= 2
+        and grad._strides == variable._strides
+    )
+    if alone and not grad._keys & GRAD:
+        return grad
+    made = ops.aten.empty_like.default(variable.detach())
+    ops.aten.copy_.default(made, grad.detach())
+    return made
+
+
+class AutogradMeta:
+    """What a tensor knows of the graph.
+
+    Attributes
+    ----------
+    grad : Tensor or None
+        Accumulated gradient of a leaf, or of a tensor with `retain_grad()`.
+    grad_fn : Node or None
+        What made the tensor; None for a leaf.
+    output : int
+        Which of that node's outputs it is.
+    view_version : int
+        Version of the storage for which `grad_fn` is right, where the tensor is a view.
+    """
+
+    __slots__ = ("grad", "grad_fn", "output", "accumulator", "view_version", "retains", "hooks")
+
+    def __init__(self) -> None:
+        self.grad: Tensor | None = None
+        self.grad_fn: Node | None = None
+        self.output = 0
+        self.accumulator: weakref.ref[AccumulateGrad] | None = None
+        self.view_version = -1
+        self.retains = False
+        self.hooks: dict[int, Callable[..., Any]] | None = None
+
+
+def meta_of(t: Tensor) -> AutogradMeta:
+    """A tensor's autograd data, made where it has none."""
+    meta = t._autograd
+    if meta is None:
+        meta = t._autograd = AutogradMeta()
+    return meta
+
+
+def requires_grad(t: Tensor) -> bool:
+    """Whether gradients flow to the tensor."""
+    return bool(t._keys & GRAD)
+
+
+def grad_fn_of(t: Tensor) -> Node | None:
+    """The node that made a tensor, None for a leaf. A view's is made anew after a write through another view."""
+    if not t._keys & GRAD:
+        return None
+    meta = meta_of(t)
+    base = t._view_of
+    if base is not None and base._keys & GRAD and meta.view_version != t._storage.version:
+        if grad_fn_of(base) is not None:
+            meta.grad_fn, meta.output = AsStridedNode(base, t), 0
+            meta.view_version = t._storage.version
+    return meta.grad_fn
+
+
+def edge_of(t: Tensor) -> Edge | None:
+    """Where the gradient of a tensor goes; None if it needs none."""
+    if not t._keys & GRAD:
+        return None
+    node = grad_fn_of(t)
+    if node is not None:
+        return node, meta_of(t).output
+    meta = meta_of(t)
+    accumulator = meta.accumulator() if meta.accumulator is not None else None
+    if accumulator is None:
+        accumulator = AccumulateGrad(t)
+        meta.accumulator = weakref.ref(accumulator)
+        if meta.hooks is not None:
+            accumulator.pre_hooks = {0: meta.hooks}
+    return accumulator, 0
+
+
+def attach(t: Tensor, node: Node, output: int) -> None:
+    """Make a tensor the output of a node."""
+    meta = meta_of(t)
+    meta.grad_fn, meta.output = node, output
+    meta.view_version = t._storage.version
+    t._keys |= GRAD
+
+
+def alias_of(t: Tensor) -> Tensor:
+    """The same data as a tensor with no history."""
+    made = t._alias()
+    made._keys = t._keys & ~GRAD
+    return made
+
+
+class SavedTensor:
+    """A tensor kept for backward, with the version that it must still have then.
+
+    Parameters
+    ----------
+    t : Tensor
+        An input (kept as it is) or an output of the node (kept without its history, which would be a cycle).
+    output : int or None
+        Which output it is.
+    """
+
+    __slots__ = ("tensor", "version", "output", "sizes", "packed", "unpack_hook")
+
+    def __init__(self, t: Tensor, output: int | None = None):
+        if not t._keys & _VIEW_BIT and not state.include & INFERENCE:
+            raise AutogradError(
+                "an inference tensor cannot be saved for backward", got=describe(t),
+                hint="make it outside inference_mode, or clone() it there",
+            )  # fmt: skip
+        self.version = t._storage.version
+        self.output = output
+        hooks = saved_tensor_hooks()
+        self.unpack_hook = None
+        if hooks is not None:
+            pack, self.unpack_hook = hooks
+            self.packed = pack(alias_of(t) if output is not None else t)
+            self.tensor = None
+        else:
+            self.tensor = alias_of(t) if output is not None else t
+
+    def get(self, node: Node) -> Tensor:
+        """The tensor, as it was.
+
+        Raises
+        ------
+        AutogradError
+            If it was written to since, or dropped after an earlier backward pass.
+        """
+        if self.unpack_hook is not None:
+            t = self.unpack_hook(self.packed)
+            if self.output is None:
+                return t
+            t = alias_of(t)
+            attach(t, node, self.output)
+            return t
+        t = self.tensor
+        if t is None:
+            raise AutogradError(
+                "backward through the graph a second time", got=f"{node.name()}, whose saved tensors were dropped",
+                hint="pass retain_graph=True to the first backward or grad call",
+            )  # fmt: skip
+        if t._storage.version != self.version:
+            raise AutogradError(
+                "a tensor needed for backward was modified by an in-place operation",
+                got=f"{describe(t)}, saved by {node.name()}, is at version {t._storage.version}; "
+                f"expected version {self.version}",
+                hint="clone() the tensor before writing to it, or use the functional form of the op",
+            )
+        if self.output is None:
+            return t
+        made = alias_of(t)
+        attach(made, node, self.output)
+        return made
+
+
+def save(value: Any) -> Any:
+    """A value as a node keeps it: tensors as `SavedTensor`, also inside lists."""
+    if isinstance(value, Tensor):
+        return SavedTensor(value)
+    if isinstance(value, (list, tuple)) and any(isinstance(item, Tensor) for item in value):
+        return [save(item) for item in value]
+    return value
+
+
+def restore(value: Any, node: Node) -> Any:
+    """What `save` was given."""
+    if isinstance(value, SavedTensor):
+        return value.get(node)
+    if isinstance(value, list) and any(isinstance(item, SavedTensor) for item in value):
+        return [restore(item, node) for item in value]
+    return value
+
+
+def drop(value: Any) -> None:
+    """Let go of what `save` keeps."""
+    if isinstance(value, SavedTensor):
+        value.tensor = None
+        value.unpack_hook = None
+        value.packed = None
+    elif isinstance(value, list):
+        for item in value:
+            drop(item)
+
+
+def saved_tensor_hooks() -> tuple[Callable[..., Any], Callable[..., Any]] | None:
+    """The innermost `saved_tensors_hooks` of this thread."""
+    stack = state.__dict__.get("saved_hooks")
+    return stack[-1] if stack else None
+
+
+class saved_tensors_hooks:
+    """Pack what is saved for backward inside the block, and unpack it when it is needed.
+
+    Parameters
+    ----------
+    pack_hook, unpack_hook : callable
+        `pack(tensor) -> anything`, and back.
+    """
+
+    def __init__(self, pack_hook: Callable[..., Any], unpack_hook: Callable[..., Any]):
+        self.hooks = (pack_hook, unpack_hook)
+
+    def __enter__(self) -> None:
+        state.__dict__.setdefault("saved_hooks", []).append(self.hooks)
+
+    def __exit__(self, *_: object) -> None:
+        state.__dict__["saved_hooks"].pop()
+
+
+class ErrorNode(Node):
+    """Stands where there is no way back; says so when backward comes by."""
+
+    __slots__ = ("message", "hint", "label")
+
+    def __init__(self, inputs: Sequence[Tensor], message: str, hint: str | None, label: str):
+        super().__init__(tuple(edge_of(t) for t in inputs), tuple(t.spec for t in inputs))
+        self.message, self.hint, self.label = message, hint, label
+
+    def name(self) -> str:
+        return self.label
+
+    def apply(self, grads: Grads) -> Sequence[Tensor | None]:
+        raise AutogradError(self.message, hint=self.hint)
+
+
+class AsStridedNode(Node):
+    """From a view back to its base, by their places in the storage."""
+
+    __slots__ = ("base", "view")
+
+    def __init__(self, base: Tensor, view: Tensor):
+        super().__init__((edge_of(base),), (base.spec,))
+        if base._dtype is not view._dtype:
+            raise AutogradError(
+                "in-place write through a view of another element type cannot be differentiated",
+                got=f"{describe(view)} of {describe(base)}", hint="write to the base, or use functional ops",
+            )  # fmt: skip
+        self.base = (base._sizes, base._strides, base._offset)
+        self.view = (view._sizes, view._strides, view._offset)
+        self.output_specs = [view.spec]
+
+    def name(self) -> str:
+        return "AsStridedBackward0"
+
+    def apply(self, grads: Grads) -> Sequence[Tensor | None]:
+        grad = grads[0]
+        return (None if grad is None else place_in(grad, self.view, self.base),)
+
+
+def place_in(grad: Tensor, view: tuple[Any, ...], base: tuple[Any, ...]) -> Tensor:
+    """Zeros like the base with the gradient added where the view lies."""
+    aten = ops.aten
+    first = min(view[2], base[2])
+    length = max(reach(view), reach(base)) - first
+    flat = aten.new_zeros.default(grad, [max(length, 1)])
+    where = aten.as_strided.default(
+        aten.arange.default(max(length, 1), device=grad._device), view[0], view[1], view[2] - first
+    )
+    flat = aten.index_put.default(flat, [aten.reshape.default(where, [-1])], aten.reshape.default(grad, [-1]), True)
+    return aten.as_strided.default(flat, base[0], base[1], base[2] - first)
+
+
+def reach(layout: tuple[Any, ...]) -> int:
+    """One past the last element that a layout touches."""
+    sizes, strides, offset = layout
+    if 0 in sizes:
+        return offset
+    return offset + 1 + sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))
+
+
+class CopySlices(Node):
+    """The history of a base after an in-place op on a view of it: the op's node, applied to that part of the gradient.
+
+    Inputs: the base as it was, then those of the node but its first.
+    """
+
+    __slots__ = ("base", "view", "fn")
+
+    def __init__(self, base: Tensor, view: Tensor, fn: Node):
+        super().__init__((edge_of(base), *fn.edges[1:]), (base.spec, *fn.input_specs[1:]))
+        self.base = (base._sizes, base._strides, base._offset)
+        self.view = (view._sizes, view._strides, view._offset - base._offset)
+        self.fn = fn
+        self.output_specs = [base.spec]
+        if fn.summed_levels is not None:
+            self.summed_levels = fn.summed_levels
+
+    def apply(self, grads: Grads) -> Sequence[Tensor | None]:
+        grad = grads[0]
+        if grad is None:
+            return (None,) * len(self.edges)
+        aten = ops.aten
+        # The gradient of the base with the base's own strides, so that the view's place in it is known.
+        whole = aten.as_strided.default(aten.new_zeros.default(grad, [reach((*self.base[:2], 0))]), *self.base[:2], 0)
+        aten.copy_.default(whole, grad)
+        part = aten.as_strided.default(whole, *self.view)
+        found = self.fn.apply((aten.clone.default(part),))
+        replacement = found[0] if found else None
+        if replacement is None:
+            replacement = aten.zeros_like.default(part)
+        ops.aten.copy_.default(part, validated(replacement, self.fn, 0))
+        return (whole, *found[1:])
+
+    def release(self) -> None:
+        self.fn.release()
+
+
+def validated(grad: Tensor, node: Node, index: int) -> Tensor:
+    """A gradient brought to the shape, dtype and device of the input it belongs to.
+
+    Raises
+    ------
+    ShapeError
+        If it has a shape that does not come from broadcasting the input.
+    """
+    levels = node.summed_levels
+    if levels is not None and levels[index]:
+        grad = sum_levels(grad, levels[index])
+    spec = node.input_specs[index]
+    if spec is None:
+        return grad
+    if grad._sizes != spec.sizes:
+        grad = _summed_to(grad, spec, node, index)
+    if grad._dtype is not spec.dtype:
+        if grad._dtype.is_complex and not spec.dtype.is_complex:
+            grad = ops.aten.real.default(grad)
+        if grad._dtype is not spec.dtype:
+            grad = ops.aten._to_copy.default(grad, dtype=spec.dtype)
+    if grad._device is not spec.device:
+        if grad._sizes:
+            raise AutogradError(
+                f"{node.name()}: gradient {index} is on {grad._device}, its input on {spec.device}", got=describe(grad),
+            )  # fmt: skip
+        grad = ops.aten._to_copy.default(grad, device=spec.device)
+    return grad
+
+
+def _summed_to(grad: Tensor, spec: TensorSpec, node: Node, index: int) -> Tensor:
+    sizes = spec.sizes
+    lead = len(grad._sizes) - len(sizes)
+    kept = list(zip(grad._sizes[max(lead, 0) :], sizes, strict=False))
+    if lead < 0 or any(want not in (have, 1) for have, want in kept):
+        raise ShapeError(
+            f"{node.name()}: gradient {index} has the wrong shape", got=f"{describe(grad)} for {list(sizes)}",
+            hint="a gradient has the shape of its input (or one that the input broadcasts to)",
+        )  # fmt: skip
+    return sum_to(grad, sizes)
+
+
+def sum_to(grad: Tensor, sizes: tuple[int, ...]) -> Tensor:
+    """The gradient of broadcasting to `grad`'s shape from `sizes`."""
+    if grad._sizes == sizes:
+        return grad
+    lead = len(grad._sizes) - len(sizes)
+    axes = [*range(lead)]
+    axes += [lead + d for d, size in enumerate(sizes) if size == 1 and grad._sizes[lead + d] != 1]
+    if axes:
+        grad = ops.aten.sum.dim_IntList(grad, axes, True)
+    return ops.aten.view.default(grad, list(sizes)) if lead else grad
+
+
+def nodes_from(roots: Sequence[Node]) -> Iterator[Node]:
+    """Every node that can be reached, each once."""
+    seen: set[int] = set()
+    stack = list(roots)
+    while stack:
+        node = stack.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        yield node
+        stack.extend(edge[0] for edge in node.edges if edge is not None)

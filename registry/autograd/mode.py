@@ -1,0 +1,96 @@
+"""Whether calls are recorded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opweave.registry.keys import ABOVE_VIEWS, GRAD, INFERENCE, DispatchKey, set_mode, state
+
+
+def is_grad_enabled() -> bool:
+    """Whether calls on tensors that require grad are recorded in this thread."""
+    return not state.exclude & GRAD
+
+
+class no_grad(set_mode):
+    """Record nothing inside the block, or in the decorated function."""
+
+    def __new__(cls, orig_func: Any = None) -> Any:
+        made = super().__new__(cls)
+        return made(orig_func) if callable(orig_func) else made
+
+    def change(self) -> None:
+        state.exclude |= GRAD
+
+
+class enable_grad(set_mode):
+    """Record calls inside the block, or in the decorated function."""
+
+    def __new__(cls, orig_func: Any = None) -> Any:
+        made = super().__new__(cls)
+        return made(orig_func) if callable(orig_func) else made
+
+    def change(self) -> None:
+        state.exclude &= ~GRAD
+
+
+class set_grad_enabled(set_mode):
+    """Switch recording on or off: at once when called, back at the end of a `with` block.
+
+    Parameters
+    ----------
+    mode : bool
+        Whether calls are recorded.
+    """
+
+    def __init__(self, mode: bool):
+        self.mode = mode
+        self._before = (state.include, state.exclude)
+        self.change()
+
+    def change(self) -> None:
+        state.exclude = state.exclude & ~GRAD if self.mode else state.exclude | GRAD
+
+    def __enter__(self) -> None:
+        self.__dict__.setdefault("_saved", []).append(self.__dict__.pop("_before", (state.include, state.exclude)))
+        self.change()
+
+    def __call__(self, fn: Any) -> Any:
+        state.include, state.exclude = self._before  # a decorator changes nothing where it stands
+        return super().__call__(fn)
+
+
+class inference_mode(set_mode):
+    """`no_grad`, and what is made inside can never take part in a recorded call.
+
+    Parameters
+    ----------
+    mode : bool
+        False switches it off again inside a block where it is on.
+    """
+
+    def __new__(cls, mode: Any = True) -> Any:
+        if callable(mode) and not isinstance(mode, bool):
+            made = super().__new__(cls)
+            made.mode = True
+            return made(mode)
+        return super().__new__(cls)
+
+    def __init__(self, mode: Any = True):
+        self.mode = bool(mode)
+
+    def change(self) -> None:
+        if self.mode:
+            state.include |= INFERENCE
+            state.exclude |= ABOVE_VIEWS
+        elif state.include & INFERENCE:
+            state.include &= ~INFERENCE
+            state.exclude &= ~ABOVE_VIEWS
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether inference mode is on in this thread."""
+    return bool(state.include & INFERENCE)
+
+
+VIEW_BIT = DispatchKey.ADInplaceOrView.bit

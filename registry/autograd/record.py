@@ -1,0 +1,299 @@
+"""The Autograd kernel of every op: run it, and put a node behind its results.
+
+The plan of an op (which arguments are tensors, which are written, what its formulas need) is made once from its schema
+and its derivative. An op written with others (a composite) has no formula of its own unless it declares one: its body
+is run and each of its ops recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from opweave.registry.autograd import views
+from opweave.registry.autograd.formula import Derivative, Formula
+from opweave.registry.autograd.graph import (
+    ErrorNode,
+    Grads,
+    Node,
+    SavedTensor,
+    attach,
+    drop,
+    edge_of,
+    restore,
+    save,
+)
+from opweave.registry.batched import levels_among, levels_of
+from opweave.registry.errors import AutogradError
+from opweave.registry.keys import ABOVE_VIEWS, AUTOGRAD_MASK, BATCHED_BIT, GRAD, DispatchKey, state
+from opweave.registry.op import Kernel, OpOverload, ops, resolvers
+from opweave.registry.tensor import Tensor
+
+_UP_TO_VIEWS = DispatchKey.ADInplaceOrView.bit * 2 - 1
+
+
+class Plan:
+    """What recording a call of an op takes.
+
+    Attributes
+    ----------
+    tensors : tuple of (str, bool)
+        The arguments that are tensors or lists of them, and which are lists.
+    written : tuple of str
+        The arguments written to.
+    """
+
+    def __init__(self, op: OpOverload, derivative: Derivative | None):
+        self.op = op
+        self.derivative = derivative
+        schema = op._schema
+        self.names = tuple(a.name for a in schema.arguments)
+        self.tensors = tuple((a.name, str(a.type).rstrip("?").endswith("]")) for a in schema.arguments
+                             if a.type.has_tensor)  # fmt: skip
+        self.written = op.mutated_args
+        self.label = "".join(part.capitalize() for part in op.opname.strip("_").split("_")) + "Backward0"
+
+    def values(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """Arguments by name; the entry has filled in the defaults."""
+        if kwargs:
+            positional, keyword = self.op._schema.bind(args, kwargs)
+            return dict(zip(self.names, [*positional, *keyword.values()], strict=True))
+        if len(args) < len(self.names):
+            positional, keyword = self.op._schema.bind(args, kwargs)
+            return dict(zip(self.names, [*positional, *keyword.values()], strict=True))
+        return dict(zip(self.names, args, strict=True))
+
+    def inputs(self, values: dict[str, Any]) -> list[Any]:
+        """The tensor arguments, lists written out; None or a number where one stands for a tensor."""
+        found: list[Any] = []
+        for name, is_list in self.tensors:
+            value = values[name]
+            if is_list:
+                found.extend(value or ())
+            else:
+                found.append(value)
+        return found
+
+    def formulas(self, values: dict[str, Any]) -> list[Formula]:
+        """The formulas of the arguments that need a gradient."""
+        derivative = self.derivative
+        assert derivative is not None
+        if derivative.joint is not None:
+            return [derivative.joint]
+        return [formula for name, formula in derivative.by_argument.items() if _needs(values.get(name))]
+
+
+def _needs(value: Any) -> bool:
+    if isinstance(value, Tensor):
+        return bool(value._keys & GRAD)
+    return isinstance(value, (list, tuple)) and any(isinstance(t, Tensor) and t._keys & GRAD for t in value)
+
+
+class OpNode(Node):
+    """A recorded call of an op with formulas.
+
+    Attributes
+    ----------
+    saved : dict
+        What the formulas take, by parameter name.
+    """
+
+    __slots__ = ("plan", "saved", "needs", "counts", "freed")
+
+    def __init__(self, plan: Plan, inputs: list[Any], values: dict[str, Any]):
+        super().__init__(
+            tuple([edge_of(t) if isinstance(t, Tensor) else None for t in inputs]),
+            tuple([t.spec if isinstance(t, Tensor) else None for t in inputs]),
+        )
+        self.plan = plan
+        self.needs = tuple([edge is not None for edge in self.edges])
+        #: For each tensor argument: None, or the length of the list.
+        self.counts = [len(values[name] or ()) if is_list else None for name, is_list in plan.tensors]
+        self.saved: dict[str, Any] = {}
+        self.freed = False
+
+    def name(self) -> str:
+        return self.plan.label
+
+    def save_inputs(self, values: dict[str, Any], written: tuple[str, ...]) -> None:
+        """Keep what the formulas need of the arguments; a copy of what is about to be overwritten."""
+        saved = self.saved
+        for formula in self.plan.formulas(values):
+            for parameter in formula.names:
+                if parameter in saved or parameter in _OF_THE_CALL or parameter.startswith("result"):
+                    continue
+                if parameter in values:
+                    value = values[parameter]
+                    if parameter in written and isinstance(value, Tensor):
+                        value = _copied(value)
+                    saved[parameter] = save(value)
+                elif parameter.endswith("_spec"):
+                    value = values[parameter[:-5]]
+                    saved[parameter] = (
+                        [t.spec for t in value] if isinstance(value, (list, tuple))
+                        else value.spec if isinstance(value, Tensor) else None
+                    )  # fmt: skip
+                else:
+                    raise AutogradError(f"{self.plan.op}: a formula asks for {parameter!r}, which is no argument")
+
+    def save_results(self, values: dict[str, Any], results: Sequence[Any]) -> None:
+        """Keep what the formulas need of the results."""
+        for formula in self.plan.formulas(values):
+            for parameter in formula.names:
+                if parameter == "results":
+                    self.saved[parameter] = [SavedTensor(t, i) for i, t in enumerate(results)]
+                elif parameter.startswith("result") and parameter not in self.saved:
+                    index = int(parameter[6:] or 0)
+                    self.saved[parameter] = SavedTensor(results[index], index)
+
+    def apply(self, grads: Grads) -> Sequence[Tensor | None]:
+        if all(grad is None for grad in grads):
+            return (None,) * len(self.edges)
+        if self.freed:
+            raise AutogradError(
+                "backward through the graph a second time", got=f"{self.name()}, whose saved values were dropped",
+                hint="pass retain_graph=True to the first backward or grad call",
+            )  # fmt: skip
+        derivative = self.plan.derivative
+        assert derivative is not None
+        offered: dict[str, Any] = {name: restore(value, self) for name, value in self.saved.items()}
+        offered["grad"], offered["grads"], offered["needs"] = grads[0], grads, self.needs
+        if derivative.joint is not None:
+            found = derivative.joint.fn(**{name: offered[name] for name in derivative.joint.names})
+            return self._flat(list(found))
+        out: list[Any] = []
+        position = 0
+        for (name, _), count in zip(self.plan.tensors, self.counts, strict=True):
+            width = 1 if count is None else count
+            needed = any(self.needs[position : position + width])
+            position += width
+            formula = derivative.by_argument.get(name) if needed else None
+            out.append(None if formula is None else formula.fn(**{n: offered[n] for n in formula.names}))
+        return self._flat(out)
+
+    def _flat(self, found: list[Any]) -> list[Tensor | None]:
+        flat: list[Tensor | None] = []
+        for value, count in zip(found, self.counts, strict=True):
+            if count is None:
+                flat.append(value)
+            else:
+                flat.extend([None] * count if value is None else value)
+        return flat
+
+    def release(self) -> None:
+        self.freed = bool(self.saved)
+        for value in self.saved.values():
+            drop(value)
+        self.saved = {}
+
+
+_OF_THE_CALL = frozenset({"grad", "grads", "needs"})
+
+
+def _copied(t: Tensor) -> Tensor:
+    """A tensor as it is before it is written, with its history."""
+    return ops.aten.clone.default(t)
+
+
+def _is_differentiable(t: Any) -> bool:
+    return isinstance(t, Tensor) and t._dtype.kind in "fc"
+
+
+def resolve(op: OpOverload, bits: int) -> Kernel | None:
+    """What the Autograd keys run for an op; None where no tensor of the call requires grad."""
+    if not bits & GRAD:
+        return None
+    decl, derivative = op.derivative_source()
+    if derivative is None and decl is not None and decl.kind == "composite" and not op.is_mutable:
+        return decl.body
+    below = op._lookup(bits & _UP_TO_VIEWS)
+    if hasattr(derivative, "make_kernel"):
+        return derivative.make_kernel(op, below)
+    plan = Plan(op, derivative)
+    if decl is not None and decl.kind == "out":
+        return lambda *args, **kwargs: _refuse_out(op)
+    return lambda *args, **kwargs: record(plan, below, args, kwargs)
+
+
+def _refuse_out(op: OpOverload) -> None:
+    raise AutogradError(
+        f"{op}: an out= variant cannot be differentiated, but an argument requires grad",
+        hint="use the functional form, or run it under opweave.no_grad()",
+    )
+
+
+def run_below(kernel: Kernel, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run a kernel so that no call in it is recorded."""
+    before = state.exclude
+    state.exclude = before | ABOVE_VIEWS
+    try:
+        return kernel(*args, **kwargs)
+    finally:
+        state.exclude = before
+
+
+def record(plan: Plan, kernel: Kernel, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run an op below autograd and make its results part of the graph."""
+    op = plan.op
+    values = plan.values(args, kwargs)
+    inputs = plan.inputs(values)
+    written = [t for name in plan.written for t in _tensors(values[name])]
+    for t in written:
+        views.check_write(op, t)
+    derivative = plan.derivative
+    tensors = [t for t in inputs if isinstance(t, Tensor)]
+    node: Any
+    if derivative is None:
+        node = ErrorNode(
+            tensors, f"{op}: has no autograd formula",
+            f"register one with opweave.library.register_autograd({op.name!r}, backward, setup_context=...)",
+            plan.label,
+        )  # fmt: skip
+    elif derivative.differentiable == ():
+        return run_below(kernel, args, kwargs)
+    else:
+        node = OpNode(plan, inputs, values)
+        node.save_inputs(values, plan.written)
+    result = run_below(kernel, args, kwargs)
+    results = list(result) if isinstance(result, (tuple, list)) else [result]
+    if any(t._keys & BATCHED_BIT for t in tensors):
+        note_levels(node, inputs, results)
+    if written:
+        for position, t in enumerate(written):
+            if _is_differentiable(t):
+                node.output_specs = [t.spec]
+                views.rebase(t, node, position)
+        if isinstance(node, OpNode):
+            node.save_results(values, [r for r in results if isinstance(r, Tensor)] or written)
+        node.output_count = len(written)
+        return result
+    kept = derivative.differentiable if derivative is not None else None
+    node.output_count = len(results)
+    node.output_specs = [t.spec if isinstance(t, Tensor) else None for t in results]
+    made = False
+    for i, t in enumerate(results):
+        if _is_differentiable(t) and (kept is None or i in kept):
+            attach(t, node, i)
+            made = True
+    if made and isinstance(node, OpNode):
+        node.save_results(values, results)
+    return result
+
+
+def note_levels(node: Node, inputs: Sequence[Any], results: Sequence[Any]) -> None:
+    """Remember over which batch levels the gradient of each input has to be summed."""
+    present = levels_among([t for t in results if isinstance(t, Tensor)])
+    node.summed_levels = tuple(
+        [tuple(present.difference(levels_of(t))) if isinstance(t, Tensor) else () for t in inputs]
+    )
+
+
+def _tensors(value: Any) -> list[Tensor]:
+    if isinstance(value, Tensor):
+        return [value]
+    return [t for t in value if isinstance(t, Tensor)] if isinstance(value, (list, tuple)) else []
+
+
+for _key in DispatchKey:
+    if not _key.is_alias and AUTOGRAD_MASK & _key.bit:
+        resolvers[_key] = resolve

@@ -1,0 +1,193 @@
+"""What tensors have of autograd: properties and methods of `Tensor`."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from opweave.registry.autograd import engine
+from opweave.registry.autograd.graph import (
+    AccumulateGrad,
+    Node,
+    RemovableHandle,
+    edge_of,
+    grad_fn_of,
+    meta_of,
+)
+from opweave.registry.errors import ArgumentError, AutogradError
+from opweave.registry.keys import GRAD, DispatchKey
+from opweave.registry.op import ops
+from opweave.registry.tensor import Tensor, describe
+
+
+def _get_requires_grad(self: Tensor) -> bool:
+    """Whether gradients flow to this tensor."""
+    return bool(self._keys & GRAD)
+
+
+def _set_requires_grad(self: Tensor, value: bool) -> None:
+    requires_grad_(self, value)
+
+
+def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
+    """Say whether gradients flow to this leaf; in place.
+
+    Raises
+    ------
+    AutogradError
+        If it is no leaf, has integer elements, or was made in inference mode.
+    """
+    if requires_grad:
+        if self._dtype.kind not in "fc":
+            raise AutogradError("requires_grad: only floating and complex tensors have gradients", got=describe(self))
+        if not self._keys & DispatchKey.ADInplaceOrView.bit:
+            raise AutogradError("requires_grad: the tensor was made in inference mode", hint="clone() it outside")
+        self._keys |= GRAD
+        meta_of(self)
+    elif self._keys & GRAD:
+        if grad_fn_of(self) is not None:
+            raise AutogradError(
+                "requires_grad: only leaves can be switched off", got=describe(self), hint="use x.detach()"
+            )
+        self._keys &= ~GRAD
+    return self
+
+
+def _is_leaf(self: Tensor) -> bool:
+    """Whether the tensor was not made by a recorded op."""
+    return grad_fn_of(self) is None
+
+
+def _grad_fn(self: Tensor) -> Node | None:
+    """The node of the op that made this tensor, None for a leaf."""
+    return grad_fn_of(self)
+
+
+def _get_grad(self: Tensor) -> Tensor | None:
+    """The accumulated gradient."""
+    return None if self._autograd is None else self._autograd.grad
+
+
+def _set_grad(self: Tensor, value: Tensor | None) -> None:
+    if value is not None:
+        if not isinstance(value, Tensor):
+            raise ArgumentError("grad: expected a Tensor or None", got=type(value).__name__)
+        if value is self:
+            raise AutogradError("grad: a tensor cannot be its own gradient")
+        if value._sizes != self._sizes or value._dtype is not self._dtype or value._device is not self._device:
+            raise AutogradError(
+                "grad: must have the tensor's shape, dtype and device", got=f"{describe(value)} for {describe(self)}"
+            )
+    meta_of(self).grad = value
+
+
+def _del_grad(self: Tensor) -> None:
+    _set_grad(self, None)
+
+
+def backward(
+    self: Tensor, gradient: Tensor | None = None, retain_graph: bool | None = None, create_graph: bool = False,
+    inputs: Any = None,
+) -> None:  # fmt: skip
+    """Add this tensor's gradients to the `grad` of the leaves it comes from; see `autograd.backward`."""
+    engine.backward(self, gradient, retain_graph, create_graph, inputs)
+
+
+def retain_grad(self: Tensor) -> None:
+    """Keep the gradient of a tensor that is no leaf in its `grad`."""
+    node = grad_fn_of(self)
+    if node is None:
+        if not self._keys & GRAD:
+            raise AutogradError("retain_grad: the tensor does not require grad", got=describe(self))
+        return
+    meta = meta_of(self)
+    meta.retains = True
+    if node.retained is None:
+        node.retained = {}
+    node.retained[meta.output] = weakref.ref(self)
+
+
+def _retains_grad(self: Tensor) -> bool:
+    """Whether `retain_grad` keeps this non-leaf's gradient."""
+    return self._autograd is not None and self._autograd.retains
+
+
+def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
+    """Call `hook(grad)` when this tensor's gradient is computed; what it returns (if anything) replaces it."""
+    if not self._keys & GRAD:
+        raise AutogradError("register_hook: the tensor does not require grad", got=describe(self))
+    meta = meta_of(self)
+    if meta.hooks is None:
+        meta.hooks = {}
+    handle = RemovableHandle(meta.hooks)
+    meta.hooks[handle.id] = hook
+    edge = edge_of(self)
+    assert edge is not None
+    node, number = edge
+    if node.pre_hooks is None:
+        node.pre_hooks = {}
+    node.pre_hooks.setdefault(number, meta.hooks)
+    if node.pre_hooks[number] is not meta.hooks:  # another tensor object of the same output has hooks there
+        node.pre_hooks[number][handle.id] = hook
+        handle._hooks = node.pre_hooks[number]
+    return handle
+
+
+def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], None]) -> RemovableHandle:
+    """Call `hook(tensor)` after a gradient was added to this leaf's `grad`."""
+    edge = edge_of(self)
+    if edge is None or not isinstance(edge[0], AccumulateGrad):
+        raise AutogradError("register_post_accumulate_grad_hook: only for leaves that require grad", got=describe(self))
+    node = edge[0]
+    if node.accumulated_hooks is None:
+        node.accumulated_hooks = {}
+    # The leaf keeps its accumulator, and so the hook, alive.
+    self.__dict__["_accumulator"] = node
+    handle = RemovableHandle(node.accumulated_hooks)
+    node.accumulated_hooks[handle.id] = hook
+    return handle
+
+
+def detach_(self: Tensor) -> Tensor:
+    """Forget the history; in place."""
+    if self._view_of is not None:
+        raise AutogradError("detach_: a view cannot be detached in place", hint="use detach()")
+    self._keys &= ~GRAD
+    if self._autograd is not None:
+        self._autograd.grad_fn = None
+    return self
+
+
+def _data(self: Tensor) -> Tensor:
+    """The same data without history."""
+    return ops.aten.detach.default(self)
+
+
+def is_inference(self: Tensor) -> bool:
+    """Whether the tensor was made in inference mode."""
+    return not self._keys & DispatchKey.ADInplaceOrView.bit
+
+
+def _output_nr(self: Tensor) -> int:
+    """Which output of `grad_fn` this tensor is."""
+    return 0 if self._autograd is None else self._autograd.output
+
+
+def bind() -> None:
+    """Give `Tensor` these properties and methods."""
+    table: dict[str, Any] = {
+        "requires_grad": property(_get_requires_grad, _set_requires_grad),
+        "grad": property(_get_grad, _set_grad, _del_grad),
+        "is_leaf": property(_is_leaf),
+        "grad_fn": property(_grad_fn),
+        "retains_grad": property(_retains_grad),
+        "output_nr": property(_output_nr),
+        "data": property(_data),
+    }
+    for function in (
+        requires_grad_, backward, retain_grad, register_hook, register_post_accumulate_grad_hook, detach_, is_inference,
+    ):  # fmt: skip
+        table[function.__name__] = function
+    for name, value in table.items():
+        setattr(Tensor, name, value)

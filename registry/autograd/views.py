@@ -1,0 +1,50 @@
+"""In-place ops under autograd: what may be written, and whose history a write changes.
+
+A write through a view changes its base and, through the base, every other view of it: the base gets a `CopySlices`
+node, and each view's `grad_fn` is made anew from the base when it is next asked for (`graph.grad_fn_of`).
+"""
+
+from __future__ import annotations
+
+from opweave.registry.autograd.graph import AsStridedNode, CopySlices, Node, attach, grad_fn_of, meta_of
+from opweave.registry.errors import AutogradError
+from opweave.registry.keys import GRAD
+from opweave.registry.op import OpOverload
+from opweave.registry.tensor import Tensor, describe
+
+
+def check_write(op: OpOverload | str, t: Tensor) -> None:
+    """Refuse writes that would lose a gradient.
+
+    Raises
+    ------
+    AutogradError
+        If the tensor is a leaf that requires grad, or a view of one.
+    """
+    base = t._view_of
+    if t._keys & GRAD and grad_fn_of(t) is None and base is None:
+        raise AutogradError(
+            f"{op}: a leaf that requires grad cannot be written in place", got=describe(t),
+            hint="write under opweave.no_grad(), or use the functional form",
+        )  # fmt: skip
+    if base is not None and base._keys & GRAD and grad_fn_of(base) is None:
+        raise AutogradError(
+            f"{op}: a view of a leaf that requires grad cannot be written in place", got=describe(t),
+            hint="write under opweave.no_grad(), or clone() first",
+        )  # fmt: skip
+
+
+def rebase(t: Tensor, node: Node, output: int) -> None:
+    """Make `node` the history of a tensor that was written in place."""
+    base = t._view_of
+    if base is None or base._dtype is not t._dtype:
+        attach(t, node, output)
+    else:
+        attach(base, CopySlices(base, t, node), 0)
+        attach(t, AsStridedNode(base, t), 0)
+    owner = t if base is None else base
+    for ref in owner._storage.views or ():
+        view = ref()
+        if view is not None and view._view_of is owner and view._dtype.kind in "fc":
+            view._keys |= GRAD
+            meta_of(view)
