@@ -6,18 +6,24 @@ about it is its schema and its fake rule.
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from opweave.registry.errors import ArgumentError, RegistrationError, Site, user_frame
+from opweave.registry.errors import ArgumentError, RegistrationError, user_frame
 from opweave.registry.keys import DEVICE_KEYS, DispatchKey
-from opweave.registry.op import Kernel, OpOverload, lock, registry, tensors_in
-from opweave.registry.schema import FunctionSchema, infer_schema, parse_schema
-from opweave.registry.spec import span
-from opweave.registry.tensor import Tensor, describe
-
-DeviceTypes = str | Sequence[str] | None
+from opweave.registry.op import OpOverload, lock, registry
+from opweave.registry.registering import (
+    DeviceTypes,
+    add_autocast,
+    add_backward,
+    add_batch_rule,
+    add_dispatch_rule,
+    add_fake,
+    add_kernel,
+    require_signature,
+)
+from opweave.registry.schema import infer_schema, parse_schema
+from opweave.registry.tags import TagLike, parse_tags
 
 #: Definitions by qualified name.
 definitions: dict[str, CustomOpDef] = {}
@@ -51,8 +57,7 @@ class CustomOpDef:
             Takes the op's arguments and returns tensors of the right sizes, strides, dtype and device (`empty_like`,
             `x.new_empty(...)`); it must not look at data.
         """
-        require_callable(self._opoverload, fn, "fake rule")
-        self._opoverload.register_fake_rule(fn)
+        add_fake(self._opoverload, fn)
         return fn
 
     def register_kernel(self, device_types: DeviceTypes, fn: Callable[..., Any] | None = None, /) -> Any:
@@ -70,13 +75,104 @@ class CustomOpDef:
 
         return register if fn is None else register(fn)
 
+    def register_autograd(
+        self, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None
+    ) -> None:
+        """Register how the op is differentiated.
+
+        Parameters
+        ----------
+        backward : callable
+            `backward(ctx, *grads)`: a gradient for each positional argument, None for those that have none.
+        setup_context : callable, optional
+            `setup_context(ctx, inputs, output)`, or `(ctx, inputs, keyword_only_inputs, output)` where the op has
+            keyword-only arguments: keeps on `ctx` what `backward` needs.
+        """
+        add_backward(self._opoverload, backward, setup_context, user_frame())
+
+    def register_vmap(self, func: Callable[..., Any] | None = None, /) -> Any:
+        """Register how the op acts on a batch; decorator.
+
+        Parameters
+        ----------
+        func : callable
+            `func(info, in_dims, *args, **kwargs) -> (output, out_dims)`; `info` has `batch_size` and `randomness`.
+        """
+        site = user_frame()
+
+        def register(rule: Callable[..., Any]) -> Callable[..., Any]:
+            add_batch_rule(self._opoverload, rule, site)
+            return rule
+
+        return register if func is None else register(func)
+
+    def register_autocast(self, device_type: str, cast_inputs: Any) -> None:
+        """Register to which dtype floating inputs are cast in an autocast block of a device type."""
+        add_autocast(self._opoverload, device_type, cast_inputs, user_frame())
+
+    def register_torch_dispatch(self, torch_dispatch_class: type, fn: Callable[..., Any] | None = None, /) -> Any:
+        """Register what a tensor subclass or a dispatch mode does with the op; decorator.
+
+        Parameters
+        ----------
+        torch_dispatch_class : type
+            The subclass or mode.
+        fn : callable
+            `fn(cls_or_mode, func, types, args, kwargs)`.
+        """
+        site = user_frame()
+
+        def register(rule: Callable[..., Any]) -> Callable[..., Any]:
+            add_dispatch_rule(self._opoverload, torch_dispatch_class, rule, site)
+            return rule
+
+        return register if fn is None else register(fn)
+
+    def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> KernelSwitch:
+        """Switch the kernel of a device type off or on; at once, and back at the end if used in `with`.
+
+        Without it calls go to the default kernel. A kernel registered while its device type is off stays off.
+
+        Parameters
+        ----------
+        device_type : str
+            `"cpu"`, `"cuda"`.
+        enabled : bool
+            Whether the kernel is used.
+        """
+        key = DEVICE_KEYS.get(device_type) if isinstance(device_type, str) else None
+        if key is None:
+            raise ArgumentError(
+                f"{self._qualname}: unknown device type {device_type!r}", hint=f"one of {', '.join(DEVICE_KEYS)}"
+            )
+        return KernelSwitch(self._opoverload, key, enabled)
+
     def __repr__(self) -> str:
         return f"<CustomOpDef({self._qualname})>"
 
 
+class KernelSwitch:
+    """What `set_kernel_enabled` returns: the change is made; leaving a `with` block takes it back."""
+
+    def __init__(self, op: OpOverload, key: DispatchKey, enabled: bool):
+        self.op = op
+        with lock:
+            self.before = op.disabled
+            op.disabled = op.disabled - {key} if enabled else op.disabled | {key}
+            op.changed()
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *_: object) -> None:
+        with lock:
+            self.op.disabled = self.before
+            self.op.changed()
+
+
 def custom_op(
     name: str, fn: Callable[..., Any] | None = None, /, *, mutates_args: str | Iterable[str],
-    device_types: DeviceTypes = None, schema: str | None = None, tags: Sequence[str] = (),
+    device_types: DeviceTypes = None, schema: str | None = None, tags: TagLike = (),
 ) -> Any:  # fmt: skip
     """Wrap a function as an operator that tracing and compilation never look into.
 
@@ -93,7 +189,7 @@ def custom_op(
         Device types that `fn` is for; all by default.
     schema : str, optional
         Arguments and returns, such as `"(Tensor x, int y) -> Tensor"`; inferred from the type hints by default.
-    tags : sequence of str
+    tags : Tag, str or sequence of them
         Properties of the op.
 
     Returns
@@ -128,7 +224,7 @@ def custom_op(
 
 def define_custom_op(
     name: str, fn: Callable[..., Any], complete: Callable[[OpOverload], None], *, mutates_args: Any,
-    schema: str | None, tags: Sequence[str],
+    schema: str | None, tags: TagLike,
 ) -> CustomOpDef:  # fmt: skip
     """Define the op of a function; an earlier custom op of the name is replaced.
 
@@ -160,7 +256,7 @@ def define_custom_op(
             hint="mark written tensors as Tensor(a!) in the schema",
         )  # fmt: skip
     if schema is not None:
-        _require_signature(parsed, fn, "the implementation")
+        require_signature(parsed, fn, "the implementation")
     with lock:
         existing = definitions.get(name)
         packet = registry.packets.get(name)
@@ -169,149 +265,14 @@ def define_custom_op(
                 f"{name}: already defined, as a built-in op", got=f"overloads {', '.join(packet.overloads())}", at=site,
                 hint="give it a namespace of your own: 'mylib::...'",
             )  # fmt: skip
-        if existing is not None:
-            registry.remove(existing._opoverload)
-        op = None
-        try:
-            op = registry.define(parsed, tags=tags, site=site)
-            if existing is not None:
-                op.version = existing._opoverload.version + 1
-            complete(op)
-        except BaseException:
-            if op is not None:
-                registry.remove(op)
-            if existing is not None:
-                registry.restore(existing._opoverload)
-            raise
-        definition = definitions[name] = CustomOpDef(op, fn)
-    return definition
-
-
-def require_callable(op: OpOverload, fn: Any, what: str) -> None:
-    """Refuse what cannot be called with the op's arguments, at once rather than in the middle of a trace."""
-    if not callable(fn):
-        raise ArgumentError(
-            f"{op.name}: the {what} must be a function", got=f"{fn!r} ({type(fn).__name__})",
-            hint=f"schema: {op._schema}",
-        )  # fmt: skip
-    _require_signature(op._schema, fn, f"the {what}")
-
-
-def _require_signature(schema: FunctionSchema, fn: Callable[..., Any], what: str) -> None:
-    try:
-        signature = inspect.signature(fn)
-    except (TypeError, ValueError):  # a builtin without one
-        return
-    positional = [a.name for a in schema.arguments if not a.kwarg_only]
-    named = {a.name: None for a in schema.arguments if a.kwarg_only}
-    try:
-        signature.bind(*positional, **named)
-    except TypeError as error:
-        name = getattr(fn, "__name__", type(fn).__name__)
-        raise RegistrationError(
-            f"{schema.full_name}: {what} cannot be called with the op's arguments: {error}",
-            got=f"def {name}{signature}", at=_function_site(fn), hint=f"schema: {schema}",
-        ) from None  # fmt: skip
-
-
-def add_kernel(op: OpOverload, device_types: DeviceTypes, fn: Callable[..., Any], site: Site) -> None:
-    """Register a checked kernel for device types."""
-    if op.decl is not None:
-        raise RegistrationError(
-            f"{op.name}: is a built-in op, which compiled code computes without calling a kernel",
-            got="a kernel that only eager calls would use", at=site,
-            hint="define an op of your own with @opweave.library.custom_op, and call that",
-        )  # fmt: skip
-    require_callable(op, fn, "kernel")
-    kernel = _checked(op, fn)
-    if device_types is None:
-        op.register(DispatchKey.CompositeExplicitAutograd, kernel, site=site, override=True)
-        return
-    names = [device_types] if isinstance(device_types, str) or not isinstance(device_types, Iterable) else device_types
-    names = list(names)
-    for device_type in names:
-        key = DEVICE_KEYS.get(device_type) if isinstance(device_type, str) else None
-        if key is None:
-            raise ArgumentError(
-                f"{op.name}: unknown device type {device_type!r}", got=f"device_types={device_types!r}", at=site,
-                hint=f"one of {', '.join(DEVICE_KEYS)}",
-            )  # fmt: skip
-    arguments = op._schema.arguments
-    if not any(a.type.has_tensor for a in arguments) and not any(str(a.type).startswith("Device") for a in arguments):
-        raise RegistrationError(
-            f"{op.name}: a kernel for one device needs a tensor or a device argument to choose by", at=site,
-            hint="add an argument `device: opweave.device`, or drop device_types",
-        )  # fmt: skip
-    for device_type in names:
-        op.register(DEVICE_KEYS[device_type], kernel, site=site, override=True)
-
-
-def _checked(op: OpOverload, fn: Callable[..., Any]) -> Kernel:
-    """The user's function with its results checked against the schema: number, type, and no alias of an input."""
-    returns = op._schema.returns
-    kinds = [str(r.type) for r in returns]
-    plain = len(kinds) == 1 and kinds[0] == "Tensor"
-
-    def kernel(*args: Any, **kwargs: Any) -> Any:
-        result = fn(*args, **kwargs)
-        if plain:
-            if type(result) is not Tensor and not isinstance(result, Tensor):
-                _refuse_result(op, fn, result)
-            outputs: Sequence[Any] = (result,)
-        elif not kinds:
-            if result is not None:
-                _refuse_result(op, fn, result)
-            return None
-        elif len(kinds) == 1:
-            outputs = result if isinstance(result, (list, tuple)) else (result,)
+        op = OpOverload(parsed.full_name, parsed, parse_tags(name, tags), site)
+        complete(op)  # may refuse; nothing has changed yet
+        op = registry.add(op, replace=existing is not None)
+        definition = CustomOpDef(op, fn)
+        if existing is None:
+            definitions[name] = definition
         else:
-            if not isinstance(result, (list, tuple)) or len(result) != len(kinds):
-                _refuse_result(op, fn, result)
-            for kind, value in zip(kinds, result, strict=True):
-                if kind == "Tensor" and not isinstance(value, Tensor):
-                    _refuse_result(op, fn, result)
-            outputs = result
-        if not op.mutated_args or outputs:
-            _refuse_aliases(op, outputs, [*args, *kwargs.values()])
-        return result
-
-    return kernel
-
-
-def _refuse_result(op: OpOverload, fn: Callable[..., Any], result: Any) -> None:
-    got = describe(result) if isinstance(result, Tensor) else f"{type(result).__name__}"
-    if isinstance(result, (list, tuple)):
-        got = f"{type(result).__name__} of {', '.join(type(item).__name__ for item in result)}"
-    raise ArgumentError(
-        f"{op.name}: the implementation must return {', '.join(str(r.type) for r in op._schema.returns) or 'None'}",
-        got=got, at=_function_site(fn), hint=f"schema: {op._schema}",
-    )  # fmt: skip
-
-
-def _function_site(fn: Any) -> Site:
-    code = getattr(fn, "__code__", None)
-    return user_frame() if code is None else Site(code.co_filename, code.co_firstlineno, code.co_name)
-
-
-def _range(t: Tensor) -> tuple[int, int]:
-    start = t.data_ptr()
-    return start, start + span(t._sizes, t._strides) * t._dtype.itemsize
-
-
-def _refuse_aliases(op: OpOverload, outputs: Sequence[Any], inputs: Sequence[Any]) -> None:
-    """Raise if an output shares memory with an input: every stage relies on the schema, which says it does not."""
-    given = None
-    for output in tensors_in(outputs):
-        if output._storage.owner is None:
-            continue
-        low, high = _range(output)
-        if low == high:
-            continue
-        if given is None:
-            given = [(t, _range(t)) for t in tensors_in(inputs) if t._storage.owner is not None]
-        for t, (start, stop) in given:
-            if low < stop and start < high and output._device is t._device:
-                raise RegistrationError(
-                    f"{op.name}: an output shares memory with an input", got=f"{describe(output)} and {describe(t)}",
-                    hint="return a copy (.clone(), np.array(a)): the compiler trusts that outputs are fresh",
-                )  # fmt: skip
+            # Wherever the earlier definition was imported to, it now means this one.
+            existing.__dict__ = definition.__dict__
+            definition = existing
+    return definition

@@ -1,19 +1,52 @@
-"""Registration for any op, by name: what `opweave.library` offers."""
+"""Registration for any op, by name: what `opweave.library` offers beside `custom_op`.
+
+A `Library` owns what is registered through it: when it is collected, all of it is taken back. Functions given no `lib`
+register for good.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import warnings
+import weakref
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from opweave.registry.custom_op import CustomOpDef, DeviceTypes, add_kernel, custom_op, require_callable
-from opweave.registry.errors import ArgumentError, RegistrationError, user_frame
-from opweave.registry.op import OpOverload, OpOverloadPacket, registry
-from opweave.registry.schema import infer_schema
+from opweave.registry.custom_op import CustomOpDef, custom_op
+from opweave.registry.errors import ArgumentError, DispatchError, RegistrationError, Site, user_frame
+from opweave.registry.fake_context import get_ctx
+from opweave.registry.keys import DEVICE_KEYS, DispatchKey, DispatchKeySet
+from opweave.registry.op import (
+    KeysetKernel,
+    OpOverload,
+    OpOverloadPacket,
+    Registration,
+    fallthrough_kernel,
+    lock,
+    registry,
+)
+from opweave.registry.registering import (
+    DeviceTypes,
+    Undo,
+    add_autocast,
+    add_backward,
+    add_batch_rule,
+    add_dispatch_rule,
+    add_fake,
+    add_kernel,
+    require_callable,
+)
+from opweave.registry.schema import infer_schema, parse_schema
+from opweave.registry.tags import Tag, TagLike, parse_tags
 from opweave.registry.triton_op import triton_op, wrap_triton
 
 OpLike = str | OpOverload | OpOverloadPacket | CustomOpDef
 
-__all__ = ["CustomOpDef", "custom_op", "infer_schema", "register_fake", "register_kernel", "triton_op", "wrap_triton"]
+__all__ = [
+    "CustomOpDef", "Library", "Tag", "allow_redefinition", "custom_op", "define", "fallthrough_kernel", "get_ctx",
+    "get_kernel", "impl", "impl_abstract", "infer_schema", "register_autocast", "register_autograd", "register_fake",
+    "register_kernel", "register_torch_dispatch", "register_vmap", "triton_op", "wrap_triton",
+]  # fmt: skip
 
 
 def find_op(op: OpLike) -> OpOverload:
@@ -36,7 +69,454 @@ def find_op(op: OpLike) -> OpOverload:
     return registry.find(op)
 
 
-def register_fake(op: OpLike, func: Callable[..., Any] | None = None, /, *, allow_override: bool = False) -> Any:
+def _own(lib: Library | None, undo: Undo) -> None:
+    """Let a library own a registration."""
+    if lib is None:
+        return
+    if not isinstance(lib, Library):
+        raise ArgumentError("lib must be a Library", got=repr(lib))
+    lib._undo.append(undo)
+
+
+def _decorator(register: Callable[[Callable[..., Any]], Any], func: Callable[..., Any] | None) -> Any:
+    """Register at once, or return what registers the function that it decorates (and gives it back)."""
+    if func is not None:
+        register(func)
+        return func
+
+    def decorate(decorated: Callable[..., Any]) -> Callable[..., Any]:
+        register(decorated)
+        return decorated
+
+    return decorate
+
+
+# ---- libraries -----------------------------------------------------------------------------------------------------
+
+_definers: dict[str, tuple[weakref.ref[Library], Site]] = {}
+
+
+def _take_back(undo: list[Undo]) -> None:
+    while undo:
+        undo.pop()()
+
+
+class Library:
+    """Registrations that live as long as this object.
+
+    Parameters
+    ----------
+    ns : str
+        The namespace; `"_"` for fallbacks that hold for all ops.
+    kind : str
+        `"DEF"` to define the ops of a namespace (one such library at a time), `"FRAGMENT"` to define more of them,
+        `"IMPL"` to add kernels to ops that exist.
+    dispatch_key : str
+        Key for `impl` and `fallback` where they name none.
+
+    Raises
+    ------
+    RegistrationError
+        If another library defines the namespace; names its place.
+
+    Examples
+    --------
+    >>> lib = Library("aten", "IMPL")
+    >>> lib.impl("div.Tensor", lambda self, other: self * (1 / other), "CPU")
+    """
+
+    def __init__(self, ns: str, kind: str, dispatch_key: str = ""):
+        site = user_frame(1)
+        if kind not in ("DEF", "IMPL", "FRAGMENT"):
+            raise ArgumentError(f"Library: unknown kind {kind!r}", hint="'DEF', 'FRAGMENT' or 'IMPL'")
+        if not isinstance(ns, str) or not (ns == "_" or all(part.isidentifier() for part in ns.split("."))):
+            raise ArgumentError(f"Library: malformed namespace {ns!r}", hint="a name such as 'mylib'")
+        if ns == "_" and kind != "IMPL":
+            raise ArgumentError("Library: the namespace '_' holds no ops", got=f"kind={kind!r}", hint="kind='IMPL'")
+        self.ns = ns
+        self.kind = kind
+        self.dispatch_key = _key(dispatch_key, site).name if dispatch_key else ""
+        self._undo: list[Undo] = []
+        self._defined: set[str] = set()
+        if kind == "DEF":
+            if ns in ("aten", "prim"):
+                raise RegistrationError(f"Library: {ns!r} is built in", at=site, hint="kind='FRAGMENT' adds to it")
+            with lock:
+                other = _definers.get(ns)
+                if other is not None and other[0]() is not None and not registry.redefining:
+                    raise RegistrationError(
+                        f"Library: the namespace {ns!r} has a library that defines it", got=f"made at {other[1]}",
+                        at=site, hint="kind='FRAGMENT' adds more ops to a namespace",
+                    )  # fmt: skip
+                _definers[ns] = (weakref.ref(self), site)
+        self._finalizer = weakref.finalize(self, _take_back, self._undo)
+        self._finalizer.atexit = False
+
+    def define(self, schema: str, alias_analysis: str = "", *, tags: TagLike = ()) -> str:
+        """Define an op of this namespace.
+
+        Parameters
+        ----------
+        schema : str
+            `"name(Tensor self) -> Tensor"`, with an overload as `"name.overload(...)"`.
+        alias_analysis : str
+            `"CONSERVATIVE"` is accepted; the schema says what is aliased either way.
+        tags : Tag, str or sequence of them
+            Properties of the op.
+
+        Returns
+        -------
+        str
+            The op's name with its overload.
+
+        Raises
+        ------
+        SchemaError
+            If the schema does not parse.
+        RegistrationError
+            If the op exists, or the library is of the kind `"IMPL"`.
+        """
+        site = user_frame(1)
+        if self.kind == "IMPL":
+            raise RegistrationError(
+                "Library.define: a library of the kind 'IMPL' defines no ops", at=site,
+                hint=f"Library({self.ns!r}, 'FRAGMENT')",
+            )  # fmt: skip
+        if alias_analysis not in ("", "FROM_SCHEMA", "CONSERVATIVE"):
+            raise ArgumentError(f"Library.define: unknown alias_analysis {alias_analysis!r}", at=site)
+        if not isinstance(schema, str):
+            raise ArgumentError("Library.define: the schema must be text", got=repr(schema), at=site)
+        name = schema.partition("(")[0].strip()
+        space, _, rest = name.rpartition("::")
+        if space and space != self.ns:
+            raise RegistrationError(
+                f"Library.define: {name!r} belongs to another namespace than {self.ns!r}", at=site, hint=f"{rest}(...)"
+            )
+        parsed = parse_schema(schema if space else f"{self.ns}::{schema}")
+        op = registry.define(parsed, tags=parse_tags(parsed.full_name, tags), site=site)
+        self._undo.append(lambda: registry.remove(op))
+        self._defined.add(op.name)
+        return op.name.partition("::")[2]
+
+    def impl(
+        self, op_name: str | OpOverload, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False,
+        allow_override: bool = False,
+    ) -> None:  # fmt: skip
+        """Register a kernel of an op.
+
+        Parameters
+        ----------
+        op_name : str or OpOverload
+            `"name"` or `"name.overload"`.
+        fn : callable
+            The kernel, or `fallthrough_kernel` for calls to go on to the next key.
+        dispatch_key : str
+            `"CPU"`, `"CUDA"`, `"Autograd"`, `"CompositeImplicitAutograd"` ...; the library's by default, and without
+            any `"CompositeImplicitAutograd"`.
+        with_keyset : bool
+            Give the kernel the call's `DispatchKeySet` first, for `op.redispatch(keyset & ..., *args)`.
+        allow_override : bool
+            Take the place of an earlier kernel of the key.
+
+        Raises
+        ------
+        RegistrationError
+            If the key has a kernel (names both places), or the function cannot take the op's arguments.
+        """
+        site = user_frame(1)
+        if not callable(fn):
+            raise ArgumentError("Library.impl: the kernel must be a function", got=repr(fn), at=site)
+        if self.ns == "_":
+            raise RegistrationError("Library.impl: the namespace '_' has no ops", at=site, hint="use fallback")
+        key = _key(dispatch_key or self.dispatch_key or "CompositeImplicitAutograd", site)
+        op = self._find(op_name, site)
+        if fn is not fallthrough_kernel and not with_keyset:
+            require_callable(op, fn, "kernel")
+        if key is DispatchKey.Meta and DispatchKey.CompositeImplicitAutograd in op.kernels:
+            raise RegistrationError(
+                f"{op.name}: is written with other ops, which have rules for tensors without data", at=site,
+                got="a Meta kernel, which would hide them",
+            )  # fmt: skip
+        if key is DispatchKey.Meta and fn is not fallthrough_kernel and not with_keyset:
+            if op.fake is not None and not allow_override and not registry.redefining:
+                raise RegistrationError(
+                    f"{op.name}: already has a rule for tensors without data", at=site,
+                    hint="allow_override=True replaces it",
+                )  # fmt: skip
+            self._undo.append(add_fake(op, fn))
+            return
+        kernel = KeysetKernel(fn) if with_keyset else fn
+        self._undo.append(op.register(key, kernel, site=site, override=allow_override).undo)
+
+    def fallback(self, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False) -> None:
+        """Register what a key runs for every op that has no kernel for it.
+
+        Parameters
+        ----------
+        fn : callable
+            `fn(op, *args, **kwargs)`, or `fallthrough_kernel`.
+        dispatch_key : str
+            The key; the library's by default.
+        with_keyset : bool
+            Give the function the call's `DispatchKeySet` first.
+
+        Raises
+        ------
+        RegistrationError
+            If the library's namespace is not `"_"`, or the key has a fallback.
+        """
+        site = user_frame(1)
+        if self.ns != "_":
+            raise RegistrationError(
+                "Library.fallback: only the namespace '_' has fallbacks", got=f"namespace {self.ns!r}", at=site,
+                hint="Library('_', 'IMPL')",
+            )  # fmt: skip
+        if not callable(fn):
+            raise ArgumentError("Library.fallback: expected a function", got=repr(fn), at=site)
+        if not dispatch_key and not self.dispatch_key:
+            raise ArgumentError("Library.fallback: name a dispatch key", at=site, hint="lib.fallback(fn, 'Autograd')")
+        key = _key(dispatch_key or self.dispatch_key, site)
+        known = registry.fallbacks.get(key)
+        if known is not None:
+            raise RegistrationError(f"{key.name}: already has a fallback", got=f"first at {known.site}", at=site)
+        made = Registration(None, key, KeysetKernel(fn) if with_keyset else fn, site)  # type: ignore[arg-type]
+        registry.set_fallback(key, made)
+        self._undo.append(lambda: registry.set_fallback(key, None))
+
+    def _find(self, name: str | OpOverload, site: Site) -> OpOverload:
+        if isinstance(name, OpOverload):
+            if name.namespace != self.ns:
+                raise RegistrationError(
+                    f"Library.impl: {name.name} belongs to another namespace than {self.ns!r}", at=site
+                )
+            return name
+        if not isinstance(name, str):
+            raise ArgumentError("Library.impl: expected an op or its name", got=repr(name), at=site)
+        space, _, rest = name.rpartition("::")
+        if space and space != self.ns:
+            raise RegistrationError(f"Library.impl: {name!r} belongs to another namespace than {self.ns!r}", at=site)
+        return registry.find(f"{self.ns}::{rest}")
+
+    def _destroy(self) -> None:
+        """Take back everything now."""
+        _take_back(self._undo)
+
+    def __repr__(self) -> str:
+        key = f", dispatch_key={self.dispatch_key!r}" if self.dispatch_key else ""
+        return f"Library(kind={self.kind!r}, ns={self.ns!r}{key})"
+
+
+def _key(name: Any, site: Site) -> DispatchKey:
+    if isinstance(name, DispatchKey):
+        return name
+    try:
+        return DispatchKey[name]
+    except (KeyError, TypeError):
+        raise ArgumentError(
+            f"there is no dispatch key {name!r}", at=site, hint=f"one of {', '.join(key.name for key in DispatchKey)}"
+        ) from None
+
+
+#: Libraries of the functions that are given none; they live as long as the process.
+_forever: list[Library] = []
+
+
+@contextlib.contextmanager
+def allow_redefinition() -> Iterator[None]:
+    """Inside the block a definition or kernel takes the place of an earlier one, wherever that is in use.
+
+    For notebooks and reloaded modules. Compiled functions that used the earlier one compile again.
+    """
+    with lock:
+        before = registry.redefining
+        registry.redefining = True
+        try:
+            yield
+        finally:
+            registry.redefining = before
+
+
+# ---- define and impl -----------------------------------------------------------------------------------------------
+
+
+def define(
+    qualname: str | Library, schema: str, alias_analysis: str = "", *, lib: Library | None = None, tags: TagLike = ()
+) -> Any:
+    """Define an op: `define("mylib::sin", "(Tensor x) -> Tensor")`.
+
+    Parameters
+    ----------
+    qualname : str or Library
+        The name with its namespace; or a library, and `schema` then begins with the name. In that form it returns a
+        decorator for the op's default implementation.
+    schema : str
+        Arguments and returns.
+    lib : Library, optional
+        Owns the definition; without one it holds for good.
+    tags : Tag, str or sequence of them
+        Properties of the op.
+
+    Raises
+    ------
+    SchemaError
+        If the schema does not parse.
+    RegistrationError
+        If the op exists; names both places.
+    """
+    site = user_frame(1)
+    if isinstance(qualname, Library):
+        library = qualname
+        name = library.define(schema, alias_analysis, tags=tags)
+
+        def wrap(fn: Callable[..., Any]) -> Callable[..., Any]:
+            library.impl(name, fn)
+            return fn
+
+        return wrap
+    if not isinstance(qualname, str):
+        raise ArgumentError("define: expected a name or a Library", got=repr(qualname), at=site)
+    space, separator, rest = qualname.partition("::")
+    if not separator or not space or not rest:
+        raise ArgumentError(f"define: malformed name {qualname!r}", at=site, hint="a name looks like 'mylib::my_op'")
+    if not isinstance(schema, str) or not schema.lstrip().startswith("("):
+        raise ArgumentError(
+            f"define: the schema of {qualname} must be arguments and returns, without the name", got=repr(schema),
+            at=site, hint="'(Tensor x) -> Tensor'",
+        )  # fmt: skip
+    owner = lib if lib is not None else Library(space, "FRAGMENT")
+    if not isinstance(owner, Library):
+        raise ArgumentError("define: lib must be a Library", got=repr(lib), at=site)
+    owner.define(f"{rest}{schema.lstrip()}" if owner.ns == space else f"{qualname}{schema}", alias_analysis, tags=tags)
+    if lib is None:
+        _forever.append(owner)
+    return None
+
+
+def impl(
+    qualname: str | Library, types: str | Sequence[str] = "", func: Any = None, *, lib: Library | None = None
+) -> Any:
+    """Register a kernel: `impl("mylib::sin", "cpu", fn)`, or as a decorator without `fn`.
+
+    Parameters
+    ----------
+    qualname : str or Library
+        The op's name. With a library the call is `impl(lib, "name", "CPU")`, a decorator.
+    types : str or sequence of str
+        Device types (`"cpu"`, `"cuda"`), dispatch keys, or `"default"` for all devices.
+    func : callable, optional
+        The kernel.
+    lib : Library, optional
+        Owns the registration; without one it holds for good.
+
+    Returns
+    -------
+    callable or None
+        A decorator that gives back the function it is given.
+    """
+    site = user_frame(1)
+    if isinstance(qualname, Library):
+        library, name, key = qualname, types, func or ""
+        if not isinstance(name, (str, OpOverload)):
+            raise ArgumentError("impl: expected the op's name", got=repr(name), at=site, hint="impl(lib, 'sin', 'CPU')")
+
+        def register(kernel: Callable[..., Any]) -> Callable[..., Any]:
+            library.impl(name, kernel, key)
+            return kernel
+
+        return register
+    if isinstance(types, str):
+        types = (types,)
+    keys = [_kernel_key(kind, site) for kind in types]
+    if not keys:
+        raise ArgumentError("impl: name a device type", at=site, hint="'cpu', 'cuda' or 'default'")
+    space = qualname.partition("::")[0] if isinstance(qualname, str) else qualname.namespace
+
+    def register_all(kernel: Callable[..., Any]) -> None:
+        owner = lib if lib is not None else Library(space, "FRAGMENT")
+        for key in keys:
+            owner.impl(qualname, kernel, key)
+        if lib is None:
+            _forever.append(owner)
+
+    return _decorator(register_all, func) if func is None else register_all(func)
+
+
+def _kernel_key(kind: Any, site: Site) -> str:
+    if kind == "default":
+        return DispatchKey.CompositeExplicitAutograd.name
+    if isinstance(kind, str) and kind in DEVICE_KEYS:
+        return DEVICE_KEYS[kind].name
+    if isinstance(kind, str) and kind in DispatchKey.__members__:
+        return kind
+    raise ArgumentError(
+        f"impl: unknown device type {kind!r}", at=site, hint=f"one of {', '.join(DEVICE_KEYS)}, 'default', or a key"
+    )
+
+
+def get_kernel(op: OpLike, dispatch_key: str | DispatchKey) -> KernelFunction:
+    """The kernel that a call runs at a key, for a kernel of one's own to hand on to.
+
+    Raises
+    ------
+    DispatchError
+        If the op has none there.
+    """
+    target = find_op(op)
+    key = _key(dispatch_key, user_frame(1))
+    bits = key.bit if not key.is_alias else 0
+    found = target.kernels.get(key) if key.is_alias else target._kernel_at(key, bits)
+    if found is None:
+        raise DispatchError(
+            f"{target}: no kernel at {key.name}",
+            got="kernels: " + (", ".join(k.name for k in target.kernels) or "none"),
+        )
+    return KernelFunction(target, key, found)
+
+
+class KernelFunction:
+    """A kernel as it stands now; later registrations do not change it."""
+
+    def __init__(self, op: OpOverload, key: DispatchKey, kernel: Any):
+        self.op, self.key, self._kernel = op, key, kernel
+
+    def call_boxed(self, keyset: DispatchKeySet, /, *args: Any, **kwargs: Any) -> Any:
+        """Run it for a key set, with the op's arguments."""
+        positional, keyword = self.op._schema.bind(args, kwargs)
+        kernel = self._kernel.at(keyset.bits) if isinstance(self._kernel, KeysetKernel) else self._kernel
+        return kernel(*positional, **keyword)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.call_boxed(DispatchKeySet(self.key.bit if not self.key.is_alias else 0), *args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<kernel of {self.op} at {self.key.name}>"
+
+
+# ---- what else an op can be told -----------------------------------------------------------------------------------
+
+
+def register_kernel(
+    op: OpLike, device_types: DeviceTypes, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None
+) -> Any:
+    """Register an implementation of an op for device types; decorator.
+
+    Parameters
+    ----------
+    op : str, OpOverload or CustomOpDef
+        The op; a built-in one too: compiled code then calls the kernel instead of computing the op itself.
+    device_types : None, str or sequence of str
+        `"cpu"`, `"cuda"`; None for all.
+    lib : Library, optional
+        Owns the registration.
+    """
+    site = user_frame()
+    return _decorator(lambda kernel: _own(lib, add_kernel(find_op(op), device_types, kernel, site)), func)
+
+
+def register_fake(
+    op: OpLike, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None, _stacklevel: int = 1,
+    allow_override: bool = False,
+) -> Any:  # fmt: skip
     """Register how an op acts on tensors without data; decorator.
 
     Parameters
@@ -45,8 +525,10 @@ def register_fake(op: OpLike, func: Callable[..., Any] | None = None, /, *, allo
         The op.
     func : callable, optional
         Same arguments as the op; returns tensors of the right sizes, strides, dtype and device.
+    lib : Library, optional
+        Owns the registration.
     allow_override : bool
-        Whether a built-in op's own rule may be replaced (a custom op's always may).
+        Whether an earlier rule may be replaced (a custom op's always may).
 
     Raises
     ------
@@ -55,34 +537,64 @@ def register_fake(op: OpLike, func: Callable[..., Any] | None = None, /, *, allo
     """
     site = user_frame()
 
-    def register(rule: Callable[..., Any]) -> Callable[..., Any]:
+    def register(rule: Callable[..., Any]) -> None:
         target = find_op(op)
         if target.fake is not None and target.decl is not None and not allow_override:
             raise RegistrationError(
                 f"{target.name}: already has a fake rule", got="the rule that it was declared with", at=site,
                 hint="allow_override=True replaces it",
             )  # fmt: skip
-        require_callable(target, rule, "fake rule")
-        target.register_fake_rule(rule)
-        return rule
+        _own(lib, add_fake(target, rule))
 
-    return register if func is None else register(func)
+    return _decorator(register, func)
 
 
-def register_kernel(op: OpLike, device_types: DeviceTypes, func: Callable[..., Any] | None = None, /) -> Any:
-    """Register an implementation of an op for device types; decorator.
+def impl_abstract(
+    qualname: OpLike, func: Callable[..., Any] | None = None, *, lib: Library | None = None, _stacklevel: int = 1
+) -> Any:
+    """The earlier name of `register_fake`."""
+    warnings.warn("impl_abstract was renamed to register_fake", DeprecationWarning, stacklevel=2)
+    return register_fake(qualname, func, lib=lib)
+
+
+def register_autograd(
+    op: OpLike, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None,
+    lib: Library | None = None,
+) -> None:  # fmt: skip
+    """Register how an op is differentiated; see `CustomOpDef.register_autograd`."""
+    _own(lib, add_backward(find_op(op), backward, setup_context, user_frame()))
+
+
+def register_vmap(op: OpLike, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None) -> Any:
+    """Register how an op acts on a batch; decorator; see `CustomOpDef.register_vmap`."""
+    site = user_frame()
+    return _decorator(lambda rule: _own(lib, add_batch_rule(find_op(op), rule, site)), func)
+
+
+def register_autocast(op: OpLike, device_type: str, cast_inputs: Any, /, *, lib: Library | None = None) -> None:
+    """Register to which dtype floating inputs are cast inside an autocast block; autocast is off while the op runs.
 
     Parameters
     ----------
-    op : str, OpOverload or CustomOpDef
-        The op.
-    device_types : None, str or sequence of str
-        `"cpu"`, `"cuda"`; None for all.
+    device_type : str
+        `"cpu"` or `"cuda"`.
+    cast_inputs : dtype
+        A floating type.
+    """
+    _own(lib, add_autocast(find_op(op), device_type, cast_inputs, user_frame()))
+
+
+def register_torch_dispatch(
+    op: OpLike, torch_dispatch_class: type, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None
+) -> Any:
+    """Register what a tensor subclass or a dispatch mode does with an op; decorator.
+
+    Parameters
+    ----------
+    torch_dispatch_class : type
+        The subclass or mode.
+    func : callable
+        `func(cls_or_mode, func, types, args, kwargs)`.
     """
     site = user_frame()
-
-    def register(kernel: Callable[..., Any]) -> Callable[..., Any]:
-        add_kernel(find_op(op), device_types, kernel, site)
-        return kernel
-
-    return register if func is None else register(func)
+    return _decorator(lambda rule: _own(lib, add_dispatch_rule(find_op(op), torch_dispatch_class, rule, site)), func)

@@ -139,6 +139,10 @@ class OpOverload:
         self.registrations: dict[DispatchKey, list[Registration]] = {}
         #: How its results are differentiated (`registry.autograd.formula`), None where nothing is known.
         self.derivative: Any = None
+        #: To what dtype autocast casts floating inputs, by device type (`register_autocast`).
+        self.autocast_rules: dict[str, Any] = {}
+        #: Backends whose kernel is switched off.
+        self.disabled: frozenset[DispatchKey] = frozenset()
         #: Rule on batched tensors, as `register_vmap` takes it.
         self.batch_rule: Kernel | None = None
         #: What tensor subclasses and modes do with it, by class (`register_torch_dispatch`).
@@ -264,7 +268,7 @@ class OpOverload:
         """
         site = site or user_frame(1)
         with lock:
-            if key in self.kernels and not override:
+            if key in self.kernels and not override and not registry.redefining:
                 raise RegistrationError(
                     f"{self}: {key.name} already has a kernel", got=f"first from {self.kernel_sites[key]}", at=site,
                     hint="allow_override=True replaces it",
@@ -316,7 +320,7 @@ class OpOverload:
     def _kernel_at(self, key: DispatchKey, bits: int) -> Any:
         """What a key runs; None to go on to the next one."""
         kernels = self.kernels
-        kernel = kernels.get(key)
+        kernel = None if key in self.disabled else kernels.get(key)
         if kernel is fallthrough_kernel:
             return None
         if key is DispatchKey.Undefined or key in BACKENDS:
@@ -345,7 +349,7 @@ class OpOverload:
         present = self.kernels
         if any(alias in present for alias in _EXPLICIT):
             return True
-        return any(key in present and bits & key.bit for key in BACKENDS)
+        return any(key in present and bits & key.bit and key not in self.disabled for key in BACKENDS)
 
     def _fallback(self, key: DispatchKey) -> Any:
         found = registry.fallbacks.get(key) or registry.fallbacks.get(_ALIAS_OF.get(key, key))
@@ -642,6 +646,8 @@ class Registry:
         self.higher_order: dict[str, HigherOrderOperator] = {}
         #: What a key runs for every op that has nothing of its own for it (`Library("_", "IMPL").fallback`).
         self.fallbacks: dict[DispatchKey, Any] = {}
+        #: Whether a definition may take the place of an earlier one (`allow_redefinition`).
+        self.redefining = False
         #: Counts every change, so that what is compiled can tell whether anything happened at all.
         self.version = 0
 
@@ -665,21 +671,35 @@ class Registry:
         self, name: str, schema: SchemaSource, *, tags: Sequence[str] = (), site: Site, replace: bool = False
     ) -> OpOverload:
         """`define` under a name that is known already; a schema given as text is parsed when it is first needed."""
-        op = OpOverload(name, schema, tags, site)
+        return self.add(OpOverload(name, schema, tags, site), replace=replace)
+
+    def add(self, op: OpOverload, *, replace: bool = False) -> OpOverload:
+        """Make an op known. One that it replaces becomes it: every reference to the earlier one sees the new op.
+
+        Raises
+        ------
+        RegistrationError
+            If an op of that name exists and `replace` is false; names both places.
+        """
         with lock:
             existing = self.operators.get(op.name)
-            if existing is not None and not replace:
+            if existing is None:
+                self.operators[op.name] = op
+                key = f"{op.namespace}::{op.opname}"
+                self.packets.setdefault(key, OpOverloadPacket(op.namespace, op.opname)).add(op)
+                self.version += 1
+                return op
+            if not (replace or self.redefining):
                 raise RegistrationError(
-                    f"{op.name}: already defined", got=f"first at {existing.site}", at=site,
-                    hint="give it another name, or another overload name",
+                    f"{op.name}: already defined", got=f"first at {existing.site}", at=op.site,
+                    hint="give it another name or another overload name; in a notebook, define it inside "
+                    "`with opweave.library.allow_redefinition():`",
                 )  # fmt: skip
-            self.operators[op.name] = op
-            key = f"{op.namespace}::{op.opname}"
-            self.packets.setdefault(key, OpOverloadPacket(op.namespace, op.opname)).add(op)
-            if existing is not None:
-                op.version = existing.version + 1
+            op.version = existing.version + 1
+            existing.__dict__ = op.__dict__
+            existing.packet.add(existing)
             self.version += 1
-        return op
+        return existing
 
     def remove(self, op: OpOverload) -> None:
         """Forget an op; compiled code that used it is stale."""
@@ -691,13 +711,6 @@ class Registry:
                 if not packet.overloads():
                     del self.packets[f"{op.namespace}::{op.opname}"]
                     getattr(ops, op.namespace).__dict__.pop(op.opname, None)
-            op.changed()
-
-    def restore(self, op: OpOverload) -> None:
-        """Make an op known again that was removed."""
-        with lock:
-            self.operators[op.name] = op
-            self.packets.setdefault(f"{op.namespace}::{op.opname}", OpOverloadPacket(op.namespace, op.opname)).add(op)
             op.changed()
 
     def set_fallback(self, key: DispatchKey, fallback: Any) -> None:

@@ -1,0 +1,308 @@
+"""Checked registrations on one op: kernels, fake rules, backward, batching, dispatch rules.
+
+Each function refuses what cannot work before it changes anything, and returns what undoes the change. Both ways to
+register share them: the methods of a `CustomOpDef` and the functions of `registry.library`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from opweave.registry.autograd.function import RegisteredBackward
+from opweave.registry.dtypes import DType
+from opweave.registry.errors import ArgumentError, RegistrationError, Site, user_frame
+from opweave.registry.keys import AUTOCAST_KEYS, DEVICE_KEYS, DispatchKey, DispatchMode
+from opweave.registry.op import Kernel, OpOverload, lock, tensors_in
+from opweave.registry.schema import FunctionSchema
+from opweave.registry.spec import span
+from opweave.registry.tensor import Tensor, describe
+
+DeviceTypes = str | Sequence[str] | None
+Undo = Callable[[], None]
+
+
+def _change(op: OpOverload, attribute: str, value: Any) -> Undo:
+    with lock:
+        before = getattr(op, attribute)
+        setattr(op, attribute, value)
+        op.changed()
+
+    def undo() -> None:
+        with lock:
+            if getattr(op, attribute) is value:
+                setattr(op, attribute, before)
+                op.changed()
+
+    return undo
+
+
+def add_fake(op: OpOverload, rule: Callable[..., Any]) -> Undo:
+    """Set how an op acts on tensors without data."""
+    require_callable(op, rule, "fake rule")
+    return _change(op, "fake", rule)
+
+
+def add_backward(
+    op: OpOverload, backward: Callable[..., Any], setup_context: Callable[..., Any] | None, site: Site
+) -> Undo:
+    """Set how an op is differentiated.
+
+    Raises
+    ------
+    RegistrationError
+        If the op writes to or returns its arguments, or has tensors that are keyword-only.
+    """
+    schema = op._schema
+    if not callable(backward) or (setup_context is not None and not callable(setup_context)):
+        raise ArgumentError(
+            f"{op.name}: backward and setup_context must be functions",
+            got=f"{backward!r}, setup_context={setup_context!r}", at=site,
+            hint="register_autograd(op, backward, setup_context=setup_context)",
+        )  # fmt: skip
+    if schema.is_mutable or schema.aliased_returns:
+        raise RegistrationError(
+            f"{op.name}: only a functional op can have a backward", got=f"schema: {schema}", at=site,
+            hint="make an op that returns new tensors, register its backward, and write the in-place one with it",
+        )  # fmt: skip
+    named = [a.name for a in schema.arguments if a.kwarg_only and a.type.has_tensor]
+    if named:
+        raise RegistrationError(
+            f"{op.name}: keyword-only tensors cannot have gradients", got=", ".join(named), at=site,
+            hint="make them positional: backward returns gradients by position",
+        )  # fmt: skip
+    if setup_context is not None:
+        expected = ("ctx", "inputs", "keyword_only_inputs", "output")
+        if not any(a.kwarg_only for a in schema.arguments):
+            expected = ("ctx", "inputs", "output")
+        try:
+            parameters = inspect.signature(setup_context).parameters.values()
+        except (TypeError, ValueError):
+            parameters = ()
+        names = {p.name for p in parameters}
+        catches_all = any(p.kind is p.VAR_KEYWORD for p in parameters)
+        required = {p.name for p in parameters if p.default is p.empty and p.kind is not p.VAR_KEYWORD}
+        if parameters and ((not catches_all and not set(expected) <= names) or not required <= set(expected)):
+            raise RegistrationError(
+                f"{op.name}: setup_context must take ({', '.join(expected)})",
+                got=f"def {getattr(setup_context, '__name__', 'setup_context')}{inspect.signature(setup_context)}",
+                at=_function_site(setup_context), hint=f"def setup_context({', '.join(expected)}):",
+            )  # fmt: skip
+    return _change(op, "derivative", RegisteredBackward(backward, setup_context))
+
+
+def add_batch_rule(op: OpOverload, rule: Callable[..., Any], site: Site) -> Undo:
+    """Set how an op acts on a batch: `rule(info, in_dims, *args, **kwargs) -> (output, out_dims)`."""
+    if not callable(rule):
+        raise ArgumentError(f"{op.name}: the vmap rule must be a function", got=repr(rule), at=site)
+    if op._schema.is_mutable or op._schema.aliased_returns:
+        raise RegistrationError(
+            f"{op.name}: only a functional op can have a vmap rule", got=f"schema: {op._schema}", at=site,
+            hint="make an op that returns new tensors",
+        )  # fmt: skip
+    named = [a.name for a in op._schema.arguments if a.kwarg_only and a.type.has_tensor]
+    if named:
+        raise RegistrationError(
+            f"{op.name}: keyword-only tensors cannot be batched by a rule", got=", ".join(named), at=site
+        )
+    return _change(op, "batch_rule", rule)
+
+
+def add_autocast(op: OpOverload, device_type: str, dtype: Any, site: Site) -> Undo:
+    """Set to which dtype floating inputs are cast inside an autocast block of a device type.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no autocast for the device type, or the dtype is not a floating one.
+    """
+    if device_type not in AUTOCAST_KEYS:
+        raise ArgumentError(
+            f"{op.name}: there is no autocast for device type {device_type!r}", at=site,
+            hint=f"one of {', '.join(AUTOCAST_KEYS)}",
+        )  # fmt: skip
+    if not isinstance(dtype, DType) or not dtype.is_floating_point:
+        raise ArgumentError(
+            f"{op.name}: cast_inputs must be a floating dtype", got=repr(dtype), at=site, hint="opweave.bfloat16"
+        )
+    before = op.autocast_rules.get(device_type)
+    with lock:
+        op.autocast_rules = {**op.autocast_rules, device_type: dtype}
+        op.changed()
+
+    def undo() -> None:
+        with lock:
+            rest = {kind: rule for kind, rule in op.autocast_rules.items() if kind != device_type}
+            op.autocast_rules = rest if before is None else {**rest, device_type: before}
+            op.changed()
+
+    return undo
+
+
+def add_dispatch_rule(op: OpOverload, kind: type, rule: Callable[..., Any], site: Site) -> Undo:
+    """Set what a tensor subclass or a mode does with an op.
+
+    Raises
+    ------
+    ArgumentError
+        If the class is neither.
+    RegistrationError
+        If it has a rule for the op already.
+    """
+    if not isinstance(kind, type) or not (
+        issubclass(kind, DispatchMode) or (issubclass(kind, Tensor) and hasattr(kind, "__torch_dispatch__"))
+    ):
+        raise ArgumentError(
+            f"{op.name}: expected a tensor subclass with __torch_dispatch__ or a dispatch mode", got=repr(kind),
+            at=site, hint="class MyMode(opweave.DispatchMode): ...",
+        )  # fmt: skip
+    if not callable(rule):
+        raise ArgumentError(f"{op.name}: the dispatch rule must be a function", got=repr(rule), at=site)
+    if kind in op.dispatch_rules:
+        raise RegistrationError(
+            f"{op.name}: {kind.__name__} already has a rule", at=site,
+            got=f"first from {_function_site(op.dispatch_rules[kind])}",
+        )  # fmt: skip
+    with lock:
+        op.dispatch_rules = {**op.dispatch_rules, kind: rule}
+        op.changed()
+
+    def undo() -> None:
+        with lock:
+            op.dispatch_rules = {k: r for k, r in op.dispatch_rules.items() if k is not kind}
+            op.changed()
+
+    return undo
+
+
+def require_callable(op: OpOverload, fn: Any, what: str) -> None:
+    """Refuse what cannot be called with the op's arguments, at once rather than in the middle of a trace."""
+    if not callable(fn):
+        raise ArgumentError(
+            f"{op.name}: the {what} must be a function", got=f"{fn!r} ({type(fn).__name__})",
+            hint=f"schema: {op._schema}",
+        )  # fmt: skip
+    require_signature(op._schema, fn, f"the {what}")
+
+
+def require_signature(schema: FunctionSchema, fn: Callable[..., Any], what: str) -> None:
+    """Refuse a function that the op's arguments do not bind to."""
+    try:
+        signature = inspect.signature(fn)
+    except (TypeError, ValueError):  # a builtin without one
+        return
+    positional = [a.name for a in schema.arguments if not a.kwarg_only]
+    named = {a.name: None for a in schema.arguments if a.kwarg_only}
+    try:
+        signature.bind(*positional, **named)
+    except TypeError as error:
+        name = getattr(fn, "__name__", type(fn).__name__)
+        raise RegistrationError(
+            f"{schema.full_name}: {what} cannot be called with the op's arguments: {error}",
+            got=f"def {name}{signature}", at=_function_site(fn), hint=f"schema: {schema}",
+        ) from None  # fmt: skip
+
+
+def add_kernel(op: OpOverload, device_types: DeviceTypes, fn: Callable[..., Any], site: Site) -> Undo:
+    """Register a checked kernel for device types, for all of them with None."""
+    require_callable(op, fn, "kernel")
+    # A built-in op may return its argument or a view of it without saying so in its schema.
+    kernel = fn if op.decl is not None else _checked(op, fn)
+    if device_types is None:
+        return op.register(DispatchKey.CompositeExplicitAutograd, kernel, site=site, override=True).undo
+    names = [device_types] if isinstance(device_types, str) or not isinstance(device_types, Iterable) else device_types
+    names = list(names)
+    for device_type in names:
+        key = DEVICE_KEYS.get(device_type) if isinstance(device_type, str) else None
+        if key is None:
+            raise ArgumentError(
+                f"{op.name}: unknown device type {device_type!r}", got=f"device_types={device_types!r}", at=site,
+                hint=f"one of {', '.join(DEVICE_KEYS)}",
+            )  # fmt: skip
+    arguments = op._schema.arguments
+    if not any(a.type.has_tensor for a in arguments) and not any(str(a.type).startswith("Device") for a in arguments):
+        raise RegistrationError(
+            f"{op.name}: a kernel for one device needs a tensor or a device argument to choose by", at=site,
+            hint="add an argument `device: opweave.device`, or drop device_types",
+        )  # fmt: skip
+    made = [op.register(DEVICE_KEYS[name], kernel, site=site, override=True) for name in names]
+
+    def undo() -> None:
+        for registration in made:
+            registration.undo()
+
+    return undo
+
+
+def _checked(op: OpOverload, fn: Callable[..., Any]) -> Kernel:
+    """The user's function with its results checked against the schema: number, type, and no alias of an input."""
+    returns = op._schema.returns
+    kinds = [str(r.type) for r in returns]
+    plain = len(kinds) == 1 and kinds[0] == "Tensor"
+    check_aliases = not op._schema.aliased_returns
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        result = fn(*args, **kwargs)
+        if plain:
+            if type(result) is not Tensor and not isinstance(result, Tensor):
+                _refuse_result(op, fn, result)
+            outputs: Sequence[Any] = (result,)
+        elif not kinds:
+            if result is not None:
+                _refuse_result(op, fn, result)
+            return None
+        elif len(kinds) == 1:
+            outputs = result if isinstance(result, (list, tuple)) else (result,)
+        else:
+            if not isinstance(result, (list, tuple)) or len(result) != len(kinds):
+                _refuse_result(op, fn, result)
+            for kind, value in zip(kinds, result, strict=True):
+                if kind == "Tensor" and not isinstance(value, Tensor):
+                    _refuse_result(op, fn, result)
+            outputs = result
+        if check_aliases:
+            _refuse_aliases(op, outputs, args, kwargs)
+        return result
+
+    return kernel
+
+
+def _refuse_result(op: OpOverload, fn: Callable[..., Any], result: Any) -> None:
+    got = describe(result) if isinstance(result, Tensor) else f"{type(result).__name__}"
+    if isinstance(result, (list, tuple)):
+        got = f"{type(result).__name__} of {', '.join(type(item).__name__ for item in result)}"
+    raise ArgumentError(
+        f"{op.name}: the implementation must return {', '.join(str(r.type) for r in op._schema.returns) or 'None'}",
+        got=got, at=_function_site(fn), hint=f"schema: {op._schema}",
+    )  # fmt: skip
+
+
+def _function_site(fn: Any) -> Site:
+    code = getattr(fn, "__code__", None)
+    return user_frame() if code is None else Site(code.co_filename, code.co_firstlineno, code.co_name)
+
+
+def _range(t: Tensor) -> tuple[int, int]:
+    start = t.data_ptr()
+    return start, start + span(t._sizes, t._strides) * t._dtype.itemsize
+
+
+def _refuse_aliases(op: OpOverload, outputs: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Raise if an output shares memory with an input: every stage relies on the schema, which says it does not."""
+    given = None
+    for output in tensors_in(outputs):
+        if output._storage.owner is None:
+            continue
+        low, high = _range(output)
+        if low == high:
+            continue
+        if given is None:
+            inputs = tensors_in([*args, *kwargs.values()])
+            given = [(t, _range(t)) for t in inputs if t._storage.owner is not None]
+        for t, (start, stop) in given:
+            if low < stop and start < high and output._device is t._device:
+                raise RegistrationError(
+                    f"{op.name}: an output shares memory with an input", got=f"{describe(output)} and {describe(t)}",
+                    hint="return a copy (.clone(), np.array(a)): the compiler trusts that outputs are fresh",
+                )  # fmt: skip
