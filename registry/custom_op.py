@@ -23,6 +23,7 @@ from opweave.registry.registering import (
     require_signature,
 )
 from opweave.registry.schema import infer_schema, parse_schema
+from opweave.registry.structured import Structure
 from opweave.registry.tags import TagLike, parse_tags
 
 #: Definitions by qualified name.
@@ -35,8 +36,9 @@ class CustomOpDef:
     Made by `opweave.library.custom_op` and `triton_op`.
     """
 
-    def __init__(self, op: OpOverload, fn: Callable[..., Any]):
+    def __init__(self, op: OpOverload, fn: Callable[..., Any], structure: Structure | None = None):
         self._opoverload = op
+        self._structure = structure
         self._namespace = op.namespace
         self._name = op.opname
         self._qualname = f"{op.namespace}::{op.opname}"
@@ -46,7 +48,21 @@ class CustomOpDef:
         self.__wrapped__ = fn
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._opoverload(*args, **kwargs)
+        op = self._opoverload
+        if self._structure is not None:
+            flat, keyword = self._structure.encode(args, kwargs)
+            return self._structure.build_result(op(*flat, **keyword))
+        try:
+            return op._entry(*args, **kwargs)
+        except TypeError as error:
+            explained = op.explained(error, args, kwargs)
+            if explained is error:
+                raise
+            raise explained from None
+
+    def _flat(self, fn: Callable[..., Any]) -> Callable[..., Any]:
+        """A user's function as one of the op's own arguments."""
+        return fn if self._structure is None or not callable(fn) else self._structure.flattened(fn)
 
     def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
         """Register how the op acts on tensors without data; decorator.
@@ -57,7 +73,7 @@ class CustomOpDef:
             Takes the op's arguments and returns tensors of the right sizes, strides, dtype and device (`empty_like`,
             `x.new_empty(...)`); it must not look at data.
         """
-        add_fake(self._opoverload, fn)
+        add_fake(self._opoverload, self._flat(fn))
         return fn
 
     def register_kernel(self, device_types: DeviceTypes, fn: Callable[..., Any] | None = None, /) -> Any:
@@ -70,7 +86,7 @@ class CustomOpDef:
         """
 
         def register(kernel: Callable[..., Any]) -> Callable[..., Any]:
-            add_kernel(self._opoverload, device_types, kernel, user_frame())
+            add_kernel(self._opoverload, device_types, self._flat(kernel), user_frame())
             return kernel
 
         return register if fn is None else register(fn)
@@ -87,6 +103,8 @@ class CustomOpDef:
         setup_context : callable, optional
             `setup_context(ctx, inputs, output)`, or `(ctx, inputs, keyword_only_inputs, output)` where the op has
             keyword-only arguments: keeps on `ctx` what `backward` needs.
+
+        Where the function's annotations are structures, both see the op's own, flat arguments and results.
         """
         add_backward(self._opoverload, backward, setup_context, user_frame())
 
@@ -212,8 +230,8 @@ def custom_op(
     """
 
     def declare(body: Callable[..., Any]) -> CustomOpDef:
-        def complete(op: OpOverload) -> None:
-            add_kernel(op, device_types, body, op.site)
+        def complete(op: OpOverload, implementation: Callable[..., Any]) -> None:
+            add_kernel(op, device_types, implementation, op.site)
             if not op._schema.returns:
                 op.register_fake_rule(lambda *args, **kwargs: None)
 
@@ -223,7 +241,7 @@ def custom_op(
 
 
 def define_custom_op(
-    name: str, fn: Callable[..., Any], complete: Callable[[OpOverload], None], *, mutates_args: Any,
+    name: str, fn: Callable[..., Any], complete: Callable[[OpOverload, Callable[..., Any]], None], *, mutates_args: Any,
     schema: str | None, tags: TagLike,
 ) -> CustomOpDef:  # fmt: skip
     """Define the op of a function; an earlier custom op of the name is replaced.
@@ -247,7 +265,13 @@ def define_custom_op(
             f"{name}: the schema must be text", got=f"{schema!r} ({type(schema).__name__})", at=site,
             hint="schema='(Tensor x, int n) -> Tensor', or leave it out",
         )  # fmt: skip
-    text = infer_schema(fn, mutates_args=mutates_args, op_name=name) if schema is None else name + schema
+    structure = Structure.of(fn) if schema is None else None
+    implementation = fn
+    if structure is not None:
+        implementation = structure.flattened(fn)
+        if not isinstance(mutates_args, str):
+            mutates_args = structure.flat_names(list(mutates_args or ()))
+    text = infer_schema(implementation, mutates_args=mutates_args, op_name=name) if schema is None else name + schema
     parsed = parse_schema(text)
     if mutates_args != "unknown" and set(mutates_args or ()) != set(parsed.mutated_args):
         raise RegistrationError(
@@ -266,9 +290,9 @@ def define_custom_op(
                 hint="give it a namespace of your own: 'mylib::...'",
             )  # fmt: skip
         op = OpOverload(parsed.full_name, parsed, parse_tags(name, tags), site)
-        complete(op)  # may refuse; nothing has changed yet
+        complete(op, implementation)  # may refuse; nothing has changed yet
         op = registry.add(op, replace=existing is not None)
-        definition = CustomOpDef(op, fn)
+        definition = CustomOpDef(op, fn, structure)
         if existing is None:
             definitions[name] = definition
         else:

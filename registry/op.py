@@ -29,6 +29,7 @@ from opweave.registry.keys import (
     BACKEND_MASK,
     BACKEND_OF,
     BACKENDS,
+    DEVICE_KEYS,
     INFERENCE,
     PYTHON_BIT,
     DispatchKey,
@@ -190,15 +191,15 @@ class OpOverload:
         try:
             return self._entry(*args, **kwargs)
         except TypeError as error:
-            explained = self._explain(error, args, kwargs)
+            explained = self.explained(error, args, kwargs)
             if explained is error:
                 raise
             raise explained from None
 
-    def _explain(self, error: TypeError, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TypeError:
+    def explained(self, error: TypeError, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TypeError:
         """The binding error of the generated entry as an ArgumentError; any other TypeError as it is."""
         frame = error.__traceback__
-        # Binding fails in __call__ itself, before any frame of the entry exists.
+        # Binding fails in the caller itself, before any frame of the entry exists.
         if isinstance(error, ArgumentError) or frame is None or frame.tb_next is not None:
             return error
         message = str(error).partition(") ")[2] or str(error).partition("() ")[2] or str(error)
@@ -227,6 +228,21 @@ class OpOverload:
         return DispatchKey.CompositeImplicitAutograd in self.kernels and not any(
             key in self.kernels for key in (*BACKENDS, DispatchKey.CompositeExplicitAutograd)
         )
+
+    def is_overridden(self, device_type: str) -> bool:
+        """Whether a built-in op runs something else on a device than it was declared with.
+
+        A kernel or a fake rule registered since then: the compiler must call the op, not compute it by its declaration.
+        """
+        if self.decl is None:
+            return False
+        if self.fake != self.decl.fake:
+            return True
+        for key in (DEVICE_KEYS.get(device_type), *_EXPLICIT, _IMPLICIT):
+            registered = self.registrations.get(key) if key is not None else None
+            if registered:
+                return registered[-1].site is not self.site
+        return False
 
     @property
     def packet(self) -> OpOverloadPacket:
@@ -292,6 +308,8 @@ class OpOverload:
             self.version += 1
             self._table.clear()
             registry.version += 1
+            if self.decl is not None:
+                registry.builtin_version += 1
 
     # ---- dispatch --------------------------------------------------------------------------------------------------
 
@@ -650,6 +668,8 @@ class Registry:
         self.redefining = False
         #: Counts every change, so that what is compiled can tell whether anything happened at all.
         self.version = 0
+        #: Counts the changes to built-in ops: compiled code may hold any of them in parts that no graph names.
+        self.builtin_version = 0
 
     def define(
         self, schema: str | FunctionSchema, *, tags: Sequence[str] = (), site: Site | None = None, replace: bool = False

@@ -14,6 +14,7 @@ from opweave.registry.autograd.function import RegisteredBackward
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import ArgumentError, RegistrationError, Site, user_frame
 from opweave.registry.keys import AUTOCAST_KEYS, DEVICE_KEYS, DispatchKey, DispatchMode
+from opweave.registry.memory import Block
 from opweave.registry.op import Kernel, OpOverload, lock, tensors_in
 from opweave.registry.schema import FunctionSchema
 from opweave.registry.spec import span
@@ -237,22 +238,22 @@ def add_kernel(op: OpOverload, device_types: DeviceTypes, fn: Callable[..., Any]
 
 def _checked(op: OpOverload, fn: Callable[..., Any]) -> Kernel:
     """The user's function with its results checked against the schema: number, type, and no alias of an input."""
-    returns = op._schema.returns
-    kinds = [str(r.type) for r in returns]
-    plain = len(kinds) == 1 and kinds[0] == "Tensor"
-    check_aliases = not op._schema.aliased_returns
+    schema = op._schema
+    kinds = [str(r.type) for r in schema.returns]
+    check_aliases = not schema.aliased_returns
+    if kinds == ["Tensor"] and check_aliases:
+        return _checked_tensor(op, fn)
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
         result = fn(*args, **kwargs)
-        if plain:
-            if type(result) is not Tensor and not isinstance(result, Tensor):
-                _refuse_result(op, fn, result)
-            outputs: Sequence[Any] = (result,)
-        elif not kinds:
+        outputs: Sequence[Any]
+        if not kinds:
             if result is not None:
                 _refuse_result(op, fn, result)
             return None
-        elif len(kinds) == 1:
+        if len(kinds) == 1:
+            if kinds[0] == "Tensor" and not isinstance(result, Tensor):
+                _refuse_result(op, fn, result)
             outputs = result if isinstance(result, (list, tuple)) else (result,)
         else:
             if not isinstance(result, (list, tuple)) or len(result) != len(kinds):
@@ -266,6 +267,45 @@ def _checked(op: OpOverload, fn: Callable[..., Any]) -> Kernel:
         return result
 
     return kernel
+
+
+def _checked_tensor(op: OpOverload, fn: Callable[..., Any]) -> Kernel:
+    """`_checked` for the usual op: one new tensor from tensors and plain values."""
+    positional = [a for a in op._schema.arguments if not a.kwarg_only]
+    simple = all(str(a.type) == "Tensor" or not a.type.has_tensor for a in op._schema.arguments)
+    simple = simple and not any(a.kwarg_only and a.type.has_tensor for a in op._schema.arguments)
+    at = [i for i, a in enumerate(positional) if a.type.has_tensor]
+    count = len(at)
+    first = at[0] if at else 0
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        result = fn(*args, **kwargs)
+        if result.__class__ is not Tensor and not isinstance(result, Tensor):
+            _refuse_result(op, fn, result)
+        storage = result._storage
+        owner = storage.owner
+        # Memory that one storage owns alone is shared only by tensors of that storage.
+        if simple and owner is not None and (owner.__class__ is Block or owner.base is None):
+            if count == 1:
+                other = args[first]._storage
+                if other is not storage and (other.owner.__class__ is Block or _is_alone(other)):
+                    return result
+            else:
+                for i in at:
+                    other = args[i]._storage
+                    if other is storage or not (other.owner.__class__ is Block or _is_alone(other)):
+                        break
+                else:
+                    return result
+        _refuse_aliases(op, (result,), args, kwargs)
+        return result
+
+    return kernel
+
+
+def _is_alone(storage: Any) -> bool:
+    owner = storage.owner
+    return owner is not None and owner.base is None
 
 
 def _refuse_result(op: OpOverload, fn: Callable[..., Any], result: Any) -> None:

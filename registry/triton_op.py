@@ -356,10 +356,10 @@ def triton_op(
     """
 
     def declare(body: Callable[..., Any]) -> CustomOpDef:
-        def complete(op: OpOverload) -> None:
-            op.body = body
-            op.register(DispatchKey.CompositeExplicitAutograd, body, override=True)
-            op.register_fake_rule(body)
+        def complete(op: OpOverload, implementation: Callable[..., Any]) -> None:
+            op.body = implementation
+            op.register(DispatchKey.CompositeExplicitAutograd, implementation, override=True)
+            op.register_fake_rule(implementation)
 
         return define_custom_op(name, body, complete, mutates_args=mutates_args, schema=schema, tags=tags)
 
