@@ -26,7 +26,7 @@ from workloads import STEADY
 import opweave
 
 HERE = Path(__file__).parent
-PARTS = ("steady", "cold", "overhead", "import", "interpreter")
+PARTS = ("steady", "cold", "overhead", "dispatch", "import", "interpreter")
 
 # glibc keeps freed memory instead of giving it back: no page is touched for the first time twice.
 NO_FAULTS = {
@@ -145,13 +145,27 @@ def overhead(rounds: int) -> dict[str, Any]:
     return row
 
 
+def dispatch(rounds: int) -> dict[str, Any]:
+    """What an eager call costs beside the work."""
+    times = run_json([str(HERE / "dispatch.py"), "--rounds", str(rounds)], threads_environment(1))
+    rows = [
+        [name, f"{row['torch'] * 1e6:.2f}", f"{row['opweave'] * 1e6:.2f}", f"{row['opweave'] / row['torch']:.2f}"]
+        for name, row in times.items()
+    ]
+    table("One eager call, 8 elements", ("µs a call", "torch", "opweave", "ratio"), rows)
+    return times
+
+
 def imports(rounds: int) -> dict[str, Any]:
     """What an import costs a fresh process."""
     code = "import time; t = time.perf_counter(); import {}; print(time.perf_counter() - t)"
     times: dict[str, list[float]] = {"numpy": [], "opweave": [], "torch": []}
+    bytecode = {"PYTHONDONTWRITEBYTECODE": ""}  # as installed: compiled once
+    for name in times:
+        run(["-c", code.format(name)], bytecode)
     for _ in range(rounds):
         for name, values in times.items():
-            values.append(float(run(["-c", code.format(name)], {})))
+            values.append(float(run(["-c", code.format(name)], bytecode)))
     medians = {name: statistics.median(values) for name, values in times.items()}
     rows = [[name, f"{value * 1e3:.0f}", f"{value / medians['numpy']:.2f}"] for name, value in medians.items()]
     table(f"Import, median of {rounds} fresh processes", ("module", "ms", "/ numpy"), rows)
@@ -197,6 +211,7 @@ def main() -> None:
         "steady": lambda: steady(options.rounds),
         "cold": lambda: cold(few),
         "overhead": lambda: overhead(options.rounds),
+        "dispatch": lambda: dispatch(options.rounds),
         "import": lambda: imports(max(few, min(options.rounds, 15))),
         "interpreter": interpreter,
     }

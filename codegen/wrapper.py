@@ -32,6 +32,7 @@ from opweave.registry.dtypes import DType
 from opweave.registry.errors import CompileError
 from opweave.registry.op import HigherOrderOperator, OpOverload
 from opweave.registry.tensor import Tensor, allocate, as_view, describe
+from opweave.tracer.declared import declared
 from opweave.tracer.graph import Graph, Node
 
 _COMMENT_COLUMN = 100
@@ -251,7 +252,7 @@ class _Wrapper:
         arguments += [f"{key}={self._text(value)}" for key, value in node.kwargs.items()]
         self._line(f"{node.name} = {function}({', '.join(arguments)})", node)
         # The layout of a built-in's result is known; what others return is checked where compiled code relies on it.
-        if isinstance(target, OpOverload) and target.decl is None and node.users:
+        if isinstance(target, OpOverload) and declared(node) is None and node.users:
             self._conform(node, label)
 
     def _conform(self, node: Node, label: str) -> None:
@@ -330,8 +331,9 @@ class _Wrapper:
 
 def _is_plain_view(node: Node) -> bool:
     """Whether a node only shows its operand's memory with other sizes and strides, at a distance known now."""
-    target = node.target
-    if not isinstance(target, OpOverload) or target.decl is None or target.decl.kind != "view":
+    target: Any = node.target
+    decl = declared(node)
+    if decl is None or decl.kind != "view":
         return False
     base = node.all_input_nodes[0].meta.get("val")
     same_type = isinstance(base, Tensor) and base._dtype is node.meta["val"]._dtype

@@ -16,7 +16,8 @@ from opweave.fake.tensor import FakeTensor, make_fake
 from opweave.registry import custom_op
 from opweave.registry.device import Device
 from opweave.registry.errors import DeviceError, DTypeError, FakeTensorError
-from opweave.registry.keys import DispatchKey, DispatchMode
+from opweave.registry.fake_context import running_rule
+from opweave.registry.keys import ABOVE_VIEWS, DispatchKey, DispatchMode
 from opweave.registry.op import HigherOrderOperator, OpOverload, tensors_in
 from opweave.registry.spec import TensorSpec, span
 from opweave.registry.storage import Storage
@@ -77,6 +78,8 @@ class FakeTensorMode(DispatchMode):
                 found = self._storages[t._storage] = Storage(t._device, t._storage.nbytes, None, None)
             storage = found
         fake = make_fake(self, storage, t._sizes, t._strides, t._offset, t._dtype, t._device)
+        # Whether it requires grad, or was made in inference mode.
+        fake._keys = (fake._keys & ~ABOVE_VIEWS) | (t._keys & ABOVE_VIEWS)
         if t._view_of is not None:
             fake._view_of = self.from_tensor(t._view_of)
         return fake
@@ -117,7 +120,7 @@ class FakeTensorMode(DispatchMode):
         if isinstance(op, HigherOrderOperator):
             return self._dispatch_higher_order(op, args, kwargs)
         decl = op.decl
-        if decl is None:
+        if decl is None or op.fake != decl.fake:
             result = self._dispatch_user(op, args, kwargs)
         elif decl.kind == "composite":
             with self:
@@ -182,7 +185,7 @@ class FakeTensorMode(DispatchMode):
                 hint=f"register one:\n      @opweave.library.register_fake({op.name!r})\n      def _({_names(op)}):\n"
                 "          return opweave.empty_like(...)    # right sizes, dtype and device, no data",
             )
-        with self:
+        with self, running_rule(op.name):
             result = rule(*args, **kwargs) if not op._defaults else rule(*fill_defaults(op, args, kwargs), **kwargs)
         self._check_result(op, result, args, kwargs)
         return result

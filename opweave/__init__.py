@@ -12,6 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from opweave import library, nn, testing
 from opweave.registry import dtypes as _dtypes, triton_op as _triton_op
+from opweave.registry.autograd.mode import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
 from opweave.registry.device import Device as device, is_cuda_available as _is_cuda_available
 from opweave.registry.dtypes import (
     DType as dtype,
@@ -43,11 +51,25 @@ from opweave.registry.promote import result_type
 from opweave.registry.tensor import Size, Tensor, from_numpy
 
 if TYPE_CHECKING:
-    from opweave import fx
+    from opweave import amp, autograd, func, fx
+    from opweave.amp import (
+        autocast,
+        clear_autocast_cache,
+        get_autocast_dtype,
+        is_autocast_cache_enabled,
+        is_autocast_enabled,
+        set_autocast_cache_enabled,
+        set_autocast_dtype,
+        set_autocast_enabled,
+    )
     from opweave.fake.mode import FakeTensorMode
     from opweave.fake.tensor import FakeTensor
     from opweave.pipeline import compile
+    from opweave.registry.vmap.transform import vmap
     from opweave.tracer.make_fx import make_fx
+
+importlib.import_module("opweave.registry.vmap")  # what the key of batched tensors does
+importlib.import_module("opweave.registry.autocast")  # what the Autocast keys do
 
 __version__ = "0.1.0"
 
@@ -61,15 +83,30 @@ _LAZY = {
     "make_fx": ("opweave.tracer.make_fx", "make_fx"),
     "compile": ("opweave.pipeline", "compile"),
     "fx": ("opweave.fx", None),
+    "autograd": ("opweave.autograd", None),
+    "func": ("opweave.func", None),
+    "vmap": ("opweave.registry.vmap.transform", "vmap"),
+    "amp": ("opweave.amp", None),
+    "autocast": ("opweave.amp", "autocast"),
+    "clear_autocast_cache": ("opweave.amp", "clear_autocast_cache"),
+    "get_autocast_dtype": ("opweave.amp", "get_autocast_dtype"),
+    "is_autocast_cache_enabled": ("opweave.amp", "is_autocast_cache_enabled"),
+    "is_autocast_enabled": ("opweave.amp", "is_autocast_enabled"),
+    "set_autocast_cache_enabled": ("opweave.amp", "set_autocast_cache_enabled"),
+    "set_autocast_dtype": ("opweave.amp", "set_autocast_dtype"),
+    "set_autocast_enabled": ("opweave.amp", "set_autocast_enabled"),
 }
 
 __all__ = [
     "DispatchKey", "DispatchKeySet", "DispatchMode", "FakeTensor", "FakeTensorMode", "HigherOrderOperator",
-    "OpOverload", "OpOverloadPacket", "Size", "Tensor", "TorchDispatchMode", "bfloat16", "cdouble", "cfloat",
-    "compile", "complex64", "complex128", "cuda_is_available", "device", "double", "dtype", "float16", "float32",
-    "float64", "from_numpy", "fx", "get_default_dtype", "half", "int8", "int16", "int32", "int64", "library",
-    "long", "make_fx", "nn", "ops", "promote_types", "result_type", "set_default_dtype", "short", "testing",
-    "uint8", *_surface.functions(),
+    "OpOverload", "OpOverloadPacket", "Size", "Tensor", "TorchDispatchMode", "autograd", "bfloat16", "cdouble",
+    "cfloat", "compile", "complex128", "complex64", "cuda_is_available", "device", "double", "dtype", "enable_grad",
+    "float16", "float32", "float64", "from_numpy", "fx", "get_default_dtype", "half", "inference_mode", "int16",
+    "int32", "int64", "int8", "is_grad_enabled", "is_inference_mode_enabled", "library", "long", "make_fx", "nn",
+    "no_grad", "ops", "promote_types", "result_type", "set_default_dtype", "set_grad_enabled", "short", "testing",
+    "amp", "autocast", "clear_autocast_cache", "get_autocast_dtype", "is_autocast_cache_enabled", "is_autocast_enabled",
+    "set_autocast_cache_enabled", "set_autocast_dtype", "set_autocast_enabled",
+    "func", "vmap", "uint8", *_surface.functions(),
 ]  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from opweave.registry.device import Device, cpu
 from opweave.registry.errors import ArgumentError, CompileError, DeviceError, UnsupportedError
 from opweave.registry.tensor import Tensor, describe
 from opweave.runtime.compiled import CompiledFunction, Program
+from opweave.runtime.context import below_autograd
 from opweave.runtime.load import load
 from opweave.runtime.logging import DEBUG, channel, lazily
 from opweave.tracer.graph import Graph
@@ -58,7 +59,8 @@ def lower(graph: Graph, stages: dict[str, str] | None = None) -> Graph:
     printed = str(graph) if printing else ""
     for name, run in PASSES:
         version, start = graph.version, time.perf_counter()
-        graph = run(graph)
+        with below_autograd():
+            graph = run(graph)
         took = time.perf_counter() - start
         if graph.version != version:
             _check(name, graph)
@@ -175,6 +177,12 @@ def compile(
     ------
     UnsupportedError
         For an option that does nothing here.
+
+    Notes
+    -----
+    Where calls are recorded and an input requires grad, the results do too, and `backward` goes through the compiled
+    function (`runtime.gradients`); its first derivative only. A version belongs to the grad mode, inference mode,
+    autocast settings and default dtype that it was compiled in.
 
     Examples
     --------

@@ -12,6 +12,7 @@ from typing import Any
 from opweave.passes.emission import Emitter, escaping, value_of
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.tensor import Tensor
+from opweave.tracer.declared import declared
 from opweave.tracer.graph import Graph, Node
 
 aten = ops.aten
@@ -29,7 +30,8 @@ def run(graph: Graph) -> Graph:
         for node in list(graph):
             if node in kept or node.op != "call_function" or not isinstance(node.target, OpOverload):
                 continue
-            for rule in RULES.get(f"{node.target.namespace}.{node.target.opname}", ()):
+            rules = RULES.get(f"{node.target.namespace}.{node.target.opname}", ())
+            for rule in rules if rules and declared(node) is not None else ():
                 with graph.inserting_before(node):
                     new = rule(node, emit)
                 if new is not None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from opweave.passes.emission import escaping, is_random
 from opweave.registry.op import OpOverload
+from opweave.tracer.declared import declared
 from opweave.tracer.graph import Graph, Node
 
 #: A user's op with this tag promises the same result for the same arguments, and nothing else.
@@ -40,7 +41,7 @@ def is_pure(node: Node) -> bool:
         return True
     if not isinstance(target, OpOverload) or target.is_mutable or is_random(target):
         return False
-    if target.decl is None:
+    if declared(node) is None:
         return PURE_TAG in target.tags
     # `x.clone()` asks for a second buffer, and memory from `empty` has no value that could be equal.
     return target.opname not in ("clone", "empty", "empty_like", "empty_strided", "new_empty")

@@ -9,6 +9,7 @@ from opweave.passes.emission import Emitter, map_nodes, nodes_in, value_of
 from opweave.registry.errors import CompileError
 from opweave.registry.keys import DispatchMode
 from opweave.registry.tensor import Tensor
+from opweave.tracer.declared import declared
 from opweave.tracer.graph import Graph, Node
 
 
@@ -24,8 +25,7 @@ def run(graph: Graph) -> Graph:
 
 def is_composite(node: Node) -> bool:
     """Whether a node calls an op that is written with other ops."""
-    decl = getattr(node.target, "decl", None)
-    return node.op == "call_function" and getattr(decl, "kind", None) == "composite"
+    return getattr(declared(node), "kind", None) == "composite"
 
 
 def _inline(node: Node, emit: Emitter) -> list[Node]:

@@ -74,6 +74,10 @@ class Emitter:
         val : object, optional
             Its fake value; computed by calling `target` on the arguments' fake values otherwise.
         """
+        return self.insert(target, args, kwargs, like, val)
+
+    def insert(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], like: Node, val: Any = None) -> Node:
+        """`call` for arguments of any name."""
         if val is None:
             val = self.evaluate(target, args, kwargs)
         node = self.graph.call_function(target, args, kwargs)

@@ -11,9 +11,10 @@ from typing import Any
 
 from opweave.passes.emission import Emitter, map_nodes, nodes_in, value_of
 from opweave.registry.keys import no_modes
-from opweave.registry.op import OpOverload, ops
+from opweave.registry.op import ops
 from opweave.registry.spec import is_contiguous
 from opweave.registry.tensor import Tensor
+from opweave.tracer.declared import declared
 from opweave.tracer.graph import Graph, Node
 
 aten = ops.aten
@@ -49,7 +50,7 @@ def run(graph: Graph) -> Graph:
 def _uniform_value(node: Node, uniform: dict[Node, Any]) -> Any:
     """The Python number that every element of a node has; None if there is no such number."""
     target, spec = node.target, value_of(node)
-    if node.op != "call_function" or not isinstance(target, OpOverload) or target.decl is None:
+    if declared(node) is None:
         return None
     if not isinstance(spec, Tensor) or spec.is_complex():
         return None

@@ -21,6 +21,7 @@ from opweave.registry.op import HigherOrderOperator, OpOverload, ops, registry
 from opweave.registry.spec import TensorSpec, overlaps_itself
 from opweave.registry.tensor import Tensor, allocate, as_view, describe
 from opweave.registry.triton_op import launch_effects, triton_kernel_wrapper_functional, triton_kernel_wrapper_mutation
+from opweave.tracer.declared import declared, is_overridden
 from opweave.tracer.graph import Graph, Node
 
 aten = ops.aten
@@ -232,12 +233,13 @@ class _Functionalization:
         written = {name: bound[name] for name in op.mutated_args if bound[name] is not None}
         for tensor in nodes_in(list(written.values())):
             self._check_writable(node, tensor)
-        kind = getattr(op.decl, "kind", None)
-        if kind in ("inplace", "out"):
+        decl = declared(node)
+        kind = getattr(decl, "kind", None)
+        if kind in ("inplace", "out") and not is_overridden(decl.functional, node):
             (target,) = nodes_in(list(written.values()))
             kwargs = {k: v for k, v in node.kwargs.items() if kind == "inplace" or k != "out"}
             args = map_nodes(node.args, self.resolve)
-            value = self.emit.call(op.decl.functional, *args, like=node, **map_nodes(kwargs, self.resolve))
+            value = self.emit.call(decl.functional, *args, like=node, **map_nodes(kwargs, self.resolve))
             self._set(target, value, node)
             self.aliases[node] = self.aliases[target]
             return
@@ -253,7 +255,7 @@ class _Functionalization:
             map_nodes(bound[name], lambda n: self.emit.evaluate(aten.clone.default, (n,), {}))
             for name in op.mutated_args
         ]
-        call = self.emit.call(auto_functionalized, op.name, like=node, val=(*results, *clones), **arguments)
+        call = self.emit.insert(auto_functionalized, (op.name,), arguments, node, (*results, *clones))
         parts = [self._item(call, i, node) for i in range(len(results))]
         for i, part in enumerate(parts):
             self._fresh(part)
@@ -296,7 +298,7 @@ class _Functionalization:
         others = list(tensors.values())
         for name in names:
             others.remove(tensors[name])
-            self._check_distinct(node, [*others, tensors[name]], {tensors[name]}, twice=tensors[name] in others)
+            self._check_distinct(node, [*others, tensors[name]], {tensors[name]})
             others.append(tensors[name])
         bound["kwargs"] = map_nodes(bound["kwargs"], self.resolve)
         call = self.emit.call(triton_kernel_wrapper_functional, like=node, val=clones, **bound, tensors_to_clone=names)
@@ -361,15 +363,11 @@ class _Functionalization:
             if getattr(step.target, "name", "") == "aten::as_strided" and offset:
                 raise self._refuse(node, "it writes an as_strided view of a tensor that is itself a view", tensor)
 
-    def _check_distinct(self, node: Node, tensors: list[Node], written: set[Node], *, twice: bool = False) -> None:
-        """A kernel that gets the same memory twice and writes it sees its own writes; copies would not."""
+    def _check_distinct(self, node: Node, tensors: list[Node], written: set[Node]) -> None:
+        """A kernel that gets the same memory as two tensors and writes it sees its own writes; copies would not."""
         for one in written:
             for other in tensors:
-                if (
-                    (one is not other or twice)
-                    and self.aliases[one].base is self.aliases[other].base
-                    and _overlap(one, other)
-                ):
+                if one is not other and self.aliases[one].base is self.aliases[other].base and _overlap(one, other):
                     raise self._refuse(
                         node,
                         "it writes memory that it also gets through another argument",

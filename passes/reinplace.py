@@ -36,9 +36,13 @@ def run(graph: Graph) -> Graph:
 def _launch(node: Node, emit: Emitter, copies: list[str]) -> None:
     arguments = dict(node.kwargs)
     names = arguments.pop("tensors_to_clone")
-    tensors = dict(arguments["kwargs"])
+    # One tensor given twice stays one tensor.
+    buffers: dict[Node, Node] = {}
     for name in names:
-        tensors[name] = _buffer(node, tensors[name], _item(node, name), emit, copies)
+        operand = arguments["kwargs"][name]
+        if operand not in buffers:
+            buffers[operand] = _buffer(node, operand, _item(node, name), emit, copies)
+    tensors = map_nodes(arguments["kwargs"], lambda n: buffers.get(n, n))
     emit.call(triton_kernel_wrapper_mutation, like=node, val=(), **{**arguments, "kwargs": tensors})
     for name in names:
         _redirect(node, name, tensors[name])
@@ -56,7 +60,7 @@ def _call(node: Node, emit: Emitter, copies: list[str]) -> None:
         buffer = _buffer(node, operand, _item(node, i), emit, copies)
         # One tensor given twice stays one tensor.
         arguments = map_nodes(arguments, lambda n, operand=operand, buffer=buffer: buffer if n is operand else n)
-    result = emit.call(op, like=node, val=_returned(node, count), **arguments)
+    result = emit.insert(op, (), arguments, node, _returned(node, count))
     for i in range(count):
         if count == 1:
             _redirect(node, i, result)

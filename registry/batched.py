@@ -6,12 +6,38 @@ counted up and never used again, so that a tensor that outlives its `vmap` (in a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NoReturn
 
+from opweave.registry.errors import DataDependentError
 from opweave.registry.keys import BATCHED_BIT, GRAD
 from opweave.registry.op import ops
-from opweave.registry.tensor import Tensor, as_view
+from opweave.registry.tensor import Tensor, as_view, describe
+
+_numbers = itertools.count(1)
+
+
+class Level(int):
+    """The number of one `vmap` call; an inner call's is greater than that of the calls around it.
+
+    Attributes
+    ----------
+    size : int
+        Number of examples.
+    randomness : str
+        What random ops do inside: "error", "different" or "same".
+    """
+
+    size: int
+    randomness: str
+
+    @classmethod
+    def fresh(cls, size: int, randomness: str = "error") -> Level:
+        """The level of a call that begins."""
+        level = cls(next(_numbers))
+        level.size, level.randomness = size, randomness
+        return level
 
 
 class BatchedTensor(Tensor):
@@ -23,7 +49,7 @@ class BatchedTensor(Tensor):
         The whole batch; batched itself where `vmap` is nested.
     bdim : int
         Its dimension that counts the examples.
-    level : int
+    level : Level
         The `vmap` it belongs to; that of `value`, if it is batched too, is smaller.
     """
 
@@ -31,7 +57,7 @@ class BatchedTensor(Tensor):
 
     value: Tensor
     bdim: int
-    level: int
+    level: Level
 
     def _make_view(self, sizes: tuple[int, ...], strides: tuple[int, ...], offset: int) -> BatchedTensor:
         value = self.value
@@ -46,10 +72,51 @@ class BatchedTensor(Tensor):
 
     @property
     def _array(self) -> Any:
-        raise AttributeError("a batched tensor has no data of its own")
+        self._refuse("the data")
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise DataDependentError(
+            f"vmap: {what} of a batched tensor was asked for, which is another for each example", got=describe(self),
+            hint="use opweave.where(condition, a, b) instead of `if`, and tensors instead of Python numbers",
+        )  # fmt: skip
+
+    def item(self) -> Any:
+        """Refused: there is a value for each example."""
+        self._refuse("item()")
+
+    def tolist(self) -> Any:
+        """Refused: there are values for each example."""
+        self._refuse("tolist()")
+
+    def numpy(self, *, force: bool = False) -> Any:
+        """Refused: there is an array for each example."""
+        self._refuse("numpy()")
+
+    def data_ptr(self) -> int:
+        """Refused: there is a place for each example."""
+        self._refuse("data_ptr()")
+
+    def __bool__(self) -> bool:
+        self._refuse("the truth value")
+
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        self._refuse("__dlpack__()")
+
+    def __reduce__(self) -> Any:
+        self._refuse("a pickle")
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        copy = memo[id(self)] = ops.aten.clone.default(self.detach())
+        return copy
+
+    def __repr__(self) -> str:
+        return f"BatchedTensor(level={int(self.level)}, bdim={self.bdim}, value={self.value!r})"
+
+    def __format__(self, spec: str) -> str:
+        return repr(self)
 
 
-def make_batched(value: Tensor, bdim: int, level: int) -> BatchedTensor:
+def make_batched(value: Tensor, bdim: int, level: Level) -> BatchedTensor:
     """A batch as a tensor of one example; without history (see `registry.vmap` for that)."""
     t = BatchedTensor.__new__(BatchedTensor)
     t.value, t.bdim, t.level = value, bdim, level
@@ -65,7 +132,7 @@ def make_batched(value: Tensor, bdim: int, level: int) -> BatchedTensor:
     return t
 
 
-def levels_of(t: Any) -> tuple[int, ...]:
+def levels_of(t: Any) -> tuple[Level, ...]:
     """The levels that a tensor is batched at, the innermost first."""
     found = []
     while isinstance(t, BatchedTensor):
@@ -74,19 +141,49 @@ def levels_of(t: Any) -> tuple[int, ...]:
     return tuple(found)
 
 
-def levels_among(tensors: Iterable[Tensor]) -> set[int]:
+def levels_among(tensors: Iterable[Tensor]) -> set[Level]:
     """All levels that any of the tensors is batched at."""
     return {level for t in tensors if t._keys & BATCHED_BIT for level in levels_of(t)}
 
 
-def sum_levels(t: Tensor, levels: Sequence[int]) -> Tensor:
-    """The sum over the examples of some levels."""
-    if not isinstance(t, BatchedTensor):
-        return t
-    if t.level in levels:
-        return sum_levels(ops.aten.sum.dim_IntList(t.value, [t.bdim]), levels)
-    inner = sum_levels(t.value, levels)
-    if inner is t.value:
-        return t
-    # A dimension further left than the example's own went, if the sum took one before it.
-    return make_batched(inner, t.bdim, t.level)
+def add_level(t: Tensor, dim: int, level: Level) -> BatchedTensor:
+    """The tensor with a dimension made the examples of a level; without history."""
+    if not isinstance(t, BatchedTensor) or t.level < level:
+        return make_batched(t, dim, level)
+    # The level belongs below one that the tensor has.
+    place = dim if dim < t.bdim else dim + 1
+    inner = add_level(t.value, place, level)
+    return make_batched(inner, t.bdim if t.bdim < place else t.bdim - 1, t.level)
+
+
+def remove_level(t: Tensor, level: Level) -> Tensor:
+    """The tensor with the examples of a level as its first dimension; without history.
+
+    One that is not batched at the level is stretched.
+    """
+    if not isinstance(t, BatchedTensor) or t.level < level:
+        return ops.aten.expand.default(t, [level.size, *t._sizes])
+    if t.level == level:
+        return to_front(t.value, t.bdim)
+    return make_batched(remove_level(t.value, level), t.bdim + 1, t.level)
+
+
+def to_front(value: Tensor, dim: int) -> Tensor:
+    """A view with a dimension moved to the front."""
+    if dim == 0:
+        return value
+    return ops.aten.permute.default(value, [dim, *(d for d in range(value.ndim) if d != dim)])
+
+
+#: `remove_level` with history; `registry.vmap.levels` sets it, which is written with the graph that needs `sum_levels`.
+leave: Callable[[Tensor, Level], Tensor] = remove_level
+
+
+def sum_levels(t: Tensor, levels: Sequence[Level]) -> Tensor:
+    """The sum over the examples of some levels; an unbatched tensor counts once for each example."""
+    for level in levels:
+        if level in levels_of(t):
+            t = ops.aten.sum.dim_IntList(leave(t, level), [0])
+        elif level.size != 1:
+            t = ops.aten.mul.Tensor(t, level.size)
+    return t

@@ -129,7 +129,7 @@ class CustomOpDef:
         add_autocast(self._opoverload, device_type, cast_inputs, user_frame())
 
     def register_torch_dispatch(self, torch_dispatch_class: type, fn: Callable[..., Any] | None = None, /) -> Any:
-        """Register what a tensor subclass or a dispatch mode does with the op; decorator.
+        """Register what a tensor subclass or a dispatch mode does with the op, in place of an earlier rule; decorator.
 
         Parameters
         ----------
@@ -141,7 +141,7 @@ class CustomOpDef:
         site = user_frame()
 
         def register(rule: Callable[..., Any]) -> Callable[..., Any]:
-            add_dispatch_rule(self._opoverload, torch_dispatch_class, rule, site)
+            add_dispatch_rule(self._opoverload, torch_dispatch_class, rule, site, replace=True)
             return rule
 
         return register if fn is None else register(fn)

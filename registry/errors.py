@@ -201,5 +201,9 @@ class AutogradError(OpweaveError, RuntimeError):
     """Differentiation that is not possible: no formula, a saved tensor overwritten, a graph that was freed."""
 
 
+class OpCheckError(OpweaveError, RuntimeError):
+    """An op whose registrations contradict each other or what its kernel does (`library.opcheck`)."""
+
+
 class UnsupportedError(OpweaveError, NotImplementedError):
     """Something that is deliberately out of scope."""

@@ -261,14 +261,21 @@ class set_mode:
             @functools.wraps(fn)
             def generating(*args: Any, **kwargs: Any) -> Any:
                 generator = fn(*args, **kwargs)
-                value: Any = None
+                step = functools.partial(generator.send, None)
                 while True:
                     with self.clone():
                         try:
-                            item = generator.send(value)
+                            item = step()
                         except StopIteration as stop:
                             return stop.value
-                    value = yield item
+                    try:
+                        step = functools.partial(generator.send, (yield item))
+                    except GeneratorExit:
+                        with self.clone():
+                            generator.close()
+                        raise
+                    except BaseException as error:
+                        step = functools.partial(generator.throw, error)
 
             return generating
 

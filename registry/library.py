@@ -12,8 +12,8 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from opweave.registry.custom_op import CustomOpDef, custom_op
-from opweave.registry.errors import ArgumentError, DispatchError, RegistrationError, Site, user_frame
+from opweave.registry.custom_op import CustomOpDef, custom_op, definitions
+from opweave.registry.errors import ArgumentError, DispatchError, OpweaveError, RegistrationError, Site, user_frame
 from opweave.registry.fake_context import get_ctx
 from opweave.registry.keys import DEVICE_KEYS, DispatchKey, DispatchKeySet
 from opweave.registry.op import (
@@ -69,13 +69,13 @@ def find_op(op: OpLike) -> OpOverload:
     return registry.find(op)
 
 
-def _own(lib: Library | None, undo: Undo) -> None:
-    """Let a library own a registration."""
-    if lib is None:
-        return
-    if not isinstance(lib, Library):
-        raise ArgumentError("lib must be a Library", got=repr(lib))
-    lib._undo.append(undo)
+def _own(lib: Library | None, register: Callable[[], Undo]) -> None:
+    """Register, and let a library own it."""
+    if lib is not None and not isinstance(lib, Library):
+        raise ArgumentError("lib must be a Library", got=repr(lib), hint="lib = Library('mylib', 'FRAGMENT')")
+    undo = register()
+    if lib is not None:
+        lib._undo.append(undo)
 
 
 def _decorator(register: Callable[[Callable[..., Any]], Any], func: Callable[..., Any] | None) -> Any:
@@ -167,7 +167,7 @@ class Library:
         Returns
         -------
         str
-            The op's name with its overload.
+            The op's name.
 
         Raises
         ------
@@ -176,6 +176,9 @@ class Library:
         RegistrationError
             If the op exists, or the library is of the kind `"IMPL"`.
         """
+        return self._define(schema, alias_analysis, tags).opname
+
+    def _define(self, schema: str, alias_analysis: str, tags: TagLike) -> OpOverload:
         site = user_frame(1)
         if self.kind == "IMPL":
             raise RegistrationError(
@@ -196,7 +199,7 @@ class Library:
         op = registry.define(parsed, tags=parse_tags(parsed.full_name, tags), site=site)
         self._undo.append(lambda: registry.remove(op))
         self._defined.add(op.name)
-        return op.name.partition("::")[2]
+        return op
 
     def impl(
         self, op_name: str | OpOverload, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False,
@@ -366,10 +369,10 @@ def define(
     site = user_frame(1)
     if isinstance(qualname, Library):
         library = qualname
-        name = library.define(schema, alias_analysis, tags=tags)
+        op = library._define(schema, alias_analysis, tags)
 
         def wrap(fn: Callable[..., Any]) -> Callable[..., Any]:
-            library.impl(name, fn)
+            library.impl(op, fn)
             return fn
 
         return wrap
@@ -383,9 +386,7 @@ def define(
             f"define: the schema of {qualname} must be arguments and returns, without the name", got=repr(schema),
             at=site, hint="'(Tensor x) -> Tensor'",
         )  # fmt: skip
-    owner = lib if lib is not None else Library(space, "FRAGMENT")
-    if not isinstance(owner, Library):
-        raise ArgumentError("define: lib must be a Library", got=repr(lib), at=site)
+    owner = _owner(lib, space, "define", site)
     owner.define(f"{rest}{schema.lstrip()}" if owner.ns == space else f"{qualname}{schema}", alias_analysis, tags=tags)
     if lib is None:
         _forever.append(owner)
@@ -431,14 +432,33 @@ def impl(
         raise ArgumentError("impl: name a device type", at=site, hint="'cpu', 'cuda' or 'default'")
     space = qualname.partition("::")[0] if isinstance(qualname, str) else qualname.namespace
 
+    owner = _owner(lib, space, "impl", site)
+
     def register_all(kernel: Callable[..., Any]) -> None:
-        owner = lib if lib is not None else Library(space, "FRAGMENT")
-        for key in keys:
-            owner.impl(qualname, kernel, key)
+        made = len(owner._undo)
+        try:
+            for key in keys:
+                owner.impl(qualname, kernel, key)
+        except OpweaveError:
+            while len(owner._undo) > made:
+                owner._undo.pop()()
+            raise
         if lib is None:
             _forever.append(owner)
 
     return _decorator(register_all, func) if func is None else register_all(func)
+
+
+def _owner(lib: Any, space: str, what: str, site: Site) -> Library:
+    """The library that is given, or one for what is registered without."""
+    if lib is None:
+        return Library(space, "FRAGMENT")
+    if not isinstance(lib, Library):
+        raise ArgumentError(
+            f"{what}: lib must be a Library", got=f"{lib!r} ({type(lib).__name__})", at=site,
+            hint=f"lib = Library({space!r}, 'FRAGMENT')",
+        )  # fmt: skip
+    return lib
 
 
 def _kernel_key(kind: Any, site: Site) -> str:
@@ -510,7 +530,7 @@ def register_kernel(
         Owns the registration.
     """
     site = user_frame()
-    return _decorator(lambda kernel: _own(lib, add_kernel(find_op(op), device_types, kernel, site)), func)
+    return _decorator(lambda kernel: _own(lib, lambda: add_kernel(find_op(op), device_types, kernel, site)), func)
 
 
 def register_fake(
@@ -544,7 +564,7 @@ def register_fake(
                 f"{target.name}: already has a fake rule", got="the rule that it was declared with", at=site,
                 hint="allow_override=True replaces it",
             )  # fmt: skip
-        _own(lib, add_fake(target, rule))
+        _own(lib, lambda: add_fake(target, rule))
 
     return _decorator(register, func)
 
@@ -562,13 +582,13 @@ def register_autograd(
     lib: Library | None = None,
 ) -> None:  # fmt: skip
     """Register how an op is differentiated; see `CustomOpDef.register_autograd`."""
-    _own(lib, add_backward(find_op(op), backward, setup_context, user_frame()))
+    _own(lib, lambda: add_backward(find_op(op), backward, setup_context, user_frame()))
 
 
 def register_vmap(op: OpLike, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None) -> Any:
     """Register how an op acts on a batch; decorator; see `CustomOpDef.register_vmap`."""
     site = user_frame()
-    return _decorator(lambda rule: _own(lib, add_batch_rule(find_op(op), rule, site)), func)
+    return _decorator(lambda rule: _own(lib, lambda: add_batch_rule(find_op(op), rule, site)), func)
 
 
 def register_autocast(op: OpLike, device_type: str, cast_inputs: Any, /, *, lib: Library | None = None) -> None:
@@ -581,7 +601,7 @@ def register_autocast(op: OpLike, device_type: str, cast_inputs: Any, /, *, lib:
     cast_inputs : dtype
         A floating type.
     """
-    _own(lib, add_autocast(find_op(op), device_type, cast_inputs, user_frame()))
+    _own(lib, lambda: add_autocast(find_op(op), device_type, cast_inputs, user_frame()))
 
 
 def register_torch_dispatch(
@@ -594,7 +614,16 @@ def register_torch_dispatch(
     torch_dispatch_class : type
         The subclass or mode.
     func : callable
-        `func(cls_or_mode, func, types, args, kwargs)`.
+        `func(cls_or_mode, func, types, args, kwargs)`. It replaces an earlier rule of a custom op.
+
+    Raises
+    ------
+    RegistrationError
+        If the class has a rule for an op that is no custom op.
     """
     site = user_frame()
-    return _decorator(lambda rule: _own(lib, add_dispatch_rule(find_op(op), torch_dispatch_class, rule, site)), func)
+
+    def register(rule: Callable[..., Any]) -> None:
+        _own(lib, lambda: add_dispatch_rule(find_op(op), torch_dispatch_class, rule, site))
+
+    return _decorator(register, func)

@@ -22,13 +22,14 @@ from functools import cached_property
 from typing import Any
 
 from opweave.registry.entry import build_entry, fits
-from opweave.registry.errors import ArgumentError, DispatchError, RegistrationError, Site, user_frame
+from opweave.registry.errors import ArgumentError, AutogradError, DispatchError, RegistrationError, Site, user_frame
 from opweave.registry.keys import (
     ABOVE_VIEWS,
     ALIASES,
     BACKEND_MASK,
     BACKEND_OF,
     BACKENDS,
+    GRAD,
     DEVICE_KEYS,
     INFERENCE,
     PYTHON_BIT,
@@ -444,6 +445,10 @@ def _noting_mutation(op: OpOverload, kernel: Any, bits: int) -> Kernel:
     keywords = [a.name for a in arguments if a.kwarg_only and a.name in names]
 
     def mutating(*args: Any, **kwargs: Any) -> Any:
+        if not state.exclude & GRAD:
+            for i in positions:
+                if i < len(args) and getattr(args[i], "_view_of", None) is not None:
+                    _refuse_hidden_view(op, args[i])
         result = kernel(*args, **kwargs)
         for value in [*(args[i] for i in positions if i < len(args)), *(kwargs.get(name) for name in keywords)]:
             if isinstance(value, Tensor):
@@ -455,6 +460,16 @@ def _noting_mutation(op: OpOverload, kernel: Any, bits: int) -> Kernel:
         return result
 
     return mutating
+
+
+def _refuse_hidden_view(op: OpOverload, t: Tensor) -> None:
+    """A write through a view that autograd does not know of would change what it does know."""
+    base = t._view_of
+    if base is not None and base._keys & GRAD and not t._keys & GRAD:
+        raise AutogradError(
+            f"{op}: a view made without recording, of a tensor that requires grad, cannot be written in place",
+            got=describe(t), hint="make the view outside no_grad, or write under no_grad",
+        )  # fmt: skip
 
 
 def tensors_in(args: Any) -> Iterator[Tensor]:

@@ -78,13 +78,14 @@ def add_backward(
         if not any(a.kwarg_only for a in schema.arguments):
             expected = ("ctx", "inputs", "output")
         try:
-            parameters = inspect.signature(setup_context).parameters.values()
+            parameters = list(inspect.signature(setup_context).parameters.values())
         except (TypeError, ValueError):
-            parameters = ()
-        names = {p.name for p in parameters}
-        catches_all = any(p.kind is p.VAR_KEYWORD for p in parameters)
-        required = {p.name for p in parameters if p.default is p.empty and p.kind is not p.VAR_KEYWORD}
-        if parameters and ((not catches_all and not set(expected) <= names) or not required <= set(expected)):
+            parameters = None
+        names = {p.name for p in parameters or ()}
+        catches_all = any(p.kind is p.VAR_KEYWORD for p in parameters or ())
+        required = {p.name for p in parameters or () if p.default is p.empty and p.kind is not p.VAR_KEYWORD}
+        fitting = (catches_all or set(expected) <= names) and required <= set(expected)
+        if parameters is not None and not fitting:
             raise RegistrationError(
                 f"{op.name}: setup_context must take ({', '.join(expected)})",
                 got=f"def {getattr(setup_context, '__name__', 'setup_context')}{inspect.signature(setup_context)}",
@@ -141,7 +142,9 @@ def add_autocast(op: OpOverload, device_type: str, dtype: Any, site: Site) -> Un
     return undo
 
 
-def add_dispatch_rule(op: OpOverload, kind: type, rule: Callable[..., Any], site: Site) -> Undo:
+def add_dispatch_rule(
+    op: OpOverload, kind: type, rule: Callable[..., Any], site: Site, *, replace: bool = False
+) -> Undo:
     """Set what a tensor subclass or a mode does with an op.
 
     Raises
@@ -149,7 +152,7 @@ def add_dispatch_rule(op: OpOverload, kind: type, rule: Callable[..., Any], site
     ArgumentError
         If the class is neither.
     RegistrationError
-        If it has a rule for the op already.
+        If it has a rule for the op already, which may not be replaced.
     """
     if not isinstance(kind, type) or not (
         issubclass(kind, DispatchMode) or (issubclass(kind, Tensor) and hasattr(kind, "__torch_dispatch__"))
@@ -160,10 +163,12 @@ def add_dispatch_rule(op: OpOverload, kind: type, rule: Callable[..., Any], site
         )  # fmt: skip
     if not callable(rule):
         raise ArgumentError(f"{op.name}: the dispatch rule must be a function", got=repr(rule), at=site)
-    if kind in op.dispatch_rules:
+    before = op.dispatch_rules.get(kind)
+    if before is not None and not replace:
         raise RegistrationError(
             f"{op.name}: {kind.__name__} already has a rule", at=site,
-            got=f"first from {_function_site(op.dispatch_rules[kind])}",
+            got=f"first from {_function_site(before)}",
+            hint="a rule of an op defined by a Library is taken back when its library is collected",
         )  # fmt: skip
     with lock:
         op.dispatch_rules = {**op.dispatch_rules, kind: rule}
@@ -171,7 +176,10 @@ def add_dispatch_rule(op: OpOverload, kind: type, rule: Callable[..., Any], site
 
     def undo() -> None:
         with lock:
-            op.dispatch_rules = {k: r for k, r in op.dispatch_rules.items() if k is not kind}
+            if op.dispatch_rules.get(kind) is not rule:
+                return  # replaced since
+            rest = {k: r for k, r in op.dispatch_rules.items() if k is not kind}
+            op.dispatch_rules = rest if before is None else {**rest, kind: before}
             op.changed()
 
     return undo
@@ -266,6 +274,7 @@ def _checked(op: OpOverload, fn: Callable[..., Any]) -> Kernel:
             _refuse_aliases(op, outputs, args, kwargs)
         return result
 
+    kernel.__wrapped__ = fn  # type: ignore[attr-defined]  # `inspect.signature` then shows the user's parameters
     return kernel
 
 
@@ -300,6 +309,7 @@ def _checked_tensor(op: OpOverload, fn: Callable[..., Any]) -> Kernel:
         _refuse_aliases(op, (result,), args, kwargs)
         return result
 
+    kernel.__wrapped__ = fn  # type: ignore[attr-defined]
     return kernel
 
 

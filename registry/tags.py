@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
 from opweave.registry.errors import ArgumentError
@@ -42,6 +42,8 @@ def parse_tags(op: str, tags: TagLike) -> tuple[Tag, ...]:
         If there is no such tag.
     """
     found = []
+    if tags is not None and not isinstance(tags, Iterable):
+        raise ArgumentError(f"{op}: tags must be names", got=f"tags={tags!r}", hint=f"one of {', '.join(Tag)}")
     for tag in [tags] if isinstance(tags, str) else tags or ():
         try:
             found.append(Tag(tag))

@@ -11,16 +11,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from operator import index
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from opweave.registry import memory
 from opweave.registry.annotations import register_annotation
-from opweave.registry.device import Device, cpu
-from opweave.registry.dtypes import DType, from_numpy as dtype_from_numpy
-from opweave.registry.errors import AutogradError, DeviceError, DTypeError, OutOfRangeError, ShapeError
-from opweave.registry.keys import GRAD, TENSOR_BITS as _KEY_BITS, DispatchKey, DispatchKeySet, state
+from opweave.registry.device import Device, cpu, parse_device
+from opweave.registry.dtypes import DType, as_dtype, from_numpy as dtype_from_numpy, get_default_dtype
+from opweave.registry.errors import ArgumentError, AutogradError, DeviceError, DTypeError, OutOfRangeError, ShapeError
+from opweave.registry.keys import GRAD, PYTHON_BIT, TENSOR_BITS as _KEY_BITS, DispatchKey, DispatchKeySet, state
 from opweave.registry.spec import TensorSpec, contiguous_strides, is_contiguous, span
 from opweave.registry.storage import Storage
 
@@ -78,12 +79,93 @@ class Tensor:
     # NumPy must leave `ndarray + Tensor` to Tensor.__radd__.
     __array_priority__ = 1000.0
 
-    def __init__(self, data: Any = ()) -> None:
+    def __init__(self, data: Any = (), *args: Any, **kwargs: Any) -> None:
         """Copy `data` (nested sequences, an array, a number) to a new float tensor; prefer `opweave.tensor`."""
-        array = np.array(data, dtype=np.float32)
-        source = Tensor._from_array(array)
-        for slot in ("_storage", "_sizes", "_strides", "_offset", "_dtype", "_device", "_keys", "_cached", "_view_of"):
-            setattr(self, slot, getattr(source, slot))
+        if hasattr(self, "_storage"):  # made by the __new__ of a subclass, which Python hands its arguments on from
+            return
+        _become(self, Tensor._from_array(np.array(data, dtype=np.float32)))
+        self._keys |= _subclass_bits(type(self))
+
+    @staticmethod
+    def _make_subclass(cls: type[Any], data: Tensor, require_grad: bool = False) -> Any:
+        """A tensor of a subclass over the memory of `data`; ops on it go to `__torch_dispatch__` if it has one.
+
+        Parameters
+        ----------
+        cls : type
+            The subclass, in whose `__new__` this is called.
+        data : Tensor
+            What it shares memory with; its history is left behind.
+        require_grad : bool
+            Whether gradients flow to it.
+
+        Raises
+        ------
+        ArgumentError
+            If `cls` is no subclass or `data` no tensor.
+        """
+        _require_subclass(cls, "_make_subclass")
+        if not isinstance(data, Tensor):
+            raise ArgumentError(
+                "_make_subclass: expected a Tensor", got=f"{data!r} ({type(data).__name__})",
+                hint="Tensor._make_subclass(cls, tensor)",
+            )  # fmt: skip
+        t = Tensor.__new__(cls)
+        _become(t, make(data._storage, data._sizes, data._strides, data._offset, data._dtype, data._device))
+        t._keys |= _subclass_bits(cls)
+        return t.requires_grad_() if require_grad else t
+
+    @staticmethod
+    def _make_wrapper_subclass(
+        cls: type[Any], size: Sequence[int], *, strides: Sequence[int] | None = None, storage_offset: int = 0,
+        dtype: Any = None, device: Any = None, requires_grad: bool = False,
+    ) -> Any:  # fmt: skip
+        """A tensor of a subclass without memory of its own; every op on it goes to `__torch_dispatch__`.
+
+        Parameters
+        ----------
+        cls : type
+            The subclass, in whose `__new__` this is called.
+        size : sequence of int
+            Sizes it shows.
+        strides : sequence of int, optional
+            Strides it shows; contiguous by default.
+        storage_offset : int
+            Offset it shows.
+        dtype : dtype, optional
+            The default dtype where None.
+        device : device or str, optional
+            Main memory where None.
+        requires_grad : bool
+            Whether gradients flow to it.
+
+        Raises
+        ------
+        ArgumentError
+            If `cls` is no subclass that defines `__torch_dispatch__`.
+        ShapeError
+            If sizes or strides are negative, or their numbers differ.
+        """
+        _require_subclass(cls, "_make_wrapper_subclass")
+        if not _subclass_bits(cls):
+            raise ArgumentError(
+                "_make_wrapper_subclass: the class must define __torch_dispatch__", got=cls.__name__,
+                hint="@classmethod def __torch_dispatch__(cls, func, types, args=(), kwargs=None): ...",
+            )  # fmt: skip
+        sizes = tuple([index(n) for n in size])
+        steps = contiguous_strides(sizes) if strides is None else tuple([index(n) for n in strides])
+        if len(steps) != len(sizes) or any(n < 0 for n in (*sizes, *steps, storage_offset)):
+            raise ShapeError(
+                "_make_wrapper_subclass: sizes and strides must be as many, and not negative",
+                got=f"sizes {sizes}, strides {steps}, offset {storage_offset}",
+            )
+        kind = get_default_dtype() if dtype is None else as_dtype(dtype)
+        place = cpu if device is None else parse_device(device)
+        storage = Storage(place, (storage_offset + span(sizes, steps)) * kind.itemsize, None, None)
+        t = Tensor.__new__(cls)
+        _become(t, make(storage, sizes, steps, storage_offset, kind, place))
+        t._keys |= PYTHON_BIT
+        return t.requires_grad_() if requires_grad else t
 
     @staticmethod
     def _from_array(array: Any, device: Device = cpu) -> Tensor:
@@ -254,7 +336,7 @@ class Tensor:
     def _alias(self) -> Self:
         """The same tensor as another object: same class, storage and attributes, no history."""
         kind = type(self)
-        made = kind.__new__(kind)
+        made = Tensor.__new__(kind)  # a subclass may have a __new__ that wants arguments
         for owner in kind.__mro__:
             for name in owner.__dict__.get("__slots__", ()):
                 if name not in ("__weakref__", "__dict__") and hasattr(self, name):
@@ -423,6 +505,23 @@ class Tensor:
 
 
 register_annotation(Tensor, "Tensor")
+
+_SLOTS = ("_storage", "_sizes", "_strides", "_offset", "_dtype", "_device", "_keys", "_cached", "_view_of")
+
+
+def _become(t: Tensor, source: Tensor) -> None:
+    """Give a tensor that was only allocated what another one is."""
+    for slot in _SLOTS:
+        setattr(t, slot, getattr(source, slot))
+
+
+def _subclass_bits(cls: type) -> int:
+    return PYTHON_BIT if hasattr(cls, "__torch_dispatch__") else 0
+
+
+def _require_subclass(cls: Any, what: str) -> None:
+    if not isinstance(cls, type) or not issubclass(cls, Tensor):
+        raise ArgumentError(f"{what}: expected a subclass of Tensor", got=repr(cls), hint=f"Tensor.{what}(cls, ...)")
 
 
 def _unpickle(array: Any, device: str) -> Tensor:

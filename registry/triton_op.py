@@ -299,11 +299,11 @@ def _launch_functional(
     kwargs: dict[str, Any],
     tensors_to_clone: Sequence[str],
 ) -> dict[str, Tensor]:
-    fresh = {name: ops.aten.clone.default(kwargs[name]) for name in tensors_to_clone}
-    triton_kernel_wrapper_mutation(
-        kernel_idx=kernel_idx, constant_args_idx=constant_args_idx, grid=grid, kwargs={**kwargs, **fresh}
-    )
-    return fresh
+    # One tensor given twice stays one tensor, whether the kernel writes it under both names or one.
+    copies = {id(kwargs[name]): ops.aten.clone.default(kwargs[name]) for name in tensors_to_clone}
+    fresh = {name: copies.get(id(value), value) for name, value in kwargs.items()}
+    triton_kernel_wrapper_mutation(kernel_idx=kernel_idx, constant_args_idx=constant_args_idx, grid=grid, kwargs=fresh)
+    return {name: fresh[name] for name in tensors_to_clone}
 
 
 #: `(kernel_idx, constant_args_idx, grid, kwargs) -> None`: a launch; writes what `launch_effects` names.

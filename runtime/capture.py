@@ -20,8 +20,10 @@ import optree
 
 from opweave.fake.mode import FakeTensorMode
 from opweave.registry.errors import Site, UnsupportedError
+from opweave.registry.keys import BATCHED_BIT, GRAD, state as threads
 from opweave.registry.tensor import Tensor
 from opweave.runtime.dependencies import find_dependencies
+from opweave.runtime.gradients import Backward, Inputs, forget, trace_back
 from opweave.runtime.guards import GuardSet
 from opweave.runtime.output import refused
 from opweave.runtime.reads import is_library, scan
@@ -37,6 +39,7 @@ from opweave.runtime.sources import (
 )
 from opweave.tracer.graph_module import GraphModule
 from opweave.tracer.make_fx import trace_flat
+from opweave.tracer.proxy import ProxyMode
 
 _EMPTY_CELL = types.CellType()
 _DICTS = (dict, collections.OrderedDict, collections.defaultdict)
@@ -56,12 +59,15 @@ class Captured:
         What it depends on.
     result : str
         Expression that builds the function's result from the graph's outputs `_ow_o`.
+    backward : Backward or None
+        How it is differentiated, where an output requires grad. The graph then has more outputs, which that needs.
     """
 
     module: GraphModule
     inputs: list[TensorInput]
     guards: GuardSet
     result: str
+    backward: Backward | None = None
 
 
 def capture(
@@ -92,10 +98,18 @@ def capture(
         given = {id(t): i for i, t in enumerate(_tensors(list(arguments.values())))}
     except RecursionError:
         raise _too_deep(function, "takes") from None
+    batched = next((t for t in guards.tensors if t.tensor._keys & BATCHED_BIT), None)
+    if batched is not None:
+        raise UnsupportedError(
+            f"compile: {_name(function)} reads {batched.source.text}, which vmap batches", got=brief(batched.tensor),
+            hint="pass it as an argument, or vmap the uncompiled function",
+        )  # fmt: skip
     explicit = sorted([t for t in guards.tensors if id(t.tensor) in given], key=lambda t: given[id(t.tensor)])
     state = _State(
         [value for value, _ in guards.seen.values()], [f.__globals__ for f in guards.scope.functions], guards.scope
     )
+    known_to_autograd = Inputs(_name(function), guards.tensors)
+    backward: list[Backward | None] = []
     result: list[str] = []
     renewed: list[tuple[_State, dict[int, Any]]] = []
 
@@ -103,6 +117,8 @@ def capture(
         rebuild = _Rebuild({id(t.tensor): fake for t, fake in zip(explicit, fakes, strict=True)})
         rebuilt = {name: rebuild(value) for name, value in arguments.items()}
         renewed.append((_State(list(rebuild.made.values()), [], guards.scope), rebuild.made))
+        pairs = list(zip(explicit, fakes, strict=True))
+        known_to_autograd.enter(pairs)
         value = call(rebuilt)
         known = {id(fake): t.source.var for t, fake in zip(explicit, fakes, strict=True)}
         known.update({id(v): source.var for v, source in guards.seen.values() if source.bound})
@@ -112,11 +128,20 @@ def capture(
             result.append(results.expression(value, "result"))
         except RecursionError:
             raise _too_deep(function, "returns") from None
-        return results.tensors
+        mode = threads.modes[-1]
+        assert isinstance(mode, ProxyMode)
+        known_to_autograd.check(mode.lifted())
+        leaves = [(t.tensor, fake) for t, fake in pairs]
+        leaves += [(t.tensor, t.tensor) for t in guards.tensors if id(t.tensor) not in given]
+        found, kept = trace_back(
+            mode, results.tensors, [(real, traced) for real, traced in leaves if real._keys & GRAD], _name(function)
+        )
+        backward.append(found)
+        return [*results.tensors, *kept]
 
     try:
         names = [identifier(t.source.text) for t in explicit]
-        with refused(guards):
+        with refused(guards), known_to_autograd.apart():
             graph, constants = trace_flat(
                 flat, [t.tensor for t in explicit], FakeTensorMode(), names=names, compiling=True
             )
@@ -135,8 +160,12 @@ def capture(
                 hint="return the new value and assign it outside",
             )
     module = GraphModule(constants, graph, name=name)
+    forget(graph)
+    if backward[-1] is not None:
+        forget(backward[-1].graph)
+        backward[-1].constants = constants
     inputs = _lift(module, explicit, guards)
-    return Captured(module, inputs, guards, result[-1])
+    return Captured(module, inputs, guards, result[-1], backward[-1])
 
 
 def _name(function: Any) -> str:

@@ -18,10 +18,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from opweave.registry.errors import ArgumentError, CompileError, UnsupportedError
-from opweave.registry.keys import PYTHON_BIT, state
+from opweave.registry.keys import ABOVE_VIEWS, AUTOCAST_MASK, BATCHED_BIT, PYTHON_BIT, DispatchKey
 from opweave.registry.op import OpOverload, registry, tensors_in
 from opweave.runtime.capture import Captured, capture
-from opweave.runtime.entry import Entry, Parameters, build
+from opweave.runtime.context import Context, below_autograd, compilable
+from opweave.runtime.entry import DefaultsChangedError, Entry, Parameters, build
+from opweave.runtime.gradients import running
 from opweave.runtime.logging import DEBUG, channel
 from opweave.runtime.sources import brief, disjoint
 from opweave.tracer.graph import Graph
@@ -98,11 +100,30 @@ class CompiledFunction:
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         try:
             return self._entry(*args, **kwargs)
+        except DefaultsChangedError:
+            self._renew()
+            return self(*args, **kwargs)
         except TypeError as error:
+            if self._parameters_changed(error):
+                self._renew()
+                return self(*args, **kwargs)
             explained = self._explain(error, args, kwargs)
             if explained is error:
                 raise
             raise explained from None
+
+    def _renew(self) -> None:
+        """Read the function's parameters again: its defaults were assigned anew, and versions bind the old ones."""
+        with self._lock:
+            self._parameters = Parameters.of(self.__wrapped__)
+            self._bind = _binder(self._parameters)
+            self._install([])
+
+    def _parameters_changed(self, error: TypeError) -> bool:
+        """Whether arguments do not bind because the function got defaults, or lost them, after it was compiled."""
+        if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+            return False
+        return Parameters.of(self.__wrapped__).declared != self._parameters.declared
 
     def _explain(self, error: TypeError, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TypeError:
         """Arguments that do not bind as an ArgumentError; any other TypeError as it is."""
@@ -144,15 +165,15 @@ class CompiledFunction:
     def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         function = self.__wrapped__
         try:
-            fake = any(t._keys & PYTHON_BIT for t in tensors_in([*args, *kwargs.values()]))
+            fake = any(t._keys & (PYTHON_BIT | BATCHED_BIT) for t in tensors_in([*args, *kwargs.values()]))
         except RecursionError:
             raise ArgumentError(
                 f"compile: an argument of {self._name} is nested too deep, or contains itself",
                 got=", ".join(type(value).__name__ for value in (*args, *kwargs.values())),
                 hint="pass the tensors in flat lists or dicts",
             ) from None
-        if state.modes or state.include or fake:
-            # Being traced itself: its ops become part of the outer graph.
+        if fake or not compilable():
+            # Being traced itself (its ops become part of the outer graph), or batched.
             return function(*args, **kwargs)
         with self._lock:
             reasons = [(entry, entry.mismatch(self._parameters, args, kwargs)) for entry in self.entries]
@@ -196,18 +217,29 @@ class CompiledFunction:
         function, index = self.__wrapped__, self._count
         self._count += 1
         arguments, call = self._bind(*args, **kwargs), _caller(function, self._parameters)
+        context, changes = Context.now(), registry.builtin_version
         captured = capture(function, arguments, call, f"_ow_e{index}_", self._name)
+        backward = captured.backward
         if _graph_log.isEnabledFor(DEBUG):
             module = captured.module
             _graph_log.debug("%s", print_graph(module.graph, self._name, takes_self=bool(module.constants)))
         ops = _ops_of(captured.module.graph)
+        if backward is not None and backward.graph is not None:
+            ops.update(_ops_of(backward.graph))
         keep = captured.module.graph.clone()
         captured.inputs = _drop_unused(captured)
-        program = self._compile_graph(captured.module, self._name)
+        with below_autograd():
+            program = self._compile_graph(captured.module, self._name)
+        if backward is not None:
+            backward.place(captured.inputs)
+        opaque = bool(registry.fallbacks) or any(_above_backends(op) for op in ops)
+        run = running(program.run, backward, context, opaque)
         self._relate_tensors(captured, program)
         for guard in captured.guards.guards:
             _guards_log.debug("%s: %s", self._name, guard)
-        entry = Entry(index, captured.guards, captured.inputs, captured.result, program.run, ops, program, keep)
+        entry = Entry(
+            index, captured.guards, captured.inputs, captured.result, run, ops, program, keep, context, changes
+        )
         captured.guards.release()
         reason = entry.mismatch(self._parameters, args, kwargs)
         if reason is not None:
@@ -264,9 +296,15 @@ def _ops_of(graph: Graph) -> dict[OpOverload, int]:
     """Ops whose registrations went into the trace: those in the graph, and the user's that trace through their body."""
     found = {node.target: node.target.version for node in graph if isinstance(node.target, OpOverload)}
     for op in registry.operators.values():
-        if op.decl is None and (op.body is not None or op.has_composite_implicit):
+        if op.decl is None and (op.body is not None or op.has_composite_implicit or _above_backends(op)):
             found[op] = op.version
     return found
+
+
+def _above_backends(op: OpOverload) -> bool:
+    """Whether something is registered on an op that runs before any trace sees it."""
+    high = (DispatchKey.Autograd, DispatchKey.Autocast)
+    return any(key in high or (not key.is_alias and key.bit & (ABOVE_VIEWS | AUTOCAST_MASK)) for key in op.kernels)
 
 
 def _drop_unused(captured: Captured) -> list[Any]:

@@ -3,7 +3,8 @@
 For ``def f(x, n=2)`` with one compiled entry the generated text is
 
     def f(x, n=d0):
-        if not state.include:           # no mode is active
+        s = state.__dict__
+        if s["include"] == 0 and s["exclude"] == 0 and ...:  # no mode is active, calls are recorded
             try:
                 ok = type(x) is T and x._sizes == (8,) and ... and type(n) is int and n == 2
             except errors:
@@ -19,20 +20,22 @@ kernel launches.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import itertools
 import linecache
+import types
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from opweave.registry.keys import state
 from opweave.registry.op import OpOverload, registry
+from opweave.runtime.context import NAMES, Context
 from opweave.runtime.guards import GuardSet
 from opweave.runtime.sources import MISSING, TensorInput
 
 _LOOKUP = (KeyError, IndexError, AttributeError, ValueError, TypeError, RuntimeError)
-_GLOBALS = {"_ow_state": state, "_ow_errors": _LOOKUP, "_ow_registry": registry, "__name__": "opweave.runtime.entry"}
+_GLOBALS = {**NAMES, "_ow_errors": _LOOKUP, "_ow_registry": registry, "__name__": "opweave.runtime.entry"}
 _BUILTINS = frozenset({"type", "len", "id", "repr", "int", "float", "str", "list", "tuple", "dict"})
 _serial = itertools.count()
 
@@ -57,10 +60,27 @@ class Parameters:
     passed: str
     names: tuple[str, ...]
     defaults: dict[str, Any] = field(default_factory=dict)
+    #: Expression that is true while the function's defaults are those, over `owner`; empty where it has none.
+    current: str = ""
+    owner: Any = None
 
     @staticmethod
     def of(function: Callable[..., Any]) -> Parameters:
         """Read a function's signature; what has none takes `*args, **kwargs`."""
+        found = Parameters._read(function)
+        owner = _plain_function(function)
+        if owner is not None and found.defaults:
+            found.owner = owner
+            tests = [f"_ow_function.__defaults__ is {_name(found, owner.__defaults__)}"] if owner.__defaults__ else []
+            for key, value in (owner.__kwdefaults__ or {}).items():
+                tests.append(
+                    f"(_ow_function.__kwdefaults__ or {{}}).get({key!r}, _ow_changed) is {_name(found, value)}"
+                )
+            found.current = " and ".join(tests)
+        return found
+
+    @staticmethod
+    def _read(function: Callable[..., Any]) -> Parameters:
         try:
             parameters = list(inspect.signature(function, follow_wrapped=False).parameters.values())
         except (TypeError, ValueError):
@@ -101,6 +121,25 @@ class Parameters:
         return Parameters(", ".join(declared), passed, tuple(p.name for p in parameters), defaults)
 
 
+def _plain_function(function: Any) -> types.FunctionType | None:
+    """The Python function whose defaults a callable's parameters have."""
+    while isinstance(function, (types.MethodType, functools.partial)):
+        function = function.__func__ if isinstance(function, types.MethodType) else function.func
+    if not isinstance(function, types.FunctionType):
+        function = inspect.getattr_static(type(function), "__call__", None)
+    return function if isinstance(function, types.FunctionType) else None
+
+
+def _name(parameters: Parameters, value: Any) -> str:
+    name = f"_ow_k{len(parameters.defaults)}"
+    parameters.defaults[name] = value
+    return name
+
+
+class DefaultsChangedError(Exception):
+    """The function's defaults were assigned anew: what binds its arguments has to be made again."""
+
+
 @dataclass(eq=False)
 class Entry:
     """One compiled version of a function.
@@ -133,6 +172,12 @@ class Entry:
     ops: dict[OpOverload, int]
     program: Any
     graph: Any = None
+    #: The thread's state that it was traced in.
+    context: Context = field(default_factory=Context.now)
+    #: How often built-in ops had been changed before it was traced.
+    builtins: int = field(default_factory=lambda: registry.builtin_version)
+    #: What was registered for whole keys.
+    fallbacks: Any = field(default_factory=lambda: registry.fallbacks)
     #: Cleared when an op it used was registered anew: it can never be used again.
     alive: bool = True
     #: Registry version at which `ops` was last found unchanged; a one-element list that the predicate reads.
@@ -148,6 +193,7 @@ class Entry:
     def constants(self) -> dict[str, Any]:
         """Globals its text needs."""
         own = {f"_ow_e{self.index}_run": self.run, f"_ow_e{self.index}_checked": self.checked}
+        own.update(self.context.constants())
         return {**self.guards.constants, **own}
 
     def ops_unchanged(self) -> str | None:
@@ -157,6 +203,9 @@ class Entry:
             if registry.operators.get(op.name) is not op or op.version != known:
                 self.alive = False
                 return f"{op} was registered anew"
+        if self.builtins != registry.builtin_version or self.fallbacks is not registry.fallbacks:
+            self.alive = False
+            return "built-in ops were changed"
         self.checked[0] = version
         return None
 
@@ -169,6 +218,9 @@ class Entry:
 
     def mismatch(self, parameters: Parameters, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
         """The first guard that fails for these arguments, worded; None if all hold."""
+        changed = self.context.difference()
+        if changed is not None:
+            return changed
         if self._why is None:
             self._why = _explainer(self, parameters)
         at, value = self._why(*args, **kwargs)
@@ -210,10 +262,17 @@ def build(
         name = "compiled"
     lines = [f"def {name}({parameters.declared}):"]
     constants: dict[str, Any] = {**parameters.defaults, "_ow_miss": miss}
+    if parameters.current:
+        constants.update(_ow_function=parameters.owner, _ow_changed=DefaultsChangedError)
+        lines += [f"    if not ({parameters.current}): raise _ow_changed"]
     if entries:
-        lines.append("    if not _ow_state.include:")
+        lines.append("    _ow_s = _ow_state.__dict__")
+    context = None
     for entry in entries:
         constants.update(entry.constants())
+        if entry.context != context:
+            context = entry.context
+            lines.append(f"    if {context.test}:")
         lines += [
             "        try:",
             f"            _ow_ok = {entry.test}",

@@ -29,9 +29,11 @@ from typing import Any
 import numpy as np
 import optree
 
+from opweave.registry.autograd.graph import grad_fn_of
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import Site, UnsupportedError
+from opweave.registry.keys import GRAD
 from opweave.registry.op import HigherOrderOperator, Namespace, OpOverload, OpOverloadPacket, Ops
 from opweave.registry.tensor import Tensor
 from opweave.runtime.reads import impure, is_library
@@ -264,11 +266,16 @@ class GuardSet:
         var = source.var
         tests = [f"type({fetched}) is {self.constant(kind)}"]
         tests += [f"{var}._sizes == {tensor._sizes!r}", f"{var}._strides == {tensor._strides!r}"]
-        tests += [
-            f"{var}._dtype is {self.constant(tensor._dtype)}",
-            f"{var}._device is {self.constant(tensor._device)}",
-        ]
+        tests.append(f"{var}._dtype is {self.constant(tensor._dtype)}")
+        if tensor._device.type == "cuda":
+            tests.append(f"{var}._device is {self.constant(tensor._device)}")
+        # The keys say whether it requires grad; they differ for each kind of device.
+        tests.append(f"{var}._keys == {tensor._keys}")
+        leaf = tensor._keys & GRAD and (self.scope.reads("is_leaf") or self.scope.reads("grad_fn"))
+        if leaf:
+            tests.append(f"{var}.is_leaf is {grad_fn_of(tensor) is None}")
         sizes, strides, dtype, device = tensor._sizes, tensor._strides, tensor._dtype, tensor._device
+        keys = tensor._keys
 
         def explain(now: Any) -> str:
             if type(now) is not kind:
@@ -284,10 +291,17 @@ class GuardSet:
                 changes.append(f"{text}.dtype {dtype.name} → {now._dtype.name}")
             if now._device is not device:
                 changes.append(f"{text}.device {device} → {now._device}")
-            return ", ".join(changes)
+            elif (now._keys ^ keys) & GRAD:
+                changes.append(f"{text}.requires_grad {bool(keys & GRAD)} → {bool(now._keys & GRAD)}")
+            elif now._keys != keys:
+                changes.append(f"{text} dispatches otherwise")
+            return ", ".join(changes) or f"{text}.is_leaf changed"
 
         self.require(" and ".join(tests), source, explain)
         self.tensors.append(TensorInput(source, tensor))
+        if self.scope.reads("grad"):
+            gradient = None if tensor._autograd is None else tensor._autograd.grad
+            self.visit(self.source(f"{var}.grad", f"{text}.grad", source.site), gradient)
 
     def _structure(self, source: Source, value: Any) -> None:
         kind: Any = type(value)

@@ -17,6 +17,7 @@ from typing import Any
 
 from opweave.registry.op import OpOverload
 from opweave.registry.tensor import Tensor
+from opweave.tracer.declared import declared
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.index import ZERO, Axis, Index, linearize, regroup
 
@@ -46,9 +47,11 @@ def classify(node: Node) -> tuple[str | None, str]:
     target = node.target
     if node.op != "call_function" or not isinstance(target, OpOverload):
         return None, "no operator" if node.op == "call_function" else node.op
-    decl = target.decl
-    if decl is None:
+    if target.decl is None:
         return None, "opaque: custom_op"
+    decl = declared(node)
+    if decl is None:
+        return None, "opaque: another kernel is registered"
     if decl.kind not in FUSIBLE:
         return None, {"extern": "library call"}.get(decl.kind, f"{decl.kind} op")
     value = node.meta.get("val")

@@ -120,6 +120,10 @@ class ProxyMode(DispatchMode):
             hint="ops take tensors, numbers, strings, dtypes, devices and lists of them",
         )  # fmt: skip
 
+    def lifted(self) -> list[tuple[Tensor, Tensor]]:
+        """The tensors that the function brought along, and what stands for them in the trace."""
+        return [(t, self._lifted[id(t)]) for t in self.constants.values()]
+
     def finish(self) -> None:
         """End the trace: drop what nothing uses of ops with several results, and let go of the tensors."""
         graph = self.graph

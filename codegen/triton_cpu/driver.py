@@ -37,7 +37,7 @@ from triton.backends.compiler import GPUTarget
 from triton.backends.driver import DriverBase
 
 from opweave.codegen.triton_cpu.launch import device_kind
-from opweave.registry.errors import DeviceError
+from opweave.registry.errors import ArgumentError, DeviceError
 
 _log = logging.getLogger("opweave.kernels")
 
@@ -277,10 +277,15 @@ class OpweaveDriver(DriverBase):
     def _meant_by(self, caller: FrameType) -> DeviceDriver | None:
         if caller.f_code.co_name != "run":  # not a launch: what Triton asks in between belongs to the last one
             return getattr(_thread, "device", None)
+        values = caller.f_locals
+        kernel, grid = values.get("self"), values.get("grid")
+        if isinstance(grid, (tuple, list)) and len(grid) > 3:  # Triton would leave out the rest of it
+            name = getattr(kernel, "__name__", "kernel")
+            raise ArgumentError(
+                f"{name}: a grid has one to three sizes", got=repr(grid), hint=f"{name}[(triton.cdiv(n, BLOCK),)](...)"
+            )
         if len(_factories) == 1 and _foreign_driver() is None:
             return device_driver("cpu")
-        values = caller.f_locals
-        kernel = values.get("self")
         names = getattr(kernel, "arg_names", ())
         arguments = [*zip(names, values.get("args", ()), strict=False), *values.get("kwargs", {}).items()]
         return _driver_of(getattr(kernel, "__name__", "kernel"), arguments)

@@ -7,12 +7,14 @@ other node that is ready, so that their gradients are let go early.
 from __future__ import annotations
 
 import heapq
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from opweave.registry.autograd.graph import (
     AccumulateGrad,
     Edge,
+    Grads,
     Node,
     edge_of,
     grad_fn_of,
@@ -26,6 +28,9 @@ from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor, describe
 
 Tensors = Tensor | Sequence[Tensor]
+
+#: Threads that run backward at once take turns at the leaves they share.
+_accumulating = threading.RLock()
 
 
 def _listed(value: Any, what: str) -> list[Any]:
@@ -56,12 +61,21 @@ def _initial(outputs: list[Tensor], grads: Any, what: str) -> list[Tensor | None
             if output._dtype.is_complex:
                 raise AutogradError(f"{what}: a complex output needs an explicit gradient", got=describe(output))
             grad = ops.aten.ones_like.default(output if not output._keys & GRAD else output.detach())
+        elif not isinstance(grad, Tensor):
+            raise ArgumentError(f"{what}: gradients must be tensors or None", got=type(grad).__name__)
         elif grad._sizes != output._sizes:
             raise AutogradError(
                 f"{what}: a gradient must have the shape of its output", got=f"{describe(grad)} for {describe(output)}"
             )
         elif grad._dtype.is_complex and not output._dtype.is_complex:
             raise AutogradError(f"{what}: the gradient of a real output must be real", got=describe(grad))
+        elif grad._device is not output._device:
+            raise AutogradError(
+                f"{what}: a gradient must be on the device of its output",
+                got=f"{describe(grad)} for {describe(output)}",
+            )
+        elif grad._dtype is not output._dtype:
+            grad = ops.aten._to_copy.default(grad, dtype=output._dtype)
         found.append(grad)
     return found
 
@@ -104,7 +118,7 @@ def _age(node: Node) -> int:
 
 def run(
     roots: Sequence[Edge], grads: Sequence[Tensor | None], *, retain_graph: bool, create_graph: bool,
-    captures: Sequence[Edge] = (), accumulate: bool = True,
+    captures: Sequence[Edge] = (), accumulate: bool = False,
 ) -> list[Tensor | None]:  # fmt: skip
     """Run the graph from `roots` back.
 
@@ -113,7 +127,7 @@ def run(
     captures : sequence of edges
         Whose gradients are returned; only what leads to them is run.
     accumulate : bool
-        Whether leaves that are not captured get their `grad`.
+        Add the gradients of captured leaves to their `grad` too, as is done for all leaves without `captures`.
     """
     wanted: dict[int, set[int]] = {}
     for node, number in captures:
@@ -139,15 +153,17 @@ def run(
             buffer = buffers.pop(id(node), [None])
             if useful is not None and id(node) not in useful:
                 continue
-            incoming = _hooked(node, buffer)
+            _hook_tensors(node, buffer)
             for number in wanted.get(id(node), ()):
-                captured[id(node), number] = incoming[number] if number < len(incoming) else None
+                captured[id(node), number] = buffer[number] if number < len(buffer) else None
+            incoming = _hook_node(node, buffer)
             del buffer
             if useful is not None and not any(e is not None and id(e[0]) in useful for e in node.edges):
-                if isinstance(node, AccumulateGrad) or id(node) in wanted:
+                if not (accumulate and isinstance(node, AccumulateGrad)):
                     continue
+                captured.pop((id(node), 0), None)  # the leaf may have the gradient to itself
             if isinstance(node, AccumulateGrad):
-                if accumulate and not captures:
+                with _accumulating:
                     _accumulate(node, incoming)
                 continue
             found = list(node.apply(incoming))
@@ -160,10 +176,8 @@ def run(
                 None if grad is None or edge is None else validated(grad, node, i)
                 for i, (edge, grad) in enumerate(zip(node.edges, found, strict=False))
             ]
-            for hook in list((node.post_hooks or {}).values()):
-                changed = hook(tuple(found), incoming)
-                if changed is not None:
-                    found = list(changed if isinstance(changed, tuple) else (changed,))
+            if node.post_hooks:
+                found = _hook_result(node, found, incoming)
             if not retain_graph:
                 node.release()
             del incoming
@@ -180,8 +194,10 @@ def run(
     return [captured.get((id(node), number)) for node, number in captures]
 
 
-def _accumulate(node: AccumulateGrad, incoming: tuple[Tensor | None, ...]) -> None:
+def _accumulate(node: AccumulateGrad, incoming: Grads) -> None:
     node.apply(incoming)
+    if node.post_hooks:
+        _hook_result(node, [], incoming)
 
 
 def _add(buffers: dict[int, list[Tensor | None]], node: Node, number: int, grad: Tensor | None) -> None:
@@ -193,27 +209,62 @@ def _add(buffers: dict[int, list[Tensor | None]], node: Node, number: int, grad:
         buffer[number] = grad if before is None else ops.aten.add.Tensor(before, grad)
 
 
-def _hooked(node: Node, buffer: list[Tensor | None]) -> tuple[Tensor | None, ...]:
-    """The gradients of a node's outputs after the hooks on them; those of `retain_grad` come last."""
-    hooks = node.pre_hooks
-    if hooks:
-        for number, registered in list(hooks.items()):
-            for hook in list(registered.values()):
-                if number == -1:
-                    changed = hook(tuple(buffer))
-                    if changed is not None:
-                        buffer = list(changed if isinstance(changed, tuple) else (changed,))
-                elif number < len(buffer) and buffer[number] is not None:
-                    changed = hook(buffer[number])
-                    if changed is not None:
-                        buffer[number] = changed
-    if node.retained:
-        for number, reference in node.retained.items():
-            t, grad = reference(), buffer[number] if number < len(buffer) else None
-            if t is not None and grad is not None:
-                meta = meta_of(t)
-                meta.grad = grad if meta.grad is None else ops.aten.add.Tensor(meta.grad, grad)
+def _hook_tensors(node: Node, buffer: list[Tensor | None]) -> None:
+    """Run the hooks on a node's outputs, in place; those of `retain_grad` see what the others made of the gradient."""
+    for number, registered in list((node.pre_hooks or {}).items()):
+        if number == -1 or number >= len(buffer):
+            continue
+        for hook in list(registered.values()):
+            before = buffer[number]
+            if before is None:
+                break
+            changed = hook(before)
+            if changed is not None:
+                buffer[number] = _checked(changed, before, "a tensor's hook")
+    for number, reference in (node.retained or {}).items():
+        t, grad = reference(), buffer[number] if number < len(buffer) else None
+        if t is not None and grad is not None:
+            meta = meta_of(t)
+            meta.grad = grad if meta.grad is None else ops.aten.add.Tensor(meta.grad, grad)
+
+
+def _hook_node(node: Node, buffer: list[Tensor | None]) -> Grads:
+    """The gradients of a node's outputs after the hooks on the node."""
+    for hook in list((node.pre_hooks or {}).get(-1, {}).values()):
+        changed = hook(tuple(buffer))
+        if changed is not None:
+            buffer = _replaced(changed, buffer, f"{node.name()}: a pre-hook")
     return tuple(buffer)
+
+
+def _hook_result(node: Node, found: list[Tensor | None], incoming: Grads) -> list[Tensor | None]:
+    """The gradients of a node's inputs after the hooks that run behind it."""
+    for hook in list((node.post_hooks or {}).values()):
+        changed = hook(tuple(found), incoming)
+        if changed is not None:
+            found = _replaced(changed, found, f"{node.name()}: a hook")
+    return found
+
+
+def _replaced(changed: Any, before: Sequence[Tensor | None], what: str) -> list[Tensor | None]:
+    """What a hook on a node returned, in place of the gradients it was given."""
+    after = list(changed) if isinstance(changed, (tuple, list)) else [changed]
+    if len(after) != len(before):
+        raise AutogradError(f"{what} returned {len(after)} gradients in place of {len(before)}")
+    return [
+        new if new is None or old is None else _checked(new, old, what) for new, old in zip(after, before, strict=True)
+    ]
+
+
+def _checked(changed: Any, before: Tensor, what: str) -> Tensor:
+    """What a hook returned, if it can take the place of the gradient it was given."""
+    if not isinstance(changed, Tensor):
+        raise AutogradError(f"{what} must return a tensor or None", got=type(changed).__name__)
+    if changed._sizes != before._sizes or changed._dtype is not before._dtype or changed._device is not before._device:
+        raise AutogradError(
+            f"{what} changed the gradient's shape, dtype or device", got=f"{describe(changed)} for {describe(before)}"
+        )
+    return changed
 
 
 def backward(
@@ -251,12 +302,10 @@ def backward(
     if not targets:
         raise AutogradError("backward: inputs must not be empty")
     edges = [_target(t, "backward") for t in targets]
-    found = run(roots, grads, retain_graph=retain, create_graph=create_graph, captures=edges)
-    with GradModeFor(create_graph):
-        for t, grad in zip(targets, found, strict=True):
-            if grad is not None:
-                meta = meta_of(t)
-                meta.grad = grad if meta.grad is None else ops.aten.add.Tensor(meta.grad, grad)
+    for t in targets:
+        if grad_fn_of(t) is not None and not meta_of(t).retains:
+            t.retain_grad()  # type: ignore[attr-defined]  # bound by `surface`
+    run(roots, grads, retain_graph=retain, create_graph=create_graph, captures=edges, accumulate=True)
 
 
 def _edge(t: Tensor) -> Edge:

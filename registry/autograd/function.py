@@ -6,11 +6,13 @@ Both run the forward without recording and put one `FunctionNode` behind the res
 
 from __future__ import annotations
 
+import functools
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from opweave.registry.autograd.engine import GradModeFor
-from opweave.registry.autograd.graph import Grads, Node, SavedTensor, attach, edge_of
+from opweave.registry.autograd.graph import Edge, Grads, Node, SavedTensor, attach, edge_of
 from opweave.registry.autograd.record import note_levels, run_below
 from opweave.registry.autograd.views import check_write, rebase
 from opweave.registry.errors import ArgumentError, AutogradError
@@ -32,7 +34,8 @@ class FunctionCtx:
         self.needs_input_grad: tuple[Any, ...] = ()
         self._to_save: tuple[Tensor | None, ...] = ()
         self._saved: list[Any] = []
-        self._node: FunctionNode | None = None
+        #: Weak, since the node holds the context.
+        self._node: weakref.ref[FunctionNode] | None = None
         self._dirty: tuple[Tensor, ...] = ()
         self._non_differentiable: tuple[Tensor, ...] = ()
         self._materialize = True
@@ -60,9 +63,10 @@ class FunctionCtx:
         AutogradError
             If the graph was freed, or a tensor was written to since.
         """
-        node = self._node
-        if node is None:
+        if self._node is None:
             return self._to_save
+        node = self._node()
+        assert node is not None, "the graph keeps the node while its backward may run"
         if self._freed:
             raise AutogradError(
                 "backward through the graph a second time", got=f"{node.name()}, whose saved tensors were dropped",
@@ -86,8 +90,6 @@ class FunctionCtx:
 class FunctionNode(Node):
     """A call of a `Function`, or of an op with a registered backward."""
 
-    __slots__ = ("ctx", "backward", "label")
-
     def __init__(self, ctx: FunctionCtx, backward: Callable[..., Any], inputs: Sequence[Any], label: str):
         super().__init__(
             tuple([edge_of(t) if isinstance(t, Tensor) else None for t in inputs]),
@@ -96,6 +98,8 @@ class FunctionNode(Node):
         self.ctx = ctx
         self.backward = backward
         self.label = label
+        #: Outputs that share memory with another tensor, whose history a write to them would not change.
+        self.shared: frozenset[int] = frozenset()
 
     def name(self) -> str:
         return self.label
@@ -163,6 +167,7 @@ def finish(node: FunctionNode, ctx: FunctionCtx, inputs: Sequence[Any], outputs:
             else:
                 if id(t) in given or t._view_of is not None or t._keys & GRAD:
                     t = _fresh(t)
+                    node.shared |= {i}
                 attach(t, node, i)
         elif isinstance(t, Tensor) and t._keys & GRAD:
             t = t.detach()
@@ -183,12 +188,20 @@ def finish(node: FunctionNode, ctx: FunctionCtx, inputs: Sequence[Any], outputs:
                 saved.append(SavedTensor(_intermediate(t, node)))
     ctx._saved = saved
     ctx._to_save = ()
-    ctx._node = node
+    ctx._node = weakref.ref(node)
     return finished
 
 
 def _fresh(t: Tensor) -> Tensor:
     return t._alias()
+
+
+_INTERMEDIATE = (
+    "its backward uses a tensor that forward computed and saved, which is neither an input nor an output: how that "
+    "depends on the inputs is not known, so its second derivative would be wrong",
+    "return the intermediate as an output, or save the inputs and compute it anew in backward",
+)
+_ONCE = ("it is once_differentiable, and is differentiated a second time", "write its backward with ops of opweave")
 
 
 def _intermediate(t: Tensor, node: FunctionNode) -> Tensor:
@@ -198,30 +211,37 @@ def _intermediate(t: Tensor, node: FunctionNode) -> Tensor:
     if t._dtype.kind not in "fc":
         return t
     made = t._alias()
-    attach(made, IntermediateNode(node.label), 0)
+    attach(made, IntermediateNode(node.label, node.edges), 0)
     return made
 
 
 class IntermediateNode(Node):
-    """Refuses the second derivative through a saved intermediate."""
+    """Refuses a second derivative that would be wrong.
 
-    __slots__ = ("label",)
+    Parameters
+    ----------
+    label : str
+        Whose it is.
+    edges : sequence of edges
+        To what its tensor may depend on, so that a backward pass to any of these comes by.
+    message, hint : str
+        Why, and what to do.
+    """
 
-    def __init__(self, label: str):
-        super().__init__((), ())
-        self.label = label
+    def __init__(
+        self, label: str, edges: Sequence[Edge | None], message: str = _INTERMEDIATE[0], hint: str = _INTERMEDIATE[1]
+    ):
+        kept = tuple([edge for edge in edges if edge is not None])
+        super().__init__(kept, (None,) * len(kept))
+        self.label, self.message, self.hint = label, message, hint
 
     def name(self) -> str:
-        return f"{self.label}Intermediate"
+        return self.label
 
     def apply(self, grads: Grads) -> Sequence[Tensor | None]:
         if all(grad is None for grad in grads):
-            return ()
-        raise AutogradError(
-            f"{self.label}: its backward uses a tensor that forward computed and saved, which is neither an input nor "
-            "an output: how that depends on the inputs is not known, so its second derivative would be wrong",
-            hint="return the intermediate as an output, or save the inputs and compute it anew in backward",
-        )
+            return (None,) * len(self.edges)
+        raise AutogradError(f"{self.label}: {self.message}", hint=self.hint)
 
 
 class Function:
@@ -271,8 +291,9 @@ class Function:
         ctx.needs_input_grad = tuple(isinstance(t, Tensor) and bool(t._keys & GRAD) for t in args)
         own_context = cls.setup_context is not Function.setup_context
         with GradModeFor(False):
-            if own_context:
-                output = cls.forward(*args)
+            batched = over_batch is not None and hasattr(cls, "vmap") and _any_batched(args)
+            if own_context or batched:
+                output = over_batch(cls, args) if batched else cls.forward(*args)  # type: ignore[misc]  # see above
                 cls.setup_context(ctx, args, output)
             else:
                 output = cls.forward(ctx, *args)
@@ -287,6 +308,14 @@ class Function:
         return tuple(outputs) if many else outputs[0]
 
 
+#: How a `Function` with a static `vmap` runs its forward on batched tensors; `registry.vmap.custom` sets it.
+over_batch: Callable[[type[Function], tuple[Any, ...]], Any] | None = None
+
+
+def _any_batched(args: tuple[Any, ...]) -> bool:
+    return any(isinstance(t, Tensor) and t._keys & BATCHED_BIT for t in args)
+
+
 def _backward_of(cls: type[Function]) -> Callable[..., Any]:
     return getattr(cls, "vjp", cls.backward) if cls.backward is Function.backward else cls.backward
 
@@ -298,18 +327,28 @@ def _check_dirty(name: str, t: Tensor) -> None:
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Decorate a `backward` that does not differentiate itself: its second derivative is an error."""
 
+    @functools.wraps(fn)
     def wrapped(ctx: Any, *grads: Any) -> Any:
         with GradModeFor(False):
             found = fn(ctx, *grads)
         if state.exclude & GRAD:
             return found
-        results = found if isinstance(found, tuple) else (found,)
-        for t in results:
-            if isinstance(t, Tensor) and t._dtype.kind in "fc":
-                attach(t, IntermediateNode(getattr(fn, "__qualname__", "backward")), 0)
-        return found
+        node = ctx._node() if isinstance(ctx, FunctionCtx) and ctx._node is not None else None
+        edges = [edge_of(t) for t in grads if isinstance(t, Tensor)] + list(node.edges if node is not None else ())
+        label = getattr(fn, "__qualname__", "backward")
+        results = [_refusing(t, label, edges) for t in (found if isinstance(found, (tuple, list)) else (found,))]
+        return tuple(results) if isinstance(found, (tuple, list)) else results[0]
 
     return wrapped
+
+
+def _refusing(t: Any, label: str, edges: Sequence[Edge | None]) -> Any:
+    """A gradient that cannot be differentiated."""
+    if not isinstance(t, Tensor) or t._dtype.kind not in "fc":
+        return t
+    t = t._alias()  # it may be the incoming gradient itself, whose history stays
+    attach(t, IntermediateNode(label, edges, *_ONCE), 0)
+    return t
 
 
 class RegisteredBackward:

@@ -55,25 +55,27 @@ class Node:
         For each input, where its gradient goes.
     """
 
-    __slots__ = (
-        "edges", "input_specs", "summed_levels", "sequence", "output_count", "output_specs", "pre_hooks", "post_hooks",
-        "retained", "metadata", "__weakref__",
-    )  # fmt: skip
-
     edges: tuple[Edge | None, ...]
+    input_specs: tuple[TensorSpec | None, ...]
+    sequence: int
+    #: For each input, the batch levels of the outputs that it does not have: its gradient is summed over them.
+    summed_levels: tuple[tuple[int, ...], ...] | None = None
+    output_count = 1
+    output_specs: list[TensorSpec | None] = []
+    #: Hooks by output, -1 for those on all of them.
+    pre_hooks: dict[int, dict[int, Callable[..., Any]]] | None = None
+    post_hooks: dict[int, Callable[..., Any]] | None = None
+    retained: dict[int, weakref.ref[Tensor]] | None = None
 
     def __init__(self, edges: tuple[Edge | None, ...], input_specs: tuple[TensorSpec | None, ...]):
         self.edges = edges
         self.input_specs = input_specs
-        #: For each input, the batch levels of the outputs that it does not have: its gradient is summed over them.
-        self.summed_levels: tuple[tuple[int, ...], ...] | None = None
         self.sequence = next(_sequence)
-        self.output_count = 1
-        self.output_specs: list[TensorSpec | None] = []
-        self.pre_hooks: dict[int, dict[int, Callable[..., Any]]] | None = None
-        self.post_hooks: dict[int, Callable[..., Any]] | None = None
-        self.retained: dict[int, weakref.ref[Tensor]] | None = None
-        self.metadata: dict[Any, Any] | None = None
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """Whatever users keep with the node."""
+        return self.__dict__.setdefault("_metadata", {})
 
     def apply(self, grads: Grads) -> Sequence[Tensor | None]:
         """Gradients of the inputs from those of the outputs."""
@@ -117,8 +119,6 @@ class Node:
 
 class AccumulateGrad(Node):
     """Adds to a leaf's `grad`."""
-
-    __slots__ = ("variable", "accumulated_hooks")
 
     def __init__(self, variable: Tensor):
         super().__init__((), ())
@@ -373,8 +373,6 @@ class saved_tensors_hooks:
 class ErrorNode(Node):
     """Stands where there is no way back; says so when backward comes by."""
 
-    __slots__ = ("message", "hint", "label")
-
     def __init__(self, inputs: Sequence[Tensor], message: str, hint: str | None, label: str):
         super().__init__(tuple(edge_of(t) for t in inputs), tuple(t.spec for t in inputs))
         self.message, self.hint, self.label = message, hint, label
@@ -388,8 +386,6 @@ class ErrorNode(Node):
 
 class AsStridedNode(Node):
     """From a view back to its base, by their places in the storage."""
-
-    __slots__ = ("base", "view")
 
     def __init__(self, base: Tensor, view: Tensor):
         super().__init__((edge_of(base),), (base.spec,))
@@ -436,8 +432,6 @@ class CopySlices(Node):
 
     Inputs: the base as it was, then those of the node but its first.
     """
-
-    __slots__ = ("base", "view", "fn")
 
     def __init__(self, base: Tensor, view: Tensor, fn: Node):
         super().__init__((edge_of(base), *fn.edges[1:]), (base.spec, *fn.input_specs[1:]))

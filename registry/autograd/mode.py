@@ -51,12 +51,19 @@ class set_grad_enabled(set_mode):
     def change(self) -> None:
         state.exclude = state.exclude & ~GRAD if self.mode else state.exclude | GRAD
 
+    def clone(self) -> set_grad_enabled:
+        fresh = super().clone()
+        fresh.__dict__.pop("_before", None)  # what was in force where it was made, not where it is entered
+        assert isinstance(fresh, set_grad_enabled)
+        return fresh
+
     def __enter__(self) -> None:
         self.__dict__.setdefault("_saved", []).append(self.__dict__.pop("_before", (state.include, state.exclude)))
         self.change()
 
     def __call__(self, fn: Any) -> Any:
-        state.include, state.exclude = self._before  # a decorator changes nothing where it stands
+        # A decorator changes nothing where it stands.
+        state.include, state.exclude = self.__dict__.pop("_before", (state.include, state.exclude))
         return super().__call__(fn)
 
 
@@ -66,7 +73,7 @@ class inference_mode(set_mode):
     Parameters
     ----------
     mode : bool
-        False switches it off again inside a block where it is on.
+        False switches it off inside a block where it is on, and recording on, whatever was in force outside.
     """
 
     def __new__(cls, mode: Any = True) -> Any:
@@ -83,7 +90,7 @@ class inference_mode(set_mode):
         if self.mode:
             state.include |= INFERENCE
             state.exclude |= ABOVE_VIEWS
-        elif state.include & INFERENCE:
+        else:
             state.include &= ~INFERENCE
             state.exclude &= ~ABOVE_VIEWS
 

@@ -20,6 +20,8 @@ from opweave.registry.autograd.graph import (
     attach,
     drop,
     edge_of,
+    grad_fn_of,
+    meta_of,
     restore,
     save,
 )
@@ -27,9 +29,14 @@ from opweave.registry.batched import levels_among, levels_of
 from opweave.registry.errors import AutogradError
 from opweave.registry.keys import ABOVE_VIEWS, AUTOGRAD_MASK, BATCHED_BIT, GRAD, DispatchKey, state
 from opweave.registry.op import Kernel, OpOverload, ops, resolvers
-from opweave.registry.tensor import Tensor
+from opweave.registry.spec import TensorSpec
+from opweave.registry.tensor import Tensor, describe
 
 _UP_TO_VIEWS = DispatchKey.ADInplaceOrView.bit * 2 - 1
+
+
+_OF_THE_CALL = frozenset({"grad", "grads", "needs"})
+_KNOWN = _OF_THE_CALL | {"result"}
 
 
 class Plan:
@@ -52,6 +59,39 @@ class Plan:
                              if a.type.has_tensor)  # fmt: skip
         self.written = op.mutated_args
         self.label = "".join(part.capitalize() for part in op.opname.strip("_").split("_")) + "Backward0"
+
+        self.positional = sum(not a.kwarg_only for a in schema.arguments)
+        tensor_names = {name for name, _ in self.tensors}
+        #: A functional op of single tensors, with one tensor as result and a formula for each argument by itself.
+        self.is_simple = (
+            derivative is not None
+            and derivative.joint is None
+            and derivative.differentiable is None
+            and not self.written
+            and not any(is_list for _, is_list in self.tensors)
+            and not any(a.kwarg_only and a.name in tensor_names for a in schema.arguments)
+            and [str(r.type) for r in schema.returns] == ["Tensor"]
+            and all(
+                name in _KNOWN or self._is_source(name)
+                for formula in derivative.by_argument.values()
+                for name in formula.names
+            )
+        )
+
+    def _is_source(self, name: str) -> bool:
+        return name in self.names or (name.endswith("_spec") and name[:-5] in self.names)
+
+    def sources(self, formula: Formula) -> tuple[tuple[str, int | str | None, bool], ...]:
+        """(parameter, position or keyword of the argument or None for the result, whether only its spec is kept)."""
+        found: list[tuple[str, int | str | None, bool]] = []
+        for name in formula.names:
+            if name == "result":
+                found.append((name, None, False))
+            elif name not in _OF_THE_CALL:
+                is_spec = name not in self.names
+                index = self.names.index(name[:-5] if is_spec else name)
+                found.append((name, index if index < self.positional else self.names[index], is_spec))
+        return tuple(found)
 
     def values(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """Arguments by name; the entry has filled in the defaults."""
@@ -98,8 +138,6 @@ class OpNode(Node):
         What the formulas take, by parameter name.
     """
 
-    __slots__ = ("plan", "saved", "needs", "counts", "freed")
-
     def __init__(self, plan: Plan, inputs: list[Any], values: dict[str, Any]):
         super().__init__(
             tuple([edge_of(t) if isinstance(t, Tensor) else None for t in inputs]),
@@ -111,6 +149,18 @@ class OpNode(Node):
         self.counts = [len(values[name] or ()) if is_list else None for name, is_list in plan.tensors]
         self.saved: dict[str, Any] = {}
         self.freed = False
+
+    @staticmethod
+    def made(plan: Plan, edges: Any, specs: Any, counts: list[Any], saved: dict[str, Any]) -> OpNode:
+        """A node whose parts are there already."""
+        node = OpNode.__new__(OpNode)
+        Node.__init__(node, edges, specs)
+        node.plan = plan
+        node.needs = tuple([edge is not None for edge in edges])
+        node.counts = counts
+        node.saved = saved
+        node.freed = False
+        return node
 
     def name(self) -> str:
         return self.plan.label
@@ -141,10 +191,10 @@ class OpNode(Node):
         for formula in self.plan.formulas(values):
             for parameter in formula.names:
                 if parameter == "results":
-                    self.saved[parameter] = [SavedTensor(t, i) for i, t in enumerate(results)]
+                    self.saved[parameter] = [_saved_result(t, i) for i, t in enumerate(results)]
                 elif parameter.startswith("result") and parameter not in self.saved:
                     index = int(parameter[6:] or 0)
-                    self.saved[parameter] = SavedTensor(results[index], index)
+                    self.saved[parameter] = _saved_result(results[index], index)
 
     def apply(self, grads: Grads) -> Sequence[Tensor | None]:
         if all(grad is None for grad in grads):
@@ -181,13 +231,21 @@ class OpNode(Node):
         return flat
 
     def release(self) -> None:
-        self.freed = bool(self.saved)
-        for value in self.saved.values():
-            drop(value)
-        self.saved = {}
+        # What holds no tensor may be used again, as PyTorch allows.
+        if any(map(_holds_tensor, self.saved.values())):
+            for value in self.saved.values():
+                drop(value)
+            self.saved = {}
+            self.freed = True
 
 
-_OF_THE_CALL = frozenset({"grad", "grads", "needs"})
+def _holds_tensor(value: Any) -> bool:
+    return isinstance(value, SavedTensor) or (isinstance(value, list) and any(map(_holds_tensor, value)))
+
+
+def _saved_result(t: Tensor, index: int) -> SavedTensor:
+    # What has no gradient (indices, say) has no history either, and gets none when it is restored.
+    return SavedTensor(t, index if t._keys & GRAD else None)
 
 
 def _copied(t: Tensor) -> Tensor:
@@ -207,11 +265,14 @@ def resolve(op: OpOverload, bits: int) -> Kernel | None:
     if derivative is None and decl is not None and decl.kind == "composite" and not op.is_mutable:
         return decl.body
     below = op._lookup(bits & _UP_TO_VIEWS)
-    if hasattr(derivative, "make_kernel"):
-        return derivative.make_kernel(op, below)
+    make_kernel = getattr(derivative, "make_kernel", None)
+    if make_kernel is not None:
+        return make_kernel(op, below)
     plan = Plan(op, derivative)
     if decl is not None and decl.kind == "out":
         return lambda *args, **kwargs: _refuse_out(op)
+    if plan.is_simple:
+        return recording(plan, below)
     return lambda *args, **kwargs: record(plan, below, args, kwargs)
 
 
@@ -240,6 +301,7 @@ def record(plan: Plan, kernel: Kernel, args: tuple[Any, ...], kwargs: dict[str, 
     written = [t for name in plan.written for t in _tensors(values[name])]
     for t in written:
         views.check_write(op, t)
+        _check_shared(op, t)
     derivative = plan.derivative
     tensors = [t for t in inputs if isinstance(t, Tensor)]
     node: Any
@@ -278,6 +340,73 @@ def record(plan: Plan, kernel: Kernel, args: tuple[Any, ...], kwargs: dict[str, 
     if made and isinstance(node, OpNode):
         node.save_results(values, results)
     return result
+
+
+def recording(plan: Plan, kernel: Kernel) -> Kernel:
+    """`record` for the usual op (see `Plan.is_simple`), with all that does not depend on the call worked out before."""
+    derivative = plan.derivative
+    assert derivative is not None
+    at = []
+    for position, name in enumerate(plan.names[: plan.positional]):
+        if any(name == tensor for tensor, _ in plan.tensors):
+            formula = derivative.by_argument.get(name)
+            at.append((position, () if formula is None else plan.sources(formula)))
+    counts = [None] * len(at)
+
+    def recorded(*args: Any, **kwargs: Any) -> Any:
+        edges, specs, wanted = [], [], []
+        for position, sources in at:
+            t = args[position]
+            if not isinstance(t, Tensor):
+                edges.append(None)
+                specs.append(None)
+                continue
+            keys = t._keys
+            if keys & BATCHED_BIT:
+                return record(plan, kernel, args, kwargs)
+            specs.append(_new_spec(TensorSpec, (t._sizes, t._strides, t._dtype, t._device)))
+            if keys & GRAD:
+                edges.append(edge_of(t))
+                wanted += sources
+            else:
+                edges.append(None)
+        before = state.exclude
+        state.exclude = before | ABOVE_VIEWS
+        try:
+            result = kernel(*args, **kwargs)
+        finally:
+            state.exclude = before
+        if result._dtype.kind not in "fc":
+            return result
+        saved: dict[str, Any] = {}
+        node = OpNode.made(plan, tuple(edges), tuple(specs), counts, saved)
+        attach(result, node, 0)
+        for name, where, is_spec in wanted:
+            if where is None:
+                saved[name] = SavedTensor(result, 0)
+                continue
+            value = args[where] if where.__class__ is int else kwargs[where]
+            if is_spec:
+                saved[name] = value.spec if isinstance(value, Tensor) else None
+            else:
+                saved[name] = SavedTensor(value) if isinstance(value, Tensor) else value
+        return result
+
+    return recorded
+
+
+_new_spec: Any = tuple.__new__
+
+
+def _check_shared(op: OpOverload, t: Tensor) -> None:
+    """Refuse to write to a `Function`'s output in the memory of another tensor, whose history would be wrong."""
+    for owner in (t, t._view_of):
+        node = None if owner is None else grad_fn_of(owner)
+        if owner is not None and meta_of(owner).output in getattr(node, "shared", ()):
+            raise AutogradError(
+                f"{op}: the output of a Function that shares memory with an input cannot be written in place",
+                got=describe(owner), hint="clone() it first, or return a copy from forward",
+            )  # fmt: skip
 
 
 def note_levels(node: Node, inputs: Sequence[Any], results: Sequence[Any]) -> None:

@@ -117,20 +117,17 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Remo
     """Call `hook(grad)` when this tensor's gradient is computed; what it returns (if anything) replaces it."""
     if not self._keys & GRAD:
         raise AutogradError("register_hook: the tensor does not require grad", got=describe(self))
-    meta = meta_of(self)
-    if meta.hooks is None:
-        meta.hooks = {}
-    handle = RemovableHandle(meta.hooks)
-    meta.hooks[handle.id] = hook
     edge = edge_of(self)
     assert edge is not None
     node, number = edge
-    if node.pre_hooks is None:
-        node.pre_hooks = {}
-    node.pre_hooks.setdefault(number, meta.hooks)
-    if node.pre_hooks[number] is not meta.hooks:  # another tensor object of the same output has hooks there
-        node.pre_hooks[number][handle.id] = hook
-        handle._hooks = node.pre_hooks[number]
+    if not isinstance(node, AccumulateGrad):
+        return node.add_pre_hook(number, hook)
+    meta = meta_of(self)
+    if meta.hooks is None:
+        meta.hooks = {}
+        node.pre_hooks = {**(node.pre_hooks or {}), 0: meta.hooks}
+    handle = RemovableHandle(meta.hooks)
+    meta.hooks[handle.id] = hook
     return handle
 
 

@@ -172,6 +172,56 @@ baddbmm = extern(
 )(_scaled(_baddbmm_spec))
 
 
+# ---- gradients -----------------------------------------------------------------------------------------------------
+
+
+def _conj(x: Tensor) -> Tensor:
+    return ops.aten.conj_physical.default(x) if x._dtype.is_complex else x
+
+
+def _adjoint(x: Tensor) -> Tensor:
+    return _conj(ops.aten.transpose.int(x, -2, -1))
+
+
+def _times(x: Tensor, factor: Any) -> Tensor:
+    """`x` times the conjugate of a number."""
+    factor = factor.conjugate() if isinstance(factor, complex) else factor
+    return x if factor == 1 else ops.aten.mul.Tensor(x, factor)
+
+
+mm.backward(
+    self=lambda grad, mat2: ops.aten.mm.default(grad, _adjoint(mat2)),
+    mat2=lambda grad, self: ops.aten.mm.default(_adjoint(self), grad),
+)
+bmm.backward(
+    self=lambda grad, mat2: ops.aten.bmm.default(grad, _adjoint(mat2)),
+    mat2=lambda grad, self: ops.aten.bmm.default(_adjoint(self), grad),
+)
+mv.backward(
+    self=lambda grad, vec: ops.aten.outer.default(grad, _conj(vec)),
+    vec=lambda grad, self: ops.aten.mv.default(_adjoint(self), grad),
+)
+dot.backward(
+    self=lambda grad, tensor: ops.aten.mul.Tensor(grad, _conj(tensor)),
+    tensor=lambda grad, self: ops.aten.mul.Tensor(grad, _conj(self)),
+)
+addmm.backward(
+    self=lambda grad, beta: _times(grad, beta),
+    mat1=lambda grad, mat2, alpha: _times(ops.aten.mm.default(grad, _adjoint(mat2)), alpha),
+    mat2=lambda grad, mat1, alpha: _times(ops.aten.mm.default(_adjoint(mat1), grad), alpha),
+)
+addmv.backward(
+    self=lambda grad, beta: _times(grad, beta),
+    mat=lambda grad, vec, alpha: _times(ops.aten.outer.default(grad, _conj(vec)), alpha),
+    vec=lambda grad, mat, alpha: _times(ops.aten.mv.default(_adjoint(mat), grad), alpha),
+)
+baddbmm.backward(
+    self=lambda grad, beta: _times(grad, beta),
+    batch1=lambda grad, batch2, alpha: _times(ops.aten.bmm.default(grad, _adjoint(batch2)), alpha),
+    batch2=lambda grad, batch1, alpha: _times(ops.aten.bmm.default(_adjoint(batch1), grad), alpha),
+)
+
+
 # ---- any number of dimensions --------------------------------------------------------------------------------------
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from opweave.registry import dtypes
 from opweave.registry.dtypes import DType
-from opweave.registry.errors import ArgumentError, DTypeError, ShapeError, UnsupportedError
+from opweave.registry.errors import ArgumentError, AutogradError, DTypeError, ShapeError, UnsupportedError
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import composite
 from opweave.registry.ops.reduction import rounded, widened
@@ -110,6 +110,51 @@ def _log_softmax(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
 
 def _with_dtype(op: Any, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     return op(self if dtype is None else rounded(self, dtype), dim, False)
+
+
+def _wide_pair(op: str, grad_output: Tensor, output: Tensor, dim: int) -> tuple[Tensor, Tensor, int]:
+    """(gradient, forward's result, dimension), row-major and in the compute type."""
+    if grad_output._sizes != output._sizes:
+        raise ShapeError(f"{op}: the gradient and the result must have one shape", got=describe([grad_output, output]))
+    grad, result = (widened(ops.aten.contiguous.default(t)) for t in (grad_output, output))
+    return grad, result, wrap_dim(dim, output.ndim, op)
+
+
+@composite(
+    "aten::_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
+    explicit=True,
+)
+def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType) -> Tensor:
+    """The gradient of `_softmax` from its result: `output * (grad - sum(grad * output))`."""
+    aten = ops.aten
+    grad, powers, axis = _wide_pair("_softmax_backward_data", grad_output, output, dim)
+    weighted = aten.mul.Tensor(grad, powers)
+    total = aten.sum.dim_IntList(weighted, [axis], True)
+    return rounded(aten.sub.Tensor(weighted, aten.mul.Tensor(powers, total)), input_dtype)
+
+
+@composite(
+    "aten::_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
+    explicit=True,
+)
+def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType) -> Tensor:
+    """The gradient of `_log_softmax` from its result: `grad - exp(output) * sum(grad)`."""
+    aten = ops.aten
+    grad, logs, axis = _wide_pair("_log_softmax_backward_data", grad_output, output, dim)
+    total = aten.sum.dim_IntList(grad, [axis], True)
+    return rounded(aten.sub.Tensor(grad, aten.mul.Tensor(aten.exp.default(logs), total)), input_dtype)
+
+
+_softmax.backward(
+    self=lambda grad, result, dim, self_spec: ops.aten._softmax_backward_data.default(
+        grad, result, dim, self_spec.dtype
+    )
+)
+_log_softmax.backward(
+    self=lambda grad, result, dim, self_spec: ops.aten._log_softmax_backward_data.default(
+        grad, result, dim, self_spec.dtype
+    )
+)
 
 
 @composite("aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor")
@@ -208,6 +253,77 @@ def native_layer_norm(
 
 
 @composite(
+    "aten::native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean,"
+    " Tensor rstd, Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+    explicit=True,
+)
+def native_layer_norm_backward(
+    grad_out: Tensor, input: Tensor, normalized_shape: Sequence[int], mean: Tensor, rstd: Tensor,
+    weight: Tensor | None, bias: Tensor | None, output_mask: Sequence[bool],
+) -> tuple[Tensor | None, Tensor | None, Tensor | None]:  # fmt: skip
+    """The gradients of input, weight and bias; None for what `output_mask` leaves out, or what was not there."""
+    aten = ops.aten
+    axes, _ = _normalized("native_layer_norm_backward", input, normalized_shape, weight, bias)
+    if grad_out._sizes != input._sizes:
+        raise ShapeError(
+            "native_layer_norm_backward: the gradient and the input must have one shape",
+            got=describe([grad_out, input]),
+        )
+    outer = list(range(axes[0]))
+    grad, scale = widened(aten.contiguous.default(grad_out)), widened(rstd)
+    centred = aten.sub.Tensor(widened(aten.contiguous.default(input)), widened(mean))
+    of_input = of_weight = of_bias = None
+    normal = aten.mul.Tensor(centred, scale) if output_mask[0] or output_mask[1] else centred
+    if output_mask[0]:
+        inner = grad if weight is None else aten.mul.Tensor(grad, widened(weight))
+        average = aten.mean.dim(inner, axes, True)
+        along = aten.mean.dim(aten.mul.Tensor(inner, normal), axes, True)
+        rest = aten.sub.Tensor(aten.sub.Tensor(inner, average), aten.mul.Tensor(normal, along))
+        of_input = rounded(aten.mul.Tensor(rest, scale), input._dtype)
+    if output_mask[1] and weight is not None:
+        of_weight = rounded(_outer_sum(aten.mul.Tensor(grad, normal), outer), weight._dtype)
+    if output_mask[2] and bias is not None:
+        of_bias = rounded(_outer_sum(grad, outer), bias._dtype)
+    return of_input, of_weight, of_bias
+
+
+def _outer_sum(x: Tensor, axes: list[int]) -> Tensor:
+    # Without dimensions to sum over there is one example; the op would sum over all of them.
+    return ops.aten.sum.dim_IntList(x, axes) if axes else x
+
+
+@native_layer_norm.backward
+def _(
+    grads: Sequence[Tensor | None], needs: Sequence[bool], input: Tensor, normalized_shape: Sequence[int],
+    result1: Tensor, result2: Tensor, weight: Tensor | None, bias: Tensor | None,
+) -> tuple[Tensor | None, ...]:  # fmt: skip
+    aten = ops.aten
+    found: list[Tensor | None] = [None, None, None]
+    if grads[0] is not None:
+        found = list(
+            aten.native_layer_norm_backward.default(
+                grads[0], input, normalized_shape, result1, result2, weight, bias, list(needs)
+            )
+        )
+    if needs[0]:
+        # Mean and scale are results too: their gradients are those of the second derivative, which goes through them.
+        count = math.prod(normalized_shape)
+        if grads[1] is not None:
+            found[0] = _plus(found[0], aten.expand.default(aten.div.Tensor(widened(grads[1]), count), input._sizes))
+        if grads[2] is not None:
+            scale = widened(result2)
+            cube = aten.mul.Tensor(aten.mul.Tensor(scale, scale), scale)
+            factor = aten.div.Tensor(aten.mul.Tensor(widened(grads[2]), cube), -count)
+            centred = aten.sub.Tensor(widened(input), widened(result1))
+            found[0] = _plus(found[0], aten.mul.Tensor(centred, factor))
+    return tuple(found)
+
+
+def _plus(a: Tensor | None, b: Tensor) -> Tensor:
+    return b if a is None else ops.aten.add.Tensor(a, b)
+
+
+@composite(
     "aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None,"
     " float eps=1e-05, bool cudnn_enable=True) -> Tensor"
 )
@@ -266,6 +382,25 @@ def mse_loss(self: Tensor, target: Tensor, reduction: int = _MEAN) -> Tensor:
     return _reduced(ops.aten.mul.Tensor(difference, difference), reduction)
 
 
+def _class_places(op: str, self: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int) -> Any:
+    """(whether a row counts, its class, its weight in the compute type), after checking that the arguments fit."""
+    aten = ops.aten
+    if self.ndim not in (1, 2) or target._sizes != self._sizes[:-1]:
+        raise ShapeError(f"{op}: expected input (N, C) or (C) and target (N) or ()", got=describe([self, target]))
+    if target._dtype not in (dtypes.int64, dtypes.uint8):
+        raise DTypeError(f"{op}: the target must be int64 class numbers", got=describe(target))
+    if weight is not None and weight._sizes != self._sizes[-1:]:
+        raise ShapeError(f"{op}: needs a weight for each class", got=describe([self, weight]))
+    valid = aten.ne(target, ignore_index)
+    place = rounded(aten.where(valid, target, 0), dtypes.int64)
+    if weight is not None:
+        counts = aten.gather.default(widened(weight), 0, aten.view.default(place, [-1]))
+        counts = aten.view.default(counts, list(target._sizes))
+    else:
+        counts = rounded(valid, self._dtype.compute)
+    return valid, place, aten.where(valid, counts, 0.0)
+
+
 @composite(
     "aten::nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index)"
     " -> (Tensor output, Tensor total_weight)",
@@ -275,22 +410,8 @@ def nll_loss_forward(
     self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
 ) -> tuple[Tensor, Tensor]:
     aten = ops.aten
-    if self.ndim not in (1, 2) or target._sizes != self._sizes[:-1]:
-        raise ShapeError("nll_loss: expected input (N, C) or (C) and target (N) or ()", got=describe([self, target]))
-    if target._dtype not in (dtypes.int64, dtypes.uint8):
-        raise DTypeError("nll_loss: the target must be int64 class numbers", got=describe(target))
-    if weight is not None and weight._sizes != self._sizes[-1:]:
-        raise ShapeError("nll_loss: needs a weight for each class", got=describe([self, weight]))
-    valid = aten.ne(target, ignore_index)
-    place = rounded(aten.where(valid, target, 0), dtypes.int64)
-    wide = widened(self)
-    picked = aten.neg.default(_taken(wide, place))
-    if weight is not None:
-        counts = aten.gather.default(widened(weight), 0, aten.view.default(place, [-1]))
-        counts = aten.view.default(counts, list(target._sizes))
-    else:
-        counts = rounded(valid, wide._dtype)
-    counts = aten.where(valid, counts, 0.0)
+    valid, place, counts = _class_places("nll_loss", self, target, weight, ignore_index)
+    picked = aten.neg.default(_taken(widened(self), place))
     losses = aten.where(valid, aten.mul.Tensor(picked, counts), 0.0)
     if reduction == _NONE:
         return rounded(losses, self._dtype), rounded(aten.sum.default(aten.mul.Tensor(counts, 0.0)), self._dtype)
@@ -305,6 +426,43 @@ def _taken(scores: Tensor, place: Tensor) -> Tensor:
     if scores.ndim == 1:
         return aten.squeeze.dim(aten.gather.default(scores, 0, aten.unsqueeze.default(place, 0)), 0)
     return aten.squeeze.dim(aten.gather.default(scores, 1, aten.unsqueeze.default(place, 1)), 1)
+
+
+@composite(
+    "aten::nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction,"
+    " SymInt ignore_index, Tensor total_weight) -> Tensor",
+    explicit=True,
+)
+def nll_loss_backward(
+    grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int,
+    total_weight: Tensor,
+) -> Tensor:  # fmt: skip
+    """The gradient of the log-probabilities: the negative weight in the place of each row's class, zero elsewhere."""
+    aten = ops.aten
+    valid, place, counts = _class_places("nll_loss_backward", self, target, weight, ignore_index)
+    grad = widened(grad_output)
+    if reduction == _MEAN:
+        grad = aten.div.Tensor(grad, widened(total_weight))
+    scaled = aten.neg.default(aten.mul.Tensor(counts, grad))
+    classes = aten.arange.default(self._sizes[-1], device=self._device)
+    chosen = aten.logical_and(aten.eq(classes, aten.unsqueeze.default(place, -1)), aten.unsqueeze.default(valid, -1))
+    return rounded(aten.where(chosen, aten.unsqueeze.default(scaled, -1), 0.0), self._dtype)
+
+
+def _no_weight_gradient(grad: Tensor) -> Tensor:
+    raise AutogradError(
+        "nll_loss: the class weights have no gradient",
+        hint="detach() them, or write the loss with gather and log_softmax",
+    )
+
+
+nll_loss_forward.backward(
+    differentiable=(0,),
+    self=lambda grad, self, target, weight, reduction, ignore_index, result1: ops.aten.nll_loss_backward.default(
+        grad, self, target, weight, reduction, ignore_index, result1
+    ),
+    weight=_no_weight_gradient,
+)
 
 
 @composite(
@@ -371,9 +529,12 @@ def scaled_dot_product_attention(
         scores = aten.where(attn_mask, scores, -math.inf)
     elif attn_mask is not None:
         scores = aten.add.Tensor(scores, widened(attn_mask))
-    weights = aten._softmax.default(scores, -1, False)
-    if attn_mask is not None:
+    if attn_mask is None:
+        weights = aten._softmax.default(scores, -1, False)
+    else:
+        # Rows that are hidden entirely are kept from the softmax too: its NaN there would be that of their gradient.
         hidden = aten.eq(aten.amax.default(scores, [-1], True), -math.inf)
+        weights = aten._softmax.default(aten.where(hidden, 0.0, scores), -1, False)
         weights = aten.where(hidden, 0.0, weights)
     weights = aten.dropout.default(weights, dropout_p, True)
     return rounded(aten.matmul.default(weights, widened(value)), query._dtype)
@@ -420,6 +581,28 @@ for _decl in (native_layer_norm, layer_norm):
         yield (make(2, 700), [700], make(700), make(700), 1e-5), {}
 
 
+for _decl in (_softmax_backward_data, _log_softmax_backward_data):
+
+    @_decl.with_samples
+    def _(make: Make) -> Samples:
+        for dim in (-1, 0):
+            grad = make(3, 4, 5)
+            output = make(3, 4, 5, low=0.0, high=1.0)
+            yield (grad, output, dim, grad._dtype), {}
+            yield (_turned(grad), _turned(output), dim, grad._dtype), {}
+        yield (make(), make(), 0, grad._dtype), {}
+        yield (make(0, 3), make(0, 3), 1, grad._dtype), {}
+
+
+@native_layer_norm_backward.with_samples
+def _(make: Make) -> Samples:
+    for sizes, inner in (((3, 4, 5), 1), ((3, 4, 5), 2), ((4, 5), 2)):
+        shape = list(sizes[-inner:])
+        kept = (*sizes[:-inner], *(1,) * inner)
+        statistics = make(*kept, low=-0.5, high=0.5), make(*kept, low=0.5, high=1.5)
+        yield (make(*sizes), make(*sizes), shape, *statistics, make(*shape), make(*shape), [True] * 3), {}
+
+
 @rms_norm.with_samples
 def _(make: Make) -> Samples:
     yield (make(3, 4, 5), [5], make(5)), {}
@@ -450,6 +633,17 @@ for _decl in (nll_loss_forward, nll_loss):
         yield (make(5), make(dtype=dtypes.int64, low=0, high=4), None, 1, -100), {}
 
 
+@nll_loss_backward.with_samples
+def _(make: Make) -> Samples:
+    target = make(4, dtype=dtypes.int64, low=0, high=4)
+    total = make(low=1.0, high=2.0)
+    for reduction in (0, 1, 2):
+        grad = make(4) if reduction == _NONE else make()
+        yield (grad, make(4, 5), target, None, reduction, -100, total), {}
+        yield (grad, make(4, 5), target, make(5, low=1, high=2), reduction, 2, total), {}
+    yield (make(), make(5), make(dtype=dtypes.int64, low=0, high=4), None, 1, -100, total), {}
+
+
 @cross_entropy_loss.with_samples
 def _(make: Make) -> Samples:
     target = make(4, dtype=dtypes.int64, low=0, high=4)
@@ -467,7 +661,8 @@ def _(make: Make) -> Samples:
 
 
 for _decl in (
-    _softmax, _log_softmax, softmax, log_softmax, native_layer_norm, layer_norm, rms_norm, dropout, mse_loss,
-    nll_loss_forward, nll_loss, cross_entropy_loss, scaled_dot_product_attention,
+    _softmax, _log_softmax, softmax, log_softmax, _softmax_backward_data, _log_softmax_backward_data,
+    native_layer_norm, native_layer_norm_backward, layer_norm, rms_norm, dropout, mse_loss, nll_loss_forward, nll_loss,
+    nll_loss_backward, cross_entropy_loss, scaled_dot_product_attention,
 ):  # fmt: skip
     _decl.sample_dtypes = _FLOATING

@@ -8,7 +8,9 @@ from typing import Any
 
 from opweave.registry import dtypes
 from opweave.registry.dtypes import DType
+from opweave.registry.op import ops
 from opweave.registry.ops.kinds import COMPARE, INT_TO_FLOAT, pointwise
+from opweave.registry.ops.pointwise import dropped, zeros
 from opweave.registry.promote import result_type
 from opweave.registry.tensor import Tensor
 
@@ -59,6 +61,9 @@ def nan_to_num(k: Any, x: Any, nan: float | None, posinf: float | None, neginf: 
     return k.where(x != x, k.const(0.0 if nan is None else nan, dtype), finite)
 
 
+nan_to_num.backward(self=lambda grad, self: grad * ops.aten.isfinite.default(self))
+
+
 @pointwise("aten::isposinf(Tensor self) -> Tensor", kinds="buif", promote=COMPARE, inplace=False)
 def isposinf(k: Any, x: Any) -> Any:
     return k.isinf(x) & k.logical_not(k.signbit(x))
@@ -75,6 +80,9 @@ def copysign(k: Any, x: Any, y: Any) -> Any:
     return k.where(k.signbit(y), -magnitude, magnitude)
 
 
+copysign.backward(self=lambda grad, self, result: grad * dropped(self == 0, result / self), other=zeros)
+
+
 # ---- parts and logarithms ------------------------------------------------------------------------------------------
 
 
@@ -83,16 +91,36 @@ def frac(k: Any, x: Any) -> Any:
     return x - k.trunc(x)
 
 
+frac.backward(self=lambda grad: grad)
+
+
 @pointwise("aten::logaddexp(Tensor self, Tensor other) -> Tensor", kinds="f", inplace=False)
 def logaddexp(k: Any, x: Any, y: Any) -> Any:
     # Of two equal infinities the difference is NaN, the sum of exponentials is not.
     return k.where((x == y) & k.isinf(x), x, k.maximum(x, y) + k.log1p(k.exp(-k.abs(x - y))))
 
 
+def _logaddexp_share(grad: Tensor, self: Any, other: Any) -> Tensor:
+    return grad / (1 + ops.aten.exp.default(other - self))
+
+
+logaddexp.backward(self=_logaddexp_share, other=lambda grad, self, other: _logaddexp_share(grad, other, self))
+
+
 @pointwise("aten::xlogy.Tensor(Tensor self, Tensor other) -> Tensor", kinds="f", promote=INT_TO_FLOAT, out="OutTensor")
 def xlogy(k: Any, x: Any, y: Any) -> Any:
     product = x * k.log(y)
     return k.where(y != y, y, k.where(x == 0, k.const(0.0, k.dtype(product)), product))
+
+
+def _xlogy_self(grad: Tensor, self: Tensor, other: Any) -> Tensor:
+    slope = ops.aten.xlogy.Tensor(grad, other)
+    if isinstance(other, Tensor):
+        return dropped((self == 0) & (other <= 0), slope)
+    return slope if other > 0 else dropped(self == 0, slope)
+
+
+xlogy.backward(self=_xlogy_self, other=lambda grad, self, other: grad * self / other)
 
 
 # ---- samples -------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ A body is written once in the vocabulary of `registry.scalar`; see `registry.ops
 
 from __future__ import annotations
 
+import cmath
 import math
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -24,6 +25,31 @@ Types = tuple[DType, DType]
 
 def _computed(dtype: DType) -> Types:
     return dtype.compute, dtype
+
+
+# ---- what derivatives are written with -------------------------------------------------------------------------------
+
+
+def conjugate(value: Any) -> Any:
+    """The conjugate of a tensor or number; what is real is returned as it is."""
+    if not isinstance(value, Tensor):
+        return value.conjugate() if isinstance(value, complex) else value
+    return ops.aten.conj_physical.default(value) if value._dtype.is_complex else value
+
+
+def zeros(grad: Tensor) -> Tensor:
+    """The gradient of what is constant nearly everywhere."""
+    return ops.aten.zeros_like.default(grad)
+
+
+def kept(condition: Tensor, grad: Tensor) -> Tensor:
+    """The gradient where the condition holds, else 0."""
+    return ops.aten.where.self(condition, grad, 0)
+
+
+def dropped(condition: Tensor, grad: Tensor) -> Tensor:
+    """0 where the condition holds, else the gradient."""
+    return ops.aten.masked_fill.Scalar(grad, condition, 0)
 
 
 # ---- arithmetic ----------------------------------------------------------------------------------------------------
@@ -62,9 +88,15 @@ def add(k: Any, x: Any, y: Any, alpha: Any = 1) -> Any:
     return x + _scaled(y, alpha)
 
 
+add.backward(self=lambda grad: grad, other=lambda grad, alpha: _scaled(grad, conjugate(alpha)))
+
+
 @pointwise("aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", promote=_sub_types)
 def sub(k: Any, x: Any, y: Any, alpha: Any = 1) -> Any:
     return x - _scaled(y, alpha)
+
+
+sub.backward(self=lambda grad: grad, other=lambda grad, alpha: -_scaled(grad, conjugate(alpha)))
 
 
 @composite("aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor")
@@ -77,9 +109,19 @@ def mul(k: Any, x: Any, y: Any) -> Any:
     return x * y
 
 
+mul.backward(self=lambda grad, other: grad * conjugate(other), other=lambda grad, self: grad * conjugate(self))
+
+
 @pointwise("aten::div.Tensor(Tensor self, Tensor other) -> Tensor", promote=INT_TO_FLOAT)
 def div(k: Any, x: Any, y: Any) -> Any:
     return x / y
+
+
+def _div_other(grad: Tensor, self: Any, other: Tensor) -> Tensor:
+    return -grad * conjugate(self / other / other)
+
+
+div.backward(self=lambda grad, other: grad / conjugate(other), other=_div_other)
 
 
 def _div_mode_types(*operands: Any, rounding_mode: str | None = None) -> Types:
@@ -103,6 +145,15 @@ def div_mode(k: Any, x: Any, y: Any, rounding_mode: str | None) -> Any:
     return k.trunc_divide(x, y) if rounding_mode == "trunc" else k.floor_divide(x, y)
 
 
+div_mode.backward(
+    self=lambda grad, other, rounding_mode: grad / conjugate(other) if rounding_mode is None else zeros(grad),
+    other=lambda grad, self, other, rounding_mode: (
+        _div_other(grad, self, other) if rounding_mode is None else zeros(grad)
+    ),
+)
+
+
+# PyTorch refuses to differentiate floor_divide; so does an op without formula.
 @pointwise("aten::floor_divide(Tensor self, Tensor other) -> Tensor", kinds="uif", inplace="Tensor")
 def floor_divide(k: Any, x: Any, y: Any) -> Any:
     return k.floor_divide(x, y)
@@ -113,9 +164,21 @@ def remainder(k: Any, x: Any, y: Any) -> Any:
     return k.remainder(x, y)
 
 
+remainder.backward(
+    self=lambda grad: grad,
+    other=lambda grad, self, other: -grad * ops.aten.div.Tensor_mode(self, other, rounding_mode="floor"),
+)
+
+
 @pointwise("aten::fmod.Tensor(Tensor self, Tensor other) -> Tensor", kinds="uif", out="Tensor_out")
 def fmod(k: Any, x: Any, y: Any) -> Any:
     return k.fmod(x, y)
+
+
+fmod.backward(
+    self=lambda grad: grad,
+    other=lambda grad, self, other: -grad * ops.aten.div.Tensor_mode(self, other, rounding_mode="trunc"),
+)
 
 
 def _pow_types(*operands: Any) -> Types:
@@ -139,7 +202,37 @@ def _pow_types(*operands: Any) -> Types:
 def pow_(k: Any, x: Any, y: Any) -> Any:
     if isinstance(y, float) and y == 2.0:
         return x * x
+    if isinstance(y, float) and abs(y) == 0.5:
+        # The roots know the sign of zero, and that -inf has none; C's pow does not.
+        return k.sqrt(x) if y > 0 else k.rsqrt(x)
     return k.pow(x, y)
+
+
+def _pow_self(grad: Tensor, self: Tensor, exponent: Any) -> Tensor:
+    if isinstance(exponent, Tensor):
+        # The slope at exponent 0 is 0 also where 0 ** -1 is not finite.
+        return dropped(exponent == 0, grad * conjugate(exponent * self ** (exponent - 1)))
+    if exponent == 0:
+        return zeros(grad)
+    return grad * conjugate(self * 2 if exponent == 2 else self ** (exponent - 1) * exponent)
+
+
+def _pow_exponent(grad: Tensor, self: Any, exponent: Tensor, result: Tensor) -> Tensor:
+    if exponent._dtype.is_complex:
+        positive = (ops.aten.real.default(exponent) >= 0) & (ops.aten.imag.default(exponent) == 0)
+    else:
+        positive = exponent >= 0
+    if isinstance(self, Tensor):
+        slope = result * ops.aten.log.default(self)
+        return grad * conjugate(dropped((self == 0) & positive, slope))
+    if self == 0:
+        return grad * conjugate(dropped(positive, result * -math.inf))
+    # Of a real negative base, as of a tensor of such, the logarithm is NaN.
+    slope = cmath.log(self) if isinstance(self, complex) else math.log(self) if self > 0 else math.nan
+    return grad * conjugate(result * slope)
+
+
+pow_.backward(self=_pow_self, exponent=_pow_exponent)
 
 
 @pointwise("aten::maximum(Tensor self, Tensor other) -> Tensor", kinds="buif", inplace=False)
@@ -147,14 +240,42 @@ def maximum(k: Any, x: Any, y: Any) -> Any:
     return k.maximum(x, y)
 
 
+def _halved(grad: Tensor, self: Any, other: Any) -> Tensor:
+    """The gradient, shared where both operands are equal."""
+    return ops.aten.where.self(self == other, grad / 2, grad)
+
+
+maximum.backward(
+    self=lambda grad, self, other: dropped(self < other, _halved(grad, self, other)),
+    other=lambda grad, self, other: dropped(other < self, _halved(grad, other, self)),
+)
+
+
 @pointwise("aten::minimum(Tensor self, Tensor other) -> Tensor", kinds="buif", inplace=False)
 def minimum(k: Any, x: Any, y: Any) -> Any:
     return k.minimum(x, y)
 
 
+minimum.backward(
+    self=lambda grad, self, other: dropped(self > other, _halved(grad, self, other)),
+    other=lambda grad, self, other: dropped(other > self, _halved(grad, other, self)),
+)
+
+
 @pointwise("aten::atan2(Tensor self, Tensor other) -> Tensor", kinds="f", promote=INT_TO_FLOAT)
 def atan2(k: Any, x: Any, y: Any) -> Any:
     return k.atan2(x, y)
+
+
+def _atan2_scale(self: Any, other: Any) -> Tensor:
+    squared = self * self + other * other
+    return dropped(squared == 0, ops.aten.reciprocal.default(squared))
+
+
+atan2.backward(
+    self=lambda grad, self, other: grad * other * _atan2_scale(self, other),
+    other=lambda grad, self, other: grad * -self * _atan2_scale(self, other),
+)
 
 
 @pointwise("aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor", kinds="fc", out="Tensor_out")
@@ -167,9 +288,23 @@ def lerp(k: Any, x: Any, end: Any, weight: Any) -> Any:
     return k.where(near, low, high)
 
 
+lerp.backward(
+    self=lambda grad, weight: grad * conjugate(1 - weight),
+    end=lambda grad, weight: grad * conjugate(weight),
+    weight=lambda grad, self, end: grad * conjugate(end - self),
+)
+
+
 @pointwise("aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", kinds="uifc")
 def addcmul(k: Any, x: Any, a: Any, b: Any, value: Any = 1) -> Any:
     return x + _scaled(a * b, value)
+
+
+addcmul.backward(
+    self=lambda grad: grad,
+    tensor1=lambda grad, tensor2, value: grad * conjugate(_scaled(tensor2, value)),
+    tensor2=lambda grad, tensor1, value: grad * conjugate(_scaled(tensor1, value)),
+)
 
 
 @pointwise(
@@ -178,6 +313,13 @@ def addcmul(k: Any, x: Any, a: Any, b: Any, value: Any = 1) -> Any:
 )
 def addcdiv(k: Any, x: Any, a: Any, b: Any, value: Any = 1) -> Any:
     return x + _scaled(a / b, value)
+
+
+addcdiv.backward(
+    self=lambda grad: grad,
+    tensor1=lambda grad, tensor2, value: grad * conjugate(value / tensor2),
+    tensor2=lambda grad, tensor1, tensor2, value: -grad * conjugate(_scaled(tensor1, value) / (tensor2 * tensor2)),
+)
 
 
 # ---- comparison and logic ------------------------------------------------------------------------------------------
@@ -295,15 +437,85 @@ def _unary(name: str, promote: Any, low: float = -3.0, high: float = 3.0, kinds:
     return decl
 
 
-for _name in ("exp", "exp2", "expm1", "sin", "cos", "tan", "atan", "sinh", "cosh", "tanh", "asinh", "sigmoid"):
-    _unary(_name, INT_TO_FLOAT)
-_unary("erf", INT_TO_FLOAT, kinds="f")
-for _name in ("log", "log2", "log10", "sqrt", "rsqrt", "reciprocal"):
-    _unary(_name, INT_TO_FLOAT, low=0.1)
-for _name in ("asin", "acos", "atanh"):
-    _unary(_name, INT_TO_FLOAT, low=-0.9, high=0.9)
-_unary("log1p", INT_TO_FLOAT, low=-0.9)
-_unary("acosh", INT_TO_FLOAT, low=1.1)
+exp = _unary("exp", INT_TO_FLOAT).backward(self=lambda grad, result: grad * conjugate(result))
+exp2 = _unary("exp2", INT_TO_FLOAT).backward(self=lambda grad, result: grad * conjugate(result) * math.log(2))
+expm1 = _unary("expm1", INT_TO_FLOAT).backward(self=lambda grad, result: grad * conjugate(result + 1))
+sin = _unary("sin", INT_TO_FLOAT).backward(self=lambda grad, self: grad * conjugate(ops.aten.cos.default(self)))
+cos = _unary("cos", INT_TO_FLOAT).backward(self=lambda grad, self: grad * -conjugate(ops.aten.sin.default(self)))
+tan = _unary("tan", INT_TO_FLOAT).backward(self=lambda grad, result: grad * conjugate(result * result + 1))
+atan = _unary("atan", INT_TO_FLOAT).backward(self=lambda grad, self: grad / conjugate(self * self + 1))
+sinh = _unary("sinh", INT_TO_FLOAT).backward(self=lambda grad, self: grad * conjugate(ops.aten.cosh.default(self)))
+cosh = _unary("cosh", INT_TO_FLOAT).backward(self=lambda grad, self: grad * conjugate(ops.aten.sinh.default(self)))
+asinh = _unary("asinh", INT_TO_FLOAT).backward(
+    self=lambda grad, self: grad * conjugate(ops.aten.rsqrt.default(self * self + 1))
+)
+erf = _unary("erf", INT_TO_FLOAT, kinds="f").backward(
+    self=lambda grad, self: ops.aten.exp.default(-(self * self)) * grad * (2 / math.sqrt(math.pi))
+)
+log = _unary("log", INT_TO_FLOAT, low=0.1).backward(self=lambda grad, self: grad / conjugate(self))
+log2 = _unary("log2", INT_TO_FLOAT, low=0.1).backward(self=lambda grad, self: grad / (conjugate(self) * math.log(2)))
+log10 = _unary("log10", INT_TO_FLOAT, low=0.1).backward(self=lambda grad, self: grad / (conjugate(self) * math.log(10)))
+log1p = _unary("log1p", INT_TO_FLOAT, low=-0.9).backward(self=lambda grad, self: grad / conjugate(self + 1))
+sqrt = _unary("sqrt", INT_TO_FLOAT, low=0.1).backward(self=lambda grad, result: grad / (conjugate(result) * 2))
+rsqrt = _unary("rsqrt", INT_TO_FLOAT, low=0.1).backward(self=lambda grad, result: -0.5 * grad * conjugate(result**3))
+reciprocal = _unary("reciprocal", INT_TO_FLOAT, low=0.1).backward(
+    self=lambda grad, result: -grad * conjugate(result * result)
+)
+asin = _unary("asin", INT_TO_FLOAT, low=-0.9, high=0.9).backward(
+    self=lambda grad, self: grad * conjugate(ops.aten.rsqrt.default(1 - self * self))
+)
+acos = _unary("acos", INT_TO_FLOAT, low=-0.9, high=0.9).backward(
+    self=lambda grad, self: grad * -conjugate(ops.aten.rsqrt.default(1 - self * self))
+)
+atanh = _unary("atanh", INT_TO_FLOAT, low=-0.9, high=0.9).backward(
+    self=lambda grad, self: grad / conjugate(1 - self * self)
+)
+
+
+def _acosh_self(grad: Tensor, self: Tensor) -> Tensor:
+    rsqrt = ops.aten.rsqrt.default
+    # The complex roots apart, for the sake of the branch.
+    slope = rsqrt(self + 1) * rsqrt(self - 1) if self._dtype.is_complex else rsqrt(self * self - 1)
+    return grad * conjugate(slope)
+
+
+acosh = _unary("acosh", INT_TO_FLOAT, low=1.1).backward(self=_acosh_self)
+sigmoid = _unary("sigmoid", INT_TO_FLOAT)
+tanh = _unary("tanh", INT_TO_FLOAT)
+
+
+@pointwise("aten::sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", kinds="f", inplace=False, out=False)
+def sigmoid_backward(k: Any, grad: Any, output: Any) -> Any:
+    return grad * (1 - output) * output
+
+
+@pointwise("aten::tanh_backward(Tensor grad_output, Tensor output) -> Tensor", kinds="f", inplace=False, out=False)
+def tanh_backward(k: Any, grad: Any, output: Any) -> Any:
+    return grad * (1 - output * output)
+
+
+def _sigmoid_self(grad: Tensor, result: Tensor) -> Tensor:
+    if result._dtype.is_complex:
+        return grad * conjugate((1 - result) * result)
+    return ops.aten.sigmoid_backward.default(grad, result)
+
+
+def _tanh_self(grad: Tensor, result: Tensor) -> Tensor:
+    if result._dtype.is_complex:
+        return grad * conjugate(1 - result * result)
+    return ops.aten.tanh_backward.default(grad, result)
+
+
+sigmoid.backward(self=_sigmoid_self)
+tanh.backward(self=_tanh_self)
+sigmoid_backward.backward(
+    grad_output=lambda grad, output: ops.aten.sigmoid_backward.default(grad, output),
+    output=lambda grad, grad_output, output: grad * grad_output * (1 - 2 * output),
+)
+tanh_backward.backward(
+    grad_output=lambda grad, output: ops.aten.tanh_backward.default(grad, output),
+    output=lambda grad, grad_output, output: grad * (-2 * output * grad_output),
+)
 
 
 def _abs_types(x: Any) -> Types:
@@ -311,10 +523,18 @@ def _abs_types(x: Any) -> Types:
     return common.compute, common.to_real()
 
 
-_unary("abs", _abs_types, kinds="uifc")
+def _abs_self(grad: Tensor, self: Tensor) -> Tensor:
+    if not self._dtype.is_complex:
+        return grad * ops.aten.sign.default(self)
+    size = ops.aten.abs.default(self)
+    is_zero = size == 0
+    return grad * dropped(is_zero, self / ops.aten.masked_fill.Scalar(size, is_zero, 1))
+
+
+abs_ = _unary("abs", _abs_types, kinds="uifc").backward(self=_abs_self)
 for _name in ("floor", "ceil", "trunc", "round"):
-    _unary(_name, DEFAULT, kinds="uif")
-_unary("neg", DEFAULT, kinds="uifc")
+    _unary(_name, DEFAULT, kinds="uif").backward(self=zeros)
+neg = _unary("neg", DEFAULT, kinds="uifc").backward(self=lambda grad: -grad)
 
 
 @pointwise("aten::sign(Tensor self) -> Tensor", kinds="buif")
@@ -322,6 +542,9 @@ def sign(k: Any, x: Any) -> Any:
     """-1, 0 or 1; 0 for NaN, as in PyTorch."""
     found = k.sign(x)
     return k.where(x == x, found, k.const(0, k.dtype(x))) if k.dtype(x).kind == "f" else found
+
+
+sign.backward(self=zeros)
 
 
 def _square_types(x: Any) -> Types:
@@ -332,6 +555,9 @@ def _square_types(x: Any) -> Types:
 @pointwise("aten::square(Tensor self) -> Tensor", promote=_square_types)
 def square(k: Any, x: Any) -> Any:
     return x * x
+
+
+square.backward(self=lambda grad, self: grad * conjugate(self * 2))
 
 
 # ---- selection -----------------------------------------------------------------------------------------------------
@@ -353,12 +579,21 @@ def where(k: Any, condition: Any, a: Any, b: Any) -> Any:
     return k.where(k.cast(condition, dtypes.bool_), a, b)
 
 
+where.backward(
+    self=lambda grad, condition: kept(condition, grad),
+    other=lambda grad, condition: ops.aten.where.self(condition, 0, grad),
+)
+
+
 @pointwise(
     "aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor",
     promote=lambda x, mask, value=0: _computed(x if isinstance(x, DType) else result_type(x)), out=False,
 )  # fmt: skip
 def masked_fill(k: Any, x: Any, mask: Any, value: Any) -> Any:
     return k.where(k.cast(mask, dtypes.bool_), k.const(value, k.dtype(x)), x)
+
+
+masked_fill.backward(self=lambda grad, mask: dropped(mask, grad))
 
 
 def _clamp_types(x: Any, low: Any = None, high: Any = None, *, min: Any = None, max: Any = None) -> Types:
@@ -382,12 +617,34 @@ def clamp(k: Any, x: Any, min: Any, max: Any) -> Any:
     return _clamp(k, x, *constant)
 
 
+def _clamp_self(grad: Tensor, self: Tensor, min: Any, max: Any) -> Tensor:
+    """The bounds belong to the range."""
+    if min is None:
+        return kept(self <= max, grad)
+    return kept(self >= min if max is None else (self >= min) & (self <= max), grad)
+
+
+clamp.backward(self=_clamp_self)
+
+
 @pointwise(
     "aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", kinds="uif",
     promote=_clamp_types, out=False,
 )  # fmt: skip
 def clamp_tensor(k: Any, x: Any, min: Any, max: Any) -> Any:
     return _clamp(k, x, min, max)
+
+
+def _clamp_min(grad: Tensor, self: Tensor, min: Any, max: Any) -> Tensor:
+    return kept(self < min if max is None else (self < min) & (min < max), grad)
+
+
+def _clamp_max(grad: Tensor, self: Tensor, min: Any, max: Any) -> Tensor:
+    # Where the bounds cross, the upper one wins.
+    return kept(self > max if min is None else (self > max) | (max < min), grad)
+
+
+clamp_tensor.backward(self=_clamp_self, min=_clamp_min, max=_clamp_max)
 
 
 @composite("aten::clamp_min(Tensor self, Scalar min) -> Tensor")
@@ -400,54 +657,6 @@ def clamp_max(self: Tensor, max: Any) -> Tensor:
     return ops.aten.clamp.default(self, None, max)
 
 
-# ---- activations ---------------------------------------------------------------------------------------------------
-
-
-@pointwise("aten::relu(Tensor self) -> Tensor", kinds="uif")
-def relu(k: Any, x: Any) -> Any:
-    return k.maximum(x, k.const(0, k.dtype(x)))
-
-
-@pointwise("aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", kinds="f")
-def leaky_relu(k: Any, x: Any, negative_slope: Any) -> Any:
-    return k.where(x > 0, x, x * float(negative_slope))
-
-
-@pointwise("aten::silu(Tensor self) -> Tensor", promote=INT_TO_FLOAT)
-def silu(k: Any, x: Any) -> Any:
-    return x / (1 + k.exp(-x))
-
-
-def _gelu_types(x: Any, approximate: str = "none") -> Types:
-    if approximate not in ("none", "tanh"):
-        raise ArgumentError("gelu: unknown approximate", got=repr(approximate), hint="'none' or 'tanh'")
-    common = result_type(x)
-    if common.kind not in "f":
-        raise DTypeError("gelu: only for floating tensors", got=describe(x))
-    return _computed(common)
-
-
-@pointwise("aten::gelu(Tensor self, *, str approximate='none') -> Tensor", promote=_gelu_types)
-def gelu(k: Any, x: Any, approximate: str) -> Any:
-    """Hendrycks & Gimpel 2016: x Φ(x); "tanh" is the paper's approximation of Φ."""
-    if approximate == "tanh":
-        inner = math.sqrt(2 / math.pi) * (x + 0.044715 * (x * x * x))
-        return 0.5 * x * (1 + k.tanh(inner))
-    return 0.5 * x * (1 + k.erf(x * math.sqrt(0.5)))
-
-
-@pointwise("aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", kinds="f", inplace=False)
-def softplus(k: Any, x: Any, beta: Any, threshold: Any) -> Any:
-    scaled = x * float(beta)
-    return k.where(scaled > float(threshold), x, k.log1p(k.exp(scaled)) / float(beta))
-
-
-@pointwise("aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", kinds="f")
-def elu(k: Any, x: Any, alpha: Any, scale: Any, input_scale: Any) -> Any:
-    negative = k.expm1(x * float(input_scale)) * (float(alpha) * float(scale))
-    return k.where(x > 0, x * float(scale), negative)
-
-
 # ---- copies and casts ----------------------------------------------------------------------------------------------
 
 
@@ -457,6 +666,9 @@ def clone(k: Any, x: Any, memory_format: Any) -> Any:
     return x
 
 
+clone.backward(self=lambda grad: grad)
+
+
 @pointwise(
     "aten::lift_fresh_copy(Tensor self) -> Tensor", promote=lambda x: (result_type(x), result_type(x)), inplace=False,
     out=False,
@@ -464,6 +676,9 @@ def clone(k: Any, x: Any, memory_format: Any) -> Any:
 def lift_fresh_copy(k: Any, x: Any) -> Any:
     """A copy of data that came from Python while tracing: each run of the trace starts from its own."""
     return x
+
+
+lift_fresh_copy.backward(self=lambda grad: grad)
 
 
 class ToCopyDecl(PointwiseDecl):
@@ -502,6 +717,14 @@ _to_copy = ToCopyDecl(
     "bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
     lambda k, x, **_: x, _to_copy_types, (),
 )  # fmt: skip
+
+
+def _to_copy_self(grad: Tensor, self_spec: TensorSpec) -> Tensor:
+    # The way back to the dtype is that of every gradient.
+    return grad if grad._device is self_spec.device else ops.aten._to_copy.default(grad, device=self_spec.device)
+
+
+_to_copy.backward(self=_to_copy_self)
 
 
 def to(
@@ -548,10 +771,10 @@ def _pairs(make: Callable[..., Tensor]) -> Iterable[Any]:
 
 
 for _decl in (add, sub, rsub, mul, div, floor_divide, remainder, fmod, pow_, maximum, minimum, atan2, eq, ne, lt, le,
-              gt, ge, logical_and, logical_or, logical_xor, bitwise_and, bitwise_or, bitwise_xor):  # fmt: skip
+              gt, ge, logical_and, logical_or, logical_xor, bitwise_and, bitwise_or, bitwise_xor,
+              sigmoid_backward, tanh_backward):  # fmt: skip
     _decl.with_samples(_pairs)
-for _decl in (logical_not, bitwise_not, isnan, isinf, isfinite, signbit, sign, square, relu, leaky_relu, silu, gelu,
-              softplus, elu, clone):  # fmt: skip
+for _decl in (logical_not, bitwise_not, isnan, isinf, isfinite, signbit, sign, square, clone):
     _decl.with_samples(lambda make: [((make(3, 4),), {}), ((make(),), {}), ((make(0, 2),), {})])
 
 
@@ -590,9 +813,15 @@ def _(make: Callable[..., Tensor]) -> Iterable[Any]:
     return [((make(3, 4, low=0),), {"dtype": dtype}) for dtype in targets]
 
 
+#: The types that the tests run most ops with.
+SAMPLE_DTYPES = (
+    dtypes.float32, dtypes.float64, dtypes.bfloat16, dtypes.float16, dtypes.int64, dtypes.int32, dtypes.int8,
+    dtypes.uint8, dtypes.bool_, dtypes.complex64,
+)  # fmt: skip
+
+for _decl in (sigmoid_backward, tanh_backward):
+    _decl.sample_dtypes = (dtypes.float32, dtypes.float64, dtypes.bfloat16, dtypes.float16)
+
 for _op in list(registry.operators.values()):
     if isinstance(_op.decl, PointwiseDecl) and _op.decl.samples is not None and _op.decl.sample_dtypes is None:
-        _op.decl.sample_dtypes = (
-            dtypes.float32, dtypes.float64, dtypes.bfloat16, dtypes.float16, dtypes.int64, dtypes.int32, dtypes.int8,
-            dtypes.uint8, dtypes.bool_, dtypes.complex64,
-        )  # fmt: skip
+        _op.decl.sample_dtypes = SAMPLE_DTYPES

@@ -100,6 +100,10 @@ def unsafe_view(sizes: Sizes, strides: Sequence[Any], offset: Any, size: Sizes) 
     return _view("_unsafe_view", sizes, strides, offset, size)
 
 
+for _decl in (view_, unsafe_view):
+    _decl.backward(self=lambda grad, self_spec: ops.aten.reshape.default(grad, list(self_spec.sizes)))
+
+
 @composite("aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)")
 def reshape(self: Tensor, shape: Sizes) -> Tensor:
     full = infer_size("reshape", self._sizes, shape)
@@ -185,6 +189,7 @@ def _view_dtype(source: Tensor, dtype: DType) -> tuple[Any, ...]:
 
 
 view_dtype = ReinterpretDecl("aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", _view_dtype, False)
+view_dtype.backward()
 
 
 def _parts(source: Tensor) -> tuple[Any, ...]:
@@ -197,6 +202,34 @@ def _parts(source: Tensor) -> tuple[Any, ...]:
 view_as_real = ReinterpretDecl("aten::view_as_real(Tensor(a) self) -> Tensor(a)", _parts, False)
 
 
+def _pairs(source: Tensor) -> tuple[Any, ...]:
+    sizes, strides, offset = source._sizes, source._strides, source._offset
+    dtype = _COMPLEX.get(source._dtype)
+    if dtype is None:
+        raise DTypeError("view_as_complex: expected a float32 or float64 tensor", got=describe(source))
+    if not sizes or sizes[-1] != 2:
+        raise ShapeError("view_as_complex: the last dimension must have size 2", got=describe(source))
+    if strides[-1] != 1 or offset % 2 or any(stride % 2 for stride in strides[:-1]):
+        raise ShapeError(
+            "view_as_complex: the last stride must be 1, all others and the offset even",
+            got=f"strides {list(strides)}, offset {offset}", hint="call .contiguous() first",
+        )  # fmt: skip
+    return sizes[:-1], tuple(stride // 2 for stride in strides[:-1]), offset // 2, dtype
+
+
+_COMPLEX = {dtypes.float32: dtypes.complex64, dtypes.float64: dtypes.complex128}
+view_as_complex = ReinterpretDecl("aten::view_as_complex(Tensor(a) self) -> Tensor(a)", _pairs, False)
+
+view_as_real.backward(self=lambda grad: ops.aten.view_as_complex.default(_packed(grad)))
+view_as_complex.backward(self=lambda grad: ops.aten.view_as_real.default(grad))
+
+
+def _packed(t: Tensor) -> Tensor:
+    """A tensor that `view_as_complex` takes: itself, or a copy without an offset."""
+    fits = t._strides[-1] == 1 and not t._offset % 2 and not any(stride % 2 for stride in t._strides[:-1])
+    return t if fits else ops.aten.clone.default(t, memory_format=0)
+
+
 @extern(
     "aten::conj_physical(Tensor self) -> Tensor",
     spec=lambda self: TensorSpec(self._sizes, pointwise_strides(self._sizes, [self]), self._dtype, self._device),
@@ -206,6 +239,9 @@ def conj_physical(self: Tensor) -> Tensor:
     out = allocate_like(conj_physical.spec(self))
     out._array[...] = self._device.xp.conj(self._array)
     return out
+
+
+conj_physical.backward(self=lambda grad: ops.aten.conj_physical.default(grad))
 
 
 @composite("aten::real(Tensor(a) self) -> Tensor(a)")
@@ -284,3 +320,15 @@ for _decl in (view_as_real, real, imag, conj_physical):
         yield (make(2, 3),), {}
         yield (_part(make(2, 6)),), {}
         yield (make(),), {}
+
+
+@view_as_complex.with_samples
+def _(make: Any) -> Iterable[Any]:
+    yield (make(3, 2),), {}
+    yield (_turned(make(3, 4, 2)),), {}
+    yield (ops.aten.slice.Tensor(make(4, 2), 0, 1),), {}
+    yield (make(2),), {}
+    yield (make(0, 2),), {}
+
+
+view_as_complex.sample_dtypes = (dtypes.float32, dtypes.float64)

@@ -15,6 +15,7 @@ from opweave.registry.dtypes import DType
 from opweave.registry.errors import DeviceError, OutOfRangeError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import InplaceDecl, PointwiseDecl, composite, extern, handler, normalize_axes, pointwise
+from opweave.registry.ops.pointwise import zeros
 from opweave.registry.promote import broadcast_shapes, common_device, pointwise_strides, result_type
 from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.tensor import Tensor, allocate_like, describe, wrap_dim
@@ -74,6 +75,20 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     return out
 
 
+@cat.backward
+def _cat_backward(grad: Tensor, needs: Sequence[bool], tensors_spec: Sequence[TensorSpec], dim: int) -> tuple[Any]:
+    found: list[Tensor | None] = []
+    start = 0
+    for spec, needed in zip(tensors_spec, needs, strict=True):
+        if spec.sizes == (0,):
+            found.append(ops.aten.new_zeros.default(grad, [0]) if needed else None)
+            continue
+        stop = start + spec.sizes[dim]
+        found.append(ops.aten.slice.Tensor(grad, dim, start, stop) if needed else None)
+        start = stop
+    return (found,)
+
+
 def _assign(k: Any, target: Any, source: Any, dtype: DType) -> None:
     with np.errstate(all="ignore"):
         target[...] = source if source.dtype == target.dtype else k.cast(source, dtype)
@@ -92,6 +107,11 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
         raise ShapeError("stack: all tensors must have the same sizes", got=describe(tensors))
     axis = wrap_dim(dim, tensors[0].ndim + 1, "stack")
     return ops.aten.cat.default([ops.aten.unsqueeze.default(t, axis) for t in tensors], axis)
+
+
+stack.backward(
+    tensors=lambda grad, needs, dim: [ops.aten.select.int(grad, dim, i) if n else None for i, n in enumerate(needs)]
+)
 
 
 def _at_least(t: Tensor, ndim: int) -> Tensor:
@@ -142,6 +162,15 @@ def repeat(self: Tensor, repeats: Sequence[int]) -> Tensor:
     return aten._unsafe_view.default(copied, [r * s for r, s in zip(repeats, sizes, strict=True)])
 
 
+@repeat.backward
+def _repeat_backward(grad: Tensor, self_spec: TensorSpec, repeats: Sequence[int]) -> tuple[Tensor]:
+    sizes = (*(1,) * (len(repeats) - len(self_spec.sizes)), *self_spec.sizes)
+    if not sizes:
+        return (grad,)
+    spread = ops.aten.reshape.default(grad, [n for r, s in zip(repeats, sizes, strict=True) for n in (r, s)])
+    return (ops.aten.sum.dim_IntList(spread, list(range(0, 2 * len(sizes), 2))),)
+
+
 @composite("aten::tile(Tensor self, SymInt[] dims) -> Tensor")
 def tile(self: Tensor, dims: Sequence[int]) -> Tensor:
     return ops.aten.repeat.default(self, [*(1,) * (self.ndim - len(dims)), *dims])
@@ -160,6 +189,9 @@ def flip(self: Tensor, dims: Sequence[int]) -> Tensor:
     index = tuple(slice(None, None, -1) if d in axes else slice(None) for d in range(self.ndim))
     out._array[...] = self._array[index]
     return out
+
+
+flip.backward(self=lambda grad, dims: ops.aten.flip.default(grad, dims))
 
 
 def _roll_axes(self: Tensor, shifts: Sequence[int], dims: Sequence[int]) -> tuple[int, ...] | None:
@@ -185,6 +217,9 @@ def roll(self: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tenso
     xp = self._device.xp
     out._array[...] = xp.roll(self._array, shifts[0] if axes is None else tuple(shifts), axis=axes)
     return out
+
+
+roll.backward(self=lambda grad, shifts, dims: ops.aten.roll.default(grad, [-shift for shift in shifts], dims))
 
 
 # ---- overwriting ---------------------------------------------------------------------------------------------------
@@ -277,6 +312,19 @@ def _on(source: Tensor, target: Tensor, xp: Any) -> Any:
 
 
 copy_ = CopyDecl("aten::copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)", copy.op)
+
+
+def _returned(grad: Tensor, src_spec: TensorSpec) -> Tensor:
+    """The gradient on the device that the copied tensor came from."""
+    if grad._device is src_spec.device:
+        return grad
+    return ops.aten._to_copy.default(grad, device=src_spec.device)
+
+
+fill.backward(self=zeros)
+fill_tensor.backward(self=zeros, value=lambda grad: ops.aten.sum.default(grad))
+zero.backward(self=zeros)
+copy.backward(self=zeros, src=_returned)
 
 
 # ---- samples -------------------------------------------------------------------------------------------------------

@@ -54,8 +54,8 @@ _ALIASES = {"subtract": "sub", "multiply": "mul", "divide": "div", "true_divide"
 
 # Functions whose aten op has another signature than the function of the package, or none.
 _NOT_FUNCTIONS = {"copy", "fill", "zero", "normal_functional", "uniform", "numpy_T", "matrix_H", "mT", "mH", "index",
-                  "index_put", "select", "native_layer_norm", "nll_loss_forward", "mse_loss", "cross_entropy_loss",
-                  "nll_loss", "linear", "silu", "elu", "leaky_relu", "mish", "hardtanh", "relu6", "hardswish",
+                  "index_put", "select", "native_layer_norm", "native_layer_norm_backward", "nll_loss_forward",
+                  "nll_loss_backward", "mse_loss", "cross_entropy_loss", "nll_loss", "linear", "silu", "elu", "leaky_relu", "mish", "hardtanh", "relu6", "hardswish",
                   "hardsigmoid", "log_sigmoid"}  # fmt: skip
 
 
@@ -216,7 +216,7 @@ _METHODS: dict[str, Any] = {
         ("long", "int64"), ("short", "int16"), ("bool", "bool_"), ("char", "int8"), ("byte", "uint8"))},
 }  # fmt: skip
 
-_SELF = re.compile(r"\((Tensor(\(a!?\))? self|Tensor condition)\b")
+_SELF = re.compile(r"\((Tensor(\(a(!| -> \*)?\))? self|Tensor condition)\b")
 _PROPERTIES = {"T": "numpy_T", "mT": "mT", "H": "matrix_H", "mH": "mH", "real": "real", "imag": "imag"}
 
 

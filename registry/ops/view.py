@@ -7,14 +7,17 @@ elements instead.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from opweave.registry.autograd.formula import Derivative
+from opweave.registry.autograd.graph import AsStridedNode, attach
+from opweave.registry.autograd.record import run_below
 from opweave.registry.errors import OutOfRangeError, ShapeError
-from opweave.registry.op import ops
+from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.kinds import ViewDecl, composite, normalize_axes, view
-from opweave.registry.spec import span
-from opweave.registry.tensor import Tensor, describe, wrap_dim
+from opweave.registry.spec import TensorSpec, span
+from opweave.registry.tensor import Tensor, as_view, describe, wrap_dim
 
 Layout = tuple[tuple[int, ...], tuple[Any, ...], Any]
 Sizes = Sequence[int]
@@ -33,6 +36,13 @@ def permute(sizes: Sizes, strides: Sequence[Any], offset: Any, dims: Sequence[in
     return tuple(sizes[d] for d in order), tuple(strides[d] for d in order), offset
 
 
+@permute.backward
+def _permute_backward(grad: Tensor, self_spec: TensorSpec, dims: Sequence[int]) -> tuple[Tensor]:
+    ndim = len(self_spec.sizes)
+    order = [wrap_dim(d, ndim, "permute") for d in dims]
+    return (ops.aten.permute.default(grad, [order.index(d) for d in range(ndim)]),)
+
+
 def _swapped(sizes: Sizes, strides: Sequence[Any], a: int, b: int) -> tuple[tuple[int, ...], tuple[Any, ...]]:
     new_sizes, new_strides = list(sizes), list(strides)
     new_sizes[a], new_sizes[b] = sizes[b], sizes[a]
@@ -48,6 +58,9 @@ def transpose(sizes: Sizes, strides: Sequence[Any], offset: Any, dim0: int, dim1
     return *_swapped(sizes, strides, a, b), offset
 
 
+transpose.backward(self=lambda grad, dim0, dim1: ops.aten.transpose.int(grad, dim0, dim1))
+
+
 @view("aten::t(Tensor(a) self) -> Tensor(a)")
 def t(sizes: Sizes, strides: Sequence[Any], offset: Any) -> Layout:
     if len(sizes) > 2:
@@ -55,6 +68,9 @@ def t(sizes: Sizes, strides: Sequence[Any], offset: Any) -> Layout:
             f"t: expected at most 2 dimensions, not {len(sizes)}", got=f"sizes {list(sizes)}", hint="use .mT"
         )
     return tuple(sizes[::-1]), tuple(strides[::-1]), offset
+
+
+t.backward(self=lambda grad: ops.aten.t.default(grad))
 
 
 def _matrix(op: str, self: Tensor) -> Tensor:
@@ -159,6 +175,10 @@ def expand(sizes: Sizes, strides: Sequence[Any], offset: Any, size: Sizes, impli
     return tuple(new_sizes), tuple(new_strides), offset
 
 
+# The sum over what was stretched happens by itself.
+expand.backward(self=lambda grad: grad)
+
+
 @composite("aten::expand_as(Tensor(a) self, Tensor other) -> Tensor(a)")
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
     return ops.aten.expand.default(self, other._sizes)
@@ -190,11 +210,18 @@ def squeeze_dims(sizes: Sizes, strides: Sequence[Any], offset: Any, dim: Sequenc
     return _without(sizes, strides, offset, normalize_axes(dim, len(sizes), "squeeze") if dim else ())
 
 
+for _decl in (squeeze, squeeze_dim, squeeze_dims):
+    _decl.backward(self=lambda grad, self_spec: ops.aten.reshape.default(grad, list(self_spec.sizes)))
+
+
 @view("aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)")
 def unsqueeze(sizes: Sizes, strides: Sequence[Any], offset: Any, dim: int) -> Layout:
     at = wrap_dim(dim, len(sizes) + 1, "unsqueeze")
     stride = sizes[at] * strides[at] if at < len(sizes) else 1
     return (*sizes[:at], 1, *sizes[at:]), (*strides[:at], stride, *strides[at:]), offset
+
+
+unsqueeze.backward(self=lambda grad, dim: ops.aten.squeeze.dim(grad, dim))
 
 
 # ---- parts ---------------------------------------------------------------------------------------------------------
@@ -220,6 +247,11 @@ def select(sizes: Sizes, strides: Sequence[Any], offset: Any, dim: int, index: i
     return (*sizes[:at], *sizes[at + 1 :]), (*strides[:at], *strides[at + 1 :]), offset + where * strides[at]
 
 
+select.backward(
+    self=lambda grad, self_spec, dim, index: ops.aten.select_backward.default(grad, self_spec.sizes, dim, index)
+)
+
+
 @view("aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)")
 def slice_(
     sizes: Sizes, strides: Sequence[Any], offset: Any, dim: int = 0, start: int | None = None, end: int | None = None,
@@ -236,10 +268,22 @@ def slice_(
     return (*sizes[:at], length, *sizes[at + 1 :]), new_strides, offset + first * strides[at]
 
 
+slice_.backward(
+    self=lambda grad, self_spec, dim, start, end, step: ops.aten.slice_backward.default(
+        grad, self_spec.sizes, dim, *_bounds(self_spec.sizes, dim, start, end), step
+    )
+)
+
+
 def _clamp(value: int | None, size: int, default: int) -> int:
     if value is None:
         return default
     return min(max(value + size if value < 0 else value, 0), size)
+
+
+def _bounds(sizes: Sizes, dim: int, start: int | None, end: int | None) -> tuple[int, int]:
+    size = sizes[wrap_dim(dim, len(sizes), "slice")]
+    return _clamp(start, size, 0), _clamp(end, size, size)
 
 
 @composite("aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)")
@@ -264,6 +308,13 @@ def diagonal(sizes: Sizes, strides: Sequence[Any], offset: Any, shift: int = 0, 
         offset = offset + (shift * strides[b] if shift >= 0 else -shift * strides[a])
     rest = [d for d in range(len(sizes)) if d not in (a, b)]
     return (*(sizes[d] for d in rest), length), (*(strides[d] for d in rest), strides[a] + strides[b]), offset
+
+
+diagonal.backward(
+    self=lambda grad, self_spec, offset, dim1, dim2: ops.aten.diagonal_backward.default(
+        grad, self_spec.sizes, offset, dim1, dim2
+    )
+)
 
 
 @composite("aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]")
@@ -314,12 +365,92 @@ def unbind(self: Tensor, dim: int = 0) -> list[Tensor]:
     return [ops.aten.select.int(self, at, i) for i in range(self._sizes[at])]
 
 
+# ---- gradients of parts --------------------------------------------------------------------------------------------
+
+
+def _placing(part: Callable[..., Layout]) -> Callable[..., Tensor]:
+    """The eager kernel of a `..._backward` op: zeros, with the gradient where `part` of them lies."""
+
+    def kernel(grad_output: Tensor, input_sizes: Sizes, *args: int) -> Tensor:
+        whole = ops.aten.new_zeros.default(grad_output, input_sizes)
+        as_view(whole, *part(whole._sizes, whole._strides, 0, *args))._array[...] = grad_output._array
+        return whole
+
+    return kernel
+
+
+def _put(grad: Tensor, sizes: Sizes, indices: list[Tensor | None]) -> Tensor:
+    aten = ops.aten
+    return aten.index_put.default(aten.new_zeros.default(grad, sizes), indices, grad)
+
+
+@composite(
+    "aten::select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor", explicit=True,
+    kernel=_placing(select.rule),
+)  # fmt: skip
+def select_backward(grad_output: Tensor, input_sizes: Sizes, dim: int, index: int) -> Tensor:
+    aten = ops.aten
+    at = _in_dim("select", input_sizes, dim)
+    size = input_sizes[at]
+    places = aten.arange.start_step(0, size, device=grad_output._device)
+    chosen = aten.eq.Tensor(places, index + size if index < 0 else index)
+    chosen = aten.view.default(chosen, [size, *(1,) * (len(input_sizes) - at - 1)])
+    return aten.where.self(chosen, aten.unsqueeze.default(grad_output, at), 0)
+
+
+@composite(
+    "aten::slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step)"
+    " -> Tensor",
+    explicit=True, kernel=_placing(slice_.rule),
+)  # fmt: skip
+def slice_backward(grad_output: Tensor, input_sizes: Sizes, dim: int, start: int, end: int, step: int) -> Tensor:
+    aten = ops.aten
+    at = _in_dim("slice", input_sizes, dim)
+    size = input_sizes[at]
+    first = _clamp(start, size, 0)
+    last = max(_clamp(end, size, size), first)
+    if step == 1:
+        gaps = [(*input_sizes[:at], gap, *input_sizes[at + 1 :]) for gap in (first, size - last)]
+        before, after = (aten.new_zeros.default(grad_output, gap) for gap in gaps)
+        return aten.cat.default([before, grad_output, after], at)
+    places = aten.arange.start_step(first, last, step, device=grad_output._device)
+    return _put(grad_output, input_sizes, [*(None,) * at, places])
+
+
+@composite(
+    "aten::diagonal_backward(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2) -> Tensor",
+    explicit=True, kernel=_placing(diagonal.rule),
+)  # fmt: skip
+def diagonal_backward(grad_output: Tensor, input_sizes: Sizes, offset: int, dim1: int, dim2: int) -> Tensor:
+    aten = ops.aten
+    ndim = len(input_sizes)
+    a, b = (wrap_dim(d, ndim, "diagonal") for d in (dim1, dim2))
+    order = [a, b, *(d for d in range(ndim) if d not in (a, b))]
+    steps = aten.arange.start_step(0, grad_output._sizes[-1], device=grad_output._device)
+    rows, columns = aten.add.Tensor(steps, max(-offset, 0)), aten.add.Tensor(steps, max(offset, 0))
+    values = aten.permute.default(grad_output, [ndim - 2, *range(ndim - 2)])
+    whole = _put(values, [input_sizes[d] for d in order], [rows, columns])
+    return aten.permute.default(whole, [order.index(d) for d in range(ndim)])
+
+
+select_backward.backward(grad_output=lambda grad, dim, index: ops.aten.select.int(grad, dim, index))
+slice_backward.backward(
+    grad_output=lambda grad, dim, start, end, step: ops.aten.slice.Tensor(grad, dim, start, end, step)
+)
+diagonal_backward.backward(
+    grad_output=lambda grad, offset, dim1, dim2: ops.aten.diagonal.default(grad, offset, dim1, dim2)
+)
+
+
 # ---- the same elements ---------------------------------------------------------------------------------------------
 
 
 @view("aten::alias(Tensor(a) self) -> Tensor(a)")
 def alias(sizes: Sizes, strides: Sequence[Any], offset: Any) -> Layout:
     return tuple(sizes), tuple(strides), offset
+
+
+alias.backward(self=lambda grad: grad)
 
 
 class DetachDecl(ViewDecl):
@@ -336,6 +467,7 @@ detach = DetachDecl(
     lambda sizes, strides, offset: (tuple(sizes), tuple(strides), offset),
     False,
 )
+detach.backward()
 
 
 class AsStridedDecl(ViewDecl):
@@ -366,6 +498,21 @@ as_strided = AsStridedDecl(
     "aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)",
     _as_strided, False,
 )  # fmt: skip
+
+
+class _AsStridedDerivative(Derivative):
+    """The gradient of `as_strided`: it depends on where both tensors lie in memory, which no argument tells."""
+
+    def make_kernel(self, op: OpOverload, below: Any) -> Callable[..., Tensor]:
+        def kernel(*args: Any, **kwargs: Any) -> Tensor:
+            result = run_below(below, args, kwargs)
+            attach(result, AsStridedNode(args[0], result), 0)
+            return result
+
+        return kernel
+
+
+as_strided.op.derivative = _AsStridedDerivative({})
 
 
 # ---- samples -------------------------------------------------------------------------------------------------------
@@ -471,3 +618,27 @@ def _(make: Any) -> Iterable[Any]:
     yield (make(12), [3, 3], [1, 1]), {}
     yield (make(12), [], [], 11), {}
     yield (make(3, 4), [0, 2], [100, 1]), {}
+
+
+@select_backward.with_samples
+def _(make: Any) -> Iterable[Any]:
+    for x in (make(2, 4), _turned(make(4, 2)), make(2, 0)):
+        yield (x, [2, 3, x._sizes[1]], 1, -1), {}
+    yield (make(), [3], 0, 1), {}
+
+
+@slice_backward.with_samples
+def _(make: Any) -> Iterable[Any]:
+    for x in (make(2, 3), _turned(make(3, 2))):
+        yield (x, [2, 5], 1, 1, 4, 1), {}
+        yield (x, [2, 7], -1, 1, 100, 2), {}
+        yield (x, [4, 3], 0, -2, 4, 1), {}
+    yield (make(0, 3), [4, 3], 0, 3, 2, 2), {}
+
+
+@diagonal_backward.with_samples
+def _(make: Any) -> Iterable[Any]:
+    yield (make(3), [3, 3], 0, 0, 1), {}
+    yield (make(4, 2), [2, 4, 3], 1, 0, -1), {}
+    yield (_turned(make(2, 4)), [2, 4, 3], -1, 2, 0), {}
+    yield (make(0), [3, 3], 5, 0, 1), {}

@@ -223,3 +223,8 @@ def test_a_wrapped_launch_in_a_fake_rule_computes_nothing():
 
     op = fresh_op(lambda x: x.clone(), fake)
     assert opweave.compile(lambda x: op(x) + 1)(X).tolist() == (X + 1).tolist()
+
+
+def test_a_grid_of_four_sizes_without_wrap_triton():
+    with refused(ArgumentError, "double: a grid has one to three sizes", __file__, got="(1, 1, 1, 5)"):
+        double[(1, 1, 1, 5)](X, out(), 1000, B=128)

@@ -20,6 +20,7 @@ import opweave.registry.ops.view  # noqa: F401
 from opweave.fake.mode import FakeTensorMode
 from opweave.fake.tensor import FakeTensor
 from opweave.registry import dtypes
+from opweave.registry.autograd.mode import inference_mode
 from opweave.registry.custom_op import custom_op
 from opweave.registry.device import Device
 from opweave.registry.errors import DataDependentError, DeviceError, FakeTensorError, ShapeError
@@ -213,3 +214,22 @@ class TestUserOps:
             op(x)
         op.py_impl(FakeTensorMode)(lambda mode, x: mode.make(x.spec))
         assert op(x).shape == (2,)
+
+    def test_requires_grad_follows_the_source(self) -> None:
+        mode = FakeTensorMode()
+        x = tensor(2).requires_grad_()
+        assert mode.from_tensor(x).requires_grad and not mode.from_tensor(tensor(2)).requires_grad
+        assert not mode.from_tensor(x.detach()).requires_grad
+        with inference_mode():
+            made = tensor(2).clone()
+        assert mode.from_tensor(made).is_inference()
+
+    def test_another_rule_for_a_builtin_op(self) -> None:
+        rule = aten.exp.default.fake
+        aten.exp.default.register_fake_rule(lambda self: self.new_empty((7,)))
+        try:
+            assert FakeTensorMode().from_tensor(tensor(2)).exp().shape == (7,)
+        finally:
+            assert rule is not None
+            aten.exp.default.register_fake_rule(rule)
+        assert FakeTensorMode().from_tensor(tensor(2)).exp().shape == (2,)

@@ -117,3 +117,56 @@ def test_old_contents_read_later_keep_the_copy_and_say_why():
     (reason,) = copies(graph)
     assert reason.startswith("copy of x_1: its old contents are read later by mul; test_reinplace.py:")
     check(run, g, tensor(8))
+
+
+@triton.jit
+def add_then_double(a, b, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    live = i < n
+    tl.store(a + i, tl.load(a + i, live) + 1.0, live)
+    tl.store(b + i, tl.load(b + i, live) * 2.0, live)
+
+
+def both(a, b):
+    opweave.library.wrap_triton(add_then_double)[(1,)](a, b, a.numel(), BLOCK=16)
+
+
+def test_a_tensor_that_a_launch_gets_twice_stays_one():
+    def reads_it_too(x):
+        y = x + 1
+        launch(y, y)
+        return y
+
+    def writes_it_twice(x):
+        y = x + 1
+        both(y, y)
+        return y * 1
+
+    def an_input(x):
+        both(x, x)
+        return x + 1
+
+    def read_before_and_after(x):
+        y = x + 1
+        z = y * 3
+        both(y, y)
+        return y + z, z
+
+    def different_ones(x):
+        y, z = x + 1, x + 2
+        both(y, z)
+        return y, z
+
+    for f in (reads_it_too, writes_it_twice, an_input, read_before_and_after, different_ones):
+        check(functionalize.run, f, tensor(8))
+        check(run, f, tensor(8))
+
+
+def test_a_tensor_that_a_compiled_launch_gets_twice():
+    def f(x):
+        both(x, x)
+        return x + 1.0
+
+    x, y = tensor(8), tensor(8)
+    assert opweave.compile(f)(x).tolist() == f(y).tolist()
+    assert x.tolist() == y.tolist()

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import opweave
-from opweave.registry.errors import DataDependentError, ShapeError, UnsupportedError
+from opweave.registry.errors import ArgumentError, DataDependentError, ShapeError, UnsupportedError
 from opweave.registry.keys import state
 from opweave.runtime.compiled import RecompileLimitWarning
 
@@ -527,3 +527,58 @@ def test_stages_are_printable():
     f = opweave.compile(lambda x: x * 1 + 1)
     f(tensor(3))
     assert "captured" in f.stages() and "aten.add" in f.stages()["captured"]
+
+
+class TestDefaultsAssignedAnew:
+    def test_defaults(self):
+        def f(x, n=2, m=3):
+            return x * n + m
+
+        compiled, x = opweave.compile(f), opweave.ones(2)
+        assert compiled(x).tolist() == [5.0, 5.0]
+        f.__defaults__ = (4, 1)
+        assert compiled(x).tolist() == [5.0, 5.0]
+        f.__defaults__ = (4, 3)
+        assert compiled(x).tolist() == [7.0, 7.0]
+
+    def test_keyword_defaults(self):
+        def f(x, *, n=2):
+            return x * n
+
+        compiled, x = opweave.compile(f), opweave.ones(2)
+        assert compiled(x).tolist() == [2.0, 2.0]
+        f.__kwdefaults__["n"] = 5
+        assert compiled(x).tolist() == [5.0, 5.0]
+        f.__kwdefaults__ = {"n": 6}
+        assert compiled(x).tolist() == [6.0, 6.0]
+        f.__kwdefaults__ = None
+        with pytest.raises(ArgumentError, match="missing 1 required keyword-only argument: 'n'"):
+            compiled(x)
+
+    def test_a_tensor_as_default(self):
+        def f(x, w=opweave.full((2,), 2.0)):
+            return x * w
+
+        compiled, x = opweave.compile(f), opweave.ones(2)
+        assert compiled(x).tolist() == [2.0, 2.0]
+        f.__defaults__ = (opweave.full((2,), 3.0),)
+        assert compiled(x).tolist() == [3.0, 3.0]
+
+    def test_first_defaults(self):
+        def f(x, n):
+            return x * n
+
+        compiled, x = opweave.compile(f), opweave.ones(2)
+        assert compiled(x, 2).tolist() == [2.0, 2.0]
+        f.__defaults__ = (3,)
+        assert compiled(x).tolist() == [3.0, 3.0]
+
+    def test_of_a_method(self):
+        class Module:
+            def forward(self, x, n=2):
+                return x * n
+
+        compiled, x = opweave.compile(Module().forward), opweave.ones(2)
+        assert compiled(x).tolist() == [2.0, 2.0]
+        Module.forward.__defaults__ = (3,)
+        assert compiled(x).tolist() == [3.0, 3.0]

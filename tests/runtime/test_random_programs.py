@@ -12,6 +12,8 @@ import triton
 import triton.language as tl
 
 import opweave
+from opweave.registry.autograd import engine
+from opweave.registry.errors import AutogradError
 from opweave.registry.tensor import Tensor
 
 NAMES = (
@@ -137,3 +139,53 @@ def test_compiled_equals_eager(block):
             assert a.shape == b.shape and a.stride() == b.stride() and a.dtype is b.dtype, (seed, run.__doc__)
             np.testing.assert_allclose(a.numpy(), b.numpy(), 1e-4, 1e-4, err_msg=f"seed {seed}: {run.__doc__}")
         assert sharing(everything) == sharing(expected_everything), (seed, run.__doc__)
+
+
+DIFFERENTIABLE = "add mul sub neg relu clone t flat row sum softmax expand cat add_ mul_ copy_ neg_ fill_ row t".split()
+
+
+def differentiable(seed: int) -> Callable[..., list[Tensor]]:
+    draw = random.Random(seed)
+    steps = [(draw.choice(DIFFERENTIABLE), *(draw.randrange(50) for _ in range(3))) for _ in range(10)]
+
+    def run(*inputs: Tensor) -> list[Tensor]:
+        pool = [t * 1.5 for t in inputs]  # inputs that require grad cannot be written
+        for name, i, j, n in steps:
+            with opweave.set_grad_enabled(n % 7 != 0):
+                made = step(name, pool[i % len(pool)], pool[j % len(pool)], n)
+            if made is not None:
+                pool.append(made)
+        return pool[-4:]
+
+    run.__doc__ = f"steps = {steps}"
+    return run
+
+
+def gradients(run: Callable[..., list[Tensor]], seed: int) -> list[Any]:
+    """Results, and the gradients of the inputs, or the kind of error that refuses them."""
+    given = [t.requires_grad_(i < 2) for i, t in enumerate(inputs(seed))]
+    try:
+        results = run(*given)
+        roots = [t for t in results if t.requires_grad]
+        vectors = [opweave.arange(t.numel()).reshape(t.shape).to(t.dtype) + 1.0 for t in roots]
+        found = engine.grad(roots, given[:2], vectors, allow_unused=True) if roots else ()
+    except AutogradError:
+        return ["refused"]
+    flags = [t.requires_grad for t in results]
+    return [flags, *[t if t is None else t.detach().numpy() for t in (*results, *found)]]
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_gradients_of_compiled_equal_those_of_eager(block):
+    compared = 0
+    for seed in range(block * 15, block * 15 + 15):
+        run = differentiable(seed)
+        expected = gradients(run, seed)
+        got = gradients(opweave.compile(run), seed)
+        assert got[0] == expected[0] and len(got) == len(expected), (seed, run.__doc__)
+        for a, b in zip(got[1:], expected[1:], strict=True):
+            assert (a is None) == (b is None), (seed, run.__doc__)
+            if a is not None:
+                np.testing.assert_allclose(a, b, 1e-4, 1e-4, err_msg=f"seed {seed}: {run.__doc__}")
+                compared += 1
+    assert compared > 10

@@ -21,6 +21,8 @@ import opweave.registry.ops.view  # noqa: F401
 from opweave.fake.mode import FakeTensorMode
 from opweave.fake.tensor import FakeTensor
 from opweave.registry import dtypes
+from opweave.registry.autograd import engine
+from opweave.registry.autograd.mode import no_grad
 from opweave.registry.custom_op import custom_op
 from opweave.registry.errors import ArgumentError, DataDependentError, FakeTensorError, TraceError, UnsupportedError
 from opweave.registry.keys import DispatchMode
@@ -490,3 +492,49 @@ def test_long_traces_are_linear() -> None:
 
     seconds(100)
     assert min(seconds(2000) for _ in range(3)) < 30 * min(seconds(200) for _ in range(3))
+
+
+class TestGradients:
+    """The ops of a backward pass are recorded like any other."""
+
+    @pytest.mark.parametrize("mode", MODES)
+    def test_of_an_input(self, mode):
+        x = tensor(3).requires_grad_()
+        graph = make_fx(lambda x: engine.grad(x.sin().sum(), x)[0], mode)(x)
+        assert {node.target for node in graph.graph.find_nodes(op="call_function")} >= {aten.sin.default}
+        np.testing.assert_allclose(graph(x).detach().numpy(), np.cos(x.detach().numpy()), rtol=1e-6)
+        other = tensor(3, seed=1)
+        np.testing.assert_allclose(graph(other).numpy(), np.cos(other.numpy()), rtol=1e-6)
+        assert x.grad is None
+
+    @pytest.mark.parametrize("mode", MODES)
+    def test_of_a_tensor_made_inside(self, mode):
+        def f(x):
+            y = x.detach().requires_grad_()
+            return engine.grad((y.sin() * y).sum(), y)[0]
+
+        x = tensor(3)
+        np.testing.assert_allclose(make_fx(f, mode)(x)(x).numpy(), f(x).numpy(), rtol=1e-6)
+
+    @pytest.mark.parametrize("mode", MODES)
+    def test_of_an_outside_tensor(self, mode):
+        w = tensor(3).requires_grad_()
+        x = tensor(3, seed=1)
+        graph = make_fx(lambda x: engine.grad((x * w).sum(), w)[0], mode)(x)
+        other = tensor(3, seed=2)
+        assert graph(other).tolist() == other.tolist() and w.grad is None
+
+    def test_inputs_require_grad_as_given(self):
+        seen = []
+        make_fx(lambda x, y: seen.append((x.requires_grad, y.requires_grad)) or x, "fake")(
+            tensor(3).requires_grad_(), tensor(3)
+        )
+        assert seen == [(True, False)]
+
+    def test_an_input_requires_no_grad_inside_no_grad(self):
+        def f(x):
+            with no_grad():
+                return x.sin()
+
+        x = tensor(3).requires_grad_()
+        assert make_fx(f, "fake")(x)(x).requires_grad  # the graph is run where calls are recorded

@@ -1,0 +1,23 @@
+"""Differentiation: `backward`, `grad`, `Function`, grad modes, and checks of gradients, under the names of
+`torch.autograd`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+from opweave.registry.autograd import function, functional, graph
+from opweave.registry.autograd.engine import backward, grad
+from opweave.registry.autograd.function import Function
+from opweave.registry.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
+from opweave.registry.autograd.mode import enable_grad, inference_mode, no_grad, set_grad_enabled
+
+__all__ = [
+    "Function", "GradcheckError", "backward", "enable_grad", "function", "functional", "grad", "gradcheck",
+    "gradgradcheck", "graph", "inference_mode", "no_grad", "set_grad_enabled",
+]  # fmt: skip
+
+# So that `from opweave.autograd.graph import Node` works, too.
+for _name in ("function", "functional", "graph", "gradcheck"):
+    sys.modules[f"{__name__}.{_name}"] = importlib.import_module(f"opweave.registry.autograd.{_name}")

@@ -1,0 +1,496 @@
+"""Transforms of functions: `grad`, `vjp`, `jvp`, Jacobians, Hessians and `vmap`, under the names of `torch.func`.
+
+They compose in any order and any number of times, with each other and with recorded tensors outside. The argument that
+a transform differentiates with respect to gets an identity of its own, so that nested derivatives are told apart, and
+inside `vmap` one for each example.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import optree
+
+from opweave.registry.autograd import engine
+from opweave.registry.autograd.graph import Edge, Grads, Node, alias_of, attach, edge_of, nodes_from
+from opweave.registry.autograd.mode import enable_grad, is_grad_enabled
+from opweave.registry.errors import ArgumentError, AutogradError, ShapeError
+from opweave.registry.keys import GRAD
+from opweave.registry.op import ops
+from opweave.registry.tensor import Tensor, describe
+from opweave.registry.vmap.levels import lift
+from opweave.registry.vmap.transform import vmap
+
+__all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "vjp", "vmap"]
+
+ArgNums = int | tuple[int, ...]
+
+
+# ---- identities ----------------------------------------------------------------------------------------------------
+
+
+class Identity(Node):
+    """A tensor as one that a transform differentiates with respect to."""
+
+    __slots__ = ("live",)
+
+    live: bool
+
+    def apply(self, grads: Grads) -> Sequence[Tensor | None]:
+        return grads
+
+
+def _fresh(t: Tensor, connected: bool) -> Tensor:
+    """The tensor with an identity of its own, in the graph that it comes from where `connected`."""
+    made = alias_of(t)
+    node = Identity((edge_of(t) if connected else None,), (t.spec,))
+    node.output_specs = [t.spec]
+    node.live = True
+    attach(made, node, 0)
+    return made
+
+
+def _identities(what: str, values: Any, connected: bool) -> tuple[Any, list[Tensor]]:
+    """(the values with fresh tensors in them, these tensors).
+
+    Raises
+    ------
+    ArgumentError
+        If there is anything but floating or complex tensors.
+    """
+    leaves, spec = optree.tree_flatten(values, none_is_leaf=True)
+    for t in leaves:
+        if not isinstance(t, Tensor):
+            raise ArgumentError(
+                f"{what}: only tensors can be differentiated with respect to", got=f"{t!r} ({type(t).__name__})",
+                hint="choose the arguments with argnums, or bind the others: lambda x: f(x, n)",
+            )  # fmt: skip
+        if t._dtype.kind not in "fc":
+            raise AutogradError(f"{what}: only floating and complex tensors have gradients", got=describe(t))
+    fresh = [_fresh(lift(t), connected) for t in leaves]
+    return optree.tree_unflatten(spec, fresh), fresh
+
+
+def _edges(tensors: Sequence[Tensor]) -> list[Edge]:
+    edges = [edge_of(t) for t in tensors]
+    assert all(edge is not None for edge in edges)
+    return edges  # type: ignore[return-value]  # none is None
+
+
+class _Scope:
+    """What a transform was called in: whether calls were recorded, and which identities are its own."""
+
+    def __init__(self) -> None:
+        self.recording = is_grad_enabled()
+        #: By id, kept alive so that no id comes to mean another.
+        self.own: dict[int, Node] = {}
+
+    def claim(self, fresh: Sequence[Tensor]) -> None:
+        """Count these identities as the transform's own."""
+        self.own.update({id(node): node for node, _ in _edges(fresh)})
+
+    def close(self) -> None:
+        """The transform is done: to those around it, its identities are constants."""
+        for node in self.own.values():
+            if isinstance(node, Identity):
+                node.live = False
+
+    def enter(self, what: str, values: Any) -> tuple[Any, list[Tensor]]:
+        """The values with identities of this transform."""
+        made, fresh = _identities(what, values, self.recording)
+        self.claim(fresh)
+        return made, fresh
+
+    def reaches_outside(self, tensors: Sequence[Tensor]) -> bool:
+        """Whether tensors depend on anything recorded other than this transform's own inputs."""
+        roots = [edge[0] for t in tensors if (edge := edge_of(t)) is not None]
+        return any(
+            all(edge is None for edge in node.edges)
+            and id(node) not in self.own
+            and not (isinstance(node, Identity) and not node.live)
+            for node in nodes_from(roots)
+        )
+
+    def leave(self, value: Any) -> Any:
+        """Results as the caller should see them: without this transform's own part of the graph."""
+        return optree.tree_map(self._left, value, none_is_leaf=True)
+
+    def _left(self, t: Any) -> Any:
+        if not isinstance(t, Tensor) or not t._keys & GRAD:
+            return t
+        return t if self.recording and self.reaches_outside([t]) else ops.aten.detach.default(t)
+
+
+def _run(
+    outputs: Sequence[Tensor], vectors: Sequence[Tensor], inputs: Sequence[Tensor], create_graph: bool
+) -> list[Tensor]:
+    """The vector-Jacobian product; zeros for inputs that the outputs do not depend on."""
+    pairs = [(edge, v) for t, v in zip(outputs, vectors, strict=True) if (edge := edge_of(t)) is not None]
+    found: list[Tensor | None] = [None] * len(inputs)
+    if pairs:
+        found = engine.run(
+            [edge for edge, _ in pairs], [v for _, v in pairs], retain_graph=True, create_graph=create_graph,
+            captures=_edges(inputs),
+        )  # fmt: skip
+    return [ops.aten.zeros_like.default(alias_of(t)) if g is None else g for t, g in zip(inputs, found, strict=True)]
+
+
+# ---- grad ----------------------------------------------------------------------------------------------------------
+
+
+def _chosen(what: str, argnums: ArgNums, args: tuple[Any, ...]) -> tuple[tuple[int, ...], Any]:
+    """(positions from the front, the arguments there: one, or a tuple)."""
+    positions = (argnums,) if isinstance(argnums, int) else argnums
+    if not isinstance(positions, tuple) or any(type(n) is not int for n in positions) or not positions:
+        raise ArgumentError(f"{what}: argnums must be an int or a tuple of ints", got=repr(argnums))
+    for n in positions:
+        if not -len(args) <= n < len(args):
+            raise ArgumentError(
+                f"{what}: argnums {n} for a function called with {len(args)} positional arguments",
+                hint="arguments given by keyword cannot be differentiated with respect to",
+            )  # fmt: skip
+    positions = tuple(n % len(args) for n in positions)
+    if len(set(positions)) != len(positions):
+        raise ArgumentError(f"{what}: argnums names an argument twice", got=repr(argnums))
+    return positions, args[positions[0]] if isinstance(argnums, int) else tuple(args[n] for n in positions)
+
+
+def _replaced(args: tuple[Any, ...], positions: tuple[int, ...], chosen: Any, single: bool) -> list[Any]:
+    changed = list(args)
+    for n, value in zip(positions, (chosen,) if single else chosen, strict=True):
+        changed[n] = value
+    return changed
+
+
+def _with_aux(what: str, result: Any, has_aux: bool) -> tuple[Any, Any]:
+    if not has_aux:
+        return result, None
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise ArgumentError(
+            f"{what}: with has_aux=True the function must return (output, aux)", got=type(result).__name__
+        )
+    return result
+
+
+def grad_and_value(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """A function that gives the gradient of `func` and its value, as `(gradient, value)`.
+
+    Parameters
+    ----------
+    func : callable
+        Returns a tensor of one element; with `has_aux` a pair of it and anything else.
+    argnums : int or tuple of int
+        The arguments to differentiate with respect to; each may be a nested container of tensors.
+    has_aux : bool
+        Give `(gradient, (value, aux))`.
+
+    Raises
+    ------
+    ArgumentError, AutogradError, ShapeError
+        If an argument or the result is not a tensor that has a gradient.
+    """
+
+    @functools.wraps(func)
+    def differentiated(*args: Any, **kwargs: Any) -> Any:
+        positions, chosen = _chosen("grad", argnums, args)
+        scope = _Scope()
+        with enable_grad():
+            made, fresh = scope.enter("grad", chosen)
+            result = func(*_replaced(args, positions, made, isinstance(argnums, int)), **kwargs)
+            output, aux = _with_aux("grad", result, has_aux)
+            _check_scalar(output)
+            ones = ops.aten.ones_like.default(alias_of(output))
+            create = scope.recording and scope.reaches_outside([output])
+            found = _run([output], [ones], fresh, create)
+        grads = scope.leave(optree.tree_unflatten(optree.tree_structure(chosen, none_is_leaf=True), found))
+        value, aux = scope.leave(output), scope.leave(aux)
+        scope.close()
+        return grads, ((value, aux) if has_aux else value)
+
+    return differentiated
+
+
+def _check_scalar(output: Any) -> None:
+    if not isinstance(output, Tensor):
+        raise ArgumentError(
+            "grad: the function must return a tensor", got=f"{type(output).__name__}",
+            hint="return (output, aux) with has_aux=True for more than the value",
+        )  # fmt: skip
+    if output._sizes:
+        raise ShapeError(
+            "grad: the function must return a 0-d tensor", got=describe(output), hint="reduce it: .sum(), or use jacrev"
+        )
+    if output._dtype.kind not in "f":
+        raise AutogradError("grad: the function must return a real floating tensor", got=describe(output))
+
+
+def grad(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """A function that gives the gradient of `func`; see `grad_and_value`.
+
+    Parameters
+    ----------
+    has_aux : bool
+        Give `(gradient, aux)`.
+    """
+
+    @functools.wraps(func)
+    def differentiated(*args: Any, **kwargs: Any) -> Any:
+        found, value = grad_and_value(func, argnums, has_aux)(*args, **kwargs)
+        return (found, value[1]) if has_aux else found
+
+    return differentiated
+
+
+# ---- products with the Jacobian ------------------------------------------------------------------------------------
+
+
+def _tensors(what: str, output: Any) -> tuple[list[Tensor], Any]:
+    leaves, spec = optree.tree_flatten(output, none_is_leaf=True)
+    for t in leaves:
+        if not isinstance(t, Tensor):
+            raise ArgumentError(f"{what}: the function must return tensors", got=f"{t!r} ({type(t).__name__})")
+    if not leaves:
+        raise ArgumentError(f"{what}: the function returned no tensor")
+    return leaves, spec
+
+
+def _vectors(what: str, given: Any, like: Sequence[Tensor], spec: Any, of: str) -> list[Tensor]:
+    """The tensors of a vector, checked to fit what it is multiplied with."""
+    leaves, found = optree.tree_flatten(given, none_is_leaf=True)
+    if found != spec:
+        raise ArgumentError(f"{what}: the vector must have the structure of the {of}", got=f"{found} for {spec}")
+    for v, t in zip(leaves, like, strict=True):
+        if not isinstance(v, Tensor):
+            raise ArgumentError(f"{what}: the vector must hold tensors", got=type(v).__name__)
+        if v._sizes != t._sizes:
+            raise ShapeError(f"{what}: the vector must have the shape of the {of}", got=describe([v, t]))
+    return [v if v._dtype is t._dtype else ops.aten._to_copy.default(v, dtype=t._dtype) for v, t in zip(leaves, like)]
+
+
+def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+    """`(output, vjp_fn)`: `vjp_fn(vector)` multiplies with the Jacobian from the left, as often as it is called.
+
+    Parameters
+    ----------
+    func : callable
+        Returns tensors; with `has_aux` a pair of these and anything else.
+    *primals
+        What to differentiate with respect to.
+
+    Returns
+    -------
+    tuple
+        `(output, vjp_fn)`, or `(output, vjp_fn, aux)`. `vjp_fn` gives a tuple with an entry for each primal, or the
+        entry itself where there is one primal.
+    """
+    if not primals:
+        raise ArgumentError("vjp: called without primals")
+    scope = _Scope()
+    with enable_grad():
+        made, fresh = scope.enter("vjp", primals)
+        output, aux = _with_aux("vjp", func(*made), has_aux)
+    leaves, spec = _tensors("vjp", output)
+    in_spec = optree.tree_structure(primals, none_is_leaf=True)
+    outside = scope.recording and scope.reaches_outside(leaves)
+
+    def vjp_fn(*cotangents: Any) -> Any:
+        given = cotangents[0] if len(cotangents) == 1 else cotangents
+        vectors = _vectors("vjp", given, leaves, spec, "outputs")
+        create = is_grad_enabled() and (outside or any(v._keys & GRAD for v in vectors))
+        found = optree.tree_unflatten(in_spec, _run(leaves, vectors, fresh, create))
+        return found[0] if len(primals) == 1 else found
+
+    result, aux = scope.leave(output), scope.leave(aux)
+    scope.close()
+    return (result, vjp_fn, aux) if has_aux else (result, vjp_fn)
+
+
+class _Linear:
+    """A function at a point, ready for products with its Jacobian from the right.
+
+    There is no forward mode: the vector-Jacobian product is linear in the vector, and its derivative with respect to it
+    is the Jacobian, transposed twice.
+    """
+
+    def __init__(self, what: str, func: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool):
+        self.what = what
+        self.scope = scope = _Scope()
+        with enable_grad():
+            made, self.fresh = scope.enter(what, primals)
+            output, aux = _with_aux(what, func(*made), has_aux)
+            self.leaves, self.spec = _tensors(what, output)
+            self.in_spec = optree.tree_structure(primals, none_is_leaf=True)
+            self.at = [_fresh(lift(ops.aten.zeros_like.default(alias_of(t))), False) for t in self.leaves]
+            scope.claim(self.at)
+            self.products = _run(self.leaves, self.at, self.fresh, True)
+        self.output, self.aux = scope.leave(output), scope.leave(aux)
+        self.outside = scope.recording and scope.reaches_outside(self.products)
+        scope.close()
+
+    def __call__(self, tangents: Any) -> Any:
+        vectors = _vectors(self.what, tangents, self.fresh, self.in_spec, "primals")
+        create = is_grad_enabled() and (self.outside or any(v._keys & GRAD for v in vectors))
+        with enable_grad():
+            found = _run(self.products, vectors, self.at, create)
+        return optree.tree_unflatten(self.spec, found)
+
+
+def jvp(
+    func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False
+) -> tuple[Any, ...]:
+    """`(output, jvp)`: the output of `func` and the product of its Jacobian with `tangents`.
+
+    Parameters
+    ----------
+    primals, tangents : tuple
+        The arguments, and a vector of the same structure and shapes.
+    strict : bool
+        Refuse an output that does not depend on the primals, instead of giving zeros.
+    has_aux : bool
+        `func` returns a pair, whose second is given as a third result.
+    """
+    if not isinstance(primals, (tuple, list)) or not primals or type(primals) is not type(tangents):
+        raise ArgumentError(
+            "jvp: primals and tangents must be tuples with an entry for each argument",
+            got=f"{type(primals).__name__} and {type(tangents).__name__}", hint="jvp(f, (x,), (v,))",
+        )  # fmt: skip
+    linear = _Linear("jvp", func, tuple(primals), has_aux)
+    if strict and any(not _depends(t, linear.scope.own) for t in linear.leaves):
+        raise AutogradError("jvp: an output does not depend on the primals", hint="strict=False gives zeros for it")
+    found = linear(tuple(tangents))
+    return (linear.output, found, linear.aux) if has_aux else (linear.output, found)
+
+
+def _depends(t: Tensor, own: dict[int, Node]) -> bool:
+    edge = edge_of(t)
+    return edge is not None and any(id(node) in own for node in nodes_from([edge[0]]))
+
+
+def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """`(output, jvp_fn)`: `jvp_fn(*tangents)` multiplies with the Jacobian from the right, as often as it is called."""
+    if not primals:
+        raise ArgumentError("linearize: called without primals")
+    linear = _Linear("linearize", func, primals, False)
+    return linear.output, lambda *tangents: linear(tangents)
+
+
+# ---- Jacobians -----------------------------------------------------------------------------------------------------
+
+
+def _basis(tensors: Sequence[Tensor]) -> list[Tensor]:
+    """For each tensor a batch of vectors: together those of the standard basis of all of them."""
+    count = sum(t.numel() for t in tensors)
+    found, start = [], 0
+    for t in tensors:
+        size = t.numel()
+        options = {"dtype": t._dtype, "device": t._device}
+        parts = [
+            ops.aten.zeros.default([start, size], **options), ops.aten.eye.m(size, size, **options),
+            ops.aten.zeros.default([count - start - size, size], **options),
+        ]  # fmt: skip
+        found.append(ops.aten.view.default(ops.aten.cat.default(parts, 0), [count, *t._sizes]))
+        start += size
+    return found
+
+
+def _columns(rows: Tensor, tensors: Sequence[Tensor]) -> Iterator[Tensor]:
+    """Of results stacked over the basis of some tensors: the part for each, in its shape."""
+    start = 0
+    for t in tensors:
+        part = ops.aten.narrow.default(rows, 0, start, t.numel())
+        yield ops.aten.reshape.default(part, [*t._sizes, *rows._sizes[1:]])
+        start += t.numel()
+
+
+def jacrev(
+    func: Callable[..., Any], argnums: ArgNums = 0, *, has_aux: bool = False, chunk_size: int | None = None
+) -> Callable[..., Any]:
+    """A function that gives the Jacobian of `func`, a row (an element of the output) at a time, all rows as one batch.
+
+    Parameters
+    ----------
+    argnums : int or tuple of int
+        The arguments to differentiate with respect to.
+    has_aux : bool
+        `func` returns `(output, aux)`; give `(jacobian, aux)`.
+    chunk_size : int, optional
+        How many rows to compute at once; all by default.
+
+    Returns
+    -------
+    callable
+        Gives, in the structure of the output, in the structure of the argument, tensors of shape
+        `(*output.shape, *argument.shape)`.
+    """
+
+    @functools.wraps(func)
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        positions, chosen = _chosen("jacrev", argnums, args)
+        single = isinstance(argnums, int)
+
+        def partial(picked: Any) -> Any:
+            return func(*_replaced(args, positions, picked, single), **kwargs)
+
+        output, vjp_fn, *aux = vjp(partial, chosen, has_aux=has_aux)
+        leaves, spec = _tensors("jacrev", output)
+        inputs, in_spec = optree.tree_flatten(chosen, none_is_leaf=True)
+
+        def rows(*vectors: Tensor) -> list[Tensor]:
+            return optree.tree_leaves(vjp_fn(optree.tree_unflatten(spec, vectors)), none_is_leaf=True)
+
+        # The basis is no part of a surrounding vmap's batch.
+        stacked = vmap(rows, chunk_size=chunk_size)(*_basis(leaves))
+        by_output = list(zip(*[_columns(t, leaves) for t in stacked], strict=True)) if inputs else []
+        found = [optree.tree_unflatten(in_spec, list(parts)) for parts in by_output]
+        result = optree.tree_unflatten(spec, found)
+        return (result, aux[0]) if has_aux else result
+
+    return jacobian
+
+
+def jacfwd(
+    func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False, *, randomness: str = "error"
+) -> Callable[..., Any]:
+    """A function that gives the Jacobian of `func`, a column (an element of the argument) at a time.
+
+    Parameters
+    ----------
+    argnums, has_aux
+        As in `jacrev`, which gives the same; this one suits functions with more outputs than inputs.
+    randomness : str
+        Accepted for the signature's sake: the function itself runs once, outside the batch.
+    """
+
+    @functools.wraps(func)
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        positions, chosen = _chosen("jacfwd", argnums, args)
+        single = isinstance(argnums, int)
+
+        def partial(picked: Any) -> Any:
+            return func(*_replaced(args, positions, picked, single), **kwargs)
+
+        linear = _Linear("jacfwd", partial, (chosen,), has_aux)
+        inputs, in_spec = optree.tree_flatten(chosen, none_is_leaf=True)
+
+        def columns(*vectors: Tensor) -> list[Tensor]:
+            return optree.tree_leaves(linear((optree.tree_unflatten(in_spec, vectors),)), none_is_leaf=True)
+
+        stacked = vmap(columns, out_dims=0)(*_basis(inputs))
+        found = []
+        for t in stacked:
+            parts = [
+                ops.aten.movedim.intlist(part, list(range(x.ndim)), [*range(part.ndim - x.ndim, part.ndim)])
+                for part, x in zip(_columns(t, inputs), inputs, strict=True)
+            ]
+            found.append(optree.tree_unflatten(in_spec, parts))
+        result = optree.tree_unflatten(linear.spec, found)
+        return (result, linear.aux) if has_aux else result
+
+    return jacobian
+
+
+def hessian(func: Callable[..., Any], argnums: ArgNums = 0) -> Callable[..., Any]:
+    """A function that gives the second derivatives of `func`: `jacfwd(jacrev(func))`."""
+    return jacfwd(jacrev(func, argnums), argnums)

@@ -1,0 +1,86 @@
+"""Random ops inside `vmap`: refused, the same for all examples, or different for each, as the call says.
+
+Each active call is asked in turn, the innermost first. Other ops pass this key by.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opweave.registry.batched import BatchedTensor, Level, make_batched
+from opweave.registry.errors import UnsupportedError
+from opweave.registry.keys import DispatchKey
+from opweave.registry.op import Kernel, OpOverload, ops, resolvers
+from opweave.registry.tensor import Tensor
+from opweave.registry.vmap.levels import active, left
+from opweave.registry.vmap.rules import bound, call, refuse_write, stretched
+
+_TAG = "nondeterministic_seeded"
+
+
+def _is_random(op: OpOverload) -> bool:
+    decl = op.decl
+    if decl is not None and decl.kind in ("inplace", "out"):
+        return _TAG in decl.functional.tags
+    return _TAG in op.tags
+
+
+def resolve(op: OpOverload, bits: int) -> Kernel | None:
+    """The kernel of a random op inside `vmap`; None for any other op."""
+    if not _is_random(op):
+        return None
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        levels = active()
+        if not levels:
+            return op(*args, **kwargs)
+        return _random(op, levels[-1], args, kwargs)
+
+    return kernel
+
+
+def _random(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if level.randomness == "error":
+        raise UnsupportedError(
+            f"vmap: the random op {op} was called with randomness='error'",
+            hint="vmap(..., randomness='different') draws anew for each example, 'same' once for all",
+        )  # fmt: skip
+    values = bound(op, args, kwargs)
+    decl = op.decl
+    if decl is None:
+        with left():
+            return op(*args, **kwargs)  # a user's op; its own rule is told the randomness
+    if decl.kind in ("inplace", "out"):
+        target = values.pop("out") if decl.kind == "out" else values[op._schema.arguments[0].name]
+        if level.randomness == "different":
+            refuse_write(op, target, level)
+        return ops.aten.copy_.default(target, call(decl.functional, values))
+    name = op._schema.arguments[0].name
+    source = values[name]
+    if level.randomness == "same":
+        if isinstance(source, BatchedTensor) and source.level == level:
+            if op.name == "aten::bernoulli":
+                raise UnsupportedError(
+                    "vmap: bernoulli of probabilities that differ between examples, with randomness='same'",
+                    hint="opweave.rand_like(p) < p compares each with the same numbers",
+                )  # fmt: skip
+            values[name] = ops.aten.select.int(source.value, source.bdim, 0) if level.size else _one(source)
+        with left():
+            return call(op, values)
+    with left():
+        if isinstance(source, Tensor):
+            return make_batched(call(op, {**values, name: stretched(source, level)}), 0, level)
+        if "size" in values:
+            return make_batched(call(op, {**values, "size": [level.size, *values["size"]]}), 0, level)
+        drawn = [call(op, values) for _ in range(level.size)]  # a permutation
+        if not drawn:
+            raise UnsupportedError(f"vmap: {op} for no example")
+        return make_batched(ops.aten.stack.default(drawn, 0), 0, level)
+
+
+def _one(source: BatchedTensor) -> Tensor:
+    """A tensor of an example's shape, where there is no example."""
+    return ops.aten.new_empty.default(source.value, source._sizes)
+
+
+resolvers[DispatchKey.FuncTorchVmapMode] = resolve

@@ -1,0 +1,435 @@
+"""Gradients through compiled functions.
+
+A function is traced with fake tensors that require grad as its inputs do, so autograd records it as it would record
+the function itself: `no_grad` blocks, `detach`, a custom `Function` all count. The walk back through that record is
+traced at once, and cut off as a graph of its own:
+
+    forward   inputs -> outputs, saved                 compiled
+    backward  saved, gradients of outputs -> gradients of inputs          run op by op
+
+The compiled forward runs below autograd; one node behind its outputs keeps `saved` and runs the backward. What cannot
+be traced back becomes an error that is raised when backward comes by, as it would be without compilation. The random
+numbers drawn by the forward are among `saved`, so both directions see the same. A second derivative is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from opweave.fake.tensor import FakeTensor
+from opweave.registry.autograd import engine
+from opweave.registry.autograd.graph import (
+    AutogradMeta,
+    ErrorNode,
+    Grads,
+    Node,
+    SavedTensor,
+    attach,
+    edge_of,
+    grad_fn_of,
+)
+from opweave.registry.errors import AutogradError, OpweaveError, UnsupportedError
+from opweave.registry.keys import ABOVE_VIEWS, GRAD, INFERENCE, state
+from opweave.registry.op import ops, tensors_in
+from opweave.registry.spec import TensorSpec, contiguous_strides
+from opweave.registry.tensor import Tensor, describe
+from opweave.runtime.context import Context, below_autograd
+from opweave.runtime.sources import TensorInput
+from opweave.tracer import graph as graphs
+from opweave.tracer.graph import Graph
+from opweave.tracer.interpreter import Interpreter
+from opweave.tracer.proxy import ProxyMode
+
+
+@dataclass
+class Backward:
+    """How the outputs of a compiled graph are differentiated.
+
+    Attributes
+    ----------
+    outputs : int
+        How many of the forward's outputs are the function's; the others are kept for the backward.
+    attached : list of int
+        The outputs that gradients flow from.
+    sources : list of Tensor
+        The tensors that they flow to; made positions among the graph's inputs by `place`.
+    saved_outputs : list of (int or None)
+        For each tensor that is kept, which of `attached` it is.
+    graph : Graph
+        From what is kept and the gradients of `attached` to those of `sources`.
+    problem : OpweaveError or None
+        Why there is no `graph`.
+    """
+
+    outputs: int
+    attached: list[int]
+    sources: list[Any]
+    specs: list[TensorSpec]
+    saved_outputs: list[int | None] = field(default_factory=list)
+    graph: Graph | None = None
+    problem: OpweaveError | None = None
+    positions: list[int] = field(default_factory=list)
+    constants: Mapping[str, Any] = field(default_factory=dict)
+
+    def place(self, inputs: Sequence[TensorInput]) -> None:
+        """Find the sources among the inputs of the graph."""
+        found = {id(t.tensor): i for i, t in enumerate(inputs)}
+        # One that is no input has no influence on the outputs.
+        self.positions = [found.get(id(t), -1) for t in self.sources]
+        self.sources = []
+
+
+# ---- while tracing ---------------------------------------------------------------------------------------------------
+
+
+class InputNode(Node):
+    """Stands for the history of an input that is no leaf."""
+
+    __slots__ = ()
+
+
+class Inputs:
+    """What autograd knows of the tensors that a traced function can reach; tracing must leave it as it is.
+
+    Parameters
+    ----------
+    name : str
+        The function's, for messages.
+    tensors : sequence of TensorInput
+        All that it can reach.
+    """
+
+    def __init__(self, name: str, tensors: Sequence[TensorInput]) -> None:
+        self.name = name
+        self.tensors = list(tensors)
+        #: (a tensor or what stands for it, its name, keys, history and gradient before).
+        self.before: list[tuple[Tensor, str, int, Any, Any]] = []
+
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """Cut the real tensors off from what they were made by, and from hooks, inside the block."""
+        kept = [(t.tensor, t.tensor._keys, t.tensor._autograd, _fields(t.tensor._autograd)) for t in self.tensors]
+        hooks = state.__dict__.get("saved_hooks")
+        state.__dict__["saved_hooks"] = []
+        try:
+            for t in self.tensors:
+                tensor, meta = t.tensor, t.tensor._autograd
+                if tensor._keys & GRAD and (grad_fn_of(tensor) is not None or (meta is not None and meta.hooks)):
+                    _renew(tensor, tensor)
+                self._note(tensor, t.source.text)
+            yield
+        finally:
+            for tensor, keys, meta, fields in kept:
+                tensor._keys, tensor._autograd = keys, meta
+                for name, value in fields.items():
+                    setattr(meta, name, value)
+            if hooks is None:
+                del state.__dict__["saved_hooks"]
+            else:
+                state.__dict__["saved_hooks"] = hooks
+
+    def _note(self, t: Tensor, name: str) -> None:
+        meta = t._autograd
+        node, grad = (None, None) if meta is None else (meta.grad_fn, meta.grad)
+        self.before.append((t, name, t._keys & GRAD, node, grad))
+
+    def enter(self, explicit: Sequence[tuple[TensorInput, Tensor]]) -> None:
+        """Give the fake arguments what the real ones have: no leaf where those are none, and their gradients."""
+        for given, fake in explicit:
+            if given.tensor._autograd is not None:
+                _renew(fake, given.tensor)
+            self._note(fake, given.source.text)
+
+    def check(self, lifted: Sequence[tuple[Tensor, Tensor]]) -> None:
+        """Refuse what compiled code would not do to its inputs.
+
+        Raises
+        ------
+        UnsupportedError
+            If an input's history or gradient changed.
+        """
+        names = {id(t.tensor): t.source.text for t in self.tensors}
+        found = [*self.before]
+        for real, fake in lifted:
+            found.append((fake, names.get(id(real), describe(real)), real._keys & GRAD, None, None))
+        for t, name, grad, node, gradient in found:
+            meta = t._autograd
+            if meta is not None and meta.grad is not gradient and isinstance(meta.grad, FakeTensor):
+                raise UnsupportedError(
+                    f"compile: {self.name} changes the gradient of {name}, which compiled code would not do",
+                    got=f"{name}.grad", hint="compute it with opweave.autograd.grad(...), and assign it outside",
+                )  # fmt: skip
+            if t._keys & GRAD != grad or (meta is not None and meta.grad_fn is not node):
+                raise UnsupportedError(
+                    f"compile: {self.name} writes {name} in place where gradients are recorded",
+                    got=f"{name}: {describe(t)}",
+                    hint="call the uncompiled function, write under opweave.no_grad(), or return the new value",
+                )
+
+
+def _fields(meta: AutogradMeta | None) -> dict[str, Any]:
+    names = ("grad", "grad_fn", "output", "view_version")
+    return {} if meta is None else {name: getattr(meta, name) for name in names}
+
+
+def _renew(t: Tensor, like: Tensor) -> None:
+    """Give a tensor a history of its own: a leaf where `like` is one."""
+    made = AutogradMeta()
+    made.grad = like._autograd.grad
+    made.view_version = t._storage.version
+    if like._keys & GRAD and grad_fn_of(like) is not None:
+        made.grad_fn = InputNode((), ())
+        made.grad_fn.output_specs = [t.spec]
+    t._autograd = made
+
+
+def trace_back(
+    mode: ProxyMode, outputs: Sequence[Tensor], leaves: Sequence[tuple[Tensor, Tensor]], name: str
+) -> tuple[Backward | None, list[Tensor]]:
+    """Trace the walk back from a traced function's outputs, as a graph of its own.
+
+    Parameters
+    ----------
+    mode : ProxyMode
+        Of the trace that is going on.
+    outputs : sequence of Tensor
+        The function's results.
+    leaves : sequence of (Tensor, Tensor)
+        Real tensors that require grad, and what stands for them.
+    name : str
+        Of the function.
+
+    Returns
+    -------
+    tuple
+        The backward (None if no output requires grad), and the traced tensors that it needs.
+
+    Raises
+    ------
+    UnsupportedError
+        If an output requires grad by itself.
+    """
+    attached = [i for i, t in enumerate(outputs) if t._keys & GRAD and isinstance(t, FakeTensor)]
+    if not attached:
+        return None, []
+    roots = [outputs[i] for i in attached]
+    if not leaves or any(grad_fn_of(t) is None for t in roots):
+        raise UnsupportedError(
+            f"compile: {name} returns a tensor that requires grad without any input that does",
+            got=describe(roots[0]), hint="call requires_grad_() outside, or return y.detach()",
+        )  # fmt: skip
+    graph = mode.graph
+    before = set(graph.nodes)
+    specs = [TensorSpec(t._sizes, contiguous_strides(t._sizes), t._dtype, t._device) for t in roots]
+    result = Backward(len(outputs), attached, [real for real, _ in leaves], specs)
+    tangents = [mode.add_input(f"grad_{i}", mode.fake_mode.make(spec)) for i, spec in zip(attached, specs, strict=True)]
+    found: list[Any] = []
+    try:
+        grads = engine.grad(roots, [t for _, t in leaves], tangents, allow_unused=True)
+        found = [None if grad is None else mode.operand(grad) for grad in grads]
+    except Exception as error:  # a user's backward may raise anything, and nobody may ever ask for a gradient
+        result.problem = _problem(name, error)
+    new = [node for node in graph.nodes if node not in before]
+    mode.refused = None
+    kept: list[graphs.Node] = []
+    if result.problem is None:
+        kept = _cut_off(result, new, before, [t._node for t in tangents], found)
+    for node in reversed(new):
+        if node not in kept:
+            graph.erase_node(node)
+    numbers = {id(outputs[i]._node): k for k, i in enumerate(attached)}  # type: ignore[attr-defined]  # fake tensors
+    result.saved_outputs = [numbers.get(id(node)) for node in kept]
+    return result, [node.meta["val"] for node in kept]
+
+
+def _problem(name: str, error: Exception) -> OpweaveError:
+    if isinstance(error, AutogradError):
+        return error
+    problem = AutogradError(
+        f"{name}: the backward of this compiled function cannot be traced", got=f"{type(error).__name__}: {error}",
+        hint="call the uncompiled function where gradients are needed",
+    )  # fmt: skip
+    problem.__cause__ = error
+    return problem
+
+
+def _cut_off(
+    result: Backward, new: list[graphs.Node], before: set[graphs.Node], tangents: list[graphs.Node], found: list[Any]
+) -> list[graphs.Node]:
+    """Copy the nodes of the walk back to a graph; the nodes of the forward that it reads."""
+    needed = {node for node in found if node is not None}
+    copied: list[graphs.Node] = []
+    for node in reversed(new):
+        if node.op == "call_function" and (node in needed or getattr(node.target, "is_mutable", False)):
+            needed.update(node.all_input_nodes)
+            copied.append(node)
+    kept = [node for node in (*before, *new) if node in needed and (node in before or node.op == "get_attr")]
+    kept.sort()
+    graph = Graph()
+    mapping = {node: graph.placeholder(node.name) for node in (*kept, *tangents)}
+    for node in reversed(copied):
+        mapping[node] = graph.node_copy(node, mapping.__getitem__)
+    graph.output(tuple([None if node is None else mapping[node] for node in found]))
+    result.graph = graph
+    return kept
+
+
+def forget(graph: Graph | None) -> None:
+    """Take a trace's history from its values, which would keep the tensors that it saved alive."""
+    for node in graph.nodes if graph is not None else ():
+        for t in tensors_in([node.meta.get("val")]):
+            t._keys &= ~GRAD
+            t._autograd = None
+            if isinstance(t, FakeTensor):
+                t._tracer = t._node = t._real = None
+
+
+# ---- when it runs ----------------------------------------------------------------------------------------------------
+
+
+def running(
+    run: Callable[..., tuple[Any, ...]], backward: Backward | None, context: Context, opaque: bool
+) -> Callable[..., tuple[Any, ...]]:
+    """What a call of a compiled version runs.
+
+    Parameters
+    ----------
+    run : callable
+        The compiled graph.
+    backward : Backward or None
+        How to differentiate it.
+    context : Context
+        The state it was traced in.
+    opaque : bool
+        Whether it calls ops that do something above the backends' keys, which they must not do again.
+    """
+    if backward is not None:
+        return _recording(run, backward)
+    if context.include & INFERENCE:
+        return _marking(run)
+    if context.is_plain and not opaque:
+        return run
+
+    def isolated(*inputs: Tensor) -> tuple[Any, ...]:
+        with below_autograd():
+            return run(*inputs)
+
+    return isolated
+
+
+def _marking(run: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[Any, ...]]:
+    """Results in inference mode can never be part of a gradient."""
+
+    def marking(*inputs: Tensor) -> tuple[Any, ...]:
+        with below_autograd():
+            results = run(*inputs)
+        for t in results:
+            if not any(t is given for given in inputs):
+                t._keys &= ~ABOVE_VIEWS
+        return results
+
+    return marking
+
+
+def _recording(run: Callable[..., tuple[Any, ...]], backward: Backward) -> Callable[..., tuple[Any, ...]]:
+    def recording(*inputs: Tensor) -> tuple[Any, ...]:
+        node = CompiledBackward(backward, inputs)
+        with below_autograd():
+            results = run(*inputs)
+        outputs = list(results[: backward.outputs])
+        for number, position in enumerate(backward.attached):
+            t = outputs[position]
+            if any(t is given for given in inputs):
+                t = outputs[position] = t._alias()
+            attach(t, node, number)
+        node.keep(results[backward.outputs :], outputs)
+        return tuple(outputs)
+
+    return recording
+
+
+class CompiledBackward(Node):
+    """The node behind the outputs of a compiled function.
+
+    Parameters
+    ----------
+    backward : Backward
+        What it runs.
+    inputs : sequence of Tensor
+        Of the compiled graph.
+    """
+
+    __slots__ = ("backward", "saved", "freed")
+
+    def __init__(self, backward: Backward, inputs: Sequence[Tensor]) -> None:
+        sources = [inputs[i] if i >= 0 else None for i in backward.positions]
+        super().__init__(
+            tuple([None if t is None else edge_of(t) for t in sources]),
+            tuple([None if t is None else t.spec for t in sources]),
+        )
+        self.backward = backward
+        self.output_count = len(backward.attached)
+        self.output_specs = list(backward.specs)
+        self.saved: list[SavedTensor] = []
+        self.freed = False
+
+    def keep(self, tensors: Sequence[Tensor], outputs: Sequence[Tensor]) -> None:
+        """Save what the backward reads."""
+        for t, number in zip(tensors, self.backward.saved_outputs, strict=True):
+            if number is None:
+                self.saved.append(SavedTensor(t))
+            else:
+                self.saved.append(SavedTensor(outputs[self.backward.attached[number]], number))
+
+    def apply(self, grads: Grads) -> Sequence[Tensor | None]:
+        backward = self.backward
+        if all(grad is None for grad in grads):
+            return (None,) * len(self.edges)
+        if backward.problem is not None:
+            problem = backward.problem
+            raise type(problem)(problem.what, got=problem.got, at=problem.at, hint=problem.hint) from problem
+        if self.freed:
+            raise AutogradError(
+                "backward through the graph a second time", got=f"{self.name()}, whose saved tensors were dropped",
+                hint="pass retain_graph=True to the first backward or grad call",
+            )  # fmt: skip
+        assert backward.graph is not None
+        saved = [kept.get(self) for kept in self.saved]
+        with below_autograd():
+            given = [_dense(grad, spec) for grad, spec in zip(grads, backward.specs, strict=True)]
+            found = Interpreter(backward.graph, backward.constants).run(*saved, *given)
+        if state.exclude & GRAD:
+            return found
+        sources = [t for t in (*saved, *grads) if t is not None and t._keys & GRAD]
+        return [None if grad is None else _once(grad, sources) for grad in found]
+
+    def release(self) -> None:
+        self.freed = bool(self.saved)
+        for kept in self.saved:
+            kept.tensor = kept.unpack_hook = None
+            kept.packed = None
+        self.saved = []
+
+
+def _dense(grad: Tensor | None, spec: TensorSpec) -> Tensor:
+    """A gradient in the layout that the backward was traced with; zeros for one that is missing."""
+    sizes, strides, dtype, device = spec
+    if grad is None:
+        return ops.aten.zeros.default(list(sizes), dtype=dtype, device=device)
+    made: Tensor = grad if grad._dtype is dtype else ops.aten._to_copy.default(grad, dtype=dtype)
+    return made if made._strides == strides else made.contiguous()
+
+
+def _once(grad: Tensor, sources: Sequence[Tensor]) -> Tensor:
+    """A gradient that depends on these tensors in a way that was not recorded."""
+    made = grad._alias()
+    node = ErrorNode(
+        sources, "the backward of a compiled function cannot be differentiated",
+        "call the uncompiled function for second derivatives", "CompiledBackwardBackward",
+    )  # fmt: skip
+    node.output_specs = [grad.spec]
+    attach(made, node, 0)
+    return made

@@ -1,0 +1,453 @@
+"""Gradients through compiled functions are those of the uncompiled ones, or refused."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import Any
+
+import pytest
+
+import opweave
+from opweave.registry.autograd import engine
+from opweave.registry.autograd.function import Function
+from opweave.registry.autograd.graph import saved_tensors_hooks
+from opweave.registry.autograd.mode import enable_grad, inference_mode, no_grad
+from opweave.registry.errors import AutogradError, UnsupportedError
+from opweave.registry.tensor import Tensor
+
+
+def leaf(*sizes: int) -> Tensor:
+    return opweave.randn(*sizes).requires_grad_()
+
+
+def gradients(fn: Any, *inputs: Tensor, of: Any = None) -> list[Tensor | None]:
+    """Gradients of a weighted sum of the outputs."""
+    results = fn(*inputs)
+    results = results if isinstance(results, (tuple, list)) else (results,)
+    results = [r for r in results if isinstance(r, Tensor) and r.requires_grad]
+    weights = [(opweave.arange(r.numel()).reshape(r.shape) + 1).to(r.dtype) for r in results]
+    return list(
+        engine.grad(
+            results, of or [t for t in inputs if t.requires_grad], weights, retain_graph=True, allow_unused=True
+        )
+    )
+
+
+def same(found: list[Tensor | None], expected: list[Tensor | None]) -> bool:
+    return all(
+        a is b if a is None or b is None else a.shape == b.shape and a.dtype is b.dtype and opweave.allclose(a, b)
+        for a, b in zip(found, expected, strict=True)
+    )
+
+
+def agree(fn: Any, *inputs: Tensor, of: Any = None) -> None:
+    compiled = opweave.compile(fn)
+    for _ in range(2):
+        assert same(gradients(compiled, *inputs, of=of), gradients(fn, *inputs, of=of))
+    assert len(compiled.entries) == 1
+
+
+class TestValues:
+    def test_chain_of_pointwise_ops(self):
+        agree(lambda x: (x.sin() * x).exp(), leaf(4, 3))
+
+    def test_broadcast_input(self):
+        agree(lambda x, b: (x * b).sin(), leaf(4, 3), leaf(3))
+
+    def test_input_that_needs_none(self):
+        agree(lambda x, b: x * b + b, leaf(4), opweave.randn(4))
+
+    def test_several_outputs(self):
+        agree(lambda x, y: (x * y, (x + y).sin(), x.sum()), leaf(3), leaf(3))
+
+    def test_saved_output(self):
+        agree(lambda x: x.exp(), leaf(5))
+
+    def test_outside_tensor(self):
+        w = leaf(3)
+        agree(lambda x: x * w, leaf(2, 3), of=[w])
+
+    def test_outside_tensors_made_from_each_other_count_once(self):
+        w = leaf(3)
+        v = w * 2
+        agree(lambda x: x * w * v, opweave.randn(3), of=[w])
+
+    def test_inputs_made_from_each_other(self):
+        def program(f):
+            x = leaf(3)
+            x.data.fill_(0.5)
+            y = x.sin()
+            return engine.grad(f(x, y).sum(), x)[0]
+
+        def f(x, y):
+            return x * y
+
+        assert opweave.allclose(program(opweave.compile(f)), program(f))
+
+    def test_unused_input(self):
+        agree(lambda x, y: x * 2.0, leaf(3), leaf(3))
+
+    def test_integer_output_has_none(self):
+        f = opweave.compile(lambda x: (x * 2.0, x > 0))
+        twice, positive = f(leaf(3))
+        assert twice.requires_grad and not positive.requires_grad and positive.grad_fn is None
+
+    def test_backward_accumulates_in_leaves(self):
+        x = leaf(3)
+        f = opweave.compile(lambda x: (x * 3.0).sum())
+        f(x).backward()
+        f(x).backward()
+        assert x.grad.tolist() == [6.0, 6.0, 6.0]
+
+    def test_gradient_of_other_strides(self):
+        x = leaf(3, 4)
+        y = opweave.compile(lambda x: x.sin())(x)
+        grad = opweave.randn(4, 3).t()
+        assert opweave.allclose(engine.grad(y, x, grad)[0], x.detach().cos() * grad)
+
+    def test_view_output(self):
+        agree(lambda x: x.view(-1), leaf(2, 3))
+
+    def test_mutation_inside(self):
+        def f(x):
+            y = x * 2.0
+            y.mul_(x)
+            return y
+
+        agree(f, leaf(3))
+
+
+class TestWhatIsNoOp:
+    """What decides about gradients although it leaves no trace in a graph."""
+
+    def test_detach(self):
+        agree(lambda x: x.detach() * x, leaf(3))
+
+    def test_no_grad_block(self):
+        def f(x):
+            with no_grad():
+                y = x * 3.0
+            return y * x
+
+        agree(f, leaf(3))
+
+    def test_only_detached_results_require_no_grad(self):
+        assert not opweave.compile(lambda x: x.detach() * 2.0)(leaf(3)).requires_grad
+
+    def test_custom_function(self):
+        class Straight(Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x.exp()
+
+            @staticmethod
+            def backward(ctx, grad):
+                return grad * 10.0
+
+        x = leaf(3)
+        y = opweave.compile(lambda x: Straight.apply(x) * 2.0)(x)
+        assert engine.grad(y.sum(), x)[0].tolist() == [20.0, 20.0, 20.0]
+
+    def test_grad_inside(self):
+        def f(x):
+            with enable_grad():
+                y = x.detach().requires_grad_()
+                return engine.grad((y.sin() * y).sum(), y)[0]
+
+        x = opweave.randn(4)
+        assert opweave.allclose(opweave.compile(f)(x), f(x))
+
+    def test_grad_inside_of_an_input(self):
+        def f(x):
+            return engine.grad(x.sin().sum(), x)[0]
+
+        x = leaf(4)
+        y = opweave.compile(f)(x)
+        assert opweave.allclose(y, f(x)) and not y.requires_grad
+
+    def test_reads_whether_it_requires_grad(self):
+        f = opweave.compile(lambda x: x * 2.0 if x.requires_grad else x * 3.0)
+        x = opweave.ones(2)
+        assert f(x).tolist() == [3.0, 3.0]
+        assert f(x.detach().requires_grad_()).tolist() == [2.0, 2.0]
+
+    def test_reads_whether_it_is_a_leaf(self):
+        f = opweave.compile(lambda x: x * 2.0 if x.is_leaf else x * 3.0)
+        x = opweave.ones(2).requires_grad_()
+        assert f(x).tolist() == [2.0, 2.0]
+        assert f(x * 1.0).tolist() == [3.0, 3.0]
+
+    def test_reads_its_gradient(self):
+        f = opweave.compile(lambda x: x * 2.0 if x.grad is None else x * x.grad)
+        x = opweave.ones(2).requires_grad_()
+        assert f(x).tolist() == [2.0, 2.0]
+        x.grad = opweave.full((2,), 5.0)
+        assert f(x).tolist() == [5.0, 5.0]
+        x.grad = opweave.full((2,), 7.0)
+        assert f(x).tolist() == [7.0, 7.0]
+
+    def test_random_numbers_are_the_same_both_ways(self):
+        x = leaf(64)
+        y = opweave.compile(lambda x: x * opweave.rand(64))(x)
+        assert opweave.allclose(engine.grad(y.sum(), x)[0] * x.detach(), y.detach(), atol=1e-6)
+
+    def test_an_input_returned_as_it_is(self):
+        x = leaf(3)
+        same_one, other = opweave.compile(lambda x: (x, x * 2.0))(x)
+        assert same_one is x and x.is_leaf and not other.is_leaf
+
+    def test_hooks_run_once(self):
+        w, calls = leaf(3), []
+        w.register_hook(lambda grad: calls.append(1))
+        f = opweave.compile(lambda x: (x * w).sum())
+        y = f(opweave.randn(3))
+        assert not calls
+        y.backward()
+        assert calls == [1]
+
+    def test_saved_tensor_hooks_see_no_traced_tensor(self):
+        seen = []
+
+        def pack(t):
+            seen.append(type(t))
+            return t
+
+        x = leaf(3)
+        with saved_tensors_hooks(pack, lambda t: t):
+            y = opweave.compile(lambda x: x.sin())(x)
+        assert set(seen) == {Tensor}
+        assert opweave.allclose(engine.grad(y.sum(), x)[0], x.detach().cos())
+
+
+class TestModes:
+    def test_each_mode_has_its_version(self):
+        f = opweave.compile(lambda x: x * 2.0)
+        x = leaf(3)
+        assert f(x).requires_grad
+        with no_grad():
+            assert not f(x).requires_grad
+        with inference_mode():
+            assert f(x).is_inference()
+        assert f(x).requires_grad
+        assert len(f.entries) == 3
+
+    def test_no_grad_first(self):
+        f = opweave.compile(lambda x: x * 2.0)
+        x = leaf(3)
+        with no_grad():
+            assert not f(x).requires_grad
+        assert f(x).requires_grad
+
+    def test_function_reads_the_mode(self):
+        f = opweave.compile(lambda x: x * 2.0 if opweave.is_grad_enabled() else x * 3.0)
+        x = opweave.ones(1)
+        assert f(x).item() == 2.0
+        with no_grad():
+            assert f(x).item() == 3.0
+
+    def test_default_dtype(self):
+        f = opweave.compile(lambda n: n + opweave.ones(2))
+        x = opweave.zeros(2, dtype=opweave.int64)
+        assert f(x).dtype is opweave.float32
+        try:
+            opweave.set_default_dtype(opweave.float64)
+            assert f(x).dtype is opweave.float64
+        finally:
+            opweave.set_default_dtype(opweave.float32)
+        assert f(x).dtype is opweave.float32
+        assert len(f.entries) == 2
+
+    def test_eager_backend(self):
+        x = leaf(3)
+        y = opweave.compile(lambda x: x.sin(), backend="eager")(x)
+        assert opweave.allclose(engine.grad(y.sum(), x)[0], x.detach().cos())
+
+
+class TestRefused:
+    def test_second_derivative(self):
+        x = leaf(3)
+        (grad,) = engine.grad(opweave.compile(lambda x: (x * x * x).sum())(x), x, create_graph=True)
+        assert opweave.allclose(grad, 3.0 * x.detach() * x.detach(), atol=1e-5)
+        with pytest.raises(AutogradError, match="compiled function cannot be differentiated"):
+            grad.sum().backward()
+
+    def test_second_backward(self):
+        x = leaf(3)
+        y = opweave.compile(lambda x: x.sin().sum())(x)
+        y.backward(retain_graph=True)
+        y.backward()
+        with pytest.raises(AutogradError, match="second time"):
+            y.backward()
+
+    def test_input_changed_before_backward(self):
+        x = leaf(3)
+        y = opweave.compile(lambda x: x.sin().sum())(x)
+        with no_grad():
+            x.mul_(2.0)
+        with pytest.raises(AutogradError, match="modified by an in-place"):
+            y.backward()
+
+    def test_written_buffer_that_gets_a_history(self):
+        buffer = opweave.zeros(3)
+        with pytest.raises(UnsupportedError, match="writes b in place where gradients are recorded") as error:
+            opweave.compile(lambda x, b: b.copy_(x))(leaf(3), buffer)
+        assert "no_grad" in error.value.hint
+        assert not buffer.requires_grad
+
+    def test_written_outside_buffer_that_gets_a_history(self):
+        buffer = opweave.zeros(3)
+        with pytest.raises(UnsupportedError, match="writes buffer in place"):
+            opweave.compile(lambda x: buffer.mul_(x))(leaf(3))
+        assert not buffer.requires_grad and buffer.grad_fn is None
+
+    def test_written_input_that_is_no_leaf(self):
+        def f(x):
+            x.mul_(2.0)
+            return x * 1.0
+
+        y = leaf(3) * 1.0
+        node = y.grad_fn
+        with pytest.raises(UnsupportedError, match="writes x in place"):
+            opweave.compile(f)(y)
+        assert y.grad_fn is node
+
+    def test_statistics_may_be_written(self):
+        def f(x, mean):
+            mean.mul_(0.5).add_(x.detach())
+            return x.sin() * 2.0
+
+        x, mean, expected = leaf(3), opweave.ones(3), opweave.ones(3)
+        y = opweave.compile(f)(x, mean)
+        assert opweave.allclose(engine.grad(y.sum(), x)[0], engine.grad(f(x, expected).sum(), x)[0])
+        assert opweave.allclose(mean, expected)
+
+    def test_backward_inside(self):
+        x, w = leaf(3), leaf(3)
+        with pytest.raises(UnsupportedError, match=r"changes the gradient of x"):
+            opweave.compile(lambda x: (x * 2.0).sum().backward())(x)
+        with pytest.raises(UnsupportedError, match=r"changes the gradient of w"):
+            opweave.compile(lambda x: (x * w).sum().backward())(opweave.randn(3))
+        assert x.grad is None and w.grad is None
+
+    def test_leaf_made_inside(self):
+        with pytest.raises(UnsupportedError, match="without any input"):
+            opweave.compile(lambda x: x.detach().requires_grad_() * 2.0)(opweave.randn(3))
+
+    def test_backward_that_looks_at_data_fails_only_when_asked(self):
+        class Looks(Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return x * 2.0
+
+            @staticmethod
+            def backward(ctx, grad):
+                (x,) = ctx.saved_tensors
+                return grad * 2.0 if x.sum().item() > 0 else grad
+
+        x = opweave.ones(3).requires_grad_()
+        y = opweave.compile(lambda x: Looks.apply(x))(x)
+        assert y.tolist() == [2.0, 2.0, 2.0]
+        with pytest.raises(AutogradError, match="cannot be traced"):
+            y.sum().backward()
+
+
+class TestAutocast:
+    def test_inside_and_outside(self):
+        f = opweave.compile(lambda x, w: x @ w + 1.0)
+        x, w = opweave.randn(4, 4), opweave.randn(4, 4)
+        assert f(x, w).dtype is opweave.float32
+        with opweave.autocast("cpu", dtype=opweave.bfloat16):
+            assert f(x, w).dtype is opweave.bfloat16
+            assert f(x, w).tolist() == (x @ w + 1.0).tolist()
+        with opweave.autocast("cpu", dtype=opweave.float16):
+            assert f(x, w).dtype is opweave.float16
+        assert f(x, w).dtype is opweave.float32
+        assert len(f.entries) == 3
+
+    def test_gradients(self):
+        x, w = leaf(4, 4), leaf(4, 4)
+        f = opweave.compile(lambda x, w: (x @ w).sum())
+
+        def run(f):
+            with opweave.autocast("cpu"):
+                y = f(x, w)
+            return engine.grad(y, [x, w])
+
+        assert same(list(run(f)), list(run(f.__wrapped__)))
+
+    def test_what_was_cast_is_not_cast_again(self):
+        """A composite's parts run in the dtype that the whole was given."""
+        f = opweave.compile(lambda x: x.softmax(-1) @ x)
+        x = opweave.randn(4, 4)
+        with opweave.autocast("cpu"):
+            for _ in range(2):
+                assert f(x).dtype is (x.softmax(-1) @ x).dtype
+                assert f(x).tolist() == (x.softmax(-1) @ x).tolist()
+
+
+class TestTogetherWithTransforms:
+    def test_vmap_of_a_compiled_function(self):
+        x = opweave.randn(3, 4)
+        assert opweave.allclose(opweave.vmap(opweave.compile(lambda x: x.sin() * 2.0))(x), x.sin() * 2.0)
+
+    def test_compiled_vmap(self):
+        x = opweave.randn(3, 4)
+        f = opweave.compile(lambda x: opweave.vmap(lambda row: row.sin() * 2.0)(x))
+        assert opweave.allclose(f(x), x.sin() * 2.0)
+
+    def test_many_vectors_at_once(self):
+        x = leaf(3)
+        y = opweave.compile(lambda x: x * x)(x)
+        (found,) = engine.grad(y, x, opweave.eye(3), is_grads_batched=True)
+        assert opweave.allclose(found, opweave.eye(3) * 2.0 * x.detach())
+
+
+class TestMemory:
+    def test_versions_hold_no_arguments(self):
+        x = leaf(4)
+        dead = weakref.ref(x)
+        f = opweave.compile(lambda x: x.sin() * x)
+        f(x)
+        del x
+        gc.collect()
+        assert dead() is None and f.entries
+
+    def test_results_are_in_no_cycle(self):
+        x = leaf(4)
+        f = opweave.compile(lambda x: (x.exp(), x.sin()))
+        f(x)
+        gc.collect()
+        gc.disable()
+        try:
+            dead = [weakref.ref(y) for y in f(x)]
+            assert all(ref() is None for ref in dead)
+        finally:
+            gc.enable()
+
+    def test_saved_tensors_are_dropped_after_backward(self):
+        x = leaf(4)
+        y = opweave.compile(lambda x: (x.sin() * x).sum())(x)
+        node = y.grad_fn
+        assert node.saved
+        y.backward()
+        assert not node.saved
+
+
+def test_a_new_outside_tensor_is_read_in_backward_too():
+    class Scaled(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1.0
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * scale[0]
+
+    scale = [opweave.full((), 2.0)]
+    x = leaf(3)
+    f = opweave.compile(lambda x: Scaled.apply(x))
+    assert engine.grad(f(x).sum(), x)[0].tolist() == [2.0] * 3
+    scale[0] = opweave.full((), 5.0)
+    assert engine.grad(f(x).sum(), x)[0].tolist() == [5.0] * 3
