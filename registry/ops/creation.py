@@ -86,6 +86,9 @@ def empty_like(self: Tensor, *, dtype: Any, layout: Any, device: Any, pin_memory
     return allocate_like(layout_like(self, dtype, device, memory_format))
 
 
+empty_like.backward()
+
+
 # ---- constant ------------------------------------------------------------------------------------------------------
 
 

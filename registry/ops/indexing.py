@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from opweave.registry import dtypes
-from opweave.registry.errors import DataDependentError, DTypeError, OutOfRangeError, ShapeError
+from opweave.registry.errors import DataDependentError, DTypeError, OutOfRangeError, ShapeError, UnsupportedError
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import InplaceDecl, composite, extern
 from opweave.registry.promote import broadcast_shapes, pointwise_strides
@@ -161,12 +161,8 @@ def _put(op: str, self: Tensor, indices: Sequence[Tensor | None], values: Tensor
         raise ShapeError(f"{op}: values {list(values._sizes)} do not broadcast to {list(sizes)}", got=describe(self))
     if not accumulate:
         self._array[where] = source
-    elif self._dtype is dtypes.bfloat16:
-        wide = self._array.astype(np.float32)
-        xp.add.at(wide, where, source.astype(np.float32))
-        self._array[...] = wide
     else:
-        xp.add.at(self._array, where, source)
+        _add(self, self._array, where, source)
 
 
 def _index_put_spec(
@@ -291,23 +287,50 @@ def _scatter_spec(self: Tensor, dim: int, index: Tensor, src: Tensor) -> TensorS
     return contiguous(self._sizes, self._dtype, self._device)
 
 
-@extern("aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", spec=_scatter_spec)
-def scatter(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """A copy with `out[index[i][j]][j] = src[i][j]` for dimension 0, and so on."""
+def _scattered(self: Tensor, dim: int, index: Tensor, src: Tensor, write: Callable[[Any, Any, Any], None]) -> Tensor:
+    """A copy, with the source written at the places the index names."""
     out = allocate_like(_scatter_spec(self, dim, index, src))
     out._array[...] = self._array
     if index.numel():
         axis = wrap_dim(dim, self.ndim, "scatter")
         places, source = index._array, src._array
         if not self._sizes:
-            out._array[...] = source
+            _check_range("scatter", places, 1, 0, lowest=0)
+            write(out._array, (), source)
             return out
         _check_range("scatter", places, self._sizes[axis], axis, lowest=0)
         part = tuple(slice(0, n) for n in places.shape)
         where = list(self._device.xp.ogrid[part])
         where[axis] = places
-        out._array[tuple(where)] = source[part]
+        write(out._array, tuple(where), source[part])
     return out
+
+
+def _write(target: Any, where: Any, source: Any) -> None:
+    target[where] = source
+
+
+@extern("aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", spec=_scatter_spec)
+def scatter(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """A copy with `out[index[i][j]][j] = src[i][j]` for dimension 0, and so on."""
+    return _scattered(self, dim, index, src, _write)
+
+
+@extern("aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", spec=_scatter_spec)
+def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """A copy with `out[index[i][j]][j] += src[i][j]` for dimension 0, and so on."""
+    return _scattered(self, dim, index, src, lambda *parts: _add(self, *parts))
+
+
+def _add(self: Tensor, target: Any, where: Any, source: Any) -> None:
+    """Add at places that may repeat."""
+    xp = self._device.xp
+    if self._dtype is dtypes.bfloat16:
+        wide = target.astype(np.float32)
+        xp.add.at(wide, where, source.astype(np.float32))
+        target[...] = wide
+    else:
+        xp.add.at(target, where, source)
 
 
 def _embedding_spec(
@@ -370,6 +393,94 @@ def masked_select(self: Tensor, mask: Tensor) -> Tensor:
     xp = self._device.xp
     wide = xp.broadcast_to(self._array, sizes)
     return Tensor._from_array(wide[xp.broadcast_to(mask._array, sizes) != 0].reshape(-1), self._device)
+
+
+# ---- gradients -----------------------------------------------------------------------------------------------------
+
+
+def _added_at(grad: Tensor, sizes: Sequence[int], indices: Sequence[Tensor | None]) -> Tensor:
+    """Zeros with a gradient added at the places it came from."""
+    return ops.aten.index_put.default(ops.aten.new_zeros.default(grad, sizes), indices, grad, True)
+
+
+index_tensor.backward(self=lambda grad, self_spec, indices: _added_at(grad, self_spec.sizes, indices))
+
+
+@index_put.backward
+def _index_put_backward(
+    grad: Tensor, needs: Sequence[bool], indices: Sequence[Tensor | None], accumulate: bool
+) -> tuple[Any, ...]:
+    aten = ops.aten
+    of_self = of_values = None
+    if needs[0]:
+        nothing = aten.new_zeros.default(grad, [])
+        of_self = grad if accumulate else aten.index_put.default(grad, indices, nothing)
+    if needs[-1]:
+        of_values = aten.index.Tensor(grad, indices)
+    return of_self, None, of_values
+
+
+@index_select.backward
+def _index_select_backward(grad: Tensor, self_spec: TensorSpec, dim: int, index: Tensor) -> tuple[Any, ...]:
+    sizes = self_spec.sizes
+    if not sizes:
+        return grad, None
+    at = wrap_dim(dim, len(sizes), "index_select")
+    return _added_at(grad, sizes, [*(None,) * at, ops.aten.reshape.default(index, [-1])]), None
+
+
+gather.backward(
+    self=lambda grad, self_spec, dim, index: ops.aten.scatter_add.default(
+        ops.aten.new_zeros.default(grad, self_spec.sizes), dim, index, grad
+    )
+)
+
+
+def _gathered(grad: Tensor, dim: int, index: Tensor, src_spec: TensorSpec) -> Tensor:
+    """The gradient of a scattered source, which may be larger than the index."""
+    found = ops.aten.gather.default(grad, dim, index)
+    for d, (size, used) in enumerate(zip(src_spec.sizes, index._sizes, strict=False)):
+        if size != used:
+            sizes = (*src_spec.sizes[: d + 1], *found._sizes[d + 1 :])
+            found = ops.aten.slice_backward.default(found, sizes, d, 0, used, 1)
+    return found
+
+
+scatter.backward(
+    self=lambda grad, dim, index: ops.aten.scatter.src(grad, dim, index, ops.aten.new_zeros.default(grad, index._sizes)),
+    src=_gathered,
+)
+scatter_add.backward(self=lambda grad: grad, src=_gathered)
+
+
+@embedding.backward
+def _embedding_backward(
+    grad: Tensor, weight_spec: TensorSpec, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool, sparse: bool
+) -> tuple[Any, ...]:
+    if sparse:
+        raise UnsupportedError("embedding: sparse gradients are not supported", hint="pass sparse=False")
+    aten = ops.aten
+    rows, width = weight_spec.sizes
+    places = aten.reshape.default(indices, [-1])
+    grad = aten.reshape.default(grad, [places._sizes[0], width])
+    if padding_idx >= 0:
+        grad = aten.masked_fill.Scalar(grad, aten.unsqueeze.default(aten.eq.Scalar(places, padding_idx), 1), 0)
+    if scale_grad_by_freq:
+        once = aten.new_ones.default(grad, places._sizes)
+        times = aten.index.Tensor(_added_at(once, [rows], [places]), [places])
+        grad = aten.div.Tensor(grad, aten.unsqueeze.default(times, 1))
+    return _added_at(grad, weight_spec.sizes, [places]), None
+
+
+nonzero.backward()
+
+
+@masked_select.backward
+def _masked_select_backward(grad: Tensor, self_spec: TensorSpec, mask: Tensor) -> tuple[Any, ...]:
+    sizes = broadcast_shapes("masked_select", self_spec.sizes, mask._sizes)
+    if not sizes:
+        return ops.aten.sum.default(grad), None
+    return _added_at(grad, sizes, [ops.aten.expand.default(mask, sizes)]), None
 
 
 # ---- samples -------------------------------------------------------------------------------------------------------
@@ -457,6 +568,14 @@ def _(make: Make) -> Samples:
     yield (ops.aten.transpose.int(make(4, 3), 0, 1), 0, order, make(3, 3)), {}
 
 
+@scatter_add.with_samples
+def _(make: Make) -> Samples:
+    for x in _sources(make):
+        yield (x, 1, _places(make, 3, 7, 2), make(4, 7, 2)), {}
+    yield (make(), 0, _places(make, below=1), make()), {}
+    yield (make(3, 4), 0, _places(make, 0, 4), make(2, 4)), {}
+
+
 @embedding.with_samples
 def _(make: Make) -> Samples:
     for weight in (make(5, 3), ops.aten.transpose.int(make(3, 5), 0, 1)):
@@ -464,7 +583,8 @@ def _(make: Make) -> Samples:
         yield (weight, _places(make)), {}
 
 
-for _decl in (index_tensor, index_put, index_put_, index_select, gather, take_along_dim, scatter, embedding):
+_DECLS = (index_tensor, index_put, index_put_, index_select, gather, take_along_dim, scatter, embedding)
+for _decl in _DECLS:
     _decl.sample_dtypes = (dtypes.float32, dtypes.bfloat16, dtypes.int64, dtypes.bool_, dtypes.complex64)
-for _decl in (index_put, index_put_):
+for _decl in (index_put, index_put_, scatter_add):
     _decl.sample_dtypes = (dtypes.float32, dtypes.float16, dtypes.bfloat16, dtypes.int64, dtypes.uint8)

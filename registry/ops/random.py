@@ -19,6 +19,7 @@ from opweave.registry.errors import ArgumentError, DeviceError, DTypeError, Shap
 from opweave.registry.op import ops
 from opweave.registry.ops.creation import layout_like
 from opweave.registry.ops.kinds import InplaceDecl, composite, extern
+from opweave.registry.ops.pointwise import zeros
 from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.tensor import Tensor, allocate_like
 
@@ -154,7 +155,7 @@ def _declare(name: str, draw: Callable[[Any, TensorSpec], Any]) -> None:
     ):
 
         @extern(f"aten::{op}({operand}, *, {_OPTIONS}{rest}) -> Tensor", spec=spec, tags=_SEEDED)
-        def _(operand: Any, *, spec: Any = spec, **options: Any) -> Tensor:
+        def drawn(operand: Any, *, spec: Any = spec, **options: Any) -> Tensor:
             return fill(spec(operand, **options))
 
         def generated(operand: Any, generator: Any, *options: Any, spec: Any = spec) -> TensorSpec:
@@ -165,8 +166,11 @@ def _declare(name: str, draw: Callable[[Any, TensorSpec], Any]) -> None:
             spec=generated,
             tags=_SEEDED,
         )
-        def _(operand: Any, *, generator: Any, spec: Any = spec, **options: Any) -> Tensor:
+        def drawn_by(operand: Any, *, generator: Any, spec: Any = spec, **options: Any) -> Tensor:
             return fill(spec(operand, **options), generator)
+
+        drawn.backward()
+        drawn_by.backward()
 
 
 _declare("rand", _uniform)
@@ -328,6 +332,9 @@ def uniform(self: Tensor, low: float, high: float, *, generator: Any) -> Tensor:
         raise ArgumentError("uniform: needs from <= to", got=f"from={low}, to={high}")
     return _filled(_same(self), lambda s, t: s.random(self._sizes, dtype=t) * (high - low) + low, generator)
 
+
+for _decl in (bernoulli, bernoulli_each, normal_functional, uniform):
+    _decl.backward(self=zeros)
 
 _GENERATOR = "Generator? generator=None) -> Tensor(a!)"
 InplaceDecl(f"aten::bernoulli_.float(Tensor(a!) self, float p=0.5, *, {_GENERATOR}", bernoulli.op)

@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from opweave.registry import dtypes
+from opweave.registry.autograd.mode import is_grad_enabled
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import DTypeError, OutOfRangeError
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import composite, extern, normalize_axes, reduction
+from opweave.registry.ops.pointwise import conjugate
 from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.tensor import Tensor, describe, wrap_dim
 
@@ -390,6 +392,236 @@ def cumsum(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
 @extern("aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", spec=_running_spec)
 def cumprod(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     return _running("cumprod", self, dim, dtype)
+
+
+# ---- gradients -----------------------------------------------------------------------------------------------------
+
+
+def _kept(reduced: Tensor, sizes: Sequence[int], dim: Any, keepdim: bool) -> Tensor:
+    """The result of a reduction with its reduced dimensions put back, of size 1."""
+    if keepdim or not sizes:
+        return reduced
+    for d in sorted(normalize_axes(dim, len(sizes), "reduction")):
+        reduced = ops.aten.unsqueeze.default(reduced, d)
+    return reduced
+
+
+def _spread(grad: Tensor, sizes: Sequence[int], dim: Any = None, keepdim: bool = False) -> Tensor:
+    """A gradient given to each element that a sum took."""
+    return ops.aten.expand.default(_kept(grad, sizes, dim, keepdim), list(sizes))
+
+
+def _count(sizes: Sequence[int], dim: Any) -> int:
+    return math.prod(sizes[d] for d in normalize_axes(dim, len(sizes), "mean")) if sizes else 1
+
+
+sum_.backward(self=lambda grad, self_spec: _spread(grad, self_spec.sizes))
+sum_dim.backward(self=lambda grad, self_spec, dim, keepdim: _spread(grad, self_spec.sizes, dim, keepdim))
+mean.backward(self=lambda grad, self_spec: _spread(ops.aten.div(grad, _count(self_spec.sizes, None)), self_spec.sizes))
+
+
+@mean_dim.backward
+def _mean_backward(grad: Tensor, self_spec: TensorSpec, dim: Any, keepdim: bool) -> tuple[Tensor]:
+    return (_spread(ops.aten.div(grad, _count(self_spec.sizes, dim)), self_spec.sizes, dim, keepdim),)
+
+
+def _product_of_others(x: Tensor, dim: int) -> Tensor:
+    """For each element the product of all others of its row, which division would not give where one is 0."""
+    aten = ops.aten
+    size = x._sizes[dim]
+    one = aten.new_ones.default(x, [1 if d == dim else n for d, n in enumerate(x._sizes)])
+    before = aten.cumprod.default(aten.cat.default([one, aten.slice.Tensor(x, dim, 0, size - 1)], dim), dim)
+    last_first = aten.flip.default(aten.slice.Tensor(x, dim, 1, size), [dim])
+    after = aten.cumprod.default(aten.cat.default([one, last_first], dim), dim)
+    return aten.mul.Tensor(before, aten.flip.default(after, [dim]))
+
+
+def _prod_gradient(grad: Tensor, self: Tensor, dim: int, keepdim: bool) -> Tensor:
+    if not self._sizes:
+        return grad
+    at = wrap_dim(dim, self.ndim, "prod")
+    if not self._sizes[at]:
+        return ops.aten.new_zeros.default(grad, self._sizes)
+    others = conjugate(_product_of_others(rounded(self, grad._dtype), at))
+    return ops.aten.mul.Tensor(_kept(grad, self._sizes, [at], keepdim), others)
+
+
+@prod.backward
+def _prod_backward(grad: Tensor, self: Tensor) -> tuple[Tensor]:
+    flat = _prod_gradient(grad, ops.aten.reshape.default(self, [-1]), 0, False)
+    return (ops.aten.reshape.default(flat, self._sizes),)
+
+
+prod_dim.backward(self=_prod_gradient)
+
+
+def _shared(grad: Tensor, chosen: Tensor, dim: Any) -> Tensor:
+    """A gradient divided among the elements that a mask chooses."""
+    aten = ops.aten
+    weight = rounded(chosen, grad._dtype)
+    count = aten.sum.dim_IntList(weight, dim, True) if chosen._sizes else weight
+    return aten.div.Tensor(aten.mul.Tensor(grad, weight), count)
+
+
+def _extreme_gradient(grad: Tensor, self: Tensor, result: Tensor, dim: Any, keepdim: bool) -> Tensor:
+    chosen = ops.aten.eq.Tensor(self, _kept(result, self._sizes, dim, keepdim))
+    return _shared(_kept(grad, self._sizes, dim, keepdim), chosen, list(dim or ()))
+
+
+@amax.backward
+def _amax_backward(grad: Tensor, self: Tensor, result: Tensor, dim: Any, keepdim: bool) -> tuple[Tensor]:
+    return (_extreme_gradient(grad, self, result, dim, keepdim),)
+
+
+amin.backward(_amax_backward)
+
+
+@max_.backward
+def _max_backward(grad: Tensor, self: Tensor, result: Tensor) -> tuple[Tensor]:
+    aten = ops.aten
+    is_nan = aten.logical_and.default(aten.isnan.default(self), aten.isnan.default(result))
+    chosen = aten.logical_or.default(aten.eq.Tensor(self, result), is_nan)
+    return (_shared(grad, chosen, list(range(self.ndim))),)
+
+
+min_.backward(_max_backward)
+
+
+@max_dim.backward
+def _chosen_backward(grad: Tensor, self_spec: TensorSpec, dim: int, keepdim: bool, result1: Tensor) -> tuple[Tensor]:
+    if not self_spec.sizes:
+        return (grad,)
+    whole = ops.aten.new_zeros.default(grad, self_spec.sizes)
+    places, values = (_kept(t, self_spec.sizes, [dim], keepdim) for t in (result1, grad))
+    return (ops.aten.scatter.src(whole, dim, places, values),)
+
+
+min_dim.backward(_chosen_backward)
+
+for _decl in (any_, any_dim, any_dims, all_, all_dim, all_dims, argmax, argmin):
+    _decl.backward()
+
+
+def _var_gradient(grad: Tensor, self: Tensor, dim: Any, correction: Any, keepdim: bool) -> Tensor:
+    aten = ops.aten
+    axes = list(normalize_axes(dim, self.ndim, "var"))
+    grad = _kept(grad, self._sizes, axes, keepdim)
+    freedom = _count(self._sizes, axes) - (1 if correction is None else correction)
+    centred = aten.sub.Tensor(self, aten.mean.dim(self, axes, True))
+    if freedom <= 0:
+        where = aten.where(aten.eq.Scalar(centred, 0), math.nan, math.inf)
+        return aten.mul.Tensor(grad, rounded(where, grad._dtype))
+    return aten.mul.Tensor(aten.mul(grad, 2.0 / freedom), centred)
+
+
+var.backward(self=_var_gradient)
+
+
+@std.backward
+def _std_backward(
+    grad: Tensor, self: Tensor, result: Tensor, dim: Any, correction: Any, keepdim: bool
+) -> tuple[Tensor]:
+    aten = ops.aten
+    # Where all elements are equal the slope is taken as 0.
+    of_var = aten.masked_fill.Scalar(aten.div.Tensor(grad, aten.mul(result, 2)), aten.eq.Scalar(result, 0), 0)
+    return (_var_gradient(of_var, self, dim, correction, keepdim),)
+
+
+@var_mean.backward
+def _var_mean_backward(
+    grads: Sequence[Tensor | None], self: Tensor, dim: Any, correction: Any, keepdim: bool
+) -> tuple[Tensor | None]:
+    of_var, of_mean = grads
+    found = None if of_var is None else _var_gradient(of_var, self, dim, correction, keepdim)
+    if of_mean is not None:
+        axes = normalize_axes(dim, self.ndim, "var_mean")
+        each = _spread(ops.aten.div(of_mean, _count(self._sizes, axes)), self._sizes, axes, keepdim)
+        found = each if found is None else ops.aten.add.Tensor(found, each)
+    return (found,)
+
+
+@logsumexp.backward
+def _logsumexp_backward(grad: Tensor, self: Tensor, result: Tensor, dim: Any, keepdim: bool) -> tuple[Tensor]:
+    aten = ops.aten
+    grad, result = (_kept(t, self._sizes, dim, keepdim) for t in (grad, result))
+    return (aten.mul.Tensor(grad, aten.exp.default(aten.sub.Tensor(self, result))),)
+
+
+@linalg_vector_norm.backward
+def _norm_backward(
+    grad: Tensor, self: Tensor, result: Tensor, ord: float, dim: Any, keepdim: bool
+) -> tuple[Tensor | None]:
+    aten = ops.aten
+    if ord == 0:
+        return (None,)
+    axes = list(normalize_axes(dim, self.ndim, "linalg_vector_norm"))
+    grad, norm = (_kept(t, self._sizes, axes, keepdim) for t in (grad, result))
+    self = rounded(self, norm._dtype)
+    sign = aten.sign.default(self)
+    if ord == 1:
+        return (aten.mul.Tensor(grad, sign),)
+    if math.isinf(ord):
+        size = aten.abs.default(self)
+        chosen = aten.logical_or.default(aten.eq.Tensor(size, norm), aten.isnan.default(size))
+        return (aten.mul.Tensor(_shared(grad, chosen, axes), sign),)
+    is_zero = aten.eq.Scalar(norm, 0)
+    if ord == 2:
+        slope = aten.masked_fill.Scalar(aten.div.Tensor(self, norm), is_zero, 0)
+    else:
+        powers = aten.pow(aten.abs.default(self), ord - 1)
+        if ord < 1:
+            powers = aten.masked_fill.Scalar(powers, aten.eq.Scalar(self, 0), 0)
+        slope = aten.div.Tensor(aten.mul.Tensor(sign, powers), aten.pow(norm, ord - 1))
+        slope = aten.masked_fill.Scalar(slope, is_zero, 0)
+    return (aten.mul.Tensor(grad, slope),)
+
+
+def _sum_from_here(x: Tensor, dim: int) -> Tensor:
+    """For each element the sum of it and all after it."""
+    return ops.aten.flip.default(ops.aten.cumsum.default(ops.aten.flip.default(x, [dim]), dim), [dim])
+
+
+cumsum.backward(self=lambda grad, dim: _sum_from_here(grad, dim) if grad._sizes else grad)
+
+
+@cumprod.backward
+def _cumprod_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> tuple[Tensor]:
+    aten = ops.aten
+    if not self._sizes or not self._sizes[dim]:
+        return (grad,)
+    at = wrap_dim(dim, self.ndim, "cumprod")
+    x = rounded(self, grad._dtype)
+    if is_grad_enabled():
+        return (_cumprod_gradient_by_rows(grad, x, at),)
+    # Up to the first 0 of a row products may be divided by a factor. At the 0 itself its factor is left out; the
+    # products after it have the slope 0 in every other factor.
+    is_zero = aten.eq.Scalar(x, 0)
+    zeros = aten.cumsum.default(is_zero, at)
+    before = aten.eq.Scalar(zeros, 0)
+    first = aten.logical_and.default(is_zero, aten.eq.Scalar(zeros, 1))
+    slope = aten.div.Tensor(
+        _sum_from_here(aten.mul.Tensor(grad, conjugate(result)), at),
+        conjugate(aten.masked_fill.Scalar(x, is_zero, 1)),
+    )
+    without = aten.cumprod.default(aten.masked_fill.Scalar(x, first, 1), at)
+    after = aten.masked_fill.Scalar(aten.mul.Tensor(grad, conjugate(without)), before, 0)
+    at_first = aten.where.self(first, _sum_from_here(after, at), aten.new_zeros.default(grad, []))
+    return (aten.where.self(before, slope, at_first),)
+
+
+def _cumprod_gradient_by_rows(grad: Tensor, x: Tensor, dim: int) -> Tensor:
+    """The same, differentiable again where there are zeros: a running product without each element in turn."""
+    aten = ops.aten
+    size = x._sizes[dim]
+    places = aten.arange.default(size, device=x._device)
+    tail = [1] * (x.ndim - dim - 1)
+    left_out = aten.reshape.default(places, [size, 1, *tail])
+    running = aten.reshape.default(places, [size, *tail])
+    rows = aten.masked_fill.Scalar(aten.unsqueeze.default(x, dim), aten.eq.Tensor(left_out, running), 1)
+    products = aten.masked_fill.Scalar(
+        aten.cumprod.default(rows, dim + 1), aten.gt.Tensor(left_out, running), 0
+    )  # fmt: skip
+    return aten.sum.dim_IntList(aten.mul.Tensor(aten.unsqueeze.default(grad, dim), conjugate(products)), [dim + 1])
 
 
 # ---- samples -------------------------------------------------------------------------------------------------------
