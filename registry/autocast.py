@@ -349,7 +349,7 @@ def _resolver(kind: str) -> Callable[[OpOverload, int], Kernel | None]:
         if policy == BANNED:
             return _banned(op)
         if policy == KEEP or _runs_ops(op, bits):
-            return _below(op, bit, _keeping)
+            return op.fallback_at(AUTOCAST_KEYS[kind]) or _below(op, bit, _keeping)
         return None
 
     return resolve

@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from opweave.registry.custom_op import CustomOpDef, custom_op, definitions
+from opweave.registry.custom_op import CustomOpDef, custom_op
 from opweave.registry.errors import ArgumentError, DispatchError, OpweaveError, RegistrationError, Site, user_frame
 from opweave.registry.fake_context import get_ctx
 from opweave.registry.keys import DEVICE_KEYS, DispatchKey, DispatchKeySet

@@ -29,8 +29,8 @@ from opweave.registry.keys import (
     BACKEND_MASK,
     BACKEND_OF,
     BACKENDS,
-    GRAD,
     DEVICE_KEYS,
+    GRAD,
     INFERENCE,
     PYTHON_BIT,
     DispatchKey,
@@ -52,7 +52,7 @@ lock = threading.RLock()
 resolvers: dict[DispatchKey, Callable[[OpOverload, int], Kernel | None]] = {}
 
 _NON_FUNCTIONAL = DispatchKey.CompositeExplicitAutogradNonFunctional
-_EXPLICIT = (DispatchKey.CompositeExplicitAutograd, _NON_FUNCTIONAL)
+_EXPLICIT = (_NON_FUNCTIONAL, DispatchKey.CompositeExplicitAutograd)
 _IMPLICIT = DispatchKey.CompositeImplicitAutograd
 _ALIAS_OF = {
     member: alias for alias in (DispatchKey.Autograd, DispatchKey.Autocast) for member in ALIASES[alias]
@@ -349,7 +349,7 @@ class OpOverload:
                 kernel = kernel or kernels.get(alias)
             if kernel is None and key is DispatchKey.Undefined:
                 kernel = kernels.get(DispatchKey.CPU)
-            kernel = kernel or self._fallback(key)
+            kernel = kernel or self.fallback_at(key)
             return None if kernel is None else _noting_mutation(self, kernel, bits) if self.is_mutable else kernel
         if kernel is None and key in BACKEND_OF and not bits & BACKEND_OF[key].bit:
             return None
@@ -361,16 +361,20 @@ class OpOverload:
                 return None
         if kernel is None and key in resolvers:
             kernel = resolvers[key](self, bits)
-        return kernel or self._fallback(key)
+        return kernel or self.fallback_at(key)
 
     def _has_backend(self, bits: int) -> bool:
-        """Whether a kernel for the devices in a key set stands in for the composite body."""
+        """Whether a kernel for the devices in a key set stands in for the composite body.
+
+        One for non-functional use does not, as in PyTorch.
+        """
         present = self.kernels
-        if any(alias in present for alias in _EXPLICIT):
+        if DispatchKey.CompositeExplicitAutograd in present:
             return True
         return any(key in present and bits & key.bit and key not in self.disabled for key in BACKENDS)
 
-    def _fallback(self, key: DispatchKey) -> Any:
+    def fallback_at(self, key: DispatchKey) -> Any:
+        """What the fallback registered for a key does with this op; None if there is none."""
         found = registry.fallbacks.get(key) or registry.fallbacks.get(_ALIAS_OF.get(key, key))
         if found is None or found.kernel is fallthrough_kernel:
             return None

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from copy import deepcopy
 from operator import index
 from typing import TYPE_CHECKING, Any, Self
 
@@ -495,12 +496,17 @@ class Tensor:
         return format(self.item(), spec) if not self._sizes and spec else repr(self)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (_unpickle, (self.numpy(force=True).copy(), str(self._device)))
+        return (_unpickle, (self.numpy(force=True).copy(), str(self._device), self.requires_grad))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        if self.requires_grad and not self.is_leaf:
+            raise AutogradError("deepcopy: the tensor has a history", got=describe(self), hint="use x.detach().clone()")
         copy = allocate(self._sizes, contiguous_strides(self._sizes), self._dtype, self._device)
         copy._array[...] = self._array
         memo[id(self)] = copy
+        if self.requires_grad:
+            copy.requires_grad_()
+            copy.grad = deepcopy(self.grad, memo)
         return copy
 
 
@@ -524,9 +530,10 @@ def _require_subclass(cls: Any, what: str) -> None:
         raise ArgumentError(f"{what}: expected a subclass of Tensor", got=repr(cls), hint=f"Tensor.{what}(cls, ...)")
 
 
-def _unpickle(array: Any, device: str) -> Tensor:
+def _unpickle(array: Any, device: str, requires_grad: bool = False) -> Tensor:
     target = Device(device)
-    return Tensor._from_array(array if target.type == "cpu" else target.xp.asarray(array), target)
+    made = Tensor._from_array(array if target.type == "cpu" else target.xp.asarray(array), target)
+    return made.requires_grad_() if requires_grad else made
 
 
 def make(

@@ -302,6 +302,8 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
         Wanted element type.
     device : Device or str, optional
         Where to put it; the CPU by default.
+    requires_grad : bool
+        Whether autograd records what is done with it (an argument of `opweave.tensor`).
 
     Raises
     ------

@@ -80,6 +80,24 @@ def _variadic_function(packet: OpOverloadPacket) -> Callable[..., Tensor]:
     return function
 
 
+def _factory(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """A function that makes tensors, which takes `requires_grad` too."""
+
+    def function(*args: Any, requires_grad: bool = False, **kwargs: Any) -> Tensor:
+        made = make(*args, **kwargs)
+        return made.requires_grad_() if requires_grad else made
+
+    function.__name__ = make.opname if isinstance(make, OpOverloadPacket) else make.__name__
+    function.__doc__ = make.__doc__
+    return function
+
+
+def _is_factory(packet: OpOverloadPacket) -> bool:
+    """Whether the op makes tensors from nothing, or like another."""
+    source = getattr(packet, packet.overloads()[0]).schema_source
+    return isinstance(source, str) and "pin_memory" in source
+
+
 # ---- operators -----------------------------------------------------------------------------------------------------
 
 
@@ -118,6 +136,12 @@ def _unary(op: OpOverload) -> Callable[[Tensor], Any]:
     return method
 
 
+def _divided(self: Tensor, other: Any) -> Any:
+    # Not as a division, as in PyTorch: a kernel for `div` may use it.
+    other = _operand(other)
+    return NotImplemented if other is NotImplemented else ops.aten.reciprocal.default(self) * other
+
+
 def _operators() -> dict[str, Callable[..., Any]]:
     aten = ops.aten
     table: dict[str, Callable[..., Any]] = {}
@@ -136,6 +160,7 @@ def _operators() -> dict[str, Callable[..., Any]]:
         table[f"__{name}__"] = _binary(getattr(aten, name).Tensor)
     for name, op in (("neg", aten.neg.default), ("abs", aten.abs.default), ("invert", aten.bitwise_not.default)):
         table[f"__{name}__"] = _unary(op)
+    table["__rtruediv__"] = _divided
     table["__pos__"] = lambda self: self
     return table
 
@@ -240,7 +265,8 @@ def bind() -> None:
         if packet.namespace != "aten" or name.startswith("_") or name in taken:
             continue
         if _takes_self(packet):
-            setattr(Tensor, name, _variadic(packet) if name in _VARIADIC_METHODS else packet)
+            method = _variadic(packet) if name in _VARIADIC_METHODS else packet
+            setattr(Tensor, name, _factory(method) if _is_factory(packet) else method)
     for alias, name in _ALIASES.items():
         if alias not in taken:
             setattr(Tensor, alias, getattr(ops.aten, name))
@@ -259,13 +285,14 @@ def functions() -> dict[str, Any]:
     table: dict[str, Any] = {}
     for packet in registry.packets.values():
         name = packet.opname
-        if packet.namespace != "aten" or name.startswith("_") or name in _NOT_FUNCTIONS:
+        if packet.namespace != "aten" or name.startswith("_") or name.endswith("_backward") or name in _NOT_FUNCTIONS:
             continue
-        table[name] = _variadic_function(packet) if name in _VARIADIC_FUNCTIONS else packet
+        function = _variadic_function(packet) if name in _VARIADIC_FUNCTIONS else packet
+        table[name] = _factory(function) if _is_factory(packet) else function
     for alias, name in _ALIASES.items():
         table[alias] = table[name]
     table.update(
-        tensor=creation.tensor, as_tensor=creation.as_tensor, manual_seed=random.manual_seed,
+        tensor=_factory(creation.tensor), as_tensor=creation.as_tensor, manual_seed=random.manual_seed,
         Generator=random.Generator, allclose=allclose, isclose=isclose, equal=equal, is_tensor=is_tensor, numel=numel,
         pi=math.pi, inf=math.inf, nan=math.nan, e=math.e, newaxis=None,
     )  # fmt: skip

@@ -395,7 +395,8 @@ def select_backward(grad_output: Tensor, input_sizes: Sizes, dim: int, index: in
     places = aten.arange.start_step(0, size, device=grad_output._device)
     chosen = aten.eq.Tensor(places, index + size if index < 0 else index)
     chosen = aten.view.default(chosen, [size, *(1,) * (len(input_sizes) - at - 1)])
-    return aten.where.self(chosen, aten.unsqueeze.default(grad_output, at), 0)
+    nothing = aten.new_zeros.default(grad_output, [])
+    return aten.contiguous.default(aten.where.self(chosen, aten.unsqueeze.default(grad_output, at), nothing))
 
 
 @composite(
@@ -430,7 +431,7 @@ def diagonal_backward(grad_output: Tensor, input_sizes: Sizes, offset: int, dim1
     rows, columns = aten.add.Tensor(steps, max(-offset, 0)), aten.add.Tensor(steps, max(offset, 0))
     values = aten.permute.default(grad_output, [ndim - 2, *range(ndim - 2)])
     whole = _put(values, [input_sizes[d] for d in order], [rows, columns])
-    return aten.permute.default(whole, [order.index(d) for d in range(ndim)])
+    return aten.contiguous.default(aten.permute.default(whole, [order.index(d) for d in range(ndim)]))
 
 
 select_backward.backward(grad_output=lambda grad, dim, index: ops.aten.select.int(grad, dim, index))

@@ -226,7 +226,7 @@ def _cat(op: OpOverload, level: Level, args: Args, kwargs: Kwargs) -> Any:
     return wrap(found, level)
 
 
-@rule("conj_physical", "view_as_real")
+@rule("conj_physical", "view_as_real", "view_as_complex")
 def _elementwise(op: OpOverload, level: Level, args: Args, kwargs: Kwargs) -> Any:
     t = args[0]
     found = op(front(t, level))

@@ -142,14 +142,6 @@ def test_ops_that_are_not_there():
         opweave.ops.nope.nope(X)
 
 
-def test_a_kernel_of_a_built_in_op_is_refused_since_compiled_code_would_not_call_it():
-    for name in ("aten::sin", "aten::mm"):
-        kernels = dict(registry.find(name).kernels)
-        with refused(RegistrationError, "is a built-in op", __file__):
-            register_kernel(name, "cpu", lambda *args: X)
-        assert registry.find(name).kernels == kernels
-
-
 def test_a_definition_that_fails_leaves_no_trace():
     before, names = dict(registry.operators), set(definitions)
     with pytest.raises(ArgumentError):

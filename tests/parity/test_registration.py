@@ -171,8 +171,8 @@ ANNOTATIONS = {
     "typing.Sequence[Tensor]": lambda T: typing.Sequence[T.Tensor],  # noqa: UP006
     "List[Tensor]": lambda T: List[T.Tensor],  # noqa: UP006
     "list[Tensor]": lambda T: list[T.Tensor],
-    "Sequence[Optional[Tensor]]": lambda T: Sequence[Optional[T.Tensor]],
-    "List[Optional[Tensor]]": lambda T: List[Optional[T.Tensor]],  # noqa: UP006
+    "Sequence[Optional[Tensor]]": lambda T: Sequence[T.Tensor | None],
+    "List[Optional[Tensor]]": lambda T: List[T.Tensor | None],  # noqa: UP006
     "Optional[Sequence[Tensor]]": lambda T: Optional[Sequence[T.Tensor]],
     "Optional[List[Tensor]]": lambda T: Optional[List[T.Tensor]],  # noqa: UP006
     "int": lambda T: int,
@@ -187,7 +187,7 @@ ANNOTATIONS = {
     "Optional[float]": lambda T: Optional[float],
     "Optional[bool]": lambda T: Optional[bool],
     "Optional[str]": lambda T: Optional[str],
-    "Optional[Number]": lambda T: Optional[Union[int, float, bool]],
+    "Optional[Number]": lambda T: Optional[int | float | bool],
     "Optional[dtype]": lambda T: Optional[T.dtype],
     "Optional[device]": lambda T: Optional[T.device],
     "Sequence[int]": lambda T: Sequence[int],
@@ -197,7 +197,7 @@ ANNOTATIONS = {
     "List[float]": lambda T: List[float],  # noqa: UP006
     "Sequence[bool]": lambda T: Sequence[bool],
     "List[bool]": lambda T: List[bool],  # noqa: UP006
-    "Sequence[Number]": lambda T: Sequence[Union[int, float, bool]],
+    "Sequence[Number]": lambda T: Sequence[int | float | bool],
     "Optional[Sequence[int]]": lambda T: Optional[Sequence[int]],
     "Optional[List[int]]": lambda T: Optional[List[int]],  # noqa: UP006
     "Optional[Sequence[float]]": lambda T: Optional[Sequence[float]],
@@ -339,7 +339,7 @@ MUTATES = {
 @pytest.mark.parametrize("name", MUTATES)
 def test_mutates_args(name):
     def case(T, ns):
-        def f(x: T.Tensor, y: T.Tensor, ys: Sequence[T.Tensor], o: Optional[T.Tensor] = None, n: int = 1) -> None: ...
+        def f(x: T.Tensor, y: T.Tensor, ys: Sequence[T.Tensor], o: T.Tensor | None = None, n: int = 1) -> None: ...
 
         text = T.library.infer_schema(f, mutates_args=MUTATES[name])
         op = T.library.custom_op(f"{ns}::f", f, mutates_args=MUTATES[name])
@@ -357,7 +357,7 @@ def _sum_op(T, ns):
     @T.library.custom_op(f"{ns}::f", mutates_args=())
     def f(
         x: T.Tensor, n: int, s: float = 0.5, ys: Sequence[T.Tensor] = (), *, flag: bool = False,
-        o: Optional[T.Tensor] = None, sizes: Optional[Sequence[int]] = None, how: str = "add",
+        o: T.Tensor | None = None, sizes: Sequence[int] | None = None, how: str = "add",
     ) -> T.Tensor:  # fmt: skip
         out = x * n + s
         for y in ys:
@@ -376,8 +376,8 @@ def _sum_op(T, ns):
 def _plain_op(T, ns):
     @T.library.custom_op(f"{ns}::f", mutates_args=())
     def f(
-        x: T.Tensor, n: int = 2, s: float = 0.5, o: Optional[T.Tensor] = None, *, flag: bool = False, how: str = "add",
-        sizes: Optional[Sequence[int]] = None,
+        x: T.Tensor, n: int = 2, s: float = 0.5, o: T.Tensor | None = None, *, flag: bool = False, how: str = "add",
+        sizes: Sequence[int] | None = None,
     ) -> T.Tensor:  # fmt: skip
         out = x * n + s
         out = out * 10 if flag else out
@@ -433,7 +433,7 @@ def test_calls(name, through):
 
 def list_calls(T, ns):
     @T.library.custom_op(f"{ns}::f", mutates_args=())
-    def f(xs: Sequence[T.Tensor], os: Sequence[Optional[T.Tensor]], ks: List[float]) -> List[T.Tensor]:  # noqa: UP006
+    def f(xs: Sequence[T.Tensor], os: Sequence[T.Tensor | None], ks: List[float]) -> List[T.Tensor]:  # noqa: UP006
         return [x * sum(ks) for x in xs] + [o + 1 for o in os if o is not None]
 
     x = example(T, 2)

@@ -527,22 +527,22 @@ def test_fallback_of_a_key(ns):
 
     def fallback(keys, op, *args, **kwargs):
         seen.append((str(op), keys.highest(), args[1:], kwargs))
-        return op.redispatch(keys.below(DispatchKey.FuncTorchBatched), *args, **kwargs)
+        return op.redispatch(keys.below(DispatchKey.Functionalize), *args, **kwargs)
 
-    every.fallback(fallback, "FuncTorchBatched", with_keyset=True)
-    with include_keys(DispatchKey.FuncTorchBatched):
-        lib.impl("f", fallthrough_kernel, "FuncTorchBatched")
+    every.fallback(fallback, "Functionalize", with_keyset=True)
+    with include_keys(DispatchKey.Functionalize):
+        lib.impl("f", fallthrough_kernel, "Functionalize")
         assert f(X, 2).tolist() == [3, 4] and not seen
         lib.define("g(Tensor x, int n=1) -> Tensor")
         lib.impl("g", lambda x, n=1: opweave.from_numpy(x.numpy() + n), "CPU")
         assert getattr(ops, ns).g(X, 2).tolist() == [3, 4]
         assert seen == [(f"{ns}.g.default", DispatchKey.AutogradCPU, (2,), {})]
     with pytest.raises(RegistrationError, match="already has a fallback"):
-        Library("_", "IMPL").fallback(fallback, "FuncTorchBatched")
-    assert DispatchKey.FuncTorchBatched in registry.fallbacks
+        Library("_", "IMPL").fallback(fallback, "Functionalize")
+    assert DispatchKey.Functionalize in registry.fallbacks
     del every
     gc.collect()
-    assert DispatchKey.FuncTorchBatched not in registry.fallbacks
+    assert DispatchKey.Functionalize not in registry.fallbacks
 
 
 def test_a_fallback_gets_the_op_and_holds_for_ops_defined_later(ns):
