@@ -41,7 +41,7 @@ def build_entry(op: Any) -> Callable[..., Any]:
         if kind == "Tensor":
             keys.append(f"{name}._keys")
         elif "Tensor" in kind:
-            optional_keys.append(name)
+            optional_keys.append((name, kind.rstrip("?").endswith("]")))
         elif kind.startswith("Device"):
             device_argument = name
         test = _FAST_CHECKS.get(kind)
@@ -55,15 +55,16 @@ def build_entry(op: Any) -> Callable[..., Any]:
     # Python allows None for a required Tensor where the schema gives it as the default.
     tensors = [a for a in arguments if str(a.type) == "Tensor"]
     names = ", ".join(_identifier(a.name) for a in tensors if not (a.has_default and a.default is None))
-    optional_keys += [_identifier(a.name) for a in tensors if a.has_default and a.default is None]
+    optional_keys += [(_identifier(a.name), False) for a in tensors if a.has_default and a.default is None]
     lines = [f"def entry({', '.join([*positional, *(['*', *named] if named else [])])}):"]
     if keys:
         lines += ["    try:", f"        keys = {' | '.join(keys)}", "    except AttributeError:"]
         lines += [f"        keys = slow_keys(op, ({names}{',' * bool(names)}), required=True)"]
     else:
         lines += ["    keys = 0"]
-    for name in optional_keys:
-        lines += [f"    if {name} is not None:", f"        keys |= slow_keys(op, ({name},))"]
+    for name, is_list in optional_keys:
+        keys_of = f"slow_keys(op, {name})" if is_list else f"slow_keys(op, ({name},))"
+        lines += [f"    if {name} is not None:", f"        keys |= {keys_of}"]
     lines += checks
     if device_argument:
         lines += [f"    if not keys: keys = device_bits({device_argument})"]
@@ -111,13 +112,11 @@ def _device_bits(device: Any) -> int:
 
 
 def _slow_keys(op: Any, values: Sequence[Any], required: bool = False) -> int:
-    """Key bits of Tensor, Tensor? and Tensor[] arguments; numbers only where the op takes them."""
+    """Key bits of Tensor and Tensor? arguments, or of the elements of a list; numbers only where the op takes them."""
     bits = 0
-    for value in values:
+    for value in values if isinstance(values, (list, tuple)) else ():  # else the check of the argument complains
         if isinstance(value, Tensor):
             bits |= value._keys
-        elif isinstance(value, (list, tuple)):
-            bits |= _slow_keys(op, value)
         elif (value is None and not required) or (isinstance(value, (int, float, complex)) and _takes_numbers(op)):
             continue
         else:

@@ -144,6 +144,7 @@ EXCEPTIONS: dict[str, str | None] = {
     "schema (Tensor x, Tensor x) -> Tensor": "SchemaError",
     "write_to_a_leaf": "AutogradError",
     "fake_context_outside": "FakeTensorError",  # PyTorch gives None
+    "mode_rule_twice": "RegistrationError",  # PyTorch's NotImplementedError has no text
     "kernel_of_no_op": "RegistrationError",  # ops are defined before they get kernels
     "vmap_of_a_write": "RegistrationError",
     "custom_op with an overload": "ArgumentError",

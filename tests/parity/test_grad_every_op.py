@@ -1,0 +1,115 @@
+"""First and second derivatives of every op with samples, beside PyTorch's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="the oracle of parity tests is PyTorch, which is not installed")
+
+from op_samples import as_list, maker, replace_tensors
+from oracle import _argument, to_torch
+
+import opweave as ow
+from opweave.registry import dtypes
+from opweave.registry.errors import OpweaveError
+from opweave.registry.op import OpOverload, registry
+from opweave.registry.tensor import Tensor
+
+#: Ops without a counterpart in PyTorch, or whose results are not determined.
+LEFT_OUT = {"empty_like", "normal_functional", "uniform", "bernoulli"}
+
+
+def _tested(op: OpOverload) -> bool:
+    decl = op.decl
+    if decl is None or decl.samples is None or op.is_mutable or op.opname in LEFT_OUT:
+        return False
+    packet = getattr(torch.ops.aten, op.opname, None)
+    return packet is not None and op.overload in packet.overloads() and "nondeterministic_seeded" not in map(str, op.tags)
+
+
+def _leaf(t: Tensor) -> Tensor:
+    """A leaf in the layout of the sample; integers have no gradient."""
+    if t._dtype.kind not in "fc":
+        return t
+    return t.detach().requires_grad_()
+
+
+def _twin(t: Tensor) -> Any:
+    return to_torch(t.detach()).requires_grad_(t.requires_grad)
+
+
+def _weights(t: Any, seed: int, module: Any) -> Any:
+    rng = np.random.default_rng(seed)
+    values: Any = rng.uniform(0.5, 1.5, tuple(t.shape))
+    if str(t.dtype).rpartition(".")[2].startswith("complex"):
+        values = values + 1j * rng.uniform(0.5, 1.5, tuple(t.shape))
+    return module.from_numpy(np.array(values)).to(t.dtype)
+
+
+def _array(t: Any) -> Any:
+    return t.detach().resolve_conj().numpy() if isinstance(t, torch.Tensor) else t.detach().numpy()
+
+
+def _derivatives(module: Any, call: Any, leaves: list[Any]) -> list[Any]:
+    """Gradients of a weighted sum of the results, then gradients of a weighted sum of those."""
+    found: list[Any] = []
+    outputs = [t for t in as_list(call()) if t is not None and t.requires_grad]
+    for order in (0, 1):
+        if not outputs:
+            break
+        outputs = module.autograd.grad(
+            outputs, leaves, [_weights(t, 3 + order, module) for t in outputs], create_graph=not order,
+            allow_unused=True, materialize_grads=True,
+        )  # fmt: skip
+        found += [_array(t) for t in outputs]
+        outputs = [t for t in outputs if t.requires_grad]
+    if len(found) < 2 * len(leaves):  # constants to autograd
+        found += [np.zeros(tuple(t.shape)) for t in leaves] * (2 - len(found) // max(1, len(leaves)))
+    return found
+
+
+@pytest.mark.parametrize("op", [op for op in registry.operators.values() if _tested(op)], ids=str)
+def test_matches_pytorch(op: OpOverload) -> None:
+    target = getattr(getattr(torch.ops.aten, op.opname), op.overload)
+    taken = op.decl.sample_dtypes
+    kinds = {d.kind for d in taken} if taken else {"f"}
+    count = 0
+    for dtype in [d for d in (dtypes.float64, dtypes.complex128) if d.kind in kinds]:
+        for args, kwargs in op.decl.samples(maker(dtype, 1)):
+            leaves: list[Tensor] = []
+
+            def enter(t: Tensor, leaves: list[Tensor] = leaves) -> Tensor:
+                leaf = _leaf(t)
+                leaves.extend([leaf] if leaf.requires_grad else [])
+                return leaf
+
+            mine = replace_tensors((args, kwargs), enter)
+            twins: list[Any] = []
+
+            def double(t: Tensor, twins: list[Any] = twins) -> Any:
+                twin = _twin(t)
+                twins.extend([twin] if twin.requires_grad else [])
+                return twin
+
+            theirs = _argument(replace_tensors(mine, double))
+            if not leaves or any(t._dtype.itemsize < 8 for t in leaves):
+                continue
+            note = f"{op} {dtype} {args} {kwargs}"
+            try:
+                expected = _derivatives(torch, lambda theirs=theirs: target(*theirs[0], **theirs[1]), twins)
+            except (RuntimeError, IndexError, TypeError, ValueError, NotImplementedError):
+                continue  # what PyTorch refuses is tested on its own
+            try:
+                found = _derivatives(ow, lambda mine=mine: op(*mine[0], **mine[1]), leaves)
+            except OpweaveError as error:
+                raise AssertionError(f"{note}: PyTorch differentiates this") from error
+            assert len(found) == len(expected), note
+            for a, b in zip(found, expected, strict=True):
+                assert a.shape == b.shape, note
+                np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-10, err_msg=note)
+            count += 1
+    if not count:
+        pytest.skip("no sample of it has a gradient in PyTorch")
