@@ -21,13 +21,20 @@ from opweave.registry.tensor import Tensor
 #: Ops without a counterpart in PyTorch, or whose results are not determined.
 LEFT_OUT = {"empty_like", "normal_functional", "uniform", "bernoulli"}
 
+#: Number of results that PyTorch differentiates; it takes the mean and deviation of a layer norm as constants.
+DIFFERENTIABLE = {"native_layer_norm": 1}
+#: Relative tolerances; PyTorch keeps a sixth in float32.
+TOLERANCE = {"hardsigmoid": 1e-7}
+
 
 def _tested(op: OpOverload) -> bool:
     decl = op.decl
     if decl is None or decl.samples is None or op.is_mutable or op.opname in LEFT_OUT:
         return False
     packet = getattr(torch.ops.aten, op.opname, None)
-    return packet is not None and op.overload in packet.overloads() and "nondeterministic_seeded" not in map(str, op.tags)
+    return (
+        packet is not None and op.overload in packet.overloads() and "nondeterministic_seeded" not in map(str, op.tags)
+    )
 
 
 def _leaf(t: Tensor) -> Tensor:
@@ -53,22 +60,31 @@ def _array(t: Any) -> Any:
     return t.detach().resolve_conj().numpy() if isinstance(t, torch.Tensor) else t.detach().numpy()
 
 
-def _derivatives(module: Any, call: Any, leaves: list[Any]) -> list[Any]:
+def _derivatives(module: Any, results: Any, leaves: list[Any], orders: int) -> list[Any]:
     """Gradients of a weighted sum of the results, then gradients of a weighted sum of those."""
     found: list[Any] = []
-    outputs = [t for t in as_list(call()) if t is not None and t.requires_grad]
-    for order in (0, 1):
-        if not outputs:
-            break
+    outputs = [t for t in as_list(results) if t is not None and t.requires_grad]
+    for order in range(orders):
+        if not outputs:  # constants to autograd
+            found += [np.zeros(tuple(t.shape)) for t in leaves]
+            continue
         outputs = module.autograd.grad(
-            outputs, leaves, [_weights(t, 3 + order, module) for t in outputs], create_graph=not order,
+            outputs, leaves, [_weights(t, 3 + order, module) for t in outputs], create_graph=order + 1 < orders,
             allow_unused=True, materialize_grads=True,
         )  # fmt: skip
         found += [_array(t) for t in outputs]
         outputs = [t for t in outputs if t.requires_grad]
-    if len(found) < 2 * len(leaves):  # constants to autograd
-        found += [np.zeros(tuple(t.shape)) for t in leaves] * (2 - len(found) // max(1, len(leaves)))
     return found
+
+
+def _of_pytorch(target: Any, args: Any, kwargs: Any, count: int | None, leaves: list[Any]) -> list[Any] | None:
+    """Both derivatives; the first alone where PyTorch has no second; None where it has none."""
+    for orders in (2, 1):
+        try:
+            return _derivatives(torch, as_list(target(*args, **kwargs))[:count], leaves, orders)
+        except (RuntimeError, IndexError, TypeError, ValueError, NotImplementedError):
+            continue
+    return None
 
 
 @pytest.mark.parametrize("op", [op for op in registry.operators.values() if _tested(op)], ids=str)
@@ -98,18 +114,19 @@ def test_matches_pytorch(op: OpOverload) -> None:
             if not leaves or any(t._dtype.itemsize < 8 for t in leaves):
                 continue
             note = f"{op} {dtype} {args} {kwargs}"
-            try:
-                expected = _derivatives(torch, lambda theirs=theirs: target(*theirs[0], **theirs[1]), twins)
-            except (RuntimeError, IndexError, TypeError, ValueError, NotImplementedError):
+            compared = DIFFERENTIABLE.get(op.opname)
+            expected = _of_pytorch(target, *theirs, compared, twins)
+            if expected is None:
                 continue  # what PyTorch refuses is tested on its own
             try:
-                found = _derivatives(ow, lambda mine=mine: op(*mine[0], **mine[1]), leaves)
+                orders = len(expected) // len(leaves)
+                found = _derivatives(ow, as_list(op(*mine[0], **mine[1]))[:compared], leaves, orders)
             except OpweaveError as error:
                 raise AssertionError(f"{note}: PyTorch differentiates this") from error
             assert len(found) == len(expected), note
             for a, b in zip(found, expected, strict=True):
                 assert a.shape == b.shape, note
-                np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-10, err_msg=note)
+                np.testing.assert_allclose(a, b, rtol=TOLERANCE.get(op.opname, 1e-8), atol=1e-10, err_msg=note)
             count += 1
     if not count:
         pytest.skip("no sample of it has a gradient in PyTorch")
