@@ -246,6 +246,10 @@ def grad(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False) 
 # ---- products with the Jacobian ------------------------------------------------------------------------------------
 
 
+def _structure(tree: Any) -> Any:
+    return optree.tree_structure(tree, none_is_leaf=True)
+
+
 def _tensors(what: str, output: Any) -> tuple[list[Tensor], Any]:
     leaves, spec = optree.tree_flatten(output, none_is_leaf=True)
     for t in leaves:
@@ -261,12 +265,13 @@ def _vectors(what: str, given: Any, like: Sequence[Tensor], spec: Any, of: str) 
     leaves, found = optree.tree_flatten(given, none_is_leaf=True)
     if found != spec:
         raise ArgumentError(f"{what}: the vector must have the structure of the {of}", got=f"{found} for {spec}")
-    for v, t in zip(leaves, like, strict=True):
+    pairs = list(zip(leaves, like, strict=True))
+    for v, t in pairs:
         if not isinstance(v, Tensor):
             raise ArgumentError(f"{what}: the vector must hold tensors", got=type(v).__name__)
         if v._sizes != t._sizes:
             raise ShapeError(f"{what}: the vector must have the shape of the {of}", got=describe([v, t]))
-    return [v if v._dtype is t._dtype else ops.aten._to_copy.default(v, dtype=t._dtype) for v, t in zip(leaves, like)]
+    return [v if v._dtype is t._dtype else ops.aten._to_copy.default(v, dtype=t._dtype) for v, t in pairs]
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
@@ -292,7 +297,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
         made, fresh = scope.enter("vjp", primals)
         output, aux = _with_aux("vjp", func(*made), has_aux)
     leaves, spec = _tensors("vjp", output)
-    in_spec = optree.tree_structure(primals, none_is_leaf=True)
+    in_spec = _structure(primals)
     outside = scope.recording and scope.reaches_outside(leaves)
 
     def vjp_fn(*cotangents: Any) -> Any:
@@ -321,7 +326,7 @@ class _Linear:
             made, self.fresh = scope.enter(what, primals)
             output, aux = _with_aux(what, func(*made), has_aux)
             self.leaves, self.spec = _tensors(what, output)
-            self.in_spec = optree.tree_structure(primals, none_is_leaf=True)
+            self.in_spec = _structure(primals)
             self.at = [_fresh(lift(ops.aten.zeros_like.default(alias_of(t))), False) for t in self.leaves]
             scope.claim(self.at)
             self.products = _run(self.leaves, self.at, self.fresh, True)

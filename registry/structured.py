@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import functools
 import inspect
 import typing
 from collections.abc import Callable, Iterator, Sequence
@@ -86,20 +87,17 @@ class Record(Codec):
         if typing.is_typeddict(kind):
             if not isinstance(value, dict) or set(value) != set(self.fields):
                 raise ArgumentError(f"{what} must be a dict with the keys {', '.join(self.fields)}", got=_brief(value))
-            parts: Any = value.__getitem__
+            part: Callable[[str], Any] = value.__getitem__
         elif kind is tuple:
             if not isinstance(value, (tuple, list)) or len(value) != len(self.fields):
                 raise ArgumentError(f"{what} must be a tuple of {len(self.fields)}", got=_brief(value))
-            items = dict(zip(self.fields, value, strict=True))
-            parts = items.__getitem__
+            part = dict(zip(self.fields, value, strict=True)).__getitem__
         else:
             if not isinstance(value, kind):
                 raise ArgumentError(f"{what} must be a {kind.__name__}", got=_brief(value))
+            part = functools.partial(getattr, value)
 
-            def parts(field: str) -> Any:
-                return getattr(value, field)
-
-        return [flat for field, codec in self.fields.items() for flat in codec.encode(parts(field), f"{what}.{field}")]
+        return [flat for field, codec in self.fields.items() for flat in codec.encode(part(field), f"{what}.{field}")]
 
     def decode(self, values: Iterator[Any]) -> Any:
         found = {field: codec.decode(values) for field, codec in self.fields.items()}
@@ -188,7 +186,7 @@ def _codec(annotation: Any, what: str, result: bool = False) -> Codec | None:
         missing = [name for name, codec in found.items() if codec is None]
         if missing:
             raise SchemaError(
-                f"{what}: field {missing[0]!r} of {annotation.__name__} has a type without a schema type",
+                f"{what}: field {missing[0]!r} of {inspect.formatannotation(annotation)} has no schema type",
                 got=str(fields[missing[0]]), hint="tensors, numbers, texts, lists of them, and structures of these",
             )  # fmt: skip
         return Record(annotation, {name: codec for name, codec in found.items() if codec is not None})

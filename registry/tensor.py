@@ -506,7 +506,7 @@ class Tensor:
         memo[id(self)] = copy
         if self.requires_grad:
             copy.requires_grad_()
-            copy.grad = deepcopy(self.grad, memo)
+            setattr(copy, "grad", deepcopy(self.grad, memo))  # noqa: B010  # a property that autograd adds
         return copy
 
 

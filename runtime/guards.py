@@ -59,7 +59,7 @@ _BY_IDENTITY = (
     DType, Device, OpOverload, HigherOrderOperator, Namespace, Ops, types.BuiltinFunctionType,
     types.WrapperDescriptorType,
     types.MethodDescriptorType, types.ClassMethodDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType,
-    type(collections.namedtuple("_", "field").field),
+    type(vars(collections.namedtuple("_", "field"))["field"]),
     types.MethodWrapperType, types.GenericAlias, types.UnionType, np.ufunc, re.Pattern, logging.Logger, enum.Enum,
     type(threading.Lock()), type(threading.RLock()), type(functools.lru_cache(None)(len)),
 )  # fmt: skip

@@ -59,7 +59,7 @@ class Node:
     input_specs: tuple[TensorSpec | None, ...]
     sequence: int
     #: For each input, the batch levels of the outputs that it does not have: its gradient is summed over them.
-    summed_levels: tuple[tuple[int, ...], ...] | None = None
+    summed_levels: tuple[tuple[Any, ...], ...] | None = None
     output_count = 1
     output_specs: list[TensorSpec | None] = []
     #: Hooks by output, -1 for those on all of them.

@@ -37,9 +37,10 @@ def check_write(op: OpOverload | str, t: Tensor) -> None:
 def rebase(t: Tensor, node: Node, output: int) -> None:
     """Make `node` the history of a tensor that was written in place."""
     meta = t._autograd
-    before = meta.grad_fn if meta is not None and meta.retains else None
-    if before is not None:  # `retain_grad` is for the tensor as it is now
-        (before.retained or {}).pop(meta.output, None)
+    retains = meta is not None and meta.retains and meta.grad_fn is not None
+    if meta is not None and meta.grad_fn is not None and retains:  # `retain_grad` is for the tensor as it is now
+        (meta.grad_fn.retained or {}).pop(meta.output, None)
+        meta.retains = False
     base = t._view_of
     if base is None or base._dtype is not t._dtype:
         attach(t, node, output)
@@ -52,6 +53,5 @@ def rebase(t: Tensor, node: Node, output: int) -> None:
         if view is not None and view._view_of is owner and view._dtype.kind in "fc":
             view._keys |= GRAD
             meta_of(view)
-    if before is not None:
-        meta.retains = False
+    if retains:
         t.retain_grad()

@@ -447,7 +447,9 @@ def _gathered(grad: Tensor, dim: int, index: Tensor, src_spec: TensorSpec) -> Te
 
 
 scatter.backward(
-    self=lambda grad, dim, index: ops.aten.scatter.src(grad, dim, index, ops.aten.new_zeros.default(grad, index._sizes)),
+    self=lambda grad, dim, index: ops.aten.scatter.src(
+        grad, dim, index, ops.aten.new_zeros.default(grad, index._sizes)
+    ),
     src=_gathered,
 )
 scatter_add.backward(self=lambda grad: grad, src=_gathered)

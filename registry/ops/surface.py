@@ -55,7 +55,8 @@ _ALIASES = {"subtract": "sub", "multiply": "mul", "divide": "div", "true_divide"
 # Functions whose aten op has another signature than the function of the package, or none.
 _NOT_FUNCTIONS = {"copy", "fill", "zero", "normal_functional", "uniform", "numpy_T", "matrix_H", "mT", "mH", "index",
                   "index_put", "select", "native_layer_norm", "native_layer_norm_backward", "nll_loss_forward",
-                  "nll_loss_backward", "mse_loss", "cross_entropy_loss", "nll_loss", "linear", "silu", "elu", "leaky_relu", "mish", "hardtanh", "relu6", "hardswish",
+                  "nll_loss_backward", "mse_loss", "cross_entropy_loss", "nll_loss", "linear", "silu", "elu",
+                  "leaky_relu", "mish", "hardtanh", "relu6", "hardswish",
                   "hardsigmoid", "log_sigmoid"}  # fmt: skip
 
 

@@ -64,7 +64,7 @@ def vmap(
 
     @functools.wraps(func)
     def batched(*args: Any, **kwargs: Any) -> Any:
-        leaves, spec = optree.tree_flatten(args, none_is_leaf=True)
+        leaves, spec = _flat(args)
         dims = _in_dims(in_dims, args, leaves, func)
         size = _batch_size(dims, leaves, func)
         if chunk_size is None or size <= chunk_size:
@@ -72,6 +72,15 @@ def vmap(
         return _in_chunks(func, leaves, spec, dims, size, out_dims, randomness, kwargs, chunk_size)
 
     return batched
+
+
+def _flat(tree: Any) -> tuple[list[Any], Any]:
+    return optree.tree_flatten(tree, none_is_leaf=True)
+
+
+def _spread(prefix: Any, tree: Any) -> list[Any]:
+    """An entry for each leaf of a tree; ValueError where the structures differ."""
+    return optree.broadcast_prefix(prefix, tree, none_is_leaf=True)
 
 
 def _name(func: Callable[..., Any]) -> str:
@@ -95,7 +104,7 @@ def _in_dims(in_dims: Any, args: tuple[Any, ...], leaves: list[Any], func: Calla
     if isinstance(in_dims, list):
         in_dims = tuple(in_dims)
     try:
-        found: list[Any] = optree.broadcast_prefix(in_dims, args, none_is_leaf=True)
+        found: list[Any] = _spread(in_dims, args)
     except ValueError:
         raise ArgumentError(
             f"{what}: in_dims does not have the structure of the arguments",
@@ -180,7 +189,7 @@ def _out_dims(out_dims: Any, result: Any, outputs: Sequence[Any], func: Callable
             found: list[Any] = list(out_dims)
         else:
             target = tuple(result) if isinstance(result, list) and isinstance(out_dims, tuple) else result
-            found = optree.broadcast_prefix(out_dims, target, none_is_leaf=True)
+            found = _spread(out_dims, target)
     except ValueError:
         found = [out_dims]
     if len(found) != len(outputs) or not all(map(_is_dim, found)):

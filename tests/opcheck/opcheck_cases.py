@@ -1,6 +1,8 @@
 """Wrong and right registrations of ops, for `opcheck`: it should refuse the first and pass the second.
 
-    python tests/opcheck/opcheck_cases.py [text]     prints a table; with a text, only cases whose name has it, and the errors
+    python tests/opcheck/opcheck_cases.py [text]
+
+prints a table; with a text, only cases whose name has it, and the errors.
 
 A case is a function that registers an op and gives `(op, args)` or `(op, args, kwargs)`. Wrong ones say what is wrong.
 """
@@ -721,7 +723,8 @@ simple("list of outputs", "(Tensor x) -> Tensor[]", lambda x: [wrap(a.copy()) fo
 simple("interleaved outputs", "(Tensor x) -> (Tensor, Tensor)", lambda x: interleaved(x),
        lambda x: (ow.empty_strided(x.shape, (2,)), ow.empty_strided(x.shape, (2,))), rand(5))  # fmt: skip
 simple("list argument", "(Tensor[] xs) -> Tensor", lambda xs: join(xs),
-       lambda xs: xs[0].new_empty((sum(x.shape[0] for x in xs), *xs[0].shape[1:])), [rand(2, 3), rand(4, 3)])  # fmt: skip
+       lambda xs: xs[0].new_empty((sum(x.shape[0] for x in xs), *xs[0].shape[1:])),
+       [rand(2, 3), rand(4, 3)])  # fmt: skip
 simple("optional argument", "(Tensor x, Tensor? bias=None) -> Tensor",
        lambda x, bias=None: x + 1 if bias is None else x + bias, like, rand(3, 4))  # fmt: skip
 simple("optional argument", "(Tensor x, Tensor? bias=None) -> Tensor",

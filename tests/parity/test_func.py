@@ -168,7 +168,7 @@ def batched_vectors(lib: Any, func: Any, v: list[Any]) -> Any:
 @case
 def products_with_a_shared_vector_inside_vmap(lib: Any, func: Any, v: list[Any]) -> Any:
     def one(x: Any) -> Any:
-        output, product = func.vjp(lambda w: w + x, v[0])
+        _, product = func.vjp(lambda w: w + x, v[0])
         return product(v[0])
 
     return lib.vmap(one)(v[2])

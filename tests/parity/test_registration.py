@@ -5,6 +5,9 @@ sizes), and where PyTorch raises, opweave must raise an error that `except` clau
 `EXCEPTIONS` lists where it is meant to be another one, and why.
 """
 
+# Old spellings of annotations are what is tested.
+# ruff: noqa: UP006, UP007, UP035, UP045
+
 import collections.abc
 import itertools
 import typing
@@ -126,7 +129,7 @@ OTHER_CLASSES = {
 }  # fmt: skip
 #: Cases where opweave's outcome is meant to differ, and the error it raises (None: it takes what PyTorch refuses).
 EXCEPTIONS: dict[str, str | None] = {
-    # Accepted: keyword-only tensors, which have no gradients; optional lists of tensors; a fragment with a key of its own.
+    # Accepted: keyword-only tensors, which have no gradients; optional lists of tensors; a fragment with its own key.
     **{
         f"annotation {kind} keyword": None
         for kind in (
@@ -169,13 +172,13 @@ ANNOTATIONS = {
     "Optional[Tensor]": lambda T: Optional[T.Tensor],
     "Tensor | None": lambda T: T.Tensor | None,
     "Sequence[Tensor]": lambda T: Sequence[T.Tensor],
-    "typing.Sequence[Tensor]": lambda T: typing.Sequence[T.Tensor],  # noqa: UP006
-    "List[Tensor]": lambda T: List[T.Tensor],  # noqa: UP006
+    "typing.Sequence[Tensor]": lambda T: typing.Sequence[T.Tensor],
+    "List[Tensor]": lambda T: List[T.Tensor],
     "list[Tensor]": lambda T: list[T.Tensor],
     "Sequence[Optional[Tensor]]": lambda T: Sequence[T.Tensor | None],
-    "List[Optional[Tensor]]": lambda T: List[T.Tensor | None],  # noqa: UP006
+    "List[Optional[Tensor]]": lambda T: List[T.Tensor | None],
     "Optional[Sequence[Tensor]]": lambda T: Optional[Sequence[T.Tensor]],
-    "Optional[List[Tensor]]": lambda T: Optional[List[T.Tensor]],  # noqa: UP006
+    "Optional[List[Tensor]]": lambda T: Optional[List[T.Tensor]],
     "int": lambda T: int,
     "float": lambda T: float,
     "bool": lambda T: bool,
@@ -192,19 +195,19 @@ ANNOTATIONS = {
     "Optional[dtype]": lambda T: Optional[T.dtype],
     "Optional[device]": lambda T: Optional[T.device],
     "Sequence[int]": lambda T: Sequence[int],
-    "List[int]": lambda T: List[int],  # noqa: UP006
+    "List[int]": lambda T: List[int],
     "list[int]": lambda T: list[int],
     "Sequence[float]": lambda T: Sequence[float],
-    "List[float]": lambda T: List[float],  # noqa: UP006
+    "List[float]": lambda T: List[float],
     "Sequence[bool]": lambda T: Sequence[bool],
-    "List[bool]": lambda T: List[bool],  # noqa: UP006
+    "List[bool]": lambda T: List[bool],
     "Sequence[Number]": lambda T: Sequence[int | float | bool],
     "Optional[Sequence[int]]": lambda T: Optional[Sequence[int]],
-    "Optional[List[int]]": lambda T: Optional[List[int]],  # noqa: UP006
+    "Optional[List[int]]": lambda T: Optional[List[int]],
     "Optional[Sequence[float]]": lambda T: Optional[Sequence[float]],
-    "Optional[List[bool]]": lambda T: Optional[List[bool]],  # noqa: UP006
+    "Optional[List[bool]]": lambda T: Optional[List[bool]],
     "a text": lambda T: "int",
-    "Tuple[int, int]": lambda T: Tuple[int, int],  # noqa: UP006
+    "Tuple[int, int]": lambda T: Tuple[int, int],
     "tuple[Tensor, Tensor]": lambda T: tuple[T.Tensor, T.Tensor],
     "dict": lambda T: dict,
     "object": lambda T: object,
@@ -212,7 +215,7 @@ ANNOTATIONS = {
     "None": lambda T: None,
     "Callable": lambda T: collections.abc.Callable,
     "list": lambda T: list,
-    "List[List[int]]": lambda T: List[List[int]],  # noqa: UP006
+    "List[List[int]]": lambda T: List[List[int]],
     "Union[int, str]": lambda T: Union[int, str],
     "a missing name": lambda T: "Nope",
 }
@@ -285,17 +288,17 @@ def test_defaults(name):
 
 RETURNS = {
     "Tensor": (lambda T: T.Tensor, lambda x: x + 1),
-    "pair": (lambda T: Tuple[T.Tensor, T.Tensor], lambda x: (x + 1, x + 2)),  # noqa: UP006
+    "pair": (lambda T: Tuple[T.Tensor, T.Tensor], lambda x: (x + 1, x + 2)),
     "tuple pair": (lambda T: tuple[T.Tensor, T.Tensor], lambda x: (x + 1, x + 2)),
     "triple": (lambda T: tuple[T.Tensor, T.Tensor, T.Tensor], lambda x: (x + 1, x + 2, x + 3)),
-    "list": (lambda T: List[T.Tensor], lambda x: [x + 1, x + 2]),  # noqa: UP006
+    "list": (lambda T: List[T.Tensor], lambda x: [x + 1, x + 2]),
     "list of one": (lambda T: list[T.Tensor], lambda x: [x + 1]),
     "int": (lambda T: int, lambda x: 3),
     "float": (lambda T: float, lambda x: 1.5),
     "bool": (lambda T: bool, lambda x: True),
     "Number": (lambda T: Union[int, float, bool], lambda x: 2),
-    "Tensor and int": (lambda T: Tuple[T.Tensor, int], lambda x: (x + 1, 3)),  # noqa: UP006
-    "Tensor and list": (lambda T: Tuple[T.Tensor, List[T.Tensor]], lambda x: (x + 1, [x + 2])),  # noqa: UP006
+    "Tensor and int": (lambda T: Tuple[T.Tensor, int], lambda x: (x + 1, 3)),
+    "Tensor and list": (lambda T: Tuple[T.Tensor, List[T.Tensor]], lambda x: (x + 1, [x + 2])),
     "None": (lambda T: None, lambda x: None),
     "str": (lambda T: str, lambda x: "a"),
     "dict": (lambda T: dict, lambda x: {}),
@@ -434,7 +437,7 @@ def test_calls(name, through):
 
 def list_calls(T, ns):
     @T.library.custom_op(f"{ns}::f", mutates_args=())
-    def f(xs: Sequence[T.Tensor], os: Sequence[T.Tensor | None], ks: List[float]) -> List[T.Tensor]:  # noqa: UP006
+    def f(xs: Sequence[T.Tensor], os: Sequence[T.Tensor | None], ks: List[float]) -> List[T.Tensor]:
         return [x * sum(ks) for x in xs] + [o + 1 for o in os if o is not None]
 
     x = example(T, 2)
@@ -691,7 +694,7 @@ def test_schemas(schema):
                 "AutocastCPU",
             ],
             n,
-        )  # fmt: skip
+        )
     ],
     ids=" ".join,
 )
@@ -799,7 +802,7 @@ def gradient_keyword_only(T, ns):
 
 def gradient_of_several_results(T, ns):
     @T.library.custom_op(f"{ns}::f", mutates_args=())
-    def f(x: T.Tensor) -> Tuple[T.Tensor, T.Tensor]:  # noqa: UP006
+    def f(x: T.Tensor) -> Tuple[T.Tensor, T.Tensor]:
         return x * 2, x * 3
 
     f.register_autograd(lambda ctx, a, b: a * 2 + b * 3)
@@ -1142,7 +1145,7 @@ def vmap_rule(T, ns):
 
 def vmap_rule_of_several(T, ns):
     @T.library.custom_op(f"{ns}::f", mutates_args=())
-    def f(x: T.Tensor) -> Tuple[T.Tensor, T.Tensor]:  # noqa: UP006
+    def f(x: T.Tensor) -> Tuple[T.Tensor, T.Tensor]:
         return x * 2, x * 3
 
     f.register_vmap(lambda info, in_dims, x: (f(x), (in_dims[0], in_dims[0])))
@@ -1179,7 +1182,7 @@ def autocast_rule(T, ns):
 
 def autocast_leaves_integers(T, ns):
     @T.library.custom_op(f"{ns}::f", mutates_args=())
-    def f(x: T.Tensor, n: T.Tensor) -> Tuple[T.Tensor, T.Tensor]:  # noqa: UP006
+    def f(x: T.Tensor, n: T.Tensor) -> Tuple[T.Tensor, T.Tensor]:
         return x.clone(), n.clone()
 
     T.library.register_autocast(f"{ns}::f", "cpu", T.bfloat16)
@@ -1198,11 +1201,15 @@ def autocast_no_device(T, ns):
 # ---- what cannot be ------------------------------------------------------------------------------------------------
 
 
+def _custom(T, name, schema="(Tensor x) -> Tensor"):
+    return T.library.custom_op(name, lambda x: x, mutates_args=(), schema=schema)
+
+
 INVALID = {
-    "custom_op without a namespace": lambda T, ns: T.library.custom_op("f", lambda x: x, mutates_args=(), schema="(Tensor x) -> Tensor"),
-    "custom_op with two": lambda T, ns: T.library.custom_op("a::b::c", lambda x: x, mutates_args=(), schema="(Tensor x) -> Tensor"),
-    "custom_op with an overload": lambda T, ns: T.library.custom_op(f"{ns}::f.o", lambda x: x, mutates_args=(), schema="(Tensor x) -> Tensor"),
-    "custom_op unparsable": lambda T, ns: T.library.custom_op(f"{ns}::f", lambda x: x, mutates_args=(), schema="(Tensr x) -> Tensor"),
+    "custom_op without a namespace": lambda T, ns: _custom(T, "f"),
+    "custom_op with two": lambda T, ns: _custom(T, "a::b::c"),
+    "custom_op with an overload": lambda T, ns: _custom(T, f"{ns}::f.o"),
+    "custom_op unparsable": lambda T, ns: _custom(T, f"{ns}::f", "(Tensr x) -> Tensor"),
     "custom_op no function": lambda T, ns: T.library.custom_op(f"{ns}::f", 3, mutates_args=()),
     "custom_op without mutates_args": lambda T, ns: T.library.custom_op(f"{ns}::f", lambda x: x),
     "library kind": lambda T, ns: T.library.Library(ns, "NOPE"),
@@ -1220,7 +1227,8 @@ INVALID = {
     "impl device": lambda T, ns: [_define(T, ns), T.library.impl(f"{ns}::f", "nope", lambda x: x)],
     "impl number for a name": lambda T, ns: _define(T, ns).impl(3, lambda x: x, "CPU"),
     "impl Meta of a composite": lambda T, ns: [
-        lib := _define(T, ns), lib.impl("f", lambda x: x + 1, "CompositeImplicitAutograd"), lib.impl("f", lambda x: x, "Meta")
+        lib := _define(T, ns), lib.impl("f", lambda x: x + 1, "CompositeImplicitAutograd"),
+        lib.impl("f", lambda x: x, "Meta"),
     ],
     "no kernel": lambda T, ns: [_define(T, ns), getattr(T.ops, ns).f(example(T, 2))],
     "no op": lambda T, ns: getattr(T.ops, ns).nope(example(T, 2)),
@@ -1272,7 +1280,8 @@ def _no_return(T):
 
 SINGLE = [
     list_calls, writes, writes_list, factory, returns_its_argument, returns_a_view, schema_given, schema_disagrees,
-    define_then_impl, impl_decorator, impl_default, impl_cpu_beats_default, library_methods, library_with_key, library_fragment_with_key,
+    define_then_impl, impl_decorator, impl_default, impl_cpu_beats_default, library_methods, library_with_key,
+    library_fragment_with_key,
     impl_by_overload, earlier_forms, lifetime, overriding, override_refused, redispatch, excluded, fallthrough, boxed,
     composite_with_gradient, gradients, gradient_of_one, gradient_without_context, gradient_keyword_only,
     gradient_of_several_results, gradient_of_a_list, gradient_of_an_output_saved, gradient_missing,

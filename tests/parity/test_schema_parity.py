@@ -20,6 +20,8 @@ def test_all_schemas() -> None:
     read = 0
     for theirs in torch._C._jit_get_all_schemas():
         text = str(theirs)
+        if theirs.name.startswith("parity_"):
+            continue  # made by another test of this process
         if "__torch__" in text or theirs.name in AMBIGUOUS:
             with pytest.raises(SchemaError):
                 parse_schema(text)
