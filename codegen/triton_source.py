@@ -382,7 +382,7 @@ class _Printer:
         reduced = frozenset(self.nest.reduced)
         reductions = [value for value in self.order if value.op == "reduce"]
         stores = list(self.nest.stores)
-        for depth in range(max(value.depth for value in self.order) + 1):
+        for depth in range(max((value.depth for value in self.order), default=0) + 1):
             self._emit([v for v in self.order if not v.axes & reduced and v.depth <= depth and v.op != "reduce"])
             here = [value for value in reductions if value.depth == depth + 1]
             full = [store for store in stores if store.offset.axes() & reduced and store.value.depth <= depth]

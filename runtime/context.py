@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from opweave.registry import dtypes
-from opweave.registry.autocast import DEFAULT_DTYPES
 from opweave.registry.dtypes import DType
 from opweave.registry.keys import ABOVE_VIEWS, AUTOCAST_MASK, GRAD, INFERENCE, state
 
@@ -36,19 +35,19 @@ class Context:
         Of the dispatch state.
     dtype : DType
         The default.
-    autocast : dict of str to DType
-        What it casts to by device type, where it is on.
+    autocast : dict of str to DType or None
+        What it casts to by device type, where that was set; a function may switch it on by itself.
     """
 
     include: int
     exclude: int
     dtype: DType
-    autocast: dict[str, DType] = field(default_factory=dict)
+    autocast: dict[str, DType] | None = None
 
     @staticmethod
     def now() -> Context:
         """This thread's."""
-        casts = dict(state.__dict__.get("autocast_dtypes", DEFAULT_DTYPES)) if state.include & AUTOCAST_MASK else {}
+        casts = state.__dict__.get("autocast_dtypes")
         return Context(state.include, state.exclude, dtypes.get_default_dtype(), casts)
 
     @property
@@ -61,12 +60,16 @@ class Context:
         """Expression that is true where the state is the same; `_ow_s` is the state's dict."""
         tests = [f'_ow_s["include"] == {self.include}', f'_ow_s["exclude"] == {self.exclude}']
         tests.append(f'_ow_default.__dict__.get("dtype", _ow_float32) is _ow_dtype_{self.dtype.name}')
-        tests += [f"_ow_s['autocast_dtypes'][{k!r}] is _ow_dtype_{v.name}" for k, v in self.autocast.items()]
+        if self.autocast is None:
+            tests.append('"autocast_dtypes" not in _ow_s')
+        else:
+            tests.append('"autocast_dtypes" in _ow_s')
+            tests += [f"_ow_s['autocast_dtypes'][{k!r}] is _ow_dtype_{v.name}" for k, v in self.autocast.items()]
         return " and ".join(tests)
 
     def constants(self) -> dict[str, Any]:
         """Names that `test` uses besides `NAMES`."""
-        return {f"_ow_dtype_{dtype.name}": dtype for dtype in (self.dtype, *self.autocast.values())}
+        return {f"_ow_dtype_{dtype.name}": dtype for dtype in (self.dtype, *(self.autocast or {}).values())}
 
     def difference(self) -> str | None:
         """How the present state differs; None if it does not."""

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from compiling import bind, small_target, traced
 from hypothesis import given, settings, strategies as st
-from random_regions import build, inputs, programs
+from random_regions import aten, build, inputs, programs
 
 from opweave.codegen import schedule, wrapper
-from opweave.registry.tensor import Tensor
+from opweave.registry.tensor import Tensor, from_numpy
 
 TOLERANCE = {"float16": 2e-2, "bfloat16": 1e-1, "float32": 1e-4, "float64": 1e-9}
 
@@ -79,3 +79,20 @@ def test_generating_twice_gives_the_same_text(steps, tensors):
     first, second = (wrapper.generate(traced(program, *tensors)) for _ in range(2))
     assert first.source == second.source
     assert [k.source for k in first.kernels] == [k.source for k in second.kernels]
+
+
+def test_a_long_reduction_whose_result_nothing_needs():
+    x = from_numpy(np.arange(128.0).reshape(64, 1, 2))
+
+    def program(x: Tensor) -> tuple[Tensor, ...]:
+        # The place of the only element of a dimension is 0, whatever that element is.
+        return (aten.argmax.default(aten.argmax.default(x, None, True), 0),)
+
+    chosen = schedule.TARGETS["cpu"]
+    schedule.TARGETS["cpu"] = TARGETS["tiny"]
+    try:
+        generated = wrapper.generate(traced(program, x))
+    finally:
+        schedule.TARGETS["cpu"] = chosen
+    (found,) = bind(generated)(x)
+    assert found.tolist() == [[0]]

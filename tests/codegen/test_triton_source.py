@@ -42,7 +42,7 @@ def fused_add_relu_mul_0(x_1, y_1, out, BLOCK: tl.constexpr):
     live = i < 100000
     t0 = tl.load(x_1 + i, live)
     t1 = t0 + 1.5  # add
-    t2 = tl.maximum(t1, 0.0, propagate_nan=tl.PropagateNan.ALL)  # relu
+    t2 = tl.where(t1 < 0.0, 0.0, t1)  # relu
     t3 = tl.load(y_1 + i, live)
     tl.store(out + i, t2 * t3, live)  # mul
 """

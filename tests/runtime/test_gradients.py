@@ -451,3 +451,20 @@ def test_a_new_outside_tensor_is_read_in_backward_too():
     assert engine.grad(f(x).sum(), x)[0].tolist() == [2.0] * 3
     scale[0] = opweave.full((), 5.0)
     assert engine.grad(f(x).sum(), x)[0].tolist() == [5.0] * 3
+
+
+def test_a_function_that_switches_autocast_on_follows_what_it_casts_to():
+    def f(a, b):
+        with opweave.autocast("cpu"):
+            return a @ b
+
+    compiled = opweave.compile(f)
+    a, b = opweave.randn(4, 4), opweave.randn(4, 4)
+    assert compiled(a, b).dtype is opweave.bfloat16
+    before = opweave.get_autocast_dtype("cpu")
+    opweave.set_autocast_dtype("cpu", opweave.float16)
+    try:
+        assert f(a, b).dtype is compiled(a, b).dtype is opweave.float16
+    finally:
+        opweave.set_autocast_dtype("cpu", before)
+    assert compiled(a, b).dtype is opweave.bfloat16
