@@ -194,12 +194,16 @@ class DispatchState(threading.local):
         Active modes, innermost last.
     include, exclude : int
         Key sets added to and taken from every call's.
+    used : dict or None
+        Collects, for a trace, users' ops (with their versions) that did something before a mode saw them, or in its
+        place: what is traced depends on them, though no call of them may stand in it.
     """
 
     def __init__(self) -> None:
         self.modes: list[DispatchMode] = []
         self.include = 0
         self.exclude = 0
+        self.used: dict[Any, int] | None = None
 
 
 state = DispatchState()

@@ -327,7 +327,10 @@ class OpOverload:
         for key in _highest_first(bits):
             kernel = self._kernel_at(key, bits)
             if kernel is not None:
-                return kernel.at(bits) if isinstance(kernel, KeysetKernel) else kernel
+                found = kernel.at(bits) if isinstance(kernel, KeysetKernel) else kernel
+                # Whether a trace, which is the work of a mode, misses this.
+                hidden = self.decl is None and bits & PYTHON_BIT and key is not DispatchKey.Python
+                return _noting_use(self, found) if hidden else found
         key = DispatchKeySet(bits & BACKEND_MASK).highest()
         raise DispatchError(
             f"{self}: no kernel for {'meta tensors' if key is DispatchKey.Meta else key.name}",
@@ -437,6 +440,15 @@ def _marking_inference(kernel: Kernel) -> Kernel:
         return result
 
     return marking
+
+
+def _noting_use(op: OpOverload, kernel: Kernel) -> Kernel:
+    def noting(*args: Any, **kwargs: Any) -> Any:
+        if state.used is not None:
+            state.used[op] = op.version
+        return kernel(*args, **kwargs)
+
+    return noting
 
 
 def _noting_mutation(op: OpOverload, kernel: Any, bits: int) -> Kernel:

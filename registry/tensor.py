@@ -311,7 +311,7 @@ class Tensor:
     @property
     def spec(self) -> TensorSpec:
         """Sizes, strides, dtype and device without the data."""
-        return TensorSpec(self._sizes, self._strides, self._dtype, self._device)
+        return _new_spec(TensorSpec, (self._sizes, self._strides, self._dtype, self._device))
 
     def untyped_storage(self) -> Storage:
         """The memory this tensor looks into."""
@@ -338,11 +338,17 @@ class Tensor:
         """The same tensor as another object: same class, storage and attributes, no history."""
         kind = type(self)
         made = Tensor.__new__(kind)  # a subclass may have a __new__ that wants arguments
-        for owner in kind.__mro__:
-            for name in owner.__dict__.get("__slots__", ()):
-                if name not in ("__weakref__", "__dict__") and hasattr(self, name):
-                    setattr(made, name, getattr(self, name))
-        made.__dict__.update(self.__dict__)
+        if kind is Tensor:
+            made._storage, made._sizes, made._strides = self._storage, self._sizes, self._strides
+            made._offset, made._dtype, made._device = self._offset, self._dtype, self._device
+            made._cached = self._cached
+        else:
+            for owner in kind.__mro__:
+                for name in owner.__dict__.get("__slots__", ()):
+                    if name not in ("__weakref__", "__dict__") and hasattr(self, name):
+                        setattr(made, name, getattr(self, name))
+        if self.__dict__:
+            made.__dict__.update(self.__dict__)
         made._autograd = None
         made._view_of = None
         made._keys = self._keys & ~GRAD
@@ -509,6 +515,9 @@ class Tensor:
             setattr(copy, "grad", deepcopy(self.grad, memo))  # noqa: B010  # a property that autograd adds
         return copy
 
+
+#: A spec without the Python function in between that a named tuple's class has.
+_new_spec: Any = tuple.__new__
 
 register_annotation(Tensor, "Tensor")
 

@@ -12,7 +12,8 @@ import copy
 import dataclasses
 import types
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
@@ -21,6 +22,7 @@ import optree
 from opweave.fake.mode import FakeTensorMode
 from opweave.registry.errors import Site, UnsupportedError
 from opweave.registry.keys import BATCHED_BIT, GRAD, state as threads
+from opweave.registry.op import OpOverload
 from opweave.registry.tensor import Tensor
 from opweave.runtime.dependencies import find_dependencies
 from opweave.runtime.gradients import Backward, Inputs, forget, trace_back
@@ -37,6 +39,7 @@ from opweave.runtime.sources import (
     is_named_tuple,
     is_registered,
 )
+from opweave.tracer.graph import Graph
 from opweave.tracer.graph_module import GraphModule
 from opweave.tracer.make_fx import trace_flat
 from opweave.tracer.proxy import ProxyMode
@@ -61,6 +64,8 @@ class Captured:
         Expression that builds the function's result from the graph's outputs `_ow_o`.
     backward : Backward or None
         How it is differentiated, where an output requires grad. The graph then has more outputs, which that needs.
+    ops : dict of OpOverload to int
+        The ops that were called, with their versions.
     """
 
     module: GraphModule
@@ -68,6 +73,7 @@ class Captured:
     guards: GuardSet
     result: str
     backward: Backward | None = None
+    ops: dict[OpOverload, int] = field(default_factory=dict)
 
 
 def capture(
@@ -141,7 +147,7 @@ def capture(
 
     try:
         names = [identifier(t.source.text) for t in explicit]
-        with refused(guards), known_to_autograd.apart():
+        with refused(guards), known_to_autograd.apart(), _ops_used() as ops:
             graph, constants = trace_flat(
                 flat, [t.tensor for t in explicit], FakeTensorMode(), names=names, compiling=True
             )
@@ -164,8 +170,25 @@ def capture(
     if backward[-1] is not None:
         forget(backward[-1].graph)
         backward[-1].constants = constants
+    for part in (graph, backward[-1].graph if backward[-1] is not None else None):
+        ops.update(_ops_of(part) if part is not None else {})
     inputs = _lift(module, explicit, guards)
-    return Captured(module, inputs, guards, result[-1], backward[-1])
+    return Captured(module, inputs, guards, result[-1], backward[-1], ops)
+
+
+@contextmanager
+def _ops_used() -> Iterator[dict[OpOverload, int]]:
+    """Collects the users' ops that a trace goes through without recording them."""
+    found: dict[OpOverload, int] = {}
+    before, threads.used = threads.used, found
+    try:
+        yield found
+    finally:
+        threads.used = before
+
+
+def _ops_of(graph: Graph) -> dict[OpOverload, int]:
+    return {node.target: node.target.version for node in graph if isinstance(node.target, OpOverload)}
 
 
 def _name(function: Any) -> str:

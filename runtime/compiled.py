@@ -223,9 +223,7 @@ class CompiledFunction:
         if _graph_log.isEnabledFor(DEBUG):
             module = captured.module
             _graph_log.debug("%s", print_graph(module.graph, self._name, takes_self=bool(module.constants)))
-        ops = _ops_of(captured.module.graph)
-        if backward is not None and backward.graph is not None:
-            ops.update(_ops_of(backward.graph))
+        ops = captured.ops
         keep = captured.module.graph.clone()
         captured.inputs = _drop_unused(captured)
         with below_autograd():
@@ -290,15 +288,6 @@ def _caller(function: Callable[..., Any], parameters: Parameters) -> Callable[[d
         return function(*positional, **named)
 
     return call
-
-
-def _ops_of(graph: Graph) -> dict[OpOverload, int]:
-    """Ops whose registrations went into the trace: those in the graph, and the user's that trace through their body."""
-    found = {node.target: node.target.version for node in graph if isinstance(node.target, OpOverload)}
-    for op in registry.operators.values():
-        if op.decl is None and (op.body is not None or op.has_composite_implicit or _above_backends(op)):
-            found[op] = op.version
-    return found
 
 
 def _above_backends(op: OpOverload) -> bool:

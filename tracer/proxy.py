@@ -12,7 +12,7 @@ from opweave.fake.tensor import FakeTensor
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import DataDependentError, FakeTensorError, OpweaveError, Site, TraceError
-from opweave.registry.keys import DispatchMode, no_modes
+from opweave.registry.keys import DispatchMode, no_modes, state
 from opweave.registry.op import HigherOrderOperator, OpOverload, tensors_in
 from opweave.registry.tensor import Tensor, describe
 from opweave.tracer.graph import Graph, Node
@@ -146,6 +146,8 @@ class ProxyMode(DispatchMode):
         if type(func) is OpOverload:
             if func.body is not None:
                 # A triton_op: its body's ops and launches are recorded instead.
+                if state.used is not None:
+                    state.used[func] = func.version
                 with self:
                     return func.body(*args, **kwargs)
         elif isinstance(func, HigherOrderOperator):

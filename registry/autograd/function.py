@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 from opweave.registry.autograd.engine import GradModeFor
@@ -16,8 +16,9 @@ from opweave.registry.autograd.graph import Edge, Grads, Node, SavedTensor, atta
 from opweave.registry.autograd.record import note_levels, run_below
 from opweave.registry.autograd.views import check_write, rebase
 from opweave.registry.errors import ArgumentError, AutogradError
-from opweave.registry.keys import BATCHED_BIT, GRAD, state
+from opweave.registry.keys import ABOVE_VIEWS, BATCHED_BIT, GRAD, state
 from opweave.registry.op import Kernel, OpOverload, ops
+from opweave.registry.spec import TensorSpec
 from opweave.registry.tensor import Tensor, describe
 
 
@@ -30,16 +31,15 @@ class FunctionCtx:
         Which arguments of the forward need a gradient.
     """
 
-    def __init__(self) -> None:
-        self.needs_input_grad: tuple[Any, ...] = ()
-        self._to_save: tuple[Tensor | None, ...] = ()
-        self._saved: list[Any] = []
-        #: Weak, since the node holds the context.
-        self._node: weakref.ref[FunctionNode] | None = None
-        self._dirty: tuple[Tensor, ...] = ()
-        self._non_differentiable: tuple[Tensor, ...] = ()
-        self._materialize = True
-        self._freed = False
+    needs_input_grad: tuple[Any, ...] = ()
+    _to_save: tuple[Tensor | None, ...] = ()
+    _saved: Sequence[Any] = ()
+    #: Weak, since the node holds the context.
+    _node: weakref.ref[FunctionNode] | None = None
+    _dirty: tuple[Tensor, ...] = ()
+    _non_differentiable: tuple[Tensor, ...] = ()
+    _materialize = True
+    _freed = False
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep tensors for the backward, checked there for later writes. Once; a second call replaces the first."""
@@ -90,6 +90,9 @@ class FunctionCtx:
 class FunctionNode(Node):
     """A call of a `Function`, or of an op with a registered backward."""
 
+    #: Outputs that share memory with another tensor, whose history a write to them would not change.
+    shared: frozenset[int] = frozenset()
+
     def __init__(self, ctx: FunctionCtx, backward: Callable[..., Any], inputs: Sequence[Any], label: str):
         super().__init__(
             tuple([edge_of(t) if isinstance(t, Tensor) else None for t in inputs]),
@@ -98,8 +101,18 @@ class FunctionNode(Node):
         self.ctx = ctx
         self.backward = backward
         self.label = label
-        #: Outputs that share memory with another tensor, whose history a write to them would not change.
-        self.shared: frozenset[int] = frozenset()
+
+    @staticmethod
+    def made(
+        ctx: FunctionCtx, backward: Callable[..., Any], edges: tuple[Any, ...], specs: tuple[Any, ...], label: str
+    ) -> FunctionNode:
+        """A node whose edges and specs are there already."""
+        node = FunctionNode.__new__(FunctionNode)
+        Node.__init__(node, edges, specs)
+        node.ctx = ctx
+        node.backward = backward
+        node.label = label
+        return node
 
     def name(self) -> str:
         return self.label
@@ -142,7 +155,7 @@ class FunctionNode(Node):
 
     def release(self) -> None:
         self.ctx._freed = bool(self.ctx._saved)
-        self.ctx._saved = []
+        self.ctx._saved = ()
 
 
 def finish(node: FunctionNode, ctx: FunctionCtx, inputs: Sequence[Any], outputs: list[Any], label: str) -> list[Any]:
@@ -172,8 +185,28 @@ def finish(node: FunctionNode, ctx: FunctionCtx, inputs: Sequence[Any], outputs:
         elif isinstance(t, Tensor) and t._keys & GRAD:
             t = t.detach()
         finished.append(t)
-    by_id = {id(before): after for before, after in zip(outputs, finished, strict=True) if isinstance(before, Tensor)}
-    saved = []
+    if ctx._to_save:
+        pairs = zip(outputs, finished, strict=True)
+        _keep(node, ctx, given, {id(before): after for before, after in pairs if isinstance(before, Tensor)}, finished)
+    ctx._node = weakref.ref(node)
+    return finished
+
+
+def _keep(
+    node: FunctionNode, ctx: FunctionCtx, given: Container[int], by_id: dict[int, Tensor], finished: Sequence[Any]
+) -> None:
+    """Save what the context asked for.
+
+    Parameters
+    ----------
+    given : container of int
+        The ids of the inputs.
+    by_id : dict of int to Tensor
+        What became of each output.
+    finished : sequence
+        All of them, in order.
+    """
+    saved: list[SavedTensor | None] = []
     for t in ctx._to_save:
         if t is None:
             saved.append(None)
@@ -181,15 +214,12 @@ def finish(node: FunctionNode, ctx: FunctionCtx, inputs: Sequence[Any], outputs:
             after = by_id[id(t)]
             position = next(i for i, made in enumerate(finished) if made is after)
             saved.append(SavedTensor(after, position if after._keys & GRAD else None))
+        elif t._keys & GRAD or id(t) in given:
+            saved.append(SavedTensor(t))
         else:
-            if t._keys & GRAD or id(t) in given:
-                saved.append(SavedTensor(t))
-            else:
-                saved.append(SavedTensor(_intermediate(t, node)))
+            saved.append(SavedTensor(_intermediate(t, node)))
     ctx._saved = saved
     ctx._to_save = ()
-    ctx._node = weakref.ref(node)
-    return finished
 
 
 def _fresh(t: Tensor) -> Tensor:
@@ -375,6 +405,9 @@ class RegisteredBackward:
         schema = op._schema
         keyword_names = tuple(a.name for a in schema.arguments if a.kwarg_only)
         label = f"{op.opname}Backward"
+        lists = any(a.type.has_tensor and str(a.type).rstrip("?").endswith("]") for a in schema.arguments)
+        if not keyword_names and not lists and [str(r.type) for r in schema.returns] == ["Tensor"]:
+            return self._simple_kernel(op, below, label)
 
         def kernel(*args: Any, **kwargs: Any) -> Any:
             positional, keyword = schema.bind(args, kwargs)
@@ -393,6 +426,57 @@ class RegisteredBackward:
                     self.setup_context(ctx=ctx, inputs=positional, output=result, **extra)
             finished = _rebuild(finish(node, ctx, flat, flat_outputs, op.name), out_layout)
             return tuple(finished) if isinstance(result, tuple) else finished if many else finished[0]
+
+        return kernel
+
+    def _simple_kernel(self, op: OpOverload, below: Kernel, label: str) -> Kernel:
+        """The same for an op of single tensors with one result, with all that is known before a call worked out."""
+        arguments = op._schema.arguments
+        layout: list[int | None] = [None] * len(arguments)
+        at = [i for i, a in enumerate(arguments) if a.type.has_tensor]
+        backward = self._backward(layout, op)
+        setup_context = self.setup_context
+
+        def kernel(*args: Any) -> Any:
+            needs = [False] * len(args)
+            edges: list[Edge | None] = [None] * len(args)
+            specs: list[TensorSpec | None] = [None] * len(args)
+            batched = 0
+            given = set()
+            for i in at:
+                t = args[i]
+                if isinstance(t, Tensor):
+                    keys = t._keys
+                    given.add(id(t))
+                    specs[i] = t.spec
+                    batched |= keys & BATCHED_BIT
+                    if keys & GRAD:
+                        edges[i] = edge_of(t)
+                        needs[i] = True
+            before = state.exclude
+            ctx = FunctionCtx()
+            ctx.needs_input_grad = tuple(needs)
+            try:
+                state.exclude = before | ABOVE_VIEWS
+                result = below(*args)
+                if setup_context is not None:
+                    state.exclude = before | GRAD
+                    setup_context(ctx=ctx, inputs=args, output=result)
+            finally:
+                state.exclude = before
+            node = FunctionNode.made(ctx, backward, tuple(edges), tuple(specs), label)
+            if batched or ctx._dirty or ctx._non_differentiable or result._dtype.kind not in "fc":
+                return finish(node, ctx, args, [result], op.name)[0]
+            node.output_specs = [result.spec]
+            t = result
+            if result._keys & GRAD or result._view_of is not None or id(result) in given:
+                t = _fresh(result)
+                node.shared = _FIRST
+            attach(t, node, 0)
+            if ctx._to_save:
+                _keep(node, ctx, given, {id(result): t}, (t,))
+            ctx._node = weakref.ref(node)
+            return t
 
         return kernel
 
@@ -425,6 +509,9 @@ class RegisteredBackward:
             return flat
 
         return backward
+
+
+_FIRST = frozenset({0})
 
 
 def _needs(value: Any) -> Any:

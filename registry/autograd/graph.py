@@ -120,12 +120,18 @@ class Node:
 class AccumulateGrad(Node):
     """Adds to a leaf's `grad`."""
 
+    edges = ()
+    input_specs = ()
+    sequence = sys.maxsize
+    accumulated_hooks: dict[int, Callable[..., Any]] | None = None
+
     def __init__(self, variable: Tensor):
-        super().__init__((), ())
-        self.sequence = sys.maxsize
         self.variable = variable
-        self.output_specs = [variable.spec]
-        self.accumulated_hooks: dict[int, Callable[..., Any]] | None = None
+
+    @property
+    def output_specs(self) -> list[TensorSpec | None]:  # type: ignore[override]  # follows the variable
+        """What its gradient has to fit."""
+        return [self.variable.spec]
 
     def apply(self, grads: Grads) -> Sequence[Tensor | None]:
         grad = grads[0]
@@ -223,10 +229,12 @@ def edge_of(t: Tensor) -> Edge | None:
     """Where the gradient of a tensor goes; None if it needs none."""
     if not t._keys & GRAD:
         return None
-    node = grad_fn_of(t)
+    meta = t._autograd
+    if meta is None:
+        meta = meta_of(t)
+    node = meta.grad_fn if t._view_of is None else grad_fn_of(t)
     if node is not None:
-        return node, meta_of(t).output
-    meta = meta_of(t)
+        return node, meta.output
     accumulator = meta.accumulator() if meta.accumulator is not None else None
     if accumulator is None:
         accumulator = AccumulateGrad(t)
