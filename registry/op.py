@@ -330,6 +330,8 @@ class OpOverload:
                 found = kernel.at(bits) if isinstance(kernel, KeysetKernel) else kernel
                 # Whether a trace, which is the work of a mode, misses this.
                 hidden = self.decl is None and bits & PYTHON_BIT and key is not DispatchKey.Python
+                if key is DispatchKey.Python and self.is_mutable:
+                    found = _refusing_hidden_views(self, found)
                 return _noting_use(self, found) if hidden else found
         key = DispatchKeySet(bits & BACKEND_MASK).highest()
         raise DispatchError(
@@ -455,17 +457,11 @@ def _noting_mutation(op: OpOverload, kernel: Any, bits: int) -> Kernel:
     """Wrap a kernel so that the versions of what it writes are counted up."""
     if isinstance(kernel, KeysetKernel):
         kernel = kernel.at(bits)
-    names = set(op.mutated_args)
-    arguments = op._schema.arguments
-    positions = [i for i, a in enumerate(arguments) if not a.kwarg_only and a.name in names]
-    keywords = [a.name for a in arguments if a.kwarg_only and a.name in names]
+    positions, keywords = _written(op)
+    checked = _refusing_hidden_views(op, kernel)
 
     def mutating(*args: Any, **kwargs: Any) -> Any:
-        if not state.exclude & GRAD:
-            for i in positions:
-                if i < len(args) and getattr(args[i], "_view_of", None) is not None:
-                    _refuse_hidden_view(op, args[i])
-        result = kernel(*args, **kwargs)
+        result = checked(*args, **kwargs)
         for value in [*(args[i] for i in positions if i < len(args)), *(kwargs.get(name) for name in keywords)]:
             if isinstance(value, Tensor):
                 value._bump()
@@ -476,6 +472,27 @@ def _noting_mutation(op: OpOverload, kernel: Any, bits: int) -> Kernel:
         return result
 
     return mutating
+
+
+def _written(op: OpOverload) -> tuple[list[int], list[str]]:
+    """Positions and keywords of the arguments that an op writes."""
+    names = set(op.mutated_args)
+    arguments = op._schema.arguments
+    positions = [i for i, a in enumerate(arguments) if not a.kwarg_only and a.name in names]
+    return positions, [a.name for a in arguments if a.kwarg_only and a.name in names]
+
+
+def _refusing_hidden_views(op: OpOverload, kernel: Kernel) -> Kernel:
+    positions, _ = _written(op)
+
+    def refusing(*args: Any, **kwargs: Any) -> Any:
+        if not state.exclude & GRAD:
+            for i in positions:
+                if i < len(args) and getattr(args[i], "_view_of", None) is not None:
+                    _refuse_hidden_view(op, args[i])
+        return kernel(*args, **kwargs)
+
+    return refusing
 
 
 def _refuse_hidden_view(op: OpOverload, t: Tensor) -> None:

@@ -16,7 +16,7 @@ from opweave.registry.autograd.record import run_below
 from opweave.registry.errors import OutOfRangeError, ShapeError
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.kinds import ViewDecl, composite, normalize_axes, view
-from opweave.registry.spec import TensorSpec, span
+from opweave.registry.spec import TensorSpec, contiguous_strides, span
 from opweave.registry.tensor import Tensor, as_view, describe, wrap_dim
 
 Layout = tuple[tuple[int, ...], tuple[Any, ...], Any]
@@ -372,11 +372,22 @@ def _placing(part: Callable[..., Layout]) -> Callable[..., Tensor]:
     """The eager kernel of a `..._backward` op: zeros, with the gradient where `part` of them lies."""
 
     def kernel(grad_output: Tensor, input_sizes: Sizes, *args: int) -> Tensor:
+        _check_part(part, grad_output, input_sizes, *args)
         whole = ops.aten.new_zeros.default(grad_output, input_sizes)
         as_view(whole, *part(whole._sizes, whole._strides, 0, *args))._array[...] = grad_output._array
         return whole
 
     return kernel
+
+
+def _check_part(part: Callable[..., Layout], grad: Tensor, sizes: Sizes, *args: int) -> None:
+    """Refuse a gradient that does not have the sizes of the part it is of."""
+    expected = part(tuple(sizes), contiguous_strides(tuple(sizes)), 0, *args)[0]
+    if expected != grad._sizes:
+        raise ShapeError(
+            f"{part.__name__.strip('_')}_backward: the gradient must have the sizes of the part",
+            got=f"{describe(grad)}, the part has {list(expected)}",
+        )
 
 
 def _put(grad: Tensor, sizes: Sizes, indices: list[Tensor | None]) -> Tensor:
@@ -390,6 +401,7 @@ def _put(grad: Tensor, sizes: Sizes, indices: list[Tensor | None]) -> Tensor:
 )  # fmt: skip
 def select_backward(grad_output: Tensor, input_sizes: Sizes, dim: int, index: int) -> Tensor:
     aten = ops.aten
+    _check_part(select.rule, grad_output, input_sizes, dim, index)
     at = _in_dim("select", input_sizes, dim)
     size = input_sizes[at]
     places = aten.arange.start_step(0, size, device=grad_output._device)
@@ -406,6 +418,7 @@ def select_backward(grad_output: Tensor, input_sizes: Sizes, dim: int, index: in
 )  # fmt: skip
 def slice_backward(grad_output: Tensor, input_sizes: Sizes, dim: int, start: int, end: int, step: int) -> Tensor:
     aten = ops.aten
+    _check_part(slice_.rule, grad_output, input_sizes, dim, start, end, step)
     at = _in_dim("slice", input_sizes, dim)
     size = input_sizes[at]
     first = _clamp(start, size, 0)
@@ -424,6 +437,7 @@ def slice_backward(grad_output: Tensor, input_sizes: Sizes, dim: int, start: int
 )  # fmt: skip
 def diagonal_backward(grad_output: Tensor, input_sizes: Sizes, offset: int, dim1: int, dim2: int) -> Tensor:
     aten = ops.aten
+    _check_part(diagonal.rule, grad_output, input_sizes, offset, dim1, dim2)
     ndim = len(input_sizes)
     a, b = (wrap_dim(d, ndim, "diagonal") for d in (dim1, dim2))
     order = [a, b, *(d for d in range(ndim) if d not in (a, b))]

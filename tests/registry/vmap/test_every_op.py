@@ -142,5 +142,7 @@ def test_a_batch_gives_what_each_example_gives(op: OpOverload) -> None:
         for dtype in op.decl.sample_dtypes or DEFAULT_DTYPES:
             if dtype in WANTED:
                 for mode in MODES:
-                    count += check(op, dtype, mode)
+                    # It needs pairs that lie next to each other, which examples counted last keep apart.
+                    if mode not in ("back", "second") or op.opname != "view_as_complex":
+                        count += check(op, dtype, mode)
     assert count
