@@ -12,7 +12,7 @@ from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 from opweave.registry.autograd.engine import GradModeFor
-from opweave.registry.autograd.graph import Edge, Grads, Node, SavedTensor, attach, edge_of
+from opweave.registry.autograd.graph import Edge, Grads, Node, SavedTensor, attach, edge_of, next_sequence
 from opweave.registry.autograd.record import note_levels, run_below
 from opweave.registry.autograd.views import check_write, rebase
 from opweave.registry.errors import ArgumentError, AutogradError
@@ -108,7 +108,9 @@ class FunctionNode(Node):
     ) -> FunctionNode:
         """A node whose edges and specs are there already."""
         node = FunctionNode.__new__(FunctionNode)
-        Node.__init__(node, edges, specs)
+        node.edges = edges
+        node.input_specs = specs
+        node.sequence = next_sequence()
         node.ctx = ctx
         node.backward = backward
         node.label = label
@@ -441,15 +443,13 @@ class RegisteredBackward:
             needs = [False] * len(args)
             edges: list[Edge | None] = [None] * len(args)
             specs: list[TensorSpec | None] = [None] * len(args)
-            batched = 0
-            given = set()
+            keys_of_all = 0
             for i in at:
                 t = args[i]
-                if isinstance(t, Tensor):
+                if t is not None:
                     keys = t._keys
-                    given.add(id(t))
-                    specs[i] = t.spec
-                    batched |= keys & BATCHED_BIT
+                    keys_of_all |= keys
+                    specs[i] = _new_spec(TensorSpec, (t._sizes, t._strides, t._dtype, t._device))
                     if keys & GRAD:
                         edges[i] = edge_of(t)
                         needs[i] = True
@@ -465,16 +465,16 @@ class RegisteredBackward:
             finally:
                 state.exclude = before
             node = FunctionNode.made(ctx, backward, tuple(edges), tuple(specs), label)
-            if batched or ctx._dirty or ctx._non_differentiable or result._dtype.kind not in "fc":
+            if keys_of_all & BATCHED_BIT or ctx._dirty or ctx._non_differentiable or result._dtype.kind not in "fc":
                 return finish(node, ctx, args, [result], op.name)[0]
-            node.output_specs = [result.spec]
+            node.output_specs = [_new_spec(TensorSpec, (result._sizes, result._strides, result._dtype, result._device))]
             t = result
-            if result._keys & GRAD or result._view_of is not None or id(result) in given:
-                t = _fresh(result)
+            if result._keys & GRAD or result._view_of is not None or any([result is value for value in args]):
+                t = result._alias()
                 node.shared = _FIRST
             attach(t, node, 0)
             if ctx._to_save:
-                _keep(node, ctx, given, {id(result): t}, (t,))
+                _keep(node, ctx, {id(args[i]) for i in at}, {id(result): t}, (t,))
             ctx._node = weakref.ref(node)
             return t
 
@@ -512,6 +512,8 @@ class RegisteredBackward:
 
 
 _FIRST = frozenset({0})
+#: A spec without the Python function in between that a named tuple's class has.
+_new_spec: Any = tuple.__new__
 
 
 def _needs(value: Any) -> Any:

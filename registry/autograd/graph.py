@@ -22,7 +22,8 @@ from opweave.registry.tensor import Tensor, describe
 Edge = tuple["Node", int]
 Grads = tuple[Tensor | None, ...]
 
-_sequence = itertools.count()
+#: Numbers of nodes: of two, the later made has the larger.
+next_sequence = itertools.count().__next__
 _VIEW_BIT = DispatchKey.ADInplaceOrView.bit
 
 
@@ -70,7 +71,7 @@ class Node:
     def __init__(self, edges: tuple[Edge | None, ...], input_specs: tuple[TensorSpec | None, ...]):
         self.edges = edges
         self.input_specs = input_specs
-        self.sequence = next(_sequence)
+        self.sequence = next_sequence()
 
     @property
     def metadata(self) -> dict[Any, Any]:
