@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from opweave.registry.dtypes import DType
+from opweave.registry.loading import loading
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,8 @@ def compile_source(
     triton.compiler.CompiledKernel
         For the launcher of the target's runtime.
     """
-    from opweave.codegen.aot import compile_kernel
+    with loading:
+        from opweave.codegen.aot import compile_kernel
 
     function = getattr(load(write(kernel, folder), {}), kernel.name)
     options = {} if target == "cpu" else {"num_warps": kernel.num_warps}

@@ -186,7 +186,7 @@ def _codec(annotation: Any, what: str, result: bool = False) -> Codec | None:
         missing = [name for name, codec in found.items() if codec is None]
         if missing:
             raise SchemaError(
-                f"{what}: field {missing[0]!r} of {inspect.formatannotation(annotation)} has no schema type",
+                f"{what}: field {missing[0]!r} of {getattr(annotation, '__name__', annotation)} has no schema type",
                 got=str(fields[missing[0]]), hint="tensors, numbers, texts, lists of them, and structures of these",
             )  # fmt: skip
         return Record(annotation, {name: codec for name, codec in found.items() if codec is not None})

@@ -23,6 +23,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from opweave.registry.errors import CompileError
+from opweave.registry.loading import load_triton
 from opweave.registry.tensor import Tensor
 
 # The first operand is the destination.
@@ -106,6 +107,7 @@ def _configurations(
     kernel: Any, values: dict[str, Any]
 ) -> Iterator[tuple[Any | None, dict[str, Any], set[str] | None]]:
     """Each (JIT function, its arguments, names written besides) of a chain of decorators; None means not known."""
+    load_triton()
     from triton.runtime.autotuner import Autotuner, Heuristics
     from triton.runtime.jit import JITFunction
 

@@ -24,6 +24,7 @@ from opweave.registry.errors import (
     UnsupportedError,
 )
 from opweave.registry.keys import PYTHON_BIT, DispatchKey, state
+from opweave.registry.loading import load_triton
 from opweave.registry.op import HigherOrderOperator, OpOverload, ops
 from opweave.registry.tensor import Tensor, describe, from_numpy
 from opweave.registry.triton_effects import written_pointers
@@ -73,6 +74,7 @@ def jit_function(kernel: Any) -> Any:
     ArgumentError
         If it is no Triton kernel.
     """
+    load_triton()
     import triton
 
     inner = kernel

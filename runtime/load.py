@@ -19,6 +19,7 @@ from opweave.codegen.wrapper import Generated
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DTYPES, DType
 from opweave.registry.errors import note_own_file
+from opweave.registry.loading import load_triton
 from opweave.registry.op import HigherOrderOperator, OpOverload, registry
 from opweave.registry.tensor import Tensor
 from opweave.runtime import cache
@@ -99,7 +100,7 @@ def load(
 
 def launcher(kernel: KernelSource, folder: Path, device: Device) -> Callable[..., None]:
     """Compile a kernel; the function that launches it as `launch(gx, gy, gz, *addresses)`."""
-    # Triton and LLVM load at the first compilation, not with opweave.
+    load_triton()  # and LLVM with what follows: at the first compilation, not with opweave
     if device.type == "cpu":
         from opweave.codegen.triton_cpu.launch import direct_launcher
 

@@ -1,6 +1,8 @@
 """Threads that define, call, differentiate and compile at once. `OPWEAVE_STRESS_SECONDS=30` runs it for longer."""
 
 import os
+import subprocess
+import sys
 import threading
 import time
 
@@ -72,3 +74,32 @@ def test_threads_register_call_and_differentiate():
         thread.join()
     assert not failures
     assert min(rounds) >= 1
+
+
+FIRST = """
+import threading
+import opweave
+
+barrier = threading.Barrier(8)
+failures = []
+
+def work(n):
+    try:
+        barrier.wait()
+        assert opweave.compile(lambda x: x * n + 1)(opweave.ones(3)).tolist() == [n + 1] * 3
+    except BaseException as error:
+        failures.append(error)
+        raise
+
+threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+assert not failures
+"""
+
+
+def test_threads_that_load_the_compiler_at_once():
+    done = subprocess.run([sys.executable, "-c", FIRST], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -469,7 +469,7 @@ class RegisteredBackward:
                 return finish(node, ctx, args, [result], op.name)[0]
             node.output_specs = [_new_spec(TensorSpec, (result._sizes, result._strides, result._dtype, result._device))]
             t = result
-            if result._keys & GRAD or result._view_of is not None or any([result is value for value in args]):
+            if result._keys & GRAD or result._view_of is not None or any(result is value for value in args):
                 t = result._alias()
                 node.shared = _FIRST
             attach(t, node, 0)

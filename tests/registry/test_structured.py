@@ -175,5 +175,5 @@ def test_a_field_without_a_schema_type_is_refused():
     def f(odd: Odd) -> Tensor:
         return odd.x
 
-    with pytest.raises(SchemaError, match="f: parameter 'odd': field 'what' of Odd has a type without a schema type"):
+    with pytest.raises(SchemaError, match="f: parameter 'odd': field 'what' of Odd has no schema type"):
         custom_op("structured::odd", f, mutates_args=())
