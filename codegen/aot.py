@@ -27,6 +27,7 @@ from opweave.codegen.triton_cpu.driver import activate, use
 from opweave.codegen.triton_cpu.host import host_target
 from opweave.codegen.triton_cpu.ttir import UnsupportedTritonOp
 from opweave.registry.errors import ArgumentError, CompileError, OpweaveError, Site, UnsupportedError
+from opweave.registry.loading import parsing
 
 _SM = re.compile(r"sm_?(\d+)[af]?")
 _DIVISIBILITY = "tt.divisibility"
@@ -72,10 +73,10 @@ def compile_kernel(
     UnsupportedError
         If the kernel needs something that the CPU backend does not have.
     """
-    source = fn if isinstance(fn, ASTSource) else _source(fn, signature, constexprs, attrs)
     compile_target = parse_target(target)
     activate()
-    with use(compile_target):
+    with parsing, use(compile_target):
+        source = fn if isinstance(fn, ASTSource) else _source(fn, signature, constexprs, attrs)
         try:
             return _compiled(source, compile_target, dict(options or {}))
         except UnsupportedTritonOp as error:

@@ -12,6 +12,10 @@ import threading
 #: Held while Triton, or a module that needs it, is loaded.
 loading = threading.RLock()
 
+#: Held while Python source is parsed to a tree, which Triton does with kernels: up to 3.12, CPython keeps the depth of
+#: that in a place that threads share, and fails with a SystemError where two do it at once.
+parsing = threading.RLock()
+
 _MODULES = ("triton", "triton.runtime.autotuner", "triton.runtime.jit", "triton.compiler", "triton.backends.compiler")
 _loaded = False
 

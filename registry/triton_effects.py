@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from opweave.registry.errors import CompileError
-from opweave.registry.loading import load_triton
+from opweave.registry.loading import load_triton, parsing
 from opweave.registry.tensor import Tensor
 
 # The first operand is the destination.
@@ -84,7 +84,7 @@ def written_pointers(kernel: Any, args: Sequence[Any] = (), kwargs: Mapping[str,
     """
     bound = dict(zip(_parameter_names(kernel), args, strict=False)) | dict(kwargs or {})
     written: set[str] = set()
-    for jit, values, also_written in _configurations(kernel, bound):
+    for jit, values, also_written in configurations(kernel, bound):
         if also_written is None or jit is None:
             return frozenset(name for name, value in bound.items() if _holds_pointer(value))
         written |= also_written | _written_by(jit, values)
@@ -103,7 +103,7 @@ def _holds_pointer(value: Any) -> bool:
     return hasattr(value, "data_ptr") or hasattr(value, "block_shape")
 
 
-def _configurations(
+def configurations(
     kernel: Any, values: dict[str, Any]
 ) -> Iterator[tuple[Any | None, dict[str, Any], set[str] | None]]:
     """Each (JIT function, its arguments, names written besides) of a chain of decorators; None means not known."""
@@ -116,13 +116,13 @@ def _configurations(
     elif isinstance(kernel, Heuristics):
         for name, rule in kernel.values.items():
             values = {**values, name: rule(values)}
-        yield from _configurations(kernel.fn, values)
+        yield from configurations(kernel.fn, values)
     elif isinstance(kernel, Autotuner):
         # Tuning itself zeroes these.
         zeroed = set(getattr(kernel, "reset_to_zero", None) or ()) & values.keys()
         for config in kernel.configs:
             hooked = config.pre_hook is not None or getattr(kernel, "user_defined_pre_hook", False)
-            for jit, chosen, also in _configurations(kernel.fn, {**values, **config.all_kwargs()}):
+            for jit, chosen, also in configurations(kernel.fn, {**values, **config.all_kwargs()}):
                 yield jit, chosen, None if hooked or also is None else zeroed | also
     else:
         yield None, values, None
@@ -137,7 +137,7 @@ def _written_by(jit: Any, values: dict[str, Any]) -> frozenset[str]:
     found = known.get(key)
     if found is None:
         try:
-            found = _read(jit, {name: _stand_in(value) for name, value in values.items()})
+            found = _read(jit, values)
         except Exception as error:  # Triton raises whatever its frontend stumbles over
             raise CompileError(
                 f"Triton kernel {jit.__name__}: cannot be lowered for these arguments",
@@ -180,15 +180,32 @@ def _stand_in(value: Any) -> Any:
     return value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value
 
 
-def _source(jit: Any, values: dict[str, Any]) -> tuple[Any, Any, Any, Any]:
-    """What `JITFunction.run` would compile for these arguments, by the same steps."""
+def source_of(jit: Any, values: dict[str, Any], target: Any = None) -> tuple[Any, Any, Any, Any]:
+    """What `JITFunction.run` would compile for these arguments, by the same steps.
+
+    Parameters
+    ----------
+    jit : JITFunction
+        The kernel.
+    values : dict of str to Any
+        Its arguments and options. Tensors may be fake.
+    target : GPUTarget, optional
+        What for. Any target gives the same TTIR as far as writes go, so the default is one that needs no device.
+
+    Returns
+    -------
+    source : ASTSource
+    backend : BaseBackend
+    options : object
+    target : GPUTarget
+    """
     from triton import knobs
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource, make_backend
     from triton.runtime.jit import create_function_from_signature
 
-    # Any target gives the same TTIR as far as writes go, and this one needs no device.
-    target = GPUTarget("cuda", 90, 32)
+    target = target or GPUTarget("cuda", 90, 32)
+    values = {name: _stand_in(value) for name, value in values.items()}
     backend = make_backend(target)
     options: dict[str, Any] = {
         "debug": False, "instrumentation_mode": getattr(knobs.compilation, "instrumentation_mode", ""),
@@ -207,13 +224,14 @@ def _read(jit: Any, values: dict[str, Any]) -> frozenset[str]:
     """Lower a kernel to TTIR and name the parameters that are written."""
     from triton._C.libtriton import ir
 
-    source, backend, options, target = _source(jit, values)
+    source, backend, options, target = source_of(jit, values)
     context = ir.context()
     ir.load_dialects(context)
     backend.load_dialects(context)
-    module = source.make_ir(
-        target, options, backend.get_codegen_implementation(options), backend.get_module_map(), context
-    )
+    with parsing:
+        module = source.make_ir(
+            target, options, backend.get_codegen_implementation(options), backend.get_module_map(), context
+        )
     pointers = [(name, flag) for name, kind in source.signature.items() for flag in _parameters(kind)]
     written, exact = _Flow(module).written_parameters(module.get_entry_func_name())
     return frozenset(name for i, (name, flag) in enumerate(pointers) if flag and (i in written or not exact))

@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 from opweave.registry import dtypes
 from opweave.registry.device import Device
 from opweave.registry.errors import GraphError, Site
+from opweave.registry.loading import parsing
 from opweave.registry.op import ops, registry
 from opweave.tracer.graph import Graph, Node
 
@@ -45,7 +46,8 @@ def parse(text: str, functions: Mapping[str, Any] | None = None) -> Graph:
         If the text is not a printed graph, or calls an op that is not registered; names the line.
     """
     try:
-        module = ast.parse(text)
+        with parsing:
+            module = ast.parse(text)
     except SyntaxError as error:
         raise GraphError(f"parse: not Python: {error.msg}", got=f"line {error.lineno}: {error.text}") from None
     functions_found = [item for item in module.body if isinstance(item, ast.FunctionDef)]
