@@ -103,9 +103,7 @@ def _holds_pointer(value: Any) -> bool:
     return hasattr(value, "data_ptr") or hasattr(value, "block_shape")
 
 
-def configurations(
-    kernel: Any, values: dict[str, Any]
-) -> Iterator[tuple[Any | None, dict[str, Any], set[str] | None]]:
+def configurations(kernel: Any, values: dict[str, Any]) -> Iterator[tuple[Any | None, dict[str, Any], set[str] | None]]:
     """Each (JIT function, its arguments, names written besides) of a chain of decorators; None means not known."""
     load_triton()
     from triton.runtime.autotuner import Autotuner, Heuristics
