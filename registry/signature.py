@@ -132,7 +132,7 @@ class GenericType(Type):
 BASE_NAMES = frozenset((
     "Tensor", "int", "SymInt", "float", "SymFloat", "bool", "SymBool", "complex", "Scalar", "str", "None", "NoneType",
     "ScalarType", "Device", "DeviceIndex", "Layout", "MemoryFormat", "Generator", "Dimname", "Storage", "Stream",
-    "QScheme", "Quantizer", "ConstQuantizerPtr", "Capsule", "Any", "AnyClassType", "AnyEnumType",
+    "QScheme", "Quantizer", "ConstQuantizerPtr", "Capsule", "PyObject", "Any", "AnyClassType", "AnyEnumType",
 ))  # fmt: skip
 # Printed under another name than written.
 _SYNONYMS = {"None": "NoneType", "ConstQuantizerPtr": "int"}
