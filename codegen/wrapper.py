@@ -18,7 +18,7 @@ import keyword
 import math
 import operator
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,6 +34,7 @@ from opweave.registry.op import HigherOrderOperator, OpOverload
 from opweave.registry.tensor import Tensor, allocate, as_view, describe
 from opweave.tracer.declared import declared
 from opweave.tracer.graph import Graph, Node
+from opweave.tracer.printing import operand_graphs
 
 _COMMENT_COLUMN = 100
 
@@ -145,12 +146,15 @@ class _Wrapper:
         self.graph = graph
         self.device = device
         self.name = name
+        #: Whether control flow calls it.
+        self.is_function = False
         self.lines: list[str] = []
         self.kernels: list[KernelSource] = []
         self.names: dict[str, Any] = {}
         self.objects: dict[int, str] = {}
         self.attributes: list[str] = []
-        self.taken = {node.name for node in graph.nodes} | set(keyword.kwlist) | {name, "float"}
+        self.functions: list[str] = []
+        self.taken = set(_names(graph)) | set(keyword.kwlist) | {name, "float"}
         self.results: dict[Node, tuple[str, ...]] = {}
         self.plans: dict[object, list[KernelSource]] = {}
 
@@ -160,6 +164,9 @@ class _Wrapper:
         for node in list(self.graph.nodes):
             if node.op == "placeholder":
                 parameters.append(node.name)
+                if self.is_function and node.users:
+                    check = self._inject("conform", conform)
+                    self._line(f"{node.name} = {check}({node.name}, {self._layout(node.meta['val'])}, {self.name!r})")
             elif node.op == "get_attr":
                 self.attributes.append(str(node.target))
                 if node.name != node.target:
@@ -172,7 +179,7 @@ class _Wrapper:
                 if dead:
                     self._line(f"del {', '.join(dead)}")
         head = f"def {self.name}({', '.join(parameters)}):"
-        source = "\n".join([head, *self.lines, ""])
+        source = "\n".join([*self.functions, head, *self.lines, ""])
         return Generated(source, self.name, self.kernels, self.names, list(dict.fromkeys(self.attributes)))
 
     def _last_uses(self) -> dict[Node, list[Node]]:
@@ -211,6 +218,8 @@ class _Wrapper:
     def _text(self, value: Any) -> str:
         if isinstance(value, Node):
             return value.name
+        if isinstance(value, Graph):
+            return self._function(value)
         if value is None or isinstance(value, (bool, int, str)):
             return repr(value)
         if isinstance(value, float):
@@ -252,8 +261,21 @@ class _Wrapper:
         arguments += [f"{key}={self._text(value)}" for key, value in node.kwargs.items()]
         self._line(f"{node.name} = {function}({', '.join(arguments)})", node)
         # The layout of a built-in's result is known; what others return is checked where compiled code relies on it.
-        if isinstance(target, OpOverload) and declared(node) is None and node.users:
+        opaque = isinstance(target, OpOverload) and declared(node) is None
+        if (opaque or operand_graphs(node)) and node.users:
             self._conform(node, label)
+
+    def _function(self, graph: Graph) -> str:
+        """Print a graph that is an operand as a function of its own, which shares kernels and names with this one.
+
+        It may be called with other layouts than it was traced with, once a loop has gone round.
+        """
+        inner = _Wrapper(graph, self._fresh(graph.name or "function"), self.device)
+        inner.is_function = True
+        inner.kernels, inner.names, inner.objects = self.kernels, self.names, self.objects
+        inner.attributes, inner.taken, inner.plans = self.attributes, self.taken, self.plans
+        self.functions += [inner.run().source, ""]
+        return inner.name
 
     def _conform(self, node: Node, label: str) -> None:
         check = self._inject("conform", conform)
@@ -327,6 +349,14 @@ class _Wrapper:
             self.kernels += found
             self.plans[key] = found
         return found
+
+
+def _names(graph: Graph) -> Iterator[str]:
+    """Names of all nodes, also of those in functions."""
+    for node in graph.nodes:
+        yield node.name
+        for inner in operand_graphs(node):
+            yield from _names(inner)
 
 
 def _is_plain_view(node: Node) -> bool:

@@ -10,8 +10,10 @@ An op's result follows from its declaration (`decl.meta`) or, for a user's op, f
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from typing import Any
 
+from opweave.fake.shape_env import ShapeEnv
 from opweave.fake.tensor import FakeTensor, make_fake
 from opweave.registry import custom_op
 from opweave.registry.device import Device
@@ -28,8 +30,16 @@ from opweave.registry.triton_op import (
     triton_kernel_wrapper_mutation,
 )
 
+#: For a dimension the keywords of `ShapeEnv.new_size`, or None where its size is fixed.
+Dynamic = Callable[[int], dict[str, Any] | None]
+
 # Ops that move data between devices on purpose.
 _CROSS_DEVICE = frozenset({"_to_copy", "copy", "copy_", "to"})
+
+
+def every_size(dim: int) -> dict[str, Any]:
+    """All sizes symbolic."""
+    return {}
 
 
 class FakeTensorMode(DispatchMode):
@@ -39,10 +49,14 @@ class FakeTensorMode(DispatchMode):
     ----------
     allow_non_fake_inputs : bool
         Convert real tensors that meet fake ones, instead of raising. Real 0-d CPU tensors are always let in.
+    shape_env : ShapeEnv, optional
+        Where symbolic sizes live. With one, `from_tensor` makes all sizes symbolic unless told otherwise, and ops whose
+        result sizes depend on data give symbolic ones; without, sizes are plain numbers.
     """
 
-    def __init__(self, *, allow_non_fake_inputs: bool = False):
+    def __init__(self, *, allow_non_fake_inputs: bool = False, shape_env: ShapeEnv | None = None):
         self.allow_non_fake_inputs = allow_non_fake_inputs
+        self.shape_env = shape_env
         # Two real views of one storage become two fake views of one storage.
         self._storages: weakref.WeakKeyDictionary[Storage, Storage] = weakref.WeakKeyDictionary()
         # By id, since tensors compare elementwise; an entry goes when its tensor does.
@@ -50,8 +64,22 @@ class FakeTensorMode(DispatchMode):
 
     # ---- making fake tensors -----------------------------------------------------------------------------------------
 
-    def from_tensor(self, t: Tensor) -> FakeTensor:
+    def from_tensor(
+        self, t: Tensor, *, static_shapes: bool | None = None, source: str = "", dynamic: Dynamic | None = None
+    ) -> FakeTensor:
         """The fake tensor that stands for a real one; the same for the same tensor.
+
+        Parameters
+        ----------
+        t : Tensor
+            The real one.
+        static_shapes : bool, optional
+            Keep its sizes as numbers; the default where there is no `shape_env`.
+        source : str
+            How the tensor is called in guards.
+        dynamic : callable, optional
+            For a dimension the keywords of `ShapeEnv.new_size`, or None where its size is fixed; all are symbolic by
+            default.
 
         Raises
         ------
@@ -63,7 +91,8 @@ class FakeTensorMode(DispatchMode):
         known = self._tensors.get(id(t))
         if known is not None:
             return known[1]
-        fake = self.fresh(t)
+        static = self.shape_env is None if static_shapes is None else static_shapes
+        fake = self.fresh(t) if static else self.symbolic(t, source or f"t{len(self._tensors)}", dynamic)
         key, tensors = id(t), self._tensors
         tensors[key] = (weakref.ref(t, lambda _: tensors.pop(key, None)), fake)
         return fake
@@ -82,6 +111,17 @@ class FakeTensorMode(DispatchMode):
         fake._keys = (fake._keys & ~ABOVE_VIEWS) | (t._keys & ABOVE_VIEWS)
         if t._view_of is not None:
             fake._view_of = self.from_tensor(t._view_of)
+        return fake
+
+    def symbolic(self, t: Tensor, source: str, dynamic: Dynamic | None = None) -> FakeTensor:
+        """A new fake tensor whose sizes are symbolic, with a storage of its own; see `from_tensor`."""
+        if self.shape_env is None:
+            raise FakeTensorError("symbolic sizes need a ShapeEnv", hint="FakeTensorMode(shape_env=ShapeEnv())")
+        layout = self.shape_env.new_layout(t._sizes, t._strides, t._offset, source, dynamic or every_size)
+        sizes, strides, offset = layout
+        storage = Storage(t._device, (span(sizes, strides) + offset) * t._dtype.itemsize, None, None)
+        fake = make_fake(self, storage, sizes, strides, offset, t._dtype, t._device)
+        fake._keys = (fake._keys & ~ABOVE_VIEWS) | (t._keys & ABOVE_VIEWS)
         return fake
 
     def make(self, spec: TensorSpec) -> FakeTensor:
@@ -114,6 +154,13 @@ class FakeTensorMode(DispatchMode):
         DeviceError
             If the tensors are on different devices.
         """
+        env = self.shape_env
+        if env is None:
+            return self._dispatch(op, args, kwargs)
+        with running_rule(str(op), env):
+            return self._dispatch(op, args, kwargs)
+
+    def _dispatch(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         args = self._admit(op, args)
         if kwargs:
             kwargs = dict(zip(kwargs, self._admit(op, tuple(kwargs.values())), strict=True))
@@ -122,6 +169,8 @@ class FakeTensorMode(DispatchMode):
         decl = op.decl
         if decl is None or op.fake != decl.fake:
             result = self._dispatch_user(op, args, kwargs)
+        elif decl.kind == "number":
+            result = decl.meta(self.make, args, kwargs)
         elif decl.kind == "composite":
             with self:
                 result = decl.meta(self.make, args, kwargs)
@@ -185,7 +234,7 @@ class FakeTensorMode(DispatchMode):
                 hint=f"register one:\n      @opweave.library.register_fake({op.name!r})\n      def _({_names(op)}):\n"
                 "          return opweave.empty_like(...)    # right sizes, dtype and device, no data",
             )
-        with self, running_rule(op.name):
+        with self, running_rule(op.name, self.shape_env):
             result = rule(*args, **kwargs) if not op._defaults else rule(*fill_defaults(op, args, kwargs), **kwargs)
         self._check_result(op, result, args, kwargs)
         return result

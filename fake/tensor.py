@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
-from opweave.registry.errors import DataDependentError, FakeTensorError
+from opweave.registry.errors import DataDependentError, FakeTensorError, ShapeError
 from opweave.registry.keys import PYTHON_BIT, TENSOR_BITS
+from opweave.registry.op import ops
 from opweave.registry.spec import contiguous_strides
 from opweave.registry.storage import Storage
 from opweave.registry.tensor import Tensor, describe
@@ -65,6 +66,11 @@ class FakeTensor(Tensor):
         self._refuse("data", _OPAQUE)
 
     def item(self) -> Any:
+        """A symbolic int, for an integer tensor of a mode with symbolic sizes."""
+        if self.fake_mode.shape_env is not None and self._dtype.kind in "iu":
+            if self.numel() != 1:
+                raise ShapeError("item: only one-element tensors have a Python value", got=describe(self))
+            return ops.aten._local_scalar_dense.default(self)
         self._refuse("item", _NUMBER)
 
     def tolist(self) -> Any:

@@ -51,7 +51,7 @@ from opweave.registry.promote import result_type
 from opweave.registry.tensor import Size, Tensor, from_numpy
 
 if TYPE_CHECKING:
-    from opweave import amp, autograd, func, fx
+    from opweave import amp, autograd, export, func, fx
     from opweave.amp import (
         autocast,
         clear_autocast_cache,
@@ -62,14 +62,30 @@ if TYPE_CHECKING:
         set_autocast_dtype,
         set_autocast_enabled,
     )
+    from opweave.explaining import explain
     from opweave.fake.mode import FakeTensorMode
+    from opweave.fake.shape_env import ShapeEnv
+    from opweave.fake.symbolic import (
+        SymBool,
+        SymFloat,
+        SymInt,
+        check,
+        check_is_size,
+        sym_float,
+        sym_int,
+        sym_max,
+        sym_min,
+        sym_not,
+    )
     from opweave.fake.tensor import FakeTensor
     from opweave.pipeline import compile
     from opweave.registry.vmap.transform import vmap
+    from opweave.tracer.control_flow import associative_scan, cond, map, scan, while_loop
     from opweave.tracer.make_fx import make_fx
 
 importlib.import_module("opweave.registry.vmap")  # what the key of batched tensors does
 importlib.import_module("opweave.registry.autocast")  # what the Autocast keys do
+importlib.import_module("opweave.registry.control_flow")  # ops whose operands are functions
 
 __version__ = "0.1.0"
 
@@ -83,9 +99,32 @@ _LAZY = {
     "make_fx": ("opweave.tracer.make_fx", "make_fx"),
     "compile": ("opweave.pipeline", "compile"),
     "fx": ("opweave.fx", None),
+    "explain": ("opweave.explaining", "explain"),
+    **dict.fromkeys(
+        (
+            "SymBool",
+            "SymFloat",
+            "SymInt",
+            "check",
+            "check_is_size",
+            "sym_float",
+            "sym_int",
+            "sym_max",
+            "sym_min",
+            "sym_not",
+        ),
+        ("opweave.fake.symbolic", ""),
+    ),
+    "ShapeEnv": ("opweave.fake.shape_env", "ShapeEnv"),
+    "export": ("opweave.export", None),
     "autograd": ("opweave.autograd", None),
     "func": ("opweave.func", None),
     "vmap": ("opweave.registry.vmap.transform", "vmap"),
+    "cond": ("opweave.tracer.control_flow", "cond"),
+    "while_loop": ("opweave.tracer.control_flow", "while_loop"),
+    "scan": ("opweave.tracer.control_flow", "scan"),
+    "associative_scan": ("opweave.tracer.control_flow", "associative_scan"),
+    "map": ("opweave.tracer.control_flow", "map"),
     "amp": ("opweave.amp", None),
     "autocast": ("opweave.amp", "autocast"),
     "clear_autocast_cache": ("opweave.amp", "clear_autocast_cache"),
@@ -106,7 +145,9 @@ __all__ = [
     "no_grad", "ops", "promote_types", "result_type", "set_default_dtype", "set_grad_enabled", "short", "testing",
     "amp", "autocast", "clear_autocast_cache", "get_autocast_dtype", "is_autocast_cache_enabled", "is_autocast_enabled",
     "set_autocast_cache_enabled", "set_autocast_dtype", "set_autocast_enabled",
-    "func", "vmap", "uint8", *_surface.functions(),
+    "ShapeEnv", "SymBool", "SymFloat", "SymInt", "check", "check_is_size", "sym_float", "sym_int", "sym_max", "sym_min",
+    "sym_not", "associative_scan", "cond", "explain", "export", "func", "map", "scan", "uint8", "vmap", "while_loop",
+    *_surface.functions(),
 ]  # fmt: skip
 
 
@@ -129,6 +170,6 @@ def __getattr__(name: str) -> Any:
     if found is None:
         raise AttributeError(f"module 'opweave' has no attribute {name!r}")
     module = importlib.import_module(found[0])
-    value = module if found[1] is None else getattr(module, found[1])
+    value = module if found[1] is None else getattr(module, found[1] or name)
     globals()[name] = value
     return value

@@ -10,7 +10,7 @@ compile(fn)            a CompiledFunction: guards and compiled versions
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from opweave.codegen.wrapper import generate
@@ -25,6 +25,7 @@ from opweave.runtime.logging import DEBUG, channel, lazily
 from opweave.tracer.graph import Graph
 from opweave.tracer.graph_module import GraphModule
 from opweave.tracer.interpreter import Interpreter
+from opweave.tracer.printing import operand_graphs
 
 Pass = Callable[[Graph], Graph]
 
@@ -57,6 +58,10 @@ def lower(graph: Graph, stages: dict[str, str] | None = None) -> Graph:
     """
     printing = stages is not None or _passes_log.isEnabledFor(DEBUG)
     printed = str(graph) if printing else ""
+    for node in list(graph):
+        if operand_graphs(node):
+            # The functions of control flow are programs of their own; to the node that holds them they are opaque.
+            node.args = tuple([lower(value) if isinstance(value, Graph) else value for value in node.args])
     for name, run in PASSES:
         version, start = graph.version, time.perf_counter()
         with below_autograd():
@@ -107,7 +112,7 @@ def compile_graph(module: GraphModule, name: str) -> Program:
 def _device(graph: Graph) -> Device:
     """Where kernels run: the GPU if any tensor is there."""
     devices: dict[Device, Any] = {}
-    for node in graph:
+    for node in _nodes(graph):
         value = node.meta.get("val")
         if isinstance(value, Tensor):
             devices.setdefault(value._device, node)
@@ -120,6 +125,14 @@ def _device(graph: Graph) -> Device:
                 hint="call the uncompiled function on meta tensors, or compile with tensors of cpu or cuda",
             )
     return next((device for device in devices if device.type != "cpu"), cpu)
+
+
+def _nodes(graph: Graph) -> Iterator[Any]:
+    """All nodes, also of the functions of control flow."""
+    for node in graph:
+        yield node
+        for inner in operand_graphs(node):
+            yield from _nodes(inner)
 
 
 def fusion_report(graph: Graph) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from opweave.passes.emission import is_random
 from opweave.registry.op import OpOverload
 from opweave.tracer.graph import Graph, Node
+from opweave.tracer.printing import operand_graphs
 
 
 def run(graph: Graph) -> Graph:
@@ -25,4 +26,6 @@ def has_effect(node: Node) -> bool:
     if isinstance(target, OpOverload):
         # A draw moves the generator on; an op that returns nothing can only be there for its effect.
         return target.is_mutable or is_random(target) or not target._schema.returns
+    if any(has_effect(inner) for graph in operand_graphs(node) for inner in graph if inner.op == "call_function"):
+        return True
     return bool(getattr(target, "is_mutable", False))

@@ -16,6 +16,7 @@ from opweave.registry.dtypes import as_dtype
 from opweave.registry.errors import ArgumentError, OpweaveError
 from opweave.registry.keys import DEVICE_KEYS, state
 from opweave.registry.schema import Argument
+from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor
 
 
@@ -107,6 +108,9 @@ def _require_defaults_last(positional: list[str]) -> None:
             positional[i] = f"{parameter}=None"
 
 
+_NUMBERS = (int, float, complex, Symbolic)
+
+
 def _device_bits(device: Any) -> int:
     return DEVICE_KEYS[parse_device(device).type if device is not None else "cpu"].bit
 
@@ -117,7 +121,9 @@ def _slow_keys(op: Any, values: Sequence[Any], required: bool = False) -> int:
     for value in values if isinstance(values, (list, tuple)) else ():  # else the check of the argument complains
         if isinstance(value, Tensor):
             bits |= value._keys
-        elif (value is None and not required) or (isinstance(value, (int, float, complex)) and _takes_numbers(op)):
+        elif (value is None and not required) or (
+            isinstance(value, (int, float, complex, Symbolic)) and _takes_numbers(op)
+        ):
             continue
         else:
             raise ArgumentError(
@@ -147,15 +153,14 @@ def _coerce(op: Any, argument: Argument, value: Any) -> Any:
         ) from None  # fmt: skip
 
 
-#: Further number types (symbolic sizes) that pass as int, float or bool; filled by the layers that define them.
-SYMBOLIC_TYPES: list[type] = []
-
-
 def convert(kind: str, value: Any) -> Any:
     """The value as an instance of a schema type (without its `?`); TypeError if it is none."""
     if kind in ("int", "SymInt"):
-        if isinstance(value, bool) or type(value) in SYMBOLIC_TYPES:
-            return int(value) if isinstance(value, bool) else value
+        if isinstance(value, Symbolic):
+            # What is no size has to be a number that does not vary.
+            return value if kind == "SymInt" and value.kind == "int" else int(value)  # type: ignore[call-overload]
+        if isinstance(value, bool):
+            return int(value)
         return value.__index__() if not isinstance(value, Tensor) else int(value)
     if kind == "float":
         if isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
@@ -166,7 +171,7 @@ def convert(kind: str, value: Any) -> Any:
             return bool(value)
         raise TypeError
     if kind == "Scalar":
-        if type(value) in (bool, complex) or type(value) in SYMBOLIC_TYPES:
+        if type(value) in (bool, complex) or isinstance(value, Symbolic):
             return value
         if isinstance(value, Tensor) or hasattr(value, "item"):
             return value.item()
@@ -238,7 +243,9 @@ def _has_type(op: Any, kind: str, value: Any) -> bool:
             return True
         kind = kind[:-1]
     if kind == "Tensor":
-        return isinstance(value, Tensor) or (type(value) in (int, float, bool, complex) and _takes_numbers(op))
+        return isinstance(value, Tensor) or (
+            (type(value) in (int, float, bool, complex) or isinstance(value, Symbolic)) and _takes_numbers(op)
+        )
     if kind in ("int", "SymInt") and (isinstance(value, (bool, float)) or isinstance(value, Tensor)):
         return False
     if kind in ("float", "Scalar", "bool") and isinstance(value, Tensor):

@@ -205,5 +205,13 @@ class OpCheckError(OpweaveError, RuntimeError):
     """An op whose registrations contradict each other or what its kernel does (`library.opcheck`)."""
 
 
+class ExportError(OpweaveError, ValueError, RuntimeError):
+    """An exported program, or its file, that is damaged or cannot run here."""
+
+
+class ConstraintError(OpweaveError, ValueError):
+    """A symbolic size that would have to leave the range asked for."""
+
+
 class UnsupportedError(OpweaveError, NotImplementedError):
     """Something that is deliberately out of scope."""

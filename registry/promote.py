@@ -13,6 +13,7 @@ from opweave.registry.device import Device
 from opweave.registry.dtypes import DType, promote_types
 from opweave.registry.errors import DeviceError, DTypeError, ShapeError
 from opweave.registry.spec import contiguous_strides, is_contiguous, is_dense
+from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor, describe
 
 Number = bool | int | float | complex
@@ -139,6 +140,8 @@ def common_device(op: str, operands: Sequence[Any]) -> Device:
 
 def number_dtype(value: Number) -> DType:
     """Type of a Python number on its own."""
+    if isinstance(value, Symbolic):
+        return {"bool": dtypes.bool_, "int": dtypes.int64, "float": dtypes.get_default_dtype()}[value.kind]
     if isinstance(value, bool):
         return dtypes.bool_
     if isinstance(value, int):

@@ -98,6 +98,14 @@ def _configs(kernel: Any) -> list[dict[str, Any]]:
     return [config.all_kwargs() for config in getattr(inner, "configs", [])] or [{}]
 
 
+class CompiledText:
+    """A kernel that exists as text only; `kernel[grid](**arguments)` runs it. A launch may name one."""
+
+    name: str
+    #: Names of the tensor arguments that it writes.
+    writes: frozenset[str]
+
+
 class TritonKernelWrapper:
     """What `wrap_triton` returns: index it with a grid, call it with the kernel's arguments."""
 
@@ -289,8 +297,11 @@ def _grid_by_config(kernel: Any, grids: list[Grid]) -> Callable[[dict[str, Any]]
 
 def launch_effects(kernel_idx: int, constant_args_idx: int, kwargs: dict[str, Any]) -> frozenset[str]:
     """Names of the tensor arguments that a launch writes, found from the kernel's TTIR."""
+    kernel = kernels[kernel_idx]
+    if isinstance(kernel, CompiledText):
+        return kernel.writes
     arguments = {**kwargs, **constants[constant_args_idx]}
-    return frozenset(written_pointers(kernels[kernel_idx], (), arguments))
+    return frozenset(written_pointers(kernel, (), arguments))
 
 
 def _launch_functional(

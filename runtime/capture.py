@@ -42,6 +42,7 @@ from opweave.runtime.sources import (
 from opweave.tracer.graph import Graph
 from opweave.tracer.graph_module import GraphModule
 from opweave.tracer.make_fx import trace_flat
+from opweave.tracer.printing import operand_graphs
 from opweave.tracer.proxy import ProxyMode
 
 _EMPTY_CELL = types.CellType()
@@ -188,7 +189,11 @@ def _ops_used() -> Iterator[dict[OpOverload, int]]:
 
 
 def _ops_of(graph: Graph) -> dict[OpOverload, int]:
-    return {node.target: node.target.version for node in graph if isinstance(node.target, OpOverload)}
+    found = {node.target: node.target.version for node in graph if isinstance(node.target, OpOverload)}
+    for node in graph:
+        for inner in operand_graphs(node):
+            found.update(_ops_of(inner))
+    return found
 
 
 def _name(function: Any) -> str:

@@ -149,6 +149,11 @@ class CompiledFunction:
         """The graph captured last, None before the first call."""
         return max(self.entries, key=lambda e: e.index).graph if self.entries else None
 
+    def mismatches(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[tuple[Entry, str | None]]:
+        """Each version, and why it does not fit these arguments; None if it does."""
+        with self._lock:
+            return [(entry, entry.mismatch(self._parameters, args, kwargs)) for entry in self.entries]
+
     def stages(self) -> dict[str, str]:
         """The newest version at every stage of its compilation, printed."""
         return self.entries[0].program.stages(self.entries[0].graph) if self.entries else {}
@@ -176,7 +181,7 @@ class CompiledFunction:
             # Being traced itself (its ops become part of the outer graph), or batched.
             return function(*args, **kwargs)
         with self._lock:
-            reasons = [(entry, entry.mismatch(self._parameters, args, kwargs)) for entry in self.entries]
+            reasons = self.mismatches(args, kwargs)
             fitting = [entry for entry, reason in reasons if reason is None]
             if not fitting:
                 self._tell(reasons)

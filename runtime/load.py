@@ -25,6 +25,7 @@ from opweave.registry.tensor import Tensor
 from opweave.runtime import cache
 from opweave.runtime.logging import channel, lazily
 from opweave.tracer.graph import Graph
+from opweave.tracer.printing import operand_graphs
 
 _kernels_log = channel("kernels")
 
@@ -126,6 +127,9 @@ def fingerprint(graph: Graph) -> Iterator[str]:
         if isinstance(node.target, Graph):
             yield f"region {node.name}"
             yield from fingerprint(node.target)
+        for inner in operand_graphs(node):
+            yield f"function {node.name}"
+            yield from fingerprint(inner)
 
 
 def _values(value: Any) -> Iterator[Any]:

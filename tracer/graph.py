@@ -252,12 +252,14 @@ class Graph(nx.MultiDiGraph):
         Parameters
         ----------
         node : Node
-            What to copy; meta is copied too, a called `Graph` is cloned.
+            What to copy; meta is copied too, a `Graph` that is called or an operand is cloned.
         transform : callable
             Gives for each operand node its counterpart in this graph.
         """
 
         def counterpart(value: Any) -> Any:
+            if isinstance(value, Graph):
+                return value.clone()
             return transform(value) if isinstance(value, Node) else value
 
         target = node.target.clone() if isinstance(node.target, Graph) else node.target
@@ -344,6 +346,8 @@ class Graph(nx.MultiDiGraph):
             node.target.lint()
         elif node.op == "call_function" and not callable(node.target):
             raise GraphError(f"{node.name}: the target cannot be called", got=repr(node.target))
+        for inner in printing.operand_graphs(node):
+            inner.lint()
         expected = [*operand_paths(node.args, Node), *operand_paths(node.kwargs, Node)]
         for path, source in expected:
             if source not in done:

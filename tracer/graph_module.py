@@ -10,7 +10,9 @@ from typing import Any, cast
 
 import optree
 
+from opweave.fake.shape_env import ShapeEnv
 from opweave.registry.errors import ArgumentError, GraphError
+from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor, describe
 from opweave.tracer import printing
 from opweave.tracer.graph import Graph
@@ -48,14 +50,22 @@ class GraphModule:
         self.name = name
         self._compiled: Callable[..., Any] | None = None
         self._version = -1
+        self._nested: list[Graph] = []
         #: Inputs that were no tensors when traced: their value is part of the graph.
         self._fixed: list[tuple[int, str, Any]] = []
         self._forget_source: Callable[[], Any] | None = None
+        #: Of a trace with symbolic sizes: what they are, and the guards that the graph depends on.
+        self.shape_env: ShapeEnv | None = None
 
     def __getattr__(self, name: str) -> Any:
         constants = self.__dict__.get("constants", {})
         if name in constants:
             return constants[name]
+        # The functions of control flow.
+        for node in self.__dict__["graph"].nodes if "graph" in self.__dict__ else ():
+            for inner in printing.operand_graphs(node):
+                if inner.name == name:
+                    return GraphModule(constants, inner, name=name)
         raise AttributeError(f"GraphModule has no attribute or constant {name!r}")
 
     # ---- text --------------------------------------------------------------------------------------------------------
@@ -106,13 +116,18 @@ class GraphModule:
         self._fixed = [
             (index, node.name, node.meta["val"])
             for index, node in enumerate(graph.placeholders())
-            if "val" in node.meta and not isinstance(node.meta["val"], Tensor)
+            if "val" in node.meta and not isinstance(node.meta["val"], (Tensor, Symbolic))
         ]
-        self._version = graph.version
+        self._nested = [inner for node in graph.nodes for inner in printing.operand_graphs(node)]
+        self._version = self._present_version()
+
+    def _present_version(self) -> int:
+        """Grows with every change to the graph or the functions in it."""
+        return self.graph.version + sum([inner.version for inner in self._nested])
 
     def forward(self, *flat: Any) -> Any:
         """Run the graph on its inputs one by one; gives what its output node returns."""
-        if self._compiled is None or self._version != self.graph.version:
+        if self._compiled is None or self._version != self._present_version():
             self.recompile()
         assert self._compiled is not None
         return self._compiled(self, *flat)
@@ -133,7 +148,7 @@ class GraphModule:
                 f"{self.name}: arguments of another structure than it was traced with", got=str(spec),
                 hint=f"expected {self.in_spec}",
             )  # fmt: skip
-        if self._compiled is None or self._version != self.graph.version:
+        if self._compiled is None or self._version != self._present_version():
             self.recompile()
         for index, name, value in self._fixed:
             given = leaves[index]

@@ -77,7 +77,9 @@ class Interpreter:
         return self.call_function(node.target, args, map_operands(node.kwargs, self.value))
 
     def value(self, operand: Any) -> Any:
-        """The value of an operand."""
+        """The value of an operand; a function that runs it for a graph."""
+        if isinstance(operand, Graph):
+            return lambda *args: type(self)(operand, self.constants).run(*args)
         return self.env[operand] if isinstance(operand, Node) else operand
 
     def placeholder(self, node: Node, value: Any) -> Any:

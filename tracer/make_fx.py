@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -9,9 +10,10 @@ from typing import Any, cast
 
 import optree
 
-from opweave.fake.mode import FakeTensorMode
+from opweave.fake.mode import Dynamic, FakeTensorMode, every_size
+from opweave.fake.shape_env import ShapeEnv
 from opweave.fake.tensor import FakeTensor
-from opweave.registry.errors import ArgumentError, Site, TraceError, UnsupportedError
+from opweave.registry.errors import ArgumentError, Site, TraceError
 from opweave.registry.op import OpOverload, tensors_in
 from opweave.registry.tensor import Tensor
 from opweave.tracer.graph import Graph, Node
@@ -19,7 +21,9 @@ from opweave.tracer.graph_module import GraphModule
 from opweave.tracer.operands import map_operands
 from opweave.tracer.proxy import ProxyMode
 
-MODES = ("real", "fake")
+importlib.import_module("opweave.tracer.control_flow")  # what traces do with branches and loops
+
+MODES = ("real", "fake", "symbolic")
 
 
 def make_fx(
@@ -32,9 +36,10 @@ def make_fx(
     fn : callable
         Takes and returns nested lists, tuples, dicts and other pytrees of tensors. Anything else among its arguments is
         part of the graph as it is.
-    tracing_mode : {"real", "fake"}
+    tracing_mode : {"real", "fake", "symbolic"}
         `"real"` computes values while tracing (and has the side effects of doing so), which ops without a fake rule
-        need; `"fake"` traces without data.
+        need; `"fake"` traces without data; `"symbolic"` traces without data or sizes: the graph is good for all sizes
+        that fit the guards of its `shape_env`, and Python ints among the arguments are inputs.
     fake_mode : FakeTensorMode, optional
         The mode to trace under; found from fake arguments, or made.
 
@@ -64,13 +69,12 @@ def make_fx(
             "make_fx: expected a function", got=f"{fn!r} ({type(fn).__name__})", hint="make_fx(f)(*example_arguments)"
         )
     if tracing_mode not in MODES:
-        if tracing_mode == "symbolic":
-            raise UnsupportedError("make_fx: symbolic sizes are not there yet", hint="tracing_mode='fake'")
         raise ArgumentError("make_fx: unknown tracing_mode", got=repr(tracing_mode), hint="one of " + ", ".join(MODES))
 
     def trace(*args: Any, **kwargs: Any) -> GraphModule:
         leaves, in_spec = optree.tree_flatten(cast(Any, (args, kwargs)))
-        mode = fake_mode or _mode_of(leaves) or FakeTensorMode()
+        symbolic = tracing_mode == "symbolic"
+        mode = fake_mode or _mode_of(leaves) or FakeTensorMode(shape_env=ShapeEnv() if symbolic else None)
         real = tracing_mode == "real" and not any(isinstance(leaf, FakeTensor) for leaf in leaves)
         out_spec: list[Any] = []
 
@@ -81,8 +85,11 @@ def make_fx(
             return outputs
 
         names = [f"{name}_1" for name in _leaf_names(fn, args, kwargs)]
-        graph, constants = trace_flat(flat, leaves, mode, names=names, real=real)
-        return GraphModule(constants, graph, in_spec, out_spec[0])
+        dynamic = every_size if symbolic and mode.shape_env is not None else None
+        graph, constants = trace_flat(flat, leaves, mode, names=names, real=real, dynamic=dynamic)
+        module = GraphModule(constants, graph, in_spec, out_spec[0])
+        module.shape_env = mode.shape_env
+        return module
 
     return trace
 
@@ -96,6 +103,8 @@ def trace_flat(
     real: bool = False,
     site: Site | None = None,
     compiling: bool = False,
+    keep_triton_ops: bool = False,
+    dynamic: Dynamic | None = None,
 ) -> tuple[Graph, dict[str, Tensor]]:
     """Trace a function of several values that returns several: `make_fx` without pytrees, for passes.
 
@@ -115,6 +124,10 @@ def trace_flat(
         Noted for every node, instead of where `fn` calls the op.
     compiling : bool
         Whether the graph stands for later calls of `fn`.
+    keep_triton_ops : bool
+        Record a triton_op as one call, instead of what its body calls.
+    dynamic : callable, optional
+        Which sizes of real inputs become symbolic (see `FakeTensorMode.from_tensor`).
 
     Returns
     -------
@@ -124,9 +137,12 @@ def trace_flat(
         What its `get_attr` nodes read.
     """
     graph = Graph()
-    mode = ProxyMode(graph, fake_mode, real=real, site=site, boundary=sys._getframe(), compiling=compiling)
+    mode = ProxyMode(
+        graph, fake_mode, real=real, site=site, boundary=sys._getframe(), compiling=compiling,
+        keep_triton_ops=keep_triton_ops,
+    )  # fmt: skip
     names = names or [f"arg{index}_1" for index in range(len(inputs))]
-    values = [mode.add_input(name, value) for name, value in zip(names, inputs, strict=True)]
+    values = [mode.add_input(name, value, dynamic) for name, value in zip(names, inputs, strict=True)]
     try:
         with fake_mode, mode:
             outputs = fn(*values)
@@ -173,7 +189,7 @@ def _mode_of(leaves: Sequence[Any]) -> FakeTensorMode | None:
 
 def _leaf_names(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
     """A name for each leaf of `(args, kwargs)`: that of the parameter it is part of."""
-    positional = _parameter_names(fn, len(args))
+    positional = parameter_names(fn, len(args))
     names: list[str] = []
     for name, value in zip(positional, args, strict=True):
         names += [name] * optree.tree_structure(value).num_leaves
@@ -183,7 +199,7 @@ def _leaf_names(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
     return names
 
 
-def _parameter_names(fn: Callable[..., Any], count: int) -> list[str]:
+def parameter_names(fn: Callable[..., Any], count: int) -> list[str]:
     """Names of the parameters that the first `count` positional arguments go to."""
     if isinstance(fn, OpOverload):
         names = [argument.name for argument in fn._schema.arguments]

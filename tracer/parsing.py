@@ -61,6 +61,8 @@ class _Reader:
         self.lines = text.splitlines()
         self.functions = functions
         self.sites = _sites(text)
+        #: The functions that can be named where the reader is.
+        self.regions: Mapping[str, Graph] = {}
 
     def fail(self, item: ast.AST, what: str) -> NoReturn:
         line = getattr(item, "lineno", 0)
@@ -72,6 +74,7 @@ class _Reader:
     def function(self, source: ast.FunctionDef, regions: Mapping[str, Graph]) -> Graph:
         graph = Graph()
         regions = dict(regions)
+        around, self.regions = self.regions, regions
         nodes: dict[str, Node] = {}
         for argument in source.args.args:
             if argument.arg != "self":
@@ -90,6 +93,7 @@ class _Reader:
                 self.assignment(statement, graph, nodes, regions)
             elif not isinstance(statement, ast.Pass):
                 self.fail(statement, "expected an assignment, a function or return")
+        self.regions = around
         return graph
 
     def assignment(
@@ -164,6 +168,8 @@ class _Reader:
                 return nodes[item.id]
             if item.id in _CONSTANTS:
                 return _CONSTANTS[item.id]
+            if item.id in self.regions:
+                return self.regions[item.id]
             self.fail(item, f"{item.id} is not defined before")
         if isinstance(item, ast.UnaryOp) and isinstance(item.op, ast.USub):
             value = self.operand(item.operand, nodes)

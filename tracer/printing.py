@@ -4,8 +4,8 @@
         mul: "f32[4096, 1024]" = ops.aten.mul.Tensor(x_1, w_1)  # model.py:12
         return (mul,)
 
-A called `Graph` is a function inside the function. The names that such text needs are `namespace()`. `parsing` reads it
-back.
+A `Graph` that is called, or is an operand, is a function inside the function. The names that such text needs are
+`namespace()`. `parsing` reads it back.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import GraphError
 from opweave.registry.op import HigherOrderOperator, OpOverload, ops
+from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor
 from opweave.tracer.node import Node
 
@@ -49,6 +50,15 @@ def is_graph(target: Any) -> bool:
     return hasattr(target, "succ_of")
 
 
+def operand_graphs(node: Node) -> list[Any]:
+    """The graphs among a node's operands (the functions of control flow), in order."""
+    found: list[Any] = []
+    for value in (*node.args, *node.kwargs.values()):
+        if is_graph(value):
+            found.append(value)
+    return found
+
+
 # ---- whole graphs ----------------------------------------------------------------------------------------------------
 
 
@@ -74,11 +84,11 @@ def _function(graph: Any, name: str, takes_self: bool, regions: dict[int, str]) 
     regions = dict(regions)
     body: list[tuple[str, str]] = []
     for node in nodes:
-        target = node.target
-        if node.op == "call_function" and is_graph(target) and id(target) not in regions:
-            regions[id(target)] = _free_name(target.name or "region", taken)
-            inner = _function(target, regions[id(target)], False, regions)
-            lines += [_INDENT + line if line else line for line in inner] + [""]
+        for target in (*([node.target] if is_graph(node.target) else []), *operand_graphs(node)):
+            if id(target) not in regions:
+                regions[id(target)] = _free_name(target.name or "region", taken)
+                inner = _function(target, regions[id(target)], False, regions)
+                lines += [_INDENT + line if line else line for line in inner] + [""]
     for node in nodes:
         if node.op != "placeholder":
             site = node.meta.get("site")
@@ -122,9 +132,13 @@ def _statement(node: Node, regions: Mapping[int, str]) -> str:
         return f"return {operand_text(node.args[0])}"
     if node.op == "get_attr":
         return f"{node.name}{_annotation(node)} = self.{node.target}"
-    values = [operand_text(value) for value in node.args]
-    values += [f"{key}={operand_text(value)}" for key, value in node.kwargs.items()]
+    values = [_argument(value, regions) for value in node.args]
+    values += [f"{key}={_argument(value, regions)}" for key, value in node.kwargs.items()]
     return f"{node.name}{_annotation(node)} = {target_text(node.target, regions)}({', '.join(values)})"
+
+
+def _argument(value: Any, regions: Mapping[int, str]) -> str:
+    return target_text(value, regions) if is_graph(value) else operand_text(value)
 
 
 # ---- targets ---------------------------------------------------------------------------------------------------------
@@ -169,19 +183,25 @@ def foreign_functions(graph: Any) -> dict[str, Any]:
     for node in graph.nodes:
         if node.op != "call_function":
             continue
+        for graph_operand in operand_graphs(node):
+            _gather(found, node, foreign_functions(graph_operand))
         if is_graph(node.target):
             inner = foreign_functions(node.target)
         elif target_text(node.target).startswith("functions."):
             inner = {_function_name(node.target): node.target}
         else:
             continue
-        for name, function in inner.items():
-            if not name.isidentifier() or found.setdefault(name, function) is not function:
-                raise GraphError(
-                    f"{node.name}: the function it calls has no name of its own", got=name,
-                    hint="register it as an op: opweave.library.custom_op",
-                )  # fmt: skip
+        _gather(found, node, inner)
     return found
+
+
+def _gather(found: dict[str, Any], node: Node, inner: Mapping[str, Any]) -> None:
+    for name, function in inner.items():
+        if not name.isidentifier() or found.setdefault(name, function) is not function:
+            raise GraphError(
+                f"{node.name}: the function it calls has no name of its own", got=name,
+                hint="register it as an op: opweave.library.custom_op",
+            )  # fmt: skip
 
 
 # ---- operands --------------------------------------------------------------------------------------------------------
@@ -244,8 +264,8 @@ def check_operands(node: Node) -> None:
     GraphError
         If one is a tensor, or an object without a printed form.
     """
-    _check(node, node.args)
-    _check(node, node.kwargs)
+    _check(node, [value for value in node.args if not is_graph(value)])
+    _check(node, {key: value for key, value in node.kwargs.items() if not is_graph(value)})
     for key in node.kwargs:
         if not str(key).isidentifier():
             raise GraphError(f"{node.name}: {key!r} cannot name an operand")
@@ -278,6 +298,8 @@ def type_text(value: Any) -> str:
         return f"({', '.join(map(type_text, value))}{',' if len(value) == 1 else ''})"
     if isinstance(value, dict):
         return f"{{{', '.join(f'{key}: {type_text(item)}' for key, item in value.items())}}}"
+    if isinstance(value, Symbolic):
+        return f"Sym({value})"
     return type(value).__name__
 
 

@@ -7,18 +7,21 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from opweave.fake.mode import FakeTensorMode, note_mutation
+from opweave.fake.mode import Dynamic, FakeTensorMode, note_mutation
+from opweave.fake.symbolic import SymNumber
 from opweave.fake.tensor import FakeTensor
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import DataDependentError, FakeTensorError, OpweaveError, Site, TraceError
 from opweave.registry.keys import DispatchMode, no_modes, state
-from opweave.registry.op import HigherOrderOperator, OpOverload, tensors_in
+from opweave.registry.op import HigherOrderOperator, OpOverload, ops, tensors_in
 from opweave.registry.tensor import Tensor, describe
 from opweave.tracer.graph import Graph, Node
+from opweave.tracer.numbers import Numbers
 from opweave.tracer.operands import ATOMS, map_operands
 from opweave.tracer.sites import StackReader
 
+_ITEM = ops.aten._local_scalar_dense.default
 _CONSTANT_TYPES = (DType, Device, int, float, bool, str, complex, type(None), type(Ellipsis))
 
 
@@ -43,16 +46,24 @@ class ProxyMode(DispatchMode):
         Frames from here outwards are not the traced function's.
     compiling : bool
         Whether the trace stands for later calls, which rules out making text of a traced tensor.
+    keep_triton_ops : bool
+        Record a triton_op as one call, instead of what its body calls.
     """
 
     def __init__(
         self, graph: Graph, fake_mode: FakeTensorMode, *, real: bool = False, site: Site | None = None,
-        boundary: FrameType | None = None, compiling: bool = False,
+        boundary: FrameType | None = None, compiling: bool = False, keep_triton_ops: bool = False,
     ):  # fmt: skip
         self.graph = graph
         self.fake_mode = fake_mode
         self.real = real
         self.compiling = compiling
+        self.keep_triton_ops = keep_triton_ops
+        env = fake_mode.shape_env
+        #: What computes symbolic numbers, where there are any.
+        self.numbers = None if env is None else Numbers(graph, env)
+        if env is not None and self.numbers is not None:
+            env.on_assertion = self.numbers.demand
         #: Tensors the function brought along, by the name of their attribute.
         self.constants: dict[str, Tensor] = {}
         self._lifted: dict[int, FakeTensor] = {}
@@ -78,7 +89,7 @@ class ProxyMode(DispatchMode):
 
     # ---- inputs and outputs ------------------------------------------------------------------------------------------
 
-    def add_input(self, name: str, value: Any) -> Any:
+    def add_input(self, name: str, value: Any, dynamic: Dynamic | None = None) -> Any:
         """Add a placeholder.
 
         Parameters
@@ -87,6 +98,8 @@ class ProxyMode(DispatchMode):
             Wanted name.
         value : Any
             A tensor, or a constant.
+        dynamic : callable, optional
+            Which sizes become symbolic (see `FakeTensorMode.from_tensor`); an int becomes so too.
 
         Returns
         -------
@@ -94,9 +107,15 @@ class ProxyMode(DispatchMode):
             What the function gets for it.
         """
         node = self.graph.placeholder(name)
+        if type(value) is int and dynamic is not None and self.fake_mode.shape_env is not None:
+            value = self.fake_mode.shape_env.new_size(value, name)
         if not isinstance(value, Tensor):
             node.meta["val"] = value
+            if self.numbers is not None:
+                self.numbers.bind(value, node)
             return value
+        if dynamic is not None and not isinstance(value, FakeTensor):
+            return self._track(self.fake_mode.symbolic(value, name, dynamic), node)
         # Each input is a tensor of its own, even if one tensor is given twice.
         fake = self.fake_mode.fresh(value)
         if self.real:
@@ -113,7 +132,9 @@ class ProxyMode(DispatchMode):
         """
         if isinstance(value, Tensor):
             return self._fake_of(value)._node
-        if isinstance(value, _CONSTANT_TYPES):
+        if isinstance(value, SymNumber) and self.numbers is not None:
+            return self.numbers.node(value)
+        if isinstance(value, (*_CONSTANT_TYPES, Graph)):
             return value
         raise TraceError(
             f"a value that a graph cannot hold: {type(value).__name__}", got=repr(value),
@@ -144,21 +165,28 @@ class ProxyMode(DispatchMode):
     ) -> Any:
         kwargs = kwargs or {}
         if type(func) is OpOverload:
-            if func.body is not None:
+            if func.body is not None and not self.keep_triton_ops:
                 # A triton_op: its body's ops and launches are recorded instead.
                 if state.used is not None:
                     state.used[func] = func.version
                 with self:
                     return func.body(*args, **kwargs)
+            if func.decl is not None and func.decl.kind == "number" and func is not _ITEM:
+                # Read where it is needed; what it says is an expression of the sizes.
+                return func.decl.meta(self.fake_mode.make, self._lift(args), kwargs)
         elif isinstance(func, HigherOrderOperator):
             rule = func.mode_rules.get(ProxyMode)
             if rule is not None:
                 return rule(self, *args, **kwargs)
         site, stack = (self._site, None) if self._site is not None else self._stacks.read(2)
+        if self.numbers is not None:
+            self.numbers.site = site
         args = self._lift(args)
         if kwargs:
             kwargs = {key: self._lift((value,))[0] for key, value in kwargs.items()}
         run = self._run_real if self.real else self.fake_mode.dispatch
+        if self.keep_triton_ops and type(func) is OpOverload and func.body is not None and not self.real:
+            run = self._run_body
         try:
             result = run(func, args, kwargs)
         except (DataDependentError, FakeTensorError, TraceError) as error:
@@ -185,6 +213,8 @@ class ProxyMode(DispatchMode):
         """Let a result's tensors carry their node; the parts of a structure get nodes that pick them."""
         meta = node.meta
         meta["val"] = value
+        if self.numbers is not None:
+            self.numbers.bind(value, node)
         if isinstance(value, FakeTensor):
             value._tracer = self
             value._node = node
@@ -195,7 +225,7 @@ class ProxyMode(DispatchMode):
             kept: dict[Any, Any] = {}
             for key, item in value.items() if isinstance(value, dict) else enumerate(value):
                 kept[key] = item
-                if isinstance(item, (Tensor, list, tuple, dict)):
+                if isinstance(item, (Tensor, SymNumber, list, tuple, dict)):
                     part = self.graph.create_node("call_function", operator.getitem, (node, key))
                     part.meta.update(meta)
                     self._track(item, part)
@@ -245,6 +275,15 @@ class ProxyMode(DispatchMode):
         return fake
 
     # ---- values ------------------------------------------------------------------------------------------------------
+
+    def _run_body(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What a triton_op gives; its body may bring tensors along."""
+        mode = self.fake_mode
+        before, mode.allow_non_fake_inputs = mode.allow_non_fake_inputs, True
+        try:
+            return mode.dispatch(func, args, kwargs)
+        finally:
+            mode.allow_non_fake_inputs = before
 
     def _run_real(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         given: dict[int, FakeTensor] = {}

@@ -5,6 +5,7 @@ Every index is checked against its dimension, on every device: a wrong one raise
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -12,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from opweave.registry import dtypes
-from opweave.registry.errors import DataDependentError, DTypeError, OutOfRangeError, ShapeError, UnsupportedError
+from opweave.registry.errors import DTypeError, OutOfRangeError, ShapeError, UnsupportedError
+from opweave.registry.fake_context import dynamic_size
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import InplaceDecl, composite, extern
 from opweave.registry.promote import broadcast_shapes, pointwise_strides
@@ -35,6 +37,7 @@ class _Operand:
 
     _sizes: tuple[int, ...]
     _strides: tuple[int, ...]
+    ndim: int = 1
 
 
 def _check_indices(op: str, self: Tensor, indices: Sequence[Tensor | None]) -> None:
@@ -69,10 +72,9 @@ def _without_masks(op: str, indices: Sequence[Tensor | None]) -> list[Tensor | N
             result.append(index)
             continue
         if not has_data(index):
-            raise DataDependentError(
-                f"{op}: the size of a result picked by a mask depends on data", got=describe(index),
-                hint="use opweave.where(mask, x, other), which keeps the size",
-            )  # fmt: skip
+            count = dynamic_size(op, index, 0, index.numel())
+            result += [_Operand((count,), (1,))] * max(index.ndim, 1)  # type: ignore[list-item]  # sizes are all of it
+            continue
         if not index.ndim:
             raise ShapeError(f"{op}: a 0-d mask", got=describe(index), hint="use True or False")
         result += [Tensor._from_array(place, index._device) for place in index._device.xp.nonzero(index._array)]
@@ -362,17 +364,17 @@ def embedding(
 # ---- results whose size depends on data ----------------------------------------------------------------------------
 
 
-def _unknown_size(op: str) -> Callable[..., TensorSpec]:
-    def spec(self: Tensor, *args: Any) -> TensorSpec:
-        raise DataDependentError(
-            f"{op}: the size of the result depends on data", got=describe(self),
-            hint="use opweave.where(mask, x, other), which keeps the size",
-        )  # fmt: skip
-
-    return spec
+def _nonzero_spec(self: Tensor) -> TensorSpec:
+    count = dynamic_size("nonzero", self, 0, self.numel())
+    return contiguous((count, self.ndim), dtypes.int64, self._device)
 
 
-@extern("aten::nonzero(Tensor self) -> Tensor", spec=_unknown_size("nonzero"), tags=("dynamic_output_shape",))
+def _masked_select_spec(self: Tensor, mask: Tensor) -> TensorSpec:
+    sizes = broadcast_shapes("masked_select", self._sizes, mask._sizes)
+    return contiguous((dynamic_size("masked_select", self, 0, math.prod(sizes)),), self._dtype, self._device)
+
+
+@extern("aten::nonzero(Tensor self) -> Tensor", spec=_nonzero_spec, tags=("dynamic_output_shape",))
 def nonzero(self: Tensor) -> Tensor:
     """The indices of all elements other than 0, a row for each."""
     xp = self._device.xp
@@ -382,7 +384,7 @@ def nonzero(self: Tensor) -> Tensor:
 
 
 @extern(
-    "aten::masked_select(Tensor self, Tensor mask) -> Tensor", spec=_unknown_size("masked_select"),
+    "aten::masked_select(Tensor self, Tensor mask) -> Tensor", spec=_masked_select_spec,
     tags=("dynamic_output_shape",),
 )  # fmt: skip
 def masked_select(self: Tensor, mask: Tensor) -> Tensor:

@@ -248,8 +248,8 @@ def _moments(op: str, self: Tensor, dim: Any, correction: Any, keepdim: bool) ->
     centred = ops.aten.sub.Tensor(wide, mean_kept)
     squares = ops.aten.sum.dim_IntList(ops.aten.mul.Tensor(centred, centred), axes, keepdim)
     count = math.prod(self._sizes[d] for d in axes) if self._sizes else 1
-    divisor = max(0.0, float(count - (1 if correction is None else correction)))
-    variance = ops.aten.div.Tensor(squares, divisor)
+    freedom = count - (1 if correction is None else correction)
+    variance = ops.aten.div.Tensor(squares, freedom if freedom > 0 else 0)
     average = mean_kept if keepdim or not self._sizes else ops.aten.squeeze.dims(mean_kept, axes)
     return variance, average
 

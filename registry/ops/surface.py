@@ -30,18 +30,20 @@ from opweave.registry.ops import (
     reduction,
     reshape,
     shape,
+    sizes,
     subscript,
     view,
 )
+from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor, from_numpy
 
 #: The families, in the order they are declared.
 FAMILIES = (
     pointwise, numeric, activation, view, reshape, creation, random, shape, reduction, indexing, subscript, matmul, nn,
-    overloads,
+    overloads, sizes,
 )  # fmt: skip
 
-_NUMBERS = (int, float, complex)
+_NUMBERS = (int, float, complex, Symbolic)
 
 # Their list argument may be written out: x.view(2, 3), zeros(2, 3).
 _VARIADIC_METHODS = {"view", "reshape", "expand", "permute", "repeat", "tile", "flip", "new_empty", "new_zeros",
@@ -55,6 +57,7 @@ _ALIASES = {"subtract": "sub", "multiply": "mul", "divide": "div", "true_divide"
 # Functions whose aten op has another signature than the function of the package, or none.
 _NOT_FUNCTIONS = {"copy", "fill", "zero", "normal_functional", "uniform", "numpy_T", "matrix_H", "mT", "mH", "index",
                   "index_put", "select", "native_layer_norm", "native_layer_norm_backward", "nll_loss_forward",
+                  "sym_size", "sym_stride", "sym_storage_offset",
                   "nll_loss_backward", "mse_loss", "cross_entropy_loss", "nll_loss", "linear", "silu", "elu",
                   "leaky_relu", "mish", "hardtanh", "relu6", "hardswish",
                   "hardsigmoid", "log_sigmoid"}  # fmt: skip

@@ -1,0 +1,183 @@
+"""Kernels as TTIR text that needs nothing of its author's: how exported programs carry them.
+
+The text is made for arguments of given types, but assumes nothing of their values: not that addresses or sizes are
+multiples of 16, as Triton does in a launch, since the text will meet other arguments.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from triton._C.libtriton import ir
+from triton.compiler.compiler import make_backend
+
+from opweave.codegen.triton_cpu import jit
+from opweave.codegen.triton_cpu.analysis import TargetFeatures
+from opweave.codegen.triton_cpu.compiler import CPUBackend
+from opweave.codegen.triton_cpu.driver import activate, use
+from opweave.codegen.triton_cpu.host import host_target
+from opweave.codegen.triton_cpu.launch import Launcher, Parameter
+from opweave.codegen.triton_cpu.lower import lower
+from opweave.codegen.triton_cpu.ttir import parse
+from opweave.registry.errors import CompileError, ExportError, OpweaveError, UnsupportedError
+from opweave.registry.loading import parsing
+from opweave.registry.triton_effects import configurations, source_of
+
+Lowered = tuple[int, str, str, tuple[tuple[str, Any], ...], dict[str, Any]]
+
+
+def to_text(kernel: Any, arguments: Mapping[str, Any]) -> Lowered:
+    """Lower a kernel for a launch.
+
+    Parameters
+    ----------
+    kernel : JITFunction, Autotuner or Heuristics
+        Of an autotuned kernel the configuration that was found best, the first one where none was tried: all compute
+        the same.
+    arguments : mapping
+        The launch's arguments by name; tensors may be fake.
+
+    Returns
+    -------
+    choice : int
+        Which of the kernel's configurations it is.
+    name : str
+        The kernel's function.
+    text : str
+        The module.
+    parameters : tuple of (str, str)
+        Each parameter's name and Triton type, `constexpr` for those whose value is part of the text.
+    fixed : dict of str to Any
+        Those values.
+
+    Raises
+    ------
+    UnsupportedError
+        If a configuration of the kernel runs Python before each launch.
+    CompileError
+        If the kernel does not compile.
+    """
+    found = list(configurations(kernel, dict(arguments)))
+    choice = _best(kernel)
+    jit_fn, values, known = found[choice]
+    if jit_fn is None or known is None:
+        raise UnsupportedError(
+            "save: the kernel runs a pre_hook, which is Python, before its launches", got=str(kernel),
+            hint="do in the triton_op's body what the hook does",
+        )  # fmt: skip
+    activate()
+    target = host_target()
+    try:
+        with parsing, use(target):
+            source, _, options, _ = source_of(jit_fn, values, target)
+            source.attrs = {}
+            context = ir.context()
+            ir.load_dialects(context)
+            backend: Any = make_backend(target)
+            codegen = backend.get_codegen_implementation(options)
+            module = source.make_ir(target, options, codegen, backend.get_module_map(), context)
+            text = CPUBackend.make_ttir(module).str_nodebug()
+    except OpweaveError:
+        raise
+    except Exception as error:  # Triton raises whatever its frontend stumbles over
+        raise CompileError(
+            f"save: {jit_fn.__name__} cannot be lowered for these arguments", got=f"{type(error).__name__}: {error}"
+        ) from error
+    names = list(jit_fn.arg_names)
+    fixed = {names[path[0]]: value for path, value in source.constants.items() if len(path) == 1}
+    parameters = tuple((name, source.signature[name]) for name in names)
+    return choice, parse(text).entry().name, text, parameters, fixed
+
+
+def _best(kernel: Any) -> int:
+    """Which of an autotuner's configurations to keep: the last one that it found best."""
+    inner = kernel
+    while not hasattr(inner, "configs") and hasattr(inner, "fn"):
+        inner = inner.fn
+    best = getattr(inner, "best_config", None)
+    return next((i for i, config in enumerate(getattr(inner, "configs", ())) if config is best), 0)
+
+
+def launcher(name: str, text: str, parameters: Sequence[tuple[str, str]]) -> Callable[..., None]:
+    """Compile a kernel's text for this machine's CPU.
+
+    Parameters
+    ----------
+    name : str
+        The kernel's function.
+    text : str
+        As `to_text` made it.
+    parameters : sequence of (str, str)
+        Name and Triton type of each parameter that is not `constexpr`.
+
+    Returns
+    -------
+    callable
+        `launch(gx, gy, gz, *arguments)`.
+
+    Raises
+    ------
+    CompileError
+        If the text is no kernel with these parameters.
+    UnsupportedError
+        If it uses what the CPU backend has not.
+    """
+    host = jit.host()
+    try:
+        text = _verified(text)
+        function = parse(text).entry(name)
+        _check_parameters(name, function.args, parameters)
+        lowered = lower(text, name=name, features=TargetFeatures(vector_bits=host.vector_bits, fma=host.fma))
+        code = jit.load(jit.compile_object(lowered.llvm_ir, name=name), (lowered.name,))
+    except OpweaveError:
+        raise
+    except Exception as error:  # damaged text makes the parser and the lowering stumble anywhere
+        raise CompileError(
+            f"{name}: the exported program's kernel does not compile", got=f"{type(error).__name__}: {error}"
+        ) from error
+    made = [Parameter(parameter, kind) for parameter, kind in parameters]
+    return Launcher(name, made, code, code.address(lowered.name)).launch
+
+
+def _verified(text: str) -> str:
+    """The text as Triton itself reads and prints it: the lowering trusts what it is given to be well typed."""
+    context = ir.context()
+    ir.load_dialects(context)
+    with tempfile.TemporaryDirectory(prefix="opweave-") as folder:
+        path = os.path.join(folder, "kernel.ttir")
+        with open(path, "w") as file:
+            file.write(text)
+        module = ir.parse_mlir_module(path, context)
+    module.context = context
+    if not module.verify():
+        raise ValueError("the module breaks the rules of its operations")
+    return module.str_nodebug()
+
+
+def _check_parameters(name: str, arguments: Sequence[Any], parameters: Sequence[tuple[str, str]]) -> None:
+    """The launcher packs arguments by the parameters' types and the code reads them by its own: they must agree."""
+    expected = [_mlir_type(kind) for _, kind in parameters]
+    found = [_pointee(str(a.type)) for a in arguments]
+    if expected != found:
+        raise ExportError(
+            f"{name}: the parameters that the file names are not those of the kernel",
+            got=f"named {', '.join(k for _, k in parameters)}; the kernel takes {', '.join(found)}",
+        )
+
+
+def _pointee(text: str) -> str:
+    return text.split(",")[0].rstrip(">") + ">" if text.startswith("!tt.ptr<") else text
+
+
+_MLIR = {"fp16": "f16", "bf16": "bf16", "fp32": "f32", "fp64": "f64", "i1": "i1", "u1": "i1"}
+
+
+def _mlir_type(kind: str) -> str:
+    if kind.startswith("*k"):
+        kind = "*" + kind[2:]
+    if kind.startswith("*"):
+        return f"!tt.ptr<{_mlir_type(kind[1:])}>"
+    return _MLIR.get(kind, kind.replace("u", "i") if kind[:1] == "u" else kind)

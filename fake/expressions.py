@@ -1,0 +1,439 @@
+"""Integer expressions over sizes: sympy's, with floor division and remainder that simplify as sizes need.
+
+This module loads sympy, which takes longer than opweave itself; `ShapeEnv` loads it when the first one is made.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import sympy as _sympy
+
+#: Untyped, since sympy's annotations do not follow its classes.
+sympy: Any = _sympy
+Bounds = tuple[Any, Any]
+
+INFINITY = sympy.oo
+_ZERO, _ONE = sympy.Integer(0), sympy.Integer(1)
+
+
+def _divided(part: Any, divisor: Any) -> Any:
+    """`part / divisor` where that is an integer expression for certain."""
+    if divisor.is_Integer and part.is_Integer:
+        return part / divisor if part % divisor == 0 else None
+    quotient = part / divisor
+    denominator = sympy.fraction(quotient)[1]
+    return quotient if denominator == 1 and not quotient.atoms(sympy.Rational) - quotient.atoms(sympy.Integer) else None
+
+
+def _split(a: Any, b: Any) -> tuple[Any, Any]:
+    """(q, r) with `a == q * b + r`, as much as possible in q."""
+    whole, rest = _ZERO, _ZERO
+    for term in sympy.Add.make_args(sympy.expand(a)):
+        part = _divided(term, b)
+        if part is None:
+            rest += term
+        else:
+            whole += part
+    return whole, rest
+
+
+class FloorDiv(sympy.Function):
+    """`a // b`, rounded towards minus infinity."""
+
+    nargs = (2,)
+    is_integer = True
+
+    @classmethod
+    def eval(cls, a: Any, b: Any) -> Any:
+        """Simplify; None keeps it as it is."""
+        if b == 1:
+            return a
+        if b == -1:
+            return -a
+        if a.is_zero and b.is_nonzero:
+            return _ZERO
+        if a.is_Integer and b.is_Integer and b != 0:
+            return sympy.Integer(int(a) // int(b))
+        if isinstance(a, FloorDiv) and a.args[1].is_positive and b.is_positive:  # type: ignore[attr-defined]
+            return FloorDiv(a.args[0], a.args[1] * b)
+        whole, rest = _split(a, b)
+        if rest == 0:
+            return whole
+        if whole != 0:
+            return whole + FloorDiv(rest, b)
+        if b.is_Integer and b > 0:  # type: ignore[attr-defined]
+            # (4 s) // 6 == (2 s) // 3
+            common = sympy.gcd_list([*_coefficients(rest), b])
+            if common > 1:
+                return FloorDiv(sympy.expand(rest / common), b / common)
+        return None
+
+    def _eval_is_nonnegative(self) -> bool | None:
+        a, b = self.args
+        return True if a.is_nonnegative and b.is_positive else None
+
+
+class Mod(sympy.Function):
+    """`a % b` with the sign of b, as Python has it."""
+
+    nargs = (2,)
+    is_integer = True
+
+    @classmethod
+    def eval(cls, a: Any, b: Any) -> Any:
+        """Simplify; None keeps it as it is."""
+        if b == 1 or a.is_zero or a == b:
+            return _ZERO
+        if a.is_Integer and b.is_Integer and b != 0:
+            return sympy.Integer(int(a) % int(b))
+        whole, rest = _split(a, b)
+        if rest == 0:
+            return _ZERO
+        return Mod(rest, b) if whole != 0 else None
+
+    def _eval_is_nonnegative(self) -> bool | None:
+        return True if self.args[1].is_positive else None
+
+
+def _coefficients(a: Any) -> list[Any]:
+    return [term.as_coeff_Mul()[0] for term in sympy.Add.make_args(a)]
+
+
+def symbol(name: str, low: int) -> Any:
+    """An integer symbol that is at least `low`, as far as sympy's assumptions can say it."""
+    if low > 0:
+        return sympy.Symbol(name, integer=True, positive=True)
+    return sympy.Symbol(name, integer=True, nonnegative=True) if low == 0 else sympy.Symbol(name, integer=True)
+
+
+def power(a: Any, b: Any) -> Any:
+    """`a ** b`."""
+    return sympy.expand(a**b) if b.is_Integer and b >= 0 else a**b
+
+
+def _times(a: Any, b: Any) -> Any:
+    return sympy.expand(a * b) if a.is_Add or b.is_Add else a * b
+
+
+#: What the operators of symbolic numbers make.
+BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "add": operator.add, "sub": operator.sub, "mul": _times, "floordiv": FloorDiv, "mod": Mod, "pow": power,
+    "truediv": operator.truediv, "min": sympy.Min, "max": sympy.Max,
+}  # fmt: skip
+
+RELATIONS: dict[str, Any] = {
+    "eq": sympy.Eq, "ne": sympy.Ne, "lt": sympy.Lt, "le": sympy.Le, "gt": sympy.Gt, "ge": sympy.Ge,
+}  # fmt: skip
+
+
+def number(value: Any) -> Any:
+    """A Python number as an expression."""
+    if isinstance(value, bool):
+        return sympy.true if value else sympy.false
+    return sympy.Integer(value) if isinstance(value, int) else sympy.Float(value)
+
+
+def plain(expr: Any) -> Any:
+    """A constant expression as a Python number; anything else as it is."""
+    if expr.is_Integer:
+        return int(expr)
+    if expr is sympy.true or expr is sympy.false:
+        return bool(expr)
+    return float(expr) if expr.is_number else expr
+
+
+# ---- ranges --------------------------------------------------------------------------------------------------------
+
+
+def bounds(expr: Any, ranges: dict[Any, Bounds]) -> Bounds:
+    """The least and largest value of an expression, for symbols in these ranges; may be wider than need be."""
+    if expr.is_number:
+        return expr, expr
+    if expr.is_Symbol:
+        return ranges.get(expr, (-INFINITY, INFINITY))
+    parts = [bounds(arg, ranges) for arg in expr.args]
+    if expr.is_Add:
+        return _sum(part[0] for part in parts), _sum(part[1] for part in parts)
+    if expr.is_Mul:
+        low, high = parts[0]
+        for part in parts[1:]:
+            low, high = _product((low, high), part)
+        return low, high
+    if expr.is_Pow and expr.exp.is_Integer and expr.exp > 0:
+        low, high = parts[0]
+        if low >= 0:
+            return low**expr.exp, high**expr.exp
+        return (_ZERO if expr.exp % 2 == 0 else -INFINITY), INFINITY
+    if isinstance(expr, FloorDiv):
+        (low, high), (least, most) = parts
+        if least > 0:
+            ends = [_floor(a, b) for a in (low, high) for b in (least, most)]
+            return min(ends), max(ends)
+    if isinstance(expr, Mod):
+        (low, high), (least, most) = parts
+        if least > 0:
+            return (low, high) if low >= 0 and high < least else (_ZERO, min(most - 1, high) if low >= 0 else most - 1)
+    if isinstance(expr, sympy.Max):
+        return max(part[0] for part in parts), max(part[1] for part in parts)
+    if isinstance(expr, sympy.Min):
+        return min(part[0] for part in parts), min(part[1] for part in parts)
+    return -INFINITY, INFINITY
+
+
+def _sum(values: Any) -> Any:
+    total: Any = _ZERO
+    for value in values:
+        total += value
+    return total
+
+
+def _product(a: Bounds, b: Bounds) -> Bounds:
+    ends = [_ZERO if x == 0 or y == 0 else x * y for x in a for y in b]
+    return min(ends), max(ends)
+
+
+def _floor(a: Any, b: Any) -> Any:
+    if b in (INFINITY, -INFINITY):
+        return _ZERO if a not in (INFINITY, -INFINITY) and a >= 0 else -_ONE if a not in (INFINITY, -INFINITY) else a
+    return a if a in (INFINITY, -INFINITY) else sympy.floor(a / b)
+
+
+def _shifted_bounds(part: Any, ranges: dict[Any, Bounds]) -> Bounds:
+    """Bounds of a polynomial whose terms vary together, as in `s0*s1 - s1`, which `bounds` cannot tell.
+
+    Each symbol is written as its least value plus something that is not negative. If all coefficients then have one
+    sign, the constant term is a bound.
+    """
+    atoms = part.atoms(FloorDiv, Mod, sympy.Max, sympy.Min)
+    known = dict(ranges)
+    for atom in atoms:
+        dummy = sympy.Dummy(integer=True)
+        known[dummy] = bounds(atom, ranges)
+        part = part.xreplace({atom: dummy})
+    steps = {}
+    for one in part.free_symbols:
+        low = known.get(one, (-INFINITY, INFINITY))[0]
+        if low == -INFINITY:
+            return -INFINITY, INFINITY
+        steps[one] = low + sympy.Dummy(integer=True, nonnegative=True)
+    moved = sympy.expand(part.xreplace(steps))
+    constant, rest = moved.as_coeff_Add()
+    factors = _coefficients(rest) if rest != 0 else []
+    least = constant if all(factor >= 0 for factor in factors) else -INFINITY
+    return least, constant if all(factor <= 0 for factor in factors) else INFINITY
+
+
+# ---- truth ---------------------------------------------------------------------------------------------------------
+
+
+def decide(expr: Any, ranges: dict[Any, Bounds]) -> bool | None:
+    """Whether a relation holds for all values in the ranges (True), none (False), or some (None)."""
+    if expr is sympy.true or expr is sympy.false:
+        return bool(expr)
+    if isinstance(expr, sympy.And):
+        found = [decide(part, ranges) for part in expr.args]
+        return False if False in found else True if all(found) else None
+    if isinstance(expr, sympy.Or):
+        found = [decide(part, ranges) for part in expr.args]
+        return True if True in found else False if all(part is False for part in found) else None
+    if isinstance(expr, sympy.Not):
+        found_one = decide(expr.args[0], ranges)
+        return None if found_one is None else not found_one
+    if not expr.is_Relational:
+        return None
+    part = sympy.expand(expr.lhs - expr.rhs)
+    low, high = bounds(part, ranges)
+    if part.is_Add and (low <= 0 <= high):
+        least, most = _shifted_bounds(part, ranges)
+        low, high = max(low, least), min(high, most)
+    if isinstance(expr, sympy.Eq):
+        return True if low == high == 0 else False if low > 0 or high < 0 else None
+    if isinstance(expr, sympy.Ne):
+        return False if low == high == 0 else True if low > 0 or high < 0 else None
+    if isinstance(expr, sympy.StrictLessThan):
+        return True if high < 0 else False if low >= 0 else None
+    if isinstance(expr, sympy.LessThan):
+        return True if high <= 0 else False if low > 0 else None
+    if isinstance(expr, sympy.StrictGreaterThan):
+        return True if low > 0 else False if high <= 0 else None
+    return True if low >= 0 else False if high < 0 else None
+
+
+def canonical(expr: Any) -> Any:
+    """One form for relations that say the same: `part <= 0`, `part == 0` or `part != 0`, in lowest terms."""
+    if not getattr(expr, "is_Relational", False):
+        return expr.func(*map(canonical, expr.args)) if isinstance(expr, (sympy.And, sympy.Or, sympy.Not)) else expr
+    part = sympy.expand(expr.lhs - expr.rhs)
+    if isinstance(expr, (sympy.Eq, sympy.Ne)):
+        terms = [term for term in sympy.Add.make_args(part) if not term.is_number]
+        part = -part if terms and _sign(min(terms, key=_unsigned)) else part
+        return (sympy.Eq if isinstance(expr, sympy.Eq) else sympy.Ne)(_lowest(part), 0, evaluate=False)
+    if isinstance(expr, (sympy.GreaterThan, sympy.StrictGreaterThan)):
+        part = -part
+    if isinstance(expr, (sympy.StrictLessThan, sympy.StrictGreaterThan)):
+        part = part + 1  # integers
+    return sympy.Le(_lowest(part), 0, evaluate=False)
+
+
+def _lowest(part: Any) -> Any:
+    factors = _coefficients(part)
+    if not all(factor.is_Integer for factor in factors):
+        return part
+    common = sympy.gcd_list(factors)
+    return sympy.expand(part / common) if common > 1 else part
+
+
+def negated(expr: Any) -> Any:
+    """The opposite, in canonical form."""
+    return canonical(sympy.Not(expr))
+
+
+def linear_bound(expr: Any) -> tuple[Any, int | None, int | None] | None:
+    """For a canonical `a * s + b <= 0`: the symbol, and the least or the largest value that it says; else None."""
+    if not isinstance(expr, sympy.LessThan) or len(expr.free_symbols) != 1:
+        return None
+    (one,) = expr.free_symbols
+    a, b = expr.lhs.coeff(one, 1), expr.lhs.coeff(one, 0)
+    if not (a.is_Integer and b.is_Integer) or sympy.expand(a * one + b - expr.lhs) != 0:
+        return None
+    if a > 0:
+        return one, None, int(sympy.floor(-b / a))
+    return one, int(sympy.ceiling(-b / a)), None
+
+
+def solved(expr: Any) -> tuple[Any, Any] | None:
+    """For `part == 0`: a symbol that stands alone in it, and what it equals; None where there is none."""
+    if not isinstance(expr, sympy.Eq):
+        return None
+    part = sympy.expand(expr.lhs - expr.rhs)
+    # The youngest symbol gives way to the others.
+    for one in sorted(part.free_symbols, key=lambda s: (s.name[0], int(s.name[1:])), reverse=True):
+        if part.has(FloorDiv, Mod) and any(one in atom.free_symbols for atom in part.atoms(FloorDiv, Mod)):
+            continue
+        a = part.coeff(one, 1)
+        rest = sympy.expand(part - a * one)
+        if abs(a) == 1 and one not in rest.free_symbols:
+            return one, sympy.expand(-rest * a)
+    return None
+
+
+# ---- parts ---------------------------------------------------------------------------------------------------------
+
+_FUNCTIONS: dict[Any, str] = {
+    FloorDiv: "floordiv", Mod: "mod", sympy.Eq: "eq", sympy.Ne: "ne", sympy.StrictLessThan: "lt",
+    sympy.LessThan: "le", sympy.StrictGreaterThan: "gt", sympy.GreaterThan: "ge", sympy.Max: "max", sympy.Min: "min",
+    sympy.And: "and", sympy.Or: "or", sympy.Not: "not", sympy.Pow: "pow", sympy.floor: "floor",
+}  # fmt: skip
+_JOINED: dict[str, Any] = {
+    "add": sympy.Add, "mul": sympy.Mul, "and": sympy.And, "or": sympy.Or, "min": sympy.Min, "max": sympy.Max,
+}  # fmt: skip
+
+
+def taken_apart(expr: Any) -> tuple[str, list[Any]]:
+    """The operation at the top of an expression, by the name of Python's, and its operands."""
+    if expr.is_Relational:
+        return _FUNCTIONS[type(expr)], list(_sides(expr))
+    if expr.is_Add:
+        terms = sorted(expr.args, key=lambda term: (bool(term.is_number), _sign(term), str(term)))
+        if not _sign(terms[0]) and _sign(terms[-1]) and not terms[-1].is_number:
+            return "sub", [sympy.Add(*terms[:-1]), -terms[-1]]
+        return "add", terms
+    if expr.is_Mul:
+        numerator, denominator = sympy.fraction(expr)
+        if denominator != 1:
+            return "truediv", [numerator, denominator]
+        if expr.args[0] == -1:
+            return "neg", [-expr]
+        return "mul", [*expr.args[1:], expr.args[0]] if expr.args[0].is_number else list(expr.args)
+    return _FUNCTIONS[type(expr)], list(expr.args)
+
+
+def joined(name: str, a: Any, b: Any) -> Any:
+    """Two operands of `taken_apart` put together again."""
+    return _JOINED[name](a, b)
+
+
+# ---- text ----------------------------------------------------------------------------------------------------------
+
+
+def text(expr: Any, name: Callable[[Any], str] = str) -> str:
+    """The expression as Python; `name` gives each symbol's text."""
+    if expr.is_Symbol:
+        return name(expr)
+    if expr.is_number or expr in (sympy.true, sympy.false):
+        return str(plain(expr)) if expr.is_Integer or expr.is_Boolean else repr(float(expr))
+    if isinstance(expr, sympy.Not):
+        return f"not ({text(expr.args[0], name)})"
+    if isinstance(expr, (sympy.And, sympy.Or)):
+        word = " and " if isinstance(expr, sympy.And) else " or "
+        return word.join(f"({text(part, name)})" for part in expr.args)
+    if expr.is_Relational:
+        left, right = _sides(expr)
+        sign = _SIGNS[type(expr)]
+        if left.is_number:
+            left, right, sign = right, left, _SWAPPED[sign]
+        return f"{text(left, name)} {sign} {text(right, name)}"
+    if isinstance(expr, FloorDiv):
+        return f"{_inner(expr.args[0], name)} // {_inner(expr.args[1], name)}"
+    if isinstance(expr, Mod):
+        return f"{_inner(expr.args[0], name)} % {_inner(expr.args[1], name)}"
+    if isinstance(expr, (sympy.Max, sympy.Min)):
+        word = "max" if isinstance(expr, sympy.Max) else "min"
+        return f"{word}({', '.join(text(part, name) for part in expr.args)})"
+    if expr.is_Add:
+        terms = sorted(expr.args, key=lambda term: (bool(term.is_number), _sign(term), str(term)))
+        found = text(terms[0], name)
+        for term in terms[1:]:
+            found += f" - {_inner(-term, name, 'mul')}" if _sign(term) else f" + {_inner(term, name, 'mul')}"
+        return found
+    if expr.is_Mul:
+        numerator, denominator = sympy.fraction(expr)
+        if denominator != 1:
+            return f"{_inner(numerator, name)} / {_inner(denominator, name)}"
+        sign = "-" if expr.args[0] == -1 else ""
+        factors = expr.args[1:] if sign else expr.args
+        return sign + "*".join(_inner(part, name) for part in factors)
+    if expr.is_Pow:
+        return f"{_inner(expr.base, name)}**{_inner(expr.exp, name)}"
+    raise TypeError(f"an expression of a kind that is not known: {expr}")
+
+
+_SIGNS = {
+    sympy.Eq: "==", sympy.Ne: "!=", sympy.StrictLessThan: "<", sympy.LessThan: "<=", sympy.StrictGreaterThan: ">",
+    sympy.GreaterThan: ">=",
+}  # fmt: skip
+
+
+#: Of a relation with its sides swapped.
+_SWAPPED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+def _unsigned(term: Any) -> str:
+    return str(abs(term.as_coeff_Mul()[0]) * term.as_coeff_Mul()[1])
+
+
+def _sign(term: Any) -> bool:
+    return bool(term.as_coeff_Mul()[0].is_negative)
+
+
+def _sides(expr: Any) -> tuple[Any, Any]:
+    """Positive terms left, the others right: how one would write it."""
+    if expr.rhs != 0:
+        return expr.lhs, expr.rhs
+    terms = sympy.Add.make_args(expr.lhs)
+    left = sympy.Add(*[term for term in terms if not _sign(term)])
+    return left, sympy.Add(*[-term for term in terms if _sign(term)])
+
+
+def _inner(expr: Any, name: Callable[[Any], str], around: str = "") -> str:
+    found = text(expr, name)
+    simple = expr.is_Symbol or (expr.is_number and not _sign(expr)) or isinstance(expr, (sympy.Max, sympy.Min))
+    return found if simple or (around == "mul" and (expr.is_Mul or expr.is_Pow)) else f"({found})"
+
+
+def evaluated(expr: Any, values: dict[Any, int]) -> Any:
+    """The number that an expression is, for given values of its symbols."""
+    return plain(sympy.sympify(expr.xreplace({key: sympy.Integer(value) for key, value in values.items()})))

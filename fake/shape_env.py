@@ -1,0 +1,598 @@
+"""`ShapeEnv`: the symbols of a trace, what is known of them, and what the trace came to depend on.
+
+A *backed* symbol stands for a size of an example, its hint. A decision on it takes the example's answer and becomes a
+guard. An *unbacked* one stands for a number that depends on data; what is demanded of it (`check`) is verified when the
+trace runs, and until then taken as true.
+
+    ranges         s0 in [2, 64]           told at creation, or by guards that bound a single symbol
+    replacements   s1 := s0, s2 := 4       told by guards that are equations
+    facts          s0 % 8 == 0             all other guards
+
+Sizes 0 and 1 are fixed at creation (a size of 1 broadcasts, so code differs there), and equal hints share a symbol
+("duck shaping"): the relation is verified like any guard. Both can be switched off.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any
+
+from opweave.fake import symbolic
+from opweave.fake.symbolic import SymBool, SymFloat, SymInt, SymNumber
+from opweave.registry.errors import (
+    ArgumentError,
+    ConstraintError,
+    DataDependentError,
+    ShapeError,
+    Site,
+    is_own_file,
+    user_frame,
+)
+from opweave.registry.spec import contiguous_strides
+
+_CACHE_LIMIT = 1 << 16
+_loading = threading.Lock()
+
+
+@dataclass(slots=True)
+class Guard:
+    """Something a trace depends on.
+
+    Attributes
+    ----------
+    expr : sympy relation
+        True in the example.
+    site : Site
+        The user's line that asked.
+    """
+
+    expr: Any
+    site: Site
+
+
+@dataclass(slots=True)
+class Assertion:
+    """What is to be verified of numbers that depend on data, when the trace runs.
+
+    Attributes
+    ----------
+    expr : sympy relation
+        What must hold.
+    message : str
+        Text of the error where it does not.
+    site : Site
+        The user's line that demanded it.
+    """
+
+    expr: Any
+    message: str
+    site: Site
+
+
+@dataclass(slots=True)
+class SymbolInfo:
+    """What is known of a symbol.
+
+    Attributes
+    ----------
+    name : str
+        `s0` if backed, `u0` if not.
+    hint : int or None
+        Its value in the example.
+    low, high : int and int or None
+        Its range.
+    sources : list of str
+        Where it can be read: `x.shape[0]`.
+    site : Site
+        Where it was made.
+    allowed : tuple
+        The range that a user asked for, if any: leaving it is an error, and not a reason to specialise.
+    bounded : list of Guard
+        The guards that narrowed the range.
+    """
+
+    name: str
+    hint: int | None
+    low: int
+    high: int | None
+    sources: list[str]
+    site: Site
+    allowed: tuple[int, int | None] | None = None
+    bounded: list[Guard] = field(default_factory=list)
+
+
+class ShapeEnv:
+    """The symbols of a trace; see the module.
+
+    Parameters
+    ----------
+    duck_shape : bool
+        Whether equal sizes of the example share a symbol.
+    specialize_zero_one : bool
+        Whether sizes 0 and 1 are fixed.
+    """
+
+    def __init__(self, *, duck_shape: bool = True, specialize_zero_one: bool = True):
+        with _loading:
+            self._x: Any = importlib.import_module("opweave.fake.expressions")  # loads sympy
+        self.duck_shape = duck_shape
+        self.specialize_zero_one = specialize_zero_one
+        self.symbols: dict[Any, SymbolInfo] = {}
+        #: Guards that are no equation and no bound of one symbol.
+        self.facts: dict[Any, Guard] = {}
+        #: Equations by the symbol that they replace.
+        self.equations: dict[Any, Guard] = {}
+        self.replacements: dict[Any, Any] = {}
+        self.assertions: list[Assertion] = []
+        #: Called with each new assertion; a tracer records it.
+        self.on_assertion: Callable[[Assertion], None] | None = None
+        self.frozen = False
+        self._ranges: dict[Any, tuple[Any, Any]] = {}
+        self._by_hint: dict[int, Any] = {}
+        self._unbacked = 0
+        self._backed = 0
+        self._interned: dict[tuple[type, Any], SymNumber] = {}
+        self._made: dict[tuple[Any, ...], Any] = {}
+        self._known: dict[Any, bool] = {}
+        self._hints: dict[Any, Any] = {}
+
+    # ---- symbols -----------------------------------------------------------------------------------------------------
+
+    def new_size(
+        self, hint: int, source: str, *, low: int | None = None, high: int | None = None, own: bool = False
+    ) -> Any:
+        """A symbolic size, or `hint` itself where it is fixed.
+
+        Parameters
+        ----------
+        hint : int
+            The example's size.
+        source : str
+            Where it can be read.
+        low, high : int, optional
+            A range that the user asks for; going outside is an error.
+        own : bool
+            Never share the symbol of another size.
+        """
+        asked = low is not None or high is not None
+        least = (2 if self.specialize_zero_one else 0) if low is None else low
+        if hint < least or (high is not None and hint > high):
+            if asked:
+                raise ConstraintError(
+                    f"{source} is {hint}, outside of the range that was asked for", got=f"[{least}, {high}]",
+                    hint="trace with a size in the range, or widen it",
+                )  # fmt: skip
+            return hint
+        if self.specialize_zero_one and hint in (0, 1):
+            return hint
+        shared = self._by_hint.get(hint) if self.duck_shape and not own and not asked else None
+        if shared is not None:
+            self.symbols[shared].sources.append(source)
+            return self.wrap(shared)
+        info = SymbolInfo(f"s{self._backed}", hint, least, high, [source], user_frame())
+        info.allowed = (least, high) if asked else None
+        self._backed += 1
+        symbol = self._declare(info)
+        if not own and not asked:
+            self._by_hint.setdefault(hint, symbol)
+        return self.wrap(symbol)
+
+    def new_unbacked(self, low: int = 0, high: int | None = None) -> Any:
+        """A symbolic int that depends on data.
+
+        Raises
+        ------
+        ArgumentError
+            If the range is empty.
+        """
+        if high is not None and high < low:
+            raise ArgumentError("the range of a dynamic size is empty", got=f"min={low}, max={high}")
+        if low == high:
+            return low
+        info = SymbolInfo(f"u{self._unbacked}", None, low, high, [], user_frame())
+        self._unbacked += 1
+        return self.wrap(self._declare(info))
+
+    def _declare(self, info: SymbolInfo) -> Any:
+        symbol = self._x.symbol(info.name, info.low)
+        self.symbols[symbol] = info
+        self._set_range(symbol)
+        return symbol
+
+    def _set_range(self, symbol: Any) -> None:
+        info = self.symbols[symbol]
+        high = self._x.INFINITY if info.high is None else self._x.number(info.high)
+        self._ranges[symbol] = (self._x.number(info.low), high)
+
+    def new_layout(
+        self, sizes: Sequence[int], strides: Sequence[int], offset: int, source: str,
+        dynamic: Callable[[int], dict[str, Any] | None],
+    ) -> tuple[tuple[Any, ...], tuple[Any, ...], Any]:  # fmt: skip
+        """Symbolic sizes, strides and offset of a tensor.
+
+        Parameters
+        ----------
+        sizes, strides, offset
+            The example's.
+        source : str
+            How the tensor is read.
+        dynamic : callable
+            For a dimension the keywords of `new_size`, or None where its size is fixed.
+        """
+        found: list[Any] = []
+        for d, size in enumerate(sizes):
+            options = dynamic(d)
+            found.append(size if options is None else self.new_size(size, f"{source}.shape[{d}]", **options))
+        if all(type(size) is int for size in found):
+            return tuple(found), tuple(strides), offset
+        if tuple(strides) == contiguous_strides(sizes):
+            return tuple(found), contiguous_strides(found), offset
+        return tuple(found), self._strides(sizes, strides, found, source), offset
+
+    def _strides(
+        self, sizes: Sequence[int], strides: Sequence[int], found: Sequence[Any], source: str
+    ) -> tuple[Any, ...]:
+        """Strides as products of sizes where the example's are; a symbol of its own for what is none."""
+        made: dict[int, Any] = {}
+        for d in sorted(range(len(sizes)), key=lambda d: (strides[d], sizes[d] != 1, -d)):
+            stride = strides[d]
+            if stride in (0, 1):
+                made[d] = stride
+                continue
+            inner = [e for e in made if sizes[e] > 0 and strides[e] and sizes[e] * strides[e] == stride]
+            best = max(inner, key=lambda e: (strides[e], sizes[e]), default=None)
+            if best is not None:
+                made[d] = made[best] * found[best]
+            else:
+                made[d] = self.new_size(stride, f"{source}.stride()[{d}]", own=True)
+        return tuple(made[d] for d in range(len(sizes)))
+
+    # ---- numbers -----------------------------------------------------------------------------------------------------
+
+    def wrap(self, expr: Any, kind: type[SymNumber] = SymInt) -> Any:
+        """The number that an expression is: the same object for the same expression; a Python number if constant."""
+        if self.replacements:
+            expr = self.simplify(expr)
+        found = self._interned.get((kind, expr))
+        if found is None:
+            value = self._x.plain(expr)
+            if isinstance(value, (bool, int, float)):
+                return float(value) if kind is SymFloat else value
+            found = self._interned[kind, expr] = kind(self, expr)
+        return found
+
+    def simplify(self, expr: Any) -> Any:
+        """The expression with what is known to be equal put in."""
+        return expr.xreplace(self.replacements) if self.replacements and expr.free_symbols else expr
+
+    def _expr(self, value: Any) -> Any:
+        if isinstance(value, SymNumber):
+            if value.env is not self:
+                raise ArgumentError(
+                    "symbolic numbers of two traces cannot be used together", got=f"{value!r}",
+                    hint="trace both functions as one",
+                )  # fmt: skip
+            return self.simplify(value.expr)
+        return self._x.number(value)
+
+    def binary(self, name: str, a: Any, b: Any) -> Any:
+        """`a <op> b`; see `expressions.BINARY` for the names."""
+        key = (name, a.expr if isinstance(a, SymNumber) else a, b.expr if isinstance(b, SymNumber) else b,
+               type(a) is float or type(b) is float)  # fmt: skip
+        found = self._made.get(key)
+        if found is None:
+            if name in ("floordiv", "mod", "truediv") and not isinstance(b, float) and b == 0:
+                raise ZeroDivisionError("division of a symbolic number by zero")
+            floating = name == "truediv" or any(isinstance(v, (float, SymFloat)) for v in (a, b))
+            left, right = self._expr(a), self._expr(b)
+            if name == "floordiv" and floating:
+                return self.rounded_down(self.binary("truediv", a, b))
+            found = self.wrap(self._x.BINARY[name](left, right), SymFloat if floating else SymInt)
+            if len(self._made) > _CACHE_LIMIT:
+                self._made.clear()
+            self._made[key] = found
+        return found
+
+    def rounded_down(self, value: Any) -> Any:
+        """The largest int that is not above a number."""
+        if not isinstance(value, SymFloat):
+            return int(value // 1)
+        numerator, denominator = value.expr.as_numer_denom()
+        if not (numerator.is_integer and denominator.is_integer):
+            return int(float(value) // 1)
+        return self.wrap(self._x.FloorDiv(numerator, denominator))
+
+    def relation(self, name: str, a: Any, b: Any) -> Any:
+        """`a <rel> b`, as a bool where every value of the symbols gives the same."""
+        key = (name, a.expr if isinstance(a, SymNumber) else a, b.expr if isinstance(b, SymNumber) else b)
+        found = self._made.get(key)
+        if found is None:
+            expr = self._x.RELATIONS[name](self._expr(a), self._expr(b))
+            floating = any(isinstance(v, (float, SymFloat)) for v in (a, b))
+            expr = expr if floating else self._x.canonical(expr)
+            known = self.known(expr)
+            if known is None:
+                return self._interned.setdefault((SymBool, expr), SymBool(self, expr))
+            found = self._made[key] = known
+        return found
+
+    def logical(self, name: str, a: SymBool, b: Any = None) -> Any:
+        """`a and b`, `a or b`, `not a`."""
+        left, right = self._expr(a), None if b is None else self._expr(b)
+        expr = ~left if name == "not" else (left & right if name == "and" else left | right)
+        expr = self._x.canonical(expr)
+        known = self.known(expr)
+        return known if known is not None else SymBool(self, expr)
+
+    def wrap_any(self, expr: Any) -> Any:
+        """`wrap` for an expression of any kind."""
+        if getattr(expr, "is_Boolean", False) or getattr(expr, "is_Relational", False):
+            return self._interned.setdefault((SymBool, expr), SymBool(self, expr))
+        return self.wrap(expr, SymInt if expr.is_integer else SymFloat)
+
+    def plain(self, expr: Any) -> Any:
+        """A constant expression as a Python number; anything else as it is."""
+        return self._x.plain(expr)
+
+    def taken_apart(self, expr: Any) -> tuple[str, list[Any]]:
+        """The operation at the top of an expression, by Python's name, and its operands."""
+        return self._x.taken_apart(expr)
+
+    def joined(self, name: str, a: Any, b: Any) -> Any:
+        """Two operands put together."""
+        return self._x.joined(name, a, b)
+
+    def text(self, expr: Any) -> str:
+        """The expression as Python, with what is known put in."""
+        return self._x.text(self.simplify(expr))
+
+    def hint_of(self, expr: Any) -> Any:
+        """The value of an expression in the example; None if it depends on data."""
+        found = self._hints.get(expr, self)
+        if found is self:
+            values = {s: self.symbols[s].hint for s in expr.free_symbols}
+            found = None if None in values.values() else self._x.evaluated(expr, values)
+            self._hints[expr] = found
+        return found
+
+    # ---- decisions ---------------------------------------------------------------------------------------------------
+
+    def known(self, expr: Any) -> bool | None:
+        """Whether a relation holds for all values that the symbols may have (True), none (False), or some (None)."""
+        found = self._known.get(expr)
+        if found is None:
+            simple = self.simplify(expr)
+            if simple is not expr:
+                simple = self._x.canonical(simple)
+            found = self._x.decide(simple, self._ranges)
+            if found is None and simple in self.facts:
+                found = True
+            if found is None and self.facts and self._x.negated(simple) in self.facts:
+                found = False
+            if found is not None:
+                self._known[expr] = found
+        return found
+
+    def decide(self, expr: Any) -> bool:
+        """The answer that the example gives; the trace depends on it from now on.
+
+        Raises
+        ------
+        DataDependentError
+            If it depends on data.
+        """
+        known = self.known(expr)
+        if known is not None:
+            return known
+        expr = self._x.canonical(self.simplify(expr))
+        hint = self.hint_of(expr)
+        if hint is None and _asked_by_opweave():
+            # Whether a size is 0 or 1 decides nothing in a rule but the strides of dimensions that have no second
+            # element, so one that depends on data counts as larger.
+            two = self._x.number(2)
+            larger = {s: (max(low, two), high) for s, (low, high) in self._ranges.items()}
+            known = self._x.decide(expr, larger)
+            if known is not None:
+                return known
+        if hint is None:
+            unbacked = sorted(self.symbols[s].name for s in expr.free_symbols if self.symbols[s].hint is None)
+            made = "; ".join(
+                f"{info.name} comes from {info.site.short}" for info in self.symbols.values() if info.name in unbacked
+            )
+            raise DataDependentError(
+                f"a decision on {self.text(expr)}, which depends on data",
+                got=made,
+                hint=f"say what must hold: opweave.check({self.text(expr)}), or avoid the branch with opweave.where",
+            )
+        self.assume(expr if hint else self._x.negated(expr), user_frame())
+        return bool(hint)
+
+    def fix(self, value: SymNumber) -> Any:
+        """The number in the example, which the trace is specialised to.
+
+        Raises
+        ------
+        DataDependentError
+            If it depends on data.
+        """
+        expr = self.simplify(value.expr)
+        plain = self._x.plain(expr)
+        if not isinstance(plain, (int, float)):
+            plain = self.hint_of(expr)
+            if plain is None:
+                raise DataDependentError(
+                    f"the value of {self.text(expr)}, which depends on data, is needed as a plain number",
+                    hint="pass it to an op as it is, or make the code that needs it a custom_op",
+                )
+            relation = self._x.RELATIONS["eq"](expr, self._x.number(plain))
+            self.assume(self._x.canonical(relation) if isinstance(value, SymInt) else relation, user_frame())
+        return plain
+
+    def assume(self, expr: Any, site: Site) -> None:
+        """Take a relation as true from now on.
+
+        Raises
+        ------
+        ConstraintError
+            If it contradicts a range that the user asked for.
+        """
+        guard = Guard(expr, site)
+        if self.frozen:
+            raise ShapeError("a decision on a size after the trace was finished", got=self.text(expr))
+        self._known.clear()
+        if isinstance(expr, self._x.sympy.And):
+            for part in expr.args:
+                self.assume(self._x.canonical(part), site)
+            return
+        bound = self._x.linear_bound(expr)
+        if bound is not None:
+            symbol, low, high = bound
+            info = self.symbols[symbol]
+            self._keep_to(info, low, high, guard)
+            info.low = max(info.low, low) if low is not None else info.low
+            info.high = high if info.high is None else info.high if high is None else min(info.high, high)
+            info.bounded.append(guard)
+            self._set_range(symbol)
+            if info.low == info.high:
+                self._replace(symbol, self._x.number(info.low), guard)
+            return
+        solution = self._x.solved(expr)
+        if solution is not None:
+            symbol, equal = solution
+            info = self.symbols[symbol]
+            if equal.is_Integer:
+                self._keep_to(info, int(equal), int(equal), guard)
+            elif info.allowed is not None and equal.is_Symbol and self.symbols[equal].allowed is None:
+                symbol, equal = equal, symbol  # the range that was asked for stays with the symbol
+            self._replace(symbol, equal, guard)
+            return
+        self.facts[expr] = guard
+
+    def _keep_to(self, info: SymbolInfo, low: int | None, high: int | None, guard: Guard) -> None:
+        """Refuse to leave a range that the user asked for."""
+        if info.allowed is None:
+            return
+        least, most = info.allowed
+        if (low is not None and low > least) or (high is not None and (most is None or high < most)):
+            raise ConstraintError(
+                f"{info.sources[0]} was asked to be any size in [{least}, {'inf' if most is None else most}], but the "
+                f"code needs {self.text(guard.expr)}",
+                got=f"{info.name} = {info.hint}",
+                at=guard.site,
+                hint=f"change the code, or the range: min={max(least, low or least)}, "
+                f"max={high if high is not None else most}",
+            )
+
+    def _replace(self, symbol: Any, equal: Any, guard: Guard) -> None:
+        if not equal.is_number and self.symbols[symbol].hint is not None:
+            self._narrow(symbol, equal, guard)
+        self.equations[symbol] = guard
+        step = {symbol: equal}
+        self.replacements = {s: self._x.sympy.expand(e.xreplace(step)) for s, e in self.replacements.items()}
+        self.replacements[symbol] = equal
+        self._made.clear()
+        facts, self.facts = self.facts, {}
+        for expr, fact in facts.items():
+            simple = self._x.canonical(self.simplify(expr))
+            if self._x.decide(simple, self._ranges) is None:
+                self.facts[simple] = fact
+
+    def _narrow(self, symbol: Any, equal: Any, guard: Guard) -> None:
+        """Give the range of a symbol to the one that replaces it."""
+        if not equal.is_Symbol:
+            return
+        gone, stays = self.symbols[symbol], self.symbols[equal]
+        stays.low = max(stays.low, gone.low)
+        stays.high = (
+            gone.high if stays.high is None else stays.high if gone.high is None else min(stays.high, gone.high)
+        )
+        self._set_range(equal)
+
+    # ---- what must hold ----------------------------------------------------------------------------------------------
+
+    def check(self, condition: Any, message: str | Callable[[], str] | None = None) -> None:
+        """Demand a condition: decided now if it can be, else when the trace runs; true from here on.
+
+        Raises
+        ------
+        ShapeError
+            If it does not hold.
+        """
+        expr = condition.expr if isinstance(condition, SymBool) else None
+        known = bool(condition) if expr is None else self.known(expr)
+        if known is None and expr is not None:
+            hint = self.hint_of(expr)
+            if hint is None:
+                assertion = Assertion(
+                    self._x.canonical(self.simplify(expr)), _text(message, self.text(expr)), user_frame()
+                )
+                self.assume(assertion.expr, assertion.site)
+                self.assertions.append(assertion)
+                if self.on_assertion is not None:
+                    self.on_assertion(assertion)
+                return
+            known = self.decide(expr)
+        if not known:
+            raise ShapeError(_text(message, str(condition)))
+
+    # ---- the result --------------------------------------------------------------------------------------------------
+
+    def guards(self) -> list[Guard]:
+        """What the trace depends on, without what follows from the rest; for backed symbols only."""
+        found: list[Guard] = []
+        for symbol, guard in self.equations.items():
+            equal = self.replacements[symbol]
+            if self._is_backed(symbol) and self._is_backed(equal):
+                found.append(Guard(self._x.RELATIONS["eq"](symbol, equal), guard.site))
+        default = 2 if self.specialize_zero_one else 0
+        for symbol, info in self.symbols.items():
+            if info.hint is None or symbol in self.replacements:
+                continue
+            for which, end, relation in ((1, info.low, "ge"), (2, info.high, "le")):
+                telling = [g.site for g in info.bounded if self._x.linear_bound(g.expr)[which] == end]
+                site = telling[-1] if telling else None
+                if end is not None and (site is not None or (relation == "ge" and end > 0) or relation == "le"):
+                    if relation == "ge" and end == default and site is None and info.allowed is None:
+                        continue
+                    expr = self._x.RELATIONS[relation](symbol, self._x.number(end))
+                    found.append(Guard(expr, site or info.site))
+        for expr, guard in self.facts.items():
+            if self._is_backed(expr) and self._x.decide(expr, self._ranges) is None:
+                found.append(Guard(expr, guard.site))
+        return found
+
+    def guard_text(self, guard: Guard, name: Callable[[Any], str] = str) -> str:
+        """A guard as Python; `name` gives each symbol's text."""
+        return self._x.text(guard.expr, name)
+
+    def _is_backed(self, expr: Any) -> bool:
+        return all(self.symbols[s].hint is not None for s in expr.free_symbols)
+
+    def range_of(self, value: Any) -> tuple[int, int | None]:
+        """The least and largest value of a number; None where there is no largest."""
+        if not isinstance(value, SymNumber):
+            return int(value), int(value)
+        low, high = self._x.bounds(self.simplify(value.expr), self._ranges)
+        limit = self._x.INFINITY
+        return (0 if low == -limit else int(low)), (None if high == limit else int(high))
+
+
+def _asked_by_opweave() -> bool:
+    """Whether it is a rule of opweave's own that needs a decision, and not the user's code."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename in _FILES:
+        frame = frame.f_back
+    return frame is not None and is_own_file(frame.f_code.co_filename)
+
+
+_FILES = frozenset({__file__, symbolic.__file__})
+
+
+def _text(message: str | Callable[[], str] | None, condition: str) -> str:
+    found = message() if callable(message) else message
+    return found or f"check: {condition} does not hold"

@@ -1,0 +1,126 @@
+"""`explain`: what compiling a function made of it, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from opweave.pipeline import compile, fusion_report, lower
+from opweave.runtime.compiled import CompiledFunction
+from opweave.tracer.graph import Graph
+
+
+@dataclass(frozen=True)
+class Version:
+    """One compiled version of a function.
+
+    Attributes
+    ----------
+    graph : Graph
+        As captured.
+    guards : tuple of str
+        What it depends on: the value, the test, and the user's line that reads it.
+    fusion : str
+        For each kernel and call of the compiled graph what is in it, and why it is apart; a line each.
+    code : str
+        The generated source.
+    misfit : str or None
+        Why it did not fit the arguments of the explained call; None if it did.
+    """
+
+    graph: Graph
+    guards: tuple[str, ...]
+    fusion: str
+    code: str
+    misfit: str | None
+
+    @property
+    def op_count(self) -> int:
+        """Ops in the captured graph."""
+        return sum(node.op == "call_function" for node in self.graph)
+
+    @property
+    def kernel_count(self) -> int:
+        """Generated kernels."""
+        return sum(line.startswith("kernel") for line in self.fusion.splitlines())
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What `explain` found; prints as a report.
+
+    Attributes
+    ----------
+    name : str
+        The function's.
+    versions : tuple of Version
+        Oldest first.
+    recompiled : bool
+        Whether the call needed a version that was not there.
+    """
+
+    name: str
+    versions: tuple[Version, ...]
+    recompiled: bool
+
+    @property
+    def graphs(self) -> list[Graph]:
+        """The captured graphs."""
+        return [version.graph for version in self.versions]
+
+    @property
+    def guards(self) -> list[str]:
+        """What the version that fits the call depends on."""
+        return [guard for version in self.versions if version.misfit is None for guard in version.guards]
+
+    @property
+    def recompile_reasons(self) -> list[str]:
+        """Why each earlier version did not fit the call."""
+        return [version.misfit for version in self.versions if version.misfit is not None]
+
+    def __str__(self) -> str:
+        many = len(self.versions) != 1
+        lines = [f"{self.name}: {len(self.versions)} version{'s' * many}"]
+        for number, version in enumerate(self.versions):
+            fits = "fits this call" if version.misfit is None else f"does not fit this call: {version.misfit}"
+            lines += ["", f"version {number}: {version.op_count} ops, {version.kernel_count} kernels; {fits}"]
+            lines += ["  depends on", *(f"    {guard}" for guard in version.guards)]
+            lines += ["  graph", *(f"    {line}" for line in str(version.graph).splitlines())]
+            lines += ["  kernels and calls", *(f"    {line}" for line in version.fusion.splitlines())]
+        return "\n".join(lines)
+
+
+def explain(fn: Callable[..., Any]) -> Callable[..., Explanation]:
+    """Call a function compiled, and tell what was captured, on what it depends, and why versions were made.
+
+    Parameters
+    ----------
+    fn : callable or CompiledFunction
+        A function; or one that is compiled already, whose versions are told too, with the reason why they do not fit.
+
+    Returns
+    -------
+    callable
+        `(*args, **kwargs) -> Explanation`, called like `fn`. The function runs.
+
+    Examples
+    --------
+    >>> print(opweave.explain(f)(x))  # doctest: +SKIP
+    """
+    compiled: CompiledFunction = fn if isinstance(fn, CompiledFunction) else compile(fn)
+
+    def explained(*args: Any, **kwargs: Any) -> Explanation:
+        misfits = {id(entry): reason for entry, reason in compiled.mismatches(args, kwargs)}
+        fitted = None in misfits.values()
+        compiled(*args, **kwargs)
+        entries = sorted(compiled.entries, key=lambda entry: entry.index)
+        versions = []
+        for entry in entries:
+            lowered = lower(entry.graph.clone())
+            guards = tuple(str(guard) for guard in entry.guards.guards)
+            code = entry.program.stages(entry.graph).get("code", "")
+            versions.append(Version(entry.graph, guards, fusion_report(lowered), code, misfits.get(id(entry))))
+        return Explanation(getattr(compiled, "__name__", "function"), tuple(versions), not fitted)
+
+    return explained

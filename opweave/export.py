@@ -1,0 +1,58 @@
+"""Programs that leave the process: `export` traces a function, `save` and `load` keep the result in a file.
+
+    program = opweave.export.export(f, (x,))
+    opweave.export.save(program, "f.opweave")
+
+    program = opweave.export.load("f.opweave")      # in another process
+    program.module()(x)
+
+A custom_op is one node of the graph, to be registered where the program runs. A triton_op is one node, too, and brings
+its kernels along as TTIR, so it runs on the CPU without its author's code.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+from opweave.registry.loading import load_triton, loading
+from opweave.tracer.export import kernels as _kernels
+from opweave.tracer.export.dims import Dim
+from opweave.tracer.export.kernels import TextKernel as _TextKernel
+from opweave.tracer.export.program import ExportedProgram
+from opweave.tracer.export.serialize import load, save
+from opweave.tracer.export.signature import (
+    ConstantArgument,
+    ExportGraphSignature,
+    InputKind,
+    InputSpec,
+    OutputKind,
+    OutputSpec,
+    TensorArgument,
+)
+from opweave.tracer.export.tracing import export
+
+__all__ = [
+    "ConstantArgument", "Dim", "ExportGraphSignature", "ExportedProgram", "InputKind", "InputSpec", "OutputKind",
+    "OutputSpec", "TensorArgument", "export", "load", "save",
+]  # fmt: skip
+
+
+def _portable() -> Any:
+    load_triton()
+    with loading:
+        return importlib.import_module("opweave.codegen.triton_cpu.portable")
+
+
+def _lower(kernel: Any, arguments: dict[str, Any]) -> Any:
+    return _portable().to_text(kernel, arguments)
+
+
+def _compile_text(kernel: _TextKernel) -> Callable[..., None]:
+    parameters = [(name, kind) for name, kind in kernel.parameters if kind != "constexpr"]
+    return _portable().launcher(kernel.name, kernel.ttir, parameters)
+
+
+_kernels.lower = _lower
+_kernels.compile_text = _compile_text

@@ -1,0 +1,70 @@
+"""Ops between tensors and numbers, with which a graph computes the sizes that vary from call to call.
+
+They stand in graphs alone. A trace does not record that a size was read; where a symbolic number is an operand of an
+op, the tracer adds what computes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from opweave.registry.errors import ShapeError
+from opweave.registry.fake_context import dynamic_size
+from opweave.registry.ops.kinds.base import Decl, Maker
+from opweave.registry.symbolic import Symbolic
+from opweave.registry.tensor import Tensor
+
+
+class NumberDecl(Decl):
+    """An op that gives a Python number, or nothing; `body(*args)` and, where data is needed, `rule(*args)` without."""
+
+    kind = "number"
+
+    def __init__(self, schema: str, body: Callable[..., Any], rule: Callable[..., Any] | None = None):
+        super().__init__(schema, body)
+        self.rule = rule or body
+        self._run_by(body)
+
+    def meta(self, make: Maker, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return self.rule(*self.bind(args, kwargs))
+
+
+def _size(self: Tensor, dim: int) -> int:
+    """Size of a dimension."""
+    return self._sizes[dim]
+
+
+def _stride(self: Tensor, dim: int) -> int:
+    """Stride of a dimension, in elements."""
+    return self._strides[dim]
+
+
+def _offset(self: Tensor) -> int:
+    """Elements from the start of the storage."""
+    return self._offset
+
+
+def _item(self: Tensor) -> Any:
+    return self.item()
+
+
+def _unknown_item(self: Tensor) -> Any:
+    return dynamic_size("item", self, -(1 << 63), (1 << 63) - 1)
+
+
+def _assert(condition: Any, message: str) -> None:
+    if isinstance(condition, Symbolic):
+        condition.env.check(condition, message)  # type: ignore[attr-defined]  # symbolic numbers belong to one
+    elif not condition:
+        raise ShapeError(message)
+
+
+sym_size = NumberDecl("aten::sym_size.int(Tensor self, int dim) -> SymInt", _size)
+sym_stride = NumberDecl("aten::sym_stride.int(Tensor self, int dim) -> SymInt", _stride)
+sym_storage_offset = NumberDecl("aten::sym_storage_offset(Tensor self) -> SymInt", _offset)
+local_scalar_dense = NumberDecl("aten::_local_scalar_dense(Tensor self) -> Scalar", _item, _unknown_item)
+assert_scalar = NumberDecl("aten::_assert_scalar(Scalar condition, str message) -> ()", _assert)
+
+for _decl in (sym_size, sym_stride, sym_storage_offset, local_scalar_dense):
+    _decl.backward()

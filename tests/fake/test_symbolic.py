@@ -1,0 +1,254 @@
+"""Symbolic numbers: their arithmetic agrees with Python's, and what is decided on them becomes a guard."""
+
+from __future__ import annotations
+
+import copy
+import math
+import operator
+import pickle
+from typing import Any
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+import opweave
+from opweave.fake.mode import FakeTensorMode
+from opweave.fake.shape_env import ShapeEnv
+from opweave.fake.symbolic import SymBool, SymFloat, SymInt, check, statically_known_true, sym_max, sym_min, sym_not
+from opweave.registry.errors import ArgumentError, ConstraintError, DataDependentError, ShapeError
+
+HERE = "test_symbolic.py"
+
+
+def guards(env: ShapeEnv) -> list[str]:
+    """What the trace came to depend on, as text."""
+    return [env.guard_text(guard) for guard in env.guards()]
+
+
+# ---- arithmetic ----------------------------------------------------------------------------------------------------
+
+OPERATIONS = (operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod, sym_max, sym_min)
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> list[tuple[int, int, int]]:
+    """Steps (operation, operand, operand); operands are earlier values or small constants."""
+    return draw(
+        st.lists(st.tuples(st.integers(0, 6), st.integers(-4, 30), st.integers(-4, 30)), min_size=1, max_size=8)
+    )
+
+
+def run(steps: list[tuple[int, int, int]], sizes: list[Any]) -> list[Any]:
+    values = list(sizes)
+    for name, i, j in steps:
+        a = values[i % len(values)]
+        operation = OPERATIONS[name]
+        if operation in (operator.floordiv, operator.mod):
+            b = sizes[j % 3] if j > 3 else abs(j) + 1
+        else:
+            b = values[j % len(values)] if j > 3 else j
+        values.append(operation(a, b))
+    return values
+
+
+@settings(max_examples=120)
+@given(
+    programs(),
+    st.lists(st.integers(2, 40), min_size=3, max_size=3),
+    st.lists(st.integers(2, 40), min_size=3, max_size=3),
+)
+def test_expressions_agree_with_ints_at_the_example_and_elsewhere(
+    steps: list[tuple[int, int, int]], example: list[int], other: list[int]
+) -> None:
+    env = ShapeEnv(duck_shape=False)
+    symbols = [env.new_size(size, f"x.shape[{d}]") for d, size in enumerate(example)]
+    made, here, there = run(steps, symbols), run(steps, example), run(steps, other)
+    assert [value.hint if isinstance(value, SymInt) else value for value in made] == here
+    if env.guards():
+        return  # good for the sizes that fit them
+    values = dict(zip([s.expr for s in symbols], other, strict=True))
+    for value, expected in zip(made, there, strict=True):
+        found = env._x.evaluated(value.expr, values) if isinstance(value, SymInt) else value
+        assert found == expected, (value, values)
+
+
+def test_what_simplifies() -> None:
+    env = ShapeEnv()
+    a, b = env.new_size(6, "x.shape[0]"), env.new_size(8, "x.shape[1]")
+    told = {
+        "s0": a, "s0 + s1": a + b, "2*s0 + s0*s1": a * b + 2 * a, "s0 ": (a * b) // b, "2*s0 + 1": (a * 4 + 2) // 2,
+        "(s0 + 7) // 8": (a + 7) // 8, "-s0 + 3": 3 - a, "s0 / 2": a / 2, "s0**2": a**2, "s0 % 4": a % 4,
+        "s0 // 6": a // 2 // 3, "max(s0, s1)": sym_max(a, b),
+    }  # fmt: skip
+    assert {str(value): text.strip() for text, value in told.items()} == {t.strip(): t.strip() for t in told}
+    assert a - a == 0 and type(a - a) is int
+    assert (a * b * 4) % b == 0 and type((a * b * 4) % b) is int
+    assert env.new_size(6, "y.shape[0]") is a  # equal sizes share a symbol
+    assert not env.guards()
+
+
+def test_floats_and_rounding() -> None:
+    env = ShapeEnv()
+    n = env.new_size(7, "x.shape[0]")
+    assert isinstance(n / 2, SymFloat) and (n / 2).hint == 3.5
+    assert str(math.floor(n / 2)) == "s0 // 2" and math.ceil(n / 2).hint == 4
+    assert math.floor(n) is n and round(n) is n
+    assert (n * 0.5).hint == 3.5 and str(n & 3) == "s0 % 4" and str(n << 2) == "4*s0" and str(n >> 1) == "s0 // 2"
+    assert not env.guards()
+    assert float(n) == 7.0 and guards(env) == ["s0 == 7"]
+
+
+def test_as_keys_and_copies() -> None:
+    env = ShapeEnv()
+    n = env.new_size(5, "x.shape[0]")
+    assert {n: 1}[n] == 1 and (n, 2) == (n, 2) and copy.deepcopy(n) is n
+    assert f"{n + 1:>8}" == "  s0 + 1"
+    with pytest.raises(ArgumentError, match="cannot be pickled"):
+        pickle.dumps(n)
+    with pytest.raises(ArgumentError, match="two traces"):
+        n + ShapeEnv().new_size(5, "y.shape[0]") * 2
+    with pytest.raises(ZeroDivisionError):
+        n // 0
+
+
+# ---- decisions -----------------------------------------------------------------------------------------------------
+
+
+def test_a_decision_takes_the_answer_of_the_example() -> None:
+    env = ShapeEnv()
+    a, b = env.new_size(6, "x.shape[0]"), env.new_size(8, "x.shape[1]")
+    assert isinstance(a < 10, SymBool)
+    assert not env.guards()
+    assert bool(a < 10)
+    assert not a > b
+    assert b % 8 == 0
+    assert guards(env) == ["s0 <= 9", "s0 <= s1", "s1 % 8 == 0"]
+    assert all(guard.site.file.endswith(HERE) for guard in env.guards())
+    # What follows from these is known, and no guard.
+    assert (a < 20) is True and (a <= b) is True and (b % 8 != 0) is False
+    assert len(env.guards()) == 3
+
+
+def test_sizes_0_and_1_are_fixed_and_others_are_known_to_be_larger() -> None:
+    env = ShapeEnv()
+    assert env.new_size(0, "x.shape[0]") == 0 and type(env.new_size(1, "x.shape[1]")) is int
+    n = env.new_size(4, "x.shape[2]")
+    assert (n == 1) is False and (n > 1) is True and (n != 0) is True and bool(n) and n + n > 3
+    assert not env.guards()
+    free = ShapeEnv(specialize_zero_one=False)
+    m = free.new_size(1, "x.shape[0]")
+    assert isinstance(m, SymInt) and m == 1 and guards(free) == ["s0 == 1"]
+
+
+def test_equations_unify() -> None:
+    env = ShapeEnv(duck_shape=False)
+    a, b, c = (env.new_size(6, f"x.shape[{d}]") for d in range(3))
+    assert a == b
+    assert str(b + c) == "s0 + s2" and (a == b) is True
+    assert c + 2 == a + 2
+    assert str(a + b + c) == "3*s0"
+    assert a == 6
+    assert str(a * b) == "36" and int(c) == 6
+    assert guards(env) == ["s1 == 6", "s2 == 6", "s0 == 6"]
+
+
+def test_logic() -> None:
+    env = ShapeEnv()
+    n = env.new_size(6, "x.shape[0]")
+    both, either = (n > 3) & (n < 9), (n > 30) | (n < 9)
+    assert isinstance(both, SymBool) and isinstance(either, SymBool) and isinstance(~both, SymBool)
+    assert sym_not(n < 100).hint is False and not statically_known_true(n > 3) and statically_known_true(n > 1)
+    assert not env.guards()
+    assert both and guards(env) == ["s0 >= 4", "s0 <= 8"]
+
+
+def test_a_range_that_was_asked_for_is_kept() -> None:
+    env = ShapeEnv()
+    n = env.new_size(16, "x.shape[0]", low=2, high=64)
+    assert (n <= 64) is True and (n > 64) is False
+    with pytest.raises(ConstraintError, match=r"any size in \[2, 64\], but the code needs s0 <= 31"):
+        bool(n < 32)
+    with pytest.raises(ConstraintError, match="needs s0 == 16"):
+        int(n)
+    with pytest.raises(ConstraintError, match="outside of the range"):
+        env.new_size(100, "x.shape[0]", high=64)
+    assert guards(env) == ["s0 >= 2", "s0 <= 64"]
+
+
+# ---- what depends on data ------------------------------------------------------------------------------------------
+
+
+def test_a_decision_on_data_is_refused_with_a_hint() -> None:
+    env = ShapeEnv()
+    n = env.new_unbacked(0, 100)
+    assert (n >= 0) is True and (n > 100) is False and n.hint is None
+    with pytest.raises(DataDependentError, match=r"a decision on .* depends on data") as refused:
+        bool(n > 3)
+    assert "opweave.check(" in str(refused.value) and HERE in str(refused.value)
+    with pytest.raises(DataDependentError, match="needed as a plain number"):
+        range(n)
+
+
+def test_what_was_demanded_may_be_relied_on() -> None:
+    env = ShapeEnv()
+    n, m = env.new_unbacked(), env.new_unbacked()
+    seen = []
+    env.on_assertion = seen.append
+    check(n >= 4, "needs four")
+    check(n == m)
+    assert (n > 3) is True and (n + 1 > 4) is True and str(n + m) == "2*u0"
+    assert [(a.message, a.site.file.endswith(HERE)) for a in seen] == [
+        ("needs four", True), ("check: u0 == u1 does not hold", True)
+    ]  # fmt: skip
+    assert not env.guards() and len(env.assertions) == 2
+    with pytest.raises(ShapeError, match="too small"):
+        check(n < 2, lambda: "too small")
+
+
+def test_check_on_plain_values() -> None:
+    check(True)
+    check(3 > 2, "no")
+    with pytest.raises(ShapeError, match="no such"):
+        check(False, "no such")
+    for wrong in (1, None, opweave.ones(2) > 0):
+        with pytest.raises(ArgumentError, match="must be a bool"):
+            check(wrong)
+    env = ShapeEnv()
+    n = env.new_size(6, "x.shape[0]")
+    check(n < 10)
+    assert guards(env) == ["s0 <= 9"]
+    with pytest.raises(ShapeError):
+        check(n > 10)
+
+
+# ---- tensors -------------------------------------------------------------------------------------------------------
+
+
+def test_layouts_of_inputs() -> None:
+    mode = FakeTensorMode(shape_env=ShapeEnv())
+    x = opweave.zeros(4, 6, 1)
+    fake = mode.from_tensor(x, source="x")
+    assert str(list(fake.shape)) == "[s0, s1, 1]" and str(fake.stride()) == "(s1, 1, 1)"
+    assert str(list(mode.from_tensor(x.transpose(0, 1), source="y").stride())) == "[1, s1, 1]"
+    part = mode.from_tensor(opweave.zeros(4, 16)[:, 2:8], source="z")
+    assert str(list(part.shape)) == "[s0, s1]" and part.stride(0).hint == 16 and part.storage_offset() == 2
+    assert mode.from_tensor(opweave.zeros(4, 6), static_shapes=True).shape == (4, 6)
+    only = mode.from_tensor(opweave.zeros(4, 6), dynamic=lambda d: {} if d == 0 else None)
+    assert str(list(only.shape)) == "[s0, 6]" and str(list(only.stride())) == "[6, 1]"
+
+
+def test_results_whose_size_depends_on_data() -> None:
+    mode = FakeTensorMode(shape_env=ShapeEnv())
+    x = mode.from_tensor(opweave.zeros(4, 6), source="x")
+    with mode:
+        places = x.nonzero()
+        assert str(list(places.shape)) == "[u0, 2]" and str(list(x[x > 0].shape)) == "[u1]"
+        assert str(list(opweave.cat([places, places]).shape)) == "[2*u0, 2]"
+        assert str(list((places.float() @ places.t().float()).shape)) == "[u0, u0]"
+        assert str(list(places.reshape(-1).shape)) == "[2*u0]"
+        with pytest.raises(DataDependentError, match=r"u0 == 0|0 == u0"):
+            _ = "none" if places.shape[0] == 0 else "some"
+        n = x.sum().long().item()
+        assert isinstance(n, SymInt) and n.hint is None
+        with pytest.raises(DataDependentError, match="item"):
+            x.sum().item()

@@ -1,0 +1,180 @@
+"""Triton kernels as text: what a launch becomes when a program is saved, and what runs it elsewhere.
+
+A `TextKernel` stands where a `@triton.jit` function does (`registry.triton_op.kernels`). It holds TTIR, the names and
+types of the parameters, and which of them are written. Lowering to TTIR and compiling it is the work of layers above,
+which hand in `lower` and `compile_text`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from opweave.registry.errors import ArgumentError, DeviceError, DTypeError, ExportError, UnsupportedError
+from opweave.registry.tensor import Tensor, describe
+from opweave.registry.triton_op import CompiledText, constants, kernels, launch_effects
+
+
+@dataclass(frozen=True)
+class TextKernel(CompiledText):
+    """A Triton kernel, compiled for one set of argument types.
+
+    Attributes
+    ----------
+    name : str
+        The kernel's function in `ttir`.
+    ttir : str
+        The module, after Triton's target-independent passes.
+    parameters : tuple of (str, str)
+        Name and Triton type (`*fp32`, `i32`, `constexpr`) of each of the author's parameters, in order.
+    fixed : dict of str to Any
+        Values of the parameters that are `constexpr`: they are part of the text.
+    writes : frozenset of str
+        Parameters whose tensors are written.
+    digest : str
+        SHA-256 of all that.
+    """
+
+    name: str
+    ttir: str
+    parameters: tuple[tuple[str, str], ...]
+    fixed: Mapping[str, Any]
+    writes: frozenset[str]
+    digest: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        record = [self.name, self.ttir, self.parameters, sorted(self.fixed.items()), sorted(self.writes)]
+        digest = hashlib.sha256(json.dumps(record, default=repr).encode()).hexdigest()
+        object.__setattr__(self, "digest", digest)
+
+    @property
+    def __name__(self) -> str:  # what messages call a kernel
+        return self.name
+
+    @property
+    def arg_names(self) -> list[str]:
+        """Names of the parameters."""
+        return [name for name, _ in self.parameters]
+
+    def __getitem__(self, grid: Any) -> Callable[..., None]:
+        return lambda **arguments: self.launch(grid, arguments)
+
+    def launch(self, grid: Any, arguments: Mapping[str, Any]) -> None:
+        """Run the kernel.
+
+        Raises
+        ------
+        ArgumentError
+            If a parameter is missing, or has another value than the one that is part of the text.
+        DTypeError
+            If a tensor has another element type.
+        DeviceError
+            If a tensor is not on the CPU.
+        CompileError
+            If the text cannot be compiled.
+        """
+        values: list[Any] = []
+        for name, kind in self.parameters:
+            if kind == "constexpr":
+                self._check_fixed(name, arguments)
+                continue
+            if name not in arguments:
+                raise ArgumentError(f"{self.name}: no argument {name!r}", got=", ".join(arguments))
+            value = arguments[name]
+            if kind.startswith("*"):
+                self._check_tensor(name, kind, value)
+            elif isinstance(value, Tensor):
+                raise ArgumentError(f"{self.name}: argument {name!r} must be a number", got=describe(value))
+            values.append(value)
+        sizes = (*grid, 1, 1)[:3]
+        if all(sizes):
+            _launcher_of(self)(*sizes, *values)
+
+    def _check_fixed(self, name: str, arguments: Mapping[str, Any]) -> None:
+        expected = self.fixed.get(name)
+        given = arguments.get(name, expected)
+        if isinstance(given, Tensor) or type(given) is not type(expected) or repr(given) != repr(expected):
+            raise ArgumentError(
+                f"{self.name}: exported with {name}={expected!r}, which is part of the kernel", got=describe(given),
+                hint="export the program again for another value",
+            )  # fmt: skip
+
+    def _check_tensor(self, name: str, kind: str, value: Any) -> None:
+        if not isinstance(value, Tensor):
+            raise ArgumentError(f"{self.name}: argument {name!r} must be a tensor", got=describe(value))
+        if value._device.type != "cpu":
+            raise DeviceError(
+                f"{self.name}: argument {name!r} is on {value._device}; an exported kernel runs on the CPU",
+                got=describe(value), hint="import the module that defines the triton_op, and it runs there",
+            )  # fmt: skip
+        element = kind.removeprefix("*").removeprefix("k")  # `k` marks what is only read
+        if value._dtype.triton != ("i1" if element == "u1" else element):
+            raise DTypeError(f"{self.name}: argument {name!r} must be a tensor of {element}", got=describe(value))
+
+
+Lower = Callable[[Any, dict[str, Any]], tuple[int, str, str, tuple[tuple[str, str], ...], dict[str, Any]]]
+Compile = Callable[[TextKernel], Callable[..., None]]
+
+#: `(kernel, arguments) -> (configuration, name, TTIR, parameters, fixed values)`; set by the layer that has a compiler.
+lower: Lower | None = None
+#: Gives `launch(gx, gy, gz, *arguments)` for the parameters that are not `constexpr`; set likewise.
+compile_text: Compile | None = None
+
+_lock = threading.Lock()
+_launchers: dict[str, Callable[..., None]] = {}
+_known: dict[str, TextKernel] = {}
+
+
+def _launcher_of(kernel: TextKernel) -> Callable[..., None]:
+    with _lock:
+        found = _launchers.get(kernel.digest)
+        if found is None:
+            if compile_text is None:
+                raise ExportError(f"{kernel.name}: nothing here compiles kernels", hint="import opweave.export")
+            found = _launchers[kernel.digest] = compile_text(kernel)
+    return found
+
+
+def add(kernel: TextKernel) -> int:
+    """The index of a kernel among `registry.triton_op.kernels`; equal kernels share one."""
+    with _lock:
+        return kernels.add(_known.setdefault(kernel.digest, kernel))
+
+
+def as_text(kernel_idx: int, constant_args_idx: int, arguments: Mapping[str, Any]) -> tuple[TextKernel, int]:
+    """The kernel of a launch as text, and which of an autotuned kernel's configurations it is.
+
+    Parameters
+    ----------
+    kernel_idx, constant_args_idx : int
+        As in the launch.
+    arguments : mapping
+        Its arguments; tensors may be fake.
+
+    Raises
+    ------
+    UnsupportedError
+        If it takes arguments that cannot be written down.
+    CompileError
+        If it cannot be lowered.
+    """
+    kernel = kernels[kernel_idx]
+    if isinstance(kernel, TextKernel):
+        return kernel, 0
+    if lower is None:
+        raise ExportError("save: nothing here lowers kernels", hint="import opweave.export")
+    every = {**arguments, **constants[constant_args_idx]}
+    choice, name, text, parameters, fixed = lower(kernel, every)
+    for parameter, kind in parameters:
+        if not isinstance(kind, str) or kind.startswith("tensordesc"):
+            raise UnsupportedError(
+                f"save: {name}: its argument {parameter!r} cannot be saved", got=str(kind),
+                hint="pass tensors and numbers, each as an argument of its own",
+            )  # fmt: skip
+    writes = launch_effects(kernel_idx, constant_args_idx, dict(arguments))
+    simple = {name: value for name, value in fixed.items() if isinstance(value, (bool, int, float, str, type(None)))}
+    return TextKernel(name, text, parameters, simple, writes), choice

@@ -1,0 +1,125 @@
+"""From the ops that a program names to the ops that are registered here.
+
+A program out of a file may call ops that this process does not know. Such a node's target is an `OpOverload` that is
+in no registry: it has a name and a schema, prints like any op, and cannot run. What a node calls is therefore looked up
+by name each time the registry has changed, so a program runs as soon as its ops are registered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from opweave.registry.errors import ExportError, Site
+from opweave.registry.op import OpOverload, registry
+from opweave.registry.schema import FunctionSchema, parse_schema
+from opweave.tracer.graph import Graph, Node
+
+#: The key of `Node.meta` under which a triton_op's call keeps the graph of its body.
+BODY = "body"
+
+_NOWHERE = Site("<exported program>", 0, "<exported program>")
+
+
+def detached(schema: str) -> OpOverload:
+    """An op that is not registered here."""
+    parsed = parse_schema(schema)
+    return OpOverload(parsed.full_name, parsed, (), _NOWHERE)
+
+
+def registered(op: OpOverload) -> OpOverload | None:
+    """The op of that name that is registered here."""
+    return registry.operators.get(op.name)
+
+
+def accepts(new: FunctionSchema, old: FunctionSchema) -> bool:
+    """Whether a call written for the schema `old` means the same under `new`: it may have more defaulted arguments."""
+    if (new.name, new.overload_name, new.returns, new.is_vararg, new.is_varret) != (
+        old.name, old.overload_name, old.returns, old.is_vararg, old.is_varret,
+    ):  # fmt: skip
+        return False
+    positional = [[a for a in schema.arguments if not a.kwarg_only] for schema in (new, old)]
+    keyword = [{a.name: a for a in schema.arguments if a.kwarg_only} for schema in (new, old)]
+    count = len(positional[1])
+    if [str(a) for a in positional[0][:count]] != [str(a) for a in positional[1]]:
+        return False
+    if any(str(keyword[0].get(name)) != str(argument) for name, argument in keyword[1].items()):
+        return False
+    gained = positional[0][count:] + [a for name, a in keyword[0].items() if name not in keyword[1]]
+    return all(a.has_default and a.alias is None for a in gained)
+
+
+def check_schemas(ops: Iterable[OpOverload]) -> None:
+    """Check that what is registered under the names of these ops takes their calls.
+
+    Raises
+    ------
+    ExportError
+        If any has another schema; shows both of each.
+    """
+    differing: list[tuple[OpOverload, OpOverload]] = []
+    for op in ops:
+        found = registered(op)
+        if found is not None and found is not op and not accepts(found._schema, op._schema):
+            differing.append((op, found))
+    if differing:
+        lines = [f"exported:   {old._schema}\n    registered: {new._schema}" for old, new in differing]
+        raise ExportError(
+            "the exported program calls ops that are registered with other schemas: "
+            + ", ".join(old.name for old, _ in differing),
+            got="\n    ".join(["", *lines]),
+            hint="register the ops that the program was exported with, or export it again",
+        )
+
+
+def ops_in(graph: Graph, *, bodies: bool = True) -> dict[str, OpOverload]:
+    """All ops that a graph calls, by name; those of called graphs, and if wanted of triton_ops' bodies, too."""
+    return {node.target.name: node.target for node in calls(graph, bodies=bodies)}
+
+
+def calls(graph: Graph, *, bodies: bool = True) -> Iterator[Node]:
+    """The nodes that call ops, those of inner graphs too."""
+    for node in graph.nodes:
+        if node.op != "call_function":
+            continue
+        if isinstance(node.target, Graph):
+            yield from calls(node.target, bodies=bodies)
+        elif isinstance(node.target, OpOverload):
+            yield node
+            if bodies and BODY in node.meta and registered(node.target) is None:
+                yield from calls(node.meta[BODY])
+
+
+def link(graph: Graph) -> dict[OpOverload, Any]:
+    """What to call for each op of a graph that is not itself registered.
+
+    Returns
+    -------
+    dict of OpOverload to OpOverload
+        Without the triton_ops that are not registered: their bodies run.
+
+    Raises
+    ------
+    ExportError
+        If ops are missing; lists all of them with their schemas. If one is registered with another schema.
+    """
+    found: dict[OpOverload, Any] = {}
+    missing: dict[str, OpOverload] = {}
+    used: dict[OpOverload, None] = {}
+    for node in calls(graph):
+        op = node.target
+        here = registered(op)
+        if here is None and BODY not in node.meta:
+            missing[op.name] = op
+        elif here is not None and here is not op:
+            used[op] = None
+            found[op] = here
+    if missing:
+        raise ExportError(
+            f"the exported program calls {len(missing)} op{'s' if len(missing) > 1 else ''} "
+            "that nothing is registered for",
+            got="\n    ".join(["", *sorted(str(op._schema) for op in missing.values())]),
+            hint="import the module that defines them, or define them with opweave.library.custom_op",
+        )
+    check_schemas(used)
+    return found

@@ -1,0 +1,558 @@
+"""`ExportedProgram`: a graph with its signature and its tensors, which runs on the arguments it was exported for."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, cast
+
+import optree
+
+from opweave.fake.mode import FakeTensorMode
+from opweave.fake.tensor import FakeTensor
+from opweave.registry.dtypes import DType, get_default_dtype
+from opweave.registry.errors import (
+    ArgumentError,
+    DeviceError,
+    DTypeError,
+    GraphError,
+    ShapeError,
+    UnsupportedError,
+)
+from opweave.registry.keys import DispatchKey
+from opweave.registry.op import OpOverload, registry, tensors_in
+from opweave.registry.tensor import Tensor, describe
+from opweave.tracer.export.linking import BODY, calls, link, registered
+from opweave.tracer.export.signature import (
+    ConstantArgument,
+    ExportGraphSignature,
+    InputSpec,
+    OutputKind,
+    OutputSpec,
+    TensorArgument,
+    mutated_inputs,
+)
+from opweave.tracer.graph import Graph, Node
+from opweave.tracer.graph_module import GraphModule
+from opweave.tracer.interpreter import Interpreter
+from opweave.tracer.make_fx import trace_flat
+from opweave.tracer.operands import map_operands
+from opweave.tracer.printing import operand_text
+
+
+class ExportedProgram:
+    """A function's ops as a graph, with everything that it needs to run; made by `export` or `load`.
+
+    Attributes
+    ----------
+    graph : Graph
+        Its inputs are lifted tensors, then the flattened arguments; it may be changed in place. A custom_op is one node
+        and so is a triton_op. It writes in place what the function wrote.
+    graph_signature : ExportGraphSignature
+        What its inputs and outputs are.
+    in_spec, out_spec : optree.PyTreeSpec
+        Structure of `(args, kwargs)` and of the result.
+    state_dict : dict of str to Tensor
+        Lifted tensors that require grad, or that the graph writes.
+    constants : dict of str to Tensor
+        All other lifted tensors.
+    range_constraints : dict
+        Ranges of symbolic sizes. Sizes are fixed, so it is empty.
+    name : str
+        Name of the exported function.
+    default_dtype : DType
+        The default dtype when it was exported: what some of its ops give depends on it.
+    """
+
+    def __init__(
+        self, graph: Graph, graph_signature: ExportGraphSignature, in_spec: Any, out_spec: Any, *,
+        state_dict: Mapping[str, Tensor], constants: Mapping[str, Tensor],
+        range_constraints: Mapping[Any, Any] | None = None, name: str = "forward",
+        default_dtype: DType | None = None,
+    ):  # fmt: skip
+        self.graph = graph
+        self.graph_signature = graph_signature
+        self.in_spec = in_spec
+        self.out_spec = out_spec
+        self.state_dict: dict[str, Tensor] = dict(state_dict)
+        self.constants: dict[str, Tensor] = dict(constants)
+        self.range_constraints: dict[Any, Any] = dict(range_constraints or {})
+        self.name = name
+        self.default_dtype = default_dtype or get_default_dtype()
+        self._checked: tuple[Any, ...] = ()
+        self._links: dict[Any, Any] = {}
+
+    # ---- looking -----------------------------------------------------------------------------------------------------
+
+    @property
+    def graph_module(self) -> GraphModule:
+        """The graph as a function of its inputs one by one, lifted tensors included."""
+        return _FlatModule(self)
+
+    @property
+    def tensors(self) -> dict[str, Tensor]:
+        """All tensors that the program brings along, by name."""
+        return {**self.state_dict, **self.constants}
+
+    @property
+    def tensor_constants(self) -> dict[str, Tensor]:
+        """The same as `constants`."""
+        return self.constants
+
+    def parameters(self) -> Iterator[Tensor]:
+        """Lifted tensors that require grad."""
+        return (tensor for _, tensor in self.named_parameters())
+
+    def buffers(self) -> Iterator[Tensor]:
+        """Lifted tensors that the graph writes."""
+        return (tensor for _, tensor in self.named_buffers())
+
+    def named_parameters(self) -> list[tuple[str, Tensor]]:
+        """Lifted tensors that require grad."""
+        return [(name, self.tensors[name]) for name in self.graph_signature.parameters]
+
+    def named_buffers(self) -> list[tuple[str, Tensor]]:
+        """Lifted tensors that the graph writes."""
+        return [(name, self.tensors[name]) for name in self.graph_signature.buffers]
+
+    def print_readable(self, print_output: bool = True) -> str:
+        """The graph as Python with its signature; also written to standard output unless told otherwise."""
+        text = str(self)
+        if print_output:
+            print(text)
+        return text
+
+    def __str__(self) -> str:
+        lines = str(self.graph_signature).splitlines()
+        signature = "\n".join(line if line.startswith("#") or not line else f"#   {line}" for line in lines)
+        return f"{self.graph_module.code}\n\n{signature}\n"
+
+    def __repr__(self) -> str:
+        return f"<ExportedProgram {self.name}: {len(self.graph)} nodes>"
+
+    # ---- running -----------------------------------------------------------------------------------------------------
+
+    def module(self) -> ExportedModule:
+        """The program as a function with the arguments and results of the one that was exported."""
+        return ExportedModule(self)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise UnsupportedError(
+            "an ExportedProgram cannot be called directly", got=f"{self!r}(...)", hint="program.module()(...)"
+        )
+
+    def validate(self) -> None:
+        """Check that graph, signature and tensors agree.
+
+        Raises
+        ------
+        GraphError
+            If the graph breaks its rules, or its inputs are not those of the signature.
+        """
+        self.graph.lint()
+        expected = [spec.arg.name for spec in self.graph_signature.input_specs]
+        found = [node.name for node in self.graph.placeholders()]
+        if expected != found:
+            raise GraphError(
+                "the graph's inputs are not those of its signature", got=f"{', '.join(found)}",
+                hint=f"the signature has {', '.join(expected) or 'none'}",
+            )  # fmt: skip
+        known = self.tensors
+        for spec in self.graph_signature.input_specs:
+            if spec.target is not None and spec.target not in known:
+                raise GraphError(f"the program has no tensor {spec.target!r}", got=", ".join(known))
+        for node in self.graph.nodes:
+            if node.op == "get_attr" and node.target not in known:
+                raise GraphError(f"{node.name}: the program has no tensor {node.target!r}", got=", ".join(known))
+        outputs = self.graph.outputs
+        if not isinstance(outputs, tuple) or len(outputs) != self.out_spec.num_leaves:
+            raise GraphError(
+                f"the graph must return a tuple of {self.out_spec.num_leaves} values", got=operand_text(outputs)
+            )
+
+    def run_flat(self, leaves: Sequence[Any]) -> Any:
+        """Run on values for the user's inputs, which are not checked; gives the flat outputs.
+
+        Raises
+        ------
+        ExportError
+            If ops are missing, or registered with other schemas.
+        DTypeError
+            If the default dtype is another one than when it was exported.
+        """
+        if get_default_dtype() is not self.default_dtype:
+            raise DTypeError(
+                f"{self.name}: exported under the default dtype {self.default_dtype.name}",
+                got=f"the default dtype is {get_default_dtype().name}",
+                hint=f"opweave.set_default_dtype({self.default_dtype!r})",
+            )
+        links = self._linked()
+        tensors = self.tensors
+        lifted = [tensors[spec.target] for spec in self.graph_signature.input_specs if spec.target is not None]
+        return _Runner(self.graph, tensors, links).run(*lifted, *leaves)
+
+    def _linked(self) -> dict[Any, Any]:
+        """What to call in place of ops that are not registered themselves, by op, and by node for bodies."""
+        state = (self.graph.version, registry.version)
+        if self._checked != state:
+            self.validate()
+            links: dict[Any, Any] = dict(link(self.graph))
+            for node in calls(self.graph, bodies=False):
+                if BODY in node.meta and registered(node.target) is None:
+                    links[node] = _op_of_body(self, node)
+            self._links, self._checked = links, state
+        return self._links
+
+    def check_inputs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """The flat arguments.
+
+        Raises
+        ------
+        ArgumentError, ShapeError, DTypeError, DeviceError
+            If they are not of the kind that the program was exported for.
+        """
+        leaves, spec = optree.tree_flatten(cast(Any, (args, kwargs)))
+        specs = [s for s in self.graph_signature.input_specs if s.target is None]
+        if spec != self.in_spec or len(leaves) != len(specs):
+            raise ArgumentError(
+                f"{self.name}: arguments of another structure than it was exported with", got=str(spec),
+                hint=f"expected {self.in_spec}" + (f": {', '.join(s.path for s in specs)}" if specs else ""),
+            )  # fmt: skip
+        for one, value in zip(specs, leaves, strict=True):
+            node = self.graph.named(one.arg.name)
+            if isinstance(one.arg, ConstantArgument):
+                self._check_constant(one, value)
+            elif node is not None and isinstance(node.meta.get("val"), Tensor):
+                _check_tensor(self.name, one.path, node.meta["val"], value)
+        return leaves
+
+    def _check_constant(self, spec: InputSpec, value: Any) -> None:
+        expected = cast(ConstantArgument, spec.arg).value
+        if value is expected or (type(value) is type(expected) and repr(value) == repr(expected)):
+            return
+        raise ArgumentError(
+            f"{self.name}: exported with {spec.path}={expected!r}, which is part of the graph",
+            got=f"{spec.path}={describe(value)}",
+            hint="export again for another value, or pass it as a 0-d tensor",
+        )
+
+    # ---- changing ----------------------------------------------------------------------------------------------------
+
+    def run_decompositions(
+        self, decomp_table: Mapping[OpOverload, Callable[..., Any]] | None = None
+    ) -> ExportedProgram:
+        """A program of simpler ops: each triton_op becomes the ops and launches of its body.
+
+        Parameters
+        ----------
+        decomp_table : mapping of OpOverload to callable, optional
+            Functions that compute what further ops do; each takes the op's arguments, and is traced.
+
+        Returns
+        -------
+        ExportedProgram
+            Shares its tensors with this one.
+
+        Raises
+        ------
+        TraceError
+            If a function of the table brings tensors along.
+        """
+        self.validate()
+        graph = self.graph.clone()
+        table = dict(decomp_table or {})
+        waiting: list[tuple[Node, frozenset[Any]]] = [(node, frozenset()) for node in graph.nodes]
+        while waiting:
+            node, within = waiting.pop()
+            source = None if node.target in within else _expansion(node, table)
+            if source is not None:
+                waiting += [(new, within | {node.target}) for new in _inline(graph, node, source)]
+        graph.lint()
+        signature = make_signature(graph, self.graph_signature.input_specs)
+        return ExportedProgram(
+            graph, signature, self.in_spec, self.out_spec, state_dict=self.state_dict, constants=self.constants,
+            range_constraints=self.range_constraints, name=self.name, default_dtype=self.default_dtype,
+        )  # fmt: skip
+
+    def __deepcopy__(self, memo: object) -> ExportedProgram:
+        raise _no_copy("copied")
+
+    def __reduce__(self) -> Any:
+        raise _no_copy("pickled")
+
+
+def _no_copy(what: str) -> UnsupportedError:
+    return UnsupportedError(f"an ExportedProgram cannot be {what}", hint="opweave.export.save it and load the file")
+
+
+def make_signature(graph: Graph, inputs: Sequence[InputSpec]) -> ExportGraphSignature:
+    """The signature of a graph whose inputs are known."""
+    outputs: list[OutputSpec] = []
+    for index, value in enumerate(graph.outputs):
+        made = TensorArgument(value.name) if isinstance(value, Node) else ConstantArgument(f"output_{index}", value)
+        outputs.append(OutputSpec(OutputKind.USER_OUTPUT, made))
+    return ExportGraphSignature(list(inputs), outputs, mutated_inputs(graph))
+
+
+class ExportedModule:
+    """An exported program as a function; made by `ExportedProgram.module`.
+
+    Each call checks that the arguments are nested as those of the export, that tensors have the same element types,
+    devices, sizes and strides, and that numbers have the same values: all of that is part of the graph.
+
+    Raises
+    ------
+    ArgumentError
+        For another structure, another number, or something that is no tensor.
+    DTypeError, DeviceError, ShapeError
+        For a tensor of another element type, device, number of dimensions, size or stride.
+    ExportError
+        If the program calls ops that are not registered.
+    """
+
+    def __init__(self, program: ExportedProgram):
+        self.program = program
+        self.__name__ = program.name
+
+    @property
+    def graph(self) -> Graph:
+        """The program's graph."""
+        return self.program.graph
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        program = self.program
+        result = program.run_flat(program.check_inputs(args, kwargs))
+        return optree.tree_unflatten(program.out_spec, result)
+
+    def __repr__(self) -> str:
+        return f"<module of {self.program!r}>"
+
+
+class _FlatModule(GraphModule):
+    """The graph module of a program: runs node by node, since not every op needs to be registered to print it."""
+
+    def __init__(self, program: ExportedProgram):
+        super().__init__(program.tensors, program.graph)
+        self._program = program
+
+    def forward(self, *flat: Any) -> Any:
+        program = self._program
+        links = program._linked()
+        return _Runner(program.graph, program.tensors, links).run(*flat)
+
+
+def _check_tensor(name: str, path: str, expected: Tensor, value: Any) -> None:
+    if not isinstance(value, Tensor):
+        raise ArgumentError(f"{name}: {path} must be a tensor", got=describe(value), hint=f"like {describe(expected)}")
+    if value._dtype is not expected._dtype:
+        raise DTypeError(
+            f"{name}: exported for {path} of {expected._dtype.name}, not {value._dtype.name}", got=describe(value),
+            hint=f"{path}.to({expected._dtype!r})",
+        )  # fmt: skip
+    if value._device is not expected._device:
+        raise DeviceError(
+            f"{name}: exported for {path} on {expected._device}, not {value._device}", got=describe(value),
+            hint=f"move it: {path}.to({str(expected._device)!r})",
+        )  # fmt: skip
+    if len(value._sizes) != len(expected._sizes):
+        raise ShapeError(
+            f"{name}: exported for {path} with {len(expected._sizes)} dimensions, not {len(value._sizes)}",
+            got=describe(value), hint=f"its sizes must be {tuple(expected._sizes)}",
+        )  # fmt: skip
+    for dim, (given, size) in enumerate(zip(value._sizes, expected._sizes, strict=True)):
+        if given != size:
+            raise ShapeError(
+                f"{name}: exported for {path} whose dim {dim} is {size}, not {given}", got=describe(value),
+                hint=f"its sizes must be {tuple(expected._sizes)}; export again for other sizes",
+            )  # fmt: skip
+    if 0 in expected._sizes:
+        return
+    for dim, (given, step) in enumerate(zip(value._strides, expected._strides, strict=True)):
+        # Recorded views, copies left out and strides handed to kernels follow from the strides.
+        if given != step and expected._sizes[dim] != 1:
+            raise ShapeError(
+                f"{name}: exported for {path} whose stride in dim {dim} is {step}, not {given}", got=describe(value),
+                hint=f"{path}.contiguous()" if expected.is_contiguous() else "lay it out as the example was",
+            )  # fmt: skip
+
+
+# ---- node by node ----------------------------------------------------------------------------------------------------
+
+
+class _Runner(Interpreter):
+    def __init__(self, graph: Graph, constants: Mapping[str, Any], links: Mapping[Any, Any]):
+        super().__init__(graph, constants)
+        self.links = links
+
+    def call_function(self, target: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        if isinstance(target, Graph):
+            return _Runner(target, self.constants, self.links).run(*args)
+        if type(target) is OpOverload and registered(target) is not target:
+            found = self.links.get(self.node)
+            target = self.links[target] if found is None else found
+        return target(*args, **kwargs)
+
+
+def _op_of_body(program: ExportedProgram, node: Node) -> OpOverload:
+    """An op that does what a triton_op's body did when it was exported; in no registry, for one call only.
+
+    Being an op, it meets autograd, batching and modes as any other.
+    """
+    body: Graph = node.meta[BODY]
+    require_current(node, body)
+    op = OpOverload(node.target.name, node.target._schema, (), node.target.site)
+    positional, keyword = op._schema.bind(node.args, node.kwargs)
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        given: dict[Node, Any] = {}
+        _match(positional, args, given)
+        _match(keyword, kwargs, given)
+        values = [given[source] for source in node.all_input_nodes]
+        for inner, value in zip(body.placeholders(), values, strict=True):
+            _check_tensor(str(op), inner.name, inner.meta["val"], value)
+        return _Runner(body, program.tensors, program._linked()).run(*values)[0]
+
+    # Modes and fake tensors see what the body calls.
+    op.kernels = {DispatchKey.CompositeExplicitAutograd: run, DispatchKey.Python: run}
+    return op
+
+
+def _match(operand: Any, value: Any, found: dict[Node, Any]) -> None:
+    """Collect what is given for each operand node."""
+    if isinstance(operand, Node):
+        found[operand] = value
+    elif isinstance(operand, dict):
+        for key, item in operand.items():
+            _match(item, value.get(key), found)
+    elif isinstance(operand, (list, tuple)):
+        for item, part in zip(operand, value, strict=False):
+            _match(item, part, found)
+
+
+def call_text(node: Node, names: Sequence[str]) -> str:
+    """The operands of a call as text, its operand nodes under other names."""
+    renamed = {source: _Name(name) for source, name in zip(node.all_input_nodes, names, strict=True)}
+
+    def rename(value: Any) -> Any:
+        return renamed.get(value, value)
+
+    return operand_text([map_operands(node.args, rename), map_operands(node.kwargs, rename)])
+
+
+class _Name:
+    """Prints as a name."""
+
+    def __init__(self, text: str):
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def require_current(node: Node, body: Graph) -> None:
+    """Check that a triton_op is still called as when its body was traced: the arguments are part of the body.
+
+    Raises
+    ------
+    GraphError
+        If it is not.
+    """
+    if not _is_current(node, body):
+        raise GraphError(
+            f"{node.name}: {node.target} is called with other arguments than it was exported with",
+            got=f"{operand_text(list(node.args))} {operand_text(dict(node.kwargs))}",
+            hint="its body was traced for the arguments of the export: import the module that defines the op, "
+            "and it is called instead",
+        )
+
+
+def _is_current(node: Node, body: Graph) -> bool:
+    names = [inner.name for inner in body.placeholders()]
+    return len(names) == len(node.all_input_nodes) and call_text(node, names) == body.graph.get("call")
+
+
+def trace_body(node: Node, mode: FakeTensorMode, function: Callable[..., Any]) -> tuple[Graph, dict[str, Tensor]]:
+    """What a function does with the operands of a call.
+
+    Parameters
+    ----------
+    node : Node
+        The call.
+    mode : FakeTensorMode
+        The mode of its fake values.
+    function : callable
+        Takes the call's arguments.
+
+    Returns
+    -------
+    graph : Graph
+        Has an input for each operand node, once, and returns `(result,)`; `graph.graph["call"]` is the call's text.
+    constants : dict of str to Tensor
+        What it brings along.
+    """
+    sources = node.all_input_nodes
+
+    def flat(*values: Any) -> list[Any]:
+        given = dict(zip(sources, values, strict=True))
+
+        def value(operand: Any) -> Any:
+            return given[operand] if isinstance(operand, Node) else operand
+
+        return [function(*map_operands(node.args, value), **map_operands(node.kwargs, value))]
+
+    unknown = next((source for source in sources if "val" not in source.meta), None)
+    if unknown is not None:
+        raise GraphError(
+            f"{node.name}: nothing is known of its operand {unknown.name}", got="no meta['val']",
+            hint="give nodes that you add a fake value: node.meta['val'] = fake_mode.from_tensor(...)",
+        )  # fmt: skip
+    inputs = [source.meta["val"] for source in sources]
+    graph, constants = trace_flat(flat, inputs, mode, names=[s.name for s in sources], site=node.meta.get("site"))
+    graph.graph["call"] = call_text(node, [inner.name for inner in graph.placeholders()])
+    return graph, constants
+
+
+def _expansion(node: Node, table: Mapping[OpOverload, Callable[..., Any]]) -> Graph | None:
+    """The graph that takes a call's place."""
+    if node.op != "call_function" or not isinstance(node.target, OpOverload):
+        return None
+    function = table.get(node.target)
+    if function is None:
+        function = next((f for op, f in table.items() if op.name == node.target.name), None)
+    if function is None:
+        body = node.meta.get(BODY)
+        if body is None or _is_current(node, body):
+            return body
+        function = node.target.body
+        if function is None or registered(node.target) is not node.target:
+            require_current(node, body)
+        assert function is not None
+    fakes = [t for t in tensors_in([s.meta.get("val") for s in node.all_input_nodes]) if isinstance(t, FakeTensor)]
+    body, constants = trace_body(node, fakes[0].fake_mode if fakes else FakeTensorMode(), function)
+    if constants:
+        raise GraphError(
+            f"run_decompositions: the decomposition of {node.target} brings tensors along",
+            got=", ".join(map(describe, constants.values())), hint="make them in the function: opweave.full(...)",
+        )  # fmt: skip
+    return body
+
+
+def _inline(graph: Graph, node: Node, source: Graph) -> list[Node]:
+    """Put a graph's calls in a node's place; gives the new nodes."""
+    mapping: dict[Node, Any] = dict(zip(source.placeholders(), node.all_input_nodes, strict=True))
+    inputs = set(mapping)
+    with graph.inserting_before(node):
+        (result,) = graph.copy_nodes(source, mapping)
+    _replace(graph, node, result)
+    return [new for old, new in mapping.items() if old not in inputs]
+
+
+def _replace(graph: Graph, node: Node, result: Any) -> None:
+    if isinstance(result, (list, tuple)):
+        for user in list(node.users):
+            if user.target is not operator.getitem:
+                raise GraphError(f"{node.name}: {user.name} uses its results as a whole")
+            _replace(graph, user, result[user.args[1]])
+    else:
+        node.replace_all_uses_with(result)
+    graph.erase_node(node)

@@ -1,0 +1,592 @@
+"""`save` and `load`: an exported program as a file.
+
+The file is a zip whose entries are stored uncompressed (`archive`):
+
+    manifest.json     format "opweave.export", version 1; `entries`: SHA-256 and length of every other entry;
+                      `ops`: the schema of every op that the program calls
+    program.json      the program
+    data/0.npy        memory of tensors: one-dimensional, one entry for each storage, which tensors may share
+    kernels/0.ttir    Triton kernels as TTIR
+
+`program.json` has
+
+    name, default_dtype, in_spec, out_spec
+    inputs     for each input of the graph: kind, node, target (name of a lifted tensor), path (for messages)
+    mutated    the inputs that the graph writes
+    graph      inputs (name, val), nodes, outputs; a node has
+               name, kind, args, kwargs, val (sizes, strides, dtype, device), site (file, line, function) and
+                 kind "op":       target, the op's qualified name; body, a graph and the text of the call it stands for,
+                                  for a triton_op
+                 kind "launch":   kernel (its number), grid, kwargs (arguments by name), and clones for a launch on
+                                  copies of these arguments
+                 kind "getitem":  picks one of several results
+                 kind "tensor":   target, a tensor of the program
+    tensors    name -> storage (its number), dtype, sizes, strides, offset, requires_grad, state
+    storages   entry, device
+    kernels    entry, name, parameters (name and Triton type), fixed (values that are part of the text), writes
+    range_constraints
+
+A size, a stride and a launch grid are integers; where they are expressions one day, objects take the integers' place.
+Operands are JSON values as they are, `{"node": name}` for results of earlier nodes, and objects with one key for what
+JSON has not: `tuple`, `dict`, `slice`, `dtype`, `device`, `complex`, `float` (inf and nan), `ellipsis`.
+
+Loading executes nothing: no pickle, no Python source, no kernel, no fake rule. What is read is checked entry by entry,
+and whatever is wrong raises `ExportError`. Running a loaded program calls the ops that it names and compiles its
+kernels to native code, which can do all that native code can: treat a program from elsewhere like a shared library.
+"""
+
+from __future__ import annotations
+
+import re
+from operator import getitem as _getitem
+from typing import Any
+
+import numpy as np
+
+from opweave.fake.mode import FakeTensorMode
+from opweave.registry.device import Device
+from opweave.registry.dtypes import DType, uint8
+from opweave.registry.errors import ArgumentError, ExportError, OpweaveError, Site, UnsupportedError
+from opweave.registry.op import OpOverload
+from opweave.registry.schema import parse_schema
+from opweave.registry.spec import span
+from opweave.registry.storage import Storage
+from opweave.registry.tensor import Tensor, allocate, describe, make
+from opweave.registry.triton_op import (
+    kernels,
+    triton_kernel_wrapper_functional,
+    triton_kernel_wrapper_mutation,
+)
+from opweave.tracer.export import archive, kernels as text_kernels
+from opweave.tracer.export.archive import refuse
+from opweave.tracer.export.encoding import (
+    Reader,
+    decode_operand,
+    decode_spec,
+    decode_tree,
+    decode_value,
+    encode_operand,
+    encode_tree,
+    encode_value,
+)
+from opweave.tracer.export.kernels import TextKernel
+from opweave.tracer.export.linking import BODY, accepts, check_schemas, detached, registered
+from opweave.tracer.export.program import ExportedProgram, make_signature
+from opweave.tracer.export.signature import ConstantArgument, InputKind, InputSpec, TensorArgument
+from opweave.tracer.graph import Graph, Node
+
+_PROGRAM = "program.json"
+_OP_NAME = re.compile(r"[A-Za-z_]\w*::[A-Za-z_]\w*(\.[A-Za-z_]\w*)?", re.ASCII)
+_PARAMETER_TYPE = re.compile(r"\*?k?(fp16|bf16|fp32|fp64|i1|i8|i16|i32|i64|u1|u8|u16|u32|u64)|constexpr", re.ASCII)
+_MOST_PROGRAMS = 2**31 - 1
+# Parts of a storage keep their alignment to the widest element.
+_ALIGNMENT = 16
+_LAUNCHES = {True: triton_kernel_wrapper_functional, False: triton_kernel_wrapper_mutation}
+
+
+def save(program: ExportedProgram, path_or_file: Any) -> None:
+    """Write a program to a file.
+
+    Parameters
+    ----------
+    program : ExportedProgram
+        What to write; it must be one that could be loaded again.
+    path_or_file : str, path or binary file
+        A file that is there already is replaced, at once.
+
+    Raises
+    ------
+    UnsupportedError
+        If the program holds what a file cannot: an argument that is no tensor or constant, a kernel whose arguments
+        are descriptors or tuples, a call of a Python function.
+    GraphError
+        If the graph breaks its rules.
+    """
+    if not isinstance(program, ExportedProgram):
+        raise ArgumentError(
+            "save: expected an ExportedProgram", got=describe(program), hint="save(export(f, (x,)), 'f.opweave')"
+        )
+    program.validate()
+    _Writer(program).write(path_or_file)
+
+
+def load(path_or_file: Any) -> ExportedProgram:
+    """Read a program that `save` wrote.
+
+    Parameters
+    ----------
+    path_or_file : str, path or binary file
+        Where from.
+
+    Returns
+    -------
+    ExportedProgram
+        It can be looked at, changed and saved even if ops that it calls are not registered here; it runs once they are.
+
+    Raises
+    ------
+    ExportError
+        If the file is damaged or no exported program, or if an op that it calls is registered with another schema
+        (further arguments with defaults are no difference).
+    DeviceError
+        If it has tensors of a device that is not there.
+    """
+    manifest, entries = archive.read(path_or_file)
+    try:
+        return _Loader(manifest, entries).program()
+    except RecursionError:
+        refuse("it is nested too deep")
+
+
+# ---- writing ---------------------------------------------------------------------------------------------------------
+
+
+class _Writer:
+    def __init__(self, program: ExportedProgram):
+        self.program = program
+        self.entries: dict[str, bytes] = {}
+        self.ops: dict[str, str] = {}
+        self.kernels: list[Any] = []
+        self.kernel_numbers: dict[str, int] = {}
+        self.storages: list[Any] = []
+
+    def write(self, target: Any) -> None:
+        program = self.program
+        record = {
+            "name": program.name,
+            "default_dtype": program.default_dtype.name,
+            "in_spec": encode_tree(program.in_spec, "the arguments"),
+            "out_spec": encode_tree(program.out_spec, "the results"),
+            "inputs": [self.input(spec) for spec in program.graph_signature.input_specs],
+            "graph": self.graph(program.graph),
+            "mutated": list(make_signature(program.graph, ()).mutated),
+            "tensors": self.tensors(),
+            "storages": self.storages,
+            "kernels": self.kernels,
+            "range_constraints": {},
+        }
+        entries = {_PROGRAM: archive.to_json(record), **self.entries}
+        archive.write(target, entries, {"ops": dict(sorted(self.ops.items()))})
+
+    def input(self, spec: InputSpec) -> Any:
+        return {"kind": spec.kind.name, "node": spec.arg.name, "target": spec.target, "path": spec.path}
+
+    # -- graphs
+
+    def graph(self, graph: Graph) -> Any:
+        nodes = [node for node in graph.nodes if node.op not in ("placeholder", "output")]
+        return {
+            "inputs": [{"name": n.name, "val": self.value(n), **self.site(n)} for n in graph.placeholders()],
+            "nodes": [self.node(node) for node in nodes],
+            "outputs": encode_operand(graph.outputs, "the result"),
+        }
+
+    def value(self, node: Node) -> Any:
+        return encode_value(node.meta.get("val"), node.name)
+
+    def site(self, node: Node) -> dict[str, Any]:
+        site = node.meta.get("site")
+        # Where the author's files are is nobody's business.
+        return {} if site is None else {"site": [site.short.rpartition(":")[0], site.line, site.function]}
+
+    def node(self, node: Node) -> Any:
+        made: dict[str, Any] = {"name": node.name}
+        target = node.target
+        if node.op == "get_attr":
+            made |= {"kind": "tensor", "target": target}
+        elif target in _LAUNCHES.values():
+            made |= self.launch(node)
+        elif isinstance(target, OpOverload):
+            made |= {"kind": "op", "target": target.name, **self.operands(node)}
+            self.note_op(target)
+            if BODY in node.meta:
+                body: Graph = node.meta[BODY]
+                made["body"] = {"call": body.graph.get("call", ""), "graph": self.graph(body)}
+        elif target is _getitem:
+            made |= {"kind": "getitem", **self.operands(node)}
+        else:
+            raise UnsupportedError(
+                f"save: {node.name} calls {target!r}, which a file cannot name", at=node.meta.get("site"),
+                hint="a program that is saved calls ops: make it one with opweave.library.custom_op",
+            )  # fmt: skip
+        return {**made, "val": self.value(node), **self.site(node)}
+
+    def operands(self, node: Node) -> dict[str, Any]:
+        kwargs = {name: encode_operand(value, node.name) for name, value in node.kwargs.items()}
+        return {"args": [encode_operand(value, node.name) for value in node.args], "kwargs": kwargs}
+
+    def note_op(self, op: OpOverload) -> None:
+        schema = str(op._schema)
+        if self.ops.setdefault(op.name, schema) != schema:
+            raise ExportError(
+                f"save: the program calls {op.name} with two schemas", got=f"{self.ops[op.name]}\n    {schema}"
+            )
+
+    # -- kernels
+
+    def launch(self, node: Node) -> dict[str, Any]:
+        operands = node.kwargs
+        arguments = operands["kwargs"]
+        values = {k: v.meta.get("val") if isinstance(v, Node) else v for k, v in arguments.items()}
+        kernel, choice = text_kernels.as_text(operands["kernel_idx"], operands["constant_args_idx"], values)
+        grid = operands["grid"][choice if len(operands["grid"]) > 1 else 0]
+        known = {name for name, _ in kernel.parameters}
+        made = {
+            "kind": "launch",
+            "kernel": self.kernel(kernel),
+            "grid": list(grid),
+            "kwargs": {k: encode_operand(v, node.name) for k, v in arguments.items() if k in known},
+        }
+        if node.target is triton_kernel_wrapper_functional:
+            made["clones"] = list(operands["tensors_to_clone"])
+        return made
+
+    def kernel(self, kernel: TextKernel) -> int:
+        number = self.kernel_numbers.setdefault(kernel.digest, len(self.kernels))
+        if number == len(self.kernels):
+            entry = f"kernels/{number}.ttir"
+            self.entries[entry] = kernel.ttir.encode()
+            fixed = {name: encode_operand(value, kernel.name) for name, value in kernel.fixed.items()}
+            self.kernels.append({
+                "entry": entry, "name": kernel.name, "parameters": [list(pair) for pair in kernel.parameters],
+                "fixed": fixed, "writes": sorted(kernel.writes),
+            })  # fmt: skip
+        return number
+
+    # -- tensors
+
+    def tensors(self) -> Any:
+        program = self.program
+        named = program.tensors
+        groups: dict[int, list[Tensor]] = {}
+        for name, tensor in named.items():
+            if type(tensor) is not Tensor or tensor._storage.owner is None:
+                raise UnsupportedError(
+                    f"save: {name} is no plain tensor with data", got=describe(tensor),
+                    hint="pass it to the program as an argument",
+                )  # fmt: skip
+            groups.setdefault(id(tensor._storage), []).append(tensor)
+        placed = {storage: self.storage(group) for storage, group in groups.items()}
+        found = {}
+        for name, tensor in named.items():
+            number, start = placed[id(tensor._storage)]
+            found[name] = {
+                "storage": number, "dtype": tensor._dtype.name, "sizes": list(tensor._sizes),
+                "strides": list(tensor._strides), "device": str(tensor._device),
+                "offset": tensor._offset - start // tensor._dtype.itemsize if tensor.numel() else 0,
+                "requires_grad": bool(tensor.requires_grad and tensor.is_leaf), "state": name in program.state_dict,
+            }  # fmt: skip
+        return found
+
+    def storage(self, tensors: list[Tensor]) -> tuple[int, int]:
+        """Write what the tensors of one storage show of it; gives its number and the first byte that was kept."""
+        ranges = [_bytes_of(t) for t in tensors if t.numel()] or [(0, 0)]
+        start = min(first for first, _ in ranges) // _ALIGNMENT * _ALIGNMENT
+        end = max(last for _, last in ranges)
+        storage, device = tensors[0]._storage, tensors[0]._device
+        raw = storage.array((end - start,), (1,), start, uint8)
+        content = np.ascontiguousarray(raw if device.type == "cpu" else device.xp.asnumpy(raw))
+        number = len(self.storages)
+        entry = f"data/{number}.npy"
+        self.entries[entry] = archive.to_npy(content.view(_file_type(tensors, end - start)))
+        self.storages.append({"entry": entry, "device": str(device)})
+        return number, start
+
+
+def _bytes_of(tensor: Tensor) -> tuple[int, int]:
+    first = tensor._offset * tensor._dtype.itemsize
+    return first, first + span(tensor._sizes, tensor._strides) * tensor._dtype.itemsize
+
+
+def _file_type(tensors: list[Tensor], nbytes: int) -> Any:
+    """How a storage is shown to whoever opens the file with NumPy: as elements, where all tensors have the same."""
+    found: set[DType] = {t._dtype for t in tensors}
+    dtype = found.pop()
+    if found or nbytes % dtype.itemsize:
+        return np.dtype(np.uint8)
+    return np.dtype(np.uint16) if dtype.name == "bfloat16" else dtype.numpy
+
+
+# ---- reading ---------------------------------------------------------------------------------------------------------
+
+
+class _Loader:
+    def __init__(self, manifest: dict[str, Any], entries: dict[str, bytes]):
+        Reader(manifest, archive.MANIFEST).keys("format", "version", "entries", "ops")
+        self.entries = entries
+        self.used = {_PROGRAM}
+        self.mode = FakeTensorMode()
+        self.ops = self.read_ops(Reader(manifest["ops"], f"{archive.MANIFEST}: ops"))
+        self.kernels: list[int] = []
+        self.tensors: dict[str, Tensor] = {}
+
+    def entry(self, source: Reader, kind: str) -> bytes:
+        name = source.text()
+        if not name.endswith(kind) or name not in self.entries or name in self.used:
+            source.fail(f"the name of a {kind} entry, once")
+        self.used.add(name)
+        return self.entries[name]
+
+    def program(self) -> ExportedProgram:
+        if _PROGRAM not in self.entries:
+            refuse("the program is not there", _PROGRAM)
+        data = archive.from_json(self.entries[_PROGRAM], _PROGRAM)
+        source = Reader(data, _PROGRAM).keys(
+            "name", "default_dtype", "in_spec", "out_spec", "inputs", "graph", "mutated", "tensors", "storages",
+            "kernels", "range_constraints",
+        )  # fmt: skip
+        if source["range_constraints"].members():
+            source["range_constraints"].fail("no constraints: sizes are fixed")
+        self.kernels = [self.kernel(item) for item in source["kernels"].items()]
+        state, constants = self.read_tensors(source["tensors"], source["storages"])
+        if self.used != self.entries.keys():
+            refuse("it has entries that nothing refers to", ", ".join(sorted(self.entries.keys() - self.used)))
+        graph = self.graph(source["graph"])
+        in_spec, out_spec = decode_tree(source["in_spec"]), decode_tree(source["out_spec"])
+        specs = self.inputs(source["inputs"], graph, in_spec.num_leaves, {**state, **constants})
+        program = ExportedProgram(
+            graph, make_signature(graph, specs), in_spec, out_spec, state_dict=state, constants=constants,
+            name=source["name"].identifier(), default_dtype=source["default_dtype"].dtype(),
+        )  # fmt: skip
+        try:
+            program.validate()
+        except OpweaveError as error:
+            raise ExportError(f"load: the graph is damaged: {error.what}", got=error.got) from error
+        if [item.text() for item in source["mutated"].items()] != list(program.graph_signature.mutated):
+            source["mutated"].fail(f"what the graph writes: {list(program.graph_signature.mutated)}")
+        return program
+
+    # -- ops
+
+    def read_ops(self, source: Reader) -> dict[str, OpOverload]:
+        found: dict[str, OpOverload] = {}
+        exported: list[OpOverload] = []
+        for name, item in source.members():
+            if not _OP_NAME.fullmatch(name):
+                source.fail("names of ops")
+            schema = item.text(100_000)
+            try:
+                op = detached(schema)
+                parse_schema(str(op._schema))
+            except (ValueError, RecursionError, TypeError, OverflowError) as error:
+                raise ExportError(f"load: {item.place}: no schema", got=f"{schema[:80]!r}: {error}") from None
+            if op.name != name:
+                item.fail(f"the schema of {name}")
+            here = registered(op)
+            found[name] = here if here is not None and accepts(here._schema, op._schema) else op
+            exported.append(op)
+        check_schemas(exported)
+        return found
+
+    # -- kernels
+
+    def kernel(self, source: Reader) -> int:
+        source.keys("entry", "name", "parameters", "fixed", "writes")
+        try:
+            text = self.entry(source["entry"], ".ttir").decode()
+        except UnicodeDecodeError as error:
+            return source["entry"].fail(f"text ({error})")
+        parameters: list[tuple[str, str]] = []
+        for item in source["parameters"].items():
+            pair = item.items()
+            if len(pair) != 2 or not _PARAMETER_TYPE.fullmatch(pair[1].text(20)):
+                item.fail("a name and a Triton type")
+            parameters.append((pair[0].identifier(), pair[1].value))
+        names = {name for name, _ in parameters}
+        fixed = {name: decode_operand(item, {}) for name, item in source["fixed"].members()}
+        writes = frozenset(item.identifier() for item in source["writes"].items())
+        if len(names) != len(parameters) or not (names >= writes and names >= fixed.keys()):
+            source.fail("parameters with names of their own")
+        kernel = TextKernel(source["name"].text(1000), text, tuple(parameters), fixed, writes)
+        return text_kernels.add(kernel)
+
+    # -- tensors
+
+    def read_tensors(self, tensors: Reader, storages: Reader) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+        content = [self.storage(item) for item in storages.items()]
+        kinds: tuple[dict[str, Tensor], dict[str, Tensor]] = ({}, {})
+        for name, item in tensors.members():
+            if not name.isprintable():
+                tensors.fail("printable names")
+            item.keys("storage", "dtype", "sizes", "strides", "offset", "device", "requires_grad", "state")
+            spec = decode_spec(item)
+            storage, raw = content[item["storage"].integer(0, len(content) - 1)]
+            offset = item["offset"].integer()
+            if spec.numel and (offset + span(spec.sizes, spec.strides)) * spec.dtype.itemsize > storage.nbytes:
+                item.fail("a tensor that is inside its storage")
+            if spec.device is not storage.device:
+                item["device"].fail(str(storage.device))
+            if spec.dtype.kind == "b" and raw.size and raw.max() > 1:
+                item.fail("bytes that are 0 or 1")
+            made = make(storage, spec.sizes, spec.strides, offset, spec.dtype, spec.device)
+            if item["requires_grad"].flag():
+                if not (spec.dtype.is_floating_point or spec.dtype.is_complex):
+                    item["requires_grad"].fail("false for integers")
+                made.requires_grad_()
+            kinds[0 if item["state"].flag() else 1][name] = made
+        return kinds
+
+    def storage(self, source: Reader) -> tuple[Storage, Any]:
+        source.keys("entry", "device")
+        raw = archive.from_npy(self.entry(source["entry"], ".npy"), source["entry"].value)
+        device: Device = source["device"].device()
+        if device.type == "meta":
+            source["device"].fail("a device with memory")
+        bytes_tensor = allocate((raw.size,), (1,), uint8, device)
+        if raw.size:
+            bytes_tensor._array[...] = raw if device.type == "cpu" else device.xp.asarray(raw)
+        return bytes_tensor._storage, raw
+
+    # -- graphs
+
+    def inputs(self, source: Reader, graph: Graph, leaves: int, tensors: dict[str, Tensor]) -> list[InputSpec]:
+        specs: list[InputSpec] = []
+        for item in source.items():
+            item.keys("kind", "node", "target", "path")
+            kind = InputKind.__members__.get(item["kind"].text()) or item["kind"].fail("a kind of input")
+            node = graph.named(item["node"].text())
+            if node is None or node.op != "placeholder":
+                return item["node"].fail("an input of the graph")
+            value = node.meta["val"]
+            if kind is InputKind.USER_INPUT:
+                target = None
+                if item["target"].value is not None:
+                    item["target"].fail("null")
+            else:
+                target = item["target"].text()
+                if not isinstance(value, Tensor) or target not in tensors or tensors[target].spec != value.spec:
+                    item["target"].fail("a tensor like the input")
+            made = TensorArgument(node.name) if isinstance(value, Tensor) else ConstantArgument(node.name, value)
+            specs.append(InputSpec(kind, made, target, _one_line(item["path"])))
+        if sum(spec.target is None for spec in specs) != leaves:
+            source.fail(f"{leaves} user inputs")
+        if sorted(specs, key=lambda spec: spec.target is None) != specs:
+            source.fail("lifted tensors before user inputs")
+        return specs
+
+    def graph(self, source: Reader, depth: int = 0) -> Graph:
+        source.keys("inputs", "nodes", "outputs")
+        graph = Graph()
+        nodes: dict[str, Node] = {}
+        for item in source["inputs"].items():
+            item.keys("name", "val", optional=("site",))
+            self.add(graph, nodes, item, "placeholder", item["name"].value)
+        for item in source["nodes"].items():
+            self.node(graph, nodes, item, depth)
+        outputs = decode_operand(source["outputs"], nodes)
+        if not isinstance(outputs, tuple) or not (depth or all(map(_is_leaf, outputs))):
+            source["outputs"].fail("a tuple of outputs")
+        graph.output(outputs)
+        return graph
+
+    def node(self, graph: Graph, nodes: dict[str, Node], item: Reader, depth: int) -> None:
+        kind = item["kind"].value if isinstance(item.value, dict) and item.has("kind") else item.fail("a node")
+        always = ("name", "kind", "val")
+        if kind == "tensor":
+            item.keys(*always, "target", optional=("site",))
+            self.add(graph, nodes, item, "get_attr", item["target"].text())
+        elif kind == "op":
+            item.keys(*always, "target", "args", "kwargs", optional=("site", "body"))
+            target = self.ops.get(item["target"].text())
+            if target is None:
+                return item["target"].fail("an op whose schema is in the manifest")
+            node = self.add(graph, nodes, item, "call_function", target, *self.operands(item, nodes))
+            self.check_call(item, target, node)
+            if item.has("body"):
+                self.body(item["body"].keys("call", "graph"), node, depth)
+        elif kind == "getitem":
+            item.keys(*always, "args", "kwargs", optional=("site",))
+            args, kwargs = self.operands(item, nodes)
+            if kwargs or len(args) != 2 or not isinstance(args[0], Node) or type(args[1]) not in (int, str):
+                item.fail("a node and an index")
+            self.add(graph, nodes, item, "call_function", _getitem, args, kwargs)
+        elif kind == "launch":
+            item.keys(*always, "kernel", "grid", "kwargs", optional=("site", "clones"))
+            functional = item.has("clones")
+            operands = self.launch(item, nodes)
+            self.add(graph, nodes, item, "call_function", _LAUNCHES[functional], (), operands)
+        else:
+            item["kind"].fail("a kind of node")
+
+    def add(
+        self, graph: Graph, nodes: dict[str, Node], item: Reader, op: str, target: Any,
+        args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None,
+    ) -> Node:  # fmt: skip
+        name = item["name"].identifier()
+        node = graph.create_node(op, target, args, kwargs, name)
+        if node.name != name:
+            item["name"].fail("a name that is not used yet, nor one of Python's")
+        node.meta["val"] = decode_value(item["val"], self.mode)
+        if item.has("site"):
+            parts = item["site"].items()
+            if len(parts) != 3:
+                item["site"].fail("file, line and function")
+            node.meta["site"] = Site(_one_line(parts[0]), parts[1].integer(), _one_line(parts[2]))
+        nodes[name] = node
+        return node
+
+    def operands(self, item: Reader, nodes: dict[str, Node]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        args = tuple(decode_operand(value, nodes) for value in item["args"].items())
+        return args, {_keyword(item, key): decode_operand(value, nodes) for key, value in item["kwargs"].members()}
+
+    def check_call(self, item: Reader, op: OpOverload, node: Node) -> None:
+        try:
+            op._schema.bind(node.args, node.kwargs)
+        except OpweaveError as error:
+            item.fail(f"a call that fits {op._schema} ({error.what})")
+
+    def body(self, source: Reader, node: Node, depth: int) -> None:
+        if depth:
+            source.fail("no body inside a body")
+        body = self.graph(source["graph"], depth + 1)
+        inputs = [inner.meta["val"] for inner in body.placeholders()]
+        # Whether what the call is given looks like them is checked when it runs.
+        if len(inputs) != len(node.all_input_nodes) or not all(isinstance(t, Tensor) for t in inputs):
+            source.fail("inputs for the call's tensors")
+        if not isinstance(body.outputs, tuple) or len(body.outputs) != 1:
+            source.fail("one result")
+        try:
+            body.lint()
+        except OpweaveError as error:
+            source.fail(f"a graph that keeps its rules ({error.what})")
+        body.graph["call"] = source["call"].text(1_000_000)
+        node.meta[BODY] = body
+
+    def launch(self, item: Reader, nodes: dict[str, Node]) -> dict[str, Any]:
+        number = item["kernel"].integer(0, len(self.kernels) - 1)
+        grid = tuple(size.integer(0, _MOST_PROGRAMS) for size in item["grid"].items())
+        if len(grid) != 3:
+            item["grid"].fail("three sizes")
+        index = self.kernels[number]
+        kernel: TextKernel = kernels[index]
+        arguments = {key: decode_operand(value, nodes) for key, value in item["kwargs"].members()}
+        for name, kind in kernel.parameters:
+            given = arguments.get(name)
+            if kind.startswith("*") != isinstance(given, Node):
+                item["kwargs"].fail(f"a {kind} for {name}")
+            if kind != "constexpr" and name not in arguments:
+                item["kwargs"].fail(f"an argument {name}")
+        if not {name for name, _ in kernel.parameters} >= arguments.keys():
+            item["kwargs"].fail("the kernel's parameters")
+        made = {"kernel_idx": index, "constant_args_idx": 0, "grid": [grid], "kwargs": arguments}
+        if item.has("clones"):
+            clones = [clone.text() for clone in item["clones"].items()]
+            if not set(clones) <= {name for name, kind in kernel.parameters if kind.startswith("*")}:
+                item["clones"].fail("names of tensors")
+            made["tensors_to_clone"] = clones
+        return made
+
+
+def _is_leaf(value: Any) -> bool:
+    return not isinstance(value, (list, tuple, dict))
+
+
+def _keyword(item: Reader, key: str) -> str:
+    return Reader(key, item.place).identifier()
+
+
+def _one_line(source: Reader) -> str:
+    """Text that stands in a comment of printed code."""
+    if not source.text(1000).isprintable():
+        source.fail("printable text")
+    return source.value

@@ -1,0 +1,237 @@
+"""What the inputs and outputs of an exported graph are."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import Any
+
+from opweave.registry.op import OpOverload
+from opweave.registry.triton_op import launch_effects, triton_kernel_wrapper_mutation
+from opweave.tracer.graph import Graph, Node, nodes_in
+
+
+@dataclass(frozen=True)
+class TensorArgument:
+    """A tensor; `name` is the node that stands for it."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class ConstantArgument:
+    """A value that is part of the graph; as an input it must be given again."""
+
+    name: str
+    value: Any
+
+
+ArgumentSpec = TensorArgument | ConstantArgument
+
+
+class InputKind(Enum):
+    """What an input is."""
+
+    USER_INPUT = auto()
+    PARAMETER = auto()
+    BUFFER = auto()
+    CONSTANT_TENSOR = auto()
+
+
+@dataclass(frozen=True)
+class InputSpec:
+    """One input of the graph.
+
+    Attributes
+    ----------
+    kind : InputKind
+        Where its value comes from.
+    arg : TensorArgument or ConstantArgument
+        What stands for it.
+    target : str or None
+        Its name among the program's tensors; None for a user input.
+    path : str
+        How a message names it: for a user input the parameter and the place in it, `x['scale'][0]`.
+    """
+
+    kind: InputKind
+    arg: ArgumentSpec
+    target: str | None = None
+    path: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.arg.name}: {self.kind.name}" + ("" if self.target is None else f" target={self.target!r}")
+
+
+class OutputKind(Enum):
+    """What an output is."""
+
+    USER_OUTPUT = auto()
+
+
+@dataclass(frozen=True)
+class OutputSpec:
+    """One output of the graph."""
+
+    kind: OutputKind
+    arg: ArgumentSpec
+    target: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.arg.name}: {self.kind.name}"
+
+
+@dataclass
+class ExportGraphSignature:
+    """Inputs and outputs of an exported graph, in the order of its placeholders and results.
+
+    Lifted parameters, buffers and constants come first, then the user's arguments, flattened. The graph writes in place
+    what the function wrote in place; `mutations` has the inputs that it writes.
+
+    Attributes
+    ----------
+    input_specs : list of InputSpec
+        One for each placeholder.
+    output_specs : list of OutputSpec
+        One for each result.
+    mutated : tuple of str
+        Placeholders that the graph writes.
+    """
+
+    input_specs: list[InputSpec]
+    output_specs: list[OutputSpec]
+    mutated: tuple[str, ...] = field(default=())
+
+    def _of_kind(self, kind: InputKind) -> list[InputSpec]:
+        return [spec for spec in self.input_specs if spec.kind is kind]
+
+    @property
+    def user_inputs(self) -> tuple[Any, ...]:
+        """For each user input the name of its node, or its value where that is part of the graph."""
+        return tuple(_shown(spec.arg) for spec in self._of_kind(InputKind.USER_INPUT))
+
+    @property
+    def user_outputs(self) -> tuple[Any, ...]:
+        """For each output the name of its node, or its value."""
+        return tuple(_shown(spec.arg) for spec in self.output_specs)
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of lifted tensors that require grad."""
+        return tuple(spec.target or "" for spec in self._of_kind(InputKind.PARAMETER))
+
+    @property
+    def buffers(self) -> tuple[str, ...]:
+        """Names of lifted tensors that the graph writes."""
+        return tuple(spec.target or "" for spec in self._of_kind(InputKind.BUFFER))
+
+    @property
+    def lifted_tensor_constants(self) -> tuple[str, ...]:
+        """Names of lifted tensors that stay as they are."""
+        return tuple(spec.target or "" for spec in self._of_kind(InputKind.CONSTANT_TENSOR))
+
+    def _named(self, kind: InputKind) -> dict[str, str]:
+        return {spec.arg.name: spec.target or "" for spec in self._of_kind(kind)}
+
+    @property
+    def inputs_to_parameters(self) -> dict[str, str]:
+        """Placeholder -> parameter."""
+        return self._named(InputKind.PARAMETER)
+
+    @property
+    def inputs_to_buffers(self) -> dict[str, str]:
+        """Placeholder -> buffer."""
+        return self._named(InputKind.BUFFER)
+
+    @property
+    def inputs_to_lifted_tensor_constants(self) -> dict[str, str]:
+        """Placeholder -> constant."""
+        return self._named(InputKind.CONSTANT_TENSOR)
+
+    @property
+    def buffers_to_mutate(self) -> dict[str, str]:
+        """Placeholder -> lifted tensor, of those that the graph writes in place."""
+        return {
+            spec.arg.name: spec.target for spec in self.input_specs if spec.target and spec.arg.name in self.mutated
+        }
+
+    @property
+    def user_inputs_to_mutate(self) -> dict[str, str]:
+        """Placeholder -> argument, of those that the graph writes in place."""
+        return {
+            spec.arg.name: spec.path for spec in self.input_specs if not spec.target and spec.arg.name in self.mutated
+        }
+
+    def __str__(self) -> str:
+        lines = ["# inputs", *map(str, self.input_specs), "", "# outputs", *map(str, self.output_specs)]
+        if self.mutated:
+            lines += ["", "# written in place", *self.mutated]
+        return "\n".join(lines)
+
+
+def _shown(argument: ArgumentSpec) -> Any:
+    return argument.value if isinstance(argument, ConstantArgument) else argument.name
+
+
+# ---- what a graph writes ---------------------------------------------------------------------------------------------
+
+
+def mutated_inputs(graph: Graph) -> tuple[str, ...]:
+    """Names of the placeholders that a graph writes, directly or through views.
+
+    What an op writes and what its results may share memory with follows from its schema, so this holds for ops that
+    are not registered, too. It may name too many: which part of a tensor a view shows plays no role.
+    """
+    roots: dict[Node, frozenset[Node]] = {}
+    written: set[Node] = set()
+    for node in graph.nodes:
+        if node.op == "placeholder":
+            roots[node] = frozenset((node,))
+        elif node.op == "call_function":
+            for target in _written(node):
+                written |= roots.get(target, frozenset())
+            sources = (roots.get(source, frozenset()) for source in _shared(node))
+            roots[node] = frozenset().union(*sources)
+    return tuple(node.name for node in graph.placeholders() if node in written)
+
+
+def _written(node: Node) -> Iterator[Node]:
+    target = node.target
+    if isinstance(target, Graph):
+        names = mutated_inputs(target)
+        yield from (
+            source
+            for inner, source in zip(target.placeholders(), node.args, strict=False)
+            if inner.name in names and isinstance(source, Node)
+        )
+    elif target is triton_kernel_wrapper_mutation:
+        operands = node.kwargs["kwargs"]
+        values = {name: v.meta.get("val") if isinstance(v, Node) else v for name, v in operands.items()}
+        for name in launch_effects(node.kwargs["kernel_idx"], node.kwargs["constant_args_idx"], values):
+            yield from nodes_in([operands.get(name)])
+    elif isinstance(target, OpOverload):
+        yield from (n for argument, n in _bound(node) if argument.is_write)
+
+
+def _shared(node: Node) -> Iterator[Node]:
+    """Operands whose memory a result may be in."""
+    target = node.target
+    if isinstance(target, OpOverload):
+        names = {name for shared in target._schema.aliased_returns.values() for name in shared}
+        yield from (source for argument, source in _bound(node) if argument.name in names)
+    elif target is operator.getitem or isinstance(target, Graph):
+        yield from node.all_input_nodes
+
+
+def _bound(node: Node) -> Iterator[tuple[Any, Node]]:
+    """Each operand node with the schema's argument that it goes to."""
+    arguments = node.target._schema.arguments
+    positional = [argument for argument in arguments if not argument.kwarg_only]
+    named = {argument.name: argument for argument in arguments}
+    given = [*zip(positional, node.args, strict=False)]
+    given += [(named[name], value) for name, value in node.kwargs.items() if name in named]
+    for argument, value in given:
+        for source in nodes_in([value]):
+            yield argument, source

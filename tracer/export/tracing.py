@@ -1,0 +1,257 @@
+"""`export`: from a function and example arguments to an `ExportedProgram`."""
+
+from __future__ import annotations
+
+import re
+import types
+from collections.abc import Callable, Iterator
+from typing import Any, cast
+
+import optree
+
+from opweave.fake.mode import FakeTensorMode
+from opweave.fake.tensor import FakeTensor
+from opweave.registry.errors import ArgumentError, UnsupportedError
+from opweave.registry.keys import GRAD
+from opweave.registry.op import OpOverload, tensors_in
+from opweave.registry.tensor import Tensor, describe
+from opweave.tracer.export.dims import check_dynamic_shapes
+from opweave.tracer.export.linking import BODY
+from opweave.tracer.export.program import ExportedProgram, make_signature, trace_body
+from opweave.tracer.export.signature import (
+    ConstantArgument,
+    InputKind,
+    InputSpec,
+    TensorArgument,
+    mutated_inputs,
+)
+from opweave.tracer.graph import Graph, Node
+from opweave.tracer.make_fx import parameter_names, trace_flat
+
+# Names are for reading: the search for them goes no further.
+_MOST_OBJECTS, _MOST_DOTS = 10_000, 8
+_PREFIX = {InputKind.PARAMETER: "p_", InputKind.BUFFER: "b_", InputKind.CONSTANT_TENSOR: "c_"}
+
+
+def export(
+    fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any] | None = None, *, dynamic_shapes: Any = None
+) -> ExportedProgram:
+    """Trace a function to a program that can be saved and run elsewhere.
+
+    Parameters
+    ----------
+    fn : callable
+        Takes and returns nested tuples, lists and dicts of tensors and constants. Tensors that it closes over, or that
+        are attributes of it, are lifted to inputs of the graph.
+    args : tuple
+        Example arguments. No data is looked at; numbers and strings become part of the graph.
+    kwargs : dict, optional
+        Further ones, by name.
+    dynamic_shapes : optional
+        A description of the arguments' sizes (`check_dynamic_shapes`). All sizes are fixed.
+
+    Returns
+    -------
+    ExportedProgram
+        For arguments of the same structure, element types, devices, sizes and strides.
+
+    Raises
+    ------
+    DataDependentError
+        If the function looks at the values of a tensor.
+    TraceError
+        If it returns something that a graph cannot hold.
+    UnsupportedError
+        If a size is to be dynamic, or the function calls `backward`.
+    ArgumentError
+        If the arguments are no tuple and dict.
+
+    Examples
+    --------
+    >>> program = opweave.export.export(lambda x: x * 2, (opweave.ones(3),))
+    >>> program.module()(opweave.ones(3))
+    tensor([2., 2., 2.])
+    """
+    if not callable(fn):
+        raise ArgumentError("export: expected a function", got=f"{fn!r} ({type(fn).__name__})")
+    if not isinstance(args, tuple) or not isinstance(kwargs, (dict, type(None))):
+        raise ArgumentError(
+            "export: arguments are given as a tuple and a dict", got=f"{type(args).__name__}, {type(kwargs).__name__}",
+            hint="export(f, (x,), {'scale': 2.0})",
+        )  # fmt: skip
+    kwargs = dict(kwargs or {})
+    for t in tensors_in([args, kwargs]):
+        if any(type(size) is not int for size in (*t._sizes, *t._strides)):
+            raise UnsupportedError(
+                "export: an example argument has symbolic sizes", got=describe(t), hint="pass one with fixed sizes"
+            )
+    positional = parameter_names(fn, len(args))
+    check_dynamic_shapes(dynamic_shapes, args, kwargs, positional)
+    leaves, in_spec = optree.tree_flatten(cast(Any, (args, kwargs)))
+    paths = [_path_text(path, positional) for path in optree.tree_paths(cast(Any, (args, kwargs)))]
+    mode = next((t.fake_mode for t in tensors_in(leaves) if isinstance(t, FakeTensor)), None) or FakeTensorMode()
+    out_spec: list[Any] = []
+
+    def flat(*values: Any) -> list[Any]:
+        called_args, called_kwargs = optree.tree_unflatten(in_spec, values)
+        outputs, spec = optree.tree_flatten(fn(*called_args, **called_kwargs))
+        out_spec.append(spec)
+        return outputs
+
+    graph, constants = trace_flat(flat, leaves, mode, names=[_identifier(p) for p in paths], keep_triton_ops=True)
+    _refuse_backward([*constants.values(), *tensors_in(leaves)])
+    specs = [_user_input(node, path) for node, path in zip(graph.placeholders(), paths, strict=True)]
+    tensors = _lift(graph, constants, _names_of_outside(fn), specs)
+    for node in list(graph.nodes):
+        if isinstance(node.target, OpOverload) and node.target.is_triton_op:
+            _add_body(node, mode, tensors)
+    _forget_history(graph)
+    kept = {spec.target for spec in specs if spec.kind in (InputKind.PARAMETER, InputKind.BUFFER)}
+    return ExportedProgram(
+        graph, make_signature(graph, specs), in_spec, out_spec[0], name=_name_of(fn),
+        state_dict={name: t for name, t in tensors.items() if name in kept},
+        constants={name: t for name, t in tensors.items() if name not in kept},
+    )  # fmt: skip
+
+
+def _name_of(fn: Any) -> str:
+    name = getattr(fn, "__name__", None) or type(fn).__name__
+    return name if name.isidentifier() else "forward"
+
+
+def _path_text(path: tuple[Any, ...], positional: list[str]) -> str:
+    """How a message names a flat argument."""
+    first = positional[path[1]] if path[0] == 0 else str(path[1])
+    return first + "".join(f"[{entry!r}]" for entry in path[2:])
+
+
+def _identifier(text: str) -> str:
+    name = re.sub(r"\W+", "_", text).strip("_") or "arg"
+    return name if not name[0].isdigit() else f"arg_{name}"
+
+
+def _user_input(node: Node, path: str) -> InputSpec:
+    value = node.meta["val"]
+    argument = TensorArgument(node.name) if isinstance(value, Tensor) else ConstantArgument(node.name, value)
+    return InputSpec(InputKind.USER_INPUT, argument, None, path)
+
+
+# ---- tensors from outside --------------------------------------------------------------------------------------------
+
+
+def _lift(
+    graph: Graph, constants: dict[str, Tensor], names: dict[int, str], specs: list[InputSpec]
+) -> dict[str, Tensor]:
+    """Make inputs of the constants, before all others: parameters, buffers, then the rest; gives them by name."""
+    found: dict[str, tuple[Node, Tensor]] = {}
+    for node in graph.find_nodes(op="get_attr"):
+        tensor = constants[node.target]
+        wanted = names.get(id(tensor), f"lifted_tensor_{len(found)}")
+        name, number = wanted, 0
+        while name in found:
+            number += 1
+            name = f"{wanted}_{number}"
+        last = list(found.values())[-1][0] if found else None
+        with graph.inserting_before(None) if last is None else graph.inserting_after(last):
+            new = graph.placeholder(f"c_{_identifier(name)}")
+        new.meta.update(node.meta)
+        node.replace_all_uses_with(new)
+        graph.erase_node(node)
+        found[name] = new, tensor
+    written = mutated_inputs(graph)
+    lifted: list[InputSpec] = []
+    before: Node | None = None
+    for name, (node, tensor) in found.items():
+        kind = InputKind.CONSTANT_TENSOR
+        if node.name in written:
+            kind = InputKind.BUFFER
+        elif tensor.requires_grad and tensor.is_leaf:
+            kind = InputKind.PARAMETER
+        graph.rename(node, _PREFIX[kind] + _identifier(name))
+        lifted.append(InputSpec(kind, TensorArgument(node.name), name, name))
+    lifted.sort(key=lambda spec: list(_PREFIX).index(spec.kind))
+    for spec in lifted:
+        node = found[spec.target or ""][0]
+        if before is not None:
+            before.append(node)
+        elif (first := next(iter(graph.nodes))) is not node:
+            first.prepend(node)
+        before = node
+    specs[:0] = lifted
+    return {name: tensor for name, (_, tensor) in found.items()}
+
+
+def _names_of_outside(fn: Any) -> dict[int, str]:
+    """Names of the tensors that a function closes over, reads from its module, or has as attributes."""
+    found: dict[int, str] = {}
+    owner = getattr(fn, "__self__", None if isinstance(fn, types.FunctionType) else fn)
+    for name, value in _attributes(owner, "", set()):
+        found.setdefault(id(value), name)
+    function = getattr(fn, "__func__", fn)
+    if not isinstance(function, types.FunctionType):
+        function = type(fn).__call__
+    code = getattr(function, "__code__", None)
+    if isinstance(function, types.FunctionType) and code is not None:
+        cells = zip(code.co_freevars, function.__closure__ or (), strict=False)
+        variables = [(name, cell.cell_contents) for name, cell in cells if cell != types.CellType()]
+        variables += [(name, function.__globals__[name]) for name in code.co_names if name in function.__globals__]
+        for name, value in variables:
+            if isinstance(value, Tensor):
+                found.setdefault(id(value), name)
+            else:
+                for inner, tensor in _attributes(value, f"{name}.", set()):
+                    found.setdefault(id(tensor), inner)
+    return found
+
+
+def _attributes(value: Any, prefix: str, seen: set[int]) -> Iterator[tuple[str, Tensor]]:
+    """Tensors in a user's object and in the containers that it has, by dotted name."""
+    if id(value) in seen or len(seen) > _MOST_OBJECTS or prefix.count(".") > _MOST_DOTS:
+        return
+    seen.add(id(value))
+    if isinstance(value, dict):
+        items: Any = value.items()
+    elif isinstance(value, (list, tuple)):
+        items = enumerate(value)
+    elif isinstance(value, (type, types.ModuleType, types.FunctionType, Tensor)):
+        return
+    else:
+        items = getattr(value, "__dict__", {}).items()
+    for key, inner in list(items):
+        if isinstance(inner, Tensor):
+            yield f"{prefix}{key}", inner
+        elif isinstance(inner, (dict, list, tuple)) or hasattr(inner, "__dict__"):
+            yield from _attributes(inner, f"{prefix}{key}.", seen)
+
+
+def _add_body(node: Node, mode: FakeTensorMode, tensors: dict[str, Tensor]) -> None:
+    """Keep with a triton_op what its body does, for where the op is not registered."""
+    body, constants = trace_body(node, mode, cast(Any, node.target.body))
+    renamed: dict[str, str] = {}
+    for number, (name, tensor) in enumerate(constants.items()):
+        known = next((k for k, t in tensors.items() if t is tensor), None)
+        renamed[name] = known or f"{node.name}_constant{number}"
+        tensors[renamed[name]] = tensor
+    for inner in body.find_nodes(op="get_attr"):
+        inner.target = renamed[inner.target]
+    _forget_history(body)
+    node.meta[BODY] = body
+
+
+def _refuse_backward(tensors: list[Tensor]) -> None:
+    """`backward` leaves a fake gradient on a tensor that is not the trace's."""
+    for tensor in tensors:
+        if isinstance(getattr(tensor, "grad", None), FakeTensor):
+            cast(Any, tensor).grad = None
+            raise UnsupportedError(
+                "export: the function calls backward(), which writes .grad", got=describe(tensor),
+                hint="return what opweave.autograd.grad(loss, parameters) gives",
+            )  # fmt: skip
+
+
+def _forget_history(graph: Graph) -> None:
+    """Take autograd's record from the fake values, which would keep what it saved alive."""
+    for node in graph.nodes:
+        for t in tensors_in([node.meta.get("val")]):
+            t._keys &= ~GRAD
+            t._autograd = None
