@@ -26,7 +26,7 @@ from workloads import STEADY
 import opweave
 
 HERE = Path(__file__).parent
-PARTS = ("steady", "cold", "overhead", "dispatch", "import", "interpreter")
+PARTS = ("steady", "cold", "overhead", "dispatch", "tracing", "import", "interpreter")
 
 # glibc keeps freed memory instead of giving it back: no page is touched for the first time twice.
 NO_FAULTS = {
@@ -156,6 +156,17 @@ def dispatch(rounds: int) -> dict[str, Any]:
     return times
 
 
+def tracing() -> dict[str, Any]:
+    """Making a graph of a chain of pointwise ops, without data and with symbolic sizes too."""
+    times = run_json([str(HERE / "tracing.py")], threads_environment(1))
+    rows = [
+        [name, f"{row['torch'] * 1e3:.0f}", f"{row['opweave'] * 1e3:.0f}", f"{row['opweave'] / row['torch']:.2f}"]
+        for name, row in times.items()
+    ]
+    table("make_fx", ("ms", "torch", "opweave", "ratio"), rows)
+    return times
+
+
 def imports(rounds: int) -> dict[str, Any]:
     """What an import costs a fresh process."""
     code = "import time; t = time.perf_counter(); import {}; print(time.perf_counter() - t)"
@@ -212,6 +223,7 @@ def main() -> None:
         "cold": lambda: cold(few),
         "overhead": lambda: overhead(options.rounds),
         "dispatch": lambda: dispatch(options.rounds),
+        "tracing": tracing,
         "import": lambda: imports(max(few, min(options.rounds, 15))),
         "interpreter": interpreter,
     }

@@ -13,7 +13,7 @@ from opweave.registry import dtypes
 from opweave.registry.autograd.formula import NOT_DIFFERENTIABLE
 from opweave.registry.device import cpu
 from opweave.registry.dtypes import DType
-from opweave.registry.errors import DTypeError
+from opweave.registry.errors import ArgumentError, DTypeError
 from opweave.registry.ops.kinds.base import (
     COMPARE,
     CONTIGUOUS_FORMAT,
@@ -103,6 +103,11 @@ class PointwiseDecl(Decl):
     def spec(self, operands: Sequence[Any], attributes: dict[str, Any]) -> TensorSpec:
         """What the result looks like."""
         tensors = [t for t in operands if isinstance(t, Tensor)]
+        if not tensors:
+            raise ArgumentError(
+                f"{self.op.opname}: needs a tensor", got=", ".join(map(describe, operands)),
+                hint="convert a number with opweave.tensor(...)",
+            )  # fmt: skip
         if len(tensors) == 1:
             sizes, device = tensors[0]._sizes, tensors[0]._device
         else:

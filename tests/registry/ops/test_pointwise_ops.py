@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from opweave.registry import dtypes
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
 from opweave.registry.op import ops
-from opweave.registry.tensor import from_numpy
+from opweave.registry.tensor import Tensor, from_numpy
 
 aten = ops.aten
 make = maker(dtypes.float32)
@@ -225,3 +226,9 @@ def test_foreign_operands_get_their_turn() -> None:
         make(2) + "text"
     assert (np.arange(2.0) + make(2)).dtype is opweave.float64
     assert (np.float32(2) * make(2)).dtype is opweave.float32
+
+
+@pytest.mark.parametrize("call", [lambda: aten._to_copy.default(3), lambda: aten.add.Tensor(1, 2)])
+def test_numbers_alone_are_refused(call: Callable[[], Tensor]) -> None:
+    with pytest.raises(ArgumentError, match="needs a tensor"):
+        call()
