@@ -12,19 +12,24 @@
         getitem: "f32[3]" = operator.getitem(cond, 0)
         return (getitem,)
 
+What autograd records of a call runs the derivatives of its functions, traced from the functions themselves, by the same
+op: the backward of a `cond` is a `cond`, that of a `scan` a `scan` in the other direction. A `while_loop` has none.
+
 A tensor that a function closes over becomes a further operand, and a further input of all graphs of the call. Carried
 values and results are row-major, so that one graph is good for all steps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from opweave.fake.mode import FakeTensorMode
 from opweave.fake.tensor import FakeTensor
-from opweave.registry.autograd.mode import no_grad
+from opweave.registry.autograd import engine, graph as autograd
+from opweave.registry.autograd.mode import enable_grad, no_grad
+from opweave.registry.batched import Level, levels_among
 from opweave.registry.control_flow import functions
 from opweave.registry.control_flow.operators import (
     CARRY_HINT,
@@ -32,20 +37,21 @@ from opweave.registry.control_flow.operators import (
     check_agreement,
     check_predicate,
     cond_op,
+    fresh,
     map_op,
-    refuse_write,
     scan_op,
     while_loop_op,
 )
-from opweave.registry.errors import ArgumentError, OpweaveError, UnsupportedError
+from opweave.registry.errors import ArgumentError, UnsupportedError
 from opweave.registry.keys import BATCHED_BIT, GRAD, no_modes, state
 from opweave.registry.op import ops
-from opweave.registry.spec import TensorSpec, contiguous, is_contiguous
+from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.tensor import Tensor, describe
-from opweave.registry.vmap.levels import active
-from opweave.tracer.graph import Graph, Node
+from opweave.registry.vmap.levels import active, is_recorded
+from opweave.tracer.graph import Graph
 from opweave.tracer.interpreter import Interpreter
 from opweave.tracer.proxy import ProxyMode
+from opweave.tracer.subgraphs import SubgraphMode, Traced, merged, name_of, no_gradient, trace_function
 
 aten = ops.aten
 
@@ -54,142 +60,6 @@ cond = functions.cond
 map = functions.map
 scan = functions.scan
 while_loop = functions.while_loop
-
-
-# ---- a function as a graph -------------------------------------------------------------------------------------------
-
-
-class SubgraphMode(ProxyMode):
-    """Records a function that a traced function hands to an op; tensors from outside become inputs.
-
-    Parameters
-    ----------
-    outer : ProxyMode
-        Of the trace that the op is called in.
-    """
-
-    def __init__(self, outer: ProxyMode):
-        super().__init__(
-            Graph(), outer.fake_mode, site=outer._site, boundary=outer._stacks._boundary, compiling=outer.compiling,
-            keep_triton_ops=outer.keep_triton_ops,
-        )  # fmt: skip
-        #: What was lifted, with what stands for it and the version of its memory at that time.
-        self.closures: list[tuple[Tensor, FakeTensor, int]] = []
-
-    def _fake_of(self, t: Tensor) -> FakeTensor:
-        if isinstance(t, FakeTensor) and t._tracer is self:
-            return t
-        found = self._lifted.get(id(t))
-        if found is None:
-            graph = self.graph
-            inputs = graph.placeholders()
-            with graph.inserting_after(inputs[-1]) if inputs else graph.inserting_before(None):
-                node = graph.placeholder(_name_of(t))
-            found = self.fake_mode.fresh(t)
-            self._track(found, node)
-            self._lifted[id(t)] = found
-            self.closures.append((t, found, found._storage.version))
-        return found
-
-
-@dataclass(slots=True)
-class _Traced:
-    """A function as a graph: of its own inputs, then of what it closes over."""
-
-    label: str
-    fn: Any
-    graph: Graph
-    closures: list[Tensor]
-    results: list[FakeTensor]
-
-
-def _trace(
-    outer: ProxyMode, label: str, fn: Flat, inputs: Sequence[FakeTensor], named: Sequence[FakeTensor] | None = None,
-    *, is_predicate: bool = False,
-) -> _Traced:  # fmt: skip
-    """Trace a function; its inputs have the names of `named`."""
-    env = outer.fake_mode.shape_env
-    demand = None if env is None else env.on_assertion
-    mode = SubgraphMode(outer)
-    graph = mode.graph
-    try:
-        values = [mode.add_input(_name_of(name), t) for name, t in zip(named or inputs, inputs, strict=True)]
-        versions = [t._storage.version for t in values]
-        with mode:
-            found = [mode._fake_of(t) for t in fn(*values)]
-            if mode.refused is not None:
-                raise mode.refused
-            given = [*zip(values, versions, strict=True), *((fake, version) for _, fake, version in mode.closures)]
-            # A predicate is only looked at.
-            _check_memory(label, given, [] if is_predicate else found)
-            results = [t if is_contiguous(t._sizes, t._strides) else aten.contiguous.default(t) for t in found]
-        graph.output(tuple([t._node for t in results]))
-    except OpweaveError as error:
-        # The traced function may catch it and go on, on a path that it would not take otherwise.
-        outer.refused = outer.refused or error
-        raise
-    finally:
-        mode.finish()
-        if env is not None:
-            env.on_assertion = demand
-    return _Traced(label, fn, graph, [t for t, _, _ in mode.closures], results)
-
-
-def _name_of(t: Tensor) -> str:
-    return t._node.name if isinstance(t, FakeTensor) and t._tracer is not None else "w_1"
-
-
-def _check_memory(label: str, given: Sequence[tuple[FakeTensor, int]], results: Sequence[FakeTensor]) -> None:
-    """Refuse writes to inputs, and results that share memory with them or each other."""
-    for t, version in given:
-        if t._storage.version != version:
-            refuse_write(label, t)
-    taken = {id(t._storage): "a tensor that it was given" for t, _ in given}
-    for i, t in enumerate(results):
-        if t._keys & GRAD:
-            raise _no_gradient(label, t)
-        other = taken.setdefault(id(t._storage), f"its result {i}")
-        if other != f"its result {i}":
-            raise UnsupportedError(
-                f"{label}: its result {i} is {other}, or a view of it", got=describe(t),
-                hint="return a copy: x.clone()",
-            )  # fmt: skip
-
-
-def _no_gradient(label: str, t: Tensor) -> UnsupportedError:
-    what = label.partition(":")[0]
-    return UnsupportedError(
-        f"{what}: a tensor that requires grad is used in traced control flow, which is not differentiated",
-        got=describe(t), hint=f"call {what} uncompiled, detach() the tensor, or trace under opweave.no_grad()",
-    )  # fmt: skip
-
-
-def _merged(parts: Sequence[_Traced], names: Sequence[str], outer: ProxyMode) -> tuple[list[Graph], list[Tensor]]:
-    """The graphs, all with the same inputs for what any of them closes over; and what that is."""
-    closures = list({id(t): t for part in parts for t in part.closures}.values())
-    number = sum(isinstance(node.target, type(cond_op)) for node in outer.graph.find_nodes(op="call_function"))
-    graphs = []
-    for part, name in zip(parts, names, strict=True):
-        graph = Graph()
-        graph.name = f"{name}_{number}"
-        inputs = part.graph.placeholders()
-        own = len(inputs) - len(part.closures)
-        mapping: dict[Node, Any] = {node: graph.node_copy(node, _no_operands) for node in inputs[:own]}
-        lifted = dict(zip([id(t) for t in part.closures], inputs[own:], strict=True))
-        for t in closures:
-            node = lifted.get(id(t))
-            if node is not None:
-                mapping[node] = graph.node_copy(node, _no_operands)
-            else:
-                unused = graph.placeholder("unused_1")
-                unused.meta["val"] = outer.fake_mode.fresh(t)
-        graph.output(graph.copy_nodes(part.graph, mapping))
-        graphs.append(graph)
-    return graphs, closures
-
-
-def _no_operands(node: Node) -> Any:
-    raise AssertionError("an input has no operands")
 
 
 # ---- recording -------------------------------------------------------------------------------------------------------
@@ -211,12 +81,12 @@ class _Call:
         self.op = op
         self.place = (mode._site, None) if mode._site is not None else mode._stacks.read(3)
 
-    def lifted(self, tensors: Sequence[Tensor]) -> tuple[FakeTensor, ...]:
+    def lifted(self, tensors: Sequence[Tensor], *, differentiable: bool = False) -> tuple[FakeTensor, ...]:
         """What stands for tensors in this trace."""
         found = tuple([self.mode._fake_of(t) for t in tensors])
         for t in found:
-            if t._keys & GRAD and not state.exclude & GRAD:
-                raise _no_gradient(self.op.name.removesuffix("_impl"), t)
+            if is_recorded(t) and not differentiable:
+                raise no_gradient(self.op.name.removesuffix("_impl"), t)
         return found
 
     def like(self, tensors: Sequence[FakeTensor]) -> list[FakeTensor]:
@@ -227,14 +97,17 @@ class _Call:
     def slices(self, xs: Sequence[FakeTensor]) -> list[FakeTensor]:
         """What a step gets of tensors that are gone through."""
         make = self.mode.fake_mode.make
-        return [make(TensorSpec(t._sizes[1:], t._strides[1:], t._dtype, t._device)) for t in xs]
+        found = [make(TensorSpec(t._sizes[1:], t._strides[1:], t._dtype, t._device)) for t in xs]
+        for one, whole in zip(found, xs, strict=True):
+            one._keys |= whole._keys & GRAD
+        return found
 
     def record(self, args: tuple[Any, ...], results: Sequence[FakeTensor]) -> tuple[FakeTensor, ...]:
         """The node, and what stands for its results."""
         mode = self.mode
         outputs = self.like(results)
         if mode.real:
-            with no_modes():
+            with no_modes(), no_grad():
                 values = self.op.kernel(*[_real(value) for value in args])
             outputs = [mode.fake_mode.fresh(value) for value in values]
             for output, value in zip(outputs, values, strict=True):
@@ -256,12 +129,26 @@ def _cond(mode: ProxyMode, pred: Any, true_fn: Flat, false_fn: Flat, operands: S
     check_predicate("cond: pred", pred)
     call = _Call(mode, cond_op)
     (pred,) = call.lifted((pred,))
-    given = call.lifted(operands)
-    parts = [_trace(mode, "cond: true_fn", true_fn, given), _trace(mode, "cond: false_fn", false_fn, given)]
+    given = call.lifted(operands, differentiable=True)
+    recording = not state.exclude & GRAD
+    parts = [
+        trace_function(mode, "cond: true_fn", true_fn, given, differentiable=recording),
+        trace_function(mode, "cond: false_fn", false_fn, given, differentiable=recording),
+    ]
     _same_structure(true_fn, false_fn)
     check_agreement("cond", ("true_fn", parts[0].results), ("false_fn", parts[1].results), true_fn)
-    graphs, closures = _merged(parts, ("true_graph", "false_graph"), mode)
-    return call.record((pred, *graphs, (*given, *call.lifted(closures))), parts[0].results)
+    graphs, closures = merged(parts, ("true_graph", "false_graph"), mode)
+    rest = call.lifted(closures, differentiable=True)
+    results = call.record((pred, *graphs, (*given, *rest)), parts[0].results)
+    live = _live([part.results for part in parts])
+    if live:
+        back = [_trace_back(mode, part, given, closures, live) for part in parts]
+
+        def walk(values: Sequence[Tensor], tangents: Sequence[Tensor]) -> Sequence[Tensor]:
+            return cond_op(values[0], *back, (*values[1:], *tangents))
+
+        _attach(results, live, (pred, *given, *closures), (pred, *given, *rest), walk)
+    return results
 
 
 @while_loop_op.py_impl(ProxyMode)
@@ -270,14 +157,16 @@ def _while_loop(
 ) -> Any:
     call = _Call(mode, while_loop_op)
     given, rest = call.lifted(carried), call.lifted(extra)
-    going = _trace(mode, "while_loop: cond_fn", cond_fn, [*call.like(given), *rest], (*given, *rest), is_predicate=True)
+    going = trace_function(
+        mode, "while_loop: cond_fn", cond_fn, [*call.like(given), *rest], (*given, *rest), is_predicate=True
+    )
     if len(going.results) != 1:
         raise ArgumentError("while_loop: cond_fn must return one tensor", got=describe(going.results))
     check_predicate("while_loop: what cond_fn returns", going.results[0])
-    body = _trace(mode, "while_loop: body_fn", body_fn, [*call.like(given), *rest], (*given, *rest))
+    body = trace_function(mode, "while_loop: body_fn", body_fn, [*call.like(given), *rest], (*given, *rest))
     ends = ("the carried values", given), ("what body_fn returns", body.results)
     check_agreement("while_loop", *ends, body_fn, hint=CARRY_HINT)
-    graphs, closures = _merged([going, body], ("cond_graph", "body_graph"), mode)
+    graphs, closures = merged([going, body], ("cond_graph", "body_graph"), mode)
     return call.record((*graphs, given, (*rest, *call.lifted(closures))), body.results)
 
 
@@ -286,28 +175,254 @@ def _scan(
     mode: ProxyMode, combine_fn: Flat, init: Sequence[Tensor], xs: Sequence[Tensor], extra: Sequence[Tensor]
 ) -> Any:
     call = _Call(mode, scan_op)
-    given, whole, rest = call.lifted(init), call.lifted(xs), call.lifted(extra)
+    given, whole, rest = (call.lifted(part, differentiable=True) for part in (init, xs, extra))
     inputs = [*call.like(given), *call.slices(whole), *rest]
-    step = _trace(mode, "scan: combine_fn", combine_fn, inputs, (*given, *whole, *rest))
-    carry, row = step.results[: len(given)], step.results[len(given) :]
-    check_agreement("scan", ("the carry", given), ("the next carry", carry), combine_fn, hint=CARRY_HINT)
-    graphs, closures = _merged([step], ("combine_graph",), mode)
-    results = [*carry, *_stacked(mode, row, whole[0]._sizes[0])]
-    return call.record((*graphs, given, whole, (*rest, *call.lifted(closures))), results)
+    names = (*given, *whole, *rest)
+    recording = not state.exclude & GRAD
+    for one, t in zip(inputs, given, strict=False):
+        one._keys |= t._keys & GRAD
+    while True:
+        step = trace_function(mode, "scan: combine_fn", combine_fn, inputs, names, differentiable=recording)
+        carry, row = step.results[: len(given)], step.results[len(given) :]
+        check_agreement("scan", ("the carry", given), ("the next carry", carry), combine_fn, hint=CARRY_HINT)
+        # A carry that gets a history in one step has it in the next.
+        late = [one for one, t in zip(inputs, carry, strict=False) if t._keys & GRAD and not one._keys & GRAD]
+        if not late:
+            break
+        for t in late:
+            t._keys |= GRAD
+    live = [i for i, t in enumerate((*inputs[: len(given)], *row)) if t._keys & GRAD and recording]
+    traced = step
+    if live:
+        # The walk back needs the carry before each step, and its derivative depends on what that was.
+        def keeping(*values: Tensor) -> Sequence[Tensor]:
+            return (*combine_fn(*values), *[fresh(t) for t in values[: len(given)]])
+
+        traced = trace_function(mode, "scan: combine_fn", keeping, inputs, names, differentiable=True)
+        row = traced.results[len(given) :]
+        live += [len(step.results) + i for i in live if i < len(given)]
+    graphs, closures = merged([traced], ("combine_graph",), mode)
+    lifted = (*rest, *call.lifted(closures, differentiable=True))
+    results = call.record((*graphs, given, whole, lifted), [*carry, *_stacked(mode, row, whole[0]._sizes[0])])
+    count = len(step.results)
+    if live:
+        back = _trace_back(mode, traced, inputs, closures, live)
+        walk = _scan_back(back, given, whole, lifted, live)
+        _attach(results, live, (*init, *xs, *rest, *closures), (*results[count:], *whole, *lifted), walk)
+    return results[:count]
+
+
+def _scan_back(
+    back: Flat, given: Sequence[Tensor], whole: Sequence[Tensor], lifted: Sequence[Tensor], live: Sequence[int]
+) -> Walk:
+    """The derivative of a scan: a scan from the last step to the first.
+
+    It carries the gradients of the carry, and sums those of what all steps share.
+    """
+    n, sliced = len(given), len(whole)
+    carries = [i for i in live if i < n]
+    shared = [i for i, t in enumerate(lifted) if t._keys & GRAD]
+    moving = [i for i, t in enumerate(whole) if t._keys & GRAD]
+    own = [k for k, i in enumerate(carries) if given[i]._keys & GRAD]
+
+    def walk(values: Sequence[Tensor], tangents: Sequence[Tensor]) -> Sequence[Tensor]:
+        steps, rest = values[: n + sliced], values[n + sliced :]
+        sums = [aten.zeros.default(list(t._sizes), dtype=t._dtype, device=t._device) for t in (rest[i] for i in shared)]
+        first = len(carries) + len(shared)
+
+        def one(*now: Tensor) -> Sequence[Tensor]:
+            gradients, totals, now = now[: len(carries)], now[len(carries) : first], now[first:]
+            split = len(now) - len(rest)
+            before, rows, fixed = now[: n + sliced], now[n + sliced : split], now[split:]
+            found = back(*before, *fixed, *gradients, *rows)
+            middle = len(carries) + len(moving)
+            added = [aten.add.Tensor(a, b) for a, b in zip(totals, found[middle:], strict=True)]
+            return (*found[: len(carries)], *added, *found[len(carries) : middle])
+
+        reverse = [aten.flip.default(t, [0]) for t in (*steps, *tangents[len(carries) :])]
+        found = scan_op(one, (*tangents[: len(carries)], *sums), tuple(reverse), tuple(rest))
+        starts = [found[k] for k in own]
+        return [*starts, *[aten.flip.default(t, [0]) for t in found[first:]], *found[len(carries) : first]]
+
+    return walk
 
 
 @map_op.py_impl(ProxyMode)
 def _map(mode: ProxyMode, f: Flat, xs: Sequence[Tensor], args: Sequence[Tensor]) -> Any:
     call = _Call(mode, map_op)
-    whole, rest = call.lifted(xs), call.lifted(args)
-    step = _trace(mode, "map: f", f, [*call.slices(whole), *rest], (*whole, *rest))
-    graphs, closures = _merged([step], ("body_graph",), mode)
-    results = _stacked(mode, step.results, whole[0]._sizes[0])
-    return call.record((*graphs, whole, (*rest, *call.lifted(closures))), results)
+    whole, rest = call.lifted(xs, differentiable=True), call.lifted(args, differentiable=True)
+    inputs = [*call.slices(whole), *rest]
+    step = trace_function(mode, "map: f", f, inputs, (*whole, *rest), differentiable=not state.exclude & GRAD)
+    graphs, closures = merged([step], ("body_graph",), mode)
+    lifted = (*rest, *call.lifted(closures, differentiable=True))
+    results = call.record((*graphs, whole, lifted), _stacked(mode, step.results, whole[0]._sizes[0]))
+    live = _live([step.results])
+    if live:
+        back = _trace_back(mode, step, inputs, closures, live)
+        sliced = len(whole) + len(live)
+        wanted = [i for i, t in enumerate((*whole, *lifted)) if t._keys & GRAD]
+
+        def one(*values: Tensor) -> Sequence[Tensor]:
+            return back(*values[: len(whole)], *values[sliced:], *values[len(whole) : sliced])
+
+        def walk(values: Sequence[Tensor], tangents: Sequence[Tensor]) -> Sequence[Tensor]:
+            found = map_op(one, (*values[: len(whole)], *tangents), tuple(values[len(whole) :]))
+            # What all slices share has the sum of their gradients.
+            return [g if i < len(whole) else aten.sum.dim_IntList(g, [0]) for i, g in zip(wanted, found, strict=True)]
+
+        _attach(results, live, (*whole, *rest, *closures), (*whole, *lifted), walk)
+    return results
 
 
 def _stacked(mode: ProxyMode, row: Sequence[FakeTensor], length: Any) -> list[FakeTensor]:
     return [mode.fake_mode.make(contiguous((length, *t._sizes), t._dtype, t._device)) for t in row]
+
+
+# ---- gradients -------------------------------------------------------------------------------------------------------
+
+Walk = Callable[[Sequence[Tensor], Sequence[Tensor]], Sequence[Tensor]]
+
+
+class ControlFlowBackward(autograd.Node):
+    """Runs the derivative of what ran, which is control flow too.
+
+    Parameters
+    ----------
+    sources : sequence of Tensor
+        What gradients flow to, as autograd knows them.
+    values : sequence of Tensor
+        The same in the trace.
+    walk : callable
+        ``(values, tangents)``: gradients of the sources that require grad.
+    results : sequence of Tensor
+        What gradients come from.
+    """
+
+    def __init__(self, sources: Sequence[Tensor], values: Sequence[Tensor], walk: Walk, results: Sequence[Tensor]):
+        super().__init__(tuple([autograd.edge_of(t) for t in sources]), tuple([t.spec for t in sources]))
+        self.output_count = len(results)
+        self.output_specs = [t.spec for t in results]
+        outputs = {id(t): k for k, t in enumerate(results)}
+        self.saved = [autograd.SavedTensor(t, outputs.get(id(t))) for t in values]
+        self.walk = walk
+
+    def apply(self, grads: autograd.Grads) -> Sequence[Tensor | None]:
+        values = [saved.get(self) for saved in self.saved]
+        tangents = []
+        for grad, spec in zip(grads, self.output_specs, strict=True):
+            assert spec is not None
+            zeros = grad is None
+            tangents.append(aten.zeros.default(spec.sizes, dtype=spec.dtype, device=spec.device) if zeros else grad)
+        with _active_only(levels_among([*values, *tangents])):
+            found = iter(self.walk(values, tangents))
+            return [None if edge is None else next(found) for edge in self.edges]
+
+    def release(self) -> None:
+        autograd.drop(self.saved)
+
+
+@contextmanager
+def _active_only(levels: set[Level]) -> Iterator[None]:
+    """Leave the vmaps that none of the tensors belongs to: their gradients would be stretched over all examples."""
+    before = active()
+    state.__dict__["vmap"] = [level for level in before if level in levels]
+    try:
+        yield
+    finally:
+        state.__dict__["vmap"] = before
+
+
+def _live(results: Sequence[Sequence[Tensor]]) -> list[int]:
+    """Which results have a gradient, in any of the functions."""
+    return [i for i, column in enumerate(zip(*results, strict=True)) if any(t._keys & GRAD for t in column)]
+
+
+def _attach(
+    results: Sequence[Tensor], live: Sequence[int], sources: Sequence[Tensor], values: Sequence[Tensor], walk: Walk
+) -> None:
+    outputs = [results[i] for i in live]
+    node = ControlFlowBackward(sources, values, walk, outputs)
+    for i, t in enumerate(outputs):
+        autograd.attach(t, node, i)
+
+
+def _trace_back(
+    outer: ProxyMode, part: Traced, inputs: Sequence[FakeTensor], closures: Sequence[Tensor], live: Sequence[int]
+) -> Flat:
+    """The derivative of a function: from inputs, closures and gradients of the live results to those of the former.
+
+    The function runs again, as autograd records it, with what it closes over cut off from its history; so what it does
+    under `no_grad`, or by a derivative of the user's, counts.
+    """
+    env = outer.fake_mode.shape_env
+    demand = None if env is None else env.on_assertion
+    mode = SubgraphMode(outer)
+    graph = mode.graph
+    try:
+        values = [mode.add_input(name_of(t), t) for t in inputs]
+        for t in closures:
+            mode._fake_of(t)
+        make = outer.fake_mode.make
+        specs = [contiguous(t._sizes, t._dtype, t._device) for t in (part.results[i] for i in live)]
+        tangents = [mode.add_input("grad_1", make(spec)) for spec in specs]
+        wanted = [t for t in (*values, *closures) if t._keys & GRAD]
+        start = autograd.next_sequence()
+        with _cut_off(closures), mode, enable_grad():
+            found = part.fn(*values)
+            _check_history(part.label, [found[i] for i in live], wanted, start)
+            ends = [(found[i], t) for i, t in zip(live, tangents, strict=True) if found[i]._keys & GRAD]
+            grads: Sequence[Tensor | None] = [None] * len(wanted)
+            if ends and wanted:
+                grads = engine.grad([t for t, _ in ends], wanted, [t for _, t in ends], allow_unused=True)
+        with mode:
+            made = [
+                aten.zeros.default(list(t._sizes), dtype=t._dtype, device=t._device) if g is None else fresh(g)
+                for g, t in zip(grads, wanted, strict=True)
+            ]
+        if mode.refused is not None:
+            raise mode.refused
+        graph.output(tuple([mode._fake_of(t)._node for t in made]))
+    finally:
+        mode.finish()
+        if env is not None:
+            env.on_assertion = demand
+    more = [t for t, _, _ in mode.closures[len(closures) :]]
+    own = len(inputs) + len(closures) + len(live)
+    # Inputs that were lifted later stand last.
+    return lambda *values: Interpreter(graph).run(*values[:own], *more)
+
+
+def _check_history(label: str, results: Sequence[Tensor], sources: Sequence[Tensor], start: int) -> None:
+    """Refuse results with a history that none of the sources is the beginning of.
+
+    A function may close over what `vmap` batches: its history is not that of the whole batch, which the graph holds.
+    """
+    known = {id(t) for t in sources}
+    for t in results:
+        root = autograd.grad_fn_of(t)
+        for node in autograd.nodes_from([root]) if root is not None else ():
+            leaf = node.variable if isinstance(node, autograd.AccumulateGrad) else None
+            if id(leaf) not in known if leaf is not None else node.sequence < start:
+                raise UnsupportedError(
+                    f"{label} closes over a tensor that requires grad inside vmap, which traces do not differentiate",
+                    got=describe(leaf) if leaf is not None else f"{node.name()}, a step before the call",
+                    hint="pass the tensor as an operand",
+                )  # fmt: skip
+
+
+@contextmanager
+def _cut_off(tensors: Sequence[Tensor]) -> Iterator[None]:
+    """Make leaves of tensors inside the block: gradients do not go further."""
+    kept = [(t, t._autograd) for t in tensors]
+    try:
+        for t, meta in kept:
+            if meta is not None:
+                t._autograd = made = autograd.AutogradMeta()
+                made.view_version = t._storage.version
+        yield
+    finally:
+        for t, meta in kept:
+            t._autograd = meta
 
 
 # ---- without data ----------------------------------------------------------------------------------------------------
@@ -367,6 +482,7 @@ def _same_structure(true_fn: Any, false_fn: Any) -> None:
 
 #: Pairs of branches that agree for operands that look the same.
 _compared: set[Any] = set()
+_MOST = 4096
 
 
 def _compare_branches(
@@ -389,6 +505,8 @@ def _compare_branches(
     ends = ("true_fn", sides["cond: true_fn"]), ("false_fn", sides["cond: false_fn"])
     check_agreement("cond", *ends, other)
     if None not in codes:
+        if len(_compared) > _MOST:
+            _compared.clear()
         _compared.add(key)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from typing import Any
 
@@ -79,7 +80,7 @@ class Interpreter:
     def value(self, operand: Any) -> Any:
         """The value of an operand; a function that runs it for a graph."""
         if isinstance(operand, Graph):
-            return lambda *args: type(self)(operand, self.constants).run(*args)
+            return lambda *args: self._inner(operand).run(*args)
         return self.env[operand] if isinstance(operand, Node) else operand
 
     def placeholder(self, node: Node, value: Any) -> Any:
@@ -95,12 +96,18 @@ class Interpreter:
     def call_function(self, target: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """The value of a call."""
         if isinstance(target, Graph):
-            return type(self)(target, self.constants).run(*args)
+            return self._inner(target).run(*args)
         return target(*args, **kwargs)
 
     def output(self, value: Any) -> Any:
         """The result."""
         return value
+
+    def _inner(self, graph: Graph) -> Interpreter:
+        """One for a graph in this graph, whatever a subclass needs to be made."""
+        inner = copy.copy(self)
+        inner.graph, inner.env = graph, {}
+        return inner
 
 
 class Transformer:

@@ -7,6 +7,7 @@ log2(n) times, which traces, differentiates and batches like any other code.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -152,8 +153,8 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], o
         If an argument is none of these, or the functions disagree. Eagerly only one function runs; the other is
         compared with it, without data, when the pair is first called, where it can be run without data.
     UnsupportedError
-        When traced, if a branch writes to a tensor that it was given or returns it (or a view), or if a tensor that it
-        uses requires grad.
+        When traced, if a function writes to a tensor that it was given or returns it (or a view), or, inside `vmap`, if
+        it closes over a batched tensor that requires grad.
 
     Examples
     --------
@@ -199,7 +200,7 @@ def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried
     ArgumentError, DTypeError, ShapeError
         If an argument is none of these, or `body_fn` changes structure, dtypes or shapes.
     UnsupportedError
-        When traced, as `cond` does.
+        When traced, as `cond` does, and if a tensor that is used requires grad: how often the loop runs is not known.
 
     Examples
     --------
@@ -449,7 +450,7 @@ def _prefixes(fn: FlatFunction, xs: list[Tensor]) -> list[Tensor]:
     Neighbours are combined in pairs, whose combinations are those up to each odd slice; one more step gives the even
     ones.
     """
-    length = xs[0]._sizes[0]
+    length = operator.index(xs[0]._sizes[0])  # in a trace a guard: the steps depend on it
     if length == 1:
         return xs
     odd = _prefixes(fn, _combined(fn, [_part(x, 0, length - 1, 2) for x in xs], [_part(x, 1, length, 2) for x in xs]))

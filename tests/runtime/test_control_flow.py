@@ -7,7 +7,7 @@ import optree
 import pytest
 
 import opweave
-from opweave.registry.errors import ShapeError, UnsupportedError
+from opweave.registry.errors import AutogradError, ShapeError, UnsupportedError
 
 W = opweave.tensor([5.0, 6.0, 7.0])
 
@@ -192,16 +192,13 @@ def test_aliases_and_writes_are_refused():
 
 
 NEEDS_GRAD = [
-    lambda x, w: opweave.cond(x.sum() > 0, lambda x: x * w, lambda x: x * 1, (x.detach(),)),
-    lambda x, w: opweave.cond(x.sum() > 0, lambda x: x * 2, lambda x: x * 1, (w,)),
     lambda x, w: opweave.while_loop(lambda x: x.sum() < 3, lambda x: (x + 1,), (w,))[0],
-    lambda x, w: opweave.scan(lambda c, v: (c + v * w[0], c * 1), x.sum(), x)[0],
-    lambda x, w: opweave.map(lambda v: v * 2, w),
+    lambda x, w: opweave.while_loop(lambda x: x.sum() < 3, lambda x: (x + w.exp(),), (x,))[0],
 ]
 
 
 @pytest.mark.parametrize("fn", NEEDS_GRAD)
-def test_gradients_through_compiled_control_flow_are_refused(fn):
+def test_gradients_through_compiled_loops_are_refused(fn):
     w = B.clone().requires_grad_()
     with pytest.raises(UnsupportedError, match="requires grad is used in traced control flow"):
         opweave.compile(fn)(B, w)
@@ -231,3 +228,137 @@ def test_gradients_of_a_compiled_associative_scan():
     opweave.compile(f)(x).backward()
     f(y).backward()
     close(x.grad, y.grad)
+
+
+def gradients(fn, inputs):
+    """Gradients of a function of all results that require grad, with respect to all inputs of floating dtype."""
+    given = [t.detach().clone().requires_grad_() if t.dtype.is_floating_point else t for t in inputs]
+    results = [t for t in optree.tree_leaves(fn(*given)) if t.requires_grad]
+    loss = sum(((t * t).sum() + t.sum() for t in results[1:]), (results[0] * results[0]).sum() + results[0].sum())
+    wanted = [t for t in given if t.requires_grad]
+    grads = opweave.autograd.grad(loss, wanted, allow_unused=True)
+    return [opweave.zeros_like(t) if g is None else g for g, t in zip(grads, wanted, strict=True)]
+
+
+def cond_with_closures(x, w):
+    z = (x * w).sin()
+    return opweave.cond(x.sum() > 0, lambda x: (x * w + z * (z * 2), w.sum() * x), lambda x: (x.cos() * z, x * 1), (x,))
+
+
+def cond_with_parts_that_are_not_recorded(x, w):
+    def true_fn(x):
+        with opweave.no_grad():
+            y = x * 3
+        return y * x + w.detach() * w
+
+    return opweave.cond(x.sum() > 0, true_fn, lambda x: x * 2 + W * w, (x,))
+
+
+def nested_conds(x, w):
+    def inner(x):
+        return opweave.cond(x[0] > 0, lambda: x * w, lambda: x.exp() + w)
+
+    return opweave.cond(x.sum() > 0, inner, lambda x: x * 2 + 0 * w, (x,))
+
+
+def map_with_shared_tensors(x, w):
+    u = w.sin()
+    return opweave.map(lambda v, w: (v * u * w, (u * v).sum(), v > 0), opweave.stack([x, x * 2, -x]), w)
+
+
+def scan_with_closures(x, w):
+    u = w * 2
+    xs = opweave.stack([x, -x, x * 3, x.sin()])
+    return opweave.scan(lambda c, v: ((c * v + u).sin(), (c * w, v.sum() * c.sum(), v > 0)), x, xs)
+
+
+def scan_whose_carry_gets_a_history_late(x, w):
+    init = opweave.zeros(()), opweave.zeros(()), opweave.tensor(0)
+    return opweave.scan(
+        lambda c, v: ((c[0] + v * w.sum(), c[1] + c[0], c[2] + 1), c[1] * 2), init, x.detach(), reverse=True
+    )
+
+
+def scan_with_a_carry_that_starts_anew(x, w):
+    xs = opweave.stack([x, w, x * w])
+    return opweave.scan(lambda c, v: ((v.detach() * 1, c[1] * v), c[0] * c[1]), (x, w), xs)
+
+
+def everything(x, w):
+    def step(c, v):
+        y = opweave.cond(v.sum() > 0, lambda: c * v * w, lambda: c.sin() + v)
+        return y, opweave.map(lambda e: e * w.sum(), y)
+
+    return opweave.scan(step, x, opweave.stack([x, -x, w]))
+
+
+def vmap_of_cond(x, w):
+    return opweave.vmap(lambda v: opweave.cond(v.sum() > 0, lambda v: v * w, lambda v: v.sin() * w, (v,)))(
+        opweave.stack([x, -x])
+    )
+
+
+def vmap_of_scan(x, w):
+    return opweave.vmap(lambda v: opweave.scan(lambda c, e: (c * e + w.sum(), c * e), w.sum(), v))(
+        opweave.stack([x, -x])
+    )
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        cond_with_closures, cond_with_parts_that_are_not_recorded, nested_conds, map_with_shared_tensors,
+        scan_with_closures, scan_whose_carry_gets_a_history_late, scan_with_a_carry_that_starts_anew, everything,
+        vmap_of_cond, vmap_of_scan,
+    ],
+)  # fmt: skip
+def test_gradients_through_compiled_control_flow(fn):
+    compiled = opweave.compile(fn)
+    for x in ([0.5, 1.0, 2.0], [-1.0, 4.0, 0.5], [-1.0, -0.5, -2.0]):
+        inputs = opweave.tensor(x), opweave.tensor([0.3, -1.2, 0.7])
+        close(gradients(compiled, inputs), gradients(fn, inputs))
+
+
+SECOND = [
+    lambda x: opweave.cond(x.sum() > 0, lambda x: (x * x * x).sum(), lambda x: x.sin().sum(), (x,)),
+    lambda x: opweave.map(lambda v: v * v * v, x).sum(),
+    lambda x: opweave.scan(lambda c, v: (c * v, c * v * v), x.sum(), x)[1].sum(),
+]
+
+
+@pytest.mark.parametrize("fn", SECOND)
+def test_traces_of_first_and_second_derivatives(fn):
+    def first(x):
+        return opweave.func.grad(fn)(x)
+
+    def second(x):
+        return opweave.func.grad(lambda x: (first(x) ** 2).sum())(x)
+
+    def batched(x):
+        return opweave.vmap(first)(opweave.stack([x, -x]))
+
+    for derivative in (first, second, opweave.func.jacrev(first), batched):
+        x = opweave.randn(3)
+        traced = opweave.make_fx(derivative)(x)
+        for given in (x, -x):
+            close(traced(given), derivative(given))
+
+
+def test_a_closure_that_vmap_batches_has_no_silent_gradient():
+    def f(x):
+        return opweave.vmap(lambda v: opweave.map(lambda e: e * v.sum(), v))(x)
+
+    x = opweave.randn(4, 3).requires_grad_()
+    with pytest.raises(UnsupportedError, match="closes over a tensor that requires grad inside vmap"):
+        opweave.compile(f)(x)
+
+
+def test_an_operand_that_is_written_later_is_noticed_by_backward():
+    def f(x):
+        y = x * 2
+        z = opweave.cond(x.sum() > 0, lambda y: y * y, lambda y: y.sin(), (y,))
+        y.mul_(3)
+        return z.sum()
+
+    with pytest.raises(AutogradError, match="modified by an in-place operation"):
+        opweave.compile(f)(opweave.ones(3).requires_grad_()).backward()

@@ -277,3 +277,28 @@ def test_a_fake_tensor_from_elsewhere_is_refused():
 def test_values_of_tensors_cannot_be_read_in_branches():
     with pytest.raises(OpweaveError, match="not known while tracing"):
         opweave.make_fx(lambda p, x: opweave.cond(p, lambda x: x * x.sum().item(), lambda x: x * 1, (x,)))(P, X)
+
+
+SYMBOLIC = [
+    lambda p, x: opweave.cond(p, lambda x: x.reshape(-1) * x.shape[0], lambda x: x.flatten() + x.shape[1], (x,)),
+    lambda p, x: opweave.scan(lambda c, v: (c + v, c * v.shape[0]), opweave.zeros(x.shape[1]), x)[1],
+    lambda p, x: opweave.map(lambda v: v * 2 + x.sum(0), x),
+    lambda p, x: opweave.while_loop(lambda x: x.sum() < 100, lambda x: (x * 2,), (x,))[0],
+    lambda p, x: opweave.func.grad(lambda x: opweave.scan(lambda c, v: (c * v, c + v), x.sum(0), x)[1].sum())(x),
+]
+
+
+@pytest.mark.parametrize("fn", SYMBOLIC)
+def test_one_symbolic_trace_is_good_for_all_sizes(fn):
+    traced = opweave.make_fx(fn, "symbolic")(P, opweave.rand(5, 4))
+    for shape in ((5, 4), (7, 3)):
+        for p in (P, ~P):
+            x = opweave.rand(*shape)
+            close(traced(p, x), fn(p, x))
+
+
+def test_an_associative_scan_fixes_the_length():
+    traced = opweave.make_fx(associative, "symbolic")(opweave.rand(5, 4))
+    x = opweave.rand(5, 7)
+    close(traced(x), associative(x))
+    assert any("5" in str(guard) for guard in traced.shape_env.guards())
