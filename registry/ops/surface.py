@@ -117,18 +117,16 @@ def _operand(value: Any) -> Any:
 
 
 def _binary(op: OpOverload, swap: bool = False) -> Callable[[Tensor, Any], Any]:
-    entry = op
-
     def forward(self: Tensor, other: Any) -> Any:
         if not isinstance(other, Tensor) and type(other) not in (int, float):
             other = _operand(other)
             if other is NotImplemented:
                 return NotImplemented
-        return entry(self, other)
+        return op._entry(self, other)  # two arguments always bind
 
     def reflected(self: Tensor, other: Any) -> Any:
         other = _operand(other)
-        return NotImplemented if other is NotImplemented else entry(other, self)
+        return NotImplemented if other is NotImplemented else op(other, self)
 
     return reflected if swap else forward
 

@@ -35,6 +35,8 @@ from opweave.registry.tensor import Tensor, allocate_like, describe, wrap_array
 
 # A pointwise body is evaluated in pieces of this many elements so that its temporaries stay in the cache.
 _CHUNK = 1 << 15
+# Layouts that an op remembers.
+_MOST_PLANS = 256
 # Integers below this are the same number as floats.
 _EXACT = 1 << 53
 _NUMPY = handler(np)
@@ -55,7 +57,7 @@ class PointwiseDecl(Decl):
             self.op.derivative = NOT_DIFFERENTIABLE
         #: Kinds of compute type that the op is defined for (see `DType.kind`).
         self.kinds = kinds
-        self._plans: dict[tuple[DType, int], tuple[DType, DType, Any]] = {}
+        self._plans: dict[tuple[Any, ...], tuple[Any, ...]] = {}
         self._run_by(self.eager)
 
     @cached_property
@@ -139,7 +141,7 @@ class PointwiseDecl(Decl):
     def quick(self, args: tuple[Any, ...], kwargs: dict[str, Any], inplace: bool = False) -> Tensor | None:
         """The common case without the general machinery: small row-major CPU operands of one shape and type.
 
-        What the types lead to is remembered by dtype. None means that the general way has to be taken.
+        What types and layout lead to is remembered. None means that the general way has to be taken.
         """
         lead = args[0]
         attributes = self._plain_attributes
@@ -153,11 +155,13 @@ class PointwiseDecl(Decl):
         numbers = 0
         for operand in args:
             if type(operand) is Tensor:
-                if operand._sizes != sizes or operand._strides != strides or operand._dtype is not dtype:
-                    return None
-                if operand._device is not cpu:
-                    return None
-                values.append(operand._array)
+                if operand is not lead:
+                    if operand._sizes != sizes or operand._strides != strides or operand._dtype is not dtype:
+                        return None
+                    if operand._device is not cpu:
+                        return None
+                array = operand._cached
+                values.append(operand._array if array is None else array)
             elif dtype.kind == "f" and (type(operand) is float or type(operand) is int and -_EXACT < operand < _EXACT):
                 numbers += 1
                 values.append(float(operand))
@@ -166,31 +170,44 @@ class PointwiseDecl(Decl):
                 values.append(operand)
             else:
                 return None
-        plan = self._plans.get((dtype, numbers))
+        key = (dtype, sizes, strides, numbers)
+        plan = self._plans.get(key)
         if plan is None:
-            compute, result = self.types(*args, **kwargs)
-            plan = self._plans[dtype, numbers] = (compute, result, result.numpy)
-        compute, result, wanted = plan
-        if compute is not dtype or values[0].size >= 2 * _CHUNK or strides != row_major(sizes):
+            plan = self._planned(key, values[0].size, args, kwargs)
+        if not plan:
             return None
+        result, wanted, checked = plan
         token = set_errors(IGNORED)
         try:
             array = self.body(_NUMPY, *values, **kwargs)
         finally:
             reset_errors(token)
-        if type(array) is not np.ndarray:
-            array = np.asarray(array)
-        if array.dtype != wanted or array.base is not None or array.shape != sizes:
-            return None
+        if not checked:
+            # A body does not look at elements, so what it gives once it gives for this layout always.
+            if type(array) is not np.ndarray:
+                array = np.asarray(array)
+            if array.dtype != wanted or array.base is not None or array.shape != sizes:
+                return None
+            if any(array is value for value in values):
+                return None
+            if sizes and not numbers:
+                self._plans[key] = (result, wanted, True)
         if inplace:
             if result is not dtype:
                 return None
             lead._array[...] = array
             return lead
-        for value in values:
-            if array is value:
-                return None
         return wrap_array(array, sizes, strides, result, cpu)
+
+    def _planned(self, key: tuple[Any, ...], count: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """(result type, NumPy's, whether the body was seen to keep to them) for a layout; () if it is no quick one."""
+        dtype, sizes, strides, _ = key
+        compute, result = self.types(*args, **kwargs)
+        is_quick = compute is dtype and count < 2 * _CHUNK and strides == row_major(sizes)
+        if len(self._plans) > _MOST_PLANS:
+            self._plans.clear()
+        plan = self._plans[key] = (result, result.numpy, False) if is_quick else ()
+        return plan
 
     def evaluate(
         self, operands: Sequence[Any], attributes: dict[str, Any], spec: TensorSpec, out: Tensor | None
