@@ -22,6 +22,7 @@ from opweave.registry.autograd.graph import (
     edge_of,
     grad_fn_of,
     meta_of,
+    next_sequence,
     restore,
     save,
 )
@@ -138,28 +139,34 @@ class OpNode(Node):
         What the formulas take, by parameter name.
     """
 
+    #: Whether `saved` was dropped.
+    freed = False
+
     def __init__(self, plan: Plan, inputs: list[Any], values: dict[str, Any]):
         super().__init__(
             tuple([edge_of(t) if isinstance(t, Tensor) else None for t in inputs]),
             tuple([t.spec if isinstance(t, Tensor) else None for t in inputs]),
         )
         self.plan = plan
-        self.needs = tuple([edge is not None for edge in self.edges])
         #: For each tensor argument: None, or the length of the list.
         self.counts = [len(values[name] or ()) if is_list else None for name, is_list in plan.tensors]
         self.saved: dict[str, Any] = {}
-        self.freed = False
+
+    @property
+    def needs(self) -> tuple[bool, ...]:
+        """Which tensor arguments need a gradient."""
+        return tuple([edge is not None for edge in self.edges])
 
     @staticmethod
     def made(plan: Plan, edges: Any, specs: Any, counts: list[Any], saved: dict[str, Any]) -> OpNode:
         """A node whose parts are there already."""
         node = OpNode.__new__(OpNode)
-        Node.__init__(node, edges, specs)
+        node.edges = edges
+        node.input_specs = specs
+        node.sequence = next_sequence()
         node.plan = plan
-        node.needs = tuple([edge is not None for edge in edges])
         node.counts = counts
         node.saved = saved
-        node.freed = False
         return node
 
     def name(self) -> str:
