@@ -35,7 +35,8 @@ def broadcast_shapes(op: str, *shapes: Sequence[int]) -> tuple[int, ...]:
         If two sizes differ and neither is 1.
     """
     first = shapes[0] if shapes else ()
-    if all(shape == first for shape in shapes):
+    # Of tuples that differ in length, Python compares elements first: a guard for each pair of symbolic sizes.
+    if all(len(shape) == len(first) and shape == first for shape in shapes):
         return tuple(first)
     ndim = max(len(shape) for shape in shapes)
     result = [1] * ndim
@@ -69,7 +70,7 @@ def pointwise_strides(shape: tuple[int, ...], operands: Sequence[Tensor]) -> tup
     A result keeps the order of dimensions in memory that its operands have; ties are broken by the first operand that
     has an opinion.
     """
-    full = [t for t in operands if t._sizes == shape]
+    full = [t for t in operands if len(t._sizes) == len(shape) and t._sizes == shape]
     if len(full) == len(operands) and all(is_contiguous(t._sizes, t._strides) for t in full):
         return contiguous_strides(shape)
     if len(full) == len(operands) and full:

@@ -302,7 +302,10 @@ def _checked_tensor(op: OpOverload, fn: Callable[..., Any]) -> Kernel:
             else:
                 for i in at:
                     other = args[i]._storage
-                    if other is storage or not (other.owner.__class__ is Block or _is_alone(other)):
+                    theirs = other.owner
+                    if other is storage or not (
+                        theirs.__class__ is Block or (theirs is not None and theirs.base is None)
+                    ):
                         break
                 else:
                     return result

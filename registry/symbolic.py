@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+import math
+from typing import Any, ClassVar
 
 
 class Symbolic:
@@ -16,3 +17,30 @@ class Symbolic:
 
     __slots__ = ()
     kind: ClassVar[str]
+
+
+def is_int(value: Any) -> bool:
+    """Whether a number is an int, symbolic or not."""
+    return value.kind == "int" if isinstance(value, Symbolic) else isinstance(value, int)
+
+
+def is_float(value: Any) -> bool:
+    """Whether a number is a float, symbolic or not."""
+    return value.kind == "float" if isinstance(value, Symbolic) else isinstance(value, float)
+
+
+def is_finite(value: Any) -> bool:
+    """Whether a number is neither infinite nor NaN; a symbolic one never is."""
+    return isinstance(value, Symbolic) or math.isfinite(value)
+
+
+def whole(value: Any) -> Any:
+    """A number cut off to an int; a symbolic int as it is."""
+    is_symbolic: bool = isinstance(value, Symbolic) and value.kind == "int"
+    return value if is_symbolic else int(value)
+
+
+def square_root(value: Any) -> Any:
+    """The square root of a number that is not negative."""
+    is_symbolic: bool = isinstance(value, Symbolic)
+    return value**0.5 if is_symbolic else math.sqrt(value)

@@ -85,7 +85,12 @@ def make_fx(
             return outputs
 
         names = [f"{name}_1" for name in _leaf_names(fn, args, kwargs)]
-        dynamic = every_size if symbolic and mode.shape_env is not None else None
+        if symbolic and mode.shape_env is None:
+            raise ArgumentError(
+                "make_fx: the fake mode of a symbolic trace needs a ShapeEnv",
+                hint="FakeTensorMode(shape_env=ShapeEnv())",
+            )
+        dynamic = every_size if symbolic else None
         graph, constants = trace_flat(flat, leaves, mode, names=names, real=real, dynamic=dynamic)
         module = GraphModule(constants, graph, in_spec, out_spec[0])
         module.shape_env = mode.shape_env

@@ -18,6 +18,7 @@ from opweave.registry.op import ops
 from opweave.registry.ops.kinds import CONTIGUOUS_FORMAT, composite, extern, generator
 from opweave.registry.promote import number_dtype
 from opweave.registry.spec import TensorSpec, contiguous, is_contiguous, is_dense
+from opweave.registry.symbolic import is_finite, is_float, is_int, whole
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
 _OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
@@ -189,22 +190,22 @@ def scalar_tensor(
 def _arange_dtype(values: Sequence[Any], dtype: DType | None) -> DType:
     if dtype is not None:
         return dtype
-    return get_default_dtype() if any(isinstance(v, float) for v in values) else dtypes.int64
+    return get_default_dtype() if any(map(is_float, values)) else dtypes.int64
 
 
 def _arange_spec(start: Any, end: Any, step: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> TensorSpec:
     if step == 0:
         raise ArgumentError("arange: step must not be 0")
-    if not all(math.isfinite(v) for v in (start, end, step)):
+    if not all(map(is_finite, (start, end, step))):
         raise ArgumentError("arange: bounds must be finite", got=f"{start}, {end}, {step}")
     if (end - start) * step < 0:
         raise ArgumentError("arange: the bounds lie against the step", got=f"start={start}, end={end}, step={step}")
     found = _arange_dtype((start, end, step), dtype)
-    if found is dtypes.int64 and int(step):
-        start, end, step = int(start), int(end), int(step)  # as PyTorch, for this type alone
-    exact = all(isinstance(v, int) for v in (start, end, step))
+    if found is dtypes.int64 and whole(step) != 0:
+        start, end, step = whole(start), whole(end), whole(step)  # as PyTorch, for this type alone
+    exact = all(map(is_int, (start, end, step)))
     count = -(-(end - start) // step) if exact else math.ceil((end - start) / step)
-    return contiguous((int(count),), found, parse_device(device))
+    return contiguous((whole(count),), found, parse_device(device))
 
 
 @generator(f"aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, {_OPTIONS}) -> Tensor",

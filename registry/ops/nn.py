@@ -19,6 +19,7 @@ from opweave.registry.op import ops
 from opweave.registry.ops.kinds import composite
 from opweave.registry.ops.reduction import rounded, widened
 from opweave.registry.spec import contiguous
+from opweave.registry.symbolic import square_root
 from opweave.registry.tensor import Tensor, allocate_like, describe, wrap_dim
 
 Make = Callable[..., Tensor]
@@ -517,7 +518,7 @@ def scaled_dot_product_attention(
             "scaled_dot_product_attention: expected (..., length, width) tensors of one dtype",
             got=describe([query, key, value]),
         )
-    factor = 1 / math.sqrt(max(query._sizes[-1], 1)) if scale is None else scale
+    factor = 1 / square_root(max(query._sizes[-1], 1)) if scale is None else scale
     wide_key = aten.transpose.int(widened(key), -2, -1)
     scores = aten.matmul.default(aten.mul.Tensor(widened(query), factor), wide_key)
     if is_causal:

@@ -16,6 +16,7 @@ from opweave.registry.errors import ArgumentError, OutOfRangeError
 from opweave.registry.keys import state
 from opweave.registry.op import ops
 from opweave.registry.ops.indexing import MASK_TYPES, has_data
+from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor, describe
 
 
@@ -102,6 +103,8 @@ def _stays_tensor(item: Tensor) -> bool:
 
 
 def _number(item: Any, key: Any) -> int:
+    if isinstance(item, Symbolic):
+        return item  # type: ignore[return-value]  # a symbolic int
     try:
         return item.__index__()
     except (AttributeError, TypeError):

@@ -14,7 +14,7 @@ from opweave import Tensor, make_fx
 from opweave.fake.mode import FakeTensorMode
 from opweave.fake.shape_env import ShapeEnv
 from opweave.library import custom_op, get_ctx
-from opweave.registry.errors import DataDependentError, OpweaveError, ShapeError, TraceError
+from opweave.registry.errors import ArgumentError, DataDependentError, OpweaveError, ShapeError, TraceError
 from opweave.tracer.parsing import parse
 
 
@@ -169,6 +169,44 @@ def test_in_a_mode_of_ones_own() -> None:
     module = make_fx(lambda x: x * x.shape[0], "fake", fake_mode=mode)(x)
     assert 'x_1: "f32[s0, 6]"' in module.code
     assert [env.guard_text(guard) for guard in env.guards()] == ["s0 >= 2", "s0 <= 64"]
+
+
+def test_a_mode_without_symbols_is_refused() -> None:
+    with pytest.raises(ArgumentError, match="needs a ShapeEnv"):
+        make_fx(lambda x: x + 1, "symbolic", fake_mode=FakeTensorMode())(tensor(3))
+    x = FakeTensorMode().from_tensor(tensor(3))
+    with pytest.raises(ArgumentError, match="needs a ShapeEnv"):
+        make_fx(lambda x: x + 1, "symbolic")(x)
+
+
+OPEN = {
+    "broadcast": lambda x: x + x[:1] + x[:, :1],
+    "layer_norm": lambda x: opweave.nn.functional.layer_norm(x, (x.shape[-1],)),
+    "attention": lambda x: opweave.nn.functional.scaled_dot_product_attention(x[None], x[None], x[None]),
+    "mean and var": lambda x: x.mean(0) + x.var(1).sum(),
+    "arange": lambda x: opweave.arange(x.shape[0]) * 2 + x[:, 0],
+    "last": lambda x: x[x.shape[0] - 1] + x[-1],
+    "triu": lambda x: opweave.triu(x) + opweave.tril(x, 1),
+    "full": lambda x: opweave.full((x.shape[0],), x.shape[1]) + opweave.zeros(x.shape[0] * 2).sum(),
+    "random": lambda x: opweave.rand(x.shape[0]).shape[0] * x,
+    "squeeze": lambda x: x.unsqueeze(0).squeeze(),
+    "mask": lambda x: x[x > 0].sum() * x[x > 0].shape[0],
+    "numbers": lambda x: x / (x.shape[0] - 1) + x.clamp(0, x.shape[1] / 2) + (x > x.shape[1]),
+    "power": lambda x: (x * 0.1) ** x.shape[1],
+    "in place": lambda x: x.clone().add_(x.shape[0]).mul_(x.shape[1]),
+    "gradient": lambda x: opweave.func.grad(lambda y: (y * y).sum() * y.shape[0])(x),
+    "vmap": lambda x: opweave.vmap(lambda row: row.sum() * row.shape[0])(x),
+}
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_sizes_stay_open(name: str) -> None:
+    f = OPEN[name]
+    module = make_fx(f, "symbolic")(tensor(4, 6))
+    assert guards(module) == []
+    for sizes in ((3, 5), (8, 4), (2, 2)):
+        x = tensor(*sizes, seed=2)
+        np.testing.assert_allclose(module(x).numpy(), f(x).numpy(), rtol=1e-5, atol=1e-6)
 
 
 # ---- random programs -----------------------------------------------------------------------------------------------
