@@ -36,11 +36,13 @@ def is_finite(value: Any) -> bool:
 
 def whole(value: Any) -> Any:
     """A number cut off to an int; a symbolic int as it is."""
-    is_symbolic: bool = isinstance(value, Symbolic) and value.kind == "int"
-    return value if is_symbolic else int(value)
+    if isinstance(value, Symbolic) and value.kind == "int":
+        return value
+    return int(value)  # type: ignore[call-overload]  # symbolic floats and bools have one
 
 
 def square_root(value: Any) -> Any:
     """The square root of a number that is not negative."""
-    is_symbolic: bool = isinstance(value, Symbolic)
-    return value**0.5 if is_symbolic else math.sqrt(value)
+    if isinstance(value, Symbolic):
+        return value**0.5  # type: ignore[operator]  # symbolic numbers have one
+    return math.sqrt(value)
