@@ -6,6 +6,12 @@
     program = opweave.export.load("f.opweave")      # in another process
     program.module()(x)
 
+All sizes are those of the example, unless `dynamic_shapes` says otherwise; each call checks what the code came to
+depend on:
+
+    batch = opweave.export.Dim("batch", min=2, max=64)
+    program = opweave.export.export(f, (x,), dynamic_shapes={"x": {0: batch}})
+
 A custom_op is one node of the graph, to be registered where the program runs. A triton_op is one node, too, and brings
 its kernels along as TTIR, so it runs on the CPU without its author's code.
 """

@@ -93,3 +93,51 @@ def test_attributes_have_their_names() -> None:
         own = {"check_inputs", "run_flat", "tensors", "print_readable", "mutated"}
         assert {name for name in dir(ours) if not name.startswith("_")} - own <= known
     assert {"AUTO", "DYNAMIC", "STATIC"} <= set(dir(Dim)) & set(dir(torch.export.Dim))
+
+
+def linear(x: Any, w: Any) -> Any:
+    return x.mm(w).view(-1) * x.shape[0]
+
+
+def halves(x: Any, y: Any) -> Any:
+    return x.view(x.shape[0] // 2, 2, -1).sum(1) + y if x.shape[0] % 2 == 0 else x
+
+
+@pytest.mark.parametrize(
+    ("f", "sizes", "specs", "others"),
+    [
+        (linear, ((4, 6), (6, 3)), lambda lib: ({0: lib.Dim("batch", min=2, max=64)}, None), ((9, 6), (6, 3))),
+        (halves, ((8, 6), (4, 6)), lambda lib: ({0: 2 * lib.Dim("half", max=50)}, {0: lib.Dim("half", max=50)}),
+         ((10, 6), (5, 6))),
+        (lambda x, y: x * 2 + y, ((4, 6), (4, 6)), lambda lib: ({0: lib.Dim.DYNAMIC}, {0: lib.Dim.AUTO}),
+         ((7, 6), (7, 6))),
+        (lambda x, y: x.sum() + y.mean(), ((4, 6), (5,)), lambda lib: ({0: lib.Dim.AUTO, 1: None}, [lib.Dim.DYNAMIC]),
+         ((7, 6), (3,))),
+    ],
+    ids=["linear", "derived", "equal", "independent"],
+)  # fmt: skip
+def test_dynamic_sizes(f: Any, sizes: Any, specs: Any, others: Any) -> None:
+    class Module(torch.nn.Module):
+        def forward(self, x: Any, y: Any) -> Any:
+            return f(x, y)
+
+    def given(library: Any, sizes: Any) -> tuple[Any, ...]:
+        numpy = [np.random.default_rng(0).standard_normal(size, dtype=np.float32) for size in sizes]
+        return tuple(library.from_numpy(array) for array in numpy)
+
+    ours = export(f, given(opweave, sizes), dynamic_shapes=specs(opweave.export))
+    theirs = torch.export.export(Module(), given(torch, sizes), dynamic_shapes=specs(torch.export))
+    np.testing.assert_allclose(
+        ours.module()(*given(opweave, others)).numpy(), theirs.module()(*given(torch, others)).numpy(), rtol=1e-5
+    )
+    called = [
+        sorted(str(node.target) for node in program.graph.nodes if str(node.target).startswith("aten"))
+        for program in (ours, theirs)
+    ]
+    called[1] = [name for name in called[1] if "assert" not in name]
+    assert [n for n in called[0] if "sym_" not in n] == [n for n in called[1] if "sym_" not in n]
+    ranges = sorted((low, high) for low, high in ours.range_constraints.values())
+    symbols = {key: value for key, value in theirs.range_constraints.items() if key.is_Symbol}
+    # A symbol without a name starts at 2 there, though sizes 0 and 1 are let in.
+    expected = [(int(r.lower), int(r.upper) if r.upper.is_Integer else None) for r in symbols.values()]
+    assert ranges == sorted((0 if low == 2 and high is None else low, high) for low, high in expected)

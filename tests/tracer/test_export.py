@@ -459,13 +459,6 @@ class TestRefusals:
             export(f, (tensor(3),))
         assert w.grad is None
 
-    def test_dynamic_sizes(self) -> None:
-        x = tensor(3, 4)
-        batch = Dim("batch", min=2, max=8)
-        for spec in ({"x": {0: batch}}, ({0: Dim.DYNAMIC},), [(None, Dim.AUTO)]):
-            with pytest.raises(UnsupportedError, match="cannot be dynamic"):
-                export(lambda x: x, (x,), dynamic_shapes=spec)
-
     @pytest.mark.parametrize("spec", [None, {"x": None}, {"x": {0: 3}}, ((Dim.STATIC, None),), [[3, 4]], {}])
     def test_static_sizes(self, spec: Any) -> None:
         program = export(lambda x: x, (tensor(3, 4),), dynamic_shapes=spec)

@@ -22,17 +22,24 @@ class _Hint:
 class Dim:
     """A size that a program takes more than one value of.
 
+    `2 * batch + 1` describes a size that follows from another one.
+
     Parameters
     ----------
     name : str
         An identifier; sizes of the same name are equal.
     min, max : int, optional
-        The least and the greatest value, inclusive.
+        The least and the greatest value, inclusive; by default any.
 
     Raises
     ------
     ArgumentError
         If the name is no identifier or the range is empty.
+
+    Examples
+    --------
+    >>> batch = Dim("batch", min=2, max=64)
+    >>> program = export(f, (x, y), dynamic_shapes={"x": {0: batch}, "y": {0: 2 * batch}})  # doctest: +SKIP
     """
 
     AUTO: ClassVar[_Hint] = _Hint("AUTO")
@@ -42,6 +49,8 @@ class Dim:
     def __init__(self, name: str, *, min: int | None = None, max: int | None = None):
         if not isinstance(name, str) or not name.isidentifier():
             raise ArgumentError("Dim: the name must be an identifier", got=repr(name), hint="Dim('batch')")
+        if any(end is not None and (type(end) is not int or end < 0) for end in (min, max)):
+            raise ArgumentError(f"Dim {name}: a range has sizes as its ends", got=f"min={min!r}, max={max!r}")
         if min is not None and max is not None and min > max:
             raise ArgumentError(f"Dim {name}: the range is empty", got=f"min={min}, max={max}")
         self.name = self.__name__ = name
@@ -52,31 +61,91 @@ class Dim:
         limits = [f"{k}={v}" for k, v in (("min", self.min), ("max", self.max)) if v is not None]
         return f"Dim({', '.join([repr(self.name), *limits])})"
 
+    def __mul__(self, factor: int) -> DerivedDim:
+        return DerivedDim(self, 1, 0) * factor
 
-def check_dynamic_shapes(dynamic_shapes: Any, args: tuple[Any, ...], kwargs: dict[str, Any], names: list[str]) -> None:
-    """Check a description of sizes against the arguments.
+    def __add__(self, offset: int) -> DerivedDim:
+        return DerivedDim(self, 1, 0) + offset
+
+    def __sub__(self, offset: int) -> DerivedDim:
+        return DerivedDim(self, 1, 0) - offset
+
+    __rmul__, __radd__ = __mul__, __add__
+
+
+class DerivedDim:
+    """`factor * root + offset`: a size that follows from a `Dim`; made by arithmetic.
+
+    Raises
+    ------
+    ArgumentError
+        For a factor that is not positive, or anything but an int.
+    """
+
+    def __init__(self, root: Dim, factor: int, offset: int):
+        self.root = root
+        self.factor = factor
+        self.offset = offset
+
+    def __mul__(self, factor: int) -> DerivedDim:
+        if type(factor) is not int or factor < 1:
+            raise ArgumentError(f"{self!r}: a factor must be a positive int", got=repr(factor))
+        return DerivedDim(self.root, self.factor * factor, self.offset * factor)
+
+    def __add__(self, offset: int) -> DerivedDim:
+        if type(offset) is not int:
+            raise ArgumentError(f"{self!r}: what is added must be an int", got=repr(offset))
+        return DerivedDim(self.root, self.factor, self.offset + offset)
+
+    def __sub__(self, offset: int) -> DerivedDim:
+        return self + -offset if type(offset) is int else self + offset
+
+    __rmul__, __radd__ = __mul__, __add__
+
+    def __repr__(self) -> str:
+        text = self.root.name if self.factor == 1 else f"{self.factor}*{self.root.name}"
+        return text if not self.offset else f"{text} {'+' if self.offset > 0 else '-'} {abs(self.offset)}"
+
+
+#: What is dynamic: for an argument's path, by dimension, a `Dim`, a `DerivedDim`, `Dim.AUTO` or `Dim.DYNAMIC`.
+Wanted = dict[str, dict[int, Any]]
+
+
+def wanted_sizes(dynamic_shapes: Any, args: tuple[Any, ...], kwargs: dict[str, Any], names: list[str]) -> Wanted:
+    """What a description of sizes makes dynamic, checked against the arguments.
 
     Parameters
     ----------
     dynamic_shapes : None, dict or sequence
         For each argument, by name or by position, a description nested like the argument: None, or for a tensor a dict
-        from dimension to size, or a sequence with one entry a dimension. An entry is None, `Dim.STATIC` or the size.
+        from dimension to size, or a sequence with one entry a dimension. An entry is None, `Dim.STATIC` or the size
+        where it is fixed, a `Dim` or what is computed from one, `Dim.DYNAMIC` or `Dim.AUTO`.
     args, kwargs : tuple, dict
         The arguments.
     names : list of str
         Names of the positional arguments.
 
+    Returns
+    -------
+    dict of str to dict
+        By path of the argument (`x[0]['a']`) and dimension, without those that are fixed.
+
     Raises
     ------
-    UnsupportedError
-        If a dimension is to be dynamic.
     ShapeError
         If a size is another than the argument has.
     ArgumentError
         If it is nested otherwise than the arguments.
+    UnsupportedError
+        If arguments cannot be told apart by their names.
     """
+    found: Wanted = {}
     if dynamic_shapes is None:
-        return
+        return found
+    if len(set(names)) < len(names):
+        raise UnsupportedError(
+            "export: dynamic_shapes for *args", got=", ".join(names), hint="give the function a parameter for each"
+        )
     given = {**dict(zip(names, args, strict=True)), **kwargs}
     if isinstance(dynamic_shapes, Mapping):
         unknown = [name for name in dynamic_shapes if name not in given]
@@ -94,27 +163,30 @@ def check_dynamic_shapes(dynamic_shapes: Any, args: tuple[Any, ...], kwargs: dic
             hint="{'x': None}, with the names " + ", ".join(given),
         )  # fmt: skip
     for name, spec, value in pairs:
-        _check(name, spec, value)
+        _collect(name, spec, value, found)
+    return found
 
 
-def _check(path: str, spec: Any, value: Any) -> None:
+def _collect(path: str, spec: Any, value: Any, found: Wanted) -> None:
     if spec is None:
         return
     if isinstance(value, Tensor):
-        _check_tensor(path, spec, value)
+        sizes = _of_tensor(path, spec, value)
+        if sizes:
+            found[path] = sizes
     elif isinstance(value, Mapping) and isinstance(spec, Mapping) and set(spec) <= set(value):
         for key, inner in spec.items():
-            _check(f"{path}[{key!r}]", inner, value[key])
+            _collect(f"{path}[{key!r}]", inner, value[key], found)
     elif isinstance(value, (list, tuple)) and isinstance(spec, (list, tuple)) and len(spec) == len(value):
         for index, inner in enumerate(spec):
-            _check(f"{path}[{index}]", inner, value[index])
+            _collect(f"{path}[{index}]", inner, value[index], found)
     else:
         raise ArgumentError(
             f"export: dynamic_shapes is nested otherwise than the argument {path}", got=f"{spec!r} for {value!r}"
         )
 
 
-def _check_tensor(path: str, spec: Any, value: Tensor) -> None:
+def _of_tensor(path: str, spec: Any, value: Tensor) -> dict[int, Any]:
     if isinstance(spec, Mapping):
         entries = dict(spec)
     elif isinstance(spec, (list, tuple)) and len(spec) == value.dim():
@@ -124,20 +196,20 @@ def _check_tensor(path: str, spec: Any, value: Tensor) -> None:
             f"export: dynamic_shapes describes {path} wrongly", got=f"{spec!r} for {describe(value)}",
             hint="None, {dim: size} or one entry a dimension",
         )  # fmt: skip
+    found: dict[int, Any] = {}
     for dim, entry in entries.items():
         if type(dim) is not int or not 0 <= dim < value.dim():
             raise ArgumentError(f"export: {path} has no dim {dim!r}", got=describe(value))
-        if isinstance(entry, Dim) or entry is Dim.DYNAMIC or entry is Dim.AUTO:
-            raise UnsupportedError(
-                f"export: dim {dim} of {path} cannot be dynamic: sizes are fixed when a program is exported",
-                got=repr(entry), hint="leave dynamic_shapes out and export once for each size",
-            )  # fmt: skip
-        if type(entry) is int and entry != value._sizes[dim]:
+        if isinstance(entry, (Dim, DerivedDim)) or entry is Dim.DYNAMIC or entry is Dim.AUTO:
+            found[dim] = entry
+        elif type(entry) is int and entry != value._sizes[dim]:
             raise ShapeError(
                 f"export: dynamic_shapes says that dim {dim} of {path} is {entry}", got=describe(value),
                 hint="pass an argument of that size",
             )  # fmt: skip
-        if entry is not None and entry is not Dim.STATIC and type(entry) is not int:
+        elif entry is not None and entry is not Dim.STATIC and type(entry) is not int:
             raise ArgumentError(
-                f"export: no size of dim {dim} of {path}", got=repr(entry), hint="None, Dim.STATIC or an int"
-            )
+                f"export: no size of dim {dim} of {path}", got=repr(entry),
+                hint="None, an int, Dim('batch'), Dim.AUTO, Dim.DYNAMIC or Dim.STATIC",
+            )  # fmt: skip
+    return found

@@ -9,11 +9,14 @@ from typing import Any, NoReturn, cast
 import optree
 
 from opweave.fake.mode import FakeTensorMode
+from opweave.fake.tensor import make_fake
 from opweave.registry import dtypes
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import DeviceError, UnsupportedError
 from opweave.registry.spec import TensorSpec, span
+from opweave.registry.storage import Storage
+from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor, describe
 from opweave.tracer.export.archive import refuse
 from opweave.tracer.graph import Node
@@ -102,8 +105,12 @@ class Reader:
             self.fail("true or false")
         return self.value
 
+    def elements(self) -> list[Any]:
+        """The elements of a list, as they are."""
+        return [item.value for item in self.items()]
+
     def sizes(self) -> tuple[int, ...]:
-        """Sizes or strides; expressions have their place here once sizes can be symbolic."""
+        """Sizes or strides that are integers."""
         found = tuple(item.integer() for item in self.items())
         if len(found) > _MOST_DIMS:
             self.fail(f"at most {_MOST_DIMS} dimensions")
@@ -215,36 +222,81 @@ def _pair(source: Reader, nodes: dict[str, Node], depth: int) -> tuple[Any, Any]
 # ---- what nodes look like --------------------------------------------------------------------------------------------
 
 
-def encode_value(value: Any, what: str) -> Any:
+class Numbers:
+    """How symbolic numbers are written and read; this one does without.
+
+    A subclass overrides both methods.
+    """
+
+    def encode(self, value: Any, what: str) -> Any:
+        """A symbolic number as JSON."""
+        raise UnsupportedError(f"save: {what} is a symbolic number of another trace", got=repr(value))
+
+    def decode(self, source: Reader) -> Any:
+        """A number of any kind."""
+        return source.fail("a number that is fixed")
+
+
+def encode_value(value: Any, what: str, numbers: Numbers) -> Any:
     """What a node's value looks like, as JSON: sizes, strides, dtype and device of tensors."""
     if isinstance(value, Tensor):
-        if any(type(size) is not int for size in (*value._sizes, *value._strides)):
-            raise UnsupportedError(f"save: {what} has symbolic sizes, which a file cannot hold", got=describe(value))
+
+        def encoded(values: Any) -> list[Any]:
+            return [size if type(size) is int else numbers.encode(size, what) for size in values]
+
         return {
-            "dtype": value._dtype.name, "sizes": list(value._sizes), "strides": list(value._strides),
+            "dtype": value._dtype.name, "sizes": encoded(value._sizes), "strides": encoded(value._strides),
             "device": str(value._device),
         }  # fmt: skip
+    if isinstance(value, Symbolic):
+        return {"number": value.kind, "value": numbers.encode(value, what)}
     if isinstance(value, (list, tuple)):
-        return [encode_value(item, what) for item in value]
+        return [encode_value(item, what, numbers) for item in value]
     if isinstance(value, dict):
-        return {"dict": [[encode_operand(key, what), encode_value(item, what)] for key, item in value.items()]}
+        return {"dict": [[encode_operand(key, what), encode_value(item, what, numbers)] for key, item in value.items()]}
     return {"constant": encode_operand(value, what)}
 
 
-def decode_value(source: Reader, mode: FakeTensorMode, depth: int = 0) -> Any:
+def decode_value(source: Reader, mode: FakeTensorMode, numbers: Numbers, depth: int = 0) -> Any:
     """A node's fake value; lists come back as tuples."""
     if depth > _DEPTH:
         source.fail("values that are nested less deep")
     if isinstance(source.value, list):
-        return tuple(decode_value(item, mode, depth + 1) for item in source.items())
+        return tuple(decode_value(item, mode, numbers, depth + 1) for item in source.items())
     if isinstance(source.value, dict) and "constant" in source.value:
         return decode_operand(source.keys("constant")["constant"], {})
     if isinstance(source.value, dict) and "dict" in source.value:
         pairs = [item.items() for item in source.keys("dict")["dict"].items()]
         if any(len(pair) != 2 or type(pair[0].value) not in (str, int) for pair in pairs):
             source.fail("keys and values")
-        return {key.value: decode_value(item, mode, depth + 1) for key, item in pairs}
-    return mode.make(decode_spec(source.keys("dtype", "sizes", "strides", "device")))
+        return {key.value: decode_value(item, mode, numbers, depth + 1) for key, item in pairs}
+    if isinstance(source.value, dict) and "number" in source.value:
+        return numbers.decode(source.keys("number", "value"))
+    source.keys("dtype", "sizes", "strides", "device")
+    if any(isinstance(size, (str, list)) for key in ("sizes", "strides") for size in source[key].elements()):
+        return _symbolic(source, mode, numbers)
+    return mode.make(decode_spec(source))
+
+
+def _symbolic(source: Reader, mode: FakeTensorMode, numbers: Numbers) -> Any:
+    """A fake tensor with symbolic sizes or strides."""
+    dtype, device = source["dtype"].dtype(), source["device"].device()
+    layout: list[tuple[Any, ...]] = []
+    for key in ("sizes", "strides"):
+        items = source[key].items()
+        layout.append(tuple(i.integer() if type(i.value) is int else numbers.decode(i) for i in items))
+    if len(layout[0]) != len(layout[1]) or len(layout[0]) > _MOST_DIMS:
+        source.fail("as many strides as sizes")
+    # How large it is in the example; where that depends on data, nothing is known.
+    known = [[n if type(n) is int else n.hint for n in part] for part in layout]
+    nbytes = 0
+    if None not in (*known[0], *known[1]):
+        if min((*known[0], *known[1]), default=0) < 0:
+            source.fail("sizes that are not negative")
+        nbytes = max(math.prod(size for size in known[0] if size), span(*known)) * dtype.itemsize
+        if nbytes > _LARGEST:
+            source.fail("sizes that memory could hold")
+    return make_fake(mode, Storage(device, nbytes, None, None), layout[0], layout[1], 0, dtype, device)
 
 
 def decode_spec(source: Reader) -> TensorSpec:

@@ -32,6 +32,7 @@ from opweave.tracer.export.signature import (
     TensorArgument,
     mutated_inputs,
 )
+from opweave.tracer.export.sizes import Binding, ExportEnv, range_constraints
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.graph_module import GraphModule
 from opweave.tracer.interpreter import Interpreter
@@ -56,8 +57,10 @@ class ExportedProgram:
         Lifted tensors that require grad, or that the graph writes.
     constants : dict of str to Tensor
         All other lifted tensors.
-    range_constraints : dict
-        Ranges of symbolic sizes. Sizes are fixed, so it is empty.
+    range_constraints : dict of str to (int, int or None)
+        The least and largest values of symbolic sizes, by symbol; None where there is no largest.
+    shape_env : ExportEnv or None
+        The symbols of dynamic sizes and what is known of them; None where all sizes are fixed.
     name : str
         Name of the exported function.
     default_dtype : DType
@@ -67,8 +70,7 @@ class ExportedProgram:
     def __init__(
         self, graph: Graph, graph_signature: ExportGraphSignature, in_spec: Any, out_spec: Any, *,
         state_dict: Mapping[str, Tensor], constants: Mapping[str, Tensor],
-        range_constraints: Mapping[Any, Any] | None = None, name: str = "forward",
-        default_dtype: DType | None = None,
+        name: str = "forward", default_dtype: DType | None = None, shape_env: ExportEnv | None = None,
     ):  # fmt: skip
         self.graph = graph
         self.graph_signature = graph_signature
@@ -76,7 +78,10 @@ class ExportedProgram:
         self.out_spec = out_spec
         self.state_dict: dict[str, Tensor] = dict(state_dict)
         self.constants: dict[str, Tensor] = dict(constants)
-        self.range_constraints: dict[Any, Any] = dict(range_constraints or {})
+        self.shape_env = shape_env
+        if shape_env is not None:
+            shape_env.frozen = True  # what later traces decide would not be checked at calls
+        self.range_constraints: dict[Any, Any] = {} if shape_env is None else range_constraints(shape_env)
         self.name = name
         self.default_dtype = default_dtype or get_default_dtype()
         self._checked: tuple[Any, ...] = ()
@@ -189,7 +194,25 @@ class ExportedProgram:
         links = self._linked()
         tensors = self.tensors
         lifted = [tensors[spec.target] for spec in self.graph_signature.input_specs if spec.target is not None]
-        return _Runner(self.graph, tensors, links).run(*lifted, *leaves)
+        runner = _Runner(self.graph, tensors, links)
+        binding = self._binding(leaves)
+        runner.binding = binding if binding is not None and binding.small else None
+        return runner.run(*lifted, *leaves)
+
+    def _binding(self, leaves: Sequence[Any]) -> Binding | None:
+        """What the symbols are at a call."""
+        if self.shape_env is None:
+            return None
+        found = Binding(self.shape_env, self.name)
+        for spec, value in zip(self._user_specs(), leaves, strict=True):
+            node = self.graph.named(spec.arg.name)
+            expected = None if node is None else node.meta.get("val")
+            if isinstance(expected, Tensor) and isinstance(value, Tensor) and value.dim() == len(expected._sizes):
+                found.read(spec.path, expected, value)
+        return found
+
+    def _user_specs(self) -> list[InputSpec]:
+        return [spec for spec in self.graph_signature.input_specs if spec.target is None]
 
     def _linked(self) -> dict[Any, Any]:
         """What to call in place of ops that are not registered themselves, by op, and by node for bodies."""
@@ -212,18 +235,21 @@ class ExportedProgram:
             If they are not of the kind that the program was exported for.
         """
         leaves, spec = optree.tree_flatten(cast(Any, (args, kwargs)))
-        specs = [s for s in self.graph_signature.input_specs if s.target is None]
+        specs = self._user_specs()
         if spec != self.in_spec or len(leaves) != len(specs):
             raise ArgumentError(
                 f"{self.name}: arguments of another structure than it was exported with", got=str(spec),
                 hint=f"expected {self.in_spec}" + (f": {', '.join(s.path for s in specs)}" if specs else ""),
             )  # fmt: skip
+        binding = self._binding(leaves)
         for one, value in zip(specs, leaves, strict=True):
             node = self.graph.named(one.arg.name)
             if isinstance(one.arg, ConstantArgument):
                 self._check_constant(one, value)
             elif node is not None and isinstance(node.meta.get("val"), Tensor):
-                _check_tensor(self.name, one.path, node.meta["val"], value)
+                _check_tensor(self.name, one.path, node.meta["val"], value, binding)
+        if binding is not None:
+            binding.check()
         return leaves
 
     def _check_constant(self, spec: InputSpec, value: Any) -> None:
@@ -271,7 +297,7 @@ class ExportedProgram:
         signature = make_signature(graph, self.graph_signature.input_specs)
         return ExportedProgram(
             graph, signature, self.in_spec, self.out_spec, state_dict=self.state_dict, constants=self.constants,
-            range_constraints=self.range_constraints, name=self.name, default_dtype=self.default_dtype,
+            name=self.name, default_dtype=self.default_dtype, shape_env=self.shape_env,
         )  # fmt: skip
 
     def __deepcopy__(self, memo: object) -> ExportedProgram:
@@ -341,7 +367,7 @@ class _FlatModule(GraphModule):
         return _Runner(program.graph, program.tensors, links).run(*flat)
 
 
-def _check_tensor(name: str, path: str, expected: Tensor, value: Any) -> None:
+def _check_tensor(name: str, path: str, expected: Tensor, value: Any, binding: Binding | None = None) -> None:
     if not isinstance(value, Tensor):
         raise ArgumentError(f"{name}: {path} must be a tensor", got=describe(value), hint=f"like {describe(expected)}")
     if value._dtype is not expected._dtype:
@@ -359,17 +385,27 @@ def _check_tensor(name: str, path: str, expected: Tensor, value: Any) -> None:
             f"{name}: exported for {path} with {len(expected._sizes)} dimensions, not {len(value._sizes)}",
             got=describe(value), hint=f"its sizes must be {tuple(expected._sizes)}",
         )  # fmt: skip
-    for dim, (given, size) in enumerate(zip(value._sizes, expected._sizes, strict=True)):
-        if given != size:
+    sizes, strides = expected._sizes, expected._strides
+    if binding is not None:
+        sizes, strides = tuple(map(binding.number, sizes)), tuple(map(binding.number, strides))
+    for dim, (given, size) in enumerate(zip(value._sizes, sizes, strict=True)):
+        if given == size:
+            continue
+        if type(expected._sizes[dim]) is int or binding is None:
             raise ShapeError(
                 f"{name}: exported for {path} whose dim {dim} is {size}, not {given}", got=describe(value),
                 hint=f"its sizes must be {tuple(expected._sizes)}; export again for other sizes",
             )  # fmt: skip
-    if 0 in expected._sizes:
+        raise ShapeError(
+            f"{name}: dim {dim} of {path} is {given}, and must be {binding.why(expected._sizes[dim])}",
+            got=describe(value), at=binding.site_of(expected._sizes[dim]),
+            hint="pass sizes that fit each other, or export with a Dim of its own for each",
+        )  # fmt: skip
+    if 0 in sizes:
         return
-    for dim, (given, step) in enumerate(zip(value._strides, expected._strides, strict=True)):
+    for dim, (given, step) in enumerate(zip(value._strides, strides, strict=True)):
         # Recorded views, copies left out and strides handed to kernels follow from the strides.
-        if given != step and expected._sizes[dim] != 1:
+        if given != step and sizes[dim] != 1:
             raise ShapeError(
                 f"{name}: exported for {path} whose stride in dim {dim} is {step}, not {given}", got=describe(value),
                 hint=f"{path}.contiguous()" if expected.is_contiguous() else "lay it out as the example was",
@@ -383,6 +419,15 @@ class _Runner(Interpreter):
     def __init__(self, graph: Graph, constants: Mapping[str, Any], links: Mapping[Any, Any]):
         super().__init__(graph, constants)
         self.links = links
+        #: What the symbols are, where each result is to be compared with what the trace foresaw.
+        self.binding: Binding | None = None
+
+    def run_node(self, node: Node) -> Any:
+        """The value of one node."""
+        value = super().run_node(node)
+        if self.binding is not None and node.op == "call_function":
+            self.binding.check_result(node, value)
+        return value
 
     def call_function(self, target: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         if isinstance(target, Graph):

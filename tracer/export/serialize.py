@@ -20,13 +20,17 @@ The file is a zip whose entries are stored uncompressed (`archive`):
                  kind "launch":   kernel (its number), grid, kwargs (arguments by name), and clones for a launch on
                                   copies of these arguments
                  kind "getitem":  picks one of several results
+                 kind "number":   target, one of `FUNCTIONS`; computes with sizes
                  kind "tensor":   target, a tensor of the program
     tensors    name -> storage (its number), dtype, sizes, strides, offset, requires_grad, state
     storages   entry, device
     kernels    entry, name, parameters (name and Triton type), fixed (values that are part of the text), writes
-    range_constraints
+    range_constraints  for each symbolic size, by name: hint (its example), low, high, label, kind and least (what was
+               asked for), places (where it stands), site, low_site and high_site (who narrowed the range)
+    guards     what sizes must fulfil: replaces (a symbol, or null), value (an expression), site
 
-A size, a stride and a launch grid are integers; where they are expressions one day, objects take the integers' place.
+A size and a stride are integers or expressions (`expressions`), a launch grid integers. The val of a symbolic number
+has number (its kind) and value.
 Operands are JSON values as they are, `{"node": name}` for results of earlier nodes, and objects with one key for what
 JSON has not: `tuple`, `dict`, `slice`, `dtype`, `device`, `complex`, `float` (inf and nan), `ellipsis`.
 
@@ -37,6 +41,8 @@ kernels to native code, which can do all that native code can: treat a program f
 
 from __future__ import annotations
 
+import math
+import operator
 import re
 from operator import getitem as _getitem
 from typing import Any
@@ -44,6 +50,8 @@ from typing import Any
 import numpy as np
 
 from opweave.fake.mode import FakeTensorMode
+from opweave.fake.shape_env import Guard, SymbolInfo
+from opweave.fake.symbolic import SymBool, SymInt
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType, uint8
 from opweave.registry.errors import ArgumentError, ExportError, OpweaveError, Site, UnsupportedError
@@ -51,6 +59,7 @@ from opweave.registry.op import OpOverload
 from opweave.registry.schema import parse_schema
 from opweave.registry.spec import span
 from opweave.registry.storage import Storage
+from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor, allocate, describe, make
 from opweave.registry.triton_op import (
     kernels,
@@ -60,6 +69,7 @@ from opweave.registry.triton_op import (
 from opweave.tracer.export import archive, kernels as text_kernels
 from opweave.tracer.export.archive import refuse
 from opweave.tracer.export.encoding import (
+    Numbers,
     Reader,
     decode_operand,
     decode_spec,
@@ -69,18 +79,30 @@ from opweave.tracer.export.encoding import (
     encode_tree,
     encode_value,
 )
+from opweave.tracer.export.expressions import KINDS, decode_expression, encode_expression
 from opweave.tracer.export.kernels import TextKernel
 from opweave.tracer.export.linking import BODY, accepts, check_schemas, detached, registered
 from opweave.tracer.export.program import ExportedProgram, make_signature
 from opweave.tracer.export.signature import ConstantArgument, InputKind, InputSpec, TensorArgument
+from opweave.tracer.export.sizes import Asked, ExportEnv, end_site
 from opweave.tracer.graph import Graph, Node
 
 _PROGRAM = "program.json"
 _OP_NAME = re.compile(r"[A-Za-z_]\w*::[A-Za-z_]\w*(\.[A-Za-z_]\w*)?", re.ASCII)
 _PARAMETER_TYPE = re.compile(r"\*?k?(fp16|bf16|fp32|fp64|i1|i8|i16|i32|i64|u1|u8|u16|u32|u64)|constexpr", re.ASCII)
+_SYMBOL = re.compile(r"[su](0|[1-9]\d{0,5})", re.ASCII)
+_MOST_SYMBOLS = 1000
+_LARGEST = 2**63 - 1
 _MOST_PROGRAMS = 2**31 - 1
 # Parts of a storage keep their alignment to the widest element.
 _ALIGNMENT = 16
+#: What nodes may call that compute with sizes.
+FUNCTIONS: dict[str, Any] = {
+    **{name: getattr(operator, name) for name in (
+        "add", "sub", "mul", "floordiv", "mod", "truediv", "pow", "neg", "eq", "ne", "lt", "le", "gt", "ge",
+    )},
+    "and": operator.and_, "or": operator.or_, "not": operator.not_, "min": min, "max": max, "floor": math.floor,
+}  # fmt: skip
 _LAUNCHES = {True: triton_kernel_wrapper_functional, False: triton_kernel_wrapper_mutation}
 
 
@@ -149,6 +171,7 @@ class _Writer:
         self.kernels: list[Any] = []
         self.kernel_numbers: dict[str, int] = {}
         self.storages: list[Any] = []
+        self.numbers = Numbers() if program.shape_env is None else _Numbers(program.shape_env, {})
 
     def write(self, target: Any) -> None:
         program = self.program
@@ -163,7 +186,7 @@ class _Writer:
             "tensors": self.tensors(),
             "storages": self.storages,
             "kernels": self.kernels,
-            "range_constraints": {},
+            **self.constraints(),
         }
         entries = {_PROGRAM: archive.to_json(record), **self.entries}
         archive.write(target, entries, {"ops": dict(sorted(self.ops.items()))})
@@ -182,12 +205,35 @@ class _Writer:
         }
 
     def value(self, node: Node) -> Any:
-        return encode_value(node.meta.get("val"), node.name)
+        return encode_value(node.meta.get("val"), node.name, self.numbers)
 
     def site(self, node: Node) -> dict[str, Any]:
         site = node.meta.get("site")
-        # Where the author's files are is nobody's business.
-        return {} if site is None else {"site": [site.short.rpartition(":")[0], site.line, site.function]}
+        return {} if site is None else {"site": _site_record(site)}
+
+    # -- symbolic sizes
+
+    def constraints(self) -> dict[str, Any]:
+        env = self.program.shape_env
+        if env is None:
+            return {"range_constraints": {}, "guards": []}
+        found: dict[str, Any] = {}
+        for symbol, info in env.symbols.items():
+            asked = env.asked.get(symbol)
+            found[info.name] = {
+                "hint": info.hint, "low": info.low, "high": info.high, "places": list(info.sources),
+                "label": asked.label if asked else "", "kind": asked.kind if asked else "",
+                "least": bool(asked and asked.least), "site": _site_record(info.site),
+                "low_site": _site_record(end_site(env, info, 1)), "high_site": _site_record(end_site(env, info, 2)),
+            }  # fmt: skip
+        guards: list[Any] = []
+        for symbol, guard in env.equations.items():
+            value = encode_expression(env, env.replacements[symbol], "a guard")
+            guards.append({"replaces": env.symbols[symbol].name, "value": value, "site": _site_record(guard.site)})
+        for expr, guard in env.facts.items():
+            value = encode_expression(env, expr, "a guard")
+            guards.append({"replaces": None, "value": value, "site": _site_record(guard.site)})
+        return {"range_constraints": found, "guards": guards}
 
     def node(self, node: Node) -> Any:
         made: dict[str, Any] = {"name": node.name}
@@ -204,6 +250,8 @@ class _Writer:
                 made["body"] = {"call": body.graph.get("call", ""), "graph": self.graph(body)}
         elif target is _getitem:
             made |= {"kind": "getitem", **self.operands(node)}
+        elif node.op == "call_function" and _name_of_function(target) is not None:
+            made |= {"kind": "number", "target": _name_of_function(target), **self.operands(node)}
         else:
             raise UnsupportedError(
                 f"save: {node.name} calls {target!r}, which a file cannot name", at=node.meta.get("site"),
@@ -293,6 +341,39 @@ class _Writer:
         return number, start
 
 
+def _name_of_function(target: Any) -> str | None:
+    return next((name for name, function in FUNCTIONS.items() if function is target), None)
+
+
+def _site_record(site: Site | None) -> Any:
+    # Where the author's files are is nobody's business.
+    return None if site is None else [site.short.rpartition(":")[0], site.line, site.function]
+
+
+class _Numbers(Numbers):
+    """Symbolic numbers of a program's environment."""
+
+    def __init__(self, env: ExportEnv, symbols: dict[str, Any]):
+        self.env = env
+        self.symbols = symbols
+
+    def encode(self, value: Any, what: str) -> Any:
+        if value.env is not self.env:
+            return super().encode(value, what)
+        return encode_expression(self.env, value.expr, what)
+
+    def decode(self, source: Reader) -> Any:
+        kind = "int"
+        if isinstance(source.value, dict):
+            kind = source["number"].text(10)
+            source = source["value"]
+        found = decode_expression(source, self.env, self.symbols)
+        plain = {"int": int, "float": float, "bool": bool}.get(kind)
+        if plain is None or not isinstance(found, (plain, KINDS[kind])) or (kind == "int" and type(found) is bool):
+            source.fail(f"an expression of the kind {kind[:10]}")
+        return found
+
+
 def _bytes_of(tensor: Tensor) -> tuple[int, int]:
     first = tensor._offset * tensor._dtype.itemsize
     return first, first + span(tensor._sizes, tensor._strides) * tensor._dtype.itemsize
@@ -316,6 +397,8 @@ class _Loader:
         self.entries = entries
         self.used = {_PROGRAM}
         self.mode = FakeTensorMode()
+        self.env: ExportEnv | None = None
+        self.numbers = Numbers()
         self.ops = self.read_ops(Reader(manifest["ops"], f"{archive.MANIFEST}: ops"))
         self.kernels: list[int] = []
         self.tensors: dict[str, Tensor] = {}
@@ -333,20 +416,22 @@ class _Loader:
         data = archive.from_json(self.entries[_PROGRAM], _PROGRAM)
         source = Reader(data, _PROGRAM).keys(
             "name", "default_dtype", "in_spec", "out_spec", "inputs", "graph", "mutated", "tensors", "storages",
-            "kernels", "range_constraints",
+            "kernels", "range_constraints", "guards",
         )  # fmt: skip
         if source["range_constraints"].members():
-            source["range_constraints"].fail("no constraints: sizes are fixed")
+            self.symbols(source["range_constraints"])
         self.kernels = [self.kernel(item) for item in source["kernels"].items()]
         state, constants = self.read_tensors(source["tensors"], source["storages"])
         if self.used != self.entries.keys():
             refuse("it has entries that nothing refers to", ", ".join(sorted(self.entries.keys() - self.used)))
         graph = self.graph(source["graph"])
+        self.guards(source["guards"])
         in_spec, out_spec = decode_tree(source["in_spec"]), decode_tree(source["out_spec"])
         specs = self.inputs(source["inputs"], graph, in_spec.num_leaves, {**state, **constants})
         program = ExportedProgram(
             graph, make_signature(graph, specs), in_spec, out_spec, state_dict=state, constants=constants,
             name=source["name"].identifier(), default_dtype=source["default_dtype"].dtype(),
+            shape_env=self.env,
         )  # fmt: skip
         try:
             program.validate()
@@ -355,6 +440,61 @@ class _Loader:
         if [item.text() for item in source["mutated"].items()] != list(program.graph_signature.mutated):
             source["mutated"].fail(f"what the graph writes: {list(program.graph_signature.mutated)}")
         return program
+
+    # -- symbolic sizes
+
+    def symbols(self, source: Reader) -> None:
+        env = self.env = ExportEnv({}, ())
+        self.mode = FakeTensorMode(shape_env=env)
+        found: dict[str, Any] = {}
+        members = source.members()
+        if len(members) > _MOST_SYMBOLS:
+            source.fail(f"at most {_MOST_SYMBOLS} symbols")
+        for name, item in members:
+            if not _SYMBOL.fullmatch(name):
+                source.fail("names of symbols")
+            item.keys("hint", "low", "high", "label", "kind", "least", "places", "site", "low_site", "high_site")
+            low = item["low"].integer()
+            high = None if item["high"].value is None else item["high"].integer(low)
+            hint = None if item["hint"].value is None else item["hint"].integer(low, _LARGEST if high is None else high)
+            places = [_one_line(place) for place in item["places"].items()]
+            if (hint is None) != name.startswith("u") or (hint is not None and not places):
+                item.fail("an example of a size that does not depend on data, and where it stands")
+            info = SymbolInfo(name, hint, low, high, places, _site(item["site"]))
+            symbol = env._declare(info)
+            env.asked[symbol] = Asked(_one_line(item["label"]), _one_line(item["kind"]), item["least"].flag())
+            found[name] = env.wrap(symbol)
+            for key, relation, end in (("low_site", "ge", low), ("high_site", "le", high)):
+                if item[key].value is not None and end is not None:
+                    expr = env._x.canonical(env._x.RELATIONS[relation](symbol, env._x.number(end)))
+                    info.bounded.append(Guard(expr, _site(item[key])))
+        env.frozen = True
+        self.numbers = _Numbers(env, found)
+
+    def guards(self, source: Reader) -> None:
+        env = self.env
+        if env is None or not isinstance(self.numbers, _Numbers):
+            return None if not source.items() else source.fail("no guards: sizes are fixed")
+        equations: list[tuple[Any, Any, Guard]] = []
+        for item in source.items():
+            item.keys("replaces", "value", "site")
+            found = decode_expression(item["value"], env, self.numbers.symbols)
+            site = _site(item["site"])
+            if item["replaces"].value is None:
+                if not isinstance(found, SymBool):
+                    item["value"].fail("a relation that sizes may fulfil or not")
+                env.facts[found.expr] = Guard(found.expr, site)
+                continue
+            replaced = self.numbers.symbols.get(item["replaces"].text())
+            if replaced is None or not isinstance(found, (int, SymInt)) or type(found) is bool:
+                item.fail("a symbol and its value")
+            equal = found.expr if isinstance(found, SymInt) else env._x.number(found)
+            equations.append((replaced.expr, equal, Guard(env._x.RELATIONS["eq"](replaced.expr, equal), site)))
+        symbols = {symbol for symbol, _, _ in equations}
+        if len(symbols) != len(equations) or any(equal.free_symbols & symbols for _, equal, _ in equations):
+            source.fail("symbols that are replaced once, by others")
+        for symbol, equal, guard in equations:
+            env.equations[symbol], env.replacements[symbol] = guard, equal
 
     # -- ops
 
@@ -500,6 +640,16 @@ class _Loader:
             if kwargs or len(args) != 2 or not isinstance(args[0], Node) or type(args[1]) not in (int, str):
                 item.fail("a node and an index")
             self.add(graph, nodes, item, "call_function", _getitem, args, kwargs)
+        elif kind == "number":
+            item.keys(*always, "target", "args", "kwargs", optional=("site",))
+            function = FUNCTIONS.get(item["target"].text()) or item["target"].fail("a function of numbers")
+            args, kwargs = self.operands(item, nodes)
+            count = 1 if function in (operator.neg, operator.not_, math.floor) else 2
+            if kwargs or len(args) != count or not all(map(_is_number, args)):
+                item["args"].fail("numbers")
+            if function is operator.pow and (type(args[1]) is not int or not 0 <= args[1] <= 8):
+                item["args"].fail("a small power")
+            self.add(graph, nodes, item, "call_function", function, args, kwargs)
         elif kind == "launch":
             item.keys(*always, "kernel", "grid", "kwargs", optional=("site", "clones"))
             functional = item.has("clones")
@@ -516,12 +666,9 @@ class _Loader:
         node = graph.create_node(op, target, args, kwargs, name)
         if node.name != name:
             item["name"].fail("a name that is not used yet, nor one of Python's")
-        node.meta["val"] = decode_value(item["val"], self.mode)
+        node.meta["val"] = decode_value(item["val"], self.mode, self.numbers)
         if item.has("site"):
-            parts = item["site"].items()
-            if len(parts) != 3:
-                item["site"].fail("file, line and function")
-            node.meta["site"] = Site(_one_line(parts[0]), parts[1].integer(), _one_line(parts[2]))
+            node.meta["site"] = _site(item["site"])
         nodes[name] = node
         return node
 
@@ -579,6 +726,20 @@ class _Loader:
 
 def _is_leaf(value: Any) -> bool:
     return not isinstance(value, (list, tuple, dict))
+
+
+def _is_number(value: Any) -> bool:
+    """Whether an operand is a number or a node that computes one."""
+    if isinstance(value, Node):
+        value = value.meta["val"]
+    return isinstance(value, (bool, int, float, Symbolic))
+
+
+def _site(source: Reader) -> Site:
+    parts = source.items()
+    if len(parts) != 3:
+        source.fail("file, line and function")
+    return Site(_one_line(parts[0]), parts[1].integer(), _one_line(parts[2]))
 
 
 def _keyword(item: Reader, key: str) -> str:

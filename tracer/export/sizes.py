@@ -14,7 +14,7 @@ call with such a size every result is compared with the size that the trace fore
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
@@ -82,7 +82,11 @@ class ExportEnv(ShapeEnv):
         if not wanted:
             return tuple(sizes), tuple(strides), offset
         return super().new_layout(
-            sizes, strides, offset, path, lambda d: {"wanted": (wanted[d], f"dim {d} of {path}")} if d in wanted else None
+            sizes,
+            strides,
+            offset,
+            path,
+            lambda d: {"wanted": (wanted[d], f"dim {d} of {path}")} if d in wanted else None,
         )
 
     def new_size(
@@ -165,13 +169,11 @@ class ExportEnv(ShapeEnv):
             self._fact(self._x.RELATIONS["eq"](self._x.Mod(symbol - entry.offset, entry.factor), 0))
         if known:
             factor, offset, other = known[0]
-            if (self.symbols[other].hint - offset) // factor != root:
+            if self.hint_of(other) != factor * root + offset:
                 raise ConstraintError(
                     f"export: {place} is {hint}, which does not fit {self.symbols[other].sources[0]}", got=repr(entry)
                 )
-            self._fact(
-                self._x.RELATIONS["eq"](factor * (symbol - entry.offset), entry.factor * (other - offset))
-            )
+            self._fact(self._x.RELATIONS["eq"](factor * (symbol - entry.offset), entry.factor * (other - offset)))
         known.append((entry.factor, entry.offset, symbol))
         return self.wrap(symbol)
 
@@ -200,7 +202,9 @@ class ExportEnv(ShapeEnv):
         symbol = next(s for s, i in self.symbols.items() if i is info)
         least, most = info.allowed
         asked = self.asked[symbol]
-        below = low is not None and low > least and (asked.least or not (self._of_rule or low <= 2))
+        # Where no least value was given, sizes that are too small for a rule are left to the check at calls.
+        tolerated = high is None and low != most and not asked.least and (self._of_rule or (low or 0) <= 2)
+        below = low is not None and low > least and not tolerated
         above = high is not None and (most is None or high < most)
         if not (below or above):
             return
@@ -228,8 +232,7 @@ class ExportEnv(ShapeEnv):
             places = " and ".join(self.symbols[s].sources[0] for s in both)
             other = self._x.text(equal, self.name_of)
             raise ConstraintError(
-                f"export: {places} were asked to be independent, but the code needs "
-                f"{self.name_of(symbol)} == {other}",
+                f"export: {places} were asked to be independent, but the code needs {self.name_of(symbol)} == {other}",
                 got=", ".join(f"{self.symbols[s].sources[0]} = {self.symbols[s].hint}" for s in both),
                 at=guard.site,
                 hint=f"write {other} for {self.symbols[symbol].sources[0]}, as a Dim or what is computed from one",
@@ -271,11 +274,6 @@ def _backed(env: ShapeEnv, expr: Any) -> bool:
     return all(env.symbols[s].hint is not None for s in expr.free_symbols)
 
 
-def is_symbolic(value: Tensor) -> bool:
-    """Whether sizes, strides or offset are not all numbers."""
-    return any(type(n) is not int for n in (*value._sizes, *value._strides, value._offset))
-
-
 def end_site(env: ShapeEnv, info: SymbolInfo, which: int) -> Site | None:
     """The line that narrowed a range from below (1) or above (2), if any."""
     end = info.low if which == 1 else info.high
@@ -288,13 +286,13 @@ class Binding:
 
     Parameters
     ----------
-    env : ShapeEnv
+    env : ExportEnv
         Whose symbols.
     name : str
         The program, for messages.
     """
 
-    def __init__(self, env: ShapeEnv, name: str):
+    def __init__(self, env: ExportEnv, name: str):
         self.env = env
         self.name = name
         self.values: dict[Any, int] = {}
@@ -302,7 +300,10 @@ class Binding:
 
     def read(self, path: str, expected: Tensor, value: Tensor) -> None:
         """Note the symbols that a tensor tells."""
-        for what, numbers, given in (("dim", expected._sizes, value._sizes), ("stride", expected._strides, value._strides)):
+        for what, numbers, given in (
+            ("dim", expected._sizes, value._sizes),
+            ("stride", expected._strides, value._strides),
+        ):
             for d, (number, size) in enumerate(zip(numbers, given, strict=True)):
                 if isinstance(number, SymNumber) and number.expr.is_Symbol and number.expr not in self.values:
                     self.values[number.expr] = int(size)
@@ -313,16 +314,26 @@ class Binding:
         if not isinstance(number, SymNumber):
             return number
         expr = number.expr if number.expr.free_symbols <= self.values.keys() else self.env.simplify(number.expr)
-        return self.env._x.evaluated(expr, self.values) if expr.free_symbols <= self.values.keys() else None
+        return self._evaluated(expr) if expr.free_symbols <= self.values.keys() else None
+
+    def _evaluated(self, expr: Any) -> Any:
+        try:
+            return self.env._x.evaluated(expr, self.values)
+        except ZeroDivisionError:  # it says nothing of these sizes
+            return None
 
     def why(self, number: Any) -> str:
         """Where a size comes from, for messages."""
         if not isinstance(number, SymNumber):
             return str(number)
-        name = getattr(self.env, "name_of", str)
+        name = self.env.name_of
         known = ", ".join(f"{name(s)} = {self.values[s]} ({self.places[s]})" for s in number.expr.free_symbols
                           if s in self.values)  # fmt: skip
         return f"{self.env._x.text(number.expr, name)} = {self.number(number)}, with {known}"
+
+    def site_of(self, number: Any) -> Site | None:
+        """Where the sizes were asked for."""
+        return next((self.env.symbols[s].site for s in sorted(number.expr.free_symbols, key=str)), None)
 
     def check(self) -> None:
         """Check ranges, equations and facts.
@@ -342,10 +353,10 @@ class Binding:
                     got=str(value), at=end_site(env, info, which) or info.site,
                     hint="export again for a wider range, if the code allows it",
                 )  # fmt: skip
-        name: Any = getattr(env, "name_of", str)
+        name = env.name_of
         for guard in demands(env):
             symbols = sorted(guard.expr.free_symbols, key=str)
-            if not all(s in self.values for s in symbols) or env._x.evaluated(guard.expr, self.values) is True:
+            if not all(s in self.values for s in symbols) or self._evaluated(guard.expr) is True:
                 continue
             places = ", ".join(f"{self.places[s]} is {self.values[s]}" for s in symbols)
             raise ShapeError(
@@ -382,12 +393,3 @@ class Binding:
                 got=", ".join(f"{self.places[s]} = {v}" for s, v in self.values.items()), at=node.meta.get("site"),
                 hint="call with larger sizes, or export for this one: Dim.STATIC",
             )  # fmt: skip
-
-
-def bind(env: ShapeEnv, name: str, tensors: Mapping[str, tuple[Tensor, Tensor]]) -> Binding:
-    """Read the symbols from arguments, by path what the program has and what is given, and check what must hold."""
-    found = Binding(env, name)
-    for path, (expected, value) in tensors.items():
-        found.read(path, expected, value)
-    found.check()
-    return found

@@ -9,13 +9,15 @@ from typing import Any, cast
 
 import optree
 
-from opweave.fake.mode import FakeTensorMode
+from opweave.fake.mode import FakeTensorMode, every_size
+from opweave.fake.symbolic import SymNumber
 from opweave.fake.tensor import FakeTensor
 from opweave.registry.errors import ArgumentError, UnsupportedError
 from opweave.registry.keys import GRAD
 from opweave.registry.op import OpOverload, tensors_in
 from opweave.registry.tensor import Tensor, describe
-from opweave.tracer.export.dims import check_dynamic_shapes
+from opweave.registry.triton_op import triton_kernel_wrapper_functional, triton_kernel_wrapper_mutation
+from opweave.tracer.export.dims import Wanted, wanted_sizes
 from opweave.tracer.export.linking import BODY
 from opweave.tracer.export.program import ExportedProgram, make_signature, trace_body
 from opweave.tracer.export.signature import (
@@ -25,6 +27,7 @@ from opweave.tracer.export.signature import (
     TensorArgument,
     mutated_inputs,
 )
+from opweave.tracer.export.sizes import ExportEnv
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.make_fx import parameter_names, trace_flat
 
@@ -48,12 +51,13 @@ def export(
     kwargs : dict, optional
         Further ones, by name.
     dynamic_shapes : optional
-        A description of the arguments' sizes (`check_dynamic_shapes`). All sizes are fixed.
+        Which of the arguments' sizes may differ (`wanted_sizes`): `{"x": {0: Dim("batch")}}`. All others are fixed.
 
     Returns
     -------
     ExportedProgram
-        For arguments of the same structure, element types, devices, sizes and strides.
+        For arguments of the same structure, element types, devices, sizes and strides. Dynamic sizes, and strides
+        that follow from them, may be any that fulfil what the code decided on; each call checks that.
 
     Raises
     ------
@@ -62,7 +66,9 @@ def export(
     TraceError
         If it returns something that a graph cannot hold.
     UnsupportedError
-        If a size is to be dynamic, or the function calls `backward`.
+        If the function calls `backward`, or a triton_op sees a dynamic size.
+    ConstraintError
+        If the code needs a dynamic size to be fixed, in a smaller range or equal to another one.
     ArgumentError
         If the arguments are no tuple and dict.
 
@@ -86,10 +92,14 @@ def export(
                 "export: an example argument has symbolic sizes", got=describe(t), hint="pass one with fixed sizes"
             )
     positional = parameter_names(fn, len(args))
-    check_dynamic_shapes(dynamic_shapes, args, kwargs, positional)
+    wanted = wanted_sizes(dynamic_shapes, args, kwargs, positional)
     leaves, in_spec = optree.tree_flatten(cast(Any, (args, kwargs)))
     paths = [_path_text(path, positional) for path in optree.tree_paths(cast(Any, (args, kwargs)))]
     mode = next((t.fake_mode for t in tensors_in(leaves) if isinstance(t, FakeTensor)), None) or FakeTensorMode()
+    env: ExportEnv | None = None
+    if wanted:
+        env = _env_for(wanted, leaves, paths)
+        mode = _ExportMode(shape_env=env)
     out_spec: list[Any] = []
 
     def flat(*values: Any) -> list[Any]:
@@ -98,9 +108,13 @@ def export(
         out_spec.append(spec)
         return outputs
 
-    graph, constants = trace_flat(flat, leaves, mode, names=[_identifier(p) for p in paths], keep_triton_ops=True)
+    graph, constants = trace_flat(
+        flat, leaves, mode, names=[_identifier(p) for p in paths], keep_triton_ops=True,
+        dynamic=None if env is None else every_size,
+    )  # fmt: skip
     _refuse_backward([*constants.values(), *tensors_in(leaves)])
     specs = [_user_input(node, path) for node, path in zip(graph.placeholders(), paths, strict=True)]
+    _refuse_symbolic_triton_ops(graph)
     tensors = _lift(graph, constants, _names_of_outside(fn), specs)
     for node in list(graph.nodes):
         if isinstance(node.target, OpOverload) and node.target.is_triton_op:
@@ -110,8 +124,64 @@ def export(
     return ExportedProgram(
         graph, make_signature(graph, specs), in_spec, out_spec[0], name=_name_of(fn),
         state_dict={name: t for name, t in tensors.items() if name in kept},
-        constants={name: t for name, t in tensors.items() if name not in kept},
+        constants={name: t for name, t in tensors.items() if name not in kept}, shape_env=env,
     )  # fmt: skip
+
+
+def _env_for(wanted: Wanted, leaves: list[Any], paths: list[str]) -> ExportEnv:
+    """The symbols' home."""
+    for path, leaf in zip(paths, leaves, strict=True):
+        if isinstance(leaf, FakeTensor):
+            raise UnsupportedError(
+                "export: dynamic sizes of a tensor without data", got=f"{path}: {describe(leaf)}",
+                hint="pass a tensor with data: its values are not looked at",
+            )  # fmt: skip
+    named = [path for path, leaf in zip(paths, leaves, strict=True) if isinstance(leaf, Tensor)]
+    missing = [path for path in wanted if path not in named]
+    if missing:
+        raise ArgumentError("export: dynamic_shapes describes what is no argument", got=", ".join(missing))
+    return ExportEnv(wanted, named)
+
+
+class _ExportMode(FakeTensorMode):
+    """Refuses launches of Triton kernels on symbolic sizes: their text and grid are made for the sizes at hand."""
+
+    def _dispatch(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if op in (triton_kernel_wrapper_functional, triton_kernel_wrapper_mutation):
+            found = next((value for value in _flat([args, kwargs]) if isinstance(value, SymNumber)), None)
+            if found is not None:
+                raise UnsupportedError(
+                    "export: a Triton kernel is launched on a dynamic size", got=repr(found),
+                    hint="fix the sizes that it sees, or make the op that launches it a custom_op",
+                )  # fmt: skip
+        return super()._dispatch(op, args, kwargs)
+
+
+def _refuse_symbolic_triton_ops(graph: Graph) -> None:
+    """One that launches nothing for these sizes, or launches on parts of them."""
+    for node in graph.nodes:
+        if isinstance(node.target, OpOverload) and node.target.is_triton_op:
+            values = [node.meta.get("val"), *(source.meta.get("val") for source in node.all_input_nodes)]
+            found = next((value for value in _flat(values) if isinstance(value, SymNumber)), None)
+            if found is not None:
+                raise UnsupportedError(
+                    f"export: {node.target} sees a dynamic size", got=repr(found), at=node.meta.get("site"),
+                    hint="fix the sizes that it sees, or make it a custom_op",
+                )  # fmt: skip
+
+
+def _flat(value: Any) -> Iterator[Any]:
+    """The numbers in a nest of tensors and operands."""
+    if isinstance(value, Tensor):
+        yield from (*value._sizes, *value._strides, value._offset)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _flat(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _flat(item)
+    else:
+        yield value
 
 
 def _name_of(fn: Any) -> str:
