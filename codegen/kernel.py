@@ -29,7 +29,9 @@ class KernelSource:
     constexprs : mapping of str to int
         Its compile-time parameters.
     grid : tuple of int
-        Programs in each dimension.
+        Programs in each dimension; None for a number that follows from sizes which are not fixed.
+    numbers : tuple of (str, str)
+        Parameters behind the pointers that are plain numbers, in order, with their types as Triton names them.
     num_warps : int
         Warps a program has on CUDA.
     aligned : tuple of str
@@ -40,14 +42,15 @@ class KernelSource:
     source: str
     parameters: tuple[tuple[str, DType], ...]
     constexprs: Mapping[str, int]
-    grid: tuple[int, int, int]
+    grid: tuple[int | None, int, int]
+    numbers: tuple[tuple[str, str], ...] = ()
     num_warps: int = 4
     aligned: tuple[str, ...] = ()
 
     @property
     def signature(self) -> dict[str, str]:
-        """Types of the pointers as Triton names them."""
-        return {name: f"*{dtype.triton}" for name, dtype in self.parameters}
+        """Types of the parameters as Triton names them."""
+        return {name: f"*{dtype.triton}" for name, dtype in self.parameters} | dict(self.numbers)
 
     @property
     def file_name(self) -> str:

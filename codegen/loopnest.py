@@ -13,7 +13,6 @@ index tells two apart.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -22,8 +21,9 @@ from opweave.codegen.values import Buffer, Value, Values, indices_of, load_parts
 from opweave.registry.errors import CompileError, Site
 from opweave.registry.tensor import Tensor
 from opweave.tracer.graph import Graph, Node
-from opweave.tracer.index import Axis, Digit, Index, linearize
+from opweave.tracer.index import Axis, Digit, Index, linearize, row_major
 from opweave.tracer.iteration import analyse, sizes_of
+from opweave.tracer.size import Size, divide, hint, sizes as sizes_from
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,8 @@ class LoopNest:
         Parameters.
     stores : list of Store
         The results, from which all else follows.
+    wide : bool
+        Whether sizes that are not fixed may make offsets that do not fit in 32 bits.
     """
 
     names: list[str]
@@ -59,6 +61,7 @@ class LoopNest:
     inputs: list[Buffer]
     outputs: list[Buffer]
     stores: list[Store]
+    wide: bool = False
 
     def values(self) -> list[Value]:
         """All values, operands before users."""
@@ -69,6 +72,13 @@ class LoopNest:
         found = [store.offset for store in self.stores]
         for value in self.values():
             found.extend(indices_of(value))
+        return found
+
+    def sizes(self) -> list[Size]:
+        """Every size that its code depends on."""
+        found = [axis.size for axis in (*self.kept, *self.reduced)]
+        for index in self.indices():
+            found.extend(index.sizes())
         return found
 
     def __str__(self) -> str:
@@ -103,13 +113,15 @@ def _describe(value: Value, names: Mapping[Value, str]) -> str:
 # ---- region -> loop nest -------------------------------------------------------------------------------------------
 
 
-def lower(region: Graph) -> LoopNest:
+def lower(region: Graph, *, wide: bool = False) -> LoopNest:
     """Turn a fused region into a loop nest.
 
     Parameters
     ----------
     region : Graph
         Placeholders, nodes of fusible kinds, and an output that is a tuple.
+    wide : bool
+        Whether sizes that are not fixed may make offsets that do not fit in 32 bits.
 
     Raises
     ------
@@ -122,7 +134,7 @@ def lower(region: Graph) -> LoopNest:
     except ValueError as error:
         raise CompileError(f"a region cannot be one kernel: {error}", at="codegen.loopnest") from None
     buffers = {node: _buffer(node, node.name) for node in region.placeholders()}
-    lowering = Lowering(space, Values(), buffers)
+    lowering = Lowering(space, Values(), buffers, wide)
     nodes = [node for node in region.nodes if node.op == "call_function"]
     for node in nodes:
         for demand in space.demands.get(node, ()):
@@ -138,7 +150,7 @@ def lower(region: Graph) -> LoopNest:
     names = list(dict.fromkeys(
         str(n.meta.get("origin") or n.target.opname) for n in nodes if n.target.decl.kind != "view"  # type: ignore[union-attr]
     ))  # fmt: skip
-    nest = LoopNest(names, space.kept, space.reduced, list(buffers.values()), outputs, stores)
+    nest = LoopNest(names, space.kept, space.reduced, list(buffers.values()), outputs, stores, wide)
     return simplify_axes(nest)
 
 
@@ -150,7 +162,7 @@ def _results(region: Graph) -> Sequence[Node]:
 def _buffer(node: Node, name: str) -> Buffer:
     value = node.meta["val"]
     assert isinstance(value, Tensor)
-    return Buffer(name, value._dtype, sizes_of(node), value._strides)
+    return Buffer(name, value._dtype, sizes_of(node), sizes_from(value._strides))
 
 
 # ---- axes ----------------------------------------------------------------------------------------------------------
@@ -164,7 +176,9 @@ def simplify_axes(nest: LoopNest) -> LoopNest:
         if found is None:
             break
         axis, inner_size = found
-        outer, inner = Axis(axis.name + "o", axis.size // inner_size), Axis(axis.name + "i", inner_size)
+        outer_size = divide(axis.size, inner_size)
+        assert outer_size is not None
+        outer, inner = Axis(axis.name + "o", outer_size), Axis(axis.name + "i", inner_size)
         nest = substitute(nest, {axis: (outer, inner)})
     nest = _merge_all(nest)
     nest.kept = _by_stride(nest, nest.kept)
@@ -180,21 +194,21 @@ def _merge_all(nest: LoopNest) -> LoopNest:
         nest = _merge(nest, *pair)
 
 
-def _find_split(nest: LoopNest) -> tuple[Axis, int] | None:
+def _find_split(nest: LoopNest) -> tuple[Axis, Size] | None:
     for index in nest.indices():
         for digit in index.digits():
-            for point in (digit.divisor, digit.divisor * (digit.modulus or 1)):
+            for point in (digit.divisor, digit.divisor * (1 if digit.modulus is None else digit.modulus)):
                 found = _split_at(digit, point)
                 if found is not None:
                     return found
     return None
 
 
-def _split_at(digit: Digit, point: int) -> tuple[Axis, int] | None:
+def _split_at(digit: Digit, point: Size) -> tuple[Axis, Size] | None:
     for atom, coefficient in digit.base.terms.items():
-        if isinstance(atom, Axis) and coefficient > 0 and point % coefficient == 0:
-            inner = point // coefficient
-            if 1 < inner < atom.size and atom.size % inner == 0:
+        if isinstance(atom, Axis) and hint(coefficient) > 0:
+            inner = divide(point, coefficient)
+            if inner is not None and inner != 1 and divide(atom.size, inner) not in (None, 1):
                 return atom, inner
     return None
 
@@ -203,7 +217,7 @@ def substitute(nest: LoopNest, parts: Mapping[Axis, tuple[Axis, ...]]) -> LoopNe
     """Replace axes by several, outermost first."""
     mapping: dict[Axis, Index] = {}
     for axis, pieces in parts.items():
-        strides = [math.prod(p.size for p in pieces[d + 1 :]) for d in range(len(pieces))]
+        strides = row_major([p.size for p in pieces])
         mapping[axis] = linearize([Index.of(p) for p in pieces], strides)
     kept = [p for axis in nest.kept for p in parts.get(axis, (axis,)) if p.size != 1]
     reduced = [p for axis in nest.reduced for p in parts.get(axis, (axis,)) if p.size != 1]
@@ -242,7 +256,7 @@ def _find_merge(nest: LoopNest) -> tuple[bool, Axis, Axis] | None:
 
 
 def _mergeable(index: Index, outer: Axis, inner: Axis) -> bool:
-    if index.terms.get(outer, 0) != index.terms.get(inner, 0) * inner.size:
+    if index.terms.get(outer, 0) != inner.size * index.terms.get(inner, 0):
         return False
     return all(_mergeable(atom.base, outer, inner) for atom in index.terms if isinstance(atom, Digit))
 
@@ -264,6 +278,6 @@ def _by_stride(nest: LoopNest, axes: list[Axis]) -> list[Axis]:
 
     def weight(axis: Axis) -> tuple[int, ...]:
         strides = [offset.stride(axis) for offset in offsets]
-        return tuple(-abs(stride) for stride in strides if stride)[:4] or (0,)
+        return tuple(-abs(hint(stride)) for stride in strides if stride)[:4] or (0,)
 
     return sorted(axes, key=lambda axis: weight(axis)[0])

@@ -12,13 +12,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opweave.codegen.values import Buffer, Value, Values
+from opweave.fake.symbolic import SymNumber
 from opweave.registry import dtypes
 from opweave.registry.dtypes import DType, promote_types
 from opweave.registry.errors import UnsupportedError
 from opweave.registry.scalar import UNARY_FLOAT, Scalars
 from opweave.tracer.graph import Node
-from opweave.tracer.index import Index, linearize
+from opweave.tracer.index import Index, linearize, row_major
 from opweave.tracer.iteration import IterationSpace, sizes_of, view_index
+from opweave.tracer.size import Poly, hint, product, scalar_of
 
 #: Functions a printer must know, besides load, index, const, reduce.
 PRIMITIVES = (
@@ -139,9 +141,20 @@ class Recorder(Scalars):
         """A term as it is, a Python number as a constant of type `like` (its own type if None)."""
         if isinstance(x, Term):
             return x
+        if isinstance(x, (Poly, SymNumber)):
+            return self._size(x, like)
         if like is None or (like.kind in "biu" and isinstance(x, float)) or (like.kind == "b" and type(x) is int):
             like = dtypes.bool_ if isinstance(x, bool) else dtypes.int64 if isinstance(x, int) else dtypes.float64
         return Term(self, self.values.const(x, like))
+
+    def _size(self, x: Poly | SymNumber, like: DType | None) -> Term:
+        """A number that is known when the kernel is launched."""
+        floating = isinstance(x, SymNumber) and x.kind == "float"
+        poly = x if isinstance(x, Poly) else scalar_of(x)
+        found = Term(self, self.values.size(poly, dtypes.float64 if floating else dtypes.int64))
+        if like is None or like.kind == "b" or (like.kind in "iu" and floating):
+            return found
+        return self.cast(found, like)
 
     def pair(self, a: Any, b: Any) -> tuple[Term, Term]:
         """Two operands in one type."""
@@ -178,7 +191,9 @@ class Recorder(Scalars):
     def dtype(self, x: Any) -> DType:
         return x.value.dtype if isinstance(x, Term) else self.term(x).value.dtype
 
-    def const(self, value: complex, dtype: DType) -> Term:
+    def const(self, value: Any, dtype: DType) -> Term:
+        if isinstance(value, (Poly, SymNumber)):
+            return self.cast(self._size(value, dtype), dtype)
         return Term(self, self.values.const(value, dtype))
 
     def cast(self, x: Any, dtype: DType) -> Term:
@@ -404,11 +419,14 @@ class Lowering:
         Makes the results.
     buffers : dict of Node to Buffer
         What the region's placeholders stand for.
+    wide : bool
+        Whether sizes that are not fixed may not fit in 32 bits.
     """
 
     space: IterationSpace
     values: Values
     buffers: dict[Node, Buffer]
+    wide: bool = False
     memo: dict[tuple[Node, tuple[Index, ...]], Value] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -475,15 +493,15 @@ class Lowering:
         t = self._as_compute(self._operand(source, node, full), compute)
         if decl.map is not None:
             t = self.k.term(decl.map(self.k, t), compute)
-        count = math.prod(sizes[d] for d in dims)
+        count = product(sizes[d] for d in dims)
         combine = decl.combine
         if combine in ("any", "all") or (combine in ("max", "min") and t.value.dtype.kind == "b"):
             # Truth values are reduced as numbers: a maximum or minimum of 0 and 1.
             t = self.k.cast(self.k.cast(t, dtypes.bool_), dtypes.int32)
             combine = {"any": "max", "all": "min"}.get(combine, combine)
         if combine in ("argmax", "argmin"):
-            strides = [math.prod(sizes[e] for e in dims[i + 1 :]) for i, _ in enumerate(dims)]
-            narrow = dtypes.int32 if count < 1 << 31 else dtypes.int64
+            strides = row_major([sizes[d] for d in dims])
+            narrow = dtypes.int32 if hint(count) < 1 << 31 and not self.wide else dtypes.int64
             position = self.values.index(linearize([full[d] for d in dims], strides), narrow)
             if t.value.dtype.itemsize < 4 or t.value.dtype.kind == "b":
                 t = self.k.cast(t, dtypes.int32)

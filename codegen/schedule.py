@@ -11,20 +11,20 @@ column reduction a block of columns, rows looped over        one a block of colu
 few long rows   as above over parts of the row               a second, small kernel combines the parts
 =============== ============================================ ===========================================
 
+Along an axis whose size is not fixed blocks are masked or looped over; how large they are follows the example.
+
 All numbers that depend on the device stand in `TARGETS`.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from opweave.codegen.loopnest import LoopNest, Store, rewrite, substitute
 from opweave.codegen.values import Buffer, Value, Values, load_parts
-from opweave.registry.dtypes import int64
-from opweave.registry.spec import contiguous_strides
-from opweave.tracer.index import Axis, Index, linearize
+from opweave.tracer.index import Axis, Index, linearize, row_major
+from opweave.tracer.size import INT32_OFFSETS, Size, ceil_div, divide, hint, product
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,8 @@ TARGETS = {
 }  # fmt: skip
 
 
+#: Elements that a block along an axis of no fixed size holds at least.
+MANY = 256
 #: Elements of an innermost reduced axis below which the reduced axes are joined rather than looped over.
 SHORT = 32
 
@@ -101,13 +103,13 @@ class Lane:
 
     @property
     def partial(self) -> bool:
-        """Whether some lanes lie outside the axis."""
-        return self.axis.size % self.block != 0
+        """Whether some lanes may lie outside the axis."""
+        return divide(self.axis.size, self.block) is None
 
     @property
-    def blocks(self) -> int:
+    def blocks(self) -> Size:
         """Blocks that cover the axis."""
-        return -(-self.axis.size // self.block)
+        return ceil_div(self.axis.size, self.block)
 
 
 @dataclass(frozen=True)
@@ -135,10 +137,15 @@ class Schedule:
     lane_accumulators: bool
 
     @property
-    def programs(self) -> int:
+    def digits(self) -> list[tuple[Size, Axis | Lane]]:
+        """What a program's number says, outermost first: which point of an axis, and which block of a lane."""
+        digits: list[tuple[Size, Axis | Lane]] = [(axis.size, axis) for axis in self.scalars]
+        return digits + [(lane.blocks, lane) for lane in self.lanes if lane.role == "grid"]
+
+    @property
+    def programs(self) -> Size:
         """How many programs run."""
-        blocks = [lane.blocks for lane in self.lanes if lane.role == "grid"]
-        return math.prod(axis.size for axis in self.scalars) * math.prod(blocks)
+        return product(size for size, _ in self.digits)
 
     @property
     def looped(self) -> bool:
@@ -176,12 +183,21 @@ def power_of_two(size: int) -> int:
     return 1 << (size - 1).bit_length()
 
 
+def _cover(size: Size, floor: int = MANY) -> int:
+    """The least power of two that covers a size; for one that is not fixed, the example's and `floor` at least."""
+    return power_of_two(size) if isinstance(size, int) else max(power_of_two(hint(size)), floor)
+
+
+def _covers(block: int, size: Size) -> bool:
+    return isinstance(size, int) and block >= size
+
+
 def _floor_power(size: int) -> int:
     return 1 << (size.bit_length() - 1)
 
 
 def _lane(axis: Axis, block: int, role: str, name: str, constant: str) -> Lane:
-    return Lane(axis, block, "whole" if role == "grid" and block >= axis.size else role, name, constant)
+    return Lane(axis, block, "whole" if role == "grid" and _covers(block, axis.size) else role, name, constant)
 
 
 def _pointwise(nest: LoopNest, target: Target) -> Schedule:
@@ -190,20 +206,20 @@ def _pointwise(nest: LoopNest, target: Target) -> Schedule:
         return Schedule((), (), (), None, False)
     inner = axes[-1]
     if len(axes) == 1:
-        lane = _lane(inner, min(target.flat, power_of_two(inner.size)), "grid", "i", "BLOCK")
+        lane = _lane(inner, min(target.flat, _cover(inner.size)), "grid", "i", "BLOCK")
         return Schedule((lane,), (), (), None, False)
     other = _transposed(nest, inner)
     if other is not None:
         high, wide = target.square
         lanes = (
-            _lane(other, min(high, power_of_two(other.size)), "grid", "r", "ROWS"),
-            _lane(inner, min(wide, power_of_two(inner.size)), "grid", "c", "COLS"),
+            _lane(other, min(high, _cover(other.size)), "grid", "r", "ROWS"),
+            _lane(inner, min(wide, _cover(inner.size)), "grid", "c", "COLS"),
         )
     else:
-        wide = min(target.flat, power_of_two(inner.size))
+        wide = min(target.flat, _cover(inner.size))
         lane = _lane(inner, wide, "grid", "c", "COLS")
         outer = axes[-2]
-        high = min(_floor_power(max(target.flat // wide, 1)), power_of_two(outer.size))
+        high = min(_floor_power(max(target.flat // wide, 1)), _cover(outer.size, 4))
         lanes = (_lane(outer, high, "grid", "r", "ROWS"), lane) if high > 1 else (lane,)
     used = [lane.axis for lane in lanes]
     return Schedule(lanes, tuple(a for a in axes if a not in used), (), None, False)
@@ -213,14 +229,19 @@ def _transposed(nest: LoopNest, inner: Axis) -> Axis | None:
     """An axis other than the stores' innermost along which some load is contiguous."""
     for offset in _load_offsets(nest):
         for axis in nest.kept:
-            if axis is not inner and axis.size > 2 and offset.stride(axis) == 1 and (offset.stride(inner) or 0) > 1:
+            if (
+                axis is not inner
+                and hint(axis.size) > 2
+                and offset.stride(axis) == 1
+                and hint(offset.stride(inner) or 0) > 1
+            ):
                 return axis
     return None
 
 
 def _load_offsets(nest: LoopNest) -> list[Index]:
     loads = [value for value in nest.values() if value.op == "load"]
-    loads.sort(key=lambda value: -math.prod(axis.size for axis in value.axes))
+    loads.sort(key=lambda value: -hint(product(axis.size for axis in value.axes)))
     return [load_parts(value)[1] for value in loads]
 
 
@@ -244,29 +265,30 @@ def _reduction(nest: LoopNest, target: Target) -> tuple[LoopNest, Schedule]:
     if not nest.reduced:
         return nest, _pointwise(nest, target)
     columns = _columns_axis(nest)
-    if columns is not None and columns.size > 4:
+    if columns is not None and hint(columns.size) > 4:
         return nest, _column_reduction(nest, columns, target)
     return _row_reduction(nest, target)
 
 
 def _row_reduction(nest: LoopNest, target: Target) -> tuple[LoopNest, Schedule]:
-    count = math.prod(axis.size for axis in nest.reduced)
+    count = product(axis.size for axis in nest.reduced)
     loops: tuple[Axis, ...] = ()
     axis = nest.reduced[-1]
-    if count <= target.whole_row and (len(nest.reduced) == 1 or axis.size < SHORT):
+    short = len(nest.reduced) == 1 or hint(axis.size) < SHORT
+    if isinstance(count, int) and count <= target.whole_row and short:
         if len(nest.reduced) > 1:
             nest = _flatten_reduced(nest)
         row = Lane(nest.reduced[0], power_of_two(count), "whole", "c", "COLS")
     else:
         # Several axes that do not merge: the inner one in lanes, the outer ones in loops, without division of indices.
         loops = tuple(nest.reduced[:-1])
-        block = min(target.chunk, power_of_two(axis.size))
-        row = Lane(axis, block, "whole" if block >= axis.size else "loop", "c", "COLS")
+        block = min(target.chunk, _cover(axis.size))
+        row = Lane(axis, block, "whole" if _covers(block, axis.size) else "loop", "c", "COLS")
     high = _floor_power(max(target.bundle // row.block, 1))
     lanes: tuple[Lane, ...] = (row,)
     if high > 1 and nest.kept and not loops:
         outer = nest.kept[-1]
-        high = min(high, power_of_two(outer.size))
+        high = min(high, _cover(outer.size, 4))
         if high > 1:
             lanes = (_lane(outer, high, "grid", "r", "ROWS"), row)
     used = [lane.axis for lane in lanes]
@@ -276,10 +298,13 @@ def _row_reduction(nest: LoopNest, target: Target) -> tuple[LoopNest, Schedule]:
 
 def _column_reduction(nest: LoopNest, columns: Axis, target: Target) -> Schedule:
     axis = nest.reduced[-1]
-    wide = min(target.columns, power_of_two(columns.size))
-    high = min(target.column_rows * max(target.columns // wide, 1), power_of_two(axis.size))
-    whole = len(nest.reduced) == 1 and (high >= axis.size or axis.size * wide <= target.bundle)
-    row = Lane(axis, power_of_two(axis.size) if whole else high, "whole" if whole else "loop", "r", "ROWS")
+    wide = min(target.columns, _cover(columns.size))
+    high = min(target.column_rows * max(target.columns // wide, 1), _cover(axis.size, 8))
+    size = axis.size
+    if len(nest.reduced) == 1 and isinstance(size, int) and (high >= size or size * wide <= target.bundle):
+        row = Lane(axis, power_of_two(size), "whole", "r", "ROWS")
+    else:
+        row = Lane(axis, high, "loop", "r", "ROWS")
     lanes = (row, _lane(columns, wide, "grid", "c", "COLS"))
     scalars = tuple(a for a in nest.kept if a is not columns)
     return Schedule(lanes, scalars, tuple(nest.reduced[:-1]), row, target.lane_accumulators)
@@ -287,11 +312,10 @@ def _column_reduction(nest: LoopNest, columns: Axis, target: Target) -> Schedule
 
 def _flatten_reduced(nest: LoopNest) -> LoopNest:
     """One reduced axis in place of several, which become its digits."""
-    flat = Axis("r", math.prod(axis.size for axis in nest.reduced))
+    sizes = [axis.size for axis in nest.reduced]
+    flat = Axis("r", product(sizes))
     mapping: dict[Axis, Index] = {}
-    step = flat.size
-    for axis in nest.reduced:
-        step //= axis.size
+    for axis, step in zip(nest.reduced, row_major(sizes), strict=True):
         mapping[axis] = (Index.of(flat) // step) % axis.size
     return rewrite(nest, mapping, nest.kept, [flat])
 
@@ -301,17 +325,19 @@ def _flatten_reduced(nest: LoopNest) -> LoopNest:
 
 def _parts(nest: LoopNest, schedule: Schedule, target: Target) -> tuple[Axis, int] | None:
     """The reduced axis to split and into how many parts, None where one kernel does well."""
-    count = math.prod(axis.size for axis in nest.reduced)
-    total = count * math.prod(axis.size for axis in nest.kept)
-    if schedule.programs >= target.programs or total < target.split_at or count < 64:
+    count = hint(product(axis.size for axis in nest.reduced))
+    total = count * hint(product(axis.size for axis in nest.kept))
+    programs = hint(schedule.programs)
+    if programs >= target.programs or total < target.split_at or count < 64:
         return None
     if any(value.depth > 1 for value in nest.values()):
         return None
     if any(store.value.axes & frozenset(nest.reduced) for store in nest.stores):
         return None
     axis = nest.reduced[0]
-    wanted = min(-(-target.programs // schedule.programs), max(total * 4 // target.split_at, 2))
-    divisors = [d for d in range(2, min(wanted * 2, axis.size) + 1) if axis.size % d == 0 and axis.size // d > 1]
+    wanted = min(-(-target.programs // programs), max(total * 4 // target.split_at, 2))
+    most = min(wanted * 2, hint(axis.size))
+    divisors = [d for d in range(2, most + 1) if divide(axis.size, d) not in (None, 1)]
     if not divisors:
         return None
     return axis, min(divisors, key=lambda d: abs(d - wanted))
@@ -319,12 +345,14 @@ def _parts(nest: LoopNest, schedule: Schedule, target: Target) -> tuple[Axis, in
 
 def _split(nest: LoopNest, axis: Axis, parts: int) -> tuple[LoopNest, LoopNest]:
     """A nest that reduces parts of an axis into workspaces, and one that combines them and does what follows."""
-    part, rest = Axis("part", parts), Axis(axis.name, axis.size // parts)
+    length = divide(axis.size, parts)
+    assert length is not None
+    part, rest = Axis("part", parts), Axis(axis.name, length)
     halved = substitute(nest, {axis: (part, rest)})
     halved.reduced.remove(part)
     first_values, second_values = Values(), Values()
     kept = [part, *halved.kept]
-    strides = contiguous_strides([a.size for a in kept])
+    strides = tuple(row_major([a.size for a in kept]))
     offset = linearize([Index.of(a) for a in kept], strides)
     reduced = list(halved.reduced)
     known: dict[Value, Value] = {}
@@ -358,9 +386,10 @@ def _split(nest: LoopNest, axis: Axis, parts: int) -> tuple[LoopNest, LoopNest]:
         else:
             args = tuple(combined[arg] for arg in value.args)
             combined[value] = second_values.make(value.op, args, value.dtype, value.detail)
-    first = LoopNest([*nest.names, "parts"], kept, reduced, _used(nest.inputs, stores), workspaces, stores)
+    first = LoopNest([*nest.names, "parts"], kept, reduced, _used(nest.inputs, stores), workspaces, stores, nest.wide)
     final = [replace(store, value=combined[store.value]) for store in halved.stores]
-    second = LoopNest(nest.names, halved.kept, [part], workspaces + _used(nest.inputs, final), nest.outputs, final)
+    inputs = workspaces + _used(nest.inputs, final)
+    second = LoopNest(nest.names, halved.kept, [part], inputs, nest.outputs, final, nest.wide)
     return first, second
 
 
@@ -372,8 +401,8 @@ def _used(inputs: Sequence[Buffer], stores: Sequence[Store]) -> list[Buffer]:
 
 def needs_int64(nest: LoopNest) -> bool:
     """Whether offsets do not fit in 32 bits."""
-    limit = (1 << 31) - (1 << 16)
-    return any(max(map(abs, index.bounds())) >= limit for index in nest.indices()) or any(
-        value.op == "index" and value.dtype is int64 and max(map(abs, value.detail.bounds())) >= limit  # type: ignore[union-attr]
-        for value in nest.values()
-    )
+    if nest.wide:
+        return True
+    found = nest.indices()
+    found += [value.detail for value in nest.values() if value.op == "index" and isinstance(value.detail, Index)]
+    return any(max(abs(hint(bound)) for bound in index.bounds()) >= INT32_OFFSETS for index in found)

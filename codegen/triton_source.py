@@ -19,6 +19,7 @@ from opweave.codegen.values import Buffer, Value, load_parts, topological
 from opweave.registry.dtypes import DType, float32, int32
 from opweave.registry.errors import Site
 from opweave.tracer.index import Axis, Index
+from opweave.tracer.size import Poly, Size, Variable, render as render_size, variables_in
 
 _COMMENT_COLUMN = 80
 _LONGEST = 96
@@ -76,7 +77,9 @@ def print_kernel(
     name = kernel_name(nest.names, number)
     body = printer.body()
     constexprs = {lane.constant: lane.block for lane in schedule.lanes}
-    parameters = [*printer.parameters.values(), *(f"{c}: tl.constexpr" for c in constexprs)]
+    numbers = tuple((printer.numbers[v], printer.number_type(v)) for v in numbers_of(nest, schedule))
+    constants = [f"{c}: tl.constexpr" for c in constexprs]
+    parameters = [*printer.parameters.values(), *(text for text, _ in numbers), *constants]
     imports = ["import triton", "import triton.language as tl"]
     if printer.libdevice:
         imports.append("from triton.language.extra import libdevice")
@@ -93,7 +96,24 @@ def print_kernel(
     buffers = [*nest.inputs, *nest.outputs]
     pointers = tuple((printer.parameters[b], b.dtype) for b in buffers)
     known = tuple(printer.parameters[b] for b in buffers if b in aligned)
-    return KernelSource(name, source, pointers, constexprs, (schedule.programs, 1, 1), warps, known)
+    programs = schedule.programs if isinstance(schedule.programs, int) else None
+    return KernelSource(name, source, pointers, constexprs, (programs, 1, 1), numbers, warps, known)
+
+
+def numbers_of(nest: LoopNest, schedule: Schedule) -> Sequence[Variable]:
+    """The numbers that a kernel takes besides addresses, in order."""
+    plain = [value.detail for value in nest.values() if value.op == "size" and isinstance(value.detail, Poly)]
+    return variables_in([*_counts(nest, schedule), *plain])
+
+
+def _counts(nest: LoopNest, schedule: Schedule) -> list[Size]:
+    """What indices, loops and masks depend on."""
+    inside = [size for size, _ in schedule.digits[1:]]  # how many the outermost digit counts is the grid's affair
+    inside += [lane.axis.size for lane in schedule.lanes if lane.partial or lane.role == "loop"]
+    inside += [axis.size for axis in schedule.loops]
+    for index in nest.indices():
+        inside.extend(index.sizes())
+    return inside
 
 
 class _Printer:
@@ -107,6 +127,11 @@ class _Printer:
         buffers = [*nest.inputs, *nest.outputs]
         self.anonymous = anonymous
         self.parameters = {b: self.fresh(f"p{i}" if anonymous else b.name) for i, b in enumerate(buffers)}
+        self.numbers = {
+            v: self.fresh(f"n{i}" if anonymous or not v.text.isidentifier() else v.text)
+            for i, v in enumerate(numbers_of(nest, schedule))
+        }
+        self.counts = frozenset(variables_in(_counts(nest, schedule)))
         self.axis_names: dict[Axis, str] = {}
         self.live: dict[Lane, str] = {}
         self.names: dict[Value, tuple[str, int]] = {}
@@ -147,7 +172,18 @@ class _Printer:
         self.lines.append(text)
 
     def index(self, index: Index) -> str:
-        return index.render(self.axis_names.__getitem__)
+        return index.render(self.axis_names.__getitem__, self.numbers.__getitem__)
+
+    def size(self, size: Size) -> str:
+        """A size as an operand of `%` or `//`."""
+        text = render_size(size, self.numbers.__getitem__)
+        return f"({text})" if " " in text and not text.startswith("(") else text
+
+    def number_type(self, variable: Variable) -> str:
+        """Type of a number's parameter: what counts elements fits where offsets fit."""
+        if not variable.is_integer:
+            return "fp64"
+        return "i32" if variable in self.counts and not self.wide else "i64"
 
     # ---- program and lanes -----------------------------------------------------------------------------------------
 
@@ -166,25 +202,23 @@ class _Printer:
 
     def _programs(self) -> None:
         schedule = self.schedule
-        grid_lanes = [lane for lane in schedule.lanes if lane.role == "grid"]
-        digits: list[tuple[int, Axis | Lane]] = [(axis.size, axis) for axis in schedule.scalars]
-        digits += [(lane.blocks, lane) for lane in grid_lanes]
+        digits = schedule.digits
         pid = "tl.program_id(0)" + (".to(tl.int64)" if self.wide else "")
         single = len(digits) == 1
         if len(digits) > 1:
             name = self.fresh("pid")
             self.line(f"{name} = {pid}")
             pid = name
-        step = 1
+        step: Size = 1
         rows = len(schedule.scalars)
         texts: list[tuple[Axis | Lane, str]] = []
         for i in range(len(digits) - 1, -1, -1):
             size, what = digits[i]
-            text = pid if step == 1 else f"{pid} // {step}"
+            text = pid if step == 1 else f"{pid} // {self.size(step)}"
             if i and size != 1:
-                text = f"{text} % {size}" if step == 1 else f"({text}) % {size}"
+                text = f"{text} % {self.size(size)}" if step == 1 else f"({text}) % {self.size(size)}"
             texts.append((what, "0" if size == 1 and not single else text))
-            step *= size
+            step = step * size
         for what, text in reversed(texts):
             if isinstance(what, Axis):
                 number = schedule.scalars.index(what)
@@ -211,7 +245,7 @@ class _Printer:
             several = sum(other.partial for other in self.schedule.lanes) > 1
             live = self.live.get(lane) or self.fresh(f"live_{lane.name}" if several else "live")
             self.live[lane] = live
-            self.line(f"{live} = {name} < {lane.axis.size}")
+            self.line(f"{live} = {name} < {render_size(lane.axis.size, self.numbers.__getitem__)}")
 
     def mask(self, axes: frozenset[Axis]) -> str:
         return " & ".join(self.live[lane] for lane in self.schedule.lanes if lane in self.live and lane.axis in axes)
@@ -234,6 +268,11 @@ class _Printer:
                 self.names[value] = (f"{f'({text})' if ' ' in text else text}.to({TYPE[value.dtype.name]})", ATOM)
             else:
                 self.names[value] = (text, 0 if " " in text else ATOM)
+        elif value.op == "size":
+            assert isinstance(value.detail, Poly)
+            text = value.detail.render(self.numbers.__getitem__)
+            text = f"({text})" if " " in text else text
+            self.names[value] = (f"tl.cast({text}, {TYPE[value.dtype.name]})", ATOM)
         elif value.op == "load":
             self._bind(value, self._load(value))
         elif value.op == "best":
@@ -402,11 +441,11 @@ class _Printer:
         for axis in self.schedule.loops:
             name = self.axis_names.get(axis) or self.fresh("k")
             self.axis_names[axis] = name
-            self.line(f"for {name} in range({axis.size}):")
+            self.line(f"for {name} in range({self.size(axis.size)}):")
             self.indent += "    "
         if lane.role == "loop":
             start = self.fresh("start") if "start" not in self.taken else "start"
-            self.line(f"for {start} in range(0, {lane.axis.size}, {lane.constant}):")
+            self.line(f"for {start} in range(0, {self.size(lane.axis.size)}, {lane.constant}):")
             self.indent += "    "
             self._lane_vector(lane, start)
         roots = [arg for value in reductions for arg in value.args] + [store.value for store in stores]

@@ -13,6 +13,7 @@ from opweave.registry import dtypes
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import CompileError, Site
 from opweave.tracer.index import Axis, Index
+from opweave.tracer.size import Poly, Size
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,8 +22,8 @@ class Buffer:
 
     name: str
     dtype: DType
-    sizes: tuple[int, ...]
-    strides: tuple[int, ...]
+    sizes: tuple[Size, ...]
+    strides: tuple[Size, ...]
 
     def __str__(self) -> str:
         return f"{self.name}: {self.dtype.short}{list(self.sizes)} strides {list(self.strides)}"
@@ -35,8 +36,8 @@ class Value:
     Attributes
     ----------
     op : str
-        `"load"`, `"index"`, `"const"`, `"reduce"`, or a name of the scalar vocabulary. `"narrow"` is the rounding of a
-        half-type result, which the next op of the same kernel may skip.
+        `"load"`, `"index"`, `"const"`, `"size"`, `"reduce"`, or a name of the scalar vocabulary. `"narrow"` is the
+        rounding of a half-type result, which the next op of the same kernel may skip.
     args : tuple of Value
         Operands.
     dtype : DType
@@ -44,8 +45,8 @@ class Value:
     axes : frozenset of Axis
         What it varies with.
     detail : object
-        Constant, index, (buffer, offset) of a load, or combine of a reduction ("sum", "prod", "max", "min", "argmax",
-        "argmin"; the last two have a second operand, the position to report).
+        Constant, index, size (a `Poly`), (buffer, offset) of a load, or combine of a reduction ("sum", "prod", "max",
+        "min", "argmax", "argmin"; the last two have a second operand, the position to report).
     label, site : str, Site
         The op and the user's line it comes from.
     depth : int
@@ -120,8 +121,12 @@ class Values:
     def index(self, index: Index, dtype: DType = dtypes.int64) -> Value:
         """An index as a value."""
         if not index.terms:
-            return self.const(index.const, dtype)
+            return self.const(index.const, dtype) if isinstance(index.const, int) else self.size(index.const, dtype)
         return self.make("index", (), dtype, index)
+
+    def size(self, size: Poly, dtype: DType) -> Value:
+        """A number that is known when the kernel is launched."""
+        return self.make("size", (), dtype, size)
 
     def const(self, value: complex | bool, dtype: DType) -> Value:
         """A constant, wrapped or rounded to what the type can hold."""

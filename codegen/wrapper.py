@@ -8,7 +8,14 @@
         del cumsum
         return (out,)
 
-Sizes and strides are constants, every name that is not a parameter is injected (`Generated.names`), and a buffer is
+Sizes and strides are constants where they are fixed, else expressions of the symbols that are read from the inputs at
+the start, or from a result as soon as it is there:
+
+    s0 = x._sizes[0]
+    out = allocate((s0, 1024), (1024, 1), float32, cpu)
+    fused_relu_0(-(-s0 * 1024 // 8192), 1, 1, x.data_ptr(), out.data_ptr(), s0)
+
+Every name that is not a parameter is injected (`Generated.names`), and a buffer is
 dropped at its last use, so that the caching allocator hands it out again.
 """
 
@@ -18,15 +25,16 @@ import keyword
 import math
 import operator
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from opweave.codegen.kernel import KernelSource
 from opweave.codegen.loopnest import LoopNest, lower
 from opweave.codegen.schedule import TARGETS, Schedule, plan
-from opweave.codegen.triton_source import print_kernel
+from opweave.codegen.triton_source import numbers_of, print_kernel
 from opweave.codegen.values import Buffer
+from opweave.fake.symbolic import SymNumber
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import CompileError
@@ -35,6 +43,7 @@ from opweave.registry.tensor import Tensor, allocate, as_view, describe
 from opweave.tracer.declared import declared
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.printing import operand_graphs
+from opweave.tracer.size import Size, number_of
 
 _COMMENT_COLUMN = 100
 
@@ -81,7 +90,7 @@ def generate(graph: Graph, *, name: str = "call", device: str | Device = "cpu") 
     CompileError
         If a region cannot be lowered.
     """
-    return _Wrapper(graph, name, Device(device)).run()
+    return _Wrapper(graph, name, Device(device), bool(graph.graph.get("wide"))).run()
 
 
 def conform(
@@ -118,6 +127,24 @@ def conform(
     return value
 
 
+def size_in(value: Any, dim: int, low: int, high: int | None, op: str) -> int:
+    """A size that an opaque op chose.
+
+    Raises
+    ------
+    CompileError
+        If there is no such size, or it is not in the range that the op's fake rule gave.
+    """
+    size = value._sizes[dim] if isinstance(value, Tensor) and dim < len(value._sizes) else None
+    if size is None or size < low or (high is not None and size > high):
+        raise CompileError(
+            f"{op}: returned something else than its fake rule promised",
+            got=describe(value) if isinstance(value, Tensor) else type(value).__name__,
+            hint=f"the fake rule said that size {dim} is in [{low}, {'inf' if high is None else high}]",
+        )
+    return size
+
+
 def _same_place(a: Device, b: Device) -> bool:
     """`cuda` is `cuda:0`."""
     return a.type == b.type and (a.index or 0) == (b.index or 0)
@@ -142,8 +169,12 @@ def conform_all(values: Any, count: int, op: str) -> Any:
 
 
 class _Wrapper:
-    def __init__(self, graph: Graph, name: str, device: Device):
+    def __init__(self, graph: Graph, name: str, device: Device, wide: bool):
         self.graph = graph
+        self.wide = wide
+        #: Names of the symbols that are read already.
+        self.symbols: dict[str, str] = {}
+        self.needed = _symbols(graph)
         self.device = device
         self.name = name
         #: Whether control flow calls it.
@@ -161,9 +192,13 @@ class _Wrapper:
     def run(self) -> Generated:
         last = self._last_uses()
         parameters = []
-        for node in list(self.graph.nodes):
+        order = list(self.graph.nodes)
+        # Inputs first: what any of them tells is there for all the rest.
+        order.sort(key=lambda node: node.op != "placeholder")
+        for node in order:
             if node.op == "placeholder":
                 parameters.append(node.name)
+                self._bind(node)
                 if self.is_function and node.users:
                     check = self._inject("conform", conform)
                     self._line(f"{node.name} = {check}({node.name}, {self._layout(node.meta['val'])}, {self.name!r})")
@@ -175,6 +210,7 @@ class _Wrapper:
                 self._line(f"return {self._text(node.args[0])}")
             else:
                 self._call(node)
+                self._bind(node)
                 dead = [d.name for d in last.get(node, ())]
                 if dead:
                     self._line(f"del {', '.join(dead)}")
@@ -220,6 +256,8 @@ class _Wrapper:
             return value.name
         if isinstance(value, Graph):
             return self._function(value)
+        if isinstance(value, SymNumber):
+            return self._number(value)
         if value is None or isinstance(value, (bool, int, str)):
             return repr(value)
         if isinstance(value, float):
@@ -237,6 +275,59 @@ class _Wrapper:
         if isinstance(value, Device):
             return self._inject(str(value), value)
         return self._inject(f"constant_{type(value).__name__}", value)
+
+    # ---- sizes that are not fixed ----------------------------------------------------------------------------------
+
+    def _bind(self, node: Node) -> None:
+        """Read the symbols that a node's value tells first."""
+        value = node.meta.get("val")
+        if isinstance(value, SymNumber):
+            self._symbol(value, node.name)
+        elif isinstance(value, Tensor):
+            for what in ("_sizes", "_strides"):
+                for d, number in enumerate(getattr(value, what)):
+                    self._symbol(number, f"{node.name}.{what}[{d}]")
+            self._symbol(value._offset, f"{node.name}._offset")
+
+    def _symbol(self, number: Any, text: str) -> None:
+        if isinstance(number, SymNumber) and number.expr.is_Symbol:
+            symbol = number.expr.name
+            if symbol in self.needed and symbol not in self.symbols:
+                name = self.symbols[symbol] = self._fresh(symbol)
+                self._line(f"{name} = {text}")
+
+    def _promised(self, value: Tensor, name: str, label: str) -> None:
+        """Read the sizes that an opaque op chose, and hold them to the range that its fake rule gave."""
+        for d, size in enumerate(value._sizes):
+            if isinstance(size, SymNumber) and size.expr.is_Symbol:
+                check, info = self._inject("size_in", size_in), size.env.symbols[size.expr]
+                self._symbol(size, f"{check}({name}, {d}, {info.low}, {info.high}, {label!r})")
+
+    def _number(self, value: Any) -> str:
+        """A number as Python, in names of the wrapper."""
+        if not isinstance(value, SymNumber):
+            return str(value)
+        env = value.env
+        expr = env.simplify(value.expr)
+        for symbol in expr.free_symbols:
+            if symbol.name not in self.symbols:
+                # The trace found out that it equals others; the one that can be read may be the one that gave way.
+                equal = next((s for s, e in env.replacements.items() if e == symbol and s.name in self.symbols), None)
+                if equal is None:
+                    raise CompileError(
+                        f"the size {value} is not a size of any tensor in the graph",
+                        got=env.symbols[symbol].site.short,
+                        hint="return a tensor of that size from the op that made it",
+                    )  # fmt: skip
+                self.symbols[symbol.name] = self.symbols[equal.name]
+        return env.python(expr, lambda symbol: self.symbols[symbol.name])
+
+    def _size(self, size: Size) -> str:
+        return str(size) if isinstance(size, int) else self._number(number_of(size))
+
+    def _tuple(self, sizes: Iterable[Any]) -> str:
+        parts = [self._number(size) if isinstance(size, SymNumber) else self._size(size) for size in sizes]
+        return f"({', '.join(parts)}{',' * (len(parts) == 1)})"
 
     # ---- steps -----------------------------------------------------------------------------------------------------
 
@@ -270,41 +361,54 @@ class _Wrapper:
 
         It may be called with other layouts than it was traced with, once a loop has gone round.
         """
-        inner = _Wrapper(graph, self._fresh(graph.name or "function"), self.device)
+        inner = _Wrapper(graph, self._fresh(graph.name or "function"), self.device, self.wide)
         inner.is_function = True
         inner.kernels, inner.names, inner.objects = self.kernels, self.names, self.objects
         inner.attributes, inner.taken, inner.plans = self.attributes, self.taken, self.plans
-        self.functions += [inner.run().source, ""]
+        inner.symbols = dict(self.symbols)
+        source = inner.run().source
+        if self.symbols:
+            # Inside the one that is being printed, whose symbols it may use.
+            self.lines += [f"    {line}" for line in source.splitlines()]
+        else:
+            self.functions += [source, ""]
         return inner.name
 
     def _conform(self, node: Node, label: str) -> None:
         check = self._inject("conform", conform)
         value = node.meta.get("val")
         if isinstance(value, Tensor):
+            self._promised(value, node.name, label)
             self._line(f"{node.name} = {check}({node.name}, {self._layout(value)}, {label!r})")
         elif isinstance(value, (tuple, list)) and all(isinstance(v, Tensor) for v in value):
             count = self._inject("conform_all", conform_all)
             self._line(f"{node.name} = {count}({node.name}, {len(value)}, {label!r})")
+            for i, v in enumerate(value):
+                self._promised(v, f"{node.name}[{i}]", label)
             items = [f"{check}({node.name}[{i}], {self._layout(v)}, {label!r})" for i, v in enumerate(value)]
             self._line(f"{node.name} = ({', '.join(items)}{',' * (len(items) == 1)})")
 
     def _layout(self, value: Tensor) -> str:
-        return f"{value._sizes!r}, {value._strides!r}, {self._text(value._dtype)}, {self._text(value._device)}"
+        layout = f"{self._tuple(value._sizes)}, {self._tuple(value._strides)}"
+        return f"{layout}, {self._text(value._dtype)}, {self._text(value._device)}"
 
     def _view(self, node: Node) -> None:
         base = node.all_input_nodes[0]
         value, of = node.meta["val"], base.meta["val"]
         view = self._inject("as_view", as_view)
         shift = value._offset - of._offset
-        offset = f"{base.name}._offset" + (f" + {shift}" if shift else "")
-        self._line(f"{node.name} = {view}({base.name}, {value._sizes!r}, {value._strides!r}, {offset})", node)
+        same = type(shift) is int and not shift
+        offset = f"{base.name}._offset" + ("" if same else f" + {self._number(shift)}")
+        layout = f"{self._tuple(value._sizes)}, {self._tuple(value._strides)}"
+        self._line(f"{node.name} = {view}({base.name}, {layout}, {offset})", node)
 
-    def _allocate(self, name: str, sizes: tuple[int, ...], strides: tuple[int, ...], dtype: DType) -> None:
+    def _allocate(self, name: str, sizes: tuple[Size, ...], strides: tuple[Size, ...], dtype: DType) -> None:
         make = self._inject("allocate", allocate)
-        self._line(f"{name} = {make}({sizes!r}, {strides!r}, {self._text(dtype)}, {self._text(self.device)})")
+        layout = f"{self._tuple(sizes)}, {self._tuple(strides)}"
+        self._line(f"{name} = {make}({layout}, {self._text(dtype)}, {self._text(self.device)})")
 
     def _region(self, node: Node, region: Graph) -> None:
-        nest = lower(region)
+        nest = lower(region, wide=self.wide)
         variables = {buffer: arg.name for buffer, arg in zip(nest.inputs, node.args, strict=True)}
         # What is allocated here is aligned; where inputs and results of opaque ops lie is not known.
         aligned = {b for b, arg in zip(nest.inputs, node.args, strict=True) if _of_region(arg)} | set(nest.outputs)
@@ -321,12 +425,14 @@ class _Wrapper:
                 aligned.add(buffer)
                 variables[buffer] = self._fresh(f"{node.name}_{buffer.name}")
                 scratch.append(variables[buffer])
-        for kernel, (stage, _) in zip(self._kernels(stages, frozenset(aligned)), stages, strict=True):
+        for kernel, (stage, schedule) in zip(self._kernels(stages, frozenset(aligned)), stages, strict=True):
             if stage is not stages[-1][0]:
                 for buffer in stage.outputs:
                     self._allocate(variables[buffer], buffer.sizes, buffer.strides, buffer.dtype)
-            pointers = [f"{variables[b]}.data_ptr()" for b in (*stage.inputs, *stage.outputs)]
-            self._line(f"{kernel.name}({', '.join([*map(str, kernel.grid), *pointers])})", node)
+            arguments = [f"{variables[b]}.data_ptr()" for b in (*stage.inputs, *stage.outputs)]
+            arguments += [self._number(variable.number) for variable in numbers_of(stage, schedule)]
+            grid = [self._size(schedule.programs), *map(str, kernel.grid[1:])]
+            self._line(f"{kernel.name}({', '.join([*grid, *arguments])})", node)
         if scratch:
             self._line(f"del {', '.join(scratch)}")
 
@@ -340,7 +446,8 @@ class _Wrapper:
         """Kernels of a nest's stages; two regions that print the same share them."""
         blank = [print_kernel(stage, schedule, 0, anonymous=True, aligned=aligned) for stage, schedule in stages]
         key = tuple(
-            (k.source, tuple(d for _, d in k.parameters), *k.constexprs.values(), k.grid, k.aligned) for k in blank
+            (k.source, tuple(d for _, d in k.parameters), *k.constexprs.values(), k.grid, k.numbers, k.aligned)
+            for k in blank
         )
         found = self.plans.get(key)
         if found is None:
@@ -357,6 +464,31 @@ def _names(graph: Graph) -> Iterator[str]:
         yield node.name
         for inner in operand_graphs(node):
             yield from _names(inner)
+
+
+def _symbols(graph: Graph) -> frozenset[str]:
+    """Names of all symbols that the graph's values are made of, with what they turned out to equal."""
+    found: set[Any] = set()
+
+    def note(value: Any) -> None:
+        if isinstance(value, SymNumber):
+            expr = value.env.simplify(value.expr)
+            found.update(expr.free_symbols)
+            found.update(value.expr.free_symbols)
+        elif isinstance(value, Tensor):
+            for number in (*value._sizes, *value._strides, value._offset):
+                if type(number) is not int:
+                    note(number)
+        elif isinstance(value, (tuple, list)):
+            for item in value:
+                note(item)
+        elif isinstance(value, Mapping):
+            note(list(value.values()))
+
+    for node in graph.nodes:
+        note(node.meta.get("val"))
+        note((node.args, node.kwargs))
+    return frozenset(symbol.name for symbol in found)
 
 
 def _is_plain_view(node: Node) -> bool:

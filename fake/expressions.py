@@ -6,7 +6,7 @@ This module loads sympy, which takes longer than opweave itself; `ShapeEnv` load
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import sympy as _sympy
@@ -57,6 +57,8 @@ class FloorDiv(sympy.Function):
             return _ZERO
         if a.is_Integer and b.is_Integer and b != 0:
             return sympy.Integer(int(a) // int(b))
+        if b.is_Integer and b < 0:  # type: ignore[attr-defined]
+            return FloorDiv(-a, -b)
         if isinstance(a, FloorDiv) and a.args[1].is_positive and b.is_positive:  # type: ignore[attr-defined]
             return FloorDiv(a.args[0], a.args[1] * b)
         whole, rest = _split(a, b)
@@ -92,7 +94,14 @@ class Mod(sympy.Function):
         whole, rest = _split(a, b)
         if rest == 0:
             return _ZERO
-        return Mod(rest, b) if whole != 0 else None
+        if whole != 0:
+            return Mod(rest, b)
+        if b.is_Integer and b > 0:  # type: ignore[attr-defined]
+            # (6 s) % 4 == 2 ((3 s) % 2)
+            common = sympy.gcd_list([*_coefficients(rest), b])
+            if common > 1:
+                return common * Mod(sympy.expand(rest / common), b / common)
+        return None
 
     def _eval_is_nonnegative(self) -> bool | None:
         return True if self.args[1].is_positive else None
@@ -262,12 +271,103 @@ def decide(expr: Any, ranges: dict[Any, Bounds]) -> bool | None:
     return True if low >= 0 else False if high < 0 else None
 
 
+def _unfloored(part: Any, divisible: Iterable[Any]) -> Any:
+    """An expression with `a // k` as `(a - a % k) / k`, and remainders that are known to be 0 put in."""
+    while True:
+        floors = [f for f in part.atoms(FloorDiv) if f.args[1].is_Integer and f.args[1] > 0]
+        if not floors:
+            break
+        outer = max(floors, key=sympy.count_ops)
+        a, k = outer.args
+        part = sympy.expand(part.xreplace({outer: (a - Mod(a, k)) / k}))
+    zeros = {}
+    for rest in part.atoms(Mod):
+        for one in divisible:
+            beyond = sympy.expand(rest.args[0] - one.args[0])
+            if beyond.is_Integer and rest.args[1].is_Integer and one.args[1] % rest.args[1] == 0:
+                zeros[rest] = sympy.Integer(int(beyond) % int(rest.args[1]))
+    return sympy.expand(part.xreplace(zeros)) if zeros else part
+
+
+def decide_exactly(expr: Any, ranges: dict[Any, Bounds], divisible: Iterable[Any]) -> bool | None:
+    """`decide` for a relation in which divisions are rounded; `divisible` are remainders that are 0."""
+    if not getattr(expr, "is_Relational", False) or not expr.has(FloorDiv, Mod, sympy.Max, sympy.Min):
+        return None
+    by_case = _decide_by_case(expr, ranges, divisible)
+    if by_case is not None or not expr.has(FloorDiv, Mod):
+        return by_case
+    part = _unfloored(sympy.expand(expr.lhs - expr.rhs), divisible)
+    whole = sympy.expand(part * sympy.ilcm(1, *[factor.q for factor in _coefficients(part) if factor.is_Rational]))
+    return decide(expr.func(whole, 0, evaluate=False), ranges)
+
+
+def _decide_by_case(expr: Any, ranges: dict[Any, Bounds], divisible: Iterable[Any]) -> bool | None:
+    """A canonical relation in which the larger or smaller of numbers stands: with each of them in its place."""
+    part = expr.lhs - expr.rhs
+    extreme = max(part.atoms(sympy.Max, sympy.Min), key=sympy.count_ops, default=None)
+    if extreme is None:
+        return None
+    factor = part.coeff(extreme, 1)
+    if not factor.is_Integer or sympy.expand(part - factor * extreme).has(extreme):
+        return None
+    if isinstance(expr, (sympy.Eq, sympy.Ne)):
+        sides = [_cases(side, factor * sign, extreme, ranges, divisible) for side, sign in ((part, 1), (-part, -1))]
+        equal = False if False in sides else True if all(sides) else None
+        return equal if equal is None or isinstance(expr, sympy.Eq) else not equal
+    return _cases(part, factor, extreme, ranges, divisible) if isinstance(expr, sympy.LessThan) else None
+
+
+def _cases(
+    part: Any, factor: Any, extreme: Any, ranges: dict[Any, Bounds], divisible: Iterable[Any]
+) -> bool | None:  # fmt: skip
+    """Whether `part <= 0`; the part is as large as in the worst case, or as small as in the best."""
+    found = []
+    for one in extreme.args:
+        case = sympy.Le(sympy.expand(part.xreplace({extreme: one})), 0, evaluate=False)
+        known = decide(case, ranges)
+        found.append(decide_exactly(case, ranges, divisible) if known is None else known)
+    if isinstance(extreme, sympy.Max) == bool(factor > 0):
+        return False if False in found else True if all(found) else None
+    return True if True in found else False if all(one is False for one in found) else None
+
+
+def exact(value: float) -> Any:
+    """A float by which one divides without rounding, as a rational number; None for any other."""
+    numerator, denominator = value.as_integer_ratio() if value == value and abs(value) < 1e9 else (0, 1)
+    power = abs(numerator) in (1 << i for i in range(31)) and denominator <= 1 << 30
+    return sympy.Rational(numerator, denominator) if power else None
+
+
+def follows(expr: Any, facts: Iterable[Any]) -> bool:
+    """Whether a canonical `part <= 0` follows from one that asks for more: from `part + 1 <= 0`."""
+    if not isinstance(expr, sympy.LessThan):
+        return False
+    constant, rest = expr.lhs.as_coeff_Add()
+    for fact in facts:
+        if isinstance(fact, sympy.LessThan):
+            least, same = fact.lhs.as_coeff_Add()
+            if same == rest and least > constant:
+                return True
+    return False
+
+
+def remainder_of(expr: Any) -> Any:
+    """For a canonical `a % k == 0` the remainder, else None."""
+    if isinstance(expr, sympy.Eq) and isinstance(expr.lhs, Mod) and expr.lhs.args[1].is_Integer and expr.rhs == 0:
+        return expr.lhs
+    return None
+
+
 def canonical(expr: Any) -> Any:
     """One form for relations that say the same: `part <= 0`, `part == 0` or `part != 0`, in lowest terms."""
     if not getattr(expr, "is_Relational", False):
         return expr.func(*map(canonical, expr.args)) if isinstance(expr, (sympy.And, sympy.Or, sympy.Not)) else expr
     part = sympy.expand(expr.lhs - expr.rhs)
     if isinstance(expr, (sympy.Eq, sympy.Ne)):
+        if part.has(FloorDiv):
+            # 2 * (s // 2) == s says that s % 2 == 0.
+            plain_part = _unfloored(part, ())
+            part = plain_part if isinstance(plain_part.as_coeff_Mul()[1], Mod) else part
         terms = [term for term in sympy.Add.make_args(part) if not term.is_number]
         part = -part if terms and _sign(min(terms, key=_unsigned)) else part
         return (sympy.Eq if isinstance(expr, sympy.Eq) else sympy.Ne)(_lowest(part), 0, evaluate=False)
@@ -275,7 +375,24 @@ def canonical(expr: Any) -> Any:
         part = -part
     if isinstance(expr, (sympy.StrictLessThan, sympy.StrictGreaterThan)):
         part = part + 1  # integers
-    return sympy.Le(_lowest(part), 0, evaluate=False)
+    if part.has(FloorDiv, Mod):
+        factor, rest = _unfloored(part, ()).as_coeff_Mul()
+        if factor > 0 and isinstance(rest, Mod):  # not above 0, so 0
+            return sympy.Eq(rest, 0, evaluate=False)
+    return sympy.Le(_unrounded(_lowest(part)), 0, evaluate=False)
+
+
+def _unrounded(part: Any) -> Any:
+    """For `part <= 0`, what says the same of `a` where the part is `a // k` and a constant."""
+    constant, rest = part.as_coeff_Add()
+    sign, floor = rest.as_coeff_Mul()
+    if not isinstance(floor, FloorDiv) or abs(sign) != 1 or not constant.is_Integer:
+        return part
+    a, k = floor.args
+    if not (k.is_Integer and k > 0):
+        return part
+    # a // k <= -c where a <= -c * k + k - 1; a // k >= c where a >= c * k.
+    return _lowest(sympy.expand(a + constant * k - k + 1 if sign == 1 else constant * k - a))
 
 
 def _lowest(part: Any) -> Any:
@@ -354,6 +471,23 @@ def taken_apart(expr: Any) -> tuple[str, list[Any]]:
 def joined(name: str, a: Any, b: Any) -> Any:
     """Two operands of `taken_apart` put together again."""
     return _JOINED[name](a, b)
+
+
+def terms(expr: Any) -> list[tuple[int | None, list[Any]]]:
+    """An expression as a sum of coefficients times factors; a coefficient that is no integer is None."""
+    found: list[tuple[int | None, list[Any]]] = []
+    for term in sympy.Add.make_args(sympy.expand(expr)):
+        coefficient, rest = term.as_coeff_Mul()
+        factors: list[Any] = []
+        whole = bool(coefficient.is_Integer)
+        for factor in sympy.Mul.make_args(rest):
+            base, exponent = factor.as_base_exp()
+            if exponent.is_Integer and exponent > 0:
+                factors += [base] * int(exponent) if base != 1 else []
+            else:
+                whole = False
+        found.append((int(coefficient) if whole else None, factors))
+    return found
 
 
 # ---- text ----------------------------------------------------------------------------------------------------------

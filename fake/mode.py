@@ -10,7 +10,7 @@ An op's result follows from its declaration (`decl.meta`) or, for a user's op, f
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from opweave.fake.shape_env import ShapeEnv
@@ -48,7 +48,8 @@ class FakeTensorMode(DispatchMode):
     Parameters
     ----------
     allow_non_fake_inputs : bool
-        Convert real tensors that meet fake ones, instead of raising. Real 0-d CPU tensors are always let in.
+        Convert real tensors that meet fake ones, instead of raising; their sizes are fixed. Real 0-d CPU tensors are
+        always let in. An op that would write to a real tensor raises either way.
     shape_env : ShapeEnv, optional
         Where symbolic sizes live. With one, `from_tensor` makes all sizes symbolic unless told otherwise, and ops whose
         result sizes depend on data give symbolic ones; without, sizes are plain numbers.
@@ -161,6 +162,8 @@ class FakeTensorMode(DispatchMode):
             return self._dispatch(op, args, kwargs)
 
     def _dispatch(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if op.is_mutable and isinstance(op, OpOverload):
+            _refuse_real_writes(op, args, kwargs)
         args = self._admit(op, args)
         if kwargs:
             kwargs = dict(zip(kwargs, self._admit(op, tuple(kwargs.values())), strict=True))
@@ -199,7 +202,8 @@ class FakeTensorMode(DispatchMode):
         if isinstance(value, Tensor):
             lifted = op.opname == "lift_fresh_copy" if isinstance(op, OpOverload) else False
             if lifted or self.allow_non_fake_inputs or (not value._sizes and value._device.type == "cpu"):
-                return self.from_tensor(value)
+                # It is what it is at this moment, so its sizes are no symbols.
+                return self.from_tensor(value, static_shapes=True)
             raise FakeTensorError(
                 f"{op}: a real tensor among fake ones", got=describe(value),
                 hint="convert it with mode.from_tensor(t), or use FakeTensorMode(allow_non_fake_inputs=True)",
@@ -300,13 +304,28 @@ def _names(op: OpOverload) -> str:
     return ", ".join(argument.name for argument in op._schema.arguments)
 
 
-def note_mutation(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Count up the versions of what an op writes."""
+def _refuse_real_writes(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    for argument, value in _written(op, args, kwargs):
+        for t in tensors_in([value]):
+            if not isinstance(t, FakeTensor):
+                raise FakeTensorError(
+                    f"{op}: there are no values to write to a real tensor", got=f"{argument}: {describe(t)}",
+                    hint="write to mode.from_tensor(t), or to a copy: t.clone()",
+                )  # fmt: skip
+
+
+def _written(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Names and values of the arguments that an op writes."""
     for index, argument in enumerate(op._schema.arguments):
         if argument.is_write:
-            value = args[index] if index < len(args) else kwargs.get(argument.name)
-            for t in tensors_in([value]):
-                t._bump()
+            yield argument.name, args[index] if index < len(args) else kwargs.get(argument.name)
+
+
+def note_mutation(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Count up the versions of what an op writes."""
+    for _, value in _written(op, args, kwargs):
+        for t in tensors_in([value]):
+            t._bump()
 
 
 @triton_kernel_wrapper_mutation.py_impl(FakeTensorMode)

@@ -136,6 +136,8 @@ class ShapeEnv:
         self._by_hint: dict[int, Any] = {}
         self._unbacked = 0
         self._backed = 0
+        #: Numbers that only an op can tell when it runs, by what they follow from.
+        self.told: dict[Any, Any] = {}
         self._interned: dict[tuple[type, Any], SymNumber] = {}
         self._made: dict[tuple[Any, ...], Any] = {}
         self._known: dict[Any, bool] = {}
@@ -290,6 +292,9 @@ class ShapeEnv:
                 raise ZeroDivisionError("division of a symbolic number by zero")
             floating = name == "truediv" or any(isinstance(v, (float, SymFloat)) for v in (a, b))
             left, right = self._expr(a), self._expr(b)
+            if name == "truediv" and type(b) is float:
+                exact = self._x.exact(b)
+                right = right if exact is None else exact
             if name == "floordiv" and floating:
                 return self.rounded_down(self.binary("truediv", a, b))
             found = self.wrap(self._x.BINARY[name](left, right), SymFloat if floating else SymInt)
@@ -317,6 +322,8 @@ class ShapeEnv:
             expr = expr if floating else self._x.canonical(expr)
             known = self.known(expr)
             if known is None:
+                if type(b) is int and 0 <= b <= 2 and isinstance(a, SymInt) and self.hint_of(expr) is None:
+                    return SymBool(self, expr, (name, a.expr, b))
                 return self._interned.setdefault((SymBool, expr), SymBool(self, expr))
             found = self._made[key] = known
         return found
@@ -343,9 +350,21 @@ class ShapeEnv:
         """The operation at the top of an expression, by Python's name, and its operands."""
         return self._x.taken_apart(expr)
 
+    def terms_of(self, expr: Any) -> list[tuple[int | None, list[Any]]]:
+        """An expression as a sum of coefficients times factors; a coefficient that is no integer is None."""
+        return self._x.terms(expr)
+
     def joined(self, name: str, a: Any, b: Any) -> Any:
         """Two operands put together."""
         return self._x.joined(name, a, b)
+
+    def canonical(self, expr: Any) -> Any:
+        """One form for relations that say the same."""
+        return self._x.canonical(self.simplify(expr))
+
+    def python(self, expr: Any, name: Callable[[Any], str]) -> str:
+        """An expression as Python; `name` gives each symbol's text."""
+        return self._x.text(expr, name)
 
     def text(self, expr: Any) -> str:
         """The expression as Python, with what is known put in."""
@@ -374,12 +393,28 @@ class ShapeEnv:
                 found = True
             if found is None and self.facts and self._x.negated(simple) in self.facts:
                 found = False
+            if found is None and self._x.follows(simple, self.facts):
+                found = True
+            if found is None:
+                found = self._x.decide_exactly(simple, self._ranges, self._divisible())
             if found is not None:
                 self._known[expr] = found
         return found
 
-    def decide(self, expr: Any) -> bool:
+    def _divisible(self) -> list[Any]:
+        """The remainders that guards and checks say are 0."""
+        found = [self._x.remainder_of(fact) for fact in self.facts]
+        return [one for one in found if one is not None]
+
+    def decide(self, expr: Any, of_size: tuple[str, Any, int] | None = None) -> bool:
         """The answer that the example gives; the trace depends on it from now on.
+
+        Parameters
+        ----------
+        expr : sympy relation
+            What is asked.
+        of_size : tuple, optional
+            See `SymBool`.
 
         Raises
         ------
@@ -397,6 +432,8 @@ class ShapeEnv:
             two = self._x.number(2)
             larger = {s: (max(low, two), high) for s, (low, high) in self._ranges.items()}
             known = self._x.decide(expr, larger)
+            if known is None and of_size is not None:
+                known = self._of_larger(*of_size)
             if known is not None:
                 return known
         if hint is None:
@@ -411,6 +448,15 @@ class ShapeEnv:
             )
         self.assume(expr if hint else self._x.negated(expr), user_frame())
         return bool(hint)
+
+    def _of_larger(self, relation: str, value: Any, constant: int) -> bool | None:
+        """What a comparison with a constant says of a size of 2 or more; None if the number may be negative."""
+        value = self.simplify(value)
+        if self.known(self._x.canonical(self._x.RELATIONS["ge"](value, self._x.number(0)))) is not True:
+            return None
+        size = self._x.symbol("size", 2)
+        compared = self._x.RELATIONS[relation](size, self._x.number(constant))
+        return self._x.decide(compared, {size: (self._x.number(2), self._x.INFINITY)})
 
     def fix(self, value: SymNumber) -> Any:
         """The number in the example, which the trace is specialised to.
@@ -531,10 +577,11 @@ class ShapeEnv:
                 assertion = Assertion(
                     self._x.canonical(self.simplify(expr)), _text(message, self.text(expr)), user_frame()
                 )
-                self.assume(assertion.expr, assertion.site)
                 self.assertions.append(assertion)
                 if self.on_assertion is not None:
+                    # First: what is assumed to be equal would be equal to itself.
                     self.on_assertion(assertion)
+                self.assume(assertion.expr, assertion.site)
                 return
             known = self.decide(expr)
         if not known:
@@ -562,9 +609,19 @@ class ShapeEnv:
                     expr = self._x.RELATIONS[relation](symbol, self._x.number(end))
                     found.append(Guard(expr, site or info.site))
         for expr, guard in self.facts.items():
-            if self._is_backed(expr) and self._x.decide(expr, self._ranges) is None:
+            if self._is_backed(expr) and self._x.decide(expr, self._ranges) is None and not self._implied(expr):
                 found.append(Guard(expr, guard.site))
         return found
+
+    def _implied(self, expr: Any) -> bool:
+        """Whether what is known of remainders tells a fact; of two that tell each other, the first stays."""
+        if self._x.follows(expr, self.facts):
+            return True
+        own = self._x.remainder_of(expr)
+        if own is None:
+            return self._x.decide_exactly(expr, self._ranges, self._divisible()) is True
+        others = [one for one in self._divisible() if one != own]
+        return self._x.decide_exactly(expr, self._ranges, others) is True
 
     def guard_text(self, guard: Guard, name: Callable[[Any], str] = str) -> str:
         """A guard as Python; `name` gives each symbol's text."""

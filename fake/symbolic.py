@@ -139,6 +139,15 @@ class SymInt(_Arithmetic):
 
     __rand__ = __and__
 
+    def __or__(self, other: Any) -> int:
+        # Bits have no expression: `triton.next_power_of_2` fixes the number.
+        return int(self) | int(other)
+
+    def __xor__(self, other: Any) -> int:
+        return int(self) ^ int(other)
+
+    __ror__, __rxor__ = __or__, __xor__
+
     def __lshift__(self, other: int) -> Any:
         return self * (1 << int(other))
 
@@ -177,13 +186,25 @@ class SymFloat(_Arithmetic):
 
 
 class SymBool(SymNumber):
-    """A bool that a trace has not fixed yet; using it in an `if` does."""
+    """A bool that a trace has not fixed yet; using it in an `if` does.
 
-    __slots__ = ()
+    Parameters
+    ----------
+    env, expr
+        See `SymNumber`.
+    of_size : tuple, optional
+        `(relation, number, constant)` where a number that may be a size is compared with 0, 1 or 2.
+    """
+
+    __slots__ = ("of_size",)
     kind = "bool"
 
+    def __init__(self, env: ShapeEnv, expr: Any, of_size: tuple[str, Any, int] | None = None):
+        super().__init__(env, expr)
+        self.of_size = of_size
+
     def __bool__(self) -> bool:
-        return self.env.decide(self.expr)
+        return self.env.decide(self.expr, self.of_size)
 
     def __hash__(self) -> int:
         return hash(self.expr)

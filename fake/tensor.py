@@ -71,7 +71,7 @@ class FakeTensor(Tensor):
             if self.numel() != 1:
                 raise ShapeError("item: only one-element tensors have a Python value", got=describe(self))
             return ops.aten._local_scalar_dense.default(self)
-        self._refuse("item", _NUMBER)
+        self._refuse("item", _NUMBER, needs_symbols=self.fake_mode.shape_env is None and self._dtype.kind in "iu")
 
     def tolist(self) -> Any:
         self._refuse("tolist", _OPAQUE)
@@ -103,10 +103,11 @@ class FakeTensor(Tensor):
     def __index__(self) -> int:
         self._refuse("use as an index or a size", _NUMBER)
 
-    def _refuse(self, what: str, hint: str) -> NoReturn:
+    def _refuse(self, what: str, hint: str, *, needs_symbols: bool = False) -> NoReturn:
         error = DataDependentError(
             f"{what}: this tensor's values are not known while tracing", got=describe(self), hint=hint
         )
+        error.needs_symbols = needs_symbols
         if self._tracer is not None:
             self._tracer.refused = self._tracer.refused or error
         raise error

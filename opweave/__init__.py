@@ -115,6 +115,8 @@ _LAZY = {
         ),
         ("opweave.fake.symbolic", ""),
     ),
+    "mark_dynamic": ("opweave.runtime.dynamic", "mark_dynamic"),
+    "mark_static": ("opweave.runtime.dynamic", "mark_static"),
     "ShapeEnv": ("opweave.fake.shape_env", "ShapeEnv"),
     "export": ("opweave.export", None),
     "autograd": ("opweave.autograd", None),
@@ -146,7 +148,8 @@ __all__ = [
     "amp", "autocast", "clear_autocast_cache", "get_autocast_dtype", "is_autocast_cache_enabled", "is_autocast_enabled",
     "set_autocast_cache_enabled", "set_autocast_dtype", "set_autocast_enabled",
     "ShapeEnv", "SymBool", "SymFloat", "SymInt", "check", "check_is_size", "sym_float", "sym_int", "sym_max", "sym_min",
-    "sym_not", "associative_scan", "cond", "explain", "export", "func", "map", "scan", "uint8", "vmap", "while_loop",
+    "sym_not", "associative_scan", "cond", "explain", "export", "func", "map", "mark_dynamic", "mark_static", "scan",
+    "uint8", "vmap", "while_loop",
     *_surface.functions(),
 ]  # fmt: skip
 

@@ -13,7 +13,8 @@ depend on:
     program = opweave.export.export(f, (x,), dynamic_shapes={"x": {0: batch}})
 
 A custom_op is one node of the graph, to be registered where the program runs. A triton_op is one node, too, and brings
-its kernels along as TTIR, so it runs on the CPU without its author's code.
+its kernels along as TTIR, so it runs on the CPU without its author's code; the grid of a launch is computed from the
+sizes at hand. Control flow is exported with its branches, which may call such ops as well.
 """
 
 from __future__ import annotations

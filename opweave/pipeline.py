@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from opweave.codegen.wrapper import generate
-from opweave.passes import canonicalize, cse, dce, decompose, fold, functionalize, fuse, reinplace
+from opweave.passes import canonicalize, cse, dce, decompose, fold, functionalize, fuse, reinplace, sizes
 from opweave.registry.device import Device, cpu
 from opweave.registry.errors import ArgumentError, CompileError, DeviceError, UnsupportedError
 from opweave.registry.tensor import Tensor, describe
@@ -31,6 +31,7 @@ Pass = Callable[[Graph], Graph]
 
 #: Graph to graph, in this order.
 PASSES: tuple[tuple[str, Pass], ...] = (
+    ("sizes", sizes.run),  # numbers that follow from sizes of inputs become operands
     ("functionalize", functionalize.run),  # no mutation but the write-back of inputs
     ("decompose", decompose.run),  # composite ops become pointwise ops, reductions and views
     ("canonicalize", canonicalize.run),  # ops that change nothing go
@@ -39,6 +40,7 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("dce", dce.run),  # what no result needs goes
     ("fuse", fuse.run),  # what can be one kernel becomes one node
     ("reinplace", reinplace.run),  # mutating calls write in place where no copy is needed
+    ("limit", sizes.limit),  # offsets get 32 bits where sizes that are not fixed allow it
 )
 
 _passes_log = channel("passes")
@@ -98,6 +100,8 @@ def compile_graph(module: GraphModule, name: str) -> Program:
     graph = lower(module.graph)
     _fusion_log.debug("%s", lazily(lambda: fusion_report(graph)))
     device = _device(graph)
+    if module.shape_env is not None:
+        module.shape_env.frozen = True  # code from the cache could not repeat a decision made from here on
     loaded = load(graph, name, device, module.constants, lambda: generate(graph, name=name, device=device))
     _code_log.debug("%s\n%s", loaded.path, loaded.source)
 
@@ -173,7 +177,9 @@ def compile(
     fullgraph : bool
         Accepted for both values: a function is always one graph, and what cannot be traced is an error.
     dynamic : bool, optional
-        False and None compile for the sizes at hand, again for each new size.
+        Whether one version serves many sizes of the arguments. True: all sizes are left open from the start. None: a
+        size is fixed until a call brings another one, from then on it is open. False: a version for each size. See
+        `mark_dynamic` and `mark_static`. Sizes 0 and 1 are fixed in any case.
     backend : str or callable
         ``"opweave"``; ``"eager"`` runs the graph op by op; or a function ``(GraphModule, example_inputs) -> callable``.
     mode : str, optional
@@ -203,12 +209,8 @@ def compile(
     ... def f(x, bias):
     ...     return (x + bias).relu()
     """
-    if dynamic:
-        raise UnsupportedError(
-            "compile: dynamic=True is not available",
-            got="dynamic=True",
-            hint="leave it out: each new size is compiled once",
-        )
+    if dynamic is not None and type(dynamic) is not bool:
+        raise ArgumentError("compile: dynamic must be True, False or None", got=repr(dynamic))
     if mode not in (None, "default"):
         raise UnsupportedError(f"compile: mode={mode!r} is not available", hint="leave it out")
     if options is not None and not isinstance(options, dict):
@@ -234,7 +236,7 @@ def compile(
                 got=f"{function!r} ({type(function).__name__})",
                 hint="opweave.compile(f), or @opweave.compile above its definition",
             )
-        return CompiledFunction(function, build, limit=limit)
+        return CompiledFunction(function, build, limit=limit, dynamic=dynamic)
 
     return wrap if fn is None else wrap(fn)
 

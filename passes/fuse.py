@@ -14,7 +14,6 @@ A node that stays alone says why: `graph.graph["fusion"]` holds a `Decision` for
 
 from __future__ import annotations
 
-import math
 import operator
 from dataclasses import dataclass, field
 
@@ -23,6 +22,7 @@ from opweave.registry.op import OpOverload
 from opweave.registry.tensor import Tensor
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.iteration import Demand, IterationSpace, classify, numel_of, sizes_of
+from opweave.tracer.size import hint, product, sizes as sizes_from
 
 #: A kernel's members and buffers; beyond that compile time and register pressure grow faster than traffic shrinks.
 MAX_MEMBERS = 160
@@ -285,8 +285,8 @@ class _Partition:
         if not missing:
             return 1
         # Along the innermost axis a program holds many elements and computes the value once for them.
-        held = min(missing[-1].size, HELD) if missing[-1] is space.kept[-1] else 1
-        return math.prod(axis.size for axis in missing) // held
+        held = min(hint(missing[-1].size), HELD) if missing[-1] is space.kept[-1] else 1
+        return hint(product(axis.size for axis in missing)) // held
 
     def _reduction_before(self, node: Node) -> Node | None:
         """The reduction whose result a node only finishes (as the logarithm in log_softmax); it may join as well."""
@@ -308,9 +308,9 @@ class _Partition:
         if source is None:
             return False
         used = frozenset().union(*[part.axes() for part in demand.index])
-        missing = math.prod(axis.size for axis in group.space.kept if axis not in used)
-        count = numel_of(source.all_input_nodes[0]) // numel_of(source)
-        return missing == count and not self._reduction_objection(source, group, [demand])
+        missing = product(axis.size for axis in group.space.kept if axis not in used)
+        whole, rows = product(sizes_of(source.all_input_nodes[0])), product(sizes_of(source))
+        return rows * missing == whole and not self._reduction_objection(source, group, [demand])
 
     def _reduction_objection(self, node: Node, group: _Group, demands: list[Demand]) -> str:
         space = group.space
@@ -402,7 +402,8 @@ def _is_outer(node: Node) -> bool:
     source = node.all_input_nodes[0]
     value = source.meta["val"]
     _, dims, _, _ = node.target.decl.params(node.args, node.kwargs, len(value._sizes))  # type: ignore[union-attr]
-    live = [(stride, -d) for d, (size, stride) in enumerate(zip(value._sizes, value._strides, strict=True)) if size > 1]
+    layout = enumerate(zip(sizes_of(source), sizes_from(value._strides), strict=True))
+    live = [(hint(stride), -d) for d, (size, stride) in layout if size != 1]
     return bool(live) and -min(live)[1] not in dims
 
 

@@ -49,11 +49,13 @@ class FakeImplCtx:
             )
         if self.shape_env is not None:
             return self.shape_env.new_unbacked(min, max)
-        raise UnsupportedError(
+        error = UnsupportedError(
             f"{self.op}: sizes that depend on data need symbolic tracing",
             got=f"new_dynamic_size(min={min}, max={max})",
             hint="make_fx(f, tracing_mode='symbolic'), or FakeTensorMode(shape_env=ShapeEnv())",
         )  # fmt: skip
+        error.needs_symbols = True
+        raise error
 
     def create_unbacked_symint(self, *, min: int = 2, max: int | None = None) -> Any:
         """The earlier name of `new_dynamic_size`."""
@@ -87,10 +89,12 @@ def dynamic_size(op: str, source: Tensor, low: int, high: int | None) -> Any:
     stack = state.__dict__.get("fake_contexts")
     env = stack[-1].shape_env if stack else None
     if env is None:
-        raise DataDependentError(
+        error = DataDependentError(
             f"{op}: the size of the result depends on data", got=describe(source),
             hint="use opweave.where(mask, x, other), which keeps the size; or trace with symbolic sizes",
         )  # fmt: skip
+        error.needs_symbols = True
+        raise error
     return env.new_unbacked(low, high if type(high) is int else None)
 
 

@@ -41,8 +41,9 @@ class DispatchKey(IntEnum):
     AutogradMeta = 11
     AutogradCPU = 12
     AutogradCUDA = 13
-    AutocastCPU = 14
-    AutocastCUDA = 15
+    PreDispatch = 14
+    AutocastCPU = 15
+    AutocastCUDA = 16
 
     CompositeExplicitAutograd = 100
     CompositeExplicitAutogradNonFunctional = 101
@@ -62,6 +63,8 @@ class DispatchKey(IntEnum):
 
 
 PYTHON_BIT = DispatchKey.Python.bit
+#: Included while a trace wants to see calls before autograd and composite bodies do (`make_fx(pre_dispatch=True)`).
+PRE_DISPATCH_BIT = DispatchKey.PreDispatch.bit
 BATCHED_BIT = DispatchKey.FuncTorchBatched.bit
 VMAP_MODE_BIT = DispatchKey.FuncTorchVmapMode.bit
 BACKENDS = (DispatchKey.Meta, DispatchKey.CPU, DispatchKey.CUDA)

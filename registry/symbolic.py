@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
+from opweave.registry.errors import user_frame
+
 
 class Symbolic:
     """Base of the numbers whose value a trace does not fix.
@@ -46,3 +48,52 @@ def square_root(value: Any) -> Any:
     if isinstance(value, Symbolic):
         return value**0.5  # type: ignore[operator]  # symbolic numbers have one
     return math.sqrt(value)
+
+
+def is_open(condition: Any) -> bool:
+    """Whether a condition depends on data, so that neither its symbols' ranges nor an example can decide it."""
+    return isinstance(condition, Symbolic) and condition.hint is None  # type: ignore[attr-defined]  # SymNumber's
+
+
+def smaller(a: Any, b: Any) -> Any:
+    """The smaller of two ints, by a decision where there can be one, else as an expression."""
+    least = a <= b
+    if is_open(least):
+        return least.env.binary("min", a, b)
+    return a if least else b
+
+
+def larger(a: Any, b: Any) -> Any:
+    """The larger of two ints, by a decision where there can be one, else as an expression."""
+    most = a >= b
+    if is_open(most):
+        return most.env.binary("max", a, b)
+    return a if most else b
+
+
+def demand(condition: Any, message: str, error: type[Exception]) -> None:
+    """Raise an error if a condition does not hold; what depends on data is verified when the trace runs."""
+    if is_open(condition):
+        condition.env.check(condition, message)
+    elif not condition:
+        raise error(message)
+
+
+def unknown_up_to(limit: Any, asked: Any, *known: Any) -> Any:
+    """A number in [0, limit] that only the op itself can tell, in the trace that `asked` is a number of.
+
+    Where `known` is given, it follows from these, and is the same number for the same ones.
+    """
+    env = asked.env
+    if known:
+        # By expression: symbolic numbers that are compared ask for a decision.
+        key = tuple([part.expr if hasattr(part, "expr") else part for part in known])
+        if key not in env.told:
+            env.told[key] = unknown_up_to(limit, asked)
+        found = env.told[key]
+        return env.wrap(found.expr) if hasattr(found, "expr") else found
+    found = env.new_unbacked(0, env.range_of(limit)[1])
+    within = found <= limit
+    if is_open(within):
+        env.assume(within.expr, user_frame(1))
+    return found

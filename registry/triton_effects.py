@@ -22,8 +22,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from opweave.registry.errors import CompileError
+from opweave.registry.errors import ArgumentError, CompileError
 from opweave.registry.loading import load_triton, parsing
+from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor
 
 # The first operand is the destination.
@@ -69,7 +70,8 @@ def written_pointers(kernel: Any, args: Sequence[Any] = (), kwargs: Mapping[str,
     kernel : JITFunction, Autotuner or Heuristics
         A Triton kernel. Of an `Autotuner` all configurations count.
     args, kwargs : sequence, mapping
-        The launch's arguments by position and by name. Tensors may be fake: only their dtypes are used.
+        The launch's arguments by position and by name. Tensors may be fake: only their dtypes are used. Of symbolic
+        numbers only the type is, too.
 
     Returns
     -------
@@ -88,6 +90,13 @@ def written_pointers(kernel: Any, args: Sequence[Any] = (), kwargs: Mapping[str,
         if also_written is None or jit is None:
             return frozenset(name for name, value in bound.items() if _holds_pointer(value))
         written |= also_written | _written_by(jit, values)
+        wide = {name: _ANY_INT64 if _may_be_wide(value) else value for name, value in values.items()}
+        if any(wide[name] is not value for name, value in values.items()):
+            try:
+                written |= _written_by(jit, wide)
+            except CompileError:
+                # It has no launch on sizes that large.
+                continue
     return frozenset(written)
 
 
@@ -113,7 +122,14 @@ def configurations(kernel: Any, values: dict[str, Any]) -> Iterator[tuple[Any | 
         yield kernel, values, set()
     elif isinstance(kernel, Heuristics):
         for name, rule in kernel.values.items():
-            values = {**values, name: rule(values)}
+            try:
+                # What a heuristic says of a symbolic size chooses the text of the kernel: it becomes a guard.
+                values = {**values, name: fixed_number(rule(values))}
+            except KeyError as error:
+                raise ArgumentError(
+                    f"the heuristic for {name} asks for {error}, which is no argument of this launch",
+                    got=f"arguments: {', '.join(values)}",
+                ) from None
         yield from configurations(kernel.fn, values)
     elif isinstance(kernel, Autotuner):
         # Tuning itself zeroes these.
@@ -126,9 +142,43 @@ def configurations(kernel: Any, values: dict[str, Any]) -> Iterator[tuple[Any | 
         yield None, values, None
 
 
+def fixed_number(value: Any) -> Any:
+    """A symbolic number as its value in the example, which becomes a guard of the trace; others as they are."""
+    if isinstance(value, Symbolic):
+        number: Any = value
+        return bool(number) if value.kind == "bool" else float(number) if value.kind == "float" else int(number)
+    return value
+
+
+def constexpr_names(jit: Any) -> set[str]:
+    """Names of the parameters whose value is part of the compiled kernel."""
+    return {parameter.name for parameter in jit.params if parameter.is_constexpr}
+
+
+# Ints that Triton assumes nothing of: neither 1 nor multiples of 16.
+_ANY_INT32, _ANY_INT64 = 3, (1 << 33) + 3
+
+
+def _may_be_wide(value: Any) -> bool:
+    return isinstance(value, Symbolic) and value.kind == "int" and _any_like(value) is _ANY_INT32
+
+
+def _any_like(value: Any) -> Any:
+    """A number of the type that a symbolic one has in a kernel, of which nothing else is assumed.
+
+    An int is taken as 32 bits wide, unless the example is larger.
+    """
+    if value.kind == "bool":
+        return fixed_number(value)
+    if value.kind == "float":
+        return 0.5
+    hint = getattr(value, "hint", None)
+    return _ANY_INT32 if hint is None or -(1 << 31) <= hint < 1 << 31 else _ANY_INT64
+
+
 def _written_by(jit: Any, values: dict[str, Any]) -> frozenset[str]:
     """Names written by one JIT function, from the cache where arguments of the same types were asked about before."""
-    constexprs = {parameter.name for parameter in jit.params if parameter.is_constexpr}
+    constexprs = constexpr_names(jit)
     key = (jit.cache_key, *[(name, _type_key(value, name in constexprs)) for name, value in values.items()])
     with _lock:
         known = _cache.setdefault(jit, {})
@@ -150,6 +200,8 @@ def _type_key(value: Any, constexpr: bool) -> Any:
     """What the TTIR may depend on: the type of a tensor, for integers what Triton specialises on, else the value."""
     if isinstance(value, Tensor):
         return value._dtype
+    if isinstance(value, Symbolic):
+        return _type_key(_any_like(value), constexpr)
     kind = type(value)
     if kind.__module__ == "numpy" and hasattr(value, "item"):
         return _type_key(value.item(), constexpr)
@@ -171,6 +223,8 @@ def _type_key(value: Any, constexpr: bool) -> Any:
 def _stand_in(value: Any) -> Any:
     if isinstance(value, Tensor):
         return _Pointer(value._dtype)
+    if isinstance(value, Symbolic):
+        return _any_like(value)
     if isinstance(value, (list, tuple)):
         items = [_stand_in(item) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
@@ -186,7 +240,7 @@ def source_of(jit: Any, values: dict[str, Any], target: Any = None) -> tuple[Any
     jit : JITFunction
         The kernel.
     values : dict of str to Any
-        Its arguments and options. Tensors may be fake.
+        Its arguments and options. Tensors may be fake, numbers symbolic: of these only the type counts.
     target : GPUTarget, optional
         What for. Any target gives the same TTIR as far as writes go, so the default is one that needs no device.
 

@@ -26,10 +26,12 @@ from opweave.registry.errors import (
 from opweave.registry.keys import PYTHON_BIT, DispatchKey, state
 from opweave.registry.loading import load_triton
 from opweave.registry.op import HigherOrderOperator, OpOverload, ops
+from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor, describe, from_numpy
-from opweave.registry.triton_effects import written_pointers
+from opweave.registry.triton_effects import configurations, constexpr_names, fixed_number, written_pointers
 
-Grid = tuple[int, int, int]
+#: Three numbers; in a trace they may be symbolic.
+Grid = tuple[Any, Any, Any]
 
 
 class SideTable:
@@ -147,8 +149,10 @@ class TritonKernelWrapper:
             if name in bound:
                 raise ArgumentError(f"{self.__name__}: argument {name!r} given twice", got=brief(value), hint=signature)
             bound[name] = value
+        runtime = set(names) - constexpr_names(self.jit)
+        bound = {k: _as_argument(_plain(v), k in runtime) for k, v in bound.items()}
         grids = _resolve_grids(self, grid, bound)
-        plain = {k: _plain(v) for k, v in bound.items() if _is_graphable(v)}
+        plain = {k: v for k, v in bound.items() if _is_graphable(v)}
         others = {k: v for k, v in bound.items() if k not in plain}
         triton_kernel_wrapper_mutation(
             kernel_idx=kernels.add(self.kernel), constant_args_idx=constants.add(others) if others else 0, grid=grids,
@@ -173,8 +177,7 @@ def brief(value: Any) -> str:
 
 
 def _is_graphable(value: Any) -> bool:
-    value = _plain(value)
-    return value is None or isinstance(value, (Tensor, bool, int, float, str))
+    return value is None or isinstance(value, (Tensor, Symbolic, bool, int, float, str))
 
 
 def _plain(value: Any) -> Any:
@@ -182,12 +185,21 @@ def _plain(value: Any) -> Any:
     return value.value if type(value).__name__ == "constexpr" else value
 
 
+def _as_argument(value: Any, runtime: bool) -> Any:
+    """A number that a trace does not fix stays so only where the compiled kernel takes it as an argument."""
+    if isinstance(value, Symbolic):
+        return value if runtime and value.kind != "bool" else fixed_number(value)
+    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
+        return type(value)([_as_argument(item, False) for item in value])
+    return value
+
+
 def _resolve_grids(wrapper: TritonKernelWrapper, grid: Any, bound: dict[str, Any]) -> list[Grid]:
-    """The launch grid for every configuration, three numbers each."""
+    """The launch grid for every configuration, three numbers each, which may be symbolic."""
     defaults = {p.name: p.default for p in wrapper.jit.params if p.has_default}
     grids: list[Grid] = []
-    for config in _configs(wrapper.kernel):
-        meta = {**defaults, **bound, **config}
+    for _, values, _ in configurations(wrapper.kernel, bound):
+        meta = {**defaults, **values}
         try:
             value: Any = grid(meta) if callable(grid) else grid
         except KeyError as error:
@@ -195,26 +207,32 @@ def _resolve_grids(wrapper: TritonKernelWrapper, grid: Any, bound: dict[str, Any
                 f"{wrapper.__name__}: the grid function asks for {error}, which is no argument of this launch",
                 got=f"arguments: {', '.join(meta)}", hint=f"def {wrapper.__name__}({', '.join(wrapper.jit.arg_names)})",
             ) from None  # fmt: skip
-        x, y, z = (*_grid_sizes(wrapper.__name__, value), 1, 1)[:3]
-        grids.append((x, y, z))
+        grids.append(_three(_grid_sizes(wrapper.__name__, value)))
     return grids
 
 
-def _grid_sizes(kernel: str, value: Any) -> tuple[int, ...]:
-    """A grid as one to three integers."""
+def _three(sizes: Sequence[Any]) -> Grid:
+    x, y, z = (*sizes, 1, 1)[:3]
+    return x, y, z
+
+
+def _grid_sizes(kernel: str, value: Any) -> tuple[Any, ...]:
+    """A grid as one to three integers; a symbolic one is looked at when the launch runs."""
     given = tuple(value) if isinstance(value, (list, tuple)) else (value,)
     if not 1 <= len(given) <= 3:
         raise ArgumentError(
             f"{kernel}: a grid has one to three sizes", got=brief(value), hint=f"{kernel}[(triton.cdiv(n, BLOCK),)]"
         )
     for size in given:
+        if isinstance(size, Symbolic) and size.kind == "int":
+            continue
         if isinstance(size, Tensor) or not hasattr(size, "__index__"):
             raise ArgumentError(
                 f"{kernel}: grid sizes must be integers", got=brief(value),
                 hint="the number of programs has to be known in Python: compute it from x.shape, with //",
             )  # fmt: skip
-    sizes = tuple(operator.index(size) for size in given)
-    if not all(0 <= size <= _MAX_GRID for size in sizes):
+    sizes = tuple(size if isinstance(size, Symbolic) else operator.index(size) for size in given)
+    if not all(isinstance(size, Symbolic) or 0 <= size <= _MAX_GRID for size in sizes):
         raise OutOfRangeError(
             f"{kernel}: a grid size is out of range", got=brief(value), hint=f"each is from 0 to {_MAX_GRID}"
         )
@@ -276,13 +294,21 @@ def _explain(kernel: Any, args: Sequence[Any], kwargs: dict[str, Any], error: Ex
 def _launch(*, kernel_idx: int, constant_args_idx: int, grid: list[Grid], kwargs: dict[str, Any]) -> None:
     kernel = kernels[kernel_idx]
     arguments = {**kwargs, **constants[constant_args_idx]}
+    # They may have been computed from sizes just now.
+    grid = [_three(_grid_sizes(_name_of(kernel), g)) for g in grid]
     run(kernel, grid[0] if len(grid) == 1 else _grid_by_config(kernel, grid), (), arguments)
     for name in launch_effects(kernel_idx, constant_args_idx, kwargs):
         arguments[name]._bump()
 
 
+def _name_of(kernel: Any) -> str:
+    return kernel.name if isinstance(kernel, CompiledText) else jit_function(kernel).__name__
+
+
 def _grid_by_config(kernel: Any, grids: list[Grid]) -> Callable[[dict[str, Any]], Grid]:
-    configs = _configs(kernel)
+    # A launch tells the kernel's parameters, and not options such as num_warps.
+    names = set(jit_function(kernel).arg_names)
+    configs = [{k: v for k, v in config.items() if k in names} for config in _configs(kernel)]
 
     def choose(meta: dict[str, Any]) -> Grid:
         for config, sizes in zip(configs, grids, strict=True):

@@ -20,11 +20,14 @@ import numpy as np
 import optree
 
 from opweave.fake.mode import FakeTensorMode
+from opweave.fake.shape_env import ShapeEnv
+from opweave.fake.symbolic import SymNumber
 from opweave.registry.errors import Site, UnsupportedError
 from opweave.registry.keys import BATCHED_BIT, GRAD, state as threads
 from opweave.registry.op import OpOverload
-from opweave.registry.tensor import Tensor
+from opweave.registry.tensor import Size, Tensor
 from opweave.runtime.dependencies import find_dependencies
+from opweave.runtime.dynamic import Openness
 from opweave.runtime.gradients import Backward, Inputs, forget, trace_back
 from opweave.runtime.guards import GuardSet
 from opweave.runtime.output import refused
@@ -32,6 +35,7 @@ from opweave.runtime.reads import is_library, scan
 from opweave.runtime.sources import (
     MISSING,
     PYTREES,
+    NumberInput,
     Scope,
     TensorInput,
     brief,
@@ -57,8 +61,8 @@ class Captured:
     ----------
     module : GraphModule
         The graph; its placeholders correspond to `inputs`, its outputs to the ``_ow_o[i]`` in `result`.
-    inputs : list of TensorInput
-        Tensors the graph takes.
+    inputs : list of TensorInput or NumberInput
+        What the graph takes.
     guards : GuardSet
         What it depends on.
     result : str
@@ -67,18 +71,31 @@ class Captured:
         How it is differentiated, where an output requires grad. The graph then has more outputs, which that needs.
     ops : dict of OpOverload to int
         The ops that were called, with their versions.
+    shape_env : ShapeEnv or None
+        The symbols of sizes and numbers that are left open.
+    numbers : list of NumberInput
+        The int arguments that are left open.
     """
 
     module: GraphModule
-    inputs: list[TensorInput]
+    inputs: list[TensorInput | NumberInput]
     guards: GuardSet
     result: str
     backward: Backward | None = None
     ops: dict[OpOverload, int] = field(default_factory=dict)
+    shape_env: ShapeEnv | None = None
+    numbers: list[NumberInput] = field(default_factory=list)
 
 
 def capture(
-    function: Any, arguments: dict[str, Any], call: Callable[[dict[str, Any]], Any], prefix: str, name: str
+    function: Any,
+    arguments: dict[str, Any],
+    call: Callable[[dict[str, Any]], Any],
+    prefix: str,
+    name: str,
+    openness: Openness,
+    *,
+    symbolic: bool = False,
 ) -> Captured:
     """Trace one call.
 
@@ -94,6 +111,10 @@ def capture(
         For the names in generated code.
     name : str
         Of the printed graph.
+    openness : Openness
+        Which sizes are left open.
+    symbolic : bool
+        Trace with symbolic numbers, even if no size is left open.
 
     Raises
     ------
@@ -112,6 +133,13 @@ def capture(
             hint="pass it as an argument, or vmap the uncompiled function",
         )  # fmt: skip
     explicit = sorted([t for t in guards.tensors if id(t.tensor) in given], key=lambda t: given[id(t.tensor)])
+    openness.note(explicit)
+    for t in explicit:
+        t.options = openness.options(t)
+    ints = {name: value for name, value in arguments.items() if type(value) is int and name in guards.ints}
+    openness.note_ints(ints)
+    opened = [name for name, value in ints.items() if openness.leaves_open(name, value)]
+    env = openness.env() if symbolic or opened or any(t.options is not None for t in explicit) else None
     state = _State(
         [value for value, _ in guards.seen.values()], [f.__globals__ for f in guards.scope.functions], guards.scope
     )
@@ -120,9 +148,11 @@ def capture(
     result: list[str] = []
     renewed: list[tuple[_State, dict[int, Any]]] = []
 
-    def flat(*fakes: Tensor) -> list[Tensor]:
+    def flat(*given_values: Any) -> list[Tensor]:
+        fakes = given_values[: len(explicit)]
         rebuild = _Rebuild({id(t.tensor): fake for t, fake in zip(explicit, fakes, strict=True)})
         rebuilt = {name: rebuild(value) for name, value in arguments.items()}
+        rebuilt.update(zip(opened, given_values[len(explicit) :], strict=True))
         renewed.append((_State(list(rebuild.made.values()), [], guards.scope), rebuild.made))
         pairs = list(zip(explicit, fakes, strict=True))
         known_to_autograd.enter(pairs)
@@ -148,12 +178,17 @@ def capture(
 
     try:
         names = [identifier(t.source.text) for t in explicit]
+        mode = FakeTensorMode(shape_env=env)
         with refused(guards), known_to_autograd.apart(), _ops_used() as ops:
-            graph, constants = trace_flat(
-                flat, [t.tensor for t in explicit], FakeTensorMode(), names=names, compiling=True
-            )
-    except BaseException:
+            given_to_trace: list[Any] = [_opened(t, mode) for t in explicit]
+            numbers = [] if env is None else [_number(name, ints[name], guards, env) for name in opened]
+            given_to_trace += [number.value for number in numbers]
+            graph, constants = trace_flat(flat, given_to_trace, mode, names=[*names, *opened], compiling=True)
+    except BaseException as error:
         state.restore()
+        if env is None and getattr(error, "needs_symbols", False):
+            # A size that depends on data: the same again with symbols, which take time to set up.
+            return capture(function, arguments, call, prefix, name, openness, symbolic=True)
         raise
     for before in (state, *(new for new, _ in renewed)):
         change = before.changed()
@@ -167,14 +202,28 @@ def capture(
                 hint="return the new value and assign it outside",
             )
     module = GraphModule(constants, graph, name=name)
+    module.shape_env = env
     forget(graph)
     if backward[-1] is not None:
         forget(backward[-1].graph)
         backward[-1].constants = constants
     for part in (graph, backward[-1].graph if backward[-1] is not None else None):
         ops.update(_ops_of(part) if part is not None else {})
-    inputs = _lift(module, explicit, guards)
-    return Captured(module, inputs, guards, result[-1], backward[-1], ops)
+    inputs = _lift(module, [*explicit, *numbers], guards)
+    return Captured(module, inputs, guards, result[-1], backward[-1], ops, env, numbers)
+
+
+def _number(name: str, value: int, guards: GuardSet, env: ShapeEnv) -> NumberInput:
+    return NumberInput(guards.ints[name].source, env.new_size(value, name))
+
+
+def _opened(t: TensorInput, mode: FakeTensorMode) -> Tensor:
+    """A fake tensor with symbolic sizes for one that is left open; the tensor itself for one that is not."""
+    if t.options is None:
+        return t.tensor
+    fake = mode.symbolic(t.tensor, t.source.text, t.options)
+    t.sizes, t.strides = fake._sizes, fake._strides
+    return fake
 
 
 @contextmanager
@@ -216,7 +265,9 @@ def _named(value: Any, guards: GuardSet, renewed: list[tuple[_State, dict[int, A
     return known[1].text if known else brief(value)
 
 
-def _lift(module: GraphModule, explicit: list[TensorInput], guards: GuardSet) -> list[TensorInput]:
+def _lift(
+    module: GraphModule, explicit: list[TensorInput | NumberInput], guards: GuardSet
+) -> list[TensorInput | NumberInput]:
     """Make an input of every outside tensor the graph holds as a constant, if a variable leads to it."""
     inputs = list(explicit)
     graph = module.graph
@@ -322,14 +373,14 @@ class _Results:
     def __init__(self, guards: GuardSet, known: dict[int, str]) -> None:
         self.guards = guards
         self.known = known
-        self.tensors: list[Tensor] = []
+        self.tensors: list[Any] = []
         self.positions: dict[int, int] = {}
 
     def expression(self, value: Any, text: str) -> str:
         kind: Any = type(value)
         if id(value) in self.known:
             return self.known[id(value)]
-        if isinstance(value, Tensor):
+        if isinstance(value, (Tensor, SymNumber)):
             position = self.positions.setdefault(id(value), len(self.tensors))
             if position == len(self.tensors):
                 self.tensors.append(value)
@@ -339,6 +390,8 @@ class _Results:
         if is_named_tuple(kind):
             inner = [self.expression(v, f"{text}.{n}") for v, n in zip(value, kind._fields, strict=True)]
             return f"{self.guards.constant(kind)}._make(({''.join(i + ', ' for i in inner)}))"
+        if kind is Size:
+            return f"{self.guards.constant(Size)}({self.expression(tuple(value), text)})"
         if kind is tuple or kind is list:
             inner = [self.expression(v, f"{text}[{i}]") for i, v in enumerate(value)]
             return f"[{', '.join(inner)}]" if kind is list else f"({''.join(i + ', ' for i in inner)})"

@@ -22,10 +22,11 @@ from opweave.registry.keys import ABOVE_VIEWS, AUTOCAST_MASK, BATCHED_BIT, PYTHO
 from opweave.registry.op import OpOverload, registry, tensors_in
 from opweave.runtime.capture import Captured, capture
 from opweave.runtime.context import Context, below_autograd, compilable
+from opweave.runtime.dynamic import Openness
 from opweave.runtime.entry import DefaultsChangedError, Entry, Parameters, build
 from opweave.runtime.gradients import running
 from opweave.runtime.logging import DEBUG, channel
-from opweave.runtime.sources import brief, disjoint
+from opweave.runtime.sources import TensorInput, brief, disjoint
 from opweave.tracer.graph import Graph
 from opweave.tracer.graph_module import GraphModule
 from opweave.tracer.printing import print_graph
@@ -70,6 +71,8 @@ class CompiledFunction:
         ``(GraphModule, name) -> Program``.
     limit : int
         Compiled versions before further ones run uncompiled.
+    dynamic : bool, optional
+        Whether sizes of arguments are left open: all, none, or those that change.
 
     Attributes
     ----------
@@ -80,13 +83,19 @@ class CompiledFunction:
     __opweave_compiled__ = True
 
     def __init__(
-        self, function: Callable[..., Any], compile_graph: Callable[[GraphModule, str], Program], *, limit: int = 8
+        self,
+        function: Callable[..., Any],
+        compile_graph: Callable[[GraphModule, str], Program],
+        *,
+        limit: int = 8,
+        dynamic: bool | None = None,
     ) -> None:
         functools.update_wrapper(self, function)
         self.__wrapped__ = function
         self.entries: list[Entry] = []
         self._compile_graph = compile_graph
         self._limit = limit
+        self._openness = Openness(dynamic)
         self._lock = threading.RLock()
         self._parameters = Parameters.of(function)
         name = getattr(function, "__name__", type(function).__name__)
@@ -163,6 +172,7 @@ class CompiledFunction:
         with self._lock:
             self._install([])
             self._reasons.clear()
+            self._openness.forget()
             self._warned = False
 
     # ---- a call that fits no version -------------------------------------------------------------------------------
@@ -223,7 +233,7 @@ class CompiledFunction:
         self._count += 1
         arguments, call = self._bind(*args, **kwargs), _caller(function, self._parameters)
         context, changes = Context.now(), registry.builtin_version
-        captured = capture(function, arguments, call, f"_ow_e{index}_", self._name)
+        captured = capture(function, arguments, call, f"_ow_e{index}_", self._name, self._openness)
         backward = captured.backward
         if _graph_log.isEnabledFor(DEBUG):
             module = captured.module
@@ -237,6 +247,8 @@ class CompiledFunction:
             backward.place(captured.inputs)
         opaque = bool(registry.fallbacks) or any(_above_backends(op) for op in ops)
         run = running(program.run, backward, context, opaque)
+        if captured.shape_env is not None:
+            captured.guards.open(captured.shape_env, captured.numbers)
         self._relate_tensors(captured, program)
         for guard in captured.guards.guards:
             _guards_log.debug("%s: %s", self._name, guard)
@@ -254,7 +266,8 @@ class CompiledFunction:
 
     def _relate_tensors(self, captured: Captured, program: Program) -> None:
         """Guard how arguments share memory, where it makes a difference."""
-        written = [captured.inputs[i] for i in program.written]
+        found = [captured.inputs[i] for i in program.written]
+        written = [t for t in found if isinstance(t, TensorInput)]
         guards = captured.guards
         if written or guards.scope.compares_identity:
             guards.distinct()

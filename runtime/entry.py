@@ -32,7 +32,7 @@ from typing import Any
 from opweave.registry.op import OpOverload, registry
 from opweave.runtime.context import NAMES, Context
 from opweave.runtime.guards import GuardSet
-from opweave.runtime.sources import MISSING, TensorInput
+from opweave.runtime.sources import MISSING, NumberInput, TensorInput
 
 _LOOKUP = (KeyError, IndexError, AttributeError, ValueError, TypeError, RuntimeError)
 _GLOBALS = {**NAMES, "_ow_errors": _LOOKUP, "_ow_registry": registry, "__name__": "opweave.runtime.entry"}
@@ -150,7 +150,7 @@ class Entry:
         Counts the versions of one function.
     guards : GuardSet
         When it may be used.
-    inputs : list of TensorInput
+    inputs : list of TensorInput or NumberInput
         What is passed to `run`, in order.
     result : str
         Expression over `run`'s outputs `_ow_o` that makes the function's result.
@@ -166,7 +166,7 @@ class Entry:
 
     index: int
     guards: GuardSet
-    inputs: list[TensorInput]
+    inputs: list[TensorInput | NumberInput]
     result: str
     run: Callable[..., Any]
     ops: dict[OpOverload, int]

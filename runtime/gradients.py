@@ -37,7 +37,7 @@ from opweave.registry.op import ops, tensors_in
 from opweave.registry.spec import TensorSpec, contiguous_strides
 from opweave.registry.tensor import Tensor, describe
 from opweave.runtime.context import Context, below_autograd
-from opweave.runtime.sources import TensorInput
+from opweave.runtime.sources import NumberInput, TensorInput
 from opweave.tracer import graph as graphs
 from opweave.tracer.graph import Graph
 from opweave.tracer.interpreter import Interpreter
@@ -74,9 +74,14 @@ class Backward:
     positions: list[int] = field(default_factory=list)
     constants: Mapping[str, Any] = field(default_factory=dict)
 
-    def place(self, inputs: Sequence[TensorInput]) -> None:
+    @property
+    def is_open(self) -> bool:
+        """Whether sizes of the outputs are not fixed."""
+        return any(type(size) is not int for spec in self.specs for size in spec[0])
+
+    def place(self, inputs: Sequence[TensorInput | NumberInput]) -> None:
         """Find the sources among the inputs of the graph."""
-        found = {id(t.tensor): i for i, t in enumerate(inputs)}
+        found = {id(t.tensor): i for i, t in enumerate(inputs) if t.tensor is not None}
         # One that is no input has no influence on the outputs.
         self.positions = [found.get(id(t), -1) for t in self.sources]
         self.sources = []
@@ -212,7 +217,7 @@ def trace_back(
     UnsupportedError
         If an output requires grad by itself.
     """
-    attached = [i for i, t in enumerate(outputs) if t._keys & GRAD and isinstance(t, FakeTensor)]
+    attached = [i for i, t in enumerate(outputs) if isinstance(t, FakeTensor) and t._keys & GRAD]
     if not attached:
         return None, []
     roots = [outputs[i] for i in attached]
@@ -237,9 +242,11 @@ def trace_back(
     kept: list[graphs.Node] = []
     if result.problem is None:
         kept = _cut_off(result, new, before, [t._node for t in tangents], found)
-    for node in reversed(new):
-        if node not in kept:
-            graph.erase_node(node)
+    erased = [node for node in reversed(new) if node not in kept]
+    for node in erased:
+        graph.erase_node(node)
+    if mode.numbers is not None:
+        mode.numbers.forget(erased)
     numbers = {id(outputs[i]._node): k for k, i in enumerate(attached)}  # type: ignore[attr-defined]  # fake tensors
     result.saved_outputs = [numbers.get(id(node)) for node in kept]
     return result, [node.meta["val"] for node in kept]
@@ -362,7 +369,7 @@ class CompiledBackward(Node):
         Of the compiled graph.
     """
 
-    __slots__ = ("backward", "saved", "freed")
+    __slots__ = ("backward", "saved", "freed", "specs")
 
     def __init__(self, backward: Backward, inputs: Sequence[Tensor]) -> None:
         sources = [inputs[i] if i >= 0 else None for i in backward.positions]
@@ -372,14 +379,22 @@ class CompiledBackward(Node):
         )
         self.backward = backward
         self.output_count = len(backward.attached)
+        self.specs = backward.specs
         self.output_specs = list(backward.specs)
-        self.saved: list[SavedTensor] = []
+        #: Tensors, and numbers that follow from sizes.
+        self.saved: list[SavedTensor | int | float] = []
         self.freed = False
 
     def keep(self, tensors: Sequence[Tensor], outputs: Sequence[Tensor]) -> None:
         """Save what the backward reads."""
+        if self.backward.is_open:
+            made = [outputs[position] for position in self.backward.attached]
+            self.specs = [TensorSpec(t._sizes, contiguous_strides(t._sizes), t._dtype, t._device) for t in made]
+            self.output_specs = list(self.specs)
         for t, number in zip(tensors, self.backward.saved_outputs, strict=True):
-            if number is None:
+            if not isinstance(t, Tensor):
+                self.saved.append(t)
+            elif number is None:
                 self.saved.append(SavedTensor(t))
             else:
                 self.saved.append(SavedTensor(outputs[self.backward.attached[number]], number))
@@ -397,20 +412,21 @@ class CompiledBackward(Node):
                 hint="pass retain_graph=True to the first backward or grad call",
             )  # fmt: skip
         assert backward.graph is not None
-        saved = [kept.get(self) for kept in self.saved]
+        saved = [kept.get(self) if isinstance(kept, SavedTensor) else kept for kept in self.saved]
         with below_autograd():
-            given = [_dense(grad, spec) for grad, spec in zip(grads, backward.specs, strict=True)]
+            given = [_dense(grad, spec) for grad, spec in zip(grads, self.specs, strict=True)]
             found = Interpreter(backward.graph, backward.constants).run(*saved, *given)
         if state.exclude & GRAD:
             return found
-        sources = [t for t in (*saved, *grads) if t is not None and t._keys & GRAD]
+        sources = [t for t in (*saved, *grads) if isinstance(t, Tensor) and t._keys & GRAD]
         return [None if grad is None else _once(grad, sources) for grad in found]
 
     def release(self) -> None:
         self.freed = bool(self.saved)
         for kept in self.saved:
-            kept.tensor = kept.unpack_hook = None
-            kept.packed = None
+            if isinstance(kept, SavedTensor):
+                kept.tensor = kept.unpack_hook = None
+                kept.packed = None
         self.saved = []
 
 

@@ -22,13 +22,14 @@ import pathlib
 import re
 import threading
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import optree
 
+from opweave.fake.shape_env import ShapeEnv
 from opweave.registry.autograd.graph import grad_fn_of
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
@@ -40,6 +41,7 @@ from opweave.runtime.reads import impure, is_library
 from opweave.runtime.sources import (
     MISSING,
     PYTREES,
+    NumberInput,
     Scope,
     Source,
     TensorInput,
@@ -106,7 +108,11 @@ class GuardSet:
         self.constants: dict[str, Any] = {}
         self.tensors: list[TensorInput] = []
         self.seen: dict[int, tuple[Any, Source]] = {}
+        #: Of each int the guard on its value.
+        self.ints: dict[str, Guard] = {}
         self._constant_names: dict[int, str] = {}
+        #: How the layout of a tensor is tested: the guard, its parts, where in them, and what is fixed.
+        self._layouts: dict[int, tuple[Guard, list[str], int, tuple[set[int], set[int]]]] = {}
         self._count = 0
 
     # ---- building blocks -------------------------------------------------------------------------------------------
@@ -171,6 +177,8 @@ class GuardSet:
         else:
             test = f"{var} == {self.constant(value)}"
         self.require(test, source, lambda now: f"{text} {brief(value)} → {brief(now)}")
+        if type(value) is int:
+            self.ints[text] = self.guards[-1]
 
     # ---- values ----------------------------------------------------------------------------------------------------
 
@@ -265,6 +273,7 @@ class GuardSet:
         fetched = self.get(source)
         var = source.var
         tests = [f"type({fetched}) is {self.constant(kind)}"]
+        layout = len(tests)
         tests += [f"{var}._sizes == {tensor._sizes!r}", f"{var}._strides == {tensor._strides!r}"]
         tests.append(f"{var}._dtype is {self.constant(tensor._dtype)}")
         if tensor._device.type == "cuda":
@@ -275,17 +284,17 @@ class GuardSet:
         if leaf:
             tests.append(f"{var}.is_leaf is {grad_fn_of(tensor) is None}")
         sizes, strides, dtype, device = tensor._sizes, tensor._strides, tensor._dtype, tensor._device
-        keys = tensor._keys
+        keys, dense = tensor._keys, tensor.is_contiguous()
+        #: Dimensions whose size, and whose stride, is the same in all calls.
+        fixed = (set(range(len(sizes))), set(range(len(sizes))))
 
         def explain(now: Any) -> str:
             if type(now) is not kind:
                 return f"type({text}) {kind.__name__} → {'nothing' if now is MISSING else type(now).__name__}"
             if len(now._sizes) != len(sizes):
                 return f"{text}.dim() {len(sizes)} → {len(now._sizes)}"
-            changes = [
-                f"{text}.size({i}) {a} → {b}" for i, (a, b) in enumerate(zip(sizes, now._sizes, strict=True)) if a != b
-            ]
-            if not changes and now._strides != strides:
+            changes = [f"{text}.size({i}) {sizes[i]} → {now._sizes[i]}" for i in fixed[0] if sizes[i] != now._sizes[i]]
+            if not changes and (any(strides[i] != now._strides[i] for i in fixed[1]) or now.is_contiguous() != dense):
                 changes.append(f"{text}.stride() {strides} → {now._strides}")
             if now._dtype is not dtype:
                 changes.append(f"{text}.dtype {dtype.name} → {now._dtype.name}")
@@ -299,6 +308,7 @@ class GuardSet:
 
         self.require(" and ".join(tests), source, explain)
         self.tensors.append(TensorInput(source, tensor))
+        self._layouts[id(self.tensors[-1])] = (self.guards[-1], tests, layout, fixed)
         if self.scope.reads("grad"):
             gradient = None if tensor._autograd is None else tensor._autograd.grad
             self.visit(self.source(f"{var}.grad", f"{text}.grad", source.site), gradient)
@@ -478,8 +488,76 @@ class GuardSet:
     def release(self) -> None:
         """Let go of the values that were compiled for: they may be large, and the guards' texts do without them."""
         self.seen.clear()
+        self._layouts.clear()
+        self.ints.clear()
         for t in self.tensors:
-            t.tensor = None
+            t.tensor = t.options = None
+
+    # ---- sizes that are left open ----------------------------------------------------------------------------------
+
+    def open(self, env: ShapeEnv, numbers: Iterable[NumberInput]) -> None:
+        """Test sizes, strides and ints as far as the trace depends on them, once it is finished.
+
+        Each symbol is read where it first stands alone, `s0 := x._sizes[0]`; a layout is compared as a whole.
+        """
+        names: dict[Any, str] = {}
+        for number in numbers:
+            guard, symbol = self.ints[number.source.text], number.value.expr
+            if symbol in names:
+                guard.test = f"{number.source.var} == {names[symbol]}"
+            else:
+                names[symbol] = number.source.var
+                guard.test = "True"
+        for t in self.tensors:
+            if t.sizes:
+                self._open(t, names)
+        found_guards = env.guards()
+        texts = {env.guard_text(found) for found in found_guards}
+        for symbol, name in names.items():
+            info = env.symbols[symbol]
+            if f"{symbol} >= {info.low}" not in texts:  # that sizes are not 0 or 1 goes without saying there
+                source = Source("", _size_text(info.sources[0]), info.site, name, bound=True)
+                self.require(
+                    f"{name} >= {info.low}",
+                    source,
+                    lambda now, info=info: f"{_size_text(info.sources[0])} {info.hint} → {now}",
+                )
+        for found in found_guards:
+            if any(symbol not in names for symbol in found.expr.free_symbols):
+                continue  # of a tensor that the graph does not have
+            words = env.guard_text(found, lambda symbol: _size_text(env.symbols[symbol].sources[0]))
+            first = min(names[symbol] for symbol in found.expr.free_symbols)
+            source = Source("", words, found.site, first, bound=True)
+            self.require(
+                env.guard_text(found, names.__getitem__), source, lambda now, words=words: f"{words} is not so any more"
+            )
+
+    def _open(self, t: TensorInput, names: dict[Any, str]) -> None:
+        guard, tests, at, fixed = self._layouts[id(t)]
+        var = t.source.var
+        for which, numbers in enumerate((t.sizes, t.strides)):
+            attribute = ("_sizes", "_strides")[which]
+            parts: list[str] = []
+            known = len(names)
+            read = functools.partial(self._read, names, f"{var}.{attribute}", numbers)
+            for d, number in enumerate(numbers):
+                if type(number) is int:
+                    parts.append(str(number))
+                else:
+                    fixed[which].discard(d)
+                    parts.append(number.env.python(number.expr, read))
+            fresh = len(names) > known
+            test = f"{var}.{attribute} == ({', '.join(parts)}{',' * (len(parts) == 1)})"
+            tests[at + which] = f"len({var}.{attribute}) == {len(parts)} and {test}" if fresh else test
+        guard.test = " and ".join(tests)
+
+    def _read(self, names: dict[Any, str], owner: str, numbers: tuple[Any, ...], symbol: Any) -> str:
+        """A symbol in a test: read from a layout where it stands alone in it, the first time."""
+        if symbol in names:
+            return names[symbol]
+        at = next(d for d, number in enumerate(numbers) if type(number) is not int and number.expr == symbol)
+        name = names[symbol] = f"{self.prefix}{symbol.name}"
+        return f"({name} := {owner}[{at}])"
 
     # ---- relations between tensors ---------------------------------------------------------------------------------
 
@@ -536,6 +614,11 @@ def _slots(kind: type) -> list[str]:
 
 def _children(value: Any) -> list[Any]:
     return optree.tree_flatten_one_level(value, namespace=PYTREES)[0]
+
+
+def _size_text(source: str) -> str:
+    """`x.size(0)` of `x.shape[0]`, the form in which changed sizes are told."""
+    return re.sub(r"\.shape\[(\d+)\]$", r".size(\1)", source)
 
 
 def _tuple(inputs: list[TensorInput]) -> str:

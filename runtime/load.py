@@ -11,11 +11,12 @@ import importlib
 import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 from opweave.codegen.kernel import KernelSource, compile_source
 from opweave.codegen.wrapper import Generated
+from opweave.fake.symbolic import SymNumber
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DTYPES, DType
 from opweave.registry.errors import note_own_file
@@ -28,6 +29,8 @@ from opweave.tracer.graph import Graph
 from opweave.tracer.printing import operand_graphs
 
 _kernels_log = channel("kernels")
+#: Where the functions come from that compute sizes which are not fixed.
+_ARITHMETIC = ("_operator", "math", "builtins")
 
 
 def load_module(path: Path, names: Mapping[str, Any]) -> ModuleType:
@@ -119,10 +122,11 @@ def launcher(kernel: KernelSource, folder: Path, device: Device) -> Callable[...
 
 def fingerprint(graph: Graph) -> Iterator[str]:
     """Lines that tell a graph from any other that needs other code: its text, and all layouts."""
-    yield str(graph)
+    yield f"{graph} {graph.graph.get('wide')}"
     for node in graph.nodes:
         for value in _values(node.meta.get("val")):
             if isinstance(value, Tensor):
+                yield from _symbols(value)
                 yield f"{node.name} {value._sizes} {value._strides} {value._offset} {value._dtype.name} {value._device}"
         if isinstance(node.target, Graph):
             yield f"region {node.name}"
@@ -130,6 +134,13 @@ def fingerprint(graph: Graph) -> Iterator[str]:
         for inner in operand_graphs(node):
             yield f"function {node.name}"
             yield from fingerprint(inner)
+
+
+def _symbols(value: Tensor) -> Iterator[str]:
+    """What code may depend on of sizes that are not fixed."""
+    for number in (*value._sizes, *value._strides, value._offset):
+        if isinstance(number, SymNumber):
+            yield f"{number} {number.env.range_of(number)} {number.hint}"
 
 
 def _values(value: Any) -> Iterator[Any]:
@@ -196,6 +207,8 @@ def _token(value: Any) -> list[str] | None:
         return ["dtype", value.name]
     if isinstance(value, Device):
         return ["device", str(value)]
+    if isinstance(value, BuiltinFunctionType) and value.__module__ in _ARITHMETIC:
+        return ["function", value.__module__, value.__name__]
     if isinstance(value, FunctionType) and value.__module__.startswith("opweave.") and "." not in value.__qualname__:
         return ["function", value.__module__, value.__name__]
     return None

@@ -44,10 +44,42 @@ class Source:
 
 @dataclass(slots=True)
 class TensorInput:
-    """A tensor the trace may read, as an argument or from outside the function; None once it is compiled."""
+    """A tensor the trace may read, as an argument or from outside the function; None once it is compiled.
+
+    Attributes
+    ----------
+    source : Source
+        Where it is read.
+    tensor : Tensor or None
+        The one of the call that was compiled.
+    options : callable, optional
+        For a dimension that is left open the keywords of `ShapeEnv.new_size`.
+    sizes, strides : tuple
+        What the trace took it to have; symbolic where it is left open.
+    """
 
     source: Source
     tensor: Any
+    options: Any = None
+    sizes: tuple[Any, ...] = ()
+    strides: tuple[Any, ...] = ()
+
+
+@dataclass(slots=True)
+class NumberInput:
+    """An int argument that is left open.
+
+    Attributes
+    ----------
+    source : Source
+        The parameter.
+    value : SymInt
+        What stands for it in the trace.
+    """
+
+    source: Source
+    value: Any
+    tensor: None = None
 
 
 @dataclass

@@ -10,16 +10,18 @@ The fusion pass grows groups with this analysis, codegen replays it on the regio
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from opweave.fake.symbolic import statically_known_true
 from opweave.registry.op import OpOverload
+from opweave.registry.ops.kinds.reduction import COMBINES
 from opweave.registry.tensor import Tensor
 from opweave.tracer.declared import declared
 from opweave.tracer.graph import Graph, Node
-from opweave.tracer.index import ZERO, Axis, Index, linearize, regroup
+from opweave.tracer.index import ZERO, Axis, Index, groups, linearize, regroup, row_major
+from opweave.tracer.size import Size, hint, product, size_of, sizes as sizes_from
 
 FUSIBLE = ("pointwise", "view", "reduction", "generator")
 
@@ -32,14 +34,14 @@ class Demand:
     exact: bool
 
 
-def sizes_of(node: Node) -> tuple[int, ...]:
+def sizes_of(node: Node) -> tuple[Size, ...]:
     """Sizes of a node's tensor value."""
-    return node.meta["val"]._sizes
+    return sizes_from(node.meta["val"]._sizes)
 
 
 def numel_of(node: Node) -> int:
-    """Number of elements of a node's tensor value."""
-    return math.prod(sizes_of(node))
+    """Number of elements of a node's tensor value, in the example."""
+    return hint(product(sizes_of(node)))
 
 
 def classify(node: Node) -> tuple[str | None, str]:
@@ -66,7 +68,7 @@ def classify(node: Node) -> tuple[str | None, str]:
     for tensor in tensors:
         if tensor._dtype.triton is None:
             return None, f"dtype {tensor._dtype.name} has no Triton type"
-        if 0 in tensor._sizes:
+        if 0 in sizes_from(tensor._sizes):
             return None, "no elements"
         if tensor._device is not value._device:
             return None, f"operand on {tensor._device}"
@@ -75,19 +77,42 @@ def classify(node: Node) -> tuple[str | None, str]:
             return None, "view changes the element type"
         if not decl.reshape and not _is_linear(node):
             return None, "view of the storage, not of the tensor"
+        if decl.reshape and not _regroups(node):
+            return None, "view between sizes that are not known to be equal"
+    if decl.kind == "reduction" and _may_be_undefined(node):
+        return None, "the reduced dimensions may be empty"
     return decl.kind, ""
 
 
-def _view_rule(node: Node, strides: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+def _view_rule(node: Node, strides: tuple[int, ...]) -> tuple[tuple[Size, ...], tuple[Size, ...], Size]:
     decl = node.target.decl  # type: ignore[union-attr]  # callers have classified the node
     bound = decl.bind(node.args, node.kwargs)
-    return decl.rule(sizes_of(bound[0]), strides, 0, *bound[1:])
+    sizes, strides, offset = decl.rule(bound[0].meta["val"]._sizes, strides, 0, *bound[1:])
+    return sizes_from(sizes), tuple([size_of(stride, 0) for stride in strides]), size_of(offset, 0)
 
 
 def _is_linear(node: Node) -> bool:
     sizes, strides, offset = _view_rule(node, (0,) * len(sizes_of(node.all_input_nodes[0])))
     # What stride a dimension of size 1 has says nothing.
-    return offset == 0 and not any(stride for size, stride in zip(sizes, strides, strict=True) if size != 1)
+    return offset == 0 and not any(stride != 0 for size, stride in zip(sizes, strides, strict=True) if size != 1)
+
+
+def _regroups(node: Node) -> bool:
+    try:
+        groups(sizes_of(node), sizes_of(node.all_input_nodes[0]))
+    except ValueError:
+        return False
+    return True
+
+
+def _may_be_undefined(node: Node) -> bool:
+    """Whether a reduction without identity may run over no elements, which only a call finds out and refuses."""
+    decl: Any = node.target.decl  # type: ignore[union-attr]
+    sizes = node.all_input_nodes[0].meta["val"]._sizes
+    if COMBINES[decl.combine] is not None or all(type(size) is int for size in sizes):
+        return False
+    _, dims, _, _ = decl.params(node.args, node.kwargs, len(sizes))
+    return any(not statically_known_true(sizes[d] > 0) for d in dims)
 
 
 def view_index(node: Node, index: Sequence[Index]) -> tuple[Index, ...]:
@@ -123,7 +148,7 @@ class IterationSpace:
     kept: list[Axis] = field(default_factory=list)
     reduced: list[Axis] = field(default_factory=list)
     demands: dict[Node, list[Demand]] = field(default_factory=dict)
-    frames: dict[tuple[int, ...], tuple[Index, ...]] = field(default_factory=dict)
+    frames: dict[tuple[Size, ...], tuple[Index, ...]] = field(default_factory=dict)
     inputs_of_reductions: dict[Node, tuple[Index, ...]] = field(default_factory=dict)
 
     @staticmethod
@@ -141,7 +166,7 @@ class IterationSpace:
         result: list[Demand] = []
         decl = user.target.decl  # type: ignore[union-attr]
         sizes, out = sizes_of(operand), sizes_of(user)
-        same = math.prod(sizes) == math.prod(out)
+        same = product(sizes) == product(out)
         for demand in self.demands[user]:
             if decl.kind == "view":
                 found = Demand(view_index(user, demand.index), demand.exact and same)
@@ -174,9 +199,9 @@ class IterationSpace:
         if axes != frozenset(self.kept) and axes != frozenset([*self.kept, *self.reduced]):
             return False
         sizes = sizes_of(node)
-        if math.prod(axis.size for axis in axes) != math.prod(sizes):
+        if product(axis.size for axis in axes) != product(sizes):
             return False
-        return demand.exact or _is_mixed_radix(linearize(demand.index, _row_major(sizes)))
+        return demand.exact or _is_mixed_radix(linearize(demand.index, row_major(sizes)))
 
     def would_cover(self, node: Node, demand: Demand) -> bool:
         """Whether it would cover the node if the axes that the index leaves out were reduced ones."""
@@ -185,8 +210,8 @@ class IterationSpace:
         return (
             not self.reduced
             and axes < frozenset(self.kept)
-            and math.prod(axis.size for axis in axes) == math.prod(sizes)
-            and _is_mixed_radix(linearize(demand.index, _row_major(sizes)))
+            and product(axis.size for axis in axes) == product(sizes)
+            and _is_mixed_radix(linearize(demand.index, row_major(sizes)))
         )
 
     def keep_only(self, demand: Demand) -> None:
@@ -207,16 +232,16 @@ class IterationSpace:
         sizes = sizes_of(source)
         _, dims, keepdim, _ = node.target.decl.params(node.args, node.kwargs, len(sizes))  # type: ignore[union-attr]
         extent = [sizes[d] for d in dims if sizes[d] != 1]
-        count = math.prod(extent)
+        count = product(extent)
         missing = [axis for axis in self.kept if axis not in axes_used]
         if count != 1:
             if self.reduced:
                 if missing:
                     return "reduction is broadcast along a kept axis"
-                if math.prod(axis.size for axis in self.reduced) != count:
+                if product(axis.size for axis in self.reduced) != count:
                     return "reduces over another number of elements"
             elif missing:
-                if math.prod(axis.size for axis in missing) != count:
+                if product(axis.size for axis in missing) != count:
                     return "iteration spaces differ"
                 self.reduced = missing
                 self.kept = [axis for axis in self.kept if axis in axes_used]
@@ -261,19 +286,15 @@ class IterationSpace:
         return Demand(index, self.covers(node, Demand(index, False)))
 
 
-def _row_major(sizes: Sequence[int]) -> list[int]:
-    return [math.prod(sizes[d + 1 :]) for d in range(len(sizes))]
-
-
 def _is_mixed_radix(index: Index) -> bool:
     """Whether an expression counts from 0 upwards without gaps or repeats as its axes run."""
     if index.const or not all(isinstance(atom, Axis) for atom in index.terms):
         return False
-    expected = 1
-    for atom, coefficient in sorted(index.terms.items(), key=lambda item: item[1]):
+    expected: Size = 1
+    for atom, coefficient in sorted(index.terms.items(), key=lambda item: hint(item[1])):
         if coefficient != expected:
             return False
-        expected *= atom.top + 1
+        expected = expected * (atom.top + 1)
     return True
 
 

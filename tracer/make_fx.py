@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 import optree
@@ -13,8 +13,9 @@ import optree
 from opweave.fake.mode import Dynamic, FakeTensorMode, every_size
 from opweave.fake.shape_env import ShapeEnv
 from opweave.fake.tensor import FakeTensor
+from opweave.registry.custom_op import CustomOpDef
 from opweave.registry.errors import ArgumentError, Site, TraceError
-from opweave.registry.op import OpOverload, tensors_in
+from opweave.registry.op import OpOverload, OpOverloadPacket, tensors_in
 from opweave.registry.tensor import Tensor
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.graph_module import GraphModule
@@ -26,8 +27,17 @@ importlib.import_module("opweave.tracer.control_flow")  # what traces do with br
 MODES = ("real", "fake", "symbolic")
 
 
+#: Functions that are traced in place of an op's calls: for one overload, for all of a name, or for a custom op.
+DecompositionTable = Mapping[Any, Callable[..., Any]]
+
+
 def make_fx(
-    fn: Callable[..., Any], tracing_mode: str = "real", *, fake_mode: FakeTensorMode | None = None
+    fn: Callable[..., Any],
+    tracing_mode: str = "real",
+    *,
+    decomposition_table: DecompositionTable | None = None,
+    pre_dispatch: bool = False,
+    fake_mode: FakeTensorMode | None = None,
 ) -> Callable[..., GraphModule]:
     """Trace a function: what it returns takes the function's arguments and gives the graph of the ops it called.
 
@@ -40,6 +50,12 @@ def make_fx(
         `"real"` computes values while tracing (and has the side effects of doing so), which ops without a fake rule
         need; `"fake"` traces without data; `"symbolic"` traces without data or sizes: the graph is good for all sizes
         that fit the guards of its `shape_env`, and Python ints among the arguments are inputs.
+    decomposition_table : mapping of OpOverload, OpOverloadPacket or CustomOpDef to callable, optional
+        Functions that are traced in place of calls of these ops, and whose own calls are looked up too. Each takes the
+        op's arguments; one that returns NotImplemented leaves the call as it is.
+    pre_dispatch : bool
+        Record ops that are written with other ops (`aten.linear`) as they are called, instead of what they call. Under
+        autocast, and where they are called on batched tensors, what they call is recorded all the same.
     fake_mode : FakeTensorMode, optional
         The mode to trace under; found from fake arguments, or made.
 
@@ -54,7 +70,13 @@ def make_fx(
     DataDependentError
         When tracing, if the function looks at the values of a traced tensor (a branch, `.item()`).
     TraceError
-        If it uses fake tensors that were not passed to it, or returns something that a graph cannot hold.
+        If it uses fake tensors that were not passed to it, returns something that a graph cannot hold, or a
+        decomposition calls its own op without end.
+    UnsupportedError
+        If `pre_dispatch` is set and the function calls ops on tensors that require grad under another grad mode than it
+        was called in (the graph would not tell), or in "real" mode.
+    ArgumentError
+        If the table has other keys or values than said.
 
     Examples
     --------
@@ -70,6 +92,7 @@ def make_fx(
         )
     if tracing_mode not in MODES:
         raise ArgumentError("make_fx: unknown tracing_mode", got=repr(tracing_mode), hint="one of " + ", ".join(MODES))
+    table = decompositions(decomposition_table)
 
     def trace(*args: Any, **kwargs: Any) -> GraphModule:
         leaves, in_spec = optree.tree_flatten(cast(Any, (args, kwargs)))
@@ -91,7 +114,9 @@ def make_fx(
                 hint="FakeTensorMode(shape_env=ShapeEnv())",
             )
         dynamic = every_size if symbolic else None
-        graph, constants = trace_flat(flat, leaves, mode, names=names, real=real, dynamic=dynamic)
+        graph, constants = trace_flat(
+            flat, leaves, mode, names=names, real=real, dynamic=dynamic, decompositions=table, pre_dispatch=pre_dispatch
+        )
         module = GraphModule(constants, graph, in_spec, out_spec[0])
         module.shape_env = mode.shape_env
         return module
@@ -110,6 +135,8 @@ def trace_flat(
     compiling: bool = False,
     keep_triton_ops: bool = False,
     dynamic: Dynamic | None = None,
+    decompositions: Mapping[OpOverload, Callable[..., Any]] | None = None,
+    pre_dispatch: bool = False,
 ) -> tuple[Graph, dict[str, Tensor]]:
     """Trace a function of several values that returns several: `make_fx` without pytrees, for passes.
 
@@ -133,6 +160,10 @@ def trace_flat(
         Record a triton_op as one call, instead of what its body calls.
     dynamic : callable, optional
         Which sizes of real inputs become symbolic (see `FakeTensorMode.from_tensor`).
+    decompositions : mapping of OpOverload to callable, optional
+        Functions that are traced in place of calls of an op.
+    pre_dispatch : bool
+        Record composite ops as they are called.
 
     Returns
     -------
@@ -144,7 +175,7 @@ def trace_flat(
     graph = Graph()
     mode = ProxyMode(
         graph, fake_mode, real=real, site=site, boundary=sys._getframe(), compiling=compiling,
-        keep_triton_ops=keep_triton_ops,
+        keep_triton_ops=keep_triton_ops, decompositions=decompositions, pre_dispatch=pre_dispatch,
     )  # fmt: skip
     names = names or [f"arg{index}_1" for index in range(len(inputs))]
     values = [mode.add_input(name, value, dynamic) for name, value in zip(names, inputs, strict=True)]
@@ -157,6 +188,37 @@ def trace_flat(
     finally:
         mode.finish()
     return graph, mode.constants
+
+
+def decompositions(table: DecompositionTable | None) -> dict[OpOverload, Callable[..., Any]]:
+    """A table of decompositions by overload.
+
+    Raises
+    ------
+    ArgumentError
+        If a key is no op, or a value no function.
+    """
+    found: dict[OpOverload, Callable[..., Any]] = {}
+    for key, function in (table or {}).items():
+        if not callable(function):
+            raise ArgumentError(
+                f"decomposition table: the entry of {key} is no function", got=f"{function!r}",
+                hint="{opweave.ops.aten.gelu.default: my_gelu}",
+            )  # fmt: skip
+        if isinstance(key, OpOverload):
+            found[key] = function
+        elif isinstance(key, CustomOpDef):
+            found[key._opoverload] = function
+        elif isinstance(key, OpOverloadPacket):
+            for name in key.overloads():
+                # An entry of its own comes first.
+                found.setdefault(getattr(key, name), function)
+        else:
+            raise ArgumentError(
+                "decomposition table: the keys are ops", got=f"{key!r} ({type(key).__name__})",
+                hint="{opweave.ops.aten.gelu.default: my_gelu}",
+            )  # fmt: skip
+    return found
 
 
 def _output(mode: ProxyMode, value: Any) -> Any:

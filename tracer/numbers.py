@@ -14,7 +14,7 @@ import operator
 from typing import Any
 
 from opweave.fake.shape_env import Assertion, ShapeEnv
-from opweave.fake.symbolic import SymNumber
+from opweave.fake.symbolic import SymFloat, SymNumber
 from opweave.registry.errors import Site, TraceError
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor
@@ -37,7 +37,10 @@ class Numbers:
         self.env = env
         #: Where a symbol can be read: (op, node, further arguments); the node itself where it is the number.
         self._readable: dict[Any, tuple[Any, Node, tuple[int, ...]]] = {}
+        #: The same for sizes that are no symbols: `2*s0`.
+        self._composed: dict[Any, tuple[Any, Node, tuple[int, ...]]] = {}
         self._nodes: dict[Any, Node] = {}
+        self._floats: dict[Any, Node] = {}
         self.site: Site | None = None
 
     def bind(self, value: Any, node: Node) -> None:
@@ -55,9 +58,11 @@ class Numbers:
 
     def _note(self, number: Any, read: Any, node: Node, args: tuple[int, ...]) -> None:
         expr = number.expr
+        if not isinstance(number, SymNumber):
+            return
         # Symbols that were replaced are noted too: an earlier operand may have been made of them.
-        if isinstance(number, SymNumber) and (expr.is_Symbol or read is None) and expr not in self._readable:
-            self._readable[expr] = (read, node, args)
+        where = self._readable if expr.is_Symbol or read is None else self._composed
+        where.setdefault(expr, (read, node, args))
 
     def node(self, number: SymNumber) -> Any:
         """The node that computes a number; a Python number where it is known.
@@ -68,29 +73,69 @@ class Numbers:
             If it is made of a symbol that no tensor of the graph tells.
         """
         expr = self.env.simplify(number.expr)
-        return self._make(expr)
+        made = self._make(expr)
+        if not isinstance(number, SymFloat) or not expr.is_integer:
+            return made
+        # What makes the expression computes in ints where it can: `n / 2 * 2` is n, but a float.
+        if not isinstance(made, Node):
+            return float(made)
+        found = self._floats.get(expr)
+        if found is None:
+            found = self._floats[expr] = self.graph.create_node("call_function", operator.truediv, (made, 1), {})
+            found.meta.update(site=self.site, stack=None, val=self.env.wrap(expr, SymFloat))
+        return found
 
     def _make(self, expr: Any) -> Any:
         found = self._nodes.get(expr)
         if found is not None:
             return found
         if expr in self._readable:
-            read, node, args = self._readable[expr]
-            if read is None:
-                return node
-            return self._call(expr, read, (node, *args))
+            return self._read(expr, *self._readable[expr])
         plain = self.env.plain(expr)
         if isinstance(plain, (bool, int, float)):
             return plain
+        if expr in self._composed and not all(map(self._tells, expr.free_symbols)):
+            return self._read(expr, *self._composed[expr])
         if expr.is_Symbol:
-            equal = next((s for s, e in self.env.replacements.items() if e == expr and s in self._readable), None)
+            equal = self._equal(expr)
             if equal is not None:
                 return self._make(equal)
+            solved = self._solved(expr)
+            if solved is not None:
+                return solved
             raise TraceError(
                 f"the symbolic number {expr} is not a size of any tensor in the graph",
                 got=self.env.symbols[expr].site.short, hint="return a tensor of that size from the op that made it",
             )  # fmt: skip
         return self._compound(expr)
+
+    def _read(self, expr: Any, read: Any, node: Node, args: tuple[int, ...]) -> Node:
+        return node if read is None else self._call(expr, read, (node, *args))
+
+    def _equal(self, symbol: Any) -> Any:
+        """Another symbol of the same value that can be read."""
+        return next((s for s, e in self.env.replacements.items() if e == symbol and s in self._readable), None)
+
+    def _tells(self, symbol: Any) -> bool:
+        return symbol in self._readable or self._equal(symbol) is not None
+
+    def _solved(self, symbol: Any) -> Any:
+        """A symbol computed from a size that is linear in it: the graph of a function whose input has 2*s0 rows."""
+        for expr, (read, node, args) in self._composed.items():
+            expr = self.env.simplify(expr)
+            if not expr.is_polynomial(symbol):
+                continue
+            factor = expr.expand().coeff(symbol, 1)
+            rest = (expr - factor * symbol).expand()
+            if not factor.is_Integer or factor == 0 or symbol in rest.free_symbols:
+                continue
+            if all(map(self._tells, rest.free_symbols)):
+                size = self._nodes.get(expr) or self._call(expr, read, (node, *args))
+                moved = size
+                if rest != 0:
+                    moved = self._call(expr - rest, operator.sub, (size, self._make(rest)))
+                return moved if factor == 1 else self._call(symbol, operator.floordiv, (moved, int(factor)))
+        return None
 
     def _compound(self, expr: Any) -> Any:
         name, parts = self.env.taken_apart(expr)
@@ -114,6 +159,12 @@ class Numbers:
         node.meta.update(site=self.site, stack=None, val=self.env.wrap_any(expr))
         self._nodes[expr] = node
         return node
+
+    def forget(self, nodes: list[Node]) -> None:
+        """Nodes that are no longer in the graph."""
+        gone = set(nodes)
+        self._nodes = {expr: node for expr, node in self._nodes.items() if node not in gone}
+        self._readable = {expr: read for expr, read in self._readable.items() if read[1] not in gone}
 
     def demand(self, assertion: Assertion) -> None:
         """Add a node that verifies what was demanded of numbers that depend on data."""

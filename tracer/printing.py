@@ -253,7 +253,7 @@ def path_text(path: tuple[Any, ...]) -> str:
     return kind + "".join(f"[{key!r}]" for key in path)
 
 
-_PRINTABLE = (Node, bool, int, float, complex, str, bytes, type(None), type(Ellipsis), DType, Device)
+_PRINTABLE = (Node, bool, int, float, complex, str, bytes, type(None), type(Ellipsis), DType, Device, Symbolic)
 
 
 def check_operands(node: Node) -> None:

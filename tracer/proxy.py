@@ -3,18 +3,36 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
-from types import FrameType
-from typing import Any
+import os
+import sys
+from collections.abc import Callable, Mapping
+from types import FrameType, TracebackType
+from typing import Any, Self
 
 from opweave.fake.mode import Dynamic, FakeTensorMode, note_mutation
 from opweave.fake.symbolic import SymNumber
 from opweave.fake.tensor import FakeTensor
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
-from opweave.registry.errors import DataDependentError, FakeTensorError, OpweaveError, Site, TraceError
-from opweave.registry.keys import DispatchMode, no_modes, state
-from opweave.registry.op import HigherOrderOperator, OpOverload, ops, tensors_in
+from opweave.registry.errors import (
+    DataDependentError,
+    FakeTensorError,
+    OpweaveError,
+    Site,
+    TraceError,
+    UnsupportedError,
+)
+from opweave.registry.keys import (
+    AUTOCAST_MASK,
+    GRAD,
+    INFERENCE,
+    PRE_DISPATCH_BIT,
+    DispatchKey,
+    DispatchMode,
+    no_modes,
+    state,
+)
+from opweave.registry.op import HigherOrderOperator, Kernel, OpOverload, ops, resolvers, tensors_in
 from opweave.registry.tensor import Tensor, describe
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.numbers import Numbers
@@ -22,6 +40,8 @@ from opweave.tracer.operands import ATOMS, map_operands
 from opweave.tracer.sites import StackReader
 
 _ITEM = ops.aten._local_scalar_dense.default
+#: How often a decomposition may call its own op before it is taken for endless.
+_DEEPEST = 40
 _CONSTANT_TYPES = (DType, Device, int, float, bool, str, complex, type(None), type(Ellipsis))
 
 
@@ -48,17 +68,28 @@ class ProxyMode(DispatchMode):
         Whether the trace stands for later calls, which rules out making text of a traced tensor.
     keep_triton_ops : bool
         Record a triton_op as one call, instead of what its body calls.
+    decompositions : mapping of OpOverload to callable, optional
+        Functions that are traced in place of calls of an op.
+    pre_dispatch : bool
+        Record composite ops as they are called, before autograd and their bodies.
     """
 
     def __init__(
         self, graph: Graph, fake_mode: FakeTensorMode, *, real: bool = False, site: Site | None = None,
         boundary: FrameType | None = None, compiling: bool = False, keep_triton_ops: bool = False,
+        decompositions: Mapping[OpOverload, Callable[..., Any]] | None = None, pre_dispatch: bool = False,
     ):  # fmt: skip
         self.graph = graph
         self.fake_mode = fake_mode
         self.real = real
         self.compiling = compiling
         self.keep_triton_ops = keep_triton_ops
+        self.decompositions = decompositions or {}
+        self.pre_dispatch = pre_dispatch
+        # Composites with a decomposition of the user's are gone by the time that other ops are seen.
+        self._sees_composites = pre_dispatch or any(op.has_composite_implicit for op in self.decompositions)
+        self._decomposing: list[OpOverload] = []
+        self._start = 0, 0
         env = fake_mode.shape_env
         #: What computes symbolic numbers, where there are any.
         self.numbers = None if env is None else Numbers(graph, env)
@@ -158,6 +189,21 @@ class ProxyMode(DispatchMode):
         self._lifted.clear()
         self._stacks.close()
 
+    def __enter__(self) -> Self:
+        super().__enter__()
+        if self._sees_composites:
+            if not self._decomposing:
+                self._start = state.include, state.exclude
+            state.include |= PRE_DISPATCH_BIT
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        super().__exit__(kind, value, traceback)
+        if not any(isinstance(mode, ProxyMode) and mode._sees_composites for mode in state.modes):
+            state.include &= ~PRE_DISPATCH_BIT
+
     # ---- recording ---------------------------------------------------------------------------------------------------
 
     def __torch_dispatch__(
@@ -165,6 +211,11 @@ class ProxyMode(DispatchMode):
     ) -> Any:
         kwargs = kwargs or {}
         if type(func) is OpOverload:
+            if func in self.decompositions:
+                with self:
+                    result = self._decomposed(func, self._lift(args), kwargs)
+                if result is not NotImplemented:
+                    return result
             if func.body is not None and not self.keep_triton_ops:
                 # A triton_op: its body's ops and launches are recorded instead.
                 if state.used is not None:
@@ -193,6 +244,79 @@ class ProxyMode(DispatchMode):
             self.refused = self.refused or error
             raise
         return self._record(func, args, kwargs, result, site, stack)
+
+    def _decomposed(self, func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What the user's function for an op gives, traced; NotImplemented where it leaves the call alone."""
+        if self._decomposing.count(func) >= _DEEPEST:
+            raise TraceError(
+                f"the decomposition of {func} calls {func} without end", got=f"{self.decompositions[func]!r}",
+                hint="write it with other ops, or let it return NotImplemented where the call is to stay",
+            )  # fmt: skip
+        self._decomposing.append(func)
+        try:
+            return self.decompositions[func](*args, **kwargs)
+        finally:
+            self._decomposing.pop()
+
+    def call_composite(self, func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call as the user wrote it, before autograd; NotImplemented where it goes on as usual.
+
+        Raises
+        ------
+        UnsupportedError
+            If the call's part in a gradient is other than that of the graph when it runs.
+        """
+        if func in self.decompositions and func.has_composite_implicit:
+            result = self._decomposed(func, args, kwargs)
+            if result is not NotImplemented:
+                return result
+        if not self.pre_dispatch:
+            return NotImplemented
+        tensors = list(tensors_in([*args, *kwargs.values()]))
+        differentiated = any(t._keys & GRAD for t in tensors)
+        if differentiated and self._grad_mode_changed() and not _in_autograd():
+            error = UnsupportedError(
+                f"{func}: pre_dispatch tracing does not record that grad mode changes",
+                got=describe(next(t for t in tensors if t._keys & GRAD)),
+                hint="detach() the tensor in place of no_grad(), or put the whole trace under it",
+            )
+            self.refused = self.refused or error
+            raise error
+        # Under autocast the ops of the body are cast, which the composite would not be when the graph runs.
+        if (
+            not func.has_composite_implicit
+            or state.include & ~state.exclude & AUTOCAST_MASK
+            or not any("Tensor" in str(r.type) for r in func._schema.returns)
+            or not all(type(t) is Tensor or (type(t) is FakeTensor and t._tracer is self) for t in tensors)
+        ):
+            return NotImplemented
+        if self.real and differentiated:
+            raise UnsupportedError(
+                f"{func}: pre_dispatch tracing of tensors that require grad computes no values", got=str(func._schema),
+                hint="tracing_mode='fake' or 'symbolic'; or detach() the tensors",
+            )  # fmt: skip
+        site, stack = (self._site, None) if self._site is not None else self._stacks.read(2)
+        if self.numbers is not None:
+            self.numbers.site = site
+        args = self._lift(args)
+        if kwargs:
+            kwargs = {key: self._lift((value,))[0] for key, value in kwargs.items()}
+        modes = state.modes
+        state.modes = [mode for mode in modes if mode is not self]
+        try:
+            result = self._run_real(func, args, kwargs) if self.real else func(*args, **kwargs)
+            if not func.is_mutable:
+                result = _apart(result, list(tensors_in([*args, *kwargs.values()])))
+        except (DataDependentError, FakeTensorError, TraceError) as error:
+            self.refused = self.refused or error
+            raise
+        finally:
+            state.modes = modes
+        return self._record(func, args, kwargs, result, site, stack)
+
+    def _grad_mode_changed(self) -> bool:
+        include, exclude = self._start
+        return bool((state.exclude ^ exclude) & GRAD or (state.include ^ include) & INFERENCE)
 
     def _record(
         self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any, site: Site | None, stack: Any
@@ -261,7 +385,9 @@ class ProxyMode(DispatchMode):
             if t._tracer is not self:
                 raise TraceError(
                     "a fake tensor that is not part of this trace", got=describe(t),
-                    hint="pass it to the traced function as an argument",
+                    hint="pass it to the traced function as an argument" if not self.pre_dispatch
+                    else "a gradient inside the traced function needs pre_dispatch=False; any other tensor is to be "
+                    "passed to the traced function as an argument",
                 )  # fmt: skip
             return t
         fake = self._lifted.get(id(t))
@@ -324,3 +450,45 @@ def _map_plain(value: Any, transform: Callable[[Any], Any]) -> Any:
     if isinstance(value, dict):
         return {key: _map_plain(item, transform) for key, item in value.items()}
     return transform(value)
+
+
+def _apart(value: Any, given: list[Tensor]) -> Any:
+    """A result with an alias, which is a node of its own, in place of what is an argument (`x.contiguous()`)."""
+    if isinstance(value, (list, tuple)):
+        return type(value)([_apart(item, given) for item in value])
+    if not isinstance(value, FakeTensor) or not any(value is t for t in given):
+        return value
+    alias = ops.aten.alias.default(value)
+    alias._real = value._real
+    return alias
+
+
+_REGISTRY = os.path.dirname(os.path.abspath(sys.modules[DispatchMode.__module__].__file__ or ""))
+_AUTOGRAD = os.path.join(_REGISTRY, "autograd")
+
+
+def _in_autograd() -> bool:
+    """Whether it is the autograd engine, or a function that it runs, that calls."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if os.path.abspath(frame.f_code.co_filename).startswith(_AUTOGRAD + os.sep):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _before_dispatch(op: OpOverload, bits: int) -> Kernel:
+    below = bits & ~PRE_DISPATCH_BIT
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        mode = next((mode for mode in reversed(state.modes) if isinstance(mode, ProxyMode)), None)
+        if mode is not None and mode._sees_composites:
+            result = mode.call_composite(op, *op.trim(args, kwargs))
+            if result is not NotImplemented:
+                return result
+        return op._lookup(below)(*args, **kwargs)
+
+    return call
+
+
+resolvers[DispatchKey.PreDispatch] = _before_dispatch

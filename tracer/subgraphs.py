@@ -28,7 +28,8 @@ class SubgraphMode(ProxyMode):
     def __init__(self, outer: ProxyMode):
         super().__init__(
             Graph(), outer.fake_mode, site=outer._site, boundary=outer._stacks._boundary, compiling=outer.compiling,
-            keep_triton_ops=outer.keep_triton_ops,
+            keep_triton_ops=outer.keep_triton_ops, decompositions=outer.decompositions,
+            pre_dispatch=outer.pre_dispatch,
         )  # fmt: skip
         #: What was lifted, with what stands for it and the version of its memory at that time.
         self.closures: list[tuple[Tensor, FakeTensor, int]] = []

@@ -13,10 +13,11 @@ from typing import Any
 from opweave.registry.autograd.formula import Derivative
 from opweave.registry.autograd.graph import AsStridedNode, attach
 from opweave.registry.autograd.record import run_below
-from opweave.registry.errors import OutOfRangeError, ShapeError
+from opweave.registry.errors import DataDependentError, OutOfRangeError, ShapeError
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.kinds import ViewDecl, composite, normalize_axes, view
 from opweave.registry.spec import TensorSpec, contiguous_strides, span
+from opweave.registry.symbolic import Symbolic, demand, is_open, larger, smaller, unknown_up_to
 from opweave.registry.tensor import Tensor, as_view, describe, wrap_dim
 
 Layout = tuple[tuple[int, ...], tuple[Any, ...], Any]
@@ -237,14 +238,21 @@ def _in_dim(op: str, sizes: Sizes, dim: int) -> int:
 def select(sizes: Sizes, strides: Sequence[Any], offset: Any, dim: int, index: int) -> Layout:
     at = _in_dim("select", sizes, dim)
     size = sizes[at]
-    if not -size <= index < size:
+    if is_open(index >= -size) or is_open(index < size):
+        for inside in (index >= -size, index < size):
+            demand(inside, f"an index is out of range for dimension {at}, which depends on data", OutOfRangeError)
+    elif not -size <= index < size:
         raise OutOfRangeError(
             f"index {index} is out of range for dimension {at} with size {size}",
             got=f"sizes {list(sizes)}",
             hint=f"expected {-size} <= index < {size}",
         )
-    where = index + size if index < 0 else index
-    return (*sizes[:at], *sizes[at + 1 :]), (*strides[:at], *strides[at + 1 :]), offset + where * strides[at]
+    rest = (*sizes[:at], *sizes[at + 1 :]), (*strides[:at], *strides[at + 1 :])
+    negative = index < 0
+    if is_open(negative):  # from which end it counts shows when the trace runs
+        return *rest, unknown_up_to(1 << 62, index)
+    where = index + size if negative else index
+    return *rest, offset + where * strides[at]
 
 
 select.backward(
@@ -262,9 +270,15 @@ def slice_(
     if step <= 0:
         raise ShapeError(f"slice: the step must be positive, not {step}", hint="reverse with .flip(dim)")
     first, last = (_clamp(value, size, default) for value, default in ((start, 0), (end, size)))
-    last = max(first, last)
-    length = (last - first + step - 1) // step
     new_strides = (*strides[:at], strides[at] * step, *strides[at + 1 :])
+    if first is None or last is None:
+        # Where a bound counts from depends on data: the size, and maybe the offset, are what the op says they are.
+        asked = end if last is None else start
+        length = unknown_up_to(size, asked, "slice", size, start, end, step)
+        place = unknown_up_to(1 << 62, asked) if first is None else offset + first * strides[at]
+        return (*sizes[:at], length, *sizes[at + 1 :]), new_strides, place
+    last = larger(last, first)
+    length = (last - first + step - 1) // step
     return (*sizes[:at], length, *sizes[at + 1 :]), new_strides, offset + first * strides[at]
 
 
@@ -275,26 +289,40 @@ slice_.backward(
 )
 
 
-def _clamp(value: int | None, size: int, default: int) -> int:
+def _clamp(value: int | None, size: int, default: int) -> int | None:
+    """A bound as a place in [0, size]; None where it depends on data from which end it counts."""
     if value is None:
         return default
-    return min(max(value + size if value < 0 else value, 0), size)
+    negative = value < 0
+    if is_open(negative):
+        return None
+    return smaller(larger(value + size, 0) if negative else value, size)
 
 
 def _bounds(sizes: Sizes, dim: int, start: int | None, end: int | None) -> tuple[int, int]:
     size = sizes[wrap_dim(dim, len(sizes), "slice")]
-    return _clamp(start, size, 0), _clamp(end, size, size)
+    first, last = _clamp(start, size, 0), _clamp(end, size, size)
+    if first is None or last is None:
+        raise DataDependentError(
+            "slice: from which end a bound counts depends on data", got=f"start={start}, end={end} of {size}",
+            hint="say that it is not negative: opweave.check(n >= 0)",
+        )  # fmt: skip
+    return first, last
 
 
 @composite("aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)")
 def narrow(self: Tensor, dim: int, start: int, length: int) -> Tensor:
     at = _in_dim("narrow", self._sizes, dim)
     size = self._sizes[at]
-    if length < 0 or not -size <= start <= size:
-        raise OutOfRangeError(f"narrow: start {start}, length {length} outside dimension {at} with size {size}")
+    outside = f"narrow: start {start}, length {length} outside dimension {at} with size {size}"
+    demand(length >= 0, outside, OutOfRangeError)
+    if is_open(start < 0):
+        demand(start >= 0, f"{outside}: a start that depends on data counts from the front", OutOfRangeError)
+    demand(start >= -size, outside, OutOfRangeError)
+    demand(start <= size, outside, OutOfRangeError)
     first = start + size if start < 0 else start
-    if first + length > size:
-        raise OutOfRangeError(f"narrow: start {first} + length {length} exceeds dimension {at} with size {size}")
+    exceeding = f"narrow: start {first} + length {length} exceeds dimension {at} with size {size}"
+    demand(first + length <= size, exceeding, OutOfRangeError)
     return ops.aten.slice.Tensor(self, at, first, first + length)
 
 
@@ -320,7 +348,12 @@ diagonal.backward(
 @composite("aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]")
 def split_with_sizes(self: Tensor, split_sizes: Sizes, dim: int = 0) -> list[Tensor]:
     at = _in_dim("split", self._sizes, dim)
-    if sum(split_sizes) != self._sizes[at] or any(size < 0 for size in split_sizes):
+    total = sum(split_sizes) == self._sizes[at]
+    if is_open(total) or any(is_open(size < 0) for size in split_sizes):
+        message = f"split: sizes {list(split_sizes)} do not add up to dimension {at} with size {self._sizes[at]}"
+        for right in (total, *(size >= 0 for size in split_sizes)):
+            demand(right, message, ShapeError)
+    elif not total or any(size < 0 for size in split_sizes):
         raise ShapeError(
             f"split: sizes {list(split_sizes)} do not add up to dimension {at} with size {self._sizes[at]}",
             got=describe(self),
@@ -345,7 +378,11 @@ def split(self: Tensor, split_size: int, dim: int = 0) -> list[Tensor]:
         raise ShapeError(f"split: a split size of {split_size} cannot cover dimension {at} with size {size}")
     if not size:
         return [ops.aten.slice.Tensor(self, at, 0, 0)]
-    return [ops.aten.slice.Tensor(self, at, s, min(s + split_size, size)) for s in range(0, size, split_size)]
+    # The number of pieces is what a trace depends on, not the size.
+    starts = [0]
+    while starts[-1] + split_size < size:
+        starts.append(starts[-1] + split_size)
+    return [ops.aten.slice.Tensor(self, at, a, b) for a, b in zip(starts, [*starts[1:], size], strict=True)]
 
 
 @composite("aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]")
@@ -356,7 +393,32 @@ def chunk(self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
     size = self._sizes[at]
     if not size:
         return [ops.aten.slice.Tensor(self, at, 0, 0) for _ in range(chunks)]
-    return split.body(self, -(-size // chunks), at)
+    each = (size + chunks - 1) // chunks
+    if isinstance(size, Symbolic) and each * (chunks - 1) < size:
+        starts = [each * i for i in range(chunks)]
+        return [ops.aten.slice.Tensor(self, at, a, b) for a, b in zip(starts, [*starts[1:], size], strict=True)]
+    return split.body(self, each, at)
+
+
+@composite("aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]")
+def tensor_split(self: Tensor, sections: int, dim: int = 0) -> list[Tensor]:
+    at = _in_dim("tensor_split", self._sizes, dim)
+    if sections <= 0:
+        raise ShapeError(f"tensor_split: the number of sections must be positive, not {sections}")
+    each, rest = self._sizes[at] // sections, self._sizes[at] % sections
+    pieces, start = [], 0
+    for i in range(sections):
+        end = start + each + (1 if i < rest else 0)
+        pieces.append(ops.aten.slice.Tensor(self, at, start, end))
+        start = end
+    return pieces
+
+
+@composite("aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]")
+def tensor_split_indices(self: Tensor, indices: Sizes, dim: int = 0) -> list[Tensor]:
+    at = _in_dim("tensor_split", self._sizes, dim)
+    bounds = zip([0, *indices], [*indices, self._sizes[at]], strict=True)
+    return [ops.aten.slice.Tensor(self, at, start, end) for start, end in bounds]
 
 
 @composite("aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]")
@@ -421,8 +483,8 @@ def slice_backward(grad_output: Tensor, input_sizes: Sizes, dim: int, start: int
     _check_part(slice_.rule, grad_output, input_sizes, dim, start, end, step)
     at = _in_dim("slice", input_sizes, dim)
     size = input_sizes[at]
-    first = _clamp(start, size, 0)
-    last = max(_clamp(end, size, size), first)
+    first, last = _bounds(input_sizes, dim, start, end)
+    last = larger(last, first)
     if step == 1:
         gaps = [(*input_sizes[:at], gap, *input_sizes[at + 1 :]) for gap in (first, size - last)]
         before, after = (aten.new_zeros.default(grad_output, gap) for gap in gaps)
@@ -573,6 +635,8 @@ _ARGUMENTS: dict[ViewDecl | Any, tuple[Any, ...]] = {
     split_sizes: (([2, 2], 2),),
     split: ((1,), (3, -1), (9, 0)),
     chunk: ((2,), (3, -1), (9, 2)),
+    tensor_split: ((2,), (3, -1), (5, 2)),
+    tensor_split_indices: (([1, 2], 2), ([1, -1, 9], -1), ([3, 1], 2), ([],)),
     unbind: ((), (2,)),
     alias: ((),),
     detach: ((),),

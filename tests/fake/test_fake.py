@@ -18,6 +18,7 @@ import opweave.registry.ops.reduction
 import opweave.registry.ops.shape
 import opweave.registry.ops.view  # noqa: F401
 from opweave.fake.mode import FakeTensorMode
+from opweave.fake.shape_env import ShapeEnv
 from opweave.fake.tensor import FakeTensor
 from opweave.registry import dtypes
 from opweave.registry.autograd.mode import inference_mode
@@ -130,6 +131,38 @@ def test_real_tensors_among_fake_ones() -> None:
     assert isinstance(aten.cat.default([lenient.from_tensor(w), w]), FakeTensor)
     with pytest.raises(FakeTensorError, match="another FakeTensorMode"):
         aten.add.Tensor(x, lenient.from_tensor(w))
+
+
+def test_real_tensors_that_are_let_in() -> None:
+    mode, w = FakeTensorMode(allow_non_fake_inputs=True, shape_env=ShapeEnv()), tensor(4)
+    with mode:
+        x = mode.from_tensor(tensor(6, 4), source="x")
+        y = aten.mul.Tensor(x, w)
+        assert repr(y._sizes) == "(s0, 4)"  # what is let in has the sizes that it has
+        assert isinstance(aten.add.Tensor(w, w), FakeTensor) and mode.from_tensor(w) is mode.from_tensor(w)
+        assert isinstance(aten.cat.default([w, y[0]]), FakeTensor)
+        view = w[1:]
+        assert isinstance(view, FakeTensor) and view._storage is mode.from_tensor(w)._storage
+    assert not isinstance(w, FakeTensor) and not isinstance(w + w, FakeTensor)
+
+
+@pytest.mark.parametrize("lenient", [False, True])
+def test_writing_to_a_real_tensor_is_refused(lenient: bool) -> None:
+    mode = FakeTensorMode(allow_non_fake_inputs=lenient)
+    fake, total, several = mode.from_tensor(tensor(4)), from_numpy(np.array(0, np.float32)), tensor(4)
+    for write in (
+        lambda: total.add_(fake.sum()),
+        lambda: aten.add.out(fake, fake, out=several),
+        lambda: several.copy_(fake),
+    ):
+        with pytest.raises(FakeTensorError, match="write to a real tensor"):
+            write()
+    with mode, pytest.raises(FakeTensorError, match="write to a real tensor"):
+        several.add_(1)
+    assert total.item() == 0
+    np.testing.assert_array_equal(several.numpy(), tensor(4).numpy())
+    fake.add_(total)
+    assert fake._version == 1
 
 
 def test_no_data() -> None:

@@ -252,3 +252,81 @@ def test_results_whose_size_depends_on_data() -> None:
         assert isinstance(n, SymInt) and n.hint is None
         with pytest.raises(DataDependentError, match="item"):
             x.sum().item()
+
+
+# ---- rounded divisions, remainders, extremes -----------------------------------------------------------------------
+
+ROUNDING = (operator.add, operator.sub, operator.floordiv, operator.mod, sym_max, sym_min, operator.floordiv)
+RELATED = (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge)
+PLAIN = {sym_max: max, sym_min: min}
+
+
+def computed(steps: list[tuple[int, int, int]], values: list[Any], plain: bool) -> Any:
+    values = list(values)
+    for which, left, right in steps:
+        operation = ROUNDING[which]
+        a = values[left % len(values)]
+        b = right % 5 + 1 if operation in (operator.floordiv, operator.mod) else values[right % len(values)]
+        values.append((PLAIN.get(operation, operation) if plain else operation)(a, b))  # type: ignore[arg-type]
+    return values[-1]
+
+
+STEPS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 20), st.integers(0, 20)), min_size=1, max_size=4)
+
+
+@settings(max_examples=200)
+@given(STEPS, STEPS, st.integers(0, 5), st.integers(1, 4), st.integers(2, 4), st.booleans())
+def test_what_is_decided_holds_for_all_sizes(
+    one: list[tuple[int, int, int]], other: list[tuple[int, int, int]], which: int, k: int, low: int, fixed: bool
+) -> None:
+    env = ShapeEnv()
+    s, t = env.new_size(4 * k, "x", low=low, high=17), env.new_size(5, "y", low=2, high=9)
+    assert s % k == 0 and s + t > 0
+    if fixed:
+        assert (s + t) // 2 <= 15
+    related = RELATED[which](computed(one, [s, t, 1, 3], False), computed(other, [t, s, 2], False))
+    if isinstance(related, bool):
+        symbolic, known = None, related
+    else:
+        symbolic, known = related.expr, env.known(related.expr)
+    expected = set()
+    for a in range(low, 18):
+        for b in range(2, 10):
+            if a % k or (fixed and (a + b) // 2 > 15):
+                continue
+            true = RELATED[which](computed(one, [a, b, 1, 3], True), computed(other, [b, a, 2], True))
+            expected.add(true)
+            if symbolic is not None:
+                assert bool(env._x.evaluated(symbolic, {s.expr: a, t.expr: b})) is true
+    assert known is None or expected == {known}
+
+
+def test_guards_on_divisions_say_one_thing_once() -> None:
+    env = ShapeEnv()
+    s, t = env.new_size(8, "x"), env.new_size(6, "y")
+    assert s * t % 2 == 0 and s * t // 2 * 2 == s * t and (s * t + 1) // 2 == s * t // 2 and s * t - s * t // 2 * 2 <= 0
+    assert guards(env) == ["(s0*s1) % 2 == 0"]
+    env = ShapeEnv()
+    s = env.new_size(8, "x")
+    assert (6 * s) % 24 == 0 and s // 4 * 4 == s and s // 2 * 2 == s and s // 4 >= 2 and s // 2 != 1
+    assert guards(env) == ["s0 >= 8", "s0 % 4 == 0"]
+    assert s // 3 < s and -(-s // 2) <= s and s // -2 < 0
+    assert guards(env) == ["s0 >= 8", "s0 % 4 == 0"]
+
+
+def test_the_extremes_of_numbers_that_depend_on_data() -> None:
+    env = ShapeEnv()
+    s, u = env.new_size(8, "x"), env.new_unbacked()
+    assert statically_known_true(sym_min(u, s) <= s) and statically_known_true(sym_max(u - 1, 0) <= u)
+    assert statically_known_true(sym_max(u, s) >= s) and statically_known_true(sym_min(u, s) >= 0)
+    assert statically_known_true(u - sym_max(u - 1, 0) <= 1) and not statically_known_true(sym_min(u, s) >= 1)
+    assert guards(env) == []
+
+
+def test_an_equation_that_is_demanded_is_verified() -> None:
+    env = ShapeEnv()
+    told = []
+    env.on_assertion = lambda assertion: told.append(env.text(assertion.expr))
+    s, u = env.new_size(8, "x"), env.new_unbacked()
+    check(u + 2 == s)
+    assert told == ["s0 == u0 + 2"] and statically_known_true(u == s - 2)

@@ -101,7 +101,6 @@ def test_binding_errors_are_pythons_own():
 
 def test_options_that_do_nothing_are_refused():
     for options, text in (
-        ({"dynamic": True}, "dynamic=True"),
         ({"mode": "max-autotune"}, "max-autotune"),
         ({"options": {"triton.cudagraphs": True}}, "triton.cudagraphs"),
         ({"backend": "tvm"}, "tvm"),

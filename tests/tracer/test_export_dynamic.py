@@ -270,13 +270,6 @@ def test_sizes_that_depend_on_data(through: Through) -> None:
         program.module()(opweave.zeros(5, 3))
 
 
-def test_a_triton_op_keeps_fixed_sizes() -> None:
-    with pytest.raises(UnsupportedError, match="dynamic size"):
-        export(lambda x: copied(x), (tensor(4, 3),), dynamic_shapes=[{0: BATCH}])
-    program = again(export(lambda x, y: x.sum() + copied(y), (tensor(4), tensor(3)), dynamic_shapes=[{0: BATCH}, None]))
-    np.testing.assert_allclose(program.module()(opweave.ones(9), tensor(3)).numpy(), tensor(3).numpy() + 9)
-
-
 def test_an_argument_that_is_no_tensor() -> None:
     with pytest.raises(ArgumentError):
         export(lambda x, n: x * n, (tensor(4), 3), dynamic_shapes={"x": None, "n": {0: BATCH}})

@@ -141,7 +141,7 @@ def test_what_is_in_it_is_plain(files: tuple[bytes, bytes]) -> None:
     assert list(entries) == ["manifest.json", "program.json", "kernels/0.ttir", "data/0.npy"]
     manifest = json.loads(entries["manifest.json"])
     assert manifest["ops"]["export_files::twice"] == 'export_files::twice(Tensor x, *, str word="a") -> Tensor'
-    assert (manifest["format"], manifest["version"]) == ("opweave.export", 1)
+    assert (manifest["format"], manifest["version"]) == ("opweave.export", 2)
     np.testing.assert_array_equal(np.load(io.BytesIO(entries["data/0.npy"])), W.numpy().ravel())
     assert entries["kernels/0.ttir"].startswith(b"module {") and __file__.encode() not in files[1]
 
@@ -296,8 +296,11 @@ class TestContainers:
             file._didModify = True  # type: ignore[attr-defined]
         refused(content.getvalue())
 
-    @pytest.mark.parametrize("change", [{"version": 2}, {"version": True}, {"version": None}, {"format": "torch"},
-                                        {"entries": {}}, {"entries": None}, {"ops": 3}, {"extra": 1}])  # fmt: skip
+    @pytest.mark.parametrize(
+        "change",
+        [{"version": 3}, {"version": 0}, {"version": True}, {"version": None}, {"format": "torch"}, {"entries": {}},
+         {"entries": None}, {"ops": 3}, {"extra": 1}],
+    )  # fmt: skip
     def test_manifests(self, files: tuple[bytes, bytes], change: dict[str, Any]) -> None:
         entries = entries_of(files[0])
         manifest = {**json.loads(entries["manifest.json"]), **change}
@@ -453,7 +456,10 @@ def test_programs(files: tuple[bytes, bytes], change: Callable[[dict[str, Any]],
         ({"kernel": 1}, "integer"),
         ({"grid": [1, 1]}, "three"),
         ({"grid": [2**31, 1, 1]}, "integer"),
-        ({"grid": [{"op": "ceildiv"}, 1, 1]}, "integer"),
+        ({"grid": [{"op": "ceildiv"}, 1, 1]}, "operand"),
+        ({"grid": [{"node": "late"}, 1, 1]}, "earlier node"),
+        ({"grid": [{"node": "x"}, 1, 1]}, "computes an integer"),
+        ({"grid": [1.5, 1, 1]}, "integer"),
         ({"kwargs": {}}, "for x"),
         ({"clones": ["n"]}, "tensors"),
         ({"clones": 3}, "list"),

@@ -14,7 +14,14 @@ from opweave import Tensor, make_fx
 from opweave.fake.mode import FakeTensorMode
 from opweave.fake.shape_env import ShapeEnv
 from opweave.library import custom_op, get_ctx
-from opweave.registry.errors import ArgumentError, DataDependentError, OpweaveError, ShapeError, TraceError
+from opweave.registry.errors import (
+    ArgumentError,
+    DataDependentError,
+    OpweaveError,
+    ShapeError,
+    TraceError,
+    UnsupportedError,
+)
 from opweave.tracer.parsing import parse
 
 
@@ -207,6 +214,155 @@ def test_sizes_stay_open(name: str) -> None:
     for sizes in ((3, 5), (8, 4), (2, 2)):
         x = tensor(*sizes, seed=2)
         np.testing.assert_allclose(module(x).numpy(), f(x).numpy(), rtol=1e-5, atol=1e-6)
+
+
+# ---- parts of sizes that vary --------------------------------------------------------------------------------------
+
+
+def joined(pieces: Any, dim: int = 0) -> Tensor:
+    return opweave.cat(list(pieces)[::-1], dim)
+
+
+PARTS = {
+    "sizes": (lambda x: joined(x.split([1, x.shape[0] - 1])), []),
+    "half and rest": (lambda x: joined(x.split([x.shape[0] // 2, x.shape[0] - x.shape[0] // 2])), []),
+    "two halves": (lambda x: joined(opweave.cat([x, x]).chunk(2)), []),
+    "four parts": (lambda x: joined(x.repeat(1, 4).chunk(4, 1), 1), []),
+    "chunks": (lambda x: joined(x.chunk(2)), ["(s0 + 1) // 2 + 1 <= s0"]),
+    "halves": (lambda x: joined(x.split(x.shape[0] // 2)), ["s0 % 2 == 0"]),
+    "pieces": (lambda x: joined(x.split(3)), ["s0 >= 4", "s0 <= 6"]),
+    "sections": (lambda x: joined(x.tensor_split(2)), ["s0 % 2 == 0"]),
+    "sections of columns": (lambda x: joined(x.tensor_split(3, 1), 1), ["s1 % 3 == 0"]),
+    "at indices": (lambda x: joined(x.tensor_split([1, x.shape[0] - 1])), ["s0 != 2"]),
+    "pairs": (lambda x: x.view(-1, 2) + x.reshape(-1, 2) + x.view(-1)[::2, None], ["(s0*s1) % 2 == 0"]),
+    "pairs of pairs": (
+        lambda x: x.view(-1, 2, 2).sum(1) + x.view(-1, 4)[:, ::2],
+        ["(s0*s1) % 4 == 0", "s0*s1 >= 8", "(s0*s1) // 4 != 1"],
+    ),
+    "even part": (lambda x: x.view(-1)[: x.numel() // 2 * 2].view(-1, 2).sum(1), []),
+    "every other": (lambda x: x[1::2] + x[: x.shape[0] // 2], ["s0 // 2 != 1"]),
+    "countdown": (lambda x: opweave.arange(x.shape[0], 0, -2) * 1, ["(-s0) // 2 + 1 != 0"]),
+    "halves of numbers": (lambda x: opweave.arange(0, x.shape[0], 0.5) * 1, []),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_parts_depend_on_no_more_than_they_need(name: str) -> None:
+    f, expected = PARTS[name]
+    module: Any = make_fx(f, "symbolic")(tensor(4, 6))
+    assert guards(module) == expected
+    assert all("test_symbolic.py" in str(guard.site) for guard in module.shape_env.guards())
+    env = module.shape_env
+    symbols = {info.sources[0][-2]: symbol for symbol, info in env.symbols.items()}
+    fitting = 0
+    for sizes in ((4, 6), (5, 4), (6, 2), (8, 3), (2, 6), (7, 5), (12, 12), (6, 9)):
+        if not all(env._x.evaluated(g.expr, {symbols[k]: sizes[int(k)] for k in symbols}) for g in env.guards()):
+            continue
+        fitting += 1
+        x = tensor(*sizes, seed=2)
+        np.testing.assert_array_equal(module(x).numpy(), f(x).numpy())
+    assert fitting > 2
+
+
+def test_a_size_that_counts_results_is_fixed() -> None:
+    assert guards(make_fx(lambda x: opweave.stack(x.unbind()[::-1]), "symbolic")(tensor(4, 6))) == ["s0 == 4"]
+
+
+def test_a_float_that_is_a_size_stays_a_float() -> None:
+    x = opweave.tensor([1, 2, 3])
+    for f in (lambda x: x * (x.shape[0] / 2 * 2), lambda x: x + x.shape[0] / 0.5, lambda x: x - x.shape[0] / 1):
+        found = make_fx(f, "symbolic")(opweave.tensor([1, 2, 3, 4, 5]))(x)
+        assert found.dtype is opweave.float32
+        np.testing.assert_array_equal(found.numpy(), f(x).numpy())
+
+
+BOUNDS = {
+    "end": lambda x, n: x[: n.item()] * 2,
+    "start": lambda x, n: x[n.item() :] * 2,
+    "both": lambda x, k: (lambda n: x[n : n + 2] * 2)(k.item()),
+    "steps": lambda x, n: (x[n.item() :: 2] * 2).sum(0),
+    "from the end": lambda x, n: x[-(n.item() * n.item()) :] + 1,
+    "index": lambda x, n: x[n.item()] * 2 + 1,
+    "sizes of parts": lambda x, n: x[: n.item()].sum() + x[: n.item()].shape[0] * x.shape[0],
+    "flat": lambda x, n: x[n.item() :].reshape(-1) * 2,
+    "twice": lambda x, k: (lambda n: opweave.zeros(x[n:].shape[0]) + x[n:, 0])(k.item()),
+    "written": lambda x, n: opweave.ones_like(x).index_put_((opweave.tensor([0]),), x[:1])[n.item() :],
+}
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_bounds_that_depend_on_data(name: str) -> None:
+    f = BOUNDS[name]
+    module = make_fx(f, "symbolic")(tensor(8, 3), opweave.tensor(3))
+    assert guards(module) == []
+    for rows in (8, 5):
+        for n in (3, 0, 1, 5, 8, -2, -7, 100, -100):
+            x, bound = tensor(rows, 3, seed=1), opweave.tensor(n)
+            try:
+                expected = f(x, bound)
+            except OpweaveError:
+                with pytest.raises(OpweaveError):
+                    module(x, bound)
+                continue
+            found = module(x, bound)
+            assert found.shape == expected.shape
+            np.testing.assert_array_equal(found.numpy(), expected.numpy())
+
+
+def test_checked_bounds_tell_the_sizes() -> None:
+    def f(x: Tensor, n: Tensor) -> Tensor:
+        k = n.item()
+        opweave.check(k >= 0)
+        opweave.check(k <= x.shape[0])
+        return opweave.cat([x[k:] * 2, x[:k], x.narrow(0, 0, k), *x.split([k, x.shape[0] - k])])
+
+    module = make_fx(f, "symbolic")(tensor(8, 3), opweave.tensor(3))
+    assert "f32[s0 - u0, s1]" in module.code and "f32[u0, s1]" in module.code
+    for n in (0, 1, 4, 5):
+        x = tensor(5, 3, seed=1)
+        np.testing.assert_array_equal(module(x, opweave.tensor(n)).numpy(), f(x, opweave.tensor(n)).numpy())
+    for n in (-1, 6):
+        with pytest.raises(ShapeError, match="does not hold"):
+            module(tensor(5, 3), opweave.tensor(n))
+
+
+def test_narrow_and_split_verify_what_depends_on_data() -> None:
+    for f in (lambda x, n: x.narrow(0, n.item(), 2), lambda x, n: x.split([n.item(), 2])[0]):
+        module = make_fx(f, "symbolic")(tensor(8, 3), opweave.tensor(6))
+        x = tensor(8, 3, seed=1)
+        np.testing.assert_array_equal(module(x, opweave.tensor(6)).numpy(), f(x, opweave.tensor(6)).numpy())
+        for n in (9, -9):
+            with pytest.raises(ShapeError, match=r"narrow|split"):
+                module(x, opweave.tensor(n))
+
+
+def test_a_gradient_of_an_unknown_part_is_refused() -> None:
+    x = tensor(8, 3)
+    with pytest.raises(DataDependentError, match=r"opweave\.check") as caught:
+        make_fx(lambda x, n: opweave.func.grad(lambda y: (y[: n.item()] ** 2).sum())(x), "symbolic")(
+            x, opweave.tensor(3)
+        )
+    assert "test_symbolic.py" in str(caught.value)
+
+    def f(x: Tensor, n: Tensor) -> Tensor:
+        k = n.item()
+        opweave.check(k >= 0)
+        return opweave.func.grad(lambda y: (y[:k] ** 2).sum())(x)
+
+    module = make_fx(f, "symbolic")(x, opweave.tensor(3))
+    for n in (0, 2, 8, 20):
+        np.testing.assert_array_equal(module(x, opweave.tensor(n)).numpy(), f(x, opweave.tensor(n)).numpy())
+
+
+def test_a_loop_that_would_lose_a_gradient_is_refused() -> None:
+    def f(x: Tensor) -> Any:
+        return opweave.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * 2), (opweave.tensor(0), x))
+
+    x = tensor(3)
+    x.requires_grad_()
+    with pytest.raises(UnsupportedError, match="requires grad") as caught:
+        make_fx(f, "symbolic")(x)
+    assert "test_symbolic.py" in str(caught.value) and "detach" in str(caught.value)
 
 
 # ---- random programs -----------------------------------------------------------------------------------------------

@@ -25,7 +25,9 @@ import numpy as np
 from opweave.registry.errors import ArgumentError, ExportError
 
 FORMAT = "opweave.export"
-VERSION = 1
+VERSION = 2
+READABLE = (1, 2)
+"""Versions that are read: 1 has no control flow, and its launch grids are integers."""
 MANIFEST = "manifest.json"
 JSON_LIMIT = 32 << 20
 """Most bytes of JSON: parsed it takes some twenty times as much memory."""
@@ -137,10 +139,10 @@ def read(source: Any) -> tuple[dict[str, Any], dict[str, bytes]]:
     manifest = from_json(entries.pop(MANIFEST, b""), MANIFEST)
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         refuse("the file is no exported program", f"format {_short(manifest)}")
-    if type(manifest.get("version")) is not int or manifest["version"] != VERSION:
+    if type(manifest.get("version")) is not int or manifest["version"] not in READABLE:
         raise ExportError(
             "load: the file has another format version", got=_short(manifest.get("version")),
-            hint=f"this opweave reads version {VERSION}",
+            hint=f"this opweave reads versions {READABLE[0]} to {READABLE[-1]}",
         )  # fmt: skip
     _check_hashes(manifest.get("entries"), entries)
     return manifest, entries

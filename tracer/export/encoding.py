@@ -284,6 +284,8 @@ def _symbolic(source: Reader, mode: FakeTensorMode, numbers: Numbers) -> Any:
     layout: list[tuple[Any, ...]] = []
     for key in ("sizes", "strides"):
         items = source[key].items()
+        if any(isinstance(item.value, dict) for item in items):
+            source[key].fail("integers and expressions")
         layout.append(tuple(i.integer() if type(i.value) is int else numbers.decode(i) for i in items))
     if len(layout[0]) != len(layout[1]) or len(layout[0]) > _MOST_DIMS:
         source.fail("as many strides as sizes")

@@ -14,6 +14,7 @@ from opweave.registry.errors import ExportError, Site
 from opweave.registry.op import OpOverload, registry
 from opweave.registry.schema import FunctionSchema, parse_schema
 from opweave.tracer.graph import Graph, Node
+from opweave.tracer.printing import operand_graphs
 
 #: The key of `Node.meta` under which a triton_op's call keeps the graph of its body.
 BODY = "body"
@@ -72,8 +73,21 @@ def check_schemas(ops: Iterable[OpOverload]) -> None:
         )
 
 
+def inner_graphs(node: Node) -> list[Graph]:
+    """The graphs that a node calls or hands to an op; without a triton_op's body."""
+    return [*([node.target] if isinstance(node.target, Graph) else []), *operand_graphs(node)]
+
+
+def graphs_in(graph: Graph) -> Iterator[Graph]:
+    """A graph and all inner ones; without the bodies of triton_ops."""
+    yield graph
+    for node in graph.nodes:
+        for inner in inner_graphs(node):
+            yield from graphs_in(inner)
+
+
 def ops_in(graph: Graph, *, bodies: bool = True) -> dict[str, OpOverload]:
-    """All ops that a graph calls, by name; those of called graphs, and if wanted of triton_ops' bodies, too."""
+    """All ops that a graph calls, by name; those of inner graphs, and if wanted of triton_ops' bodies, too."""
     return {node.target.name: node.target for node in calls(graph, bodies=bodies)}
 
 
@@ -82,9 +96,9 @@ def calls(graph: Graph, *, bodies: bool = True) -> Iterator[Node]:
     for node in graph.nodes:
         if node.op != "call_function":
             continue
-        if isinstance(node.target, Graph):
-            yield from calls(node.target, bodies=bodies)
-        elif isinstance(node.target, OpOverload):
+        for inner in inner_graphs(node):
+            yield from calls(inner, bodies=bodies)
+        if isinstance(node.target, OpOverload):
             yield node
             if bodies and BODY in node.meta and registered(node.target) is None:
                 yield from calls(node.meta[BODY])

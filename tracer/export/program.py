@@ -9,6 +9,7 @@ from typing import Any, cast
 import optree
 
 from opweave.fake.mode import FakeTensorMode
+from opweave.fake.symbolic import SymNumber
 from opweave.fake.tensor import FakeTensor
 from opweave.registry.dtypes import DType, get_default_dtype
 from opweave.registry.errors import (
@@ -22,7 +23,7 @@ from opweave.registry.errors import (
 from opweave.registry.keys import DispatchKey
 from opweave.registry.op import OpOverload, registry, tensors_in
 from opweave.registry.tensor import Tensor, describe
-from opweave.tracer.export.linking import BODY, calls, link, registered
+from opweave.tracer.export.linking import BODY, calls, graphs_in, inner_graphs, link, registered
 from opweave.tracer.export.signature import (
     ConstantArgument,
     ExportGraphSignature,
@@ -36,7 +37,7 @@ from opweave.tracer.export.sizes import Binding, ExportEnv, range_constraints
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.graph_module import GraphModule
 from opweave.tracer.interpreter import Interpreter
-from opweave.tracer.make_fx import trace_flat
+from opweave.tracer.make_fx import DecompositionTable, decompositions, trace_flat
 from opweave.tracer.operands import map_operands
 from opweave.tracer.printing import operand_text
 
@@ -166,7 +167,7 @@ class ExportedProgram:
         for spec in self.graph_signature.input_specs:
             if spec.target is not None and spec.target not in known:
                 raise GraphError(f"the program has no tensor {spec.target!r}", got=", ".join(known))
-        for node in self.graph.nodes:
+        for node in self._all_nodes():
             if node.op == "get_attr" and node.target not in known:
                 raise GraphError(f"{node.name}: the program has no tensor {node.target!r}", got=", ".join(known))
         outputs = self.graph.outputs
@@ -174,6 +175,14 @@ class ExportedProgram:
             raise GraphError(
                 f"the graph must return a tuple of {self.out_spec.num_leaves} values", got=operand_text(outputs)
             )
+
+    def _all_nodes(self) -> Iterator[Node]:
+        for graph in graphs_in(self.graph):
+            for node in graph.nodes:
+                yield node
+                if BODY in node.meta:
+                    for inner in graphs_in(node.meta[BODY]):
+                        yield from inner.nodes
 
     def run_flat(self, leaves: Sequence[Any]) -> Any:
         """Run on values for the user's inputs, which are not checked; gives the flat outputs.
@@ -216,7 +225,7 @@ class ExportedProgram:
 
     def _linked(self) -> dict[Any, Any]:
         """What to call in place of ops that are not registered themselves, by op, and by node for bodies."""
-        state = (self.graph.version, registry.version)
+        state = (registry.version, *[graph.version for graph in graphs_in(self.graph)])
         if self._checked != state:
             self.validate()
             links: dict[Any, Any] = dict(link(self.graph))
@@ -264,14 +273,12 @@ class ExportedProgram:
 
     # ---- changing ----------------------------------------------------------------------------------------------------
 
-    def run_decompositions(
-        self, decomp_table: Mapping[OpOverload, Callable[..., Any]] | None = None
-    ) -> ExportedProgram:
+    def run_decompositions(self, decomp_table: DecompositionTable | None = None) -> ExportedProgram:
         """A program of simpler ops: each triton_op becomes the ops and launches of its body.
 
         Parameters
         ----------
-        decomp_table : mapping of OpOverload to callable, optional
+        decomp_table : mapping of OpOverload, OpOverloadPacket or CustomOpDef to callable, optional
             Functions that compute what further ops do; each takes the op's arguments, and is traced.
 
         Returns
@@ -286,13 +293,8 @@ class ExportedProgram:
         """
         self.validate()
         graph = self.graph.clone()
-        table = dict(decomp_table or {})
-        waiting: list[tuple[Node, frozenset[Any]]] = [(node, frozenset()) for node in graph.nodes]
-        while waiting:
-            node, within = waiting.pop()
-            source = None if node.target in within else _expansion(node, table)
-            if source is not None:
-                waiting += [(new, within | {node.target}) for new in _inline(graph, node, source)]
+        table = decompositions(decomp_table)
+        _expand(graph, table)
         graph.lint()
         signature = make_signature(graph, self.graph_signature.input_specs)
         return ExportedProgram(
@@ -367,7 +369,9 @@ class _FlatModule(GraphModule):
         return _Runner(program.graph, program.tensors, links).run(*flat)
 
 
-def _check_tensor(name: str, path: str, expected: Tensor, value: Any, binding: Binding | None = None) -> None:
+def _check_tensor(
+    name: str, path: str, expected: Tensor, value: Any, binding: Binding | None = None, *, partial: bool = False
+) -> None:
     if not isinstance(value, Tensor):
         raise ArgumentError(f"{name}: {path} must be a tensor", got=describe(value), hint=f"like {describe(expected)}")
     if value._dtype is not expected._dtype:
@@ -389,7 +393,7 @@ def _check_tensor(name: str, path: str, expected: Tensor, value: Any, binding: B
     if binding is not None:
         sizes, strides = tuple(map(binding.number, sizes)), tuple(map(binding.number, strides))
     for dim, (given, size) in enumerate(zip(value._sizes, sizes, strict=True)):
-        if given == size:
+        if given == size or (partial and size is None):  # a size that the inputs do not tell
             continue
         if type(expected._sizes[dim]) is int or binding is None:
             raise ShapeError(
@@ -405,7 +409,7 @@ def _check_tensor(name: str, path: str, expected: Tensor, value: Any, binding: B
         return
     for dim, (given, step) in enumerate(zip(value._strides, strides, strict=True)):
         # Recorded views, copies left out and strides handed to kernels follow from the strides.
-        if given != step and sizes[dim] != 1:
+        if given != step and sizes[dim] != 1 and not (partial and step is None):
             raise ShapeError(
                 f"{name}: exported for {path} whose stride in dim {dim} is {step}, not {given}", got=describe(value),
                 hint=f"{path}.contiguous()" if expected.is_contiguous() else "lay it out as the example was",
@@ -453,13 +457,38 @@ def _op_of_body(program: ExportedProgram, node: Node) -> OpOverload:
         _match(positional, args, given)
         _match(keyword, kwargs, given)
         values = [given[source] for source in node.all_input_nodes]
-        for inner, value in zip(body.placeholders(), values, strict=True):
-            _check_tensor(str(op), inner.name, inner.meta["val"], value)
-        return _Runner(body, program.tensors, program._linked()).run(*values)[0]
+        runner = _Runner(body, program.tensors, program._linked())
+        binding = _check_body_inputs(program, str(op), body, values)
+        runner.binding = binding if binding is not None and binding.small else None
+        return runner.run(*values)[0]
 
     # Modes and fake tensors see what the body calls.
     op.kernels = {DispatchKey.CompositeExplicitAutograd: run, DispatchKey.Python: run}
     return op
+
+
+def _check_body_inputs(program: ExportedProgram, name: str, body: Graph, values: Sequence[Any]) -> Binding | None:
+    """Check what a triton_op's body is given; says what the symbols are, as far as that tells."""
+    binding = None if program.shape_env is None else Binding(program.shape_env, name)
+    inputs = [(inner.name, inner.meta["val"]) for inner in body.placeholders()]
+    if binding is not None:
+        for (path, expected), value in zip(inputs, values, strict=True):
+            if isinstance(expected, Tensor) and isinstance(value, Tensor) and value.dim() == len(expected._sizes):
+                binding.read(path, expected, value)
+            elif isinstance(expected, SymNumber) and expected.expr.is_Symbol and not isinstance(value, Tensor):
+                binding.values.setdefault(expected.expr, value)
+                binding.places.setdefault(expected.expr, path)
+    for (path, expected), value in zip(inputs, values, strict=True):
+        if isinstance(expected, Tensor):
+            _check_tensor(name, path, expected, value, binding, partial=True)
+        elif binding is not None and isinstance(expected, SymNumber):
+            known = binding.number(expected)
+            if known is not None and known != value:
+                raise ShapeError(
+                    f"{name}: {path} is {value}, and must be {binding.why(expected)}", got=str(value),
+                    hint="its body was traced for the arguments of the export",
+                )  # fmt: skip
+    return binding
 
 
 def _match(operand: Any, value: Any, found: dict[Node, Any]) -> None:
@@ -555,6 +584,18 @@ def trace_body(node: Node, mode: FakeTensorMode, function: Callable[..., Any]) -
     graph, constants = trace_flat(flat, inputs, mode, names=[s.name for s in sources], site=node.meta.get("site"))
     graph.graph["call"] = call_text(node, [inner.name for inner in graph.placeholders()])
     return graph, constants
+
+
+def _expand(graph: Graph, table: Mapping[OpOverload, Callable[..., Any]]) -> None:
+    """Put graphs in the place of calls, in inner graphs too."""
+    waiting: list[tuple[Node, frozenset[Any]]] = [(n, frozenset()) for part in graphs_in(graph) for n in part.nodes]
+    while waiting:
+        node, within = waiting.pop()
+        source = None if node.target in within else _expansion(node, table)
+        if source is not None:
+            for new in _inline(node.graph, node, source):
+                inside = (n for inner in inner_graphs(new) for part in graphs_in(inner) for n in part.nodes)
+                waiting += [(n, within | {node.target}) for n in (new, *inside)]
 
 
 def _expansion(node: Node, table: Mapping[OpOverload, Callable[..., Any]]) -> Graph | None:

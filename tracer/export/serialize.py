@@ -2,7 +2,7 @@
 
 The file is a zip whose entries are stored uncompressed (`archive`):
 
-    manifest.json     format "opweave.export", version 1; `entries`: SHA-256 and length of every other entry;
+    manifest.json     format "opweave.export", version 2; `entries`: SHA-256 and length of every other entry;
                       `ops`: the schema of every op that the program calls
     program.json      the program
     data/0.npy        memory of tensors: one-dimensional, one entry for each storage, which tensors may share
@@ -19,6 +19,8 @@ The file is a zip whose entries are stored uncompressed (`archive`):
                                   for a triton_op
                  kind "launch":   kernel (its number), grid, kwargs (arguments by name), and clones for a launch on
                                   copies of these arguments
+                 kind "control":  target, one of `control.OPERATORS`; args has graphs as `{"graph": ...}`, each with
+                                  a name besides what a graph has
                  kind "getitem":  picks one of several results
                  kind "number":   target, one of `FUNCTIONS`; computes with sizes
                  kind "tensor":   target, a tensor of the program
@@ -29,8 +31,8 @@ The file is a zip whose entries are stored uncompressed (`archive`):
                asked for), places (where it stands), site, low_site and high_site (who narrowed the range)
     guards     what sizes must fulfil: replaces (a symbol, or null), value (an expression), site
 
-A size and a stride are integers or expressions (`expressions`), a launch grid integers. The val of a symbolic number
-has number (its kind) and value.
+A size and a stride are integers or expressions (`expressions`). The val of a symbolic number has number (its kind) and
+value. A launch grid is three integers, or nodes of kind "number" that compute them: their val is the expression.
 Operands are JSON values as they are, `{"node": name}` for results of earlier nodes, and objects with one key for what
 JSON has not: `tuple`, `dict`, `slice`, `dtype`, `device`, `complex`, `float` (inf and nan), `ellipsis`.
 
@@ -45,7 +47,7 @@ import math
 import operator
 import re
 from operator import getitem as _getitem
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -59,14 +61,14 @@ from opweave.registry.op import OpOverload
 from opweave.registry.schema import parse_schema
 from opweave.registry.spec import span
 from opweave.registry.storage import Storage
-from opweave.registry.symbolic import Symbolic
+from opweave.registry.symbolic import Symbolic, is_int
 from opweave.registry.tensor import Tensor, allocate, describe, make
 from opweave.registry.triton_op import (
     kernels,
     triton_kernel_wrapper_functional,
     triton_kernel_wrapper_mutation,
 )
-from opweave.tracer.export import archive, kernels as text_kernels
+from opweave.tracer.export import archive, control, kernels as text_kernels
 from opweave.tracer.export.archive import refuse
 from opweave.tracer.export.encoding import (
     Numbers,
@@ -94,6 +96,8 @@ _SYMBOL = re.compile(r"[su](0|[1-9]\d{0,5})", re.ASCII)
 _MOST_SYMBOLS = 1000
 _LARGEST = 2**63 - 1
 _MOST_PROGRAMS = 2**31 - 1
+# How deep graphs may be nested.
+_MOST_LEVELS = 16
 # Parts of a storage keep their alignment to the widest element.
 _ALIGNMENT = 16
 #: What nodes may call that compute with sizes.
@@ -248,6 +252,10 @@ class _Writer:
             if BODY in node.meta:
                 body: Graph = node.meta[BODY]
                 made["body"] = {"call": body.graph.get("call", ""), "graph": self.graph(body)}
+        elif control.is_control_flow(target):
+            args = [self.inner_graph(a) if isinstance(a, Graph) else encode_operand(a, node.name) for a in node.args]
+            control.check_call(node, lambda expected: _refuse_call(node, expected))
+            made |= {"kind": "control", "target": target.name, "args": args}
         elif target is _getitem:
             made |= {"kind": "getitem", **self.operands(node)}
         elif node.op == "call_function" and _name_of_function(target) is not None:
@@ -262,6 +270,9 @@ class _Writer:
     def operands(self, node: Node) -> dict[str, Any]:
         kwargs = {name: encode_operand(value, node.name) for name, value in node.kwargs.items()}
         return {"args": [encode_operand(value, node.name) for value in node.args], "kwargs": kwargs}
+
+    def inner_graph(self, graph: Graph) -> Any:
+        return {"graph": {"name": graph.name, **self.graph(graph)}}
 
     def note_op(self, op: OpOverload) -> None:
         schema = str(op._schema)
@@ -282,7 +293,7 @@ class _Writer:
         made = {
             "kind": "launch",
             "kernel": self.kernel(kernel),
-            "grid": list(grid),
+            "grid": [encode_operand(size, node.name) for size in grid],
             "kwargs": {k: encode_operand(v, node.name) for k, v in arguments.items() if k in known},
         }
         if node.target is triton_kernel_wrapper_functional:
@@ -339,6 +350,13 @@ class _Writer:
         self.entries[entry] = archive.to_npy(content.view(_file_type(tensors, end - start)))
         self.storages.append({"entry": entry, "device": str(device)})
         return number, start
+
+
+def _refuse_call(node: Node, expected: str) -> NoReturn:
+    raise UnsupportedError(
+        f"save: {node.name} is no call of {node.target.name} that a file can hold", got=f"expected {expected}",
+        at=node.meta.get("site"),
+    )  # fmt: skip
 
 
 def _name_of_function(target: Any) -> str | None:
@@ -604,22 +622,27 @@ class _Loader:
             source.fail("lifted tensors before user inputs")
         return specs
 
-    def graph(self, source: Reader, depth: int = 0) -> Graph:
-        source.keys("inputs", "nodes", "outputs")
+    def graph(self, source: Reader, depth: int = 0, *, in_body: bool = False) -> Graph:
+        """A graph, which stands in `depth` others."""
+        source.keys("inputs", "nodes", "outputs", optional=("name",) if depth else ())
+        if depth > _MOST_LEVELS:
+            source.fail(f"at most {_MOST_LEVELS} graphs in each other")
         graph = Graph()
+        if source.has("name"):
+            graph.name = source["name"].identifier()
         nodes: dict[str, Node] = {}
         for item in source["inputs"].items():
             item.keys("name", "val", optional=("site",))
             self.add(graph, nodes, item, "placeholder", item["name"].value)
         for item in source["nodes"].items():
-            self.node(graph, nodes, item, depth)
+            self.node(graph, nodes, item, depth, in_body)
         outputs = decode_operand(source["outputs"], nodes)
         if not isinstance(outputs, tuple) or not (depth or all(map(_is_leaf, outputs))):
             source["outputs"].fail("a tuple of outputs")
         graph.output(outputs)
         return graph
 
-    def node(self, graph: Graph, nodes: dict[str, Node], item: Reader, depth: int) -> None:
+    def node(self, graph: Graph, nodes: dict[str, Node], item: Reader, depth: int, in_body: bool) -> None:
         kind = item["kind"].value if isinstance(item.value, dict) and item.has("kind") else item.fail("a node")
         always = ("name", "kind", "val")
         if kind == "tensor":
@@ -633,7 +656,15 @@ class _Loader:
             node = self.add(graph, nodes, item, "call_function", target, *self.operands(item, nodes))
             self.check_call(item, target, node)
             if item.has("body"):
+                if in_body:
+                    item["body"].fail("no body inside a body")
                 self.body(item["body"].keys("call", "graph"), node, depth)
+        elif kind == "control":
+            item.keys(*always, "target", "args", optional=("site",))
+            target = control.OPERATORS.get(item["target"].text()) or item["target"].fail("an op of control flow")
+            operands = tuple(self.graph_or_operand(value, nodes, depth, in_body) for value in item["args"].items())
+            node = self.add(graph, nodes, item, "call_function", target, operands)
+            control.check_call(node, item.fail)
         elif kind == "getitem":
             item.keys(*always, "args", "kwargs", optional=("site",))
             args, kwargs = self.operands(item, nodes)
@@ -672,6 +703,18 @@ class _Loader:
         nodes[name] = node
         return node
 
+    def graph_or_operand(self, source: Reader, nodes: dict[str, Node], depth: int, in_body: bool) -> Any:
+        if not isinstance(source.value, dict) or "graph" not in source.value:
+            return decode_operand(source, nodes)
+        return self.linted(self.graph(source.keys("graph")["graph"], depth + 1, in_body=in_body), source)
+
+    def linted(self, graph: Graph, source: Reader) -> Graph:
+        try:
+            graph.lint()
+        except OpweaveError as error:
+            source.fail(f"a graph that keeps its rules ({error.what})")
+        return graph
+
     def operands(self, item: Reader, nodes: dict[str, Node]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         args = tuple(decode_operand(value, nodes) for value in item["args"].items())
         return args, {_keyword(item, key): decode_operand(value, nodes) for key, value in item["kwargs"].members()}
@@ -683,25 +726,20 @@ class _Loader:
             item.fail(f"a call that fits {op._schema} ({error.what})")
 
     def body(self, source: Reader, node: Node, depth: int) -> None:
-        if depth:
-            source.fail("no body inside a body")
-        body = self.graph(source["graph"], depth + 1)
+        body = self.graph(source["graph"], depth + 1, in_body=True)
         inputs = [inner.meta["val"] for inner in body.placeholders()]
         # Whether what the call is given looks like them is checked when it runs.
-        if len(inputs) != len(node.all_input_nodes) or not all(isinstance(t, Tensor) for t in inputs):
+        if len(inputs) != len(node.all_input_nodes) or not all(isinstance(t, (Tensor, Symbolic)) for t in inputs):
             source.fail("inputs for the call's tensors")
         if not isinstance(body.outputs, tuple) or len(body.outputs) != 1:
             source.fail("one result")
-        try:
-            body.lint()
-        except OpweaveError as error:
-            source.fail(f"a graph that keeps its rules ({error.what})")
+        self.linted(body, source)
         body.graph["call"] = source["call"].text(1_000_000)
         node.meta[BODY] = body
 
     def launch(self, item: Reader, nodes: dict[str, Node]) -> dict[str, Any]:
         number = item["kernel"].integer(0, len(self.kernels) - 1)
-        grid = tuple(size.integer(0, _MOST_PROGRAMS) for size in item["grid"].items())
+        grid = tuple(_grid_size(size, nodes) for size in item["grid"].items())
         if len(grid) != 3:
             item["grid"].fail("three sizes")
         index = self.kernels[number]
@@ -709,10 +747,14 @@ class _Loader:
         arguments = {key: decode_operand(value, nodes) for key, value in item["kwargs"].members()}
         for name, kind in kernel.parameters:
             given = arguments.get(name)
-            if kind.startswith("*") != isinstance(given, Node):
+            if kind == "constexpr":
+                right = not isinstance(given, Node)
+            elif kind.startswith("*"):
+                right = isinstance(given, Node) and isinstance(given.meta["val"], Tensor)
+            else:
+                right = _is_number(given)
+            if not right:
                 item["kwargs"].fail(f"a {kind} for {name}")
-            if kind != "constexpr" and name not in arguments:
-                item["kwargs"].fail(f"an argument {name}")
         if not {name for name, _ in kernel.parameters} >= arguments.keys():
             item["kwargs"].fail("the kernel's parameters")
         made = {"kernel_idx": index, "constant_args_idx": 0, "grid": [grid], "kwargs": arguments}
@@ -722,6 +764,15 @@ class _Loader:
                 item["clones"].fail("names of tensors")
             made["tensors_to_clone"] = clones
         return made
+
+
+def _grid_size(source: Reader, nodes: dict[str, Node]) -> Any:
+    if not isinstance(source.value, dict):
+        return source.integer(0, _MOST_PROGRAMS)
+    found = decode_operand(source, nodes)
+    if not isinstance(found, Node) or not is_int(found.meta["val"]) or type(found.meta["val"]) is bool:
+        source.fail("a node that computes an integer")
+    return found
 
 
 def _is_leaf(value: Any) -> bool:

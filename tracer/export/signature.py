@@ -10,7 +10,9 @@ from typing import Any
 
 from opweave.registry.op import OpOverload
 from opweave.registry.triton_op import launch_effects, triton_kernel_wrapper_mutation
+from opweave.tracer.export.control import is_control_flow, operands_of
 from opweave.tracer.graph import Graph, Node, nodes_in
+from opweave.tracer.printing import operand_graphs
 
 
 @dataclass(frozen=True)
@@ -184,27 +186,50 @@ def mutated_inputs(graph: Graph) -> tuple[str, ...]:
     What an op writes and what its results may share memory with follows from its schema, so this holds for ops that
     are not registered, too. It may name too many: which part of a tensor a view shows plays no role.
     """
+    written, _ = _effects(graph)
+    return tuple(node.name for node in graph.placeholders() if node in written)
+
+
+def _effects(graph: Graph) -> tuple[set[Node], frozenset[Node]]:
+    """The inputs that a graph writes, and those whose memory its results may be in."""
     roots: dict[Node, frozenset[Node]] = {}
     written: set[Node] = set()
+    kept: frozenset[Node] = frozenset()
     for node in graph.nodes:
         if node.op == "placeholder":
             roots[node] = frozenset((node,))
+        elif node.op == "output":
+            kept = frozenset().union(*(roots.get(source, frozenset()) for source in node.all_input_nodes))
         elif node.op == "call_function":
-            for target in _written(node):
+            writes, shares = _effects_of(node)
+            for target in writes:
                 written |= roots.get(target, frozenset())
-            sources = (roots.get(source, frozenset()) for source in _shared(node))
-            roots[node] = frozenset().union(*sources)
-    return tuple(node.name for node in graph.placeholders() if node in written)
+            roots[node] = frozenset().union(*(roots.get(source, frozenset()) for source in shares))
+    return written, kept
+
+
+def _effects_of(node: Node) -> tuple[list[Node], list[Node]]:
+    """The operands that a node writes, and those whose memory its results may be in."""
+    if not is_control_flow(node.target):
+        return list(_written(node)), list(_shared(node))
+    writes: list[Node] = []
+    shares: list[Node] = []
+    for inner in operand_graphs(node):
+        written, kept = _effects(inner)
+        pairs = list(zip(inner.placeholders(), operands_of(node), strict=False))
+        writes += [source for name, source in pairs if name in written]
+        shares += [source for name, source in pairs if name in kept]
+    return writes, shares
 
 
 def _written(node: Node) -> Iterator[Node]:
     target = node.target
     if isinstance(target, Graph):
-        names = mutated_inputs(target)
+        written, _ = _effects(target)
         yield from (
             source
             for inner, source in zip(target.placeholders(), node.args, strict=False)
-            if inner.name in names and isinstance(source, Node)
+            if inner in written and isinstance(source, Node)
         )
     elif target is triton_kernel_wrapper_mutation:
         operands = node.kwargs["kwargs"]

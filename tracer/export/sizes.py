@@ -77,7 +77,7 @@ class ExportEnv(ShapeEnv):
         dynamic: Callable[[int], dict[str, Any] | None],
     ) -> tuple[tuple[Any, ...], tuple[Any, ...], Any]:  # fmt: skip
         """The next tensor's sizes, as wanted."""
-        path = next(self._paths)
+        path = next(self._paths, "")  # what comes after the arguments was brought along, and is fixed
         wanted = self._wanted.get(path, {})
         if not wanted:
             return tuple(sizes), tuple(strides), offset
@@ -183,7 +183,7 @@ class ExportEnv(ShapeEnv):
 
     # ---- decisions ---------------------------------------------------------------------------------------------------
 
-    def decide(self, expr: Any) -> bool:
+    def decide(self, expr: Any, of_size: tuple[str, Any, int] | None = None) -> bool:
         """The example's answer; whether a size is 0 or 1 is no question for opweave's own rules."""
         self._of_rule = _asked_by_rule()
         if self._of_rule and self.known(expr) is None:
@@ -194,7 +194,7 @@ class ExportEnv(ShapeEnv):
             found = self._x.decide(self._x.canonical(self.simplify(expr)), larger)
             if found is not None:
                 return found
-        return super().decide(expr)
+        return super().decide(expr, of_size)
 
     def _keep_to(self, info: SymbolInfo, low: int | None, high: int | None, guard: Guard) -> None:
         if info.allowed is None:
@@ -295,7 +295,7 @@ class Binding:
     def __init__(self, env: ExportEnv, name: str):
         self.env = env
         self.name = name
-        self.values: dict[Any, int] = {}
+        self.values: dict[Any, Any] = {}
         self.places: dict[Any, str] = {}
 
     def read(self, path: str, expected: Tensor, value: Tensor) -> None:
@@ -306,7 +306,7 @@ class Binding:
         ):
             for d, (number, size) in enumerate(zip(numbers, given, strict=True)):
                 if isinstance(number, SymNumber) and number.expr.is_Symbol and number.expr not in self.values:
-                    self.values[number.expr] = int(size)
+                    self.values[number.expr] = size  # symbolic, where the program is traced again
                     self.places[number.expr] = f"{what} {d} of {path}" if what == "dim" else f"stride {d} of {path}"
 
     def number(self, number: Any) -> Any:
@@ -318,7 +318,12 @@ class Binding:
 
     def _evaluated(self, expr: Any) -> Any:
         try:
-            return self.env._x.evaluated(expr, self.values)
+            other = next((self.values[s].env for s in expr.free_symbols if isinstance(self.values[s], SymNumber)), None)
+            if other is not None:
+                # In the symbols of the trace that runs; what is asked of them becomes a guard of it.
+                values = {s: other._expr(self.values[s]) for s in expr.free_symbols}
+                return other.wrap_any(expr.xreplace(values))
+            return self.env._x.evaluated(expr, {s: self.values[s] for s in expr.free_symbols})
         except ZeroDivisionError:  # it says nothing of these sizes
             return None
 
@@ -356,7 +361,7 @@ class Binding:
         name = env.name_of
         for guard in demands(env):
             symbols = sorted(guard.expr.free_symbols, key=str)
-            if not all(s in self.values for s in symbols) or self._evaluated(guard.expr) is True:
+            if not all(s in self.values for s in symbols) or bool(self._evaluated(guard.expr)):
                 continue
             places = ", ".join(f"{self.places[s]} is {self.values[s]}" for s in symbols)
             raise ShapeError(

@@ -10,15 +10,13 @@ from typing import Any, cast
 import optree
 
 from opweave.fake.mode import FakeTensorMode, every_size
-from opweave.fake.symbolic import SymNumber
 from opweave.fake.tensor import FakeTensor
 from opweave.registry.errors import ArgumentError, UnsupportedError
 from opweave.registry.keys import GRAD
-from opweave.registry.op import OpOverload, tensors_in
+from opweave.registry.op import tensors_in
 from opweave.registry.tensor import Tensor, describe
-from opweave.registry.triton_op import triton_kernel_wrapper_functional, triton_kernel_wrapper_mutation
 from opweave.tracer.export.dims import Wanted, wanted_sizes
-from opweave.tracer.export.linking import BODY
+from opweave.tracer.export.linking import BODY, calls, graphs_in
 from opweave.tracer.export.program import ExportedProgram, make_signature, trace_body
 from opweave.tracer.export.signature import (
     ConstantArgument,
@@ -66,7 +64,7 @@ def export(
     TraceError
         If it returns something that a graph cannot hold.
     UnsupportedError
-        If the function calls `backward`, or a triton_op sees a dynamic size.
+        If the function calls `backward`.
     ConstraintError
         If the code needs a dynamic size to be fixed, in a smaller range or equal to another one.
     ArgumentError
@@ -99,7 +97,7 @@ def export(
     env: ExportEnv | None = None
     if wanted:
         env = _env_for(wanted, leaves, paths)
-        mode = _ExportMode(shape_env=env)
+        mode = FakeTensorMode(shape_env=env)
     out_spec: list[Any] = []
 
     def flat(*values: Any) -> list[Any]:
@@ -114,12 +112,12 @@ def export(
     )  # fmt: skip
     _refuse_backward([*constants.values(), *tensors_in(leaves)])
     specs = [_user_input(node, path) for node, path in zip(graph.placeholders(), paths, strict=True)]
-    _refuse_symbolic_triton_ops(graph)
     tensors = _lift(graph, constants, _names_of_outside(fn), specs)
-    for node in list(graph.nodes):
-        if isinstance(node.target, OpOverload) and node.target.is_triton_op:
+    for node in list(calls(graph, bodies=False)):
+        if node.target.is_triton_op:
             _add_body(node, mode, tensors)
-    _forget_history(graph)
+    for part in graphs_in(graph):
+        _forget_history(part)
     kept = {spec.target for spec in specs if spec.kind in (InputKind.PARAMETER, InputKind.BUFFER)}
     return ExportedProgram(
         graph, make_signature(graph, specs), in_spec, out_spec[0], name=_name_of(fn),
@@ -141,47 +139,6 @@ def _env_for(wanted: Wanted, leaves: list[Any], paths: list[str]) -> ExportEnv:
     if missing:
         raise ArgumentError("export: dynamic_shapes describes what is no argument", got=", ".join(missing))
     return ExportEnv(wanted, named)
-
-
-class _ExportMode(FakeTensorMode):
-    """Refuses launches of Triton kernels on symbolic sizes: their text and grid are made for the sizes at hand."""
-
-    def _dispatch(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if op in (triton_kernel_wrapper_functional, triton_kernel_wrapper_mutation):
-            found = next((value for value in _flat([args, kwargs]) if isinstance(value, SymNumber)), None)
-            if found is not None:
-                raise UnsupportedError(
-                    "export: a Triton kernel is launched on a dynamic size", got=repr(found),
-                    hint="fix the sizes that it sees, or make the op that launches it a custom_op",
-                )  # fmt: skip
-        return super()._dispatch(op, args, kwargs)
-
-
-def _refuse_symbolic_triton_ops(graph: Graph) -> None:
-    """One that launches nothing for these sizes, or launches on parts of them."""
-    for node in graph.nodes:
-        if isinstance(node.target, OpOverload) and node.target.is_triton_op:
-            values = [node.meta.get("val"), *(source.meta.get("val") for source in node.all_input_nodes)]
-            found = next((value for value in _flat(values) if isinstance(value, SymNumber)), None)
-            if found is not None:
-                raise UnsupportedError(
-                    f"export: {node.target} sees a dynamic size", got=repr(found), at=node.meta.get("site"),
-                    hint="fix the sizes that it sees, or make it a custom_op",
-                )  # fmt: skip
-
-
-def _flat(value: Any) -> Iterator[Any]:
-    """The numbers in a nest of tensors and operands."""
-    if isinstance(value, Tensor):
-        yield from (*value._sizes, *value._strides, value._offset)
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _flat(item)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _flat(item)
-    else:
-        yield value
 
 
 def _name_of(fn: Any) -> str:
@@ -298,13 +255,20 @@ def _add_body(node: Node, mode: FakeTensorMode, tensors: dict[str, Tensor]) -> N
     """Keep with a triton_op what its body does, for where the op is not registered."""
     body, constants = trace_body(node, mode, cast(Any, node.target.body))
     renamed: dict[str, str] = {}
-    for number, (name, tensor) in enumerate(constants.items()):
+    for name, tensor in constants.items():
         known = next((k for k, t in tensors.items() if t is tensor), None)
-        renamed[name] = known or f"{node.name}_constant{number}"
-        tensors[renamed[name]] = tensor
+        number = 0
+        while known is None:
+            # Nodes of several graphs may have one name.
+            wanted = f"{node.name}_constant{number}"
+            known = wanted if wanted not in tensors else None
+            number += 1
+        renamed[name] = known
+        tensors[known] = tensor
     for inner in body.find_nodes(op="get_attr"):
         inner.target = renamed[inner.target]
-    _forget_history(body)
+    for part in graphs_in(body):
+        _forget_history(part)
     node.meta[BODY] = body
 
 

@@ -1,0 +1,86 @@
+"""Sizes: what computes symbolic numbers goes into the operands, and offsets get a width.
+
+A trace has nodes that compute sizes (`sym_size`, `mul`, ...). Those that follow from sizes of inputs alone are taken
+out: an operand becomes the symbolic number itself, which generated code writes as an expression. Numbers that depend on
+data stay nodes, since they are not there before something was run.
+
+`limit` decides, once for all kernels of a graph, whether offsets are computed in 32 bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from opweave.fake.symbolic import SymNumber
+from opweave.passes.emission import map_nodes, value_of
+from opweave.registry.errors import Site
+from opweave.registry.tensor import Tensor
+from opweave.tracer.graph import Graph, Node
+from opweave.tracer.printing import operand_graphs
+from opweave.tracer.sites import UNKNOWN
+from opweave.tracer.size import INT32_OFFSETS, Poly, Size, hint, less, number_of, product, sizes
+
+
+def run(graph: Graph) -> Graph:
+    """Put numbers that follow from sizes of inputs in the place of the nodes that compute them."""
+    numbers = [node for node in graph if node.op == "call_function" and _is_backed(value_of(node))]
+    if not numbers:
+        return graph
+    known = set(numbers)
+
+    def plain(node: Node) -> Any:
+        return value_of(node) if node in known else node
+
+    for node in graph:
+        if any(operand in known for operand in node.all_input_nodes):
+            node.set_operands(map_nodes(node.args, plain), map_nodes(node.kwargs, plain))
+    for node in reversed(numbers):
+        graph.erase_node(node)
+    return graph
+
+
+def _is_backed(value: Any) -> bool:
+    if not isinstance(value, SymNumber):
+        return False
+    return all(value.env.symbols[symbol].hint is not None for symbol in value.env.simplify(value.expr).free_symbols)
+
+
+def limit(graph: Graph) -> Graph:
+    """Note whether offsets need 64 bits; if not, that becomes a guard."""
+    found: dict[Size, Tensor] = {}
+    for value in _tensors(graph):
+        if any(type(number) is not int for number in (*value._sizes, *value._strides)):
+            # Of the layout, and of its elements alone: a stretched operand is small, what is computed with it is not.
+            strides = sizes(value._strides)
+            reach: Size = 1
+            for size, stride in zip(sizes(value._sizes), strides, strict=True):
+                reach = reach + (size - 1) * stride
+            found.setdefault(reach, value)
+            found.setdefault(product(sizes(value._sizes)), value)
+    if any(hint(reach) >= INT32_OFFSETS for reach in found):
+        graph.graph["wide"] = True
+        return graph
+    largest = [a for a in found if not any(a is not b and a != b and less(a, b + 1) for b in found)]
+    for reach in largest:
+        if isinstance(reach, Poly) and not less(reach, INT32_OFFSETS):
+            condition = number_of(reach) < INT32_OFFSETS
+            if isinstance(condition, SymNumber) and _is_backed(condition):
+                condition.env.assume(condition.env.canonical(condition.expr), _site(graph))
+            elif isinstance(condition, SymNumber):
+                graph.graph["wide"] = True
+    return graph
+
+
+def _tensors(graph: Graph) -> Iterator[Tensor]:
+    for node in graph:
+        value = value_of(node)
+        for part in value if isinstance(value, (tuple, list)) else (value,):
+            if isinstance(part, Tensor):
+                yield part
+        for inner in (*operand_graphs(node), *([node.target] if isinstance(node.target, Graph) else [])):
+            yield from _tensors(inner)
+
+
+def _site(graph: Graph) -> Site:
+    return next((node.meta["site"] for node in graph if node.meta.get("site") is not None), UNKNOWN)
