@@ -45,20 +45,18 @@ def calls(library: Any, compile: Callable[..., Any]) -> Calls:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--rounds", type=int, default=21)
     rounds = parser.parse_args().rounds
-    libraries = {"opweave": calls(opweave, opweave.compile), "torch": calls(torch, torch.compile)}
-    times: dict[str, dict[str, list[float]]] = {name: {} for name in libraries}
+    torch.set_num_threads(1)
+    libraries = {"torch": calls(torch, torch.compile), "opweave": calls(opweave, opweave.compile)}
+    times: dict[str, dict[str, list[float]]] = {}
     for _ in range(rounds):
         for library, cases in libraries.items():
             for name, call in cases.items():
                 timer = timeit.Timer(call)
-                number = max(1, int(0.02 / timer.timeit(1)))
-                times[library].setdefault(name, []).append(timer.timeit(number) / number * 1e6)
-    medians = {
-        library: {name: statistics.median(found) for name, found in cases.items()} for library, cases in times.items()
-    }
-    print(json.dumps(medians, indent=1))
+                timer.timeit(10)
+                times.setdefault(name, {}).setdefault(library, []).append(timer.timeit(500) / 500)
+    print(json.dumps({name: {k: statistics.median(v) for k, v in row.items()} for name, row in times.items()}))
 
 
 if __name__ == "__main__":

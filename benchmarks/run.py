@@ -26,7 +26,7 @@ from workloads import STEADY
 import opweave
 
 HERE = Path(__file__).parent
-PARTS = ("steady", "cold", "overhead", "dispatch", "tracing", "import", "interpreter")
+PARTS = ("steady", "cold", "overhead", "guards", "dispatch", "tracing", "import", "interpreter")
 
 # glibc keeps freed memory instead of giving it back: no page is touched for the first time twice.
 NO_FAULTS = {
@@ -145,6 +145,17 @@ def overhead(rounds: int) -> dict[str, Any]:
     return row
 
 
+def guards(rounds: int) -> dict[str, Any]:
+    """What calling compiled code with many tensors costs."""
+    times = run_json([str(HERE / "guards.py"), "--rounds", str(rounds)], threads_environment(1))
+    rows = [
+        [name, f"{row['torch'] * 1e6:.2f}", f"{row['opweave'] * 1e6:.2f}", f"{row['opweave'] / row['torch']:.2f}"]
+        for name, row in times.items()
+    ]
+    table("Guards of a compiled call", ("µs a call", "torch", "opweave", "ratio"), rows)
+    return times
+
+
 def dispatch(rounds: int) -> dict[str, Any]:
     """What an eager call costs beside the work."""
     times = run_json([str(HERE / "dispatch.py"), "--rounds", str(rounds)], threads_environment(1))
@@ -222,6 +233,7 @@ def main() -> None:
         "steady": lambda: steady(options.rounds),
         "cold": lambda: cold(few),
         "overhead": lambda: overhead(options.rounds),
+        "guards": lambda: guards(options.rounds),
         "dispatch": lambda: dispatch(options.rounds),
         "tracing": tracing,
         "import": lambda: imports(max(few, min(options.rounds, 15))),

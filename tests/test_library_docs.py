@@ -492,6 +492,10 @@ def test_register_fake_example_2(run):
     x = opweave.tensor([0, 1, 2, 3, 4, 0])
     assert made["custom_nonzero"](x).tolist() == [[1], [2], [3], [4]]
     run(NONZERO + NONZERO_TRACED)
+    op = opweave.ops.mylib.custom_nonzero
+    compiled = opweave.compile(lambda x: op(x) * 2)
+    assert [compiled(y).tolist() for y in (x, x[4:], x[1:])] == [[[2], [4], [6], [8]], [[0]], [[0], [2], [4], [6]]]
+    assert len(compiled.entries) == 2  # for six elements, then for any number
     with opweave.FakeTensorMode() as mode, pytest.raises(UnsupportedError, match="need symbolic tracing"):
         opweave.ops.mylib.custom_nonzero(mode.from_tensor(x))
 
