@@ -509,6 +509,8 @@ class Lowering:
             t = Term(self.k, self.values.reduce(combine, args, narrow, self.space.reduced) if count != 1 else position)
         elif count != 1:
             t = Term(self.k, self.values.reduce(combine, (t.value,), t.value.dtype, self.space.reduced))
+            if decl.combine == "any" and not isinstance(count, int):
+                t = t > 0  # over no elements it is the least int
         done = decl.finalize(self.k, t, count) if decl.finalize is not None else t
         return self._as_result(done, result, True)
 

@@ -62,6 +62,8 @@ def _binary(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
             if not hasattr(other, "__index__") or hasattr(other, "shape") and other.shape != ():
                 return NotImplemented
             other = other.__index__()
+        if isinstance(other, (bool, SymBool)):
+            other = int(bool(other))
         return self.env.binary(name, other, self) if swap else self.env.binary(name, self, other)
 
     return method
@@ -73,6 +75,8 @@ def _relation(name: str) -> Callable[[Any, Any], Any]:
             return name in ("eq", "le", "ge")
         if not isinstance(other, (int, float, SymNumber)):
             return NotImplemented
+        if isinstance(other, (bool, SymBool)):
+            other = int(bool(other))
         return self.env.relation(name, self, other)
 
     return method

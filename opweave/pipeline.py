@@ -9,12 +9,13 @@ compile(fn)            a CompiledFunction: guards and compiled versions
 
 from __future__ import annotations
 
+import functools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from opweave.codegen.wrapper import generate
-from opweave.passes import canonicalize, cse, dce, decompose, fold, functionalize, fuse, reinplace, sizes
+from opweave.passes import canonicalize, cse, dce, decompose, fold, functionalize, fuse, partition, reinplace, sizes
 from opweave.registry.device import Device, cpu
 from opweave.registry.errors import ArgumentError, CompileError, DeviceError, UnsupportedError
 from opweave.registry.tensor import Tensor, describe
@@ -78,6 +79,34 @@ def lower(graph: Graph, stages: dict[str, str] | None = None) -> Graph:
             if stages is not None and changed:
                 stages[name] = printed
     return graph
+
+
+#: What a joint graph of forward and backward goes through before it is cut in two.
+JOINT_PASSES = ("functionalize", "decompose", "canonicalize", "fold", "cse", "dce")
+
+
+def split(
+    joint: Graph, results: int, names: Sequence[str] = JOINT_PASSES, *, budget: float = 1.0
+) -> partition.Partition:
+    """Forward and backward of a joint graph; both then go through all passes.
+
+    Parameters
+    ----------
+    joint : Graph
+        As traced; changed.
+    results : int
+        How many of its outputs are the function's; the others are gradients.
+    names : sequence of str
+        The passes before.
+    budget : float
+        The part of what would be saved that may be.
+    """
+    passes = dict(PASSES)
+    with below_autograd():
+        for name in names:
+            joint = passes[name](joint)
+            _check(name, joint)
+        return partition.run(joint, results, budget=budget)
 
 
 def _check(name: str, graph: Graph) -> None:
@@ -186,6 +215,8 @@ def compile(
         Only ``"default"``.
     options : dict, optional
         ``recompile_limit`` (8): compiled versions of the function before further ones run uncompiled, with a warning.
+        ``memory_budget`` (1.0): of the bytes that are saved for the backward by default, the part that may be; what is
+        not saved is computed again.
 
     Returns
     -------
@@ -216,18 +247,24 @@ def compile(
     if options is not None and not isinstance(options, dict):
         raise ArgumentError("compile: options must be a dict", got=repr(options), hint="{'recompile_limit': 8}")
     settings = dict(options or {})
-    limit = settings.pop("recompile_limit", 8)
+    limit, budget = settings.pop("recompile_limit", 8), settings.pop("memory_budget", 1.0)
     if settings:
         raise UnsupportedError(
             f"compile: unknown options {', '.join(map(repr, settings))}",
             got=f"options={options!r}",
-            hint="known: 'recompile_limit'",
+            hint="known: 'memory_budget', 'recompile_limit'",
         )
     if type(limit) is not int or limit < 0:
         raise ArgumentError(
             "compile: recompile_limit must be a number of versions", got=repr(limit), hint="{'recompile_limit': 8}"
         )
+    if not isinstance(budget, (int, float)) or isinstance(budget, bool) or not 0 <= budget <= 1:
+        raise ArgumentError(
+            "compile: memory_budget must be a number from 0 to 1", got=repr(budget), hint="{'memory_budget': 0.5}"
+        )
     build = _backend(backend)
+    names = JOINT_PASSES if build is compile_graph else ("functionalize", "dce")
+    halves = functools.partial(split, names=names, budget=float(budget))
 
     def wrap(function: Any) -> CompiledFunction:
         if not callable(function):
@@ -236,7 +273,7 @@ def compile(
                 got=f"{function!r} ({type(function).__name__})",
                 hint="opweave.compile(f), or @opweave.compile above its definition",
             )
-        return CompiledFunction(function, build, limit=limit, dynamic=dynamic)
+        return CompiledFunction(function, build, split=halves, limit=limit, dynamic=dynamic)
 
     return wrap if fn is None else wrap(fn)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from opweave.fake.symbolic import statically_known_true
 from opweave.passes.emission import Emitter, escaping, value_of
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.tensor import Tensor
@@ -43,7 +44,17 @@ def run(graph: Graph) -> Graph:
 
 
 def _same_spec(one: Tensor, other: Tensor) -> bool:
-    return one.spec == other.spec
+    return (
+        one._dtype is other._dtype
+        and one._device is other._device
+        and _same(one._sizes, other._sizes)
+        and _same(one._strides, other._strides)
+    )
+
+
+def _same(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+    """Whether numbers are equal for all values of their symbols: no guard is worth what is saved here."""
+    return len(one) == len(other) and all(statically_known_true(a == b) for a, b in zip(one, other, strict=True))
 
 
 def _operand_if_same(node: Node, operand: Any) -> Node | None:
@@ -116,7 +127,7 @@ def cast(node: Node, emit: Emitter) -> Node | None:
     inner = source.target if isinstance(source, Node) else None
     if inner is node.target and len(source.args) == 1 and not set(source.kwargs) - {"dtype"}:
         first, middle = value_of(source.args[0]), value_of(source)
-        if _holds(first._dtype, middle._dtype) and middle._strides == first._strides:
+        if _holds(first._dtype, middle._dtype) and _same(middle._strides, first._strides):
             if _same_spec(first, value_of(node)):
                 return source.args[0]
             return emit.call(node.target, source.args[0], like=node, **node.kwargs)
@@ -139,7 +150,7 @@ def same_view(node: Node, emit: Emitter) -> Node | None:
     """A view that changes neither sizes nor strides nor offset."""
     source = node.args[0]
     same = _operand_if_same(node, source)
-    return same if same is not None and value_of(same)._offset == value_of(node)._offset else None
+    return same if same is not None and _same((value_of(same)._offset,), (value_of(node)._offset,)) else None
 
 
 def view_of_view(node: Node, emit: Emitter) -> Node | None:

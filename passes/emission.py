@@ -12,6 +12,9 @@ from opweave.registry.op import OpOverload
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.operands import map_operands
 
+#: What a node that takes the place of another has of it in its `meta`.
+INHERITED = ("site", "stack", "checkpoint", "way_back")
+
 
 def map_nodes(value: Any, change: Callable[[Node], Any]) -> Any:
     """Apply `change` to every node in an argument structure."""
@@ -82,7 +85,7 @@ class Emitter:
             val = self.evaluate(target, args, kwargs)
         node = self.graph.call_function(target, args, kwargs)
         node.meta["val"] = val
-        for key in ("site", "stack"):
+        for key in INHERITED:
             if key in like.meta:
                 node.meta[key] = like.meta[key]
         return node
@@ -101,7 +104,8 @@ def escaping(graph: Graph) -> set[Node]:
     """
     found: set[Node] = set()
     waiting = list(nodes_in(graph.output_node().args))
-    waiting += [n for node in graph if getattr(node.target, "is_mutable", False) for n in node.all_input_nodes]
+    # A call that writes copies of its operands must still tell a tensor from its equal twin: `op(x * 1, x)`.
+    waiting += [n for node in graph if _writes(node.target) for n in node.all_input_nodes]
     while waiting:
         node = waiting.pop()
         if node not in found:
@@ -109,6 +113,13 @@ def escaping(graph: Graph) -> set[Node]:
             if node.target is operator.getitem or (isinstance(node.target, OpOverload) and node.target.is_view):
                 waiting += node.all_input_nodes
     return found
+
+
+def _writes(target: Any) -> bool:
+    return bool(getattr(target, "is_mutable", False)) or getattr(target, "name", "") in _WRITES_COPIES
+
+
+_WRITES_COPIES = ("auto_functionalized", "triton_kernel_wrapper_functional")
 
 
 def is_random(op: OpOverload) -> bool:

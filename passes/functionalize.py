@@ -10,6 +10,7 @@ What cannot be shown to be right raises, with the user's line.
 
 from __future__ import annotations
 
+import math
 import operator
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +19,7 @@ from opweave.fake.mode import FakeTensorMode
 from opweave.passes.emission import Emitter, map_nodes, nodes_in, value_of
 from opweave.registry.errors import OpweaveError, UnsupportedError
 from opweave.registry.op import HigherOrderOperator, OpOverload, ops, registry
-from opweave.registry.spec import TensorSpec, overlaps_itself
+from opweave.registry.spec import TensorSpec, is_dense, overlaps_itself
 from opweave.registry.tensor import Tensor, allocate, as_view, describe
 from opweave.registry.triton_op import launch_effects, triton_kernel_wrapper_functional, triton_kernel_wrapper_mutation
 from opweave.tracer.declared import declared, is_overridden
@@ -35,8 +36,10 @@ def run(graph: Graph) -> Graph:
     UnsupportedError
         For a mutation whose effect on other tensors is not known.
     """
-    if any(_mutates(node) for node in graph):
+    # What is left of mutation after the first time stays.
+    if "functional" not in graph.graph and any(_mutates(node) for node in graph):
         _Functionalization(graph).run()
+    graph.graph["functional"] = True
     return graph
 
 
@@ -149,6 +152,8 @@ class _Functionalization:
         self.aliases: dict[Node, _Alias] = {}
         self.bases: list[_Base] = []
         self.erased: list[Node] = []
+        #: Values as traced; those of rewired views get the offsets that they then have.
+        self.traced = {node: node.meta.get("val") for node in graph}
 
     def run(self) -> None:
         graph = self.graph
@@ -166,7 +171,7 @@ class _Functionalization:
                     self.erased.append(node)
                     continue
                 view = self._view_parent(node)
-                self._rewire(node)
+                self._rewire(node, view)
             if view is None:
                 self._fresh(node)
         for node in reversed(self.erased):
@@ -200,9 +205,34 @@ class _Functionalization:
         self.aliases[node] = _Alias(known.base, (*known.chain, step), node, known.base.version)
         return parent
 
-    def _rewire(self, node: Node) -> None:
-        node.args = map_nodes(node.args, self.resolve)
-        node.kwargs = map_nodes(node.kwargs, self.resolve)
+    def _rewire(self, node: Node, view: Node | None) -> None:
+        args, kwargs = map_nodes(node.args, self.resolve), map_nodes(node.kwargs, self.resolve)
+        if args == node.args and kwargs == node.kwargs and not self._moved(view):
+            return
+        node.args, node.kwargs = args, kwargs
+        if view is not None:
+            alias = self.aliases[node]
+            node.args, node.kwargs = self._placed(alias.base, alias.chain[-1], args, kwargs)
+            node.meta["val"] = self.emit.evaluate(node.target, node.args, node.kwargs)
+
+    def _moved(self, view: Node | None) -> bool:
+        """Whether the tensor that a view is made of lies elsewhere in its memory than when it was traced."""
+        return view is not None and value_of(view) is not self._traced(view)
+
+    def _traced(self, node: Node) -> Any:
+        return self.traced.get(node, value_of(node))
+
+    def _placed(
+        self, base: _Base, step: _Step, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments of a view of the base's present value, in whose memory the base may start elsewhere."""
+        if getattr(step.target, "name", "") != "aten::as_strided":
+            return args, kwargs
+        view, origin = self._traced(step.node), self._traced(base.origin)
+        if base.version and not _within(view, origin):
+            raise self._refuse(step.node, "it reaches past a tensor that is mutated", base.origin)
+        offset = value_of(base.current)._offset + view._offset - origin._offset
+        return (args[0], list(view._sizes), list(view._strides), offset), {}
 
     def resolve(self, node: Node) -> Node:
         """The node that holds this tensor's present value."""
@@ -218,6 +248,8 @@ class _Functionalization:
     def _again(self, step: _Step, parent: Node) -> Node:
         args = map_nodes(step.args, lambda n: parent if n is step.parent else self.resolve(n))
         kwargs = map_nodes(step.kwargs, lambda n: parent if n is step.parent else self.resolve(n))
+        if self.aliases[step.node].chain:
+            args, kwargs = self._placed(self.aliases[step.node].base, step, args, kwargs)
         return self.emit.call(step.target, *args, like=step.node, **kwargs)
 
     # ---- mutations
@@ -337,11 +369,11 @@ class _Functionalization:
         for step in reversed(alias.chain):
             inverse = _inverse(step)
             if inverse is None:
-                return self._write(base, value, value_of(alias.chain[-1].node), like)
+                return self._write(base, value, self._traced(alias.chain[-1].node), like)
             try:
                 current = self.emit.call(inverse[0], current, *inverse[1], like=like)
             except OpweaveError:  # this layout cannot be regrouped without a copy
-                return self._write(base, value, value_of(alias.chain[-1].node), like)
+                return self._write(base, value, self._traced(alias.chain[-1].node), like)
         return self._laid_out(base, current, like)
 
     def _write(self, base: _Base, value: Node, view: Tensor, like: Node) -> Node:
@@ -358,16 +390,21 @@ class _Functionalization:
             raise self._refuse(
                 node, "it writes a tensor whose elements overlap", tensor, hint="call .clone() before mutating"
             )
-        offset = value_of(self.aliases[tensor].base.origin)._offset
-        for step in self.aliases[tensor].chain:
-            if getattr(step.target, "name", "") == "aten::as_strided" and offset:
-                raise self._refuse(node, "it writes an as_strided view of a tensor that is itself a view", tensor)
+        alias = self.aliases[tensor]
+        for step in alias.chain:
+            if getattr(step.target, "name", "") == "aten::as_strided":
+                if not _within(self._traced(step.node), self._traced(alias.base.origin)):
+                    raise self._refuse(node, "it writes a view that reaches past the tensor it was made of", tensor)
 
     def _check_distinct(self, node: Node, tensors: list[Node], written: set[Node]) -> None:
         """A kernel that gets the same memory as two tensors and writes it sees its own writes; copies would not."""
         for one in written:
             for other in tensors:
-                if one is not other and self.aliases[one].base is self.aliases[other].base and _overlap(one, other):
+                if (
+                    one is not other
+                    and self.aliases[one].base is self.aliases[other].base
+                    and _overlap(self._traced(one), self._traced(other))
+                ):
                     raise self._refuse(
                         node,
                         "it writes memory that it also gets through another argument",
@@ -422,14 +459,51 @@ def _arguments(node: Node) -> dict[str, Any]:
     return {**dict(zip(names, positional, strict=False)), **keyword}
 
 
-def _overlap(one: Node, other: Node) -> bool:
+#: Up to so many elements two views are compared element by element.
+_MAX_ENUMERATED = 1 << 16
+
+
+def _overlap(one: Tensor, other: Tensor) -> bool:
     """Whether two views of one base may share elements."""
-    spans = []
-    for t in (value_of(one), value_of(other)):
-        reach = sum((size - 1) * stride for size, stride in zip(t._sizes, t._strides, strict=True))
-        spans.append((t._offset, t._offset + reach) if 0 not in t._sizes else (0, -1))
-    (a, b), (c, d) = spans
-    return a <= d and c <= b
+    if 0 in one._sizes or 0 in other._sizes:
+        return False
+    (a, b), (c, d) = _bounds(one), _bounds(other)
+    if not (a <= d and c <= b):
+        return False
+    mine, theirs = _elements(one), _elements(other)
+    return mine is None or theirs is None or not mine.isdisjoint(theirs)
+
+
+def _within(view: Tensor, whole: Tensor) -> bool:
+    """Whether all elements of a view are elements of another one on the same memory."""
+    if 0 in view._sizes:
+        return True
+    if 0 in whole._sizes:
+        return False
+    (a, b), (c, d) = _bounds(view), _bounds(whole)
+    if not (c <= a and b <= d):
+        return False
+    if is_dense(whole._sizes, whole._strides):
+        return True
+    mine, theirs = _elements(view), _elements(whole)
+    return mine is not None and theirs is not None and mine <= theirs
+
+
+def _bounds(t: Tensor) -> tuple[int, int]:
+    """The first and the last place in memory, in elements."""
+    reach = sum((size - 1) * stride for size, stride in zip(t._sizes, t._strides, strict=True))
+    return t._offset, t._offset + reach
+
+
+def _elements(t: Tensor) -> set[int] | None:
+    """All places in memory; None where they are too many or not known."""
+    numbers = (*t._sizes, *t._strides, t._offset)
+    if any(type(number) is not int for number in numbers) or math.prod(t._sizes) > _MAX_ENUMERATED:
+        return None
+    places = {t._offset}
+    for size, stride in zip(t._sizes, t._strides, strict=True):
+        places = {place + i * stride for place in places for i in range(size)}
+    return places
 
 
 def _inverse(step: _Step) -> tuple[Any, tuple[Any, ...]] | None:

@@ -68,7 +68,8 @@ class Captured:
     result : str
         Expression that builds the function's result from the graph's outputs `_ow_o`.
     backward : Backward or None
-        How it is differentiated, where an output requires grad. The graph then has more outputs, which that needs.
+        How it is differentiated, where an output requires grad. The graph then has more outputs, the gradients, and
+        more placeholders, for the gradients of its results.
     ops : dict of OpOverload to int
         The ops that were called, with their versions.
     shape_env : ShapeEnv or None
@@ -148,7 +149,7 @@ def capture(
     result: list[str] = []
     renewed: list[tuple[_State, dict[int, Any]]] = []
 
-    def flat(*given_values: Any) -> list[Tensor]:
+    def flat(*given_values: Any) -> list[Any]:
         fakes = given_values[: len(explicit)]
         rebuild = _Rebuild({id(t.tensor): fake for t, fake in zip(explicit, fakes, strict=True)})
         rebuilt = {name: rebuild(value) for name, value in arguments.items()}
@@ -170,11 +171,11 @@ def capture(
         known_to_autograd.check(mode.lifted())
         leaves = [(t.tensor, fake) for t, fake in pairs]
         leaves += [(t.tensor, t.tensor) for t in guards.tensors if id(t.tensor) not in given]
-        found, kept = trace_back(
+        found, gradients = trace_back(
             mode, results.tensors, [(real, traced) for real, traced in leaves if real._keys & GRAD], _name(function)
         )
         backward.append(found)
-        return [*results.tensors, *kept]
+        return [*results.tensors, *gradients]
 
     try:
         names = [identifier(t.source.text) for t in explicit]
@@ -204,11 +205,7 @@ def capture(
     module = GraphModule(constants, graph, name=name)
     module.shape_env = env
     forget(graph)
-    if backward[-1] is not None:
-        forget(backward[-1].graph)
-        backward[-1].constants = constants
-    for part in (graph, backward[-1].graph if backward[-1] is not None else None):
-        ops.update(_ops_of(part) if part is not None else {})
+    ops.update(_ops_of(graph))
     inputs = _lift(module, [*explicit, *numbers], guards)
     return Captured(module, inputs, guards, result[-1], backward[-1], ops, env, numbers)
 

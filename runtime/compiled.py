@@ -17,8 +17,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from opweave.passes.partition import TANGENT, WAY_BACK, Partition
 from opweave.registry.errors import ArgumentError, CompileError, UnsupportedError
-from opweave.registry.keys import ABOVE_VIEWS, AUTOCAST_MASK, BATCHED_BIT, PYTHON_BIT, DispatchKey
+from opweave.registry.keys import ABOVE_VIEWS, AUTOCAST_MASK, BATCHED_BIT, GRAD, PYTHON_BIT, DispatchKey
 from opweave.registry.op import OpOverload, registry, tensors_in
 from opweave.runtime.capture import Captured, capture
 from opweave.runtime.context import Context, below_autograd, compilable
@@ -69,6 +70,8 @@ class CompiledFunction:
         The user's function, method or callable object.
     compile_graph : callable
         ``(GraphModule, name) -> Program``.
+    split : callable
+        ``(joint graph, number of results) -> Partition``.
     limit : int
         Compiled versions before further ones run uncompiled.
     dynamic : bool, optional
@@ -87,6 +90,7 @@ class CompiledFunction:
         function: Callable[..., Any],
         compile_graph: Callable[[GraphModule, str], Program],
         *,
+        split: Callable[[Graph, int], Partition],
         limit: int = 8,
         dynamic: bool | None = None,
     ) -> None:
@@ -94,6 +98,7 @@ class CompiledFunction:
         self.__wrapped__ = function
         self.entries: list[Entry] = []
         self._compile_graph = compile_graph
+        self._split = split
         self._limit = limit
         self._openness = Openness(dynamic)
         self._lock = threading.RLock()
@@ -239,13 +244,15 @@ class CompiledFunction:
             module = captured.module
             _graph_log.debug("%s", print_graph(module.graph, self._name, takes_self=bool(module.constants)))
         ops = captured.ops
-        keep = captured.module.graph.clone()
         captured.inputs = _drop_unused(captured)
+        keep = _without_gradients(captured)
         with below_autograd():
-            program = self._compile_graph(captured.module, self._name)
+            program, partition = self._compile_both(captured)
         if backward is not None:
             backward.place(captured.inputs)
         opaque = bool(registry.fallbacks) or any(_above_backends(op) for op in ops)
+        # What runs below must not be recorded once more, nor refused as a write to a leaf.
+        opaque = opaque or any(t.tensor is not None and t.tensor._keys & GRAD for t in captured.inputs)
         run = running(program.run, backward, context, opaque)
         if captured.shape_env is not None:
             captured.guards.open(captured.shape_env, captured.numbers)
@@ -255,6 +262,7 @@ class CompiledFunction:
         entry = Entry(
             index, captured.guards, captured.inputs, captured.result, run, ops, program, keep, context, changes
         )
+        entry.partition = partition
         captured.guards.release()
         reason = entry.mismatch(self._parameters, args, kwargs)
         if reason is not None:
@@ -263,6 +271,27 @@ class CompiledFunction:
                 hint="a property or __getattr__ that gives another value each time cannot be compiled in",
             )
         return entry
+
+    def _compile_both(self, captured: Captured) -> tuple[Program, Partition | None]:
+        """The forward's program; the backward's is made when it is first asked for."""
+        module, backward = captured.module, captured.backward
+        if backward is None or backward.problem is not None:
+            return self._compile_graph(module, self._name), None
+        partition = self._split(module.graph, backward.outputs)
+        way_back = GraphModule(module.constants, partition.backward, name=f"{self._name}_backward")
+        backward.split(partition.forward, partition.backward.clone(), way_back.constants)
+        module.graph = partition.forward
+        program = self._compile_graph(module, self._name)
+        way_back.shape_env = module.shape_env
+
+        def compile_backward() -> Callable[..., Any]:
+            with below_autograd():
+                return self._compile_graph(way_back, way_back.name).run
+
+        # With sizes left open it may add to what the version depends on, so it has to be made now.
+        made = compile_backward() if module.shape_env is not None else None
+        backward.compile = compile_backward if made is None else lambda: made
+        return program, partition
 
     def _relate_tensors(self, captured: Captured, program: Program) -> None:
         """Guard how arguments share memory, where it makes a difference."""
@@ -314,9 +343,22 @@ def _above_backends(op: OpOverload) -> bool:
     return any(key in high or (not key.is_alias and key.bit & (ABOVE_VIEWS | AUTOCAST_MASK)) for key in op.kernels)
 
 
+def _without_gradients(captured: Captured) -> Graph:
+    """The function itself, as captured."""
+    graph = captured.module.graph.clone()
+    if captured.backward is not None and captured.backward.problem is None:
+        output = graph.output_node()
+        output.args = (tuple(output.args[0][: captured.backward.outputs]),)
+        for node in reversed(list(graph)):
+            if not node.users and (WAY_BACK in node.meta or TANGENT in node.meta):
+                graph.erase_node(node)
+    return graph
+
+
 def _drop_unused(captured: Captured) -> list[Any]:
     graph, kept = captured.module.graph, []
-    for node, tensor in zip(graph.placeholders(), captured.inputs, strict=True):
+    inputs = [node for node in graph.placeholders() if TANGENT not in node.meta]
+    for node, tensor in zip(inputs, captured.inputs, strict=True):
         if node.users:
             kept.append(tensor)
         else:

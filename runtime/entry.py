@@ -180,6 +180,8 @@ class Entry:
     fallbacks: Any = field(default_factory=lambda: registry.fallbacks)
     #: Cleared when an op it used was registered anew: it can never be used again.
     alive: bool = True
+    #: How forward and backward were cut apart, where there is a backward.
+    partition: Any = None
     #: Registry version at which `ops` was last found unchanged; a one-element list that the predicate reads.
     checked: list[int] = field(default_factory=lambda: [registry.version])
     _why: Callable[..., tuple[int, Any]] | None = None

@@ -2,24 +2,26 @@
 
 A function is traced with fake tensors that require grad as its inputs do, so autograd records it as it would record
 the function itself: `no_grad` blocks, `detach`, a custom `Function` all count. The walk back through that record is
-traced at once, and cut off as a graph of its own:
+traced at once, into the same graph, which `passes.partition` then cuts in two:
 
-    forward   inputs -> outputs, saved                 compiled
-    backward  saved, gradients of outputs -> gradients of inputs          run op by op
+    forward   inputs -> outputs, saved
+    backward  saved, gradients of outputs -> gradients of inputs
 
-The compiled forward runs below autograd; one node behind its outputs keeps `saved` and runs the backward. What cannot
+Both are compiled. The forward runs below autograd; one node behind its outputs keeps `saved` and runs the backward. What cannot
 be traced back becomes an error that is raised when backward comes by, as it would be without compilation. The random
 numbers drawn by the forward are among `saved`, so both directions see the same. A second derivative is refused.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from opweave.fake.tensor import FakeTensor
+from opweave.passes.partition import TANGENT, WAY_BACK
 from opweave.registry.autograd import engine
 from opweave.registry.autograd.graph import (
     AutogradMeta,
@@ -32,13 +34,12 @@ from opweave.registry.autograd.graph import (
     grad_fn_of,
 )
 from opweave.registry.errors import AutogradError, OpweaveError, UnsupportedError
-from opweave.registry.keys import ABOVE_VIEWS, GRAD, INFERENCE, state
+from opweave.registry.keys import ABOVE_VIEWS, BATCHED_BIT, GRAD, INFERENCE, PYTHON_BIT, state
 from opweave.registry.op import ops, tensors_in
 from opweave.registry.spec import TensorSpec, contiguous_strides
 from opweave.registry.tensor import Tensor, describe
-from opweave.runtime.context import Context, below_autograd
+from opweave.runtime.context import Context, below_autograd, compilable
 from opweave.runtime.sources import NumberInput, TensorInput
-from opweave.tracer import graph as graphs
 from opweave.tracer.graph import Graph
 from opweave.tracer.interpreter import Interpreter
 from opweave.tracer.proxy import ProxyMode
@@ -56,23 +57,52 @@ class Backward:
         The outputs that gradients flow from.
     sources : list of Tensor
         The tensors that they flow to; made positions among the graph's inputs by `place`.
-    saved_outputs : list of (int or None)
-        For each tensor that is kept, which of `attached` it is.
-    graph : Graph
-        From what is kept and the gradients of `attached` to those of `sources`.
+    specs : list of TensorSpec
+        The layouts that gradients of `attached` come in.
     problem : OpweaveError or None
-        Why there is no `graph`.
+        Why there is no way back.
+    saved_outputs : list of (int or None)
+        For each value that is saved, which of `attached` it is.
+    graph : Graph
+        From what is saved and the gradients of `attached` to those of `sources`.
+    constants : mapping
+        What its `get_attr` nodes read.
+    compile : callable
+        Makes what runs the graph, the first time it is needed.
     """
 
     outputs: int
     attached: list[int]
     sources: list[Any]
     specs: list[TensorSpec]
-    saved_outputs: list[int | None] = field(default_factory=list)
-    graph: Graph | None = None
     problem: OpweaveError | None = None
+    saved_outputs: list[int | None] = field(default_factory=list)
     positions: list[int] = field(default_factory=list)
+    graph: Graph | None = None
     constants: Mapping[str, Any] = field(default_factory=dict)
+    compile: Callable[[], Callable[..., Any]] | None = None
+    _run: Callable[..., Any] | None = None
+    _lock: Any = field(default_factory=threading.Lock)
+
+    def run(self, *values: Any) -> Any:
+        """The gradients of `sources`."""
+        if not compilable() or any(t._keys & (PYTHON_BIT | BATCHED_BIT) for t in tensors_in(values)):
+            # Batched or traced: op by op, as the function itself.
+            assert self.graph is not None
+            return Interpreter(self.graph, self.constants).run(*values)
+        if self._run is None:
+            with self._lock:
+                if self._run is None:
+                    assert self.compile is not None
+                    self._run, self.compile = self.compile(), None
+        return self._run(*values)
+
+    def split(self, forward: Graph, graph: Graph, constants: Mapping[str, Any]) -> None:
+        """Take over the way back, and find which of the saved values are results themselves."""
+        self.graph, self.constants = graph, constants
+        values = forward.output_node().args[0]
+        numbers = {values[i]: k for k, i in enumerate(self.attached)}
+        self.saved_outputs = [numbers.get(value) for value in values[self.outputs :]]
 
     @property
     def is_open(self) -> bool:
@@ -193,8 +223,8 @@ def _renew(t: Tensor, like: Tensor) -> None:
 
 def trace_back(
     mode: ProxyMode, outputs: Sequence[Tensor], leaves: Sequence[tuple[Tensor, Tensor]], name: str
-) -> tuple[Backward | None, list[Tensor]]:
-    """Trace the walk back from a traced function's outputs, as a graph of its own.
+) -> tuple[Backward | None, list[Tensor | None]]:
+    """Trace the walk back from a traced function's outputs.
 
     Parameters
     ----------
@@ -210,7 +240,7 @@ def trace_back(
     Returns
     -------
     tuple
-        The backward (None if no output requires grad), and the traced tensors that it needs.
+        The backward (None if no output requires grad), and the gradients of the leaves, None where there is none.
 
     Raises
     ------
@@ -230,26 +260,30 @@ def trace_back(
     before = set(graph.nodes)
     specs = [TensorSpec(t._sizes, contiguous_strides(t._sizes), t._dtype, t._device) for t in roots]
     result = Backward(len(outputs), attached, [real for real, _ in leaves], specs)
-    tangents = [mode.add_input(f"grad_{i}", mode.fake_mode.make(spec)) for i, spec in zip(attached, specs, strict=True)]
-    found: list[Any] = []
+    inputs = graph.placeholders()
+    with graph.inserting_after(inputs[-1]) if inputs else graph.inserting_before(None):
+        tangents = [mode.add_input(f"grad_{i}", mode.fake_mode.make(s)) for i, s in zip(attached, specs, strict=True)]
+    for k, tangent in enumerate(tangents):
+        tangent._node.meta[TANGENT] = k
+    grads: list[Tensor | None] = []
     try:
-        grads = engine.grad(roots, [t for _, t in leaves], tangents, allow_unused=True)
-        found = [None if grad is None else mode.operand(grad) for grad in grads]
+        grads = list(engine.grad(roots, [t for _, t in leaves], tangents, allow_unused=True))
+        for grad in grads:
+            if grad is not None:
+                mode.operand(grad)
     except Exception as error:  # a user's backward may raise anything, and nobody may ever ask for a gradient
         result.problem = _problem(name, error)
     new = [node for node in graph.nodes if node not in before]
     mode.refused = None
-    kept: list[graphs.Node] = []
     if result.problem is None:
-        kept = _cut_off(result, new, before, [t._node for t in tangents], found)
-    erased = [node for node in reversed(new) if node not in kept]
-    for node in erased:
+        for node in new:
+            node.meta[WAY_BACK] = True
+        return result, grads
+    for node in reversed(new):
         graph.erase_node(node)
     if mode.numbers is not None:
-        mode.numbers.forget(erased)
-    numbers = {id(outputs[i]._node): k for k, i in enumerate(attached)}  # type: ignore[attr-defined]  # fake tensors
-    result.saved_outputs = [numbers.get(id(node)) for node in kept]
-    return result, [node.meta["val"] for node in kept]
+        mode.numbers.forget(new)
+    return result, []
 
 
 def _problem(name: str, error: Exception) -> OpweaveError:
@@ -261,27 +295,6 @@ def _problem(name: str, error: Exception) -> OpweaveError:
     )  # fmt: skip
     problem.__cause__ = error
     return problem
-
-
-def _cut_off(
-    result: Backward, new: list[graphs.Node], before: set[graphs.Node], tangents: list[graphs.Node], found: list[Any]
-) -> list[graphs.Node]:
-    """Copy the nodes of the walk back to a graph; the nodes of the forward that it reads."""
-    needed = {node for node in found if node is not None}
-    copied: list[graphs.Node] = []
-    for node in reversed(new):
-        if node.op == "call_function" and (node in needed or getattr(node.target, "is_mutable", False)):
-            needed.update(node.all_input_nodes)
-            copied.append(node)
-    kept = [node for node in (*before, *new) if node in needed and (node in before or node.op == "get_attr")]
-    kept.sort()
-    graph = Graph()
-    mapping = {node: graph.placeholder(node.name) for node in (*kept, *tangents)}
-    for node in reversed(copied):
-        mapping[node] = graph.node_copy(node, mapping.__getitem__)
-    graph.output(tuple([None if node is None else mapping[node] for node in found]))
-    result.graph = graph
-    return kept
 
 
 def forget(graph: Graph | None) -> None:
@@ -411,11 +424,10 @@ class CompiledBackward(Node):
                 "backward through the graph a second time", got=f"{self.name()}, whose saved tensors were dropped",
                 hint="pass retain_graph=True to the first backward or grad call",
             )  # fmt: skip
-        assert backward.graph is not None
         saved = [kept.get(self) if isinstance(kept, SavedTensor) else kept for kept in self.saved]
         with below_autograd():
             given = [_dense(grad, spec) for grad, spec in zip(grads, self.specs, strict=True)]
-            found = Interpreter(backward.graph, backward.constants).run(*saved, *given)
+            found = backward.run(*saved, *given)
         if state.exclude & GRAD:
             return found
         sources = [t for t in (*saved, *grads) if isinstance(t, Tensor) and t._keys & GRAD]

@@ -216,8 +216,10 @@ ZERO = Index()
 
 
 def _operand(size: Size, variable: Callable[[Variable], str]) -> str:
-    text = render(size, variable)
-    return f"({text})" if " * " in text and not text.startswith("(") else text
+    if isinstance(size, int):
+        return str(size)
+    text = size.render(variable)
+    return text if text in map(variable, size.variables()) else f"({text})"
 
 
 def _exact(a: Size, b: Size) -> Size:

@@ -18,6 +18,7 @@ from opweave.registry.op import ops
 from opweave.registry.ops.kinds import composite, extern, normalize_axes, reduction
 from opweave.registry.ops.pointwise import conjugate
 from opweave.registry.spec import TensorSpec, contiguous
+from opweave.registry.symbolic import is_open, larger
 from opweave.registry.tensor import Tensor, describe, wrap_dim
 
 Make = Callable[..., Tensor]
@@ -249,7 +250,7 @@ def _moments(op: str, self: Tensor, dim: Any, correction: Any, keepdim: bool) ->
     squares = ops.aten.sum.dim_IntList(ops.aten.mul.Tensor(centred, centred), axes, keepdim)
     count = math.prod(self._sizes[d] for d in axes) if self._sizes else 1
     freedom = count - (1 if correction is None else correction)
-    variance = ops.aten.div.Tensor(squares, freedom if freedom > 0 else 0)
+    variance = ops.aten.div.Tensor(squares, larger(freedom, 0))
     average = mean_kept if keepdim or not self._sizes else ops.aten.squeeze.dims(mean_kept, axes)
     return variance, average
 
@@ -508,7 +509,10 @@ def _var_gradient(grad: Tensor, self: Tensor, dim: Any, correction: Any, keepdim
     grad = _kept(grad, self._sizes, axes, keepdim)
     freedom = _count(self._sizes, axes) - (1 if correction is None else correction)
     centred = aten.sub.Tensor(self, aten.mean.dim(self, axes, True))
-    if freedom <= 0:
+    none = freedom <= 0
+    if is_open(none):  # dividing by 0 says the same as what follows
+        return aten.div.Tensor(aten.mul.Tensor(aten.mul.Scalar(grad, 2.0), centred), larger(freedom, 0))
+    if none:
         where = aten.where(aten.eq.Scalar(centred, 0), math.nan, math.inf)
         return aten.mul.Tensor(grad, rounded(where, grad._dtype))
     return aten.mul.Tensor(aten.mul(grad, 2.0 / freedom), centred)

@@ -190,8 +190,17 @@ def broadcast_to(self: Tensor, size: Sizes) -> Tensor:
     return ops.aten.expand.default(self, size)
 
 
+def _is_one(size: Any) -> bool:
+    """Whether a size is 1; one that depends on data is not, which is verified when the trace runs."""
+    one = size == 1
+    if is_open(one):
+        demand(size != 1, "squeeze: a size that depends on data is 1, but was taken for larger", ShapeError)
+        return False
+    return bool(one)
+
+
 def _without(sizes: Sizes, strides: Sequence[Any], offset: Any, dropped: Iterable[int]) -> Layout:
-    gone = {d for d in dropped if sizes and sizes[d] == 1}
+    gone = {d for d in dropped if sizes and _is_one(sizes[d])}
     kept = [d for d in range(len(sizes)) if d not in gone]
     return tuple(sizes[d] for d in kept), tuple(strides[d] for d in kept), offset
 

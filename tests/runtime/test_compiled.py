@@ -310,7 +310,7 @@ def test_recompiles_say_why(recompiles, monkeypatch):
 
 
 def test_limit_warns_once_and_names_what_changed():
-    f = opweave.compile(lambda x, n: x * n, options={"recompile_limit": 3})
+    f = opweave.compile(lambda x, n: x * n, dynamic=False, options={"recompile_limit": 3})
     with pytest.warns(RecompileLimitWarning, match=r"3 compiled versions.*what kept changing: n \(3 times\)"):  # noqa: PT031
         for n in range(4):
             same(f(tensor(2), n), tensor(2) * n)
