@@ -175,7 +175,7 @@ def fusion_report(graph: Graph) -> str:
 
 def run_eagerly(module: GraphModule, name: str) -> Program:
     """The backend "eager": the captured graph, run op by op."""
-    graph = functionalize.run(module.graph)
+    graph = sizes.spell(functionalize.run(module.graph), module.shape_env)
     return Program(lambda *inputs: Interpreter(module).run(*inputs), functionalize.written_inputs(graph))
 
 
@@ -289,7 +289,7 @@ def _backend(backend: Any) -> Callable[[GraphModule, str], Program]:
         return _BACKENDS[backend]
 
     def build(module: GraphModule, name: str) -> Program:
-        graph = functionalize.run(module.graph)
+        graph = sizes.spell(functionalize.run(module.graph), module.shape_env)
         module.recompile()
         run: Any = backend(module, [node.meta["val"] for node in graph.placeholders()])
         return Program(run, functionalize.written_inputs(graph))

@@ -12,11 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from opweave.fake.shape_env import ShapeEnv
 from opweave.fake.symbolic import SymNumber
 from opweave.passes.emission import map_nodes, value_of
 from opweave.registry.errors import Site
 from opweave.registry.tensor import Tensor
 from opweave.tracer.graph import Graph, Node
+from opweave.tracer.numbers import Numbers
+from opweave.tracer.operands import map_operands
 from opweave.tracer.printing import operand_graphs
 from opweave.tracer.sites import UNKNOWN
 from opweave.tracer.size import INT32_OFFSETS, Poly, Size, hint, less, number_of, product, sizes
@@ -37,6 +40,25 @@ def run(graph: Graph) -> Graph:
             node.set_operands(map_nodes(node.args, plain), map_nodes(node.kwargs, plain))
     for node in reversed(numbers):
         graph.erase_node(node)
+    return graph
+
+
+def spell(graph: Graph, env: ShapeEnv | None) -> Graph:
+    """The reverse: nodes that compute the symbolic numbers among the operands, for what runs a graph node by node."""
+    if env is None:
+        return graph
+    numbers = Numbers(graph, env)
+    for node in list(graph):
+
+        def computed(value: Any) -> Any:
+            return numbers.node(value) if isinstance(value, SymNumber) else value
+
+        with graph.inserting_before(node):
+            numbers.site = node.meta.get("site")
+            args, kwargs = map_operands(node.args, computed), map_operands(node.kwargs, computed)
+        if args != node.args or kwargs != node.kwargs:
+            node.set_operands(args, kwargs)
+        numbers.bind(value_of(node), node)
     return graph
 
 

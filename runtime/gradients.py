@@ -7,9 +7,10 @@ traced at once, into the same graph, which `passes.partition` then cuts in two:
     forward   inputs -> outputs, saved
     backward  saved, gradients of outputs -> gradients of inputs
 
-Both are compiled. The forward runs below autograd; one node behind its outputs keeps `saved` and runs the backward. What cannot
-be traced back becomes an error that is raised when backward comes by, as it would be without compilation. The random
-numbers drawn by the forward are among `saved`, so both directions see the same. A second derivative is refused.
+Both are compiled. The forward runs below autograd; one node behind its outputs keeps `saved` and runs the backward.
+What cannot be traced back becomes an error that is raised when backward comes by, as it would be without compilation.
+The random numbers drawn by the forward are among `saved`, so both directions see the same. A second derivative is
+refused.
 """
 
 from __future__ import annotations

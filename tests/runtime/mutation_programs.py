@@ -196,12 +196,13 @@ class Maker:
         """An expression for a view of a tensor, or the tensor."""
         t = self.space[source]
         fits = [source, f"{source}.t()" if t.ndim == 2 else source]
+        flat = f"{source}.view(-1)" if t.is_contiguous() else source
         if t.ndim:
-            fits += [f"{source}[1:]", f"{source}[:2]", f"{source}.view(-1)", f"{source}[::2]"]
+            fits += [f"{source}[1:]", f"{source}[:2]", flat, f"{source}[::2]"]
         if t.numel():
             fits.append(f"{source}.unsqueeze(0)")
         if t.numel() == 12:
-            fits += [f"{source}.view(-1)[:6]", f"{source}.view(-1)[4:]"]
+            fits += [f"{flat}[:6]", f"{flat}[4:]"]
         return self.draw.choice(fits)
 
     # ---- choices
