@@ -27,6 +27,8 @@ class Version:
         The generated source.
     misfit : str or None
         Why it did not fit the arguments of the explained call; None if it did.
+    backward : str or None
+        What the forward saves for the backward, and what the backward computes again; None where there is no backward.
     """
 
     graph: Graph
@@ -34,6 +36,7 @@ class Version:
     fusion: str
     code: str
     misfit: str | None
+    backward: str | None = None
 
     @property
     def op_count(self) -> int:
@@ -87,6 +90,7 @@ class Explanation:
             lines += ["", f"version {number}: {version.op_count} ops, {version.kernel_count} kernels; {fits}"]
             lines += ["  depends on", *(f"    {guard}" for guard in version.guards)]
             lines += ["  graph", *(f"    {line}" for line in str(version.graph).splitlines())]
+            lines += ["  backward", f"    {version.backward}"] if version.backward is not None else []
             lines += ["  kernels and calls", *(f"    {line}" for line in version.fusion.splitlines())]
         return "\n".join(lines)
 
@@ -117,10 +121,12 @@ def explain(fn: Callable[..., Any]) -> Callable[..., Explanation]:
         entries = sorted(compiled.entries, key=lambda entry: entry.index)
         versions = []
         for entry in entries:
-            lowered = lower(entry.graph.clone())
+            partition = entry.partition
+            lowered = lower(entry.compiled_graph.clone())
             guards = tuple(str(guard) for guard in entry.guards.guards)
-            code = entry.program.stages(entry.graph).get("code", "")
-            versions.append(Version(entry.graph, guards, fusion_report(lowered), code, misfits.get(id(entry))))
+            code = entry.program.stages(entry.compiled_graph).get("code", "")
+            about = None if partition is None else str(partition)
+            versions.append(Version(entry.graph, guards, fusion_report(lowered), code, misfits.get(id(entry)), about))
         return Explanation(getattr(compiled, "__name__", "function"), tuple(versions), not fitted)
 
     return explained

@@ -403,7 +403,7 @@ class _Functionalization:
                 if (
                     one is not other
                     and self.aliases[one].base is self.aliases[other].base
-                    and _overlap(self._traced(one), self._traced(other))
+                    and overlap(self._traced(one), self._traced(other))
                 ):
                     raise self._refuse(
                         node,
@@ -463,7 +463,7 @@ def _arguments(node: Node) -> dict[str, Any]:
 _MAX_ENUMERATED = 1 << 16
 
 
-def _overlap(one: Tensor, other: Tensor) -> bool:
+def overlap(one: Tensor, other: Tensor) -> bool:
     """Whether two views of one base may share elements."""
     if 0 in one._sizes or 0 in other._sizes:
         return False

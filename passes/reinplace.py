@@ -1,19 +1,23 @@
 """Reinplace: mutate directly where a copy proves needless, after fusion has fixed the order in which everything runs.
 
-Functionalization makes every mutating op and Triton launch work on copies. A copy of a tensor that nothing else reads
-(an output buffer just allocated for the kernel) is needless; so is that of an input that is only to be overwritten with
-the result, once all other reads of it are done. All other copies become explicit `clone` nodes, and
-`graph.graph["copies"]` says why each stays.
+Functionalization makes every mutating op and Triton launch work on copies, and every write through a view a copy of the
+whole tensor. A copy is needless where nothing reads the old contents afterwards, neither the tensor itself nor a view
+of its memory: of a buffer that this graph made, or of an input that is overwritten in the end anyway. The call then
+writes the memory itself; what put its result back into the whole, and the write-back of the input, go. All other copies
+become explicit `clone` nodes, and `graph.graph["copies"]` says why each stays.
 """
 
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterator
 from typing import Any
 
-from opweave.passes.emission import Emitter, map_nodes, nodes_in, value_of
-from opweave.passes.functionalize import auto_functionalized
+from opweave.fake.symbolic import SymNumber
+from opweave.passes.emission import Emitter, map_nodes, value_of
+from opweave.passes.functionalize import auto_functionalized, overlap, write_view
 from opweave.registry.op import OpOverload, ops, registry
+from opweave.registry.tensor import Tensor
 from opweave.registry.triton_op import triton_kernel_wrapper_functional, triton_kernel_wrapper_mutation
 from opweave.tracer.graph import Graph, Node
 
@@ -21,54 +25,268 @@ aten = ops.aten
 
 
 def run(graph: Graph) -> Graph:
-    """Turn functional forms of mutating calls back into mutation."""
-    rules = {triton_kernel_wrapper_functional: _launch, auto_functionalized: _call}
-    if not any(node.op == "call_function" and node.target in rules for node in graph):
+    """Turn functional forms of mutation back into mutation."""
+    rules = {
+        triton_kernel_wrapper_functional: _Reinplacing.launch,
+        auto_functionalized: _Reinplacing.call,
+        write_view: _Reinplacing.place,
+    }
+    found = [node for node in graph if node.op == "call_function" and _is_rule(node.target, rules)]
+    if not found:
         return graph
-    emit = Emitter(graph)
-    graph.graph["copies"] = copies = []
-    for node in [n for n in graph if n.target in rules]:
-        with graph.inserting_before(node):
-            rules[node.target](node, emit, copies)
+    state = _Reinplacing(graph)
+    for node in found:
+        if node in graph:  # a write_view may be gone with the call that it belonged to
+            with graph.inserting_before(node):
+                rules[node.target](state, node)
     return graph
 
 
-def _launch(node: Node, emit: Emitter, copies: list[str]) -> None:
-    arguments = dict(node.kwargs)
-    names = arguments.pop("tensors_to_clone")
-    # One tensor given twice stays one tensor.
-    buffers: dict[Node, Node] = {}
-    for name in names:
-        operand = arguments["kwargs"][name]
-        if operand not in buffers:
-            buffers[operand] = _buffer(node, operand, _item(node, name), emit, copies)
-    tensors = map_nodes(arguments["kwargs"], lambda n: buffers.get(n, n))
-    emit.call(triton_kernel_wrapper_mutation, like=node, val=(), **{**arguments, "kwargs": tensors})
-    for name in names:
-        _redirect(node, name, tensors[name])
-    emit.graph.erase_node(node)
+def _is_rule(target: Any, rules: dict[Any, Any]) -> bool:
+    return not isinstance(target, Graph) and target in rules
 
 
-def _call(node: Node, emit: Emitter, copies: list[str]) -> None:
-    op = registry.find(node.args[0])
-    arguments = dict(node.kwargs)
-    count = len(op._schema.returns)
-    if any(not isinstance(arguments[name], Node) for name in op.mutated_args):
-        return  # lists of tensors keep their copies
-    for i, name in enumerate(op.mutated_args, count):
-        operand = arguments[name]
-        buffer = _buffer(node, operand, _item(node, i), emit, copies)
+class _Reinplacing:
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.emit = Emitter(graph)
+        self.copies: list[str] = []
+        graph.graph["copies"] = self.copies
+
+    # ---- the calls
+
+    def launch(self, node: Node) -> None:
+        """A Triton kernel."""
+        arguments = dict(node.kwargs)
+        names = arguments.pop("tensors_to_clone")
         # One tensor given twice stays one tensor.
-        arguments = map_nodes(arguments, lambda n, operand=operand, buffer=buffer: buffer if n is operand else n)
-    result = emit.insert(op, (), arguments, node, _returned(node, count))
-    for i in range(count):
-        if count == 1:
-            _redirect(node, i, result)
-        elif (item := _item(node, i)) is not None:
-            _redirect(node, i, emit.call(operator.getitem, result, i, like=node, val=value_of(item)))
-    for i, name in enumerate(op.mutated_args, count):
-        _redirect(node, i, arguments[name])
-    emit.graph.erase_node(node)
+        buffers: dict[Node, Node] = {}
+        for name in names:
+            operand = arguments["kwargs"][name]
+            if operand not in buffers:
+                buffers[operand] = self._buffer(node, operand, _items(node, name))
+        tensors = map_nodes(arguments["kwargs"], lambda n: buffers.get(n, n))
+        self.emit.call(triton_kernel_wrapper_mutation, like=node, val=(), **{**arguments, "kwargs": tensors})
+        for name in names:
+            self._redirect(_items(node, name), tensors[name])
+        self.graph.erase_node(node)
+
+    def call(self, node: Node) -> None:
+        """A custom op."""
+        op = registry.find(node.args[0])
+        count = len(op._schema.returns)
+        buffers: dict[Node, Node] = {}
+        written: list[tuple[Node, list[Node]]] = []
+        for i, name in enumerate(op.mutated_args, count):
+            value = node.kwargs[name]
+            if isinstance(value, Node):
+                written.append((value, _items(node, i)))
+            elif value is not None:
+                lists = _items(node, i)
+                written += [(v, [item for at in lists for item in _items(at, j)]) for j, v in enumerate(value)]
+        for operand, items in written:
+            # One tensor given twice stays one tensor.
+            if operand not in buffers:
+                buffers[operand] = self._buffer(node, operand, items)
+        arguments = map_nodes(dict(node.kwargs), lambda n: buffers.get(n, n))
+        result = self.emit.insert(op, (), arguments, node, _returned(node, count))
+        for i in range(count):
+            items = _items(node, i)
+            if count > 1 and items:
+                self._redirect(items, self.emit.call(operator.getitem, result, i, like=node, val=value_of(items[0])))
+            else:
+                self._redirect(items, result)
+        for operand, items in written:
+            self._redirect(items, buffers[operand])
+        for user in list(node.users):  # the lists themselves
+            self.graph.erase_node(user)
+        self.graph.erase_node(node)
+
+    def place(self, node: Node) -> None:
+        """A tensor with a part of it replaced."""
+        base, value, size, stride, offset, _ = node.args
+        reason = None if _same_layout(value_of(base), value_of(node)) else "its result has another layout"
+        if reason is None and _root(value) is _root(base):
+            reason = "what is written is a part of it"
+        reason = reason or self._why_not(node, base, [node])
+        if reason is not None:
+            self._note(node, base, reason)
+            return
+        # An input that was mutated is one anyway: the write-back follows.
+        start = value_of(base)._offset
+        part = self.emit.call(aten.as_strided.default, base, list(size), list(stride), start + offset, like=node)
+        self.emit.call(aten.copy_.default, part, value, like=node, val=value_of(part))
+        self._become(node, base)
+
+    # ---- what may be written
+
+    def _buffer(self, node: Node, operand: Node, results: list[Node]) -> Node:
+        """What the call may write: the operand itself, or a copy of it."""
+        reason = self._why_not(node, operand, results)
+        if reason is None:
+            return operand
+        self._note(node, operand, reason)
+        return self.emit.call(aten.clone.default, operand, like=node)
+
+    def _note(self, node: Node, operand: Node, reason: str) -> None:
+        site = node.meta.get("site")
+        self.copies.append(f"copy of {operand.name}: {reason}" + (f"; {site.short}" if site is not None else ""))
+
+    def _why_not(self, node: Node, operand: Node, results: list[Node]) -> str | None:
+        """Why a call may not write an operand; None if nothing can tell.
+
+        Parameters
+        ----------
+        node : Node
+            The call.
+        operand : Node
+            What it would write.
+        results : list of Node
+            What stands for the operand's contents after the call.
+        """
+        root = _root(operand)
+        end = None
+        if root.op != "call_function":
+            end = next(
+                (u for u in root.users if u.target is aten.copy_.default and u.args[0] is root and u > node), None
+            )
+            if end is None:
+                return "the input itself must keep its contents"
+        elif not _is_owned(root):
+            return "it may share memory with something else"
+        if any(not _same_layout(value_of(operand), value_of(r)) and not self._only_put_back(r) for r in results):
+            return "its copy has another layout"
+        for member in _members(root):
+            if member is not operand and member in node.all_input_nodes and node.target is not write_view:
+                if overlap(value_of(operand), value_of(member)):
+                    return f"its memory is also passed as {member.name}"
+            for user in member.users:
+                if not user > node or _root_of_view(user) is not None or self._puts_back(user, operand, results):
+                    continue
+                if end is not None and (user is end or user > end):
+                    continue  # wants the final contents
+                return f"its old contents are read later by {user.name}"
+        return None
+
+    def _puts_back(self, user: Node, operand: Node, results: list[Node]) -> bool:
+        """Whether a node does nothing but replace the operand, a part of its base, by the call's result."""
+        if user.target is not write_view or user.args[1] not in results:
+            return False
+        base, _, size, stride, offset, _ = user.args
+        if _root(base) is not _root(operand) or not _same_layout(value_of(base), value_of(user)):
+            return False
+        part = value_of(operand)
+        return (
+            _same(size, part._sizes)
+            and _same(stride, part._strides)
+            and _same([offset], [part._offset - value_of(base)._offset])
+        )
+
+    def _only_put_back(self, result: Node) -> bool:
+        """Whether nothing reads a result but what puts it back into its base."""
+        return all(user.target is write_view and user.args[1] is result for user in result.users)
+
+    # ---- changes
+
+    def _redirect(self, results: list[Node], new: Node) -> None:
+        for result in results:
+            putting = [u for u in result.users if self._puts_back(u, new, [result])]
+            self._become(result, new)
+            for user in putting:
+                self._become(user, user.args[0])
+
+    def _become(self, old: Node, new: Node) -> None:
+        """Use one node for another that holds the same, perhaps elsewhere in memory."""
+        moved = list(old.users)
+        old.replace_all_uses_with(new)
+        self.graph.erase_node(old)
+        for user in moved:
+            if user in self.graph:
+                self._moved(user, value_of(old), new)
+
+    def _moved(self, view: Node, before: Tensor, parent: Node) -> None:
+        """Tell views where their memory is now; drop a write-back of what was written there at once."""
+        if view.target is aten.copy_.default:
+            target, source = view.args[:2]
+            if _root(source) is target and _same_place(value_of(source), value_of(target)):
+                view.replace_all_uses_with(target)
+                self.graph.erase_node(view)
+            return
+        if _root_of_view(view) is None:
+            return
+        old = value_of(view)
+        if getattr(view.target, "name", "") == "aten::as_strided":
+            start = value_of(parent)._offset + old._offset - before._offset
+            view.args = (parent, list(old._sizes), list(old._strides), start)
+            view.kwargs = {}
+        view.meta["val"] = self.emit.evaluate(view.target, view.args, view.kwargs)
+        for user in list(view.users):
+            if user in self.graph:
+                if isinstance(old, Tensor):
+                    self._moved(user, old, view)
+                else:
+                    self._moved(user, old[user.args[1]], view)
+
+
+# ---- memory ----------------------------------------------------------------------------------------------------------
+
+
+def _root_of_view(node: Node) -> Node | None:
+    """What a node is a view of; None if it has memory of its own."""
+    target = node.target
+    if node.op != "call_function":
+        return None
+    if isinstance(target, OpOverload):
+        if target.is_view:
+            return node.all_input_nodes[0]
+        if target is aten.copy_.default:
+            return node.args[0]
+        return None
+    if target is operator.getitem:
+        source = node.args[0]
+        if _root_of_view(source) is not None:
+            return source
+        # The same item, taken twice.
+        first = next(u for u in source.users if u.target is operator.getitem and u.args[1] == node.args[1])
+        return first if first is not node else None
+    return None
+
+
+def _root(node: Node) -> Node:
+    """The node whose memory a node is in."""
+    while (parent := _root_of_view(node)) is not None:
+        node = parent
+    return node
+
+
+def _members(root: Node) -> Iterator[Node]:
+    """A node and all views of its memory."""
+    waiting, seen = [root], {root}
+    while waiting:
+        node = waiting.pop()
+        yield node
+        near = list(node.users)
+        if node.target is operator.getitem:
+            near += [u for u in node.args[0].users if u.target is operator.getitem]
+        for other in near:
+            if other not in seen and _root(other) is root:
+                seen.add(other)
+                waiting.append(other)
+
+
+def _is_owned(root: Node) -> bool:
+    """Whether a node's memory was allocated for it: no other tensor that anybody holds lies there."""
+    source = root.args[0] if root.target is operator.getitem else root
+    target = source.target
+    if isinstance(target, Graph) or target in (write_view, auto_functionalized, triton_kernel_wrapper_functional):
+        return True
+    if not isinstance(target, OpOverload):
+        return False
+    return not target._schema.aliased_returns
+
+
+def _items(node: Node, key: Any) -> list[Node]:
+    return [u for u in node.users if u.target is operator.getitem and u.args[1] == key]
 
 
 def _returned(node: Node, count: int) -> Any:
@@ -76,72 +294,20 @@ def _returned(node: Node, count: int) -> Any:
     return results[0] if count == 1 else tuple(results)
 
 
-def _item(node: Node, key: Any) -> Node | None:
-    return next((user for user in node.users if user.target is operator.getitem and user.args[1] == key), None)
+def _same(one: Any, other: Any) -> bool:
+    """Whether numbers are equal; asks nothing of symbolic ones, which would make it a guard."""
+    return len(one) == len(other) and all(map(_equal, one, other))
 
 
-def _redirect(node: Node, key: Any, new: Node) -> None:
-    for user in [u for u in node.users if u.target is operator.getitem and u.args[1] == key]:
-        user.replace_all_uses_with(new)
-        node.graph.erase_node(user)
+def _equal(a: Any, b: Any) -> bool:
+    if type(a) is int and type(b) is int:
+        return a == b
+    return isinstance(a, SymNumber) and isinstance(b, SymNumber) and bool(a.expr == b.expr)
 
 
-def _buffer(node: Node, operand: Node, result: Node | None, emit: Emitter, copies: list[str]) -> Node:
-    """What the call may write: the operand itself, or a copy of it."""
-    reason = _why_not_fresh(node, operand)
-    if reason is None:
-        return operand
-    if operand.op in ("placeholder", "get_attr") and result is not None:
-        write_back = [u for u in result.users if u.target is aten.copy_.default and u.args == (operand, result)]
-        reason = _why_not_last(node, operand) if write_back else "the input itself must keep its contents"
-        if reason is None:
-            for copy in write_back:
-                copy.replace_all_uses_with(operand)
-                emit.graph.erase_node(copy)
-            return operand
-    site = node.meta.get("site")
-    copies.append(f"copy of {operand.name}: {reason}" + (f"; {site.short}" if site is not None else ""))
-    return emit.call(aten.clone.default, operand, like=node)
+def _same_layout(one: Tensor, other: Tensor) -> bool:
+    return _same(one._sizes, other._sizes) and _same(one._strides, other._strides) and one._dtype is other._dtype
 
 
-def _why_not_fresh(node: Node, operand: Node) -> str | None:
-    """Why a tensor may not be overwritten although it is no input; None if nothing can tell."""
-    if operand.op != "call_function":
-        return "it is an input"
-    if list(nodes_in((node.args, node.kwargs))).count(operand) > 1:
-        return "it is passed twice"
-    others = [user.name for user in operand.users if user is not node]
-    if others:
-        return f"also read by {', '.join(others)}"
-    if isinstance(operand.target, OpOverload):
-        return "it is a view" if operand.target.is_view or operand.target.is_mutable else None
-    if operand.target is not operator.getitem:
-        return None
-    source = operand.args[0]
-    if isinstance(source.target, OpOverload):
-        return "it is a view" if source.target.is_view or source.target.is_mutable else None
-    twins = [u for u in source.users if u.target is operator.getitem and u.args[1] == operand.args[1]]
-    return "also read under another name" if len(twins) > 1 else None
-
-
-def _why_not_last(node: Node, operand: Node) -> str | None:
-    """Why an input may not be overwritten yet; None if nothing after the call reads it, itself or through a view."""
-    if list(nodes_in((node.args, node.kwargs))).count(operand) > 1:
-        return "it is passed twice"
-    waiting, seen = [operand], set()
-    while waiting:
-        for user in waiting.pop().users:
-            if user is node or user in seen:
-                continue
-            seen.add(user)
-            writes_back = user.target is aten.copy_.default and user.args[0] is operand
-            if user > node and not writes_back and not _reads_final(user, operand):
-                return f"its old contents are read later by {user.name}"
-            if isinstance(user.target, OpOverload) and user.target.is_view:
-                waiting.append(user)
-    return None
-
-
-def _reads_final(user: Node, operand: Node) -> bool:
-    """Whether a later reader comes after the write-back, and so wants the new contents anyway."""
-    return any(u.target is aten.copy_.default and u.args[0] is operand and u < user for u in operand.users)
+def _same_place(one: Tensor, other: Tensor) -> bool:
+    return _same_layout(one, other) and _same([one._offset], [other._offset])

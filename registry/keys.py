@@ -200,6 +200,8 @@ class DispatchState(threading.local):
     used : dict or None
         Collects, for a trace, users' ops (with their versions) that did something before a mode saw them, or in its
         place: what is traced depends on them, though no call of them may stand in it.
+    checkpoint : int or None
+        Number of the `checkpoint` region that is being traced.
     """
 
     def __init__(self) -> None:
@@ -207,6 +209,7 @@ class DispatchState(threading.local):
         self.include = 0
         self.exclude = 0
         self.used: dict[Any, int] | None = None
+        self.checkpoint: int | None = None
 
 
 state = DispatchState()

@@ -83,7 +83,7 @@ class CompiledFunction:
         The compiled versions, newest first.
     """
 
-    __opweave_compiled__ = True
+    __opweave_wrapper__ = True
 
     def __init__(
         self,
@@ -170,7 +170,7 @@ class CompiledFunction:
 
     def stages(self) -> dict[str, str]:
         """The newest version at every stage of its compilation, printed."""
-        return self.entries[0].program.stages(self.entries[0].graph) if self.entries else {}
+        return self.entries[0].program.stages(self.entries[0].compiled_graph) if self.entries else {}
 
     def reset(self) -> None:
         """Forget all compiled versions."""
@@ -280,7 +280,7 @@ class CompiledFunction:
         partition = self._split(module.graph, backward.outputs)
         way_back = GraphModule(module.constants, partition.backward, name=f"{self._name}_backward")
         backward.split(partition.forward, partition.backward.clone(), way_back.constants)
-        module.graph = partition.forward
+        module.graph = partition.forward.clone()
         program = self._compile_graph(module, self._name)
         way_back.shape_env = module.shape_env
 

@@ -187,6 +187,11 @@ class Entry:
     _why: Callable[..., tuple[int, Any]] | None = None
 
     @property
+    def compiled_graph(self) -> Any:
+        """What went through the passes: the graph as captured, or the forward's part of it."""
+        return self.graph if self.partition is None else self.partition.forward
+
+    @property
     def test(self) -> str:
         """The predicate."""
         tests = [guard.test for guard in self.guards.guards]

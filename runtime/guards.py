@@ -346,7 +346,7 @@ class GuardSet:
                 self.visit(self.source(f"{source.var}.{part}", text, site), getattr(value, part))
         elif isinstance(value, np.ndarray):
             self._array(source, value)
-        elif hasattr(kind, "__opweave_compiled__"):
+        elif hasattr(kind, "__opweave_wrapper__"):
             self.same(source, value)
             self.visit(self.source(f"{source.var}.__wrapped__", text, site), value.__wrapped__)
         elif is_registered(kind):

@@ -331,6 +331,8 @@ class ProxyMode(DispatchMode):
         node_kwargs = {key: map_operands(value, self.operand) for key, value in kwargs.items()} if kwargs else None
         node = self.graph.create_node("call_function", func, node_args, node_kwargs)
         node.meta = {"site": site, "stack": stack}
+        if state.checkpoint is not None:
+            node.meta["checkpoint"] = state.checkpoint
         return self._track(result, node)
 
     def _track(self, value: Any, node: Node) -> Any:

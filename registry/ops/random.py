@@ -39,6 +39,8 @@ class Generator:
     def __init__(self, device: Any = "cpu"):
         self.device = parse_device(device)
         self._seed = 0
+        #: How often numbers were drawn.
+        self.draws = 0
         self.seed()
 
     def manual_seed(self, seed: int) -> Generator:
@@ -59,6 +61,15 @@ class Generator:
         """The seed it started from."""
         return self._seed
 
+    def state(self) -> Any:
+        """What its next numbers depend on, for `set_state`; None where the device does not tell."""
+        return self._source.bit_generator.state if self.device.type == "cpu" else None
+
+    def set_state(self, state: Any) -> None:
+        """Continue from an earlier `state`."""
+        if state is not None:
+            self._source.bit_generator.state = state
+
 
 _thread = threading.local()
 
@@ -73,6 +84,11 @@ def default_generator(device: Device) -> Generator:
         if seed is not None:
             found.manual_seed(seed)
     return found
+
+
+def thread_generators() -> list[Generator]:
+    """The calling thread's generators, of the devices that it has used."""
+    return list(_thread.__dict__.setdefault("generators", {}).values())
 
 
 def manual_seed(seed: int) -> Generator:
@@ -94,7 +110,9 @@ def _source(device: Device, generator: Generator | None) -> Any:
         raise DeviceError(
             f"random: a generator of {generator.device} cannot fill a tensor on {device}", hint="Generator(device)"
         )
-    return (generator or default_generator(device))._source
+    used = generator or default_generator(device)
+    used.draws += 1
+    return used._source
 
 
 def _filled(spec: TensorSpec, values: Callable[[Any, Any], Any], generator: Generator | None = None) -> Tensor:
