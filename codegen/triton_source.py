@@ -16,7 +16,7 @@ from opweave.codegen.loopnest import LoopNest, Store
 from opweave.codegen.schedule import Lane, Schedule
 from opweave.codegen.triton_scalars import ATOM, OPERATORS, TYPE, constant, needs_libdevice, render, typed_constant
 from opweave.codegen.values import Buffer, Value, load_parts, topological
-from opweave.registry.dtypes import DType, float32, int32
+from opweave.registry.dtypes import DType, float32, int32, int64
 from opweave.registry.errors import Site
 from opweave.tracer.index import Axis, Index
 from opweave.tracer.size import Poly, Size, Variable, render as render_size, variables_in
@@ -98,6 +98,39 @@ def print_kernel(
     known = tuple(printer.parameters[b] for b in buffers if b in aligned)
     programs = schedule.programs if isinstance(schedule.programs, int) else None
     return KernelSource(name, source, pointers, constexprs, (programs, 1, 1), numbers, warps, known)
+
+
+def print_group(
+    nest: LoopNest, schedule: Schedule, number: int, shared: Sequence[int], *, anonymous: bool = False
+) -> KernelSource:
+    """The kernel of a group (see `codegen.groups`), for any of its members.
+
+    Parameters
+    ----------
+    nest, schedule : LoopNest, Schedule
+        What one member computes, along one axis.
+    number : int
+        Makes the name unique in its graph.
+    shared : sequence of int
+        Positions among inputs and outputs of the buffers that all members have in common.
+    anonymous : bool
+        As of `print_kernel`.
+    """
+    printer = _GroupPrinter(nest, schedule, anonymous, shared)
+    name = kernel_name([*nest.names, "group"], number)
+    body = printer.body()
+    pointers = [("addresses", int64), ("owners", int32), ("starts", int32), ("sizes", int32)]
+    buffers = [*nest.inputs, *nest.outputs]
+    pointers += [(printer.parameters[buffers[i]], buffers[i].dtype) for i in shared]
+    imports = ["import triton", "import triton.language as tl"]
+    if printer.libdevice:
+        imports.append("from triton.language.extra import libdevice")
+    (lane,) = schedule.lanes
+    head = f"def {name}({', '.join(text for text, _ in pointers)}, count, {lane.constant}: tl.constexpr):"
+    source = "\n".join([*imports, "", "", "@triton.jit", head, *body, ""])
+    warps = max(1, min(16, scheduling.power_of_two(lane.block // 512 or 1)))
+    constexprs = {lane.constant: lane.block}
+    return KernelSource(name, source, tuple(pointers), constexprs, (None, 1, 1), (("count", "i32"),), warps)
 
 
 def numbers_of(nest: LoopNest, schedule: Schedule) -> Sequence[Variable]:
@@ -502,6 +535,32 @@ class _Printer:
         self.names[value] = (names[-1], ATOM)
         if len(names) == 2:
             self.best[value] = names[0]
+
+
+class _GroupPrinter(_Printer):
+    """Prints a kernel that looks up what it works on."""
+
+    def __init__(self, nest: LoopNest, schedule: Schedule, anonymous: bool, shared: Sequence[int]):
+        super().__init__(nest, schedule, anonymous)
+        self.taken |= {"addresses", "owners", "starts", "sizes", "count", "member", "program"}
+        self.shared = frozenset(shared)
+
+    def _programs(self) -> None:
+        self.line("program = tl.program_id(0)")
+        self.line("member = tl.load(owners + program)")
+        row = 0
+        for position, (buffer, name) in enumerate(self.parameters.items()):
+            if position in self.shared:
+                continue
+            place = "member" if not row else f"(count * {row} + member)" if row > 1 else "(count + member)"
+            kind = TYPE[buffer.dtype.name]
+            self.line(f"{name} = tl.load(addresses + {place}).to(tl.pointer_type({kind}))")
+            row += 1
+        (lane,) = self.schedule.lanes
+        name = self.axis_names[lane.axis] = self.fresh(lane.name)
+        live = self.live[lane] = self.fresh("live")
+        self.line(f"{name} = tl.load(starts + program) + tl.arange(0, {lane.constant})")
+        self.line(f"{live} = {name} < tl.load(sizes + member)")
 
 
 def _is_plain(value: Value) -> bool:

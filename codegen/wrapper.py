@@ -29,10 +29,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from opweave.codegen.groups import LEAST, Member, addresses, in_blocks, is_flat, shared, tables
 from opweave.codegen.kernel import KernelSource
 from opweave.codegen.loopnest import LoopNest, lower
 from opweave.codegen.schedule import TARGETS, Schedule, plan
-from opweave.codegen.triton_source import numbers_of, print_kernel
+from opweave.codegen.triton_source import numbers_of, print_group, print_kernel
 from opweave.codegen.values import Buffer
 from opweave.fake.symbolic import SymNumber
 from opweave.registry.device import Device
@@ -188,6 +189,11 @@ class _Wrapper:
         self.taken = set(_names(graph)) | set(keyword.kwlist) | {name, "float"}
         self.results: dict[Node, tuple[str, ...]] = {}
         self.plans: dict[object, list[KernelSource]] = {}
+        self.nests: dict[Node, tuple[LoopNest, list[tuple[LoopNest, Schedule]]]] = {}
+        #: Members of groups that are launched once all of them are prepared.
+        self.members: dict[Node, Member] = {}
+        self.waiting: list[Member] = []
+        self.dead: list[str] = []
 
     def run(self) -> Generated:
         last = self._last_uses()
@@ -195,6 +201,7 @@ class _Wrapper:
         order = list(self.graph.nodes)
         # Inputs first: what any of them tells is there for all the rest.
         order.sort(key=lambda node: node.op != "placeholder")
+        ends = self._find_groups(order)
         for node in order:
             if node.op == "placeholder":
                 parameters.append(node.name)
@@ -211,7 +218,10 @@ class _Wrapper:
             else:
                 self._call(node)
                 self._bind(node)
-                dead = [d.name for d in last.get(node, ())]
+                self.dead += [d.name for d in last.get(node, ())]
+                if node in ends:
+                    self._launch_group()
+                dead, self.dead = ([], self.dead) if self.waiting else (self.dead, [])
                 if dead:
                     self._line(f"del {', '.join(dead)}")
         head = f"def {self.name}({', '.join(parameters)}):"
@@ -408,18 +418,28 @@ class _Wrapper:
         self._line(f"{name} = {make}({layout}, {self._text(dtype)}, {self._text(self.device)})")
 
     def _region(self, node: Node, region: Graph) -> None:
-        nest = lower(region, wide=self.wide)
+        nest, stages = self._planned(node, region)
         variables = {buffer: arg.name for buffer, arg in zip(nest.inputs, node.args, strict=True)}
         # What is allocated here is aligned; where inputs and results of opaque ops lie is not known.
-        aligned = {b for b, arg in zip(nest.inputs, node.args, strict=True) if _of_region(arg)} | set(nest.outputs)
+        into = {number: target.name for number, target in node.kwargs.get("into", ())}
+        aligned = {b for b, arg in zip(nest.inputs, node.args, strict=True) if _of_region(arg)}
+        aligned |= {buffer for i, buffer in enumerate(nest.outputs) if i not in into}
         items = {user.args[1]: user for user in node.users if user.target is operator.getitem}
         scratch = []
         for i, buffer in enumerate(nest.outputs):
+            if i in into:
+                variables[buffer] = into[i]
+                continue
             # A result that nobody reads still needs a place.
             variables[buffer] = items[i].name if i in items else self._fresh(f"{node.name}_{i}")
             scratch += [] if i in items else [variables[buffer]]
             self._allocate(variables[buffer], buffer.sizes, buffer.strides, buffer.dtype)
-        stages = plan(nest, TARGETS[self.device.type])
+        member = self.members.get(node)
+        if member is not None:
+            member.variables = variables
+            self.waiting.append(member)
+            self.dead += scratch
+            return
         for stage, _ in stages[:-1]:
             for buffer in stage.outputs:
                 aligned.add(buffer)
@@ -433,8 +453,94 @@ class _Wrapper:
             arguments += [self._number(variable.number) for variable in numbers_of(stage, schedule)]
             grid = [self._size(schedule.programs), *map(str, kernel.grid[1:])]
             self._line(f"{kernel.name}({', '.join([*grid, *arguments])})", node)
+        self._count_writes(node)
         if scratch:
             self._line(f"del {', '.join(scratch)}")
+
+    def _count_writes(self, kernel: Node) -> None:
+        """Let autograd know that inputs were written."""
+        for _, target in kernel.kwargs.get("into", ()):
+            self._line(f"{target.name}._bump()")
+
+    def _planned(self, node: Node, region: Graph) -> tuple[LoopNest, list[tuple[LoopNest, Schedule]]]:
+        """What a region computes, and its kernels."""
+        if node not in self.nests:
+            nest = lower(region, wide=self.wide)
+            self.nests[node] = nest, plan(nest, TARGETS[self.device.type])
+        return self.nests[node]
+
+    # ---- groups ----------------------------------------------------------------------------------------------------
+
+    def _find_groups(self, order: list[Node]) -> set[Node]:
+        """Note which kernels run in groups; the last member of each run of groups."""
+        ends: set[Node] = set()
+        run: list[Member] = []
+        written: set[Node] = set()
+        read: set[Node] = set()
+        for node in [*order, None]:
+            if node is not None and _of_region(node):
+                continue
+            reads, writes = _touches(node) if node is not None and isinstance(node.target, Graph) else (set(), set())
+            if not writes or reads & written or writes & (written | read):
+                # A step of another kind, or one that has to wait for those before.
+                ends |= self._close(run)
+                run, written, read = [], set(), set()
+            member = self._member(node) if node is not None and writes else None
+            if member is not None:
+                run.append(member)
+            read |= reads
+            written |= writes
+        return ends
+
+    def _close(self, run: list[Member]) -> set[Node]:
+        forms: dict[str, list[Member]] = {}
+        for member in run:
+            forms.setdefault(member.text, []).append(member)
+        chosen = {m.node: m for members in forms.values() if len(members) >= LEAST for m in members}
+        self.members.update(chosen)
+        return {[node for node in (m.node for m in run) if node in chosen][-1]} if chosen else set()
+
+    def _member(self, node: Node) -> Member | None:
+        nest, stages = self._planned(node, node.target)
+        schedule = stages[0][1]
+        if len(stages) != 1 or not is_flat(nest, schedule):
+            return None
+        member = Member(node, nest, schedule, "")
+        member.text = print_group(nest, in_blocks(member, 1), 0, (), anonymous=True).source
+        return member
+
+    def _launch_group(self) -> None:
+        """Launch what was prepared, a kernel for each form."""
+        forms: dict[str, list[Member]] = {}
+        for member in self.waiting:
+            forms.setdefault(member.text, []).append(member)
+        self.waiting = []
+        for members in forms.values():
+            block = max(member.schedule.lanes[0].block for member in members)
+            common = shared(members)
+            schedule = in_blocks(members[0], block)
+            key = (print_group(members[0].nest, schedule, 0, common, anonymous=True).source, block)
+            found = self.plans.get(key)
+            if found is None:
+                found = self.plans[key] = [print_group(members[0].nest, schedule, len(self.kernels), common)]
+                self.kernels += found
+            (kernel,) = found
+            table = self._fresh("tables")
+            sizes = self._tuple(member.size for member in members)
+            make, device = self._inject("tables_of", tables), self._text(self.device)
+            self.functions += [f"{table} = {make}({sizes}, {block}, {device})", ""]
+            count = len(members[0].buffers)
+            rows = [[m.variables[m.buffers[i]] for m in members] for i in range(count) if i not in common]
+            pointers = ", ".join(f"{name}.data_ptr()" for row in rows for name in row)
+            address = self._fresh("places")
+            self._line(f"{address} = {self._inject('addresses_of', addresses)}({device}, {pointers})")
+            arguments = [f"{address}.data_ptr()", *(f"{table}[{i}].data_ptr()" for i in range(3))]
+            arguments += [f"{members[0].variables[members[0].buffers[i]]}.data_ptr()" for i in common]
+            programs = sum(-(-member.size // block) for member in members)
+            self._line(f"{kernel.name}({programs}, 1, 1, {', '.join(arguments)}, {len(members)})", members[-1].node)
+            for member in members:
+                self._count_writes(member.node)
+            self.dead.append(address)
 
     def _fresh(self, wanted: str) -> str:
         while wanted in self.taken:
@@ -456,6 +562,13 @@ class _Wrapper:
             self.kernels += found
             self.plans[key] = found
         return found
+
+
+def _touches(node: Node) -> tuple[set[Node], set[Node]]:
+    """What a kernel reads, with the kernels that made it, and what it writes, itself included."""
+    reads = {operand for operand in node.args if isinstance(operand, Node)}
+    reads |= {operand.args[0] for operand in reads if _of_region(operand)}  # type: ignore[misc]  # a kernel's call
+    return reads, {node, *(target for _, target in node.kwargs.get("into", ()))}
 
 
 def _names(graph: Graph) -> Iterator[str]:
@@ -499,7 +612,8 @@ def _is_plain_view(node: Node) -> bool:
         return False
     base = node.all_input_nodes[0].meta.get("val")
     same_type = isinstance(base, Tensor) and base._dtype is node.meta["val"]._dtype
-    return same_type and target.opname != "as_strided"
+    # The offset of `as_strided` counts from the start of the memory; passes that mean a place in the operand say so.
+    return same_type and (target.opname != "as_strided" or bool(node.meta.get("relative")))
 
 
 def _of_region(node: Node) -> bool:

@@ -151,7 +151,10 @@ def plain(expr: Any) -> Any:
         return int(expr)
     if expr is sympy.true or expr is sympy.false:
         return bool(expr)
-    return float(expr) if expr.is_number else expr
+    if not expr.is_number:
+        return expr
+    # Inside of others sympy leaves some constants as they were put together: `max(2, 5)`.
+    return int(expr) if expr.is_integer and not expr.is_Float else float(expr)
 
 
 # ---- ranges --------------------------------------------------------------------------------------------------------
@@ -498,7 +501,7 @@ def text(expr: Any, name: Callable[[Any], str] = str) -> str:
     if expr.is_Symbol:
         return name(expr)
     if expr.is_number or expr in (sympy.true, sympy.false):
-        return str(plain(expr)) if expr.is_Integer or expr.is_Boolean else repr(float(expr))
+        return repr(plain(expr))
     if isinstance(expr, sympy.Not):
         return f"not ({text(expr.args[0], name)})"
     if isinstance(expr, (sympy.And, sympy.Or)):

@@ -15,7 +15,19 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from opweave.codegen.wrapper import generate
-from opweave.passes import canonicalize, cse, dce, decompose, fold, functionalize, fuse, partition, reinplace, sizes
+from opweave.passes import (
+    canonicalize,
+    cse,
+    dce,
+    decompose,
+    fold,
+    functionalize,
+    fuse,
+    overwrite,
+    partition,
+    reinplace,
+    sizes,
+)
 from opweave.registry.device import Device, cpu
 from opweave.registry.errors import ArgumentError, CompileError, DeviceError, UnsupportedError
 from opweave.registry.tensor import Tensor, describe
@@ -41,6 +53,7 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("dce", dce.run),  # what no result needs goes
     ("fuse", fuse.run),  # what can be one kernel becomes one node
     ("reinplace", reinplace.run),  # mutating calls write in place where no copy is needed
+    ("overwrite", overwrite.run),  # kernels store into the inputs that their results are written to
     ("limit", sizes.limit),  # offsets get 32 bits where sizes that are not fixed allow it
 )
 

@@ -96,6 +96,32 @@ class Emitter:
             return target(*map_nodes(args, value_of), **map_nodes(kwargs, value_of))
 
 
+def relocate(emit: Emitter, old: Node, new: Node) -> None:
+    """Use one tensor in the place of another that holds the same elsewhere in memory, and tell its views where."""
+    users = list(old.users)
+    old.replace_all_uses_with(new)
+    for user in users:
+        _moved(emit, user, value_of(old), new)
+
+
+def _moved(emit: Emitter, view: Node, before: Any, parent: Node) -> None:
+    target, old = view.target, value_of(view)
+    if target is operator.getitem:
+        if isinstance(parent.target, OpOverload) and parent.target.is_view:
+            view.meta["val"] = value_of(parent)[view.args[1]]
+        else:
+            return
+    elif isinstance(target, OpOverload) and target.is_view:
+        if target.name == "aten::as_strided":  # its offset counts from the start of the memory
+            start = value_of(parent)._offset + old._offset - before._offset
+            view.set_operands((parent, list(old._sizes), list(old._strides), start), {})
+        view.meta["val"] = emit.evaluate(target, view.args, view.kwargs)
+    else:
+        return
+    for user in list(view.users):
+        _moved(emit, user, old, view)
+
+
 def escaping(graph: Graph) -> set[Node]:
     """Nodes whose memory matters beyond their value, themselves or through views.
 

@@ -14,14 +14,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from opweave.fake.symbolic import SymNumber
-from opweave.passes.emission import Emitter, map_nodes, value_of
+from opweave.passes.emission import Emitter, map_nodes, relocate, value_of
 from opweave.passes.functionalize import auto_functionalized, overlap, write_view
-from opweave.registry.op import OpOverload, ops, registry
+from opweave.registry.op import HigherOrderOperator, OpOverload, ops, registry
 from opweave.registry.tensor import Tensor
 from opweave.registry.triton_op import triton_kernel_wrapper_functional, triton_kernel_wrapper_mutation
 from opweave.tracer.graph import Graph, Node
 
 aten = ops.aten
+#: Higher-order ops whose results have memory of their own.
+_COPYING = (write_view, auto_functionalized, triton_kernel_wrapper_functional, triton_kernel_wrapper_mutation)
 
 
 def run(graph: Graph) -> Graph:
@@ -65,10 +67,9 @@ class _Reinplacing:
             operand = arguments["kwargs"][name]
             if operand not in buffers:
                 buffers[operand] = self._buffer(node, operand, _items(node, name))
+            self._redirect(_items(node, name), buffers[operand])
         tensors = map_nodes(arguments["kwargs"], lambda n: buffers.get(n, n))
         self.emit.call(triton_kernel_wrapper_mutation, like=node, val=(), **{**arguments, "kwargs": tensors})
-        for name in names:
-            self._redirect(_items(node, name), tensors[name])
         self.graph.erase_node(node)
 
     def call(self, node: Node) -> None:
@@ -88,6 +89,7 @@ class _Reinplacing:
             # One tensor given twice stays one tensor.
             if operand not in buffers:
                 buffers[operand] = self._buffer(node, operand, items)
+            self._redirect(items, buffers[operand])
         arguments = map_nodes(dict(node.kwargs), lambda n: buffers.get(n, n))
         result = self.emit.insert(op, (), arguments, node, _returned(node, count))
         for i in range(count):
@@ -96,8 +98,6 @@ class _Reinplacing:
                 self._redirect(items, self.emit.call(operator.getitem, result, i, like=node, val=value_of(items[0])))
             else:
                 self._redirect(items, result)
-        for operand, items in written:
-            self._redirect(items, buffers[operand])
         for user in list(node.users):  # the lists themselves
             self.graph.erase_node(user)
         self.graph.erase_node(node)
@@ -112,9 +112,9 @@ class _Reinplacing:
         if reason is not None:
             self._note(node, base, reason)
             return
-        # An input that was mutated is one anyway: the write-back follows.
         start = value_of(base)._offset
         part = self.emit.call(aten.as_strided.default, base, list(size), list(stride), start + offset, like=node)
+        part.meta["relative"] = True
         self.emit.call(aten.copy_.default, part, value, like=node, val=value_of(part))
         self._become(node, base)
 
@@ -157,10 +157,13 @@ class _Reinplacing:
         if any(not _same_layout(value_of(operand), value_of(r)) and not self._only_put_back(r) for r in results):
             return "its copy has another layout"
         for member in _members(root):
+            if not _may_overlap(operand, member):
+                continue
             if member is not operand and member in node.all_input_nodes and node.target is not write_view:
-                if overlap(value_of(operand), value_of(member)):
-                    return f"its memory is also passed as {member.name}"
+                return f"its memory is also passed as {member.name}"
             for user in member.users:
+                if isinstance(user.target, HigherOrderOperator) and user.target not in _COPYING:
+                    return f"results of {user.name} may share its memory"
                 if not user > node or _root_of_view(user) is not None or self._puts_back(user, operand, results):
                     continue
                 if end is not None and (user is end or user > end):
@@ -196,36 +199,16 @@ class _Reinplacing:
                 self._become(user, user.args[0])
 
     def _become(self, old: Node, new: Node) -> None:
-        """Use one node for another that holds the same, perhaps elsewhere in memory."""
-        moved = list(old.users)
-        old.replace_all_uses_with(new)
+        """Use one node for another that holds the same, perhaps elsewhere in memory; drop write-backs to itself."""
+        relocate(self.emit, old, new)
         self.graph.erase_node(old)
-        for user in moved:
-            if user in self.graph:
-                self._moved(user, value_of(old), new)
-
-    def _moved(self, view: Node, before: Tensor, parent: Node) -> None:
-        """Tell views where their memory is now; drop a write-back of what was written there at once."""
-        if view.target is aten.copy_.default:
-            target, source = view.args[:2]
-            if _root(source) is target and _same_place(value_of(source), value_of(target)):
-                view.replace_all_uses_with(target)
-                self.graph.erase_node(view)
-            return
-        if _root_of_view(view) is None:
-            return
-        old = value_of(view)
-        if getattr(view.target, "name", "") == "aten::as_strided":
-            start = value_of(parent)._offset + old._offset - before._offset
-            view.args = (parent, list(old._sizes), list(old._strides), start)
-            view.kwargs = {}
-        view.meta["val"] = self.emit.evaluate(view.target, view.args, view.kwargs)
-        for user in list(view.users):
-            if user in self.graph:
-                if isinstance(old, Tensor):
-                    self._moved(user, old, view)
-                else:
-                    self._moved(user, old[user.args[1]], view)
+        for member in _members(_root(new)):
+            for user in list(member.users):
+                if user.target is aten.copy_.default and user.args[1] is member and _root(new) is user.args[0]:
+                    if _same_place(value_of(member), value_of(user.args[0])):
+                        user.replace_all_uses_with(user.args[0])
+                        self.graph.erase_node(user)
+                        return  # an input is written back once
 
 
 # ---- memory ----------------------------------------------------------------------------------------------------------
@@ -274,11 +257,20 @@ def _members(root: Node) -> Iterator[Node]:
                 waiting.append(other)
 
 
+def _may_overlap(one: Node, other: Node) -> bool:
+    """Whether two views of one memory may have elements in common; sizes that are not fixed are not asked."""
+    values = value_of(one), value_of(other)
+    if one is other or any(not isinstance(value, Tensor) for value in values):
+        return True
+    numbers = [n for value in values for n in (*value._sizes, *value._strides, value._offset)]
+    return any(type(n) is not int for n in numbers) or overlap(*values)
+
+
 def _is_owned(root: Node) -> bool:
     """Whether a node's memory was allocated for it: no other tensor that anybody holds lies there."""
     source = root.args[0] if root.target is operator.getitem else root
     target = source.target
-    if isinstance(target, Graph) or target in (write_view, auto_functionalized, triton_kernel_wrapper_functional):
+    if isinstance(target, Graph) or target in _COPYING:
         return True
     if not isinstance(target, OpOverload):
         return False

@@ -48,16 +48,14 @@ def spell(graph: Graph, env: ShapeEnv | None) -> Graph:
     if env is None:
         return graph
     numbers = Numbers(graph, env)
+
+    def computed(value: Any) -> Any:
+        return numbers.node(value) if isinstance(value, SymNumber) else value
+
     for node in list(graph):
-
-        def computed(value: Any) -> Any:
-            return numbers.node(value) if isinstance(value, SymNumber) else value
-
         with graph.inserting_before(node):
             numbers.site = node.meta.get("site")
-            args, kwargs = map_operands(node.args, computed), map_operands(node.kwargs, computed)
-        if args != node.args or kwargs != node.kwargs:
-            node.set_operands(args, kwargs)
+            node.set_operands(map_operands(node.args, computed), map_operands(node.kwargs, computed))
         numbers.bind(value_of(node), node)
     return graph
 

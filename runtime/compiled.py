@@ -21,6 +21,7 @@ from opweave.passes.partition import TANGENT, WAY_BACK, Partition
 from opweave.registry.errors import ArgumentError, CompileError, UnsupportedError
 from opweave.registry.keys import ABOVE_VIEWS, AUTOCAST_MASK, BATCHED_BIT, GRAD, PYTHON_BIT, DispatchKey
 from opweave.registry.op import OpOverload, registry, tensors_in
+from opweave.runtime.aliases import join
 from opweave.runtime.capture import Captured, capture
 from opweave.runtime.context import Context, below_autograd, compilable
 from opweave.runtime.dynamic import Openness
@@ -245,6 +246,7 @@ class CompiledFunction:
             _graph_log.debug("%s", print_graph(module.graph, self._name, takes_self=bool(module.constants)))
         ops = captured.ops
         captured.inputs = _drop_unused(captured)
+        joined = join(captured)
         keep = _without_gradients(captured)
         with below_autograd():
             program, partition = self._compile_both(captured)
@@ -256,7 +258,9 @@ class CompiledFunction:
         run = running(program.run, backward, context, opaque)
         if captured.shape_env is not None:
             captured.guards.open(captured.shape_env, captured.numbers)
-        self._relate_tensors(captured, program)
+        self._relate_tensors(captured, program, joined)
+        if any(getattr(node.target, "name", "") == "aten::as_strided" for node in keep):
+            captured.guards.offsets()
         for guard in captured.guards.guards:
             _guards_log.debug("%s: %s", self._name, guard)
         entry = Entry(
@@ -264,6 +268,8 @@ class CompiledFunction:
         )
         entry.partition = partition
         captured.guards.release()
+        for whole in joined.values():
+            whole.tensor = None
         reason = entry.mismatch(self._parameters, args, kwargs)
         if reason is not None:
             raise CompileError(
@@ -293,7 +299,7 @@ class CompiledFunction:
         backward.compile = compile_backward if made is None else lambda: made
         return program, partition
 
-    def _relate_tensors(self, captured: Captured, program: Program) -> None:
+    def _relate_tensors(self, captured: Captured, program: Program, joined: dict[int, TensorInput]) -> None:
         """Guard how arguments share memory, where it makes a difference."""
         found = [captured.inputs[i] for i in program.written]
         written = [t for t in found if isinstance(t, TensorInput)]
@@ -302,9 +308,11 @@ class CompiledFunction:
             guards.distinct()
         if not written:
             return
-        guards.disjoint(written)
+        # Those that are views of one input lie where a guard says.
+        tensors = [*{id(t): t for t in (joined.get(id(t), t) for t in guards.tensors)}.values()]
+        guards.disjoint(written, tensors)
         for w in written:
-            for other in captured.guards.tensors:
+            for other in tensors:
                 if other is not w and not disjoint((w.tensor,), (other.tensor,)):
                     raise UnsupportedError(
                         f"compile: {self._name} writes {w.source.text}, which shares memory with {other.source.text}",

@@ -576,11 +576,22 @@ class GuardSet:
                 text = f"{other.text} is {one.text}"
                 self.require(f"{other.var} is not {one.var}", other, lambda now, text=text: f"{text} False → True")
 
-    def disjoint(self, written: list[TensorInput]) -> None:
+    def offsets(self) -> None:
+        """Require that tensors start where they did in their memory, from whose start `as_strided` counts."""
+        for t in self.tensors:
+            offset, text = t.tensor._offset, t.source.text
+            if t.options is None and type(offset) is int:
+                self.require(
+                    f"{t.source.var}._offset == {offset}",
+                    t.source,
+                    lambda now, offset=offset, text=text: f"{text}.storage_offset() {offset} → {now._offset}",
+                )
+
+    def disjoint(self, written: list[TensorInput], tensors: list[TensorInput]) -> None:
         """Require that no tensor's memory overlaps that of a tensor which the function writes."""
-        if not written or len(self.tensors) < 2:
+        others = [t for t in tensors if all(t is not w for w in written)]
+        if not written or len(written) + len(others) < 2:
             return
-        others = [t for t in self.tensors if all(t is not w for w in written)]
         call = f"{self.constant(disjoint)}(({_tuple(written)}), ({_tuple(others)}))"
         names = ", ".join(w.source.text for w in written)
         self.require(call, written[0].source, lambda now: f"memory of {names} overlaps another tensor's")

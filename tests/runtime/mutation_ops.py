@@ -25,7 +25,7 @@ def accumulate(out: opweave.Tensor, x: opweave.Tensor) -> None:
 @custom_op("mutation_ops::bump", mutates_args=("x",))
 def bump(x: opweave.Tensor, by: int) -> opweave.Tensor:
     x.numpy()[...] += by
-    return opweave.from_numpy(x.numpy() * 2)
+    return opweave.from_numpy(np.array(x.numpy() * 2, order="C"))
 
 
 @bump.register_fake
@@ -59,7 +59,7 @@ def anything(x: opweave.Tensor, y: opweave.Tensor) -> None:
 def maybe(x: opweave.Tensor, out: opweave.Tensor | None) -> opweave.Tensor:
     if out is not None:
         out.numpy()[...] = x.numpy() * 3
-    return opweave.from_numpy(x.numpy() + 1)
+    return opweave.from_numpy(np.array(x.numpy() + 1, order="C"))
 
 
 @maybe.register_fake
@@ -70,7 +70,7 @@ def _(x, out):
 # op: tripled
 @custom_op("mutation_ops::tripled", mutates_args=())
 def tripled(x: opweave.Tensor) -> opweave.Tensor:
-    return opweave.from_numpy(np.asarray(x.numpy() * 3, dtype=x.numpy().dtype))
+    return opweave.from_numpy(np.array(x.numpy() * 3, dtype=x.numpy().dtype, order="C"))
 
 
 @tripled.register_fake
