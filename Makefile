@@ -1,5 +1,6 @@
 # Each target sets up .venv by itself; python3 (3.11 or later) and make are all that has to be there.
 #   make demo     register, trace, fuse and run two ops on a photograph      (demo ARGS="--device cuda")
+#   make examples train two small networks                                  (compiled steps, a Triton op of one's own)
 #   make test     the tests, without PyTorch                                 (test ARGS="-k softmax")
 #   make lint     style, types, layers
 #   make parity   the tests that compare with PyTorch
@@ -13,11 +14,15 @@ ARGS ?=
 # One thread a worker, or the workers would fight over the cores.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
-.PHONY: demo test lint parity bench clean
+.PHONY: demo examples test lint parity bench clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.stamp-demo
 	$(BIN)/python examples/demo.py $(ARGS)
+
+examples: $(VENV)/.stamp-demo
+	$(BIN)/python examples/train_digits.py
+	$(BIN)/python examples/char_gpt.py
 
 test: $(VENV)/.stamp-test
 	$(PYTEST) --ignore tests/parity $(ARGS)

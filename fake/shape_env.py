@@ -17,7 +17,8 @@ from __future__ import annotations
 import importlib
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
@@ -518,6 +519,15 @@ class ShapeEnv:
             self._replace(symbol, equal, guard)
             return
         self.facts[expr] = guard
+
+    @contextmanager
+    def settled(self) -> Iterator[None]:
+        """Refuse further decisions inside the block."""
+        before, self.frozen = self.frozen, True
+        try:
+            yield
+        finally:
+            self.frozen = before
 
     def _keep_to(self, info: SymbolInfo, low: int | None, high: int | None, guard: Guard) -> None:
         """Refuse to leave a range that the user asked for."""

@@ -121,6 +121,7 @@ _LAZY = {
     "export": ("opweave.export", None),
     "autograd": ("opweave.autograd", None),
     "func": ("opweave.func", None),
+    "optim": ("opweave.optim", None),
     "checkpoint": ("opweave.registry.autograd.checkpoint", "checkpoint"),
     "vmap": ("opweave.registry.vmap.transform", "vmap"),
     "cond": ("opweave.tracer.control_flow", "cond"),
@@ -149,8 +150,8 @@ __all__ = [
     "amp", "autocast", "clear_autocast_cache", "get_autocast_dtype", "is_autocast_cache_enabled", "is_autocast_enabled",
     "set_autocast_cache_enabled", "set_autocast_dtype", "set_autocast_enabled",
     "ShapeEnv", "SymBool", "SymFloat", "SymInt", "associative_scan", "check", "check_is_size", "checkpoint", "cond",
-    "explain", "export", "func", "map", "mark_dynamic", "mark_static", "scan", "sym_float", "sym_int", "sym_max",
-    "sym_min", "sym_not", "uint8", "vmap", "while_loop",
+    "explain", "export", "func", "map", "mark_dynamic", "mark_static", "optim", "scan", "sym_float", "sym_int",
+    "sym_max", "sym_min", "sym_not", "uint8", "vmap", "while_loop",
     *_surface.functions(),
 ]  # fmt: skip
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from opweave.codegen.wrapper import generate
@@ -142,9 +143,9 @@ def compile_graph(module: GraphModule, name: str) -> Program:
     graph = lower(module.graph)
     _fusion_log.debug("%s", lazily(lambda: fusion_report(graph)))
     device = _device(graph)
-    if module.shape_env is not None:
-        module.shape_env.frozen = True  # code from the cache could not repeat a decision made from here on
-    loaded = load(graph, name, device, module.constants, lambda: generate(graph, name=name, device=device))
+    with module.shape_env.settled() if module.shape_env is not None else nullcontext():
+        # Code from the cache could not repeat a decision.
+        loaded = load(graph, name, device, module.constants, lambda: generate(graph, name=name, device=device))
     _code_log.debug("%s\n%s", loaded.path, loaded.source)
 
     def stages(captured: Graph) -> dict[str, str]:

@@ -2,8 +2,8 @@
 
 `x.mul_(2)` leaves a kernel that makes a new value and a copy of that into `x`. The copy goes, and with it the buffer,
 where the kernel may write `x` itself: nothing reads the old contents later, and the kernel reads each element of `x`,
-if at all, only to compute that very element. The guards of a compiled function see to it that no other input shares memory
-with `x`. A kernel that writes inputs has them as `into`: pairs of a result's number and the node it goes to.
+if at all, only to compute that very element. The guards of a compiled function see to it that no other input shares
+memory with `x`. A kernel that writes inputs has them as `into`: pairs of a result's number and the node it goes to.
 """
 
 from __future__ import annotations
