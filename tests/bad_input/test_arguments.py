@@ -230,4 +230,6 @@ def test_in_place_counts_versions():
 def test_overlapping_arguments():
     y = opweave.ones(4)
     with refused(UnsupportedError, "shares memory", __file__):
-        opweave.compile(lambda a, b: a.add_(b))(y[1:], y[:-1])
+        opweave.compile(lambda a, b: a.add_(b), dynamic=True)(y[1:], y[:-1])
+    opweave.compile(lambda a, b: a.add_(b))(y[1:], y[:-1])
+    assert y.tolist() == [1.0, 2.0, 2.0, 2.0]
