@@ -92,7 +92,7 @@ def run(joint: Graph, results: int, *, budget: float = 1.0) -> Partition:
 def _keep_overwritten(joint: Graph) -> None:
     """Copy inputs that the forward writes, where the backward reads what they held before."""
     emit = Emitter(joint)
-    after = _descendants([node for node in joint.placeholders() if TANGENT in node.meta])
+    after = _descendants([node for node in joint.placeholders() if TANGENT in node.meta]) - {joint.output_node()}
     written = {node.args[0] for node in joint if node.target is aten.copy_.default and node.args[0].op == "placeholder"}
     for node in written:
         readers = [user for user in node.users if user in after and user.target is not aten.copy_.default]

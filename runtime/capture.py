@@ -168,14 +168,15 @@ def capture(
             raise _too_deep(function, "returns") from None
         mode = threads.modes[-1]
         assert isinstance(mode, ProxyMode)
-        known_to_autograd.check(mode.lifted())
-        leaves = [(t.tensor, fake) for t, fake in pairs]
+        written = known_to_autograd.written(pairs)
+        known_to_autograd.check(mode.lifted(), written)
+        leaves = [(t.tensor, known_to_autograd.entered[id(fake)]) for t, fake in pairs]
         leaves += [(t.tensor, t.tensor) for t in guards.tensors if id(t.tensor) not in given]
-        found, gradients = trace_back(
-            mode, results.tensors, [(real, traced) for real, traced in leaves if real._keys & GRAD], _name(function)
-        )
+        leaves = [(real, traced) for real, traced in leaves if real._keys & GRAD]
+        outputs = [*results.tensors, *written]
+        found, gradients = trace_back(mode, outputs, leaves, _name(function), len(written))
         backward.append(found)
-        return [*results.tensors, *gradients]
+        return [*outputs, *gradients]
 
     try:
         names = [identifier(t.source.text) for t in explicit]

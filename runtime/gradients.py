@@ -34,6 +34,7 @@ from opweave.registry.autograd.graph import (
     edge_of,
     grad_fn_of,
 )
+from opweave.registry.autograd.views import rebase, views_of
 from opweave.registry.errors import AutogradError, OpweaveError, UnsupportedError
 from opweave.registry.keys import ABOVE_VIEWS, BATCHED_BIT, GRAD, INFERENCE, PYTHON_BIT, state
 from opweave.registry.op import ops, tensors_in
@@ -54,6 +55,8 @@ class Backward:
     ----------
     outputs : int
         How many of the forward's outputs are the function's; the others are kept for the backward.
+    written : int
+        How many of those, the last ones, are inputs that were written, and get a history by that.
     attached : list of int
         The outputs that gradients flow from.
     sources : list of Tensor
@@ -68,6 +71,8 @@ class Backward:
         From what is saved and the gradients of `attached` to those of `sources`.
     constants : mapping
         What its `get_attr` nodes read.
+    depends : list of frozenset of int
+        For each of `sources` the gradients of `attached` that its own depends on.
     compile : callable
         Makes what runs the graph, the first time it is needed.
     """
@@ -77,10 +82,12 @@ class Backward:
     sources: list[Any]
     specs: list[TensorSpec]
     problem: OpweaveError | None = None
+    written: int = 0
     saved_outputs: list[int | None] = field(default_factory=list)
     positions: list[int] = field(default_factory=list)
     graph: Graph | None = None
     constants: Mapping[str, Any] = field(default_factory=dict)
+    depends: list[frozenset[int]] = field(default_factory=list)
     compile: Callable[[], Callable[..., Any]] | None = None
     _run: Callable[..., Any] | None = None
     _lock: Any = field(default_factory=threading.Lock)
@@ -101,6 +108,7 @@ class Backward:
     def split(self, forward: Graph, graph: Graph, constants: Mapping[str, Any]) -> None:
         """Take over the way back, and find which of the saved values are results themselves."""
         self.graph, self.constants = graph, constants
+        self.depends = _dependencies(graph, len(self.attached))
         values = forward.output_node().args[0]
         numbers = {values[i]: k for k, i in enumerate(self.attached)}
         self.saved_outputs = [numbers.get(value) for value in values[self.outputs :]]
@@ -143,6 +151,8 @@ class Inputs:
         self.tensors = list(tensors)
         #: (a tensor or what stands for it, its name, keys, history and gradient before).
         self.before: list[tuple[Tensor, str, int, Any, Any]] = []
+        #: What has the history that an argument came with, by the id of what stands for it.
+        self.entered: dict[int, Tensor] = {}
 
     @contextmanager
     def apart(self) -> Iterator[None]:
@@ -178,9 +188,26 @@ class Inputs:
             if given.tensor._autograd is not None:
                 _renew(fake, given.tensor)
             self._note(fake, given.source.text)
+            self.entered[id(fake)] = fake
+            node = grad_fn_of(fake)
+            if node is not None:
+                # A write gives the tensor another history; its gradient is that of what it was.
+                self.entered[id(fake)] = made = fake._alias()
+                attach(made, node, 0)
 
-    def check(self, lifted: Sequence[tuple[Tensor, Tensor]]) -> None:
-        """Refuse what compiled code would not do to its inputs.
+    def written(self, explicit: Sequence[tuple[TensorInput, Tensor]]) -> list[Tensor]:
+        """The fake arguments that got another history by a write, as the real ones then do."""
+        nodes = {id(t): node for t, _, _, node, _ in self.before}
+        found = []
+        for given, fake in explicit:
+            meta = given.tensor._autograd
+            plain = given.tensor._view_of is None and not (meta is not None and (meta.hooks or meta.retains))
+            if plain and fake._keys & GRAD and grad_fn_of(fake) is not nodes[id(fake)]:
+                found.append(fake)
+        return found
+
+    def check(self, lifted: Sequence[tuple[Tensor, Tensor]], written: Sequence[Tensor]) -> None:
+        """Refuse what compiled code would not do to its inputs; `written` are those that may have another history.
 
         Raises
         ------
@@ -198,6 +225,8 @@ class Inputs:
                     f"compile: {self.name} changes the gradient of {name}, which compiled code would not do",
                     got=f"{name}.grad", hint="compute it with opweave.autograd.grad(...), and assign it outside",
                 )  # fmt: skip
+            if any(t is one for one in written):
+                continue
             if t._keys & GRAD != grad or (meta is not None and meta.grad_fn is not node):
                 raise UnsupportedError(
                     f"compile: {self.name} writes {name} in place where gradients are recorded",
@@ -223,7 +252,7 @@ def _renew(t: Tensor, like: Tensor) -> None:
 
 
 def trace_back(
-    mode: ProxyMode, outputs: Sequence[Tensor], leaves: Sequence[tuple[Tensor, Tensor]], name: str
+    mode: ProxyMode, outputs: Sequence[Tensor], leaves: Sequence[tuple[Tensor, Tensor]], name: str, written: int
 ) -> tuple[Backward | None, list[Tensor | None]]:
     """Trace the walk back from a traced function's outputs.
 
@@ -232,11 +261,13 @@ def trace_back(
     mode : ProxyMode
         Of the trace that is going on.
     outputs : sequence of Tensor
-        The function's results.
+        The function's results, and behind them inputs that were written.
     leaves : sequence of (Tensor, Tensor)
         Real tensors that require grad, and what stands for them.
     name : str
         Of the function.
+    written : int
+        How many of the outputs are inputs that were written.
 
     Returns
     -------
@@ -260,7 +291,7 @@ def trace_back(
     graph = mode.graph
     before = set(graph.nodes)
     specs = [TensorSpec(t._sizes, contiguous_strides(t._sizes), t._dtype, t._device) for t in roots]
-    result = Backward(len(outputs), attached, [real for real, _ in leaves], specs)
+    result = Backward(len(outputs), attached, [real for real, _ in leaves], specs, written=written)
     inputs = graph.placeholders()
     with graph.inserting_after(inputs[-1]) if inputs else graph.inserting_before(None):
         tangents = [mode.add_input(f"grad_{i}", mode.fake_mode.make(s)) for i, s in zip(attached, specs, strict=True)]
@@ -285,6 +316,19 @@ def trace_back(
     if mode.numbers is not None:
         mode.numbers.forget(new)
     return result, []
+
+
+def _dependencies(graph: Graph, tangents: int) -> list[frozenset[int]]:
+    """For each output of a way back the tangents, which are its last inputs, that it depends on."""
+    known: dict[Any, frozenset[int]] = {}
+    inputs = graph.placeholders()
+    for k, node in enumerate(inputs[len(inputs) - tangents :]):
+        known[node] = frozenset([k])
+    for node in graph:
+        if node not in known:
+            known[node] = frozenset[int]().union(*[known[operand] for operand in node.all_input_nodes])
+    outputs = graph.output_node().args[0]
+    return [known[value] if value is not None else frozenset() for value in outputs]
 
 
 def _problem(name: str, error: Exception) -> OpweaveError:
@@ -358,11 +402,15 @@ def _marking(run: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[Any, ..
 def _recording(run: Callable[..., tuple[Any, ...]], backward: Backward) -> Callable[..., tuple[Any, ...]]:
     def recording(*inputs: Tensor) -> tuple[Any, ...]:
         node = CompiledBackward(backward, inputs)
+        views = {id(t): views_of(t) for t in tensors_in(inputs)} if backward.written else {}
         with below_autograd():
             results = run(*inputs)
         outputs = list(results[: backward.outputs])
         for number, position in enumerate(backward.attached):
             t = outputs[position]
+            if position >= backward.outputs - backward.written:
+                rebase(t, node, number, views[id(t)])
+                continue
             if any(t is given for given in inputs):
                 t = outputs[position] = t._alias()
             attach(t, node, number)
@@ -429,6 +477,10 @@ class CompiledBackward(Node):
         with below_autograd():
             given = [_dense(grad, spec) for grad, spec in zip(grads, self.specs, strict=True)]
             found = backward.run(*saved, *given)
+        # What is no result of those that gradients came for has none.
+        missing = {k for k, grad in enumerate(grads) if grad is None}
+        if missing:
+            found = [None if on <= missing else t for t, on in zip(found, backward.depends, strict=True)]
         if state.exclude & GRAD:
             return found
         sources = [t for t in (*saved, *grads) if isinstance(t, Tensor) and t._keys & GRAD]

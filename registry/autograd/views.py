@@ -6,6 +6,8 @@ node, and each view's `grad_fn` is made anew from the base when it is next asked
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from opweave.registry.autograd.graph import AsStridedNode, CopySlices, Node, attach, grad_fn_of, meta_of
 from opweave.registry.errors import AutogradError
 from opweave.registry.keys import GRAD
@@ -34,8 +36,17 @@ def check_write(op: OpOverload | str, t: Tensor) -> None:
         )  # fmt: skip
 
 
-def rebase(t: Tensor, node: Node, output: int) -> None:
-    """Make `node` the history of a tensor that was written in place."""
+def views_of(owner: Tensor) -> list[Tensor]:
+    """The views of a tensor that can have a gradient."""
+    found = [ref() for ref in owner._storage.views or ()]
+    return [t for t in found if t is not None and t._view_of is owner and t._dtype.kind in "fc"]
+
+
+def rebase(t: Tensor, node: Node, output: int, views: Sequence[Tensor] | None = None) -> None:
+    """Make `node` the history of a tensor that was written in place.
+
+    Its views get histories too: those there are, or the given ones, if others were made after the write.
+    """
     meta = t._autograd
     retains = meta is not None and meta.retains and meta.grad_fn is not None
     if meta is not None and meta.grad_fn is not None and retains:  # `retain_grad` is for the tensor as it is now
@@ -48,10 +59,8 @@ def rebase(t: Tensor, node: Node, output: int) -> None:
         attach(base, CopySlices(base, t, node), 0)
         attach(t, AsStridedNode(base, t), 0)
     owner = t if base is None else base
-    for ref in owner._storage.views or ():
-        view = ref()
-        if view is not None and view._view_of is owner and view._dtype.kind in "fc":
-            view._keys |= GRAD
-            meta_of(view)
+    for view in views_of(owner) if views is None else views:
+        view._keys |= GRAD
+        meta_of(view)
     if retains:
         t.retain_grad()
