@@ -4,7 +4,7 @@
 #   make test     the tests, without PyTorch                                 (test ARGS="-k softmax")
 #   make lint     style, types, layers
 #   make parity   the tests that compare with PyTorch
-#   make bench    beside PyTorch, on the CPU; about ten minutes              (bench ARGS="--only steady")
+#   make bench    beside PyTorch, on the CPU; about a quarter hour           (bench ARGS="--only steady")
 
 PYTHON ?= python3
 VENV := .venv

@@ -26,7 +26,7 @@ from workloads import STEADY
 import opweave
 
 HERE = Path(__file__).parent
-PARTS = ("steady", "cold", "overhead", "guards", "dispatch", "tracing", "import", "interpreter")
+PARTS = ("steady", "cold", "overhead", "guards", "dispatch", "tracing", "training", "saved", "import", "interpreter")
 
 # glibc keeps freed memory instead of giving it back: no page is touched for the first time twice.
 NO_FAULTS = {
@@ -178,6 +178,26 @@ def tracing() -> dict[str, Any]:
     return times
 
 
+def training(rounds: int) -> dict[str, Any]:
+    """Whole training steps."""
+    times = run_json([str(HERE / "training.py"), "--rounds", str(rounds)], NO_FAULTS)
+    libraries = list(dict.fromkeys(library for row in times.values() for library in row))
+    rows = [
+        [name, *(f"{row[k] * 1e3:.2f}" for k in libraries), f"{row['opweave'] / row['torch.compile']:.2f}"]
+        for name, row in times.items()
+    ]
+    table("Training steps, without page faults", ("ms", *libraries, "ratio"), rows)
+    return times
+
+
+def saved() -> dict[str, Any]:
+    """What a transformer's forward keeps for its backward."""
+    found = run_json([str(HERE / "saved_bytes.py")], {})
+    rows = [[name, str(count), f"{count / found['torch min-cut']:.2f}"] for name, count in found.items()]
+    table("Saved for the backward of a transformer", ("partitioner", "bytes", "/ torch min-cut"), rows)
+    return found
+
+
 def imports(rounds: int) -> dict[str, Any]:
     """What an import costs a fresh process."""
     code = "import time; t = time.perf_counter(); import {}; print(time.perf_counter() - t)"
@@ -236,6 +256,8 @@ def main() -> None:
         "guards": lambda: guards(options.rounds),
         "dispatch": lambda: dispatch(options.rounds),
         "tracing": tracing,
+        "training": lambda: training(min(few, 3)),
+        "saved": saved,
         "import": lambda: imports(max(few, min(options.rounds, 15))),
         "interpreter": interpreter,
     }

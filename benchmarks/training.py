@@ -1,7 +1,7 @@
-"""Time of a whole training step, with all libraries in one process by turns; prints JSON.
+"""Time of a whole training step, each library in processes of its own by turns; prints JSON.
 
-Forward and backward of an MLP, of a cross entropy and of a transformer block, and one step of Adam over 20 tensors. JAX
-takes part where it is installed.
+In one process their threads would stand in each other's way. Forward and backward of an MLP, of a cross entropy and of
+a transformer block, and one step of Adam over 20 tensors. JAX takes part where it is installed.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import importlib.util
 import json
 import os
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -156,25 +158,42 @@ def of_jax() -> Steps:
     return {**found, "Adam": run_adam}
 
 
+LIBRARIES: dict[str, Callable[[], Steps]] = {"torch.compile": of_torch, "opweave": of_opweave, "jax.jit": of_jax}
+
+
+def measured(library: str, calls: int) -> dict[str, float]:
+    """Median seconds of each step, in this process."""
+    torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", str(os.cpu_count()))))
+    found = {}
+    for name, step in LIBRARIES[library]().items():
+        times = []
+        for i in range(calls + 3):
+            started = time.perf_counter()
+            step()
+            if i >= 3:
+                times.append(time.perf_counter() - started)
+        found[name] = statistics.median(times)
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=15)
-    rounds = parser.parse_args().rounds
-    torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", str(os.cpu_count()))))
-    libraries = {"torch.compile": of_torch(), "opweave": of_opweave()}
-    if importlib.util.find_spec("jax") is not None:
-        libraries["jax.jit"] = of_jax()
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--calls", type=int, default=15)
+    parser.add_argument("--library", choices=LIBRARIES, help="measure one in this process")
+    options = parser.parse_args()
+    if options.library:
+        print(json.dumps(measured(options.library, options.calls)))
+        return
     times: dict[str, dict[str, list[float]]] = {}
-    for steps in libraries.values():
-        for step in steps.values():
-            for _ in range(3):
-                step()
-    for _ in range(rounds):
-        for library, steps in libraries.items():
-            for name, step in steps.items():
-                started = time.perf_counter()
-                step()
-                times.setdefault(name, {}).setdefault(library, []).append(time.perf_counter() - started)
+    for _ in range(options.rounds):
+        for library in LIBRARIES:
+            if library == "jax.jit" and importlib.util.find_spec("jax") is None:
+                continue
+            command = [sys.executable, __file__, "--library", library, "--calls", str(options.calls)]
+            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+            for name, seconds in json.loads(done.stdout.splitlines()[-1]).items():
+                times.setdefault(name, {}).setdefault(library, []).append(seconds)
     print(json.dumps({name: {k: statistics.median(v) for k, v in row.items()} for name, row in times.items()}))
 
 
