@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from opweave.fake.symbolic import statically_known_true
-from opweave.passes.emission import Emitter, escaping, value_of
+from opweave.passes.emission import Emitter, escaping, relocate, value_of
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.tensor import Tensor
 from opweave.tracer.declared import declared
@@ -36,7 +36,7 @@ def run(graph: Graph) -> Graph:
                 with graph.inserting_before(node):
                     new = rule(node, emit)
                 if new is not None:
-                    node.replace_all_uses_with(new)
+                    relocate(emit, node, new)
                     graph.erase_node(node)
                     changed = True
                     break

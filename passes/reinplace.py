@@ -152,6 +152,10 @@ class _Reinplacing:
             )
             if end is None:
                 return "the input itself must keep its contents"
+            kept = [r for r in results if r is not end.args[1] and any(user.op == "output" for user in r.users)]
+            if kept:
+                # Saved for a backward; other results are the final contents.
+                return f"{kept[0].name} is kept, and the input holds something else in the end"
         elif not _is_owned(root):
             return "it may share memory with something else"
         if any(not _same_layout(value_of(operand), value_of(r)) and not self._only_put_back(r) for r in results):

@@ -33,7 +33,8 @@ def join(captured: Captured) -> dict[int, TensorInput]:
         By `id` of each input that is now a view of another one, that one.
     """
     graph = captured.module.graph
-    if not any(getattr(node.target, "is_mutable", False) for node in graph):
+    gets_history = captured.backward is not None and captured.backward.written
+    if gets_history or not any(getattr(node.target, "is_mutable", False) for node in graph):
         return {}
     nodes = dict(zip(map(id, captured.inputs), graph.placeholders(), strict=False))
     joined: dict[int, TensorInput] = {}

@@ -591,3 +591,25 @@ class TestDefaultsAssignedAnew:
         assert compiled(x).tolist() == [2.0, 2.0]
         Module.forward.__defaults__ = (3,)
         assert compiled(x).tolist() == [3.0, 3.0]
+
+
+def test_views_of_a_write_that_changes_nothing():
+    def f(x):
+        y = x[..., 1:]
+        y.sub_(0)
+        return y.select(0, -2)
+
+    x = opweave.arange(12.0).reshape(3, 4)
+    assert opweave.compile(f)(x.t()).tolist() == f(x.t()).tolist() == [6.0, 10.0]
+
+
+def test_a_result_is_not_stored_where_an_input_is_overwritten_later():
+    def f(x):
+        y = x * 1
+        x.sub_(3)
+        y[1:] = y[:-1].clone()
+        return y
+
+    x, expected = opweave.arange(4.0), opweave.arange(4.0)
+    assert opweave.compile(f)(x).tolist() == f(expected).tolist() == [0.0, 0.0, 1.0, 2.0]
+    assert x.tolist() == expected.tolist()

@@ -530,3 +530,16 @@ class TestWrittenInputs:
         one, other = opweave.compile(lambda a, b: (a * 2, b * 3))(a, b)
         assert engine.grad(one.sum(), [a, b], allow_unused=True, retain_graph=True)[1] is None
         assert engine.grad(other.sum(), [a, b], allow_unused=True)[1].tolist() == [3.0, 3.0]
+
+    def test_what_is_saved_is_not_overwritten_by_a_later_write(self):
+        def filled(y, b):
+            y[::2] = -1.0
+            y.mul_(y + 1)
+            return y * b
+
+        self.compare(filled, self.no_leaf_and_a_buffer)
+
+    def test_inputs_that_share_memory_are_refused(self):
+        b = opweave.ones(3)
+        with pytest.raises(UnsupportedError, match="shares memory"):
+            opweave.compile(lambda x, b, c: b.copy_(x) + c.sum())(leaf(3), b, b[::2])
