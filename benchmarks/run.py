@@ -145,36 +145,37 @@ def overhead(rounds: int) -> dict[str, Any]:
     return row
 
 
+def beside_torch(title: str, times: Mapping[str, Mapping[str, float]], unit: str, scale: float) -> None:
+    """A table of seconds of both libraries, in a unit of which `scale` are one."""
+    rows = [
+        [
+            name,
+            *(f"{row[library] * scale:.2f}" for library in ("torch", "opweave")),
+            f"{row['opweave'] / row['torch']:.2f}",
+        ]
+        for name, row in times.items()
+    ]
+    table(title, (unit, "torch", "opweave", "ratio"), rows)
+
+
 def guards(rounds: int) -> dict[str, Any]:
     """What calling compiled code with many tensors costs."""
     times = run_json([str(HERE / "guards.py"), "--rounds", str(rounds)], threads_environment(1))
-    rows = [
-        [name, f"{row['torch'] * 1e6:.2f}", f"{row['opweave'] * 1e6:.2f}", f"{row['opweave'] / row['torch']:.2f}"]
-        for name, row in times.items()
-    ]
-    table("Guards of a compiled call", ("µs a call", "torch", "opweave", "ratio"), rows)
+    beside_torch("Guards of a compiled call", times, "µs a call", 1e6)
     return times
 
 
 def dispatch(rounds: int) -> dict[str, Any]:
     """What an eager call costs beside the work."""
     times = run_json([str(HERE / "dispatch.py"), "--rounds", str(rounds)], threads_environment(1))
-    rows = [
-        [name, f"{row['torch'] * 1e6:.2f}", f"{row['opweave'] * 1e6:.2f}", f"{row['opweave'] / row['torch']:.2f}"]
-        for name, row in times.items()
-    ]
-    table("One eager call, 8 elements", ("µs a call", "torch", "opweave", "ratio"), rows)
+    beside_torch("One eager call, 8 elements", times, "µs a call", 1e6)
     return times
 
 
 def tracing() -> dict[str, Any]:
     """Making a graph of a chain of pointwise ops, without data and with symbolic sizes too."""
     times = run_json([str(HERE / "tracing.py")], threads_environment(1))
-    rows = [
-        [name, f"{row['torch'] * 1e3:.0f}", f"{row['opweave'] * 1e3:.0f}", f"{row['opweave'] / row['torch']:.2f}"]
-        for name, row in times.items()
-    ]
-    table("make_fx", ("ms", "torch", "opweave", "ratio"), rows)
+    beside_torch("make_fx", times, "ms", 1e3)
     return times
 
 

@@ -60,12 +60,17 @@ def block(layer_norm: Any, gelu: Any, softmax: Any, split: Any, transpose: Any) 
     return f
 
 
+def block_with(functional: Any) -> Any:
+    """`block` in the names that PyTorch and opweave share."""
+    return block(
+        lambda x: functional.layer_norm(x, [MODEL]), functional.gelu, lambda x: x.softmax(-1),
+        lambda x: x.split(MODEL, -1), lambda x, a, b: x.transpose(a, b),
+    )  # fmt: skip
+
+
 def of_opweave() -> Steps:
     F, tensor = opweave.nn.functional, opweave.from_numpy
-    f = block(
-        lambda x: F.layer_norm(x, [MODEL]), F.gelu, lambda x: x.softmax(-1), lambda x: x.split(MODEL, -1),
-        lambda x, a, b: x.transpose(a, b),
-    )  # fmt: skip
+    f = block_with(F)
     grad = opweave.func.grad_and_value
     labels = tensor(LABELS)
     steps = {
@@ -83,10 +88,7 @@ def of_opweave() -> Steps:
 
 def of_torch() -> Steps:
     F, tensor = torch.nn.functional, torch.tensor
-    f = block(
-        lambda x: F.layer_norm(x, [MODEL]), F.gelu, lambda x: x.softmax(-1), lambda x: x.split(MODEL, -1),
-        lambda x, a, b: x.transpose(a, b),
-    )  # fmt: skip
+    f = block_with(F)
     labels = tensor(LABELS)
 
     def step(function: Any, values: list[Any], learned: int) -> Callable[[], Any]:

@@ -13,7 +13,7 @@ the start, or from a result as soon as it is there:
 
     s0 = x._sizes[0]
     out = allocate((s0, 1024), (1024, 1), float32, cpu)
-    fused_relu_0(-(-s0 * 1024 // 8192), 1, 1, x.data_ptr(), out.data_ptr(), s0)
+    fused_relu_0((1024*s0 + 8191) // 8192, 1, 1, x.data_ptr(), out.data_ptr(), s0)
 
 Every name that is not a parameter is injected (`Generated.names`), and a buffer is
 dropped at its last use, so that the caching allocator hands it out again.
@@ -187,7 +187,6 @@ class _Wrapper:
         self.attributes: list[str] = []
         self.functions: list[str] = []
         self.taken = set(_names(graph)) | set(keyword.kwlist) | {name, "float"}
-        self.results: dict[Node, tuple[str, ...]] = {}
         self.plans: dict[object, list[KernelSource]] = {}
         self.nests: dict[Node, tuple[LoopNest, list[tuple[LoopNest, Schedule]]]] = {}
         #: Members of groups that are launched once all of them are prepared.

@@ -4,7 +4,7 @@
 
     @opweave.compile
     def step(params, state, x, y):
-        loss, grads = opweave.func.grad_and_value(loss_of, argnums=0)(params, x, y)[::-1]
+        grads, loss = opweave.func.grad_and_value(loss_of)(params, x, y)
         optim.adam_(params, grads, state, lr=1e-3)
         return loss
 
