@@ -112,6 +112,7 @@ class FakeTensorMode(DispatchMode):
         fake._keys = (fake._keys & ~ABOVE_VIEWS) | (t._keys & ABOVE_VIEWS)
         if t._view_of is not None:
             fake._view_of = self.from_tensor(t._view_of)
+            storage.note_view(fake)
         return fake
 
     def symbolic(self, t: Tensor, source: str, dynamic: Dynamic | None = None) -> FakeTensor:

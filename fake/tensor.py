@@ -157,6 +157,7 @@ def make_fake(
     t._keys = _KEY_BITS[device.type]
     t._cached = None
     t._view_of = None
+    t._autograd = None
     t.fake_mode = mode
     t._tracer = None
     t._real = None

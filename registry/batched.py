@@ -129,6 +129,7 @@ def make_batched(value: Tensor, bdim: int, level: Level) -> BatchedTensor:
     t._keys = (value._keys & ~GRAD) | BATCHED_BIT
     t._cached = None
     t._view_of = None
+    t._autograd = None
     return t
 
 

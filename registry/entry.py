@@ -8,36 +8,59 @@ argument.
 from __future__ import annotations
 
 import keyword
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from opweave.registry.device import Device, parse_device
 from opweave.registry.dtypes import as_dtype
 from opweave.registry.errors import ArgumentError, OpweaveError
 from opweave.registry.keys import DEVICE_KEYS, state
-from opweave.registry.schema import Argument
+from opweave.registry.schema import Argument, FunctionSchema
 from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor
 
 
+def compile_function(label: str, lines: Sequence[str], names: Mapping[str, Any]) -> Callable[..., Any]:
+    """The function `$call` that text defines, where `$name` is a name that no argument of a schema can have."""
+    namespace = {_OWN + name: value for name, value in names.items()}
+    exec(compile("\n".join(lines).replace("$", _OWN), label, "exec"), namespace)
+    return namespace[f"{_OWN}call"]
+
+
+_OWN = "_ow__"
+
+
+def parameters(schema: FunctionSchema) -> tuple[str, str, dict[str, Any]]:
+    """The schema's signature as text, the arguments of a call that hands all of them on, and what the text names."""
+    taken: list[str] = []
+    named: list[str] = []
+    given: list[str] = []
+    defaults: dict[str, Any] = {}
+    for index, argument in enumerate(schema.arguments):
+        name = identifier(argument.name)
+        default = ""
+        if argument.has_default:
+            defaults[f"default_{index}"] = argument.default
+            default = f"=$default_{index}"
+        (named if argument.kwarg_only else taken).append(name + default)
+        given.append(f"{name}={name}" if argument.kwarg_only else name)
+    _require_defaults_last(taken)
+    return ", ".join([*taken, *(["*", *named] if named else [])]), ", ".join(given), defaults
+
+
 def build_entry(op: Any) -> Callable[..., Any]:
     """Compile a function with the schema's own signature that collects keys and calls the kernel."""
-    namespace: dict[str, Any] = {
-        "op": op, "table": op._table, "state": state, "slow_keys": _slow_keys, "coerce": _coerce, "Tensor": Tensor,
-        "device_bits": _device_bits, "FLOAT_OR_INT": (float, int),
+    taken, given, names = parameters(op._schema)
+    names |= {
+        "op": op, "table": op._table, "state": state, "slow_keys": _slow_keys, "coerce": _coerce,
+        "device_bits": _device_bits, "int": int, "float": float, "bool": bool, "str": str,
+        "FLOAT_OR_INT": (float, int), "AttributeError": AttributeError,
     }  # fmt: skip
-    positional, named, call, keys, checks = [], [], [], [], []
-    optional_keys = []
+    keys, checks, optional_keys = [], [], []
     device_argument = None
     arguments = op._schema.arguments
     for index, argument in enumerate(arguments):
-        name = _identifier(argument.name)
-        default = ""
-        if argument.has_default:
-            namespace[f"default_{index}"] = argument.default
-            default = f"=default_{index}"
-        (named if argument.kwarg_only else positional).append(name + default)
-        call.append(f"{name}={name}" if argument.kwarg_only else name)
+        name = identifier(argument.name)
         kind = str(argument.type)
         if kind == "Tensor":
             keys.append(f"{name}._keys")
@@ -45,56 +68,52 @@ def build_entry(op: Any) -> Callable[..., Any]:
             optional_keys.append((name, kind.rstrip("?").endswith("]")))
         elif kind.startswith("Device"):
             device_argument = name
-        test = _FAST_CHECKS.get(kind)
-        if test is not None:
-            namespace[f"arg_{index}"] = argument
-            checks.append(f"    if {test.format(name)}: {name} = coerce(op, arg_{index}, {name})")
-        elif kind not in ("Tensor", "Tensor?"):
-            namespace[f"arg_{index}"] = argument
-            checks.append(f"    if {name} is not None: {name} = coerce(op, arg_{index}, {name})")
-    _require_defaults_last(positional)
+        if kind not in ("Tensor", "Tensor?"):
+            test = _FAST_CHECKS.get(kind, "{0} is not None").format(name)
+            names[f"arg_{index}"] = argument
+            checks.append(f"    if {test}: {name} = $coerce($op, $arg_{index}, {name})")
     # Python allows None for a required Tensor where the schema gives it as the default.
     tensors = [a for a in arguments if str(a.type) == "Tensor"]
-    names = ", ".join(_identifier(a.name) for a in tensors if not (a.has_default and a.default is None))
-    optional_keys += [(_identifier(a.name), False) for a in tensors if a.has_default and a.default is None]
-    lines = [f"def entry({', '.join([*positional, *(['*', *named] if named else [])])}):"]
+    required = ", ".join(identifier(a.name) for a in tensors if not (a.has_default and a.default is None))
+    optional_keys += [(identifier(a.name), False) for a in tensors if a.has_default and a.default is None]
+    lines = [f"def $call({taken}):"]
     if keys:
-        lines += ["    try:", f"        keys = {' | '.join(keys)}", "    except AttributeError:"]
-        lines += [f"        keys = slow_keys(op, ({names}{',' * bool(names)}), required=True)"]
+        lines += ["    try:", f"        $keys = {' | '.join(keys)}", "    except $AttributeError:"]
+        lines += [f"        $keys = $slow_keys($op, ({required}{',' * bool(required)}), required=True)"]
     else:
-        lines += ["    keys = 0"]
+        lines += ["    $keys = 0"]
     for name, is_list in optional_keys:
-        keys_of = f"slow_keys(op, {name})" if is_list else f"slow_keys(op, ({name},))"
-        lines += [f"    if {name} is not None:", f"        keys |= {keys_of}"]
+        keys_of = f"$slow_keys($op, {name})" if is_list else f"$slow_keys($op, ({name},))"
+        lines += [f"    if {name} is not None:", f"        $keys |= {keys_of}"]
     lines += checks
     if device_argument:
-        lines += [f"    if not keys: keys = device_bits({device_argument})"]
+        lines += [f"    if not $keys: $keys = $device_bits({device_argument})"]
     lines += [
-        "    keys = (keys | state.include) & ~state.exclude",
-        "    kernel = table.get(keys)",
-        "    if kernel is None: kernel = op._lookup(keys)",
-        f"    return kernel({', '.join(call)})",
+        "    $keys = ($keys | $state.include) & ~$state.exclude",
+        "    $kernel = $table.get($keys)",
+        "    if $kernel is None: $kernel = $op._lookup($keys)",
+        f"    return $kernel({given})",
     ]
-    exec(compile("\n".join(lines), f"<opweave op {op.name}>", "exec"), namespace)
-    return namespace["entry"]
+    return compile_function(f"<opweave op {op.name}>", lines, names)
 
 
 # What a value of a schema type looks like when nothing needs to be done about it; anything else goes to `_coerce`.
 _FAST_CHECKS = {
-    "int": "type({0}) is not int",
-    "SymInt": "type({0}) is not int",
-    "float": "type({0}) is not float",
-    "bool": "type({0}) is not bool",
-    "str": "type({0}) is not str",
-    "Scalar": "type({0}) not in FLOAT_OR_INT",
-    "int?": "{0} is not None and type({0}) is not int",
-    "float?": "{0} is not None and type({0}) is not float",
-    "bool?": "{0} is not None and type({0}) is not bool",
-    "Scalar?": "{0} is not None and type({0}) not in FLOAT_OR_INT",
+    "int": "{0}.__class__ is not $int",
+    "SymInt": "{0}.__class__ is not $int",
+    "float": "{0}.__class__ is not $float",
+    "bool": "{0}.__class__ is not $bool",
+    "str": "{0}.__class__ is not $str",
+    "Scalar": "{0}.__class__ not in $FLOAT_OR_INT",
+    "int?": "{0} is not None and {0}.__class__ is not $int",
+    "float?": "{0} is not None and {0}.__class__ is not $float",
+    "bool?": "{0} is not None and {0}.__class__ is not $bool",
+    "Scalar?": "{0} is not None and {0}.__class__ not in $FLOAT_OR_INT",
 }
 
 
-def _identifier(name: str) -> str:
+def identifier(name: str) -> str:
+    """A schema name as a Python parameter."""
     return f"{name}_" if keyword.iskeyword(name) else name
 
 

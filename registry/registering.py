@@ -12,6 +12,7 @@ from typing import Any
 
 from opweave.registry.autograd.function import RegisteredBackward
 from opweave.registry.dtypes import DType
+from opweave.registry.entry import compile_function, identifier, parameters
 from opweave.registry.errors import ArgumentError, RegistrationError, Site, user_frame
 from opweave.registry.keys import AUTOCAST_KEYS, DEVICE_KEYS, DispatchKey, DispatchMode
 from opweave.registry.memory import Block
@@ -279,46 +280,51 @@ def _checked(op: OpOverload, fn: Callable[..., Any]) -> Kernel:
 
 
 def _checked_tensor(op: OpOverload, fn: Callable[..., Any]) -> Kernel:
-    """`_checked` for the usual op: one new tensor from tensors and plain values."""
-    positional = [a for a in op._schema.arguments if not a.kwarg_only]
-    simple = all(str(a.type) == "Tensor" or not a.type.has_tensor for a in op._schema.arguments)
-    simple = simple and not any(a.kwarg_only and a.type.has_tensor for a in op._schema.arguments)
-    at = [i for i, a in enumerate(positional) if a.type.has_tensor]
-    count = len(at)
-    first = at[0] if at else 0
+    """`_checked` for the usual op, which makes one new tensor.
 
-    def kernel(*args: Any, **kwargs: Any) -> Any:
-        result = fn(*args, **kwargs)
-        if result.__class__ is not Tensor and not isinstance(result, Tensor):
+    Written out with the schema's own arguments, so that the interpreter hands them on as they are, and with the test
+    that no memory is shared in line.
+    """
+
+    def check(result: Any, *args: Any, **kwargs: Any) -> Any:
+        if not isinstance(result, Tensor):
             _refuse_result(op, fn, result)
-        storage = result._storage
-        owner = storage.owner
-        # Memory that one storage owns alone is shared only by tensors of that storage.
-        if simple and owner is not None and (owner.__class__ is Block or owner.base is None):
-            if count == 1:
-                other = args[first]._storage
-                if other is not storage and (other.owner.__class__ is Block or _is_alone(other)):
-                    return result
-            else:
-                for i in at:
-                    other = args[i]._storage
-                    theirs = other.owner
-                    if other is storage or not (
-                        theirs.__class__ is Block or (theirs is not None and theirs.base is None)
-                    ):
-                        break
-                else:
-                    return result
         _refuse_aliases(op, (result,), args, kwargs)
         return result
 
+    arguments = op._schema.arguments
+    taken, given, names = parameters(op._schema)
+    lines = [f"def $call({taken}):", f"    $result = $fn({given})"]
+    if not any(a.type.has_tensor and "[" in str(a.type) for a in arguments):
+        tests = ["($owner.__class__ is $Block or $owns($owner))"]
+        for argument in arguments:
+            if argument.type.has_tensor:
+                name = identifier(argument.name)
+                absent = f"{name} is None or " if str(argument.type).endswith("?") else ""
+                is_block = "$other.owner.__class__ is $Block or $apart($other, $owner)"
+                tests.append(f"({absent}(($other := {name}._storage) is not $storage and ({is_block})))")
+        lines += [
+            "    if $result.__class__ is $Tensor:",
+            "        $storage = $result._storage",
+            "        $owner = $storage.owner",
+            f"        if {' and '.join(tests)}:",
+            "            return $result",
+        ]
+    lines += [f"    return $check($result{', ' * bool(given)}{given})"]
+    names |= {"fn": fn, "check": check, "owns": _owns, "apart": _apart, "Tensor": Tensor, "Block": Block}
+    kernel = compile_function(f"<opweave kernel of {op.name}>", lines, names)
     kernel.__wrapped__ = fn  # type: ignore[attr-defined]
     return kernel
 
 
-def _is_alone(storage: Any) -> bool:
-    owner = storage.owner
+def _owns(owner: Any) -> bool:
+    """Whether an array has memory of its own."""
     return owner is not None and owner.base is None
+
+
+def _apart(storage: Any, owner: Any) -> bool:
+    """Whether a storage lies on an array of its own, which is not another's."""
+    return storage.owner is not owner and _owns(storage.owner)
 
 
 def _refuse_result(op: OpOverload, fn: Callable[..., Any], result: Any) -> None:

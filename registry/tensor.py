@@ -61,7 +61,7 @@ class Tensor:
 
     __slots__ = (
         "_storage", "_sizes", "_strides", "_offset", "_dtype", "_device", "_keys", "_cached", "_view_of",
-        "__weakref__", "__dict__",
+        "_autograd", "__weakref__", "__dict__",
     )  # fmt: skip
 
     _storage: Storage
@@ -73,9 +73,8 @@ class Tensor:
     _keys: int
     _cached: Any
     _view_of: Tensor | None
-
     #: `registry.autograd.graph.AutogradMeta` of a tensor that takes part in autograd.
-    _autograd: Any = None
+    _autograd: Any
 
     # NumPy must leave `ndarray + Tensor` to Tensor.__radd__.
     __array_priority__ = 1000.0
@@ -197,6 +196,7 @@ class Tensor:
         t._keys = _KEY_BITS[device.type]
         t._cached = array
         t._view_of = None
+        t._autograd = None
         return t
 
     if TYPE_CHECKING:
@@ -521,7 +521,9 @@ _new_spec: Any = tuple.__new__
 
 register_annotation(Tensor, "Tensor")
 
-_SLOTS = ("_storage", "_sizes", "_strides", "_offset", "_dtype", "_device", "_keys", "_cached", "_view_of")
+_SLOTS = (
+    "_storage", "_sizes", "_strides", "_offset", "_dtype", "_device", "_keys", "_cached", "_view_of", "_autograd",
+)  # fmt: skip
 
 
 def _become(t: Tensor, source: Tensor) -> None:
@@ -559,6 +561,7 @@ def make(
     t._keys = _KEY_BITS[device.type]
     t._cached = None
     t._view_of = None
+    t._autograd = None
     return t
 
 
@@ -598,6 +601,7 @@ def allocate_bytes(
     t._keys = _KEY_BITS[kind]
     t._cached = None
     t._view_of = None
+    t._autograd = None
     return t
 
 
@@ -625,6 +629,7 @@ def wrap_array(array: Any, sizes: tuple[int, ...], strides: tuple[int, ...], dty
     t._keys = _KEY_BITS[device.type]
     t._cached = array
     t._view_of = None
+    t._autograd = None
     return t
 
 

@@ -15,6 +15,7 @@ from opweave.registry.autograd.engine import GradModeFor
 from opweave.registry.autograd.graph import Edge, Grads, Node, SavedTensor, attach, edge_of, next_sequence
 from opweave.registry.autograd.record import note_levels, run_below
 from opweave.registry.autograd.views import check_write, rebase
+from opweave.registry.entry import compile_function, identifier, parameters
 from opweave.registry.errors import ArgumentError, AutogradError
 from opweave.registry.keys import ABOVE_VIEWS, BATCHED_BIT, GRAD, state
 from opweave.registry.op import Kernel, OpOverload, ops
@@ -102,20 +103,6 @@ class FunctionNode(Node):
         self.backward = backward
         self.label = label
 
-    @staticmethod
-    def made(
-        ctx: FunctionCtx, backward: Callable[..., Any], edges: tuple[Any, ...], specs: tuple[Any, ...], label: str
-    ) -> FunctionNode:
-        """A node whose edges and specs are there already."""
-        node = FunctionNode.__new__(FunctionNode)
-        node.edges = edges
-        node.input_specs = specs
-        node.sequence = next_sequence()
-        node.ctx = ctx
-        node.backward = backward
-        node.label = label
-        return node
-
     def name(self) -> str:
         return self.label
 
@@ -129,6 +116,8 @@ class FunctionNode(Node):
                 spec = self.output_specs[i] if i < len(self.output_specs) else None
                 if grad is None and spec is not None and spec.dtype.kind in "fc":
                     filled[i] = ops.aten.zeros.default(list(spec.sizes), dtype=spec.dtype, device=spec.device)
+        if ctx._node is None:
+            ctx._node = weakref.ref(self)
         found = self.backward(ctx, *filled)
         return self.checked(found)
 
@@ -222,6 +211,7 @@ def _keep(
             saved.append(SavedTensor(_intermediate(t, node)))
     ctx._saved = saved
     ctx._to_save = ()
+    ctx._node = weakref.ref(node)
 
 
 def _fresh(t: Tensor) -> Tensor:
@@ -432,53 +422,72 @@ class RegisteredBackward:
         return kernel
 
     def _simple_kernel(self, op: OpOverload, below: Kernel, label: str) -> Kernel:
-        """The same for an op of single tensors with one result, with all that is known before a call worked out."""
-        arguments = op._schema.arguments
-        layout: list[int | None] = [None] * len(arguments)
-        at = [i for i, a in enumerate(arguments) if a.type.has_tensor]
-        backward = self._backward(layout, op)
-        setup_context = self.setup_context
+        """The same for an op of single tensors with one result.
 
-        def kernel(*args: Any) -> Any:
-            needs = [False] * len(args)
-            edges: list[Edge | None] = [None] * len(args)
-            specs: list[TensorSpec | None] = [None] * len(args)
-            keys_of_all = 0
-            for i in at:
-                t = args[i]
-                if t is not None:
-                    keys = t._keys
-                    keys_of_all |= keys
-                    specs[i] = _new_spec(TensorSpec, (t._sizes, t._strides, t._dtype, t._device))
-                    if keys & GRAD:
-                        edges[i] = edge_of(t)
-                        needs[i] = True
-            before = state.exclude
-            ctx = FunctionCtx()
-            ctx.needs_input_grad = tuple(needs)
-            try:
-                state.exclude = before | ABOVE_VIEWS
-                result = below(*args)
-                if setup_context is not None:
-                    state.exclude = before | GRAD
-                    setup_context(ctx=ctx, inputs=args, output=result)
-            finally:
-                state.exclude = before
-            node = FunctionNode.made(ctx, backward, tuple(edges), tuple(specs), label)
-            if keys_of_all & BATCHED_BIT or ctx._dirty or ctx._non_differentiable or result._dtype.kind not in "fc":
-                return finish(node, ctx, args, [result], op.name)[0]
-            node.output_specs = [_new_spec(TensorSpec, (result._sizes, result._strides, result._dtype, result._device))]
-            t = result
-            if result._keys & GRAD or result._view_of is not None or any(result is value for value in args):
-                t = result._alias()
-                node.shared = _FIRST
-            attach(t, node, 0)
-            if ctx._to_save:
-                _keep(node, ctx, {id(args[i]) for i in at}, {id(result): t}, (t,))
-            ctx._node = weakref.ref(node)
-            return t
+        Written out with the schema's own arguments: what is known before a call is not looked at again.
+        """
+        taken, given, known = parameters(op._schema)
+        names = [identifier(a.name) for a in op._schema.arguments]
+        tensors = {identifier(a.name): str(a.type).endswith("?") for a in op._schema.arguments if a.type.has_tensor}
+        spec_of = "$spec($TensorSpec, ({0}._sizes, {0}._strides, {0}._dtype, {0}._device))"
 
-        return kernel
+        def for_each(text: str, otherwise: str) -> str:
+            """A tuple with an item for each argument: one made of its name where it is a tensor."""
+            parts = [text.format(name) + (f" if {name} is not None else {otherwise}" if tensors[name] else "")
+                     if name in tensors else otherwise for name in names]  # fmt: skip
+            return f"({', '.join(parts)}{',' * (len(parts) == 1)})"
+
+        inputs = f"({', '.join(names)}{',' * (len(names) == 1)})"
+        is_input = "".join(f" or $result is {name}" for name in tensors)
+        keys = [f"$keys_of({name})" if optional else f"{name}._keys" for name, optional in tensors.items()]
+        lines = [
+            f"def $call({taken}):",
+            f"    $edges = {for_each('$edge_of({0})', 'None')}",
+            f"    $specs = {for_each(spec_of, 'None')}",
+            f"    $keys = {' | '.join(keys) or '0'}",
+            "    $ctx = $FunctionCtx()",
+            f"    $ctx.needs_input_grad = {for_each('({0}._keys & $GRAD != 0)', 'False')}",
+            "    $before = $state.exclude",
+            "    try:",
+            "        $state.exclude = $before | $ABOVE_VIEWS",
+            f"        $result = $below({given})",
+        ]
+        if self.setup_context is not None:
+            lines += ["        $state.exclude = $before | $GRAD"]
+            lines += [f"        $setup_context(ctx=$ctx, inputs={inputs}, output=$result)"]
+        lines += [
+            "    finally:",
+            "        $state.exclude = $before",
+            "    $node = $new_node($FunctionNode)",
+            "    $node.edges = $edges",
+            "    $node.input_specs = $specs",
+            "    $node.sequence = $next_sequence()",
+            "    $node.ctx = $ctx",
+            "    $node.backward = $backward",
+            "    $node.label = $label",
+            "    $kind = $result._dtype.kind",
+            "    if $keys & $BATCHED_BIT or $ctx._dirty or $ctx._non_differentiable or $kind not in 'fc':",
+            f"        return $finish($node, $ctx, {inputs}, [$result], $name)[0]",
+            f"    $node.output_specs = [{spec_of.format('$result')}]",
+            "    $made = $result",
+            f"    if $result._keys & $GRAD or $result._view_of is not None{is_input}:",
+            "        $made = $result._alias()",
+            "        $node.shared = $FIRST",
+            "    $attach($made, $node, 0)",
+            "    if $ctx._to_save:",
+            f"        $given = {{{', '.join(f'$id({name})' for name in tensors)}}}",
+            "        $keep($node, $ctx, $given, {$id($result): $made}, ($made,))",
+            "    return $made",
+        ]
+        known |= {
+            "ABOVE_VIEWS": ABOVE_VIEWS, "BATCHED_BIT": BATCHED_BIT, "FIRST": frozenset({0}), "FunctionCtx": FunctionCtx,
+            "FunctionNode": FunctionNode, "GRAD": GRAD, "TensorSpec": TensorSpec, "attach": attach, "below": below,
+            "backward": self._backward([None] * len(names), op), "edge_of": edge_of, "finish": finish, "id": id,
+            "keep": _keep, "keys_of": lambda t: 0 if t is None else t._keys, "label": label, "name": op.name,
+            "new_node": FunctionNode.__new__, "next_sequence": next_sequence, "setup_context": self.setup_context,
+            "spec": tuple.__new__, "state": state,
+        }  # fmt: skip
+        return compile_function(f"<opweave autograd of {op.name}>", lines, known)
 
     def _backward(self, layout: list[int | None], op: OpOverload) -> Callable[..., Any]:
         def backward(ctx: FunctionCtx, *grads: Any) -> list[Any]:
@@ -509,11 +518,6 @@ class RegisteredBackward:
             return flat
 
         return backward
-
-
-_FIRST = frozenset({0})
-#: A spec without the Python function in between that a named tuple's class has.
-_new_spec: Any = tuple.__new__
 
 
 def _needs(value: Any) -> Any:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+import opweave
 from opweave.registry import dtypes
 from opweave.registry.custom_op import CustomOpDef
 from opweave.registry.device import Device, meta
@@ -180,3 +181,36 @@ def test_builtin_ops_are_not_replaced_by_accident():
         custom_op("aten::silu", lambda self: self, mutates_args=(), schema="(Tensor self) -> Tensor")
     with pytest.raises(RegistrationError, match="already has a fake rule"):
         register_fake("aten::silu", lambda self: self)
+
+
+def test_arguments_may_have_any_name():
+    @custom_op("names::of_code", mutates_args=())
+    def of_code(keys: Tensor, op: int, state: Tensor, table: float, result: float = 2.0, call: int = 3) -> Tensor:
+        return keys * op + state * table * result + call
+
+    @custom_op("names::of_autograd", mutates_args=())
+    def of_autograd(ctx: Tensor, node: Tensor, before: float, owner: Tensor | None = None) -> Tensor:
+        return ctx * before + node
+
+    def setup_context(ctx, inputs, output):
+        ctx.factor = inputs[2]
+
+    of_autograd.register_autograd(lambda ctx, grad: (grad * ctx.factor, grad, None, None), setup_context=setup_context)
+    ones = opweave.ones(2)
+    assert of_code(ones, op=3, state=ones, table=1).tolist() == [8.0, 8.0]
+    x = opweave.ones(2, requires_grad=True)
+    made = of_autograd(node=x, ctx=x, before=3)
+    assert made.tolist() == [4.0, 4.0]
+    assert opweave.autograd.grad(made.sum(), x)[0].tolist() == [4.0, 4.0]
+
+
+def test_two_tensors_of_one_array_share_its_memory():
+    array = np.ones(3, np.float32)
+
+    @custom_op("names::same_array", mutates_args=())
+    def same_array(x: Tensor) -> Tensor:
+        return opweave.from_numpy(array)
+
+    assert same_array(opweave.ones(3)).tolist() == [1.0, 1.0, 1.0]
+    with pytest.raises(RegistrationError, match="shares memory with an input"):
+        same_array(opweave.from_numpy(array))
