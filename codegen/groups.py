@@ -66,7 +66,7 @@ class Member:
 
 def is_flat(nest: LoopNest, schedule: Schedule) -> bool:
     """Whether a kernel runs along one axis of fixed size, a block a program."""
-    if nest.reduced or len(schedule.lanes) != 1 or schedule.scalars or schedule.loops:
+    if nest.reduced or nest.checks() or len(schedule.lanes) != 1 or schedule.scalars or schedule.loops:
         return False
     size = schedule.lanes[0].axis.size
     return isinstance(size, int) and size < INT32_OFFSETS

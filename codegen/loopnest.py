@@ -37,6 +37,15 @@ class Store:
     site: Site | None
 
 
+@dataclass(frozen=True)
+class Check:
+    """What must hold wherever it is computed, and what to say, of which line, where it does not."""
+
+    inside: Value
+    message: str
+    site: Site | None
+
+
 @dataclass
 class LoopNest:
     """What one kernel computes, before any choice of how.
@@ -81,6 +90,15 @@ class LoopNest:
             found.extend(index.sizes())
         return found
 
+    def checks(self) -> list[Check]:
+        """What is to be checked, each once."""
+        found: dict[Value, Check] = {}
+        for value in self.values():
+            if value.op == "gather":
+                where = value.detail[2]  # type: ignore[index]
+                found.setdefault(value.args[1], Check(value.args[1], f"{value.label}: {where}", value.site))
+        return list(found.values())
+
     def __str__(self) -> str:
         names = {value: f"t{i}" for i, value in enumerate(v for v in self.values() if v.op not in ("const", "index"))}
         loops = ", ".join(f"{axis!r}" for axis in self.kept) or "once"
@@ -105,6 +123,9 @@ def _describe(value: Value, names: Mapping[Value, str]) -> str:
     if value.op == "load":
         buffer, offset = load_parts(value)
         return f"load {buffer.name}[{offset!r}]{note}"
+    if value.op == "gather":
+        buffer, offset = load_parts(value)
+        return f"load {buffer.name}[{offset!r} + {_operand(value.args[0], names)}]{note}"
     if value.op == "reduce":
         return f"{value.detail}({args}){note}"
     return f"{value.op}({args}){note}"
@@ -234,6 +255,9 @@ def rewrite(nest: LoopNest, mapping: Mapping[Axis, Index], kept: list[Axis], red
         if value.op == "load":
             buffer, offset = load_parts(value)
             known[value] = values.load(buffer, offset.substitute(mapping))
+        elif value.op == "gather":
+            buffer, offset, where = value.detail  # type: ignore[misc]
+            known[value] = values.gather(buffer, offset.substitute(mapping), args[0], args[1], where)
         elif value.op == "index":
             assert isinstance(value.detail, Index)
             known[value] = values.index(value.detail.substitute(mapping), value.dtype)
@@ -274,7 +298,7 @@ def _merge(nest: LoopNest, is_reduced: bool, outer: Axis, inner: Axis) -> LoopNe
 def _by_stride(nest: LoopNest, axes: list[Axis]) -> list[Axis]:
     """Outermost first: by the strides of the stores, then of the loads."""
     offsets = [store.offset for store in nest.stores]
-    offsets += [load_parts(value)[1] for value in nest.values() if value.op == "load"]
+    offsets += [load_parts(value)[1] for value in nest.values() if value.op in ("load", "gather")]
 
     def weight(axis: Axis) -> tuple[int, ...]:
         strides = [offset.stride(axis) for offset in offsets]

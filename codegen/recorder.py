@@ -16,11 +16,12 @@ from opweave.fake.symbolic import SymNumber
 from opweave.registry import dtypes
 from opweave.registry.dtypes import DType, promote_types
 from opweave.registry.errors import UnsupportedError
+from opweave.registry.ops.kinds.gather import Place
 from opweave.registry.scalar import UNARY_FLOAT, Scalars
 from opweave.tracer.graph import Node
 from opweave.tracer.index import Index, linearize, row_major
-from opweave.tracer.iteration import IterationSpace, sizes_of, view_index
-from opweave.tracer.size import Poly, hint, product, scalar_of
+from opweave.tracer.iteration import IterationSpace, index_at, places_of, sizes_of, view_index
+from opweave.tracer.size import INT32_OFFSETS, Poly, hint, product, scalar_of
 
 #: Functions a printer must know, besides load, index, const, reduce.
 PRIMITIVES = (
@@ -513,6 +514,33 @@ class Lowering:
                 t = t > 0  # over no elements it is the least int
         done = decl.finalize(self.k, t, count) if decl.finalize is not None else t
         return self._as_result(done, result, True)
+
+    def _gather(self, node: Node, index: tuple[Index, ...]) -> Term:
+        places = places_of(node)
+        assert places is not None
+        buffer = self.buffers[places.source]
+        span = hint(product(buffer.sizes))
+        offsets = dtypes.int64 if self.wide or span >= INT32_OFFSETS else dtypes.int32
+        fixed, strides, numbers = [], [], []
+        more, inside = self.k.const(0, offsets), self.k.const(True, dtypes.bool_)
+        for d, (size, stride, part) in enumerate(zip(buffer.sizes, buffer.strides, places.at, strict=True)):
+            if not isinstance(part, Place):
+                fixed.append(index[part])
+                strides.append(stride)
+                continue
+            t = self._operand(part.index, node, index_at(part, index))
+            if t.value.dtype.itemsize < offsets.itemsize:
+                t = self.k.cast(t, offsets)
+            if places.wraps:
+                t = self.k.where(t < 0, t + size, t)
+            here = (t >= 0) & (t < size)
+            inside = here if inside.value.op == "const" else inside & here
+            place = self.k.cast(self.k.where(here, t, 0), offsets) * stride
+            more = place if more.value.op == "const" else more + place
+            numbers.append(f"dimension {d}" + (f" with size {size}" if isinstance(size, int) else ""))
+        where = f"an index is out of range for {', '.join(numbers)}"
+        loaded = self.values.gather(buffer, linearize(fixed, strides), more.value, inside.value, where)
+        return Term(self.k, loaded)
 
     def _generator(self, node: Node, index: tuple[Index, ...]) -> Term:
         decl = node.target.decl  # type: ignore[union-attr]

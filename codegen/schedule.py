@@ -395,7 +395,7 @@ def _split(nest: LoopNest, axis: Axis, parts: int) -> tuple[LoopNest, LoopNest]:
 
 def _used(inputs: Sequence[Buffer], stores: Sequence[Store]) -> list[Buffer]:
     probe = LoopNest([], [], [], [], [], list(stores))
-    read = {load_parts(value)[0] for value in probe.values() if value.op == "load"}
+    read = {load_parts(value)[0] for value in probe.values() if value.op in ("load", "gather")}
     return [buffer for buffer in inputs if buffer in read]
 
 

@@ -79,7 +79,12 @@ def print_kernel(
     constexprs = {lane.constant: lane.block for lane in schedule.lanes}
     numbers = tuple((printer.numbers[v], printer.number_type(v)) for v in numbers_of(nest, schedule))
     constants = [f"{c}: tl.constexpr" for c in constexprs]
-    parameters = [*printer.parameters.values(), *(text for text, _ in numbers), *constants]
+    parameters = [
+        *printer.parameters.values(),
+        *([printer.cell] if nest.checks() else []),
+        *(text for text, _ in numbers),
+        *constants,
+    ]
     imports = ["import triton", "import triton.language as tl"]
     if printer.libdevice:
         imports.append("from triton.language.extra import libdevice")
@@ -95,6 +100,8 @@ def print_kernel(
     warps = max(1, min(16, scheduling.power_of_two(tile // 512 or 1)))
     buffers = [*nest.inputs, *nest.outputs]
     pointers = tuple((printer.parameters[b], b.dtype) for b in buffers)
+    if nest.checks():
+        pointers += ((printer.cell, int32),)
     known = tuple(printer.parameters[b] for b in buffers if b in aligned)
     programs = schedule.programs if isinstance(schedule.programs, int) else None
     return KernelSource(name, source, pointers, constexprs, (programs, 1, 1), numbers, warps, known)
@@ -164,6 +171,10 @@ class _Printer:
             v: self.fresh(f"n{i}" if anonymous or not v.text.isidentifier() else v.text)
             for i, v in enumerate(numbers_of(nest, schedule))
         }
+        self.cell = self.fresh("cell")
+        #: The number of each check, from 1, and those that are printed.
+        self.checks = {check.inside: i for i, check in enumerate(nest.checks(), 1)}
+        self.checked: set[Value] = set()
         self.counts = frozenset(variables_in(_counts(nest, schedule)))
         self.axis_names: dict[Axis, str] = {}
         self.live: dict[Lane, str] = {}
@@ -308,6 +319,9 @@ class _Printer:
             self.names[value] = (f"tl.cast({text}, {TYPE[value.dtype.name]})", ATOM)
         elif value.op == "load":
             self._bind(value, self._load(value))
+        elif value.op == "gather":
+            self._check(value.args[1], value)
+            self._bind(value, self._load(value), True)
         elif value.op == "best":
             self.names[value] = (self.best[value.args[0]], ATOM)
         elif value.op == "reduce":
@@ -328,11 +342,25 @@ class _Printer:
         pointer = self.parameters[buffer]
         if offset.terms or offset.const:
             pointer = f"{pointer} + {self.index(offset)}"
-        mask = self.mask(offset.axes())
+        if value.op == "gather":
+            pointer = f"{pointer} + {_grouped(self.names[value.args[0]])}"
+        mask = self.mask(value.axes)
         if not mask:
             return f"tl.load({pointer})"
         other = self._other(value)
         return f"tl.load({pointer}, {mask}{', ' + other if other else ''})"
+
+    def _check(self, inside: Value, user: Value) -> None:
+        """Report where a value is false."""
+        if inside in self.checked or inside.op == "const":
+            return
+        self.checked.add(inside)
+        number, text = self.checks[inside], _grouped(self.names[inside])
+        mask = self.mask(inside.axes)
+        failed = f"~{text} & {mask}" if mask else f"~{text}"
+        if any(lane.axis in inside.axes for lane in self.schedule.lanes):
+            failed = f"tl.max(({failed}).to(tl.int32), axis=None) != 0"
+        self.line(f"tl.store({self.cell}, {number}, {failed})", user.label, user.site)
 
     def _other(self, value: Value) -> str:
         """Padding that lets a reduction take the load as it is."""
@@ -432,7 +460,7 @@ class _Printer:
                     text = f"tl.broadcast_to({text}, {whole})"
             elif lane is not None and lane in self.live:
                 pad = constant(identity(str(value.detail), arg.dtype), arg.dtype)
-                already = arg.op == "load" and self._other(arg) == pad and not spread
+                already = arg.op in ("load", "gather") and self._other(arg) == pad and not spread
                 if not already:
                     text = f"tl.where({self.live[lane]}, {text}, {pad})"
             elif spread:
@@ -561,6 +589,11 @@ class _GroupPrinter(_Printer):
         live = self.live[lane] = self.fresh("live")
         self.line(f"{name} = tl.load(starts + program) + tl.arange(0, {lane.constant})")
         self.line(f"{live} = {name} < tl.load(sizes + member)")
+
+
+def _grouped(operand: tuple[str, int]) -> str:
+    text, level = operand
+    return text if level >= ATOM else f"({text})"
 
 
 def _is_plain(value: Value) -> bool:

@@ -36,8 +36,9 @@ class Value:
     Attributes
     ----------
     op : str
-        `"load"`, `"index"`, `"const"`, `"size"`, `"reduce"`, or a name of the scalar vocabulary. `"narrow"` is the
-        rounding of a half-type result, which the next op of the same kernel may skip.
+        `"load"`, `"gather"`, `"index"`, `"const"`, `"size"`, `"reduce"`, or a name of the scalar vocabulary. `"narrow"`
+        is the rounding of a half-type result, which the next op of the same kernel may skip. A gather loads from a
+        place that its first operand is added to; its second says whether that is inside the buffer.
     args : tuple of Value
         Operands.
     dtype : DType
@@ -45,8 +46,9 @@ class Value:
     axes : frozenset of Axis
         What it varies with.
     detail : object
-        Constant, index, size (a `Poly`), (buffer, offset) of a load, or combine of a reduction ("sum", "prod", "max",
-        "min", "argmax", "argmin"; the last two have a second operand, the position to report).
+        Constant, index, size (a `Poly`), (buffer, offset) of a load, with what to say of a wrong place of a gather, or
+        combine of a reduction ("sum", "prod", "max", "min", "argmax", "argmin"; the last two have a second operand,
+        the position to report).
     label, site : str, Site
         The op and the user's line it comes from.
     depth : int
@@ -64,7 +66,7 @@ class Value:
 
 
 def load_parts(value: Value) -> tuple[Buffer, Index]:
-    """Buffer and offset of a load."""
+    """Buffer and offset of a load or gather."""
     detail = value.detail
     assert isinstance(detail, tuple)
     return detail[0], detail[1]
@@ -72,7 +74,7 @@ def load_parts(value: Value) -> tuple[Buffer, Index]:
 
 def indices_of(value: Value) -> Iterator[Index]:
     """Index expressions in a value itself."""
-    if value.op == "load":
+    if value.op in ("load", "gather"):
         yield load_parts(value)[1]
     elif value.op == "index":
         assert isinstance(value.detail, Index)
@@ -117,6 +119,10 @@ class Values:
     def load(self, buffer: Buffer, offset: Index) -> Value:
         """A buffer's element."""
         return self.make("load", (), buffer.dtype, (buffer, offset))
+
+    def gather(self, buffer: Buffer, offset: Index, more: Value, inside: Value, where: str) -> Value:
+        """The element at `offset` and `more`, if that is `inside` the buffer; `where` tells in messages."""
+        return self.make("gather", (more, inside), buffer.dtype, (buffer, offset, where))
 
     def index(self, index: Index, dtype: DType = dtypes.int64) -> Value:
         """An index as a value."""

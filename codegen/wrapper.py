@@ -29,6 +29,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from opweave.codegen.checks import cell_of, passed
 from opweave.codegen.groups import LEAST, Member, addresses, in_blocks, is_flat, shared, tables
 from opweave.codegen.kernel import KernelSource
 from opweave.codegen.loopnest import LoopNest, lower
@@ -193,6 +194,7 @@ class _Wrapper:
         self.members: dict[Node, Member] = {}
         self.waiting: list[Member] = []
         self.dead: list[str] = []
+        self.cell = ""
 
     def run(self) -> Generated:
         last = self._last_uses()
@@ -449,12 +451,26 @@ class _Wrapper:
                 for buffer in stage.outputs:
                     self._allocate(variables[buffer], buffer.sizes, buffer.strides, buffer.dtype)
             arguments = [f"{variables[b]}.data_ptr()" for b in (*stage.inputs, *stage.outputs)]
+            checks = stage.checks()
+            cell = self._cell() if checks else ""
+            if checks:
+                arguments.append(f"{cell}.data_ptr()")
             arguments += [self._number(variable.number) for variable in numbers_of(stage, schedule)]
             grid = [self._size(schedule.programs), *map(str, kernel.grid[1:])]
             self._line(f"{kernel.name}({', '.join([*grid, *arguments])})", node)
+            if checks:
+                said = [(c.message, c.site and (c.site.file, c.site.line, c.site.function)) for c in checks]
+                self._line(f"{self._inject('passed', passed)}({cell}, {said!r})")
         self._count_writes(node)
         if scratch:
             self._line(f"del {', '.join(scratch)}")
+
+    def _cell(self) -> str:
+        """Where kernels report failed checks."""
+        if not self.cell:
+            self.cell = self._fresh("cell")
+            self._line(f"{self.cell} = {self._inject('cell_of', cell_of)}({self._text(self.device)})")
+        return self.cell
 
     def _count_writes(self, kernel: Node) -> None:
         """Let autograd know that inputs were written."""

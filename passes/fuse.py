@@ -7,6 +7,7 @@ would wait for itself), and when joining pays. In particular
 * pointwise ops, views and generators join their users; views and generators join every user, since they cost nothing;
 * a reduction joins users that need its result once per kept index, so that softmax or layer_norm are one kernel;
 * a value that several groups need is stored by one of them, or recomputed in each where that saves memory traffic;
+* what a gather reads from lies in memory, so it is never computed in the gather's own kernel;
 * results of one shape that read the same input share a kernel.
 
 A node that stays alone says why: `graph.graph["fusion"]` holds a `Decision` for every group, call and refusal.
@@ -21,7 +22,7 @@ from opweave.registry.errors import Site
 from opweave.registry.op import OpOverload
 from opweave.registry.tensor import Tensor
 from opweave.tracer.graph import Graph, Node
-from opweave.tracer.iteration import Demand, IterationSpace, classify, numel_of, sizes_of
+from opweave.tracer.iteration import Demand, IterationSpace, classify, gathers_from, numel_of, sizes_of
 from opweave.tracer.size import hint, product, sizes as sizes_from
 
 #: A kernel's members and buffers; beyond that compile time and register pressure grow faster than traffic shrinks.
@@ -179,13 +180,15 @@ class _Partition:
             self.decisions.append(Decision(_label(node), "extern", reason, node.meta.get("site")))
 
     def _needed_outside(self, node: Node) -> bool:
-        """Whether a step other than a kernel reads the node."""
-        return any(user in self.call_bit for user in node.users)
+        """Whether something reads the node from memory: a step other than a kernel, or a gather."""
+        return any(user in self.call_bit or gathers_from(user, node) for user in node.users)
 
     def _place(self, node: Node, kind: str) -> None:
         takers: list[tuple[_Group, list[Demand]]] = []
         for group in dict.fromkeys(g for user in node.users for g in self.homes.get(user, ())):
             users = [user for user in node.users if group in self.homes.get(user, ())]
+            if any(gathers_from(user, node) for user in users):
+                continue
             takers.append((group, group.space.demand_of(node, users)))
         outside = self._needed_outside(node)
         if kind == "view":
@@ -337,7 +340,7 @@ class _Partition:
             self.leaves[node] = (frozenset([node]), 0) if isinstance(value, Tensor) else None
             return
         self.leaves[node] = None
-        if kind == "reduction" or _expensive(node):
+        if kind in ("reduction", "gather") or _expensive(node):
             return
         sources: frozenset[Node] = frozenset()
         cost = int(kind == "pointwise")
@@ -367,7 +370,7 @@ class _Partition:
         for group in reversed(self.groups[-8:]):
             if len(group.members) >= MAX_MEMBERS or len(group.reads) + len(group.results) >= MAX_BUFFERS // 2:
                 continue
-            if not inputs & group.reads or group in self.homes.get(node, ()) or self.would_cycle(node, group):
+            if not inputs & group.reads or node in group.reads or self.would_cycle(node, group):
                 continue
             is_reduction = self.kinds[node][0] == "reduction"
             if is_reduction and group.space.reduced and group.outer_reduction != _is_outer(node):

@@ -14,7 +14,7 @@ from opweave.passes.emission import Emitter, nodes_in, relocate, value_of
 from opweave.registry.op import OpOverload, ops
 from opweave.tracer.declared import declared
 from opweave.tracer.graph import Graph, Node
-from opweave.tracer.iteration import IterationSpace, analyse
+from opweave.tracer.iteration import IterationSpace, analyse, gathers_from
 from opweave.tracer.size import sizes
 
 aten = ops.aten
@@ -101,6 +101,8 @@ def _order(kernel: Node, number: int, target: Node) -> str:
     node = results[number]
     stored = next((d.index for d in space.demands[node] if space.covers(node, d)), None)
     for placeholder in inner:
+        if any(gathers_from(user, placeholder) for user in placeholder.users):
+            return "the kernel reads other elements of it"
         for demand in space.demand_of(placeholder, placeholder.users):
             if demand.index != stored:
                 return "the kernel reads other elements of it"

@@ -16,6 +16,7 @@ from typing import Any
 
 from opweave.fake.symbolic import statically_known_true
 from opweave.registry.op import OpOverload
+from opweave.registry.ops.kinds.gather import Place, Places
 from opweave.registry.ops.kinds.reduction import COMBINES
 from opweave.registry.tensor import Tensor
 from opweave.tracer.declared import declared
@@ -23,7 +24,7 @@ from opweave.tracer.graph import Graph, Node
 from opweave.tracer.index import ZERO, Axis, Index, groups, linearize, regroup, row_major
 from opweave.tracer.size import Size, hint, product, size_of, sizes as sizes_from
 
-FUSIBLE = ("pointwise", "view", "reduction", "generator")
+FUSIBLE = ("pointwise", "view", "reduction", "generator", "gather")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,8 @@ def classify(node: Node) -> tuple[str | None, str]:
             return None, "view between sizes that are not known to be equal"
     if decl.kind == "reduction" and _may_be_undefined(node):
         return None, "the reduced dimensions may be empty"
+    if decl.kind == "gather" and places_of(node) is None:
+        return None, "library call"
     return decl.kind, ""
 
 
@@ -131,6 +134,51 @@ def view_index(node: Node, index: Sequence[Index]) -> tuple[Index, ...]:
     return tuple(linearize(index, strides) + offset for strides, offset in maps)
 
 
+@dataclass(frozen=True)
+class _Given:
+    """What an op's rule sees of a tensor."""
+
+    node: Node
+
+    @property
+    def ndim(self) -> int:
+        return len(self.node.meta["val"]._sizes)
+
+    @property
+    def _dtype(self) -> Any:
+        return self.node.meta["val"]._dtype
+
+
+def _given(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_given(item) for item in value]
+    return _Given(value) if isinstance(value, Node) else value
+
+
+def places_of(node: Node) -> Places | None:
+    """Which element each element of a gather is, in nodes; None where a kernel cannot say."""
+    decl: Any = node.target.decl  # type: ignore[union-attr]
+    found = decl.places(*_given(decl.bind(node.args, node.kwargs)))
+    if found is None:
+        return None
+    at = tuple([Place(part.index.node, part.dims) if isinstance(part, Place) else part for part in found.at])
+    return Places(found.source.node, at, found.wraps)
+
+
+def gathers_from(user: Node, operand: Node) -> bool:
+    """Whether a node reads elements of an operand that are known only when it runs."""
+    if user.op != "call_function" or getattr(getattr(user.target, "decl", None), "kind", "") != "gather":
+        return False
+    found = places_of(user)
+    return found is not None and found.source is operand
+
+
+def index_at(place: Place, index: Sequence[Index]) -> tuple[Index, ...]:
+    """The element of a place's index tensor that belongs to an element of the result."""
+    sizes = sizes_of(place.index)
+    return tuple([ZERO if size == 1 else index[d] for size, d in zip(sizes, place.dims, strict=True)])
+
+
 @dataclass
 class IterationSpace:
     """Axes of a kernel and the index of every node evaluated in it.
@@ -162,11 +210,21 @@ class IterationSpace:
         return space
 
     def demand_from(self, user: Node, operand: Node) -> list[Demand]:
-        """Where a member's evaluation needs one of its operands."""
+        """Where a member's evaluation needs one of its operands; a gather's source lies in memory."""
         result: list[Demand] = []
         decl = user.target.decl  # type: ignore[union-attr]
         sizes, out = sizes_of(operand), sizes_of(user)
         same = product(sizes) == product(out)
+        if decl.kind == "gather":
+            places = places_of(user)
+            assert places is not None
+            for demand in self.demands[user]:
+                for part in places.at:
+                    if isinstance(part, Place) and part.index is operand:
+                        found = Demand(index_at(part, demand.index), False)
+                        if all(found.index != other.index for other in result):
+                            result.append(found)
+            return result
         for demand in self.demands[user]:
             if decl.kind == "view":
                 found = Demand(view_index(user, demand.index), demand.exact and same)

@@ -16,7 +16,7 @@ from opweave.registry import dtypes
 from opweave.registry.errors import DTypeError, OutOfRangeError, ShapeError, UnsupportedError
 from opweave.registry.fake_context import dynamic_size
 from opweave.registry.op import ops
-from opweave.registry.ops.kinds import InplaceDecl, composite, extern
+from opweave.registry.ops.kinds import InplaceDecl, Place, Places, composite, extern, gather as gathering
 from opweave.registry.promote import broadcast_shapes, pointwise_strides
 from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.tensor import Tensor, allocate_like, describe, wrap_dim
@@ -134,7 +134,22 @@ def _check_range(op: str, array: Any, size: int, dim: int, lowest: int) -> None:
         raise OutOfRangeError(f"{op}: index {worst} is out of range for dimension {dim} with size {size}")
 
 
-@extern("aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", spec=_index_spec)
+def _index_places(self: Tensor, indices: Sequence[Tensor | None]) -> Places | None:
+    given = [d for d, index in enumerate(indices) if index is not None]
+    present = [index for index in indices if index is not None]
+    if not given or any(index._dtype in MASK_TYPES for index in present):
+        return None
+    count = max(index.ndim for index in present)
+    lead = given[0] if given == list(range(given[0], given[-1] + 1)) else 0
+    rest = iter([*range(lead), *range(lead + count, count + self.ndim - len(given))])
+    at: list[int | Place] = []
+    for d in range(self.ndim):
+        index = indices[d] if d < len(indices) else None
+        at.append(next(rest) if index is None else Place(index, tuple(range(lead + count - index.ndim, lead + count))))
+    return Places(self, tuple(at), True)
+
+
+@gathering("aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", spec=_index_spec, places=_index_places)
 def index_tensor(self: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     """The elements at index tensors, which broadcast together; None takes a whole dimension."""
     out = allocate_like(_index_spec(self, indices))
@@ -220,7 +235,17 @@ def _index_select_spec(self: Tensor, dim: int, index: Tensor) -> TensorSpec:
     return contiguous(sizes, self._dtype, self._device)
 
 
-@extern("aten::index_select(Tensor self, int dim, Tensor index) -> Tensor", spec=_index_select_spec)
+def _index_select_places(self: Tensor, dim: int, index: Tensor) -> Places | None:
+    if not self.ndim or not index.ndim:
+        return None
+    axis = wrap_dim(dim, self.ndim, "index_select")
+    return Places(self, tuple([Place(index, (d,)) if d == axis else d for d in range(self.ndim)]), False)
+
+
+@gathering(
+    "aten::index_select(Tensor self, int dim, Tensor index) -> Tensor",
+    spec=_index_select_spec, places=_index_select_places,
+)  # fmt: skip
 def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor:
     """The slices of a dimension that a vector of indices names."""
     out = allocate_like(_index_select_spec(self, dim, index))
@@ -249,7 +274,18 @@ def _gather_spec(self: Tensor, dim: int, index: Tensor, sparse_grad: bool = Fals
     return contiguous(index._sizes, self._dtype, self._device)
 
 
-@extern("aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", spec=_gather_spec)
+def _gather_places(self: Tensor, dim: int, index: Tensor, sparse_grad: bool = False) -> Places | None:
+    if not self.ndim or self.ndim != index.ndim:
+        return None
+    axis = wrap_dim(dim, self.ndim, "gather")
+    place = Place(index, tuple(range(index.ndim)))
+    return Places(self, tuple([place if d == axis else d for d in range(self.ndim)]), False)
+
+
+@gathering(
+    "aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
+    spec=_gather_spec, places=_gather_places,
+)  # fmt: skip
 def gather(self: Tensor, dim: int, index: Tensor, sparse_grad: bool = False) -> Tensor:
     """`out[i][j] = self[index[i][j]][j]` for dimension 0, and so on."""
     out = allocate_like(_gather_spec(self, dim, index))
@@ -345,10 +381,15 @@ def _embedding_spec(
     return contiguous((*indices._sizes, weight._sizes[1]), weight._dtype, weight._device)
 
 
-@extern(
+def _embedding_places(weight: Tensor, indices: Tensor, *_: Any) -> Places:
+    return Places(weight, (Place(indices, tuple(range(indices.ndim))), indices.ndim), False)
+
+
+@gathering(
     "aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False,"
     " bool sparse=False) -> Tensor",
     spec=_embedding_spec,
+    places=_embedding_places,
 )
 def embedding(
     weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False

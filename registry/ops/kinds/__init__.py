@@ -12,6 +12,7 @@ pointwise   one scalar expression for every element             `body(k, *values
 reduction   a combine over axes, a map before, a finish after   `combine`, `map`, `finalize`
 view        new sizes and strides over the same memory          `rule(sizes, strides, offset, *args)`
 generator   every element a function of its index               `body(k, index, *args)`, `spec`
+gather      elements of a tensor where others say           `body(*args)`, `spec`, `places`
 composite   written with other ops                              `body(*args)`
 extern      a call into a library                               `body(*args)`, `spec`
 inplace     writes into its first argument                      `functional`
@@ -34,6 +35,7 @@ from opweave.registry.ops.kinds.base import (
     handler,
 )
 from opweave.registry.ops.kinds.composite import CompositeDecl, ExternDecl, composite, extern
+from opweave.registry.ops.kinds.gather import GatherDecl, Place, Places, gather
 from opweave.registry.ops.kinds.generator import GeneratorDecl, generator
 from opweave.registry.ops.kinds.pointwise import PointwiseDecl
 from opweave.registry.ops.kinds.reduction import (
@@ -47,8 +49,8 @@ from opweave.registry.ops.kinds.view import ViewDecl, view
 from opweave.registry.ops.kinds.writing import InplaceDecl, OutDecl, WritingDecl, pointwise
 
 __all__ = [
-    "COMBINES", "COMPARE", "CONTIGUOUS_FORMAT", "DEFAULT", "INT_TO_FLOAT", "PRESERVE_FORMAT",
-    "CompositeDecl", "Decl", "ExternDecl", "GeneratorDecl", "InplaceDecl", "Maker", "OutDecl", "PointwiseDecl",
-    "ReductionDecl", "ViewDecl", "WritingDecl", "composite", "extern", "generator", "handler", "normalize_axes",
-    "pointwise", "reduced_sizes", "reduction", "view",
+    "COMBINES", "COMPARE", "CONTIGUOUS_FORMAT", "DEFAULT", "INT_TO_FLOAT", "PRESERVE_FORMAT", "CompositeDecl",
+    "Decl", "ExternDecl", "GatherDecl", "GeneratorDecl", "InplaceDecl", "Maker", "OutDecl", "Place", "Places",
+    "PointwiseDecl", "ReductionDecl", "ViewDecl", "WritingDecl", "composite", "extern", "gather", "generator",
+    "handler", "normalize_axes", "pointwise", "reduced_sizes", "reduction", "view",
 ]  # fmt: skip

@@ -1,0 +1,54 @@
+"""Checks that kernels make while they run: a place outside a tensor is an error, as it is in eager code.
+
+A kernel cannot raise. Where a check fails it writes the check's number to a cell, goes on with a harmless place, and
+whoever launched it looks at the cell. Each thread has a cell of its own on each device.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+from opweave.registry.device import Device
+from opweave.registry.dtypes import int32
+from opweave.registry.errors import OutOfRangeError, Site
+from opweave.registry.tensor import Tensor, allocate
+
+
+class _Cells(threading.local):
+    def __init__(self) -> None:
+        self.known: dict[Device, Tensor] = {}
+
+
+_cells = _Cells()
+
+
+def cell_of(device: Device) -> Tensor:
+    """The calling thread's cell on a device; it holds 0."""
+    found = _cells.known.get(device)
+    if found is None:
+        found = _cells.known[device] = allocate((1,), (1,), int32, device)
+        found._array[...] = 0
+    return found
+
+
+def passed(cell: Tensor, checks: Sequence[tuple[str, Sequence[object] | None]]) -> None:
+    """Raise what a kernel found.
+
+    Parameters
+    ----------
+    cell : Tensor
+        What the kernel was given.
+    checks : sequence of (str, sequence or None)
+        For each of its checks what to say, and the user's file, line and function.
+
+    Raises
+    ------
+    OutOfRangeError
+        If a check failed; the cell holds 0 again.
+    """
+    number = cell._array[0]
+    if number:
+        cell._array[0] = 0
+        what, site = checks[int(number) - 1]
+        raise OutOfRangeError(what, at=None if site is None else Site(*site))  # type: ignore[arg-type]
