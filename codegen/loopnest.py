@@ -16,25 +16,49 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from opweave.codegen.recorder import Lowering
+from opweave.codegen.recorder import Lowering, label_of
 from opweave.codegen.values import Buffer, Value, Values, indices_of, load_parts, topological
 from opweave.registry.errors import CompileError, Site
 from opweave.registry.tensor import Tensor
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.index import Axis, Digit, Index, linearize, row_major
-from opweave.tracer.iteration import analyse, sizes_of
+from opweave.tracer.iteration import analyse, is_scatter, scatter_of, sizes_of
 from opweave.tracer.size import Size, divide, hint, sizes as sizes_from
 
 
 @dataclass(frozen=True)
 class Store:
-    """`buffer[offset] = value`."""
+    """`buffer[offset] = value`, or a scatter: `buffer[offset + more] = value` where that is `inside` the buffer.
+
+    Attributes
+    ----------
+    more, inside : Value or None
+        Of a scatter. The buffer holds a copy of what is scattered to.
+    message : str
+        What to say of a place outside.
+    accumulate : bool
+        Whether the value is added to what is there.
+    """
 
     buffer: Buffer
     offset: Index
     value: Value
     label: str
     site: Site | None
+    more: Value | None = None
+    inside: Value | None = None
+    message: str = ""
+    accumulate: bool = False
+
+    @property
+    def operands(self) -> list[Value]:
+        """The values that it needs."""
+        return [self.value] if self.more is None or self.inside is None else [self.value, self.more, self.inside]
+
+    @property
+    def axes(self) -> frozenset[Axis]:
+        """What it runs over."""
+        return self.offset.axes() if self.more is None else self.offset.axes() | self.more.axes
 
 
 @dataclass(frozen=True)
@@ -74,7 +98,12 @@ class LoopNest:
 
     def values(self) -> list[Value]:
         """All values, operands before users."""
-        return topological([store.value for store in self.stores])
+        return topological([value for store in self.stores for value in store.operands])
+
+    @property
+    def scatters(self) -> bool:
+        """Whether its reduced axes have to be run through in order."""
+        return any(store.more is not None for store in self.stores)
 
     def indices(self) -> list[Index]:
         """Every index expression."""
@@ -97,6 +126,9 @@ class LoopNest:
             if value.op == "gather":
                 where = value.detail[2]  # type: ignore[index]
                 found.setdefault(value.args[1], Check(value.args[1], f"{value.label}: {where}", value.site))
+        for store in self.stores:
+            if store.inside is not None:
+                found.setdefault(store.inside, Check(store.inside, f"{store.label}: {store.message}", store.site))
         return list(found.values())
 
     def __str__(self) -> str:
@@ -109,7 +141,9 @@ class LoopNest:
             if value in names:
                 lines.append(f"  {names[value]}: {value.dtype.short} = {_describe(value, names)}")
         for store in self.stores:
-            lines.append(f"  {store.buffer.name}[{store.offset!r}] = {_operand(store.value, names)}")
+            more = "" if store.more is None else f" + {_operand(store.more, names)}"
+            sign = "+=" if store.accumulate else "="
+            lines.append(f"  {store.buffer.name}[{store.offset!r}{more}] {sign} {_operand(store.value, names)}")
         return "\n".join(lines)
 
 
@@ -158,13 +192,16 @@ def lower(region: Graph, *, wide: bool = False) -> LoopNest:
     lowering = Lowering(space, Values(), buffers, wide)
     nodes = [node for node in region.nodes if node.op == "call_function"]
     for node in nodes:
-        for demand in space.demands.get(node, ()):
+        for demand in () if is_scatter(node) else space.demands.get(node, ()):
             lowering.evaluate(node, demand.index)
     outputs, stores = [], []
     for i, node in enumerate(results):
-        demand = next(d for d in space.demands[node] if space.covers(node, d))
         buffer = _buffer(node, "out" if len(results) == 1 else f"out{i}")
         outputs.append(buffer)
+        if space.scatters:
+            stores.append(_scatter(lowering, node, space.origin.index, buffer))
+            continue
+        demand = next(d for d in space.demands[node] if space.covers(node, d))
         value = lowering.evaluate(node, demand.index)
         label = str(node.meta.get("origin") or node.target.opname)  # type: ignore[union-attr]
         stores.append(Store(buffer, linearize(demand.index, buffer.strides), value, label, node.meta.get("site")))
@@ -173,6 +210,14 @@ def lower(region: Graph, *, wide: bool = False) -> LoopNest:
     ))  # fmt: skip
     nest = LoopNest(names, space.kept, space.reduced, list(buffers.values()), outputs, stores, wide)
     return simplify_axes(nest)
+
+
+def _scatter(lowering: Lowering, node: Node, index: tuple[Index, ...], buffer: Buffer) -> Store:
+    value, (offset, more, inside, message) = lowering.scatter(node, index, buffer)
+    scatter = scatter_of(node)
+    assert scatter is not None
+    label, site = label_of(node), node.meta.get("site")
+    return Store(buffer, offset, value, label, site, more, inside, message, scatter.accumulate)
 
 
 def _results(region: Graph) -> Sequence[Node]:
@@ -203,7 +248,8 @@ def simplify_axes(nest: LoopNest) -> LoopNest:
         nest = substitute(nest, {axis: (outer, inner)})
     nest = _merge_all(nest)
     nest.kept = _by_stride(nest, nest.kept)
-    nest.reduced = _by_stride(nest, nest.reduced)
+    if not nest.scatters:
+        nest.reduced = _by_stride(nest, nest.reduced)
     return nest
 
 
@@ -265,7 +311,13 @@ def rewrite(nest: LoopNest, mapping: Mapping[Axis, Index], kept: list[Axis], red
             known[value] = values.reduce(str(value.detail), args, value.dtype, reduced)
         else:
             known[value] = values.make(value.op, args, value.dtype, value.detail)
-    stores = [replace(s, offset=s.offset.substitute(mapping), value=known[s.value]) for s in nest.stores]
+    stores = [
+        replace(
+            s, offset=s.offset.substitute(mapping), value=known[s.value], more=s.more and known[s.more],
+            inside=s.inside and known[s.inside],
+        )
+        for s in nest.stores
+    ]  # fmt: skip
     return replace(nest, kept=kept, reduced=reduced, stores=stores)
 
 

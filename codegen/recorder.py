@@ -16,11 +16,11 @@ from opweave.fake.symbolic import SymNumber
 from opweave.registry import dtypes
 from opweave.registry.dtypes import DType, promote_types
 from opweave.registry.errors import UnsupportedError
-from opweave.registry.ops.kinds.gather import Place
+from opweave.registry.ops.kinds.gather import Place, Places
 from opweave.registry.scalar import UNARY_FLOAT, Scalars
 from opweave.tracer.graph import Node
-from opweave.tracer.index import Index, linearize, row_major
-from opweave.tracer.iteration import IterationSpace, index_at, places_of, sizes_of, view_index
+from opweave.tracer.index import ZERO, Index, linearize, row_major
+from opweave.tracer.iteration import IterationSpace, index_at, places_of, scatter_of, sizes_of, view_index
 from opweave.tracer.size import INT32_OFFSETS, Poly, hint, product, scalar_of
 
 #: Functions a printer must know, besides load, index, const, reduce.
@@ -519,8 +519,26 @@ class Lowering:
         places = places_of(node)
         assert places is not None
         buffer = self.buffers[places.source]
-        span = hint(product(buffer.sizes))
-        offsets = dtypes.int64 if self.wide or span >= INT32_OFFSETS else dtypes.int32
+        return Term(self.k, self.values.gather(buffer, *self._place(node, places, index, buffer)))
+
+    def scatter(
+        self, node: Node, index: tuple[Index, ...], buffer: Buffer
+    ) -> tuple[Value, tuple[Index, Value, Value, str]]:
+        """What a scatter writes of its values' element at an index, and where in the buffer of its result."""
+        scatter = scatter_of(node)
+        assert scatter is not None
+        sizes = sizes_of(scatter.values)
+        lead = len(index) - len(sizes)
+        at = tuple([ZERO if size == 1 else part for size, part in zip(sizes, index[lead:], strict=True)])
+        value = self._as_result(self._operand(scatter.values, node, at), buffer.dtype, False).value
+        return value, self._place(node, scatter.places, index, buffer)
+
+    def _place(
+        self, node: Node, places: Places, index: tuple[Index, ...], buffer: Buffer
+    ) -> tuple[Index, Value, Value, str]:
+        """An element's place in a buffer: a fixed part, what to add, whether it is inside, what to say if not."""
+        wide = self.wide or hint(product(buffer.sizes)) >= INT32_OFFSETS
+        offsets = dtypes.int64 if wide else dtypes.int32
         fixed, strides, numbers = [], [], []
         more, inside = self.k.const(0, offsets), self.k.const(True, dtypes.bool_)
         for d, (size, stride, part) in enumerate(zip(buffer.sizes, buffer.strides, places.at, strict=True)):
@@ -538,9 +556,8 @@ class Lowering:
             place = self.k.cast(self.k.where(here, t, 0), offsets) * stride
             more = place if more.value.op == "const" else more + place
             numbers.append(f"dimension {d}" + (f" with size {size}" if isinstance(size, int) else ""))
-        where = f"an index is out of range for {', '.join(numbers)}"
-        loaded = self.values.gather(buffer, linearize(fixed, strides), more.value, inside.value, where)
-        return Term(self.k, loaded)
+        message = f"an index is out of range for {', '.join(numbers)}"
+        return linearize(fixed, strides), more.value, inside.value, message
 
     def _generator(self, node: Node, index: tuple[Index, ...]) -> Term:
         decl = node.target.decl  # type: ignore[union-attr]

@@ -9,6 +9,7 @@ pointwise       blocks of the one merged axis                one a block
 row reduction   the row whole, or looped over in chunks      one a row or bundle of short rows
 column reduction a block of columns, rows looped over        one a block of columns
 few long rows   as above over parts of the row               a second, small kernel combines the parts
+scatter         a block of columns, values looped over       one a block of columns
 =============== ============================================ ===========================================
 
 Along an axis whose size is not fixed blocks are masked or looped over; how large they are follows the example.
@@ -171,6 +172,8 @@ def plan(nest: LoopNest, target: Target) -> list[tuple[LoopNest, Schedule]]:
     """
     if not nest.reduced:
         return [(nest, _pointwise(nest, target))]
+    if nest.scatters:
+        return [(nest, _scatter(nest, target))]
     whole, schedule = _reduction(nest, target)
     parts = _parts(nest, schedule, target)
     if parts is not None:
@@ -308,6 +311,18 @@ def _column_reduction(nest: LoopNest, columns: Axis, target: Target) -> Schedule
     lanes = (row, _lane(columns, wide, "grid", "c", "COLS"))
     scalars = tuple(a for a in nest.kept if a is not columns)
     return Schedule(lanes, scalars, tuple(nest.reduced[:-1]), row, target.lane_accumulators)
+
+
+def _scatter(nest: LoopNest, target: Target) -> Schedule:
+    """Programs that share no place; each runs through the values in order, since places may repeat."""
+    row = Lane(nest.reduced[-1], 1, "loop", "r", "ROWS")
+    loops = tuple(nest.reduced[:-1])
+    inner = nest.kept[-1] if nest.kept else row.axis
+    if inner is row.axis or any(offset.stride(row.axis) == 1 for offset in _load_offsets(nest)[:1]):
+        # The values lie along the loop.
+        return Schedule((row,), tuple(nest.kept), loops, row, False)
+    lane = _lane(inner, min(target.columns, _cover(inner.size)), "grid", "c", "COLS")
+    return Schedule((row, lane), tuple(nest.kept[:-1]), loops, row, False)
 
 
 def _flatten_reduced(nest: LoopNest) -> LoopNest:

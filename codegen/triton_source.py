@@ -190,7 +190,8 @@ class _Printer:
             for arg in value.args:
                 self.uses.setdefault(arg, []).append(value)
         for store in nest.stores:
-            self.uses.setdefault(store.value, []).append(store)
+            for operand in store.operands:
+                self.uses.setdefault(operand, []).append(store)
 
     # ---- names and lines -------------------------------------------------------------------------------------------
 
@@ -350,7 +351,7 @@ class _Printer:
         other = self._other(value)
         return f"tl.load({pointer}, {mask}{', ' + other if other else ''})"
 
-    def _check(self, inside: Value, user: Value) -> None:
+    def _check(self, inside: Value, user: Value | Store) -> None:
         """Report where a value is false."""
         if inside in self.checked or inside.op == "const":
             return
@@ -400,7 +401,7 @@ class _Printer:
 
     def _crosses(self, value: Value, user: Value | Store) -> bool:
         """Whether a value computed before a loop is used inside it."""
-        axes = user.axes if isinstance(user, Value) else user.offset.axes()
+        axes = user.axes
         return isinstance(user, Store) or axes != value.axes or user.op == "reduce"
 
     def _masked(self, value: Value) -> bool:
@@ -412,7 +413,14 @@ class _Printer:
         if store.offset.terms or store.offset.const:
             pointer = f"{pointer} + {self.index(store.offset)}"
         value = self.names[store.value][0]
-        mask = self.mask(store.offset.axes())
+        mask = self.mask(store.axes)
+        if store.more is not None and store.inside is not None:
+            self._check(store.inside, store)
+            pointer = f"{pointer} + {_grouped(self.names[store.more])}"
+            inside = _grouped(self.names[store.inside])
+            mask = f"{inside} & {mask}" if mask else inside
+        if store.accumulate:
+            value = f"tl.load({pointer}, {mask}) + {_grouped(self.names[store.value])}"
         self.line(f"tl.store({pointer}, {value}{', ' + mask if mask else ''})", store.label, store.site)
 
     # ---- reductions ------------------------------------------------------------------------------------------------
@@ -485,7 +493,7 @@ class _Printer:
         for depth in range(max((value.depth for value in self.order), default=0) + 1):
             self._emit([v for v in self.order if not v.axes & reduced and v.depth <= depth and v.op != "reduce"])
             here = [value for value in reductions if value.depth == depth + 1]
-            full = [store for store in stores if store.offset.axes() & reduced and store.value.depth <= depth]
+            full = [store for store in stores if store.axes & reduced and store.value.depth <= depth]
             stores = [store for store in stores if store not in full]
             if here or full:
                 self._loop(here, full, reduced)
@@ -509,7 +517,8 @@ class _Printer:
             self.line(f"for {start} in range(0, {self.size(lane.axis.size)}, {lane.constant}):")
             self.indent += "    "
             self._lane_vector(lane, start)
-        roots = [arg for value in reductions for arg in value.args] + [store.value for store in stores]
+        roots = [arg for value in reductions for arg in value.args]
+        roots += [operand for store in stores for operand in store.operands]
         self._emit([value for value in topological(roots) if value.axes & reduced])
         for value, names in zip(reductions, accumulators, strict=True):
             self._accumulate(value, names)

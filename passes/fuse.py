@@ -8,6 +8,7 @@ would wait for itself), and when joining pays. In particular
 * a reduction joins users that need its result once per kept index, so that softmax or layer_norm are one kernel;
 * a value that several groups need is stored by one of them, or recomputed in each where that saves memory traffic;
 * what a gather reads from lies in memory, so it is never computed in the gather's own kernel;
+* a scatter ends its kernel, which runs through its values in order: only what is cheap is computed there;
 * results of one shape that read the same input share a kernel.
 
 A node that stays alone says why: `graph.graph["fusion"]` holds a `Decision` for every group, call and refusal.
@@ -22,7 +23,7 @@ from opweave.registry.errors import Site
 from opweave.registry.op import OpOverload
 from opweave.registry.tensor import Tensor
 from opweave.tracer.graph import Graph, Node
-from opweave.tracer.iteration import Demand, IterationSpace, classify, gathers_from, numel_of, sizes_of
+from opweave.tracer.iteration import Demand, IterationSpace, classify, is_scatter, numel_of, reads_memory, sizes_of
 from opweave.tracer.size import hint, product, sizes as sizes_from
 
 #: A kernel's members and buffers; beyond that compile time and register pressure grow faster than traffic shrinks.
@@ -180,14 +181,14 @@ class _Partition:
             self.decisions.append(Decision(_label(node), "extern", reason, node.meta.get("site")))
 
     def _needed_outside(self, node: Node) -> bool:
-        """Whether something reads the node from memory: a step other than a kernel, or a gather."""
-        return any(user in self.call_bit or gathers_from(user, node) for user in node.users)
+        """Whether something reads the node from memory: a step other than a kernel, a gather or scatter."""
+        return any(user in self.call_bit or reads_memory(user, node) for user in node.users)
 
     def _place(self, node: Node, kind: str) -> None:
         takers: list[tuple[_Group, list[Demand]]] = []
         for group in dict.fromkeys(g for user in node.users for g in self.homes.get(user, ())):
             users = [user for user in node.users if group in self.homes.get(user, ())]
-            if any(gathers_from(user, node) for user in users):
+            if any(reads_memory(user, node) for user in users):
                 continue
             takers.append((group, group.space.demand_of(node, users)))
         outside = self._needed_outside(node)
@@ -207,7 +208,7 @@ class _Partition:
             if not outside and not refused:
                 return
             for group, demands in takers:
-                covered = any(group.space.covers(node, demand) for demand in demands)
+                covered = not group.space.scatters and any(group.space.covers(node, demand) for demand in demands)
                 if covered and not refused and not self.would_cycle(node, group):
                     self._store(node, group)
                     return
@@ -227,12 +228,11 @@ class _Partition:
                     self._store(node, group)
                 return
             self.decisions.append(Decision(_label(node), "apart", reason, node.meta.get("site")))
-        group = None if takers else self._sibling(node)
+        group = None if takers or is_scatter(node) else self._sibling(node)
         if group is None:
             group = _Group(self.new_bit(), IterationSpace.of(node))
-            demand = Demand(group.space.frames[sizes_of(node)], True)
             self.groups.append(group)
-            reason = self._join(node, group, [demand])
+            reason = self._join(node, group, [group.space.origin])
             assert not reason, f"{node.name} does not fit its own space: {reason}"
         self._store(node, group)
 
@@ -270,6 +270,10 @@ class _Partition:
         if self.would_cycle(node, group):
             return "another step stands between it and its user"
         space = group.space
+        if is_scatter(node):
+            return "what is scattered to is read from memory"
+        if space.scatters and (shared or self.kinds[node][0] == "reduction" or _expensive(node)):
+            return "too much for the loop of a scatter, which runs in order"
         if shared and not any(space.covers(node, d) or self._is_row_value(node, group, d) for d in demands):
             return "also needed elsewhere, and not evaluated once for every element here"
         if self.kinds[node][0] == "reduction":
@@ -340,7 +344,7 @@ class _Partition:
             self.leaves[node] = (frozenset([node]), 0) if isinstance(value, Tensor) else None
             return
         self.leaves[node] = None
-        if kind in ("reduction", "gather") or _expensive(node):
+        if kind in ("reduction", "gather", "scatter") or _expensive(node):
             return
         sources: frozenset[Node] = frozenset()
         cost = int(kind == "pointwise")
@@ -370,7 +374,7 @@ class _Partition:
         for group in reversed(self.groups[-8:]):
             if len(group.members) >= MAX_MEMBERS or len(group.reads) + len(group.results) >= MAX_BUFFERS // 2:
                 continue
-            if not inputs & group.reads or node in group.reads or self.would_cycle(node, group):
+            if not inputs & group.reads or group.space.scatters or node in group.reads or self.would_cycle(node, group):
                 continue
             is_reduction = self.kinds[node][0] == "reduction"
             if is_reduction and group.space.reduced and group.outer_reduction != _is_outer(node):

@@ -14,7 +14,7 @@ from opweave.passes.emission import Emitter, nodes_in, relocate, value_of
 from opweave.registry.op import OpOverload, ops
 from opweave.tracer.declared import declared
 from opweave.tracer.graph import Graph, Node
-from opweave.tracer.iteration import IterationSpace, analyse, gathers_from
+from opweave.tracer.iteration import IterationSpace, analyse, is_scatter, reads_memory
 from opweave.tracer.size import sizes
 
 aten = ops.aten
@@ -96,13 +96,15 @@ def _order(kernel: Node, number: int, target: Node) -> str:
         return ""
     results = list(nodes_in(region.output_node().args))
     space: IterationSpace = analyse(region, results)
-    if space.reduced:
+    if space.reduced and not space.scatters:
         return "the kernel reduces, and reads it more than once"
     node = results[number]
-    stored = next((d.index for d in space.demands[node] if space.covers(node, d)), None)
+    stored = None if space.scatters else next(d.index for d in space.demands[node] if space.covers(node, d))
     for placeholder in inner:
-        if any(gathers_from(user, placeholder) for user in placeholder.users):
+        if any(reads_memory(user, placeholder) and not is_scatter(user) for user in placeholder.users):
             return "the kernel reads other elements of it"
+        if space.scatters and (len(placeholder.users) > 1 or space.demand_of(placeholder, placeholder.users)):
+            return "the kernel writes other elements of it"
         for demand in space.demand_of(placeholder, placeholder.users):
             if demand.index != stored:
                 return "the kernel reads other elements of it"

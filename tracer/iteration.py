@@ -16,7 +16,7 @@ from typing import Any
 
 from opweave.fake.symbolic import statically_known_true
 from opweave.registry.op import OpOverload
-from opweave.registry.ops.kinds.gather import Place, Places
+from opweave.registry.ops.kinds.gather import Place, Places, Scatter
 from opweave.registry.ops.kinds.reduction import COMBINES
 from opweave.registry.tensor import Tensor
 from opweave.tracer.declared import declared
@@ -24,7 +24,7 @@ from opweave.tracer.graph import Graph, Node
 from opweave.tracer.index import ZERO, Axis, Index, groups, linearize, regroup, row_major
 from opweave.tracer.size import Size, hint, product, size_of, sizes as sizes_from
 
-FUSIBLE = ("pointwise", "view", "reduction", "generator", "gather")
+FUSIBLE = ("pointwise", "view", "reduction", "generator", "gather", "scatter")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +84,10 @@ def classify(node: Node) -> tuple[str | None, str]:
         return None, "the reduced dimensions may be empty"
     if decl.kind == "gather" and places_of(node) is None:
         return None, "library call"
+    if decl.kind == "scatter":
+        reason = _unscatterable(node)
+        if reason:
+            return None, reason
     return decl.kind, ""
 
 
@@ -159,18 +163,69 @@ def places_of(node: Node) -> Places | None:
     """Which element each element of a gather is, in nodes; None where a kernel cannot say."""
     decl: Any = node.target.decl  # type: ignore[union-attr]
     found = decl.places(*_given(decl.bind(node.args, node.kwargs)))
+    return None if found is None else _in_nodes(found)
+
+
+def _in_nodes(places: Places) -> Places:
+    at = tuple([Place(part.index.node, part.dims) if isinstance(part, Place) else part for part in places.at])
+    return Places(places.source.node, at, places.wraps)
+
+
+def scatter_of(node: Node) -> Scatter | None:
+    """Where the elements of a scatter go, in nodes; None where a kernel cannot say."""
+    decl: Any = node.target.decl  # type: ignore[union-attr]
+    found = decl.target(*_given(decl.bind(node.args, node.kwargs)))
+    return None if found is None else Scatter(_in_nodes(found.places), found.values.node, found.accumulate)
+
+
+def is_scatter(node: Node) -> bool:
+    """Whether a node is a call of a scatter."""
+    return node.op == "call_function" and getattr(getattr(node.target, "decl", None), "kind", "") == "scatter"
+
+
+def _unscatterable(node: Node) -> str:
+    found = scatter_of(node)
     if found is None:
-        return None
-    at = tuple([Place(part.index.node, part.dims) if isinstance(part, Place) else part for part in found.at])
-    return Places(found.source.node, at, found.wraps)
+        return "library call"
+    value = node.meta["val"]
+    if value._device.type != "cpu":
+        return "library call"
+    if found.accumulate and value._dtype.name in ("bool", "bfloat16"):
+        return f"library call: sums of {value._dtype.name}"
+    # The index tensors may be smaller than the tensor in the other dimensions, the values larger than both.
+    sizes, counted = scattered_sizes(found), sizes_of(found.values)
+    fits = len(counted) <= len(sizes) and all(
+        have in (1, want) for have, want in zip(counted, sizes[len(sizes) - len(counted) :], strict=True)
+    )
+    return "" if fits else "library call: the values are larger than the index"
 
 
-def gathers_from(user: Node, operand: Node) -> bool:
-    """Whether a node reads elements of an operand that are known only when it runs."""
-    if user.op != "call_function" or getattr(getattr(user.target, "decl", None), "kind", "") != "gather":
-        return False
-    found = places_of(user)
-    return found is not None and found.source is operand
+def scattered_sizes(scatter: Scatter) -> tuple[Size, ...]:
+    """Sizes of what a scatter writes: values, broadcast."""
+    whole: dict[int, Size] = {}
+    indexed: dict[int, Size] = {}
+    for part, size in zip(scatter.places.at, sizes_of(scatter.places.source), strict=True):
+        if not isinstance(part, Place):
+            whole[part] = size
+            continue
+        for d, extent in zip(part.dims, sizes_of(part.index), strict=True):
+            if extent != 1 or d not in indexed:
+                indexed[d] = extent
+    # A dimension that both count (in `scatter_add`) is as long as the index is.
+    sizes = whole | indexed
+    return tuple([sizes[d] for d in range(len(sizes))])
+
+
+def reads_memory(user: Node, operand: Node) -> bool:
+    """Whether a node reads elements of an operand that are known only when it runs, or is a scatter into it."""
+    kind = getattr(getattr(user.target, "decl", None), "kind", "") if user.op == "call_function" else ""
+    if kind == "gather":
+        found = places_of(user)
+        return found is not None and found.source is operand
+    if kind == "scatter":
+        scatter = scatter_of(user)
+        return scatter is not None and scatter.places.source is operand
+    return False
 
 
 def index_at(place: Place, index: Sequence[Index]) -> tuple[Index, ...]:
@@ -191,6 +246,10 @@ class IterationSpace:
         Distinct indices of each member.
     frames : dict
         Shapes that results have, with their index: where another result of that shape can go.
+    origin : Demand
+        Where the node is evaluated that the space was made for.
+    scatters : bool
+        Whether that is a scatter; it is then the only result.
     """
 
     kept: list[Axis] = field(default_factory=list)
@@ -198,15 +257,31 @@ class IterationSpace:
     demands: dict[Node, list[Demand]] = field(default_factory=dict)
     frames: dict[tuple[Size, ...], tuple[Index, ...]] = field(default_factory=dict)
     inputs_of_reductions: dict[Node, tuple[Index, ...]] = field(default_factory=dict)
+    origin: Demand = Demand((), True)
+    scatters: bool = False
 
     @staticmethod
     def of(node: Node) -> IterationSpace:
-        """The space whose kept axes are the dimensions of a node."""
+        """The space whose kept axes are the dimensions of a node.
+
+        That of a scatter has those of what is written: along the ones that index tensors have, places may repeat, so
+        these are reduced axes, which a kernel runs through in order.
+        """
         space = IterationSpace()
-        sizes = sizes_of(node)
-        axes = [Axis(f"i{d}", size) for d, size in enumerate(sizes)]
-        space.kept = [axis for axis in axes if axis.size != 1]
-        space.frames[sizes] = tuple(Index.of(axis) for axis in axes)
+        if is_scatter(node):
+            scatter = scatter_of(node)
+            assert scatter is not None
+            sizes = scattered_sizes(scatter)
+            axes = [Axis(f"i{d}", size) for d, size in enumerate(sizes)]
+            space.kept = [a for d, a in enumerate(axes) if a.size != 1 and d in scatter.places.at]
+            space.reduced = [a for d, a in enumerate(axes) if a.size != 1 and d not in scatter.places.at]
+            space.scatters = True
+        else:
+            sizes = sizes_of(node)
+            axes = [Axis(f"i{d}", size) for d, size in enumerate(sizes)]
+            space.kept = [axis for axis in axes if axis.size != 1]
+        space.origin = Demand(tuple([Index.of(axis) for axis in axes]), not space.scatters)
+        space.frames[sizes] = space.origin.index
         return space
 
     def demand_from(self, user: Node, operand: Node) -> list[Demand]:
@@ -215,15 +290,20 @@ class IterationSpace:
         decl = user.target.decl  # type: ignore[union-attr]
         sizes, out = sizes_of(operand), sizes_of(user)
         same = product(sizes) == product(out)
-        if decl.kind == "gather":
-            places = places_of(user)
+        if decl.kind in ("gather", "scatter"):
+            scatter = scatter_of(user) if decl.kind == "scatter" else None
+            places = places_of(user) if scatter is None else scatter.places
             assert places is not None
             for demand in self.demands[user]:
-                for part in places.at:
-                    if isinstance(part, Place) and part.index is operand:
-                        found = Demand(index_at(part, demand.index), False)
-                        if all(found.index != other.index for other in result):
-                            result.append(found)
+                indices = [index_at(p, demand.index) for p in places.at if isinstance(p, Place) and p.index is operand]
+                if scatter is not None and scatter.values is operand:
+                    lead = len(demand.index) - len(sizes)
+                    indices.append(tuple([
+                        ZERO if size == 1 else part for size, part in zip(sizes, demand.index[lead:], strict=True)
+                    ]))  # fmt: skip
+                for index in indices:
+                    if all(index != other.index for other in result):
+                        result.append(Demand(index, False))
             return result
         for demand in self.demands[user]:
             if decl.kind == "view":
@@ -379,7 +459,7 @@ def analyse(region: Graph, results: Sequence[Node]) -> IterationSpace:
                 continue
             if space is None:
                 space = IterationSpace.of(node)
-                demands = [Demand(space.frames[sizes_of(node)], True)]
+                demands = [space.origin]
             else:
                 found = space.root_demand(node)
                 if found is None:
@@ -389,7 +469,7 @@ def analyse(region: Graph, results: Sequence[Node]) -> IterationSpace:
         reason = space.admit(node, demands)
         if reason:
             raise ValueError(f"{node.name}: {reason}")
-        if node in results and not any(space.covers(node, demand) for demand in demands):
+        if node in results and not space.scatters and not any(space.covers(node, demand) for demand in demands):
             rows = next((demand for demand in demands if space.would_cover(node, demand)), None)
             if rows is not None:
                 space.keep_only(rows)

@@ -16,7 +16,16 @@ from opweave.registry import dtypes
 from opweave.registry.errors import DTypeError, OutOfRangeError, ShapeError, UnsupportedError
 from opweave.registry.fake_context import dynamic_size
 from opweave.registry.op import ops
-from opweave.registry.ops.kinds import InplaceDecl, Place, Places, composite, extern, gather as gathering
+from opweave.registry.ops.kinds import (
+    InplaceDecl,
+    Place,
+    Places,
+    Scatter,
+    composite,
+    extern,
+    gather as gathering,
+    scatter as scattering,
+)
 from opweave.registry.promote import broadcast_shapes, pointwise_strides
 from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.tensor import Tensor, allocate_like, describe, wrap_dim
@@ -189,9 +198,17 @@ def _index_put_spec(
     return TensorSpec(self._sizes, pointwise_strides(self._sizes, [self]), self._dtype, self._device)
 
 
-@extern(
+def _index_put_target(
+    self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False
+) -> Scatter | None:
+    places = _index_places(self, indices)
+    return None if places is None else Scatter(places, values, accumulate)
+
+
+@scattering(
     "aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
     spec=_index_put_spec,
+    target=_index_put_target,
 )
 def index_put(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
     """A copy with the values at the index tensors; of several values for one place, the last stays."""
@@ -348,13 +365,29 @@ def _write(target: Any, where: Any, source: Any) -> None:
     target[where] = source
 
 
-@extern("aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", spec=_scatter_spec)
+def _scatter_target(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Scatter | None:
+    places = _gather_places(self, dim, index)
+    return None if places is None else Scatter(places, src, False)
+
+
+def _scatter_add_target(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Scatter | None:
+    found = _scatter_target(self, dim, index, src)
+    return None if found is None else found._replace(accumulate=True)
+
+
+@scattering(
+    "aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
+    spec=_scatter_spec, target=_scatter_target,
+)  # fmt: skip
 def scatter(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """A copy with `out[index[i][j]][j] = src[i][j]` for dimension 0, and so on."""
     return _scattered(self, dim, index, src, _write)
 
 
-@extern("aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", spec=_scatter_spec)
+@scattering(
+    "aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
+    spec=_scatter_spec, target=_scatter_add_target,
+)  # fmt: skip
 def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """A copy with `out[index[i][j]][j] += src[i][j]` for dimension 0, and so on."""
     return _scattered(self, dim, index, src, lambda *parts: _add(self, *parts))

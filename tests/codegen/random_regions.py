@@ -99,7 +99,10 @@ def step(name: str, a: Tensor, b: Tensor, j: int, n: int) -> Tensor | None:
         case "unsqueeze":
             return aten.unsqueeze.default(a, n % (len(sizes) + 1))
         case "cast":
-            return aten._to_copy.default(a, dtype=DTYPES[("float32", "float64", "int32", "float16")[n % 4]])
+            # Rounded, as last bits decide otherwise which whole number it becomes.
+            return aten._to_copy.default(
+                aten.round.default(a), dtype=DTYPES[("float32", "float64", "int32", "float16")[n % 4]]
+            )
         case "view":
             return aten.view.default(a, regrouped(a.numel(), n))
         case "arg":

@@ -91,7 +91,8 @@ def build(steps: list[Step]) -> Callable[..., tuple[Tensor, ...]]:
         pool = list(tensors)
         for name, i, j, n in steps:
             made = step(pool, name, i, j, n)
-            assert made is not None
+            if made is None:
+                raise LookupError(f"{name} does not apply at these sizes")
             pool.append(made)
         found = pool[len(tensors) :]
         return (*found[::3], *found[-1:]) if found else (aten.neg.default(pool[0]),)

@@ -13,6 +13,7 @@ reduction   a combine over axes, a map before, a finish after   `combine`, `map`
 view        new sizes and strides over the same memory          `rule(sizes, strides, offset, *args)`
 generator   every element a function of its index               `body(k, index, *args)`, `spec`
 gather      elements of a tensor where others say           `body(*args)`, `spec`, `places`
+scatter     a copy, written where other tensors say             `body(*args)`, `spec`, `target`
 composite   written with other ops                              `body(*args)`
 extern      a call into a library                               `body(*args)`, `spec`
 inplace     writes into its first argument                      `functional`
@@ -35,7 +36,7 @@ from opweave.registry.ops.kinds.base import (
     handler,
 )
 from opweave.registry.ops.kinds.composite import CompositeDecl, ExternDecl, composite, extern
-from opweave.registry.ops.kinds.gather import GatherDecl, Place, Places, gather
+from opweave.registry.ops.kinds.gather import GatherDecl, Place, Places, Scatter, ScatterDecl, gather, scatter
 from opweave.registry.ops.kinds.generator import GeneratorDecl, generator
 from opweave.registry.ops.kinds.pointwise import PointwiseDecl
 from opweave.registry.ops.kinds.reduction import (
@@ -51,6 +52,7 @@ from opweave.registry.ops.kinds.writing import InplaceDecl, OutDecl, WritingDecl
 __all__ = [
     "COMBINES", "COMPARE", "CONTIGUOUS_FORMAT", "DEFAULT", "INT_TO_FLOAT", "PRESERVE_FORMAT", "CompositeDecl",
     "Decl", "ExternDecl", "GatherDecl", "GeneratorDecl", "InplaceDecl", "Maker", "OutDecl", "Place", "Places",
-    "PointwiseDecl", "ReductionDecl", "ViewDecl", "WritingDecl", "composite", "extern", "gather", "generator",
-    "handler", "normalize_axes", "pointwise", "reduced_sizes", "reduction", "view",
+    "PointwiseDecl", "ReductionDecl", "Scatter", "ScatterDecl", "ViewDecl", "WritingDecl", "composite", "extern",
+    "gather", "generator", "handler", "normalize_axes", "pointwise", "reduced_sizes", "reduction", "scatter",
+    "view",
 ]  # fmt: skip

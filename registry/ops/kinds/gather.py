@@ -1,4 +1,4 @@
-"""Gathers: every element of the result is one of a tensor's, at a place that other tensors name."""
+"""Gathers and scatters: elements are read or written at places that other tensors name."""
 
 from __future__ import annotations
 
@@ -42,6 +42,24 @@ class Places(NamedTuple):
     wraps: bool
 
 
+class Scatter(NamedTuple):
+    """Where the elements of a scatter go.
+
+    Attributes
+    ----------
+    places : Places
+        Of the tensor that is written to a copy of, by the dimensions of what is written.
+    values : Tensor
+        The argument that is written; it broadcasts.
+    accumulate : bool
+        Whether it is added. If not, the last of several values for one place stays.
+    """
+
+    places: Places
+    values: Any
+    accumulate: bool
+
+
 class GatherDecl(ExternDecl):
     """A call into a library that a kernel can stand in for.
 
@@ -60,6 +78,37 @@ class GatherDecl(ExternDecl):
     ):  # fmt: skip
         super().__init__(schema, body, spec, ())
         self.places = places
+
+
+class ScatterDecl(ExternDecl):
+    """A call into a library that a kernel can stand in for.
+
+    Attributes
+    ----------
+    target : callable
+        `target(*args) -> Scatter`, or None where a kernel cannot say what the op does. Of a tensor it looks at the
+        dtype and at `ndim`.
+    """
+
+    kind = "scatter"
+
+    def __init__(
+        self, schema: str, body: Callable[..., Any], spec: Callable[..., TensorSpec],
+        target: Callable[..., Scatter | None],
+    ):  # fmt: skip
+        super().__init__(schema, body, spec, ())
+        self.target = target
+
+
+def scatter(
+    schema: str, *, spec: Callable[..., TensorSpec], target: Callable[..., Scatter | None]
+) -> Callable[[Callable[..., Any]], ScatterDecl]:
+    """Declare an op that copies a tensor and writes to places in it; the decorated function is its eager kernel."""
+
+    def declare(body: Callable[..., Any]) -> ScatterDecl:
+        return ScatterDecl(schema, body, spec, target)
+
+    return declare
 
 
 def gather(
