@@ -145,7 +145,7 @@ def _writes(target: Any) -> bool:
     return bool(getattr(target, "is_mutable", False)) or getattr(target, "name", "") in _WRITES_COPIES
 
 
-_WRITES_COPIES = ("auto_functionalized", "triton_kernel_wrapper_functional")
+_WRITES_COPIES = ("auto_functionalized", "mutate_views", "triton_kernel_wrapper_functional")
 
 
 def is_random(op: OpOverload) -> bool:

@@ -2,7 +2,8 @@
 
 Each tensor is a chain of views on a *base*. A mutation gives its base a new value; whoever reads a view of it later
 reads the view made again on that value. In-place ops become their functional form, mutating custom ops
-`auto_functionalized`, Triton launches `triton_kernel_wrapper_functional`. A write through a view that keeps every
+`auto_functionalized`, Triton launches `triton_kernel_wrapper_functional`; either is `mutate_views` where it gets memory
+that it writes in two ways, and so must see its own writes. A write through a view that keeps every
 element (reshapes, permutations) is undone by the inverse views; any other becomes `write_view`, a copy of the base with
 the view's elements replaced. At the end inputs that were mutated are written back with `copy_`, the only mutation left.
 What cannot be shown to be right raises, with the user's line.
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +21,7 @@ from opweave.fake.mode import FakeTensorMode
 from opweave.passes.emission import Emitter, map_nodes, nodes_in, value_of
 from opweave.registry.errors import OpweaveError, UnsupportedError
 from opweave.registry.op import HigherOrderOperator, OpOverload, ops, registry
-from opweave.registry.spec import TensorSpec, is_dense, overlaps_itself
+from opweave.registry.spec import TensorSpec, is_dense, overlaps_itself, span
 from opweave.registry.tensor import Tensor, allocate, as_view, describe
 from opweave.registry.triton_op import launch_effects, triton_kernel_wrapper_functional, triton_kernel_wrapper_mutation
 from opweave.tracer.declared import declared, is_overridden
@@ -99,6 +101,54 @@ def _write_view(
 #: ``(base, value, size, stride, offset, layout) -> Tensor``: a copy of `base` with strides `layout`, in which the view
 #: of these sizes, strides and offset holds `value`.
 write_view = HigherOrderOperator("write_view", _write_view)
+
+
+def _mutate_views(name: str, bases: list[Tensor], views: list[list[Any]], arguments: dict[str, Any]) -> tuple[Any, ...]:
+    copies = [copy_laid_out(base, lambda op, *args: op(*args), base) for base in bases]
+    made = [
+        aten.as_strided.default(copies[k], size, stride, copies[k]._offset + offset)
+        for k, size, stride, offset, _ in views
+    ]
+    target = registry.higher_order.get(name) or registry.find(name)
+    result = target(**put_views(arguments, views, made))
+    results = () if result is None else result if isinstance(result, tuple) else (result,)
+    return (*results, *copies)
+
+
+def copy_laid_out(t: Any, call: Callable[..., Any], value: Tensor) -> Any:
+    """A copy with the same strides, also where there are gaps between the elements.
+
+    `call(op, *args)` calls an op on tensors such as `t`, of which `value` is a fake or real one.
+    """
+    if is_dense(value._sizes, value._strides):
+        return call(aten.clone.default, t)
+    whole = call(aten.as_strided.default, t, [span(value._sizes, value._strides)], [1], value._offset)
+    return call(aten.as_strided.default, call(aten.clone.default, whole), list(value._sizes), list(value._strides), 0)
+
+
+def put_views(arguments: dict[str, Any], views: list[list[Any]], made: list[Any]) -> dict[str, Any]:
+    """The arguments of `mutate_views` with its views where they go."""
+    at = {tuple(path): value for view, value in zip(views, made, strict=True) for path in view[-1]}
+
+    def filled(value: Any, path: tuple[Any, ...]) -> Any:
+        if path in at:
+            return at[path]
+        if isinstance(value, (list, tuple)):
+            return [filled(item, (*path, i)) for i, item in enumerate(value)]
+        return {key: filled(item, (*path, key)) for key, item in value.items()} if isinstance(value, Mapping) else value
+
+    return filled(arguments, ())
+
+
+#: ``(name, bases, views, arguments) -> (*results, *written)``: a mutating op or launch run on copies of `bases`. A view
+#: is (number of the base, sizes, strides, offset in the base, paths in the arguments); these have None there.
+mutate_views = HigherOrderOperator("mutate_views", _mutate_views)
+
+
+@mutate_views.py_impl(FakeTensorMode)
+def _mutate_views_fake(mode: FakeTensorMode, *args: Any) -> tuple[Any, ...]:
+    with mode:
+        return _mutate_views(*args)
 
 
 @auto_functionalized.py_impl(FakeTensorMode)
@@ -275,26 +325,30 @@ class _Functionalization:
             self._set(target, value, node)
             self.aliases[node] = self.aliases[target]
             return
-        self._check_distinct(node, list(nodes_in(list(bound.values()))), set(nodes_in(list(written.values()))))
         self._opaque(node, op, bound, written)
 
     def _opaque(self, node: Node, op: OpOverload, bound: dict[str, Any], written: dict[str, Any]) -> None:
-        arguments = map_nodes(bound, self.resolve)
+        tensors = list(nodes_in(list(written.values())))
+        views = None if self._are_distinct(list(nodes_in(list(bound.values()))), tensors) else tensors
+        arguments = map_nodes(bound, self.resolve) if views is None else {}
         returns = op._schema.returns
         old = value_of(node)
         results = [] if not returns else list(old) if len(returns) > 1 else [old]
-        clones = [
-            map_nodes(bound[name], lambda n: self.emit.evaluate(aten.clone.default, (n,), {}))
-            for name in op.mutated_args
-        ]
-        call = self.emit.insert(auto_functionalized, (op.name,), arguments, node, (*results, *clones))
+        if views is not None:
+            call = self._on_views(node, op.name, bound, views, results)
+        else:
+            clones = [
+                map_nodes(bound[name], lambda n: self.emit.evaluate(aten.clone.default, (n,), {}))
+                for name in op.mutated_args
+            ]
+            call = self.emit.insert(auto_functionalized, (op.name,), arguments, node, (*results, *clones))
         parts = [self._item(call, i, node) for i in range(len(results))]
         for i, part in enumerate(parts):
             self._fresh(part)
             for name in op._schema.aliased_returns.get(i, ()):
                 if isinstance(bound[name], Node) and name in written:
                     self.aliases[part] = self.aliases[bound[name]]
-        for i, name in enumerate(op.mutated_args, len(results)):
+        for i, name in enumerate(op.mutated_args if views is None else (), len(results)):
             if isinstance(bound[name], Node):
                 self._set(bound[name], self._item(call, i, node), node)
             elif bound[name] is not None:
@@ -305,6 +359,44 @@ class _Functionalization:
             self._redirect_items(node, parts)
         elif parts:
             self.aliases[node] = self.aliases[parts[0]]
+
+    def _on_views(self, node: Node, name: str, bound: dict[str, Any], written: list[Node], results: list[Any]) -> Node:
+        """The call on copies of whole bases, so that views of one base share its copy; sets the bases."""
+        bases = list(dict.fromkeys(self.aliases[t].base for t in written))
+        views: list[list[Any]] = []
+        paths: dict[Node, list[list[Any]]] = {}
+
+        def placed(value: Any, path: list[Any]) -> Any:
+            if isinstance(value, Node):
+                return place(value, path)
+            if isinstance(value, (list, tuple)):
+                return [placed(item, [*path, i]) for i, item in enumerate(value)]
+            return {k: placed(item, [*path, k]) for k, item in value.items()} if isinstance(value, Mapping) else value
+
+        def place(tensor: Node, path: list[Any]) -> Node | None:
+            base = self.aliases[tensor].base
+            if base not in bases:
+                return self.resolve(tensor)
+            if tensor not in paths:
+                view, origin = self._traced(tensor), self._traced(base.origin)
+                if view._dtype is not origin._dtype or not _within(view, origin):
+                    raise self._refuse(node, "it writes memory that it also gets as another type", tensor, base.origin)
+                paths[tensor] = []
+                offset = view._offset - origin._offset
+                views.append([bases.index(base), list(view._sizes), list(view._strides), offset, paths[tensor]])
+            paths[tensor].append(path)
+            return None
+
+        arguments = placed(bound, [])
+        values = [value_of(base.current) for base in bases]
+        with self.emit.mode:
+            clones = [copy_laid_out(value, lambda op, *args: op(*args), value) for value in values]
+        current = [base.current for base in bases]
+        call = self.emit.insert(mutate_views, (name, current, views, arguments), {}, node, (*results, *clones))
+        for i, base in enumerate(bases, len(results)):
+            base.current = self._item(call, i, node)
+            base.version += 1
+        return call
 
     def _redirect_items(self, node: Node, parts: list[Node]) -> None:
         for user in list(node.users):
@@ -320,18 +412,15 @@ class _Functionalization:
         tensors: dict[str, Node] = {k: v for k, v in bound["kwargs"].items() if isinstance(v, Node)}
         values = map_nodes(bound["kwargs"], value_of)
         names = sorted(launch_effects(bound["kernel_idx"], bound["constant_args_idx"], values))
-        clones = {name: self.emit.evaluate(aten.clone.default, (tensors[name],), {}) for name in names}
         for name in names:
             self._check_writable(node, tensors[name])
-            if clones[name]._strides != value_of(tensors[name])._strides:
-                raise self._refuse(
-                    node, "it writes a tensor with gaps between its elements", tensors[name], hint="pass .contiguous()"
-                )
-        others = list(tensors.values())
-        for name in names:
-            others.remove(tensors[name])
-            self._check_distinct(node, [*others, tensors[name]], {tensors[name]})
-            others.append(tensors[name])
+        written = [tensors[name] for name in names]
+        clones = {name: self.emit.evaluate(aten.clone.default, (tensors[name],), {}) for name in names}
+        # A kernel is told the strides, so a copy must have them.
+        same = all(clones[name]._strides == value_of(tensors[name])._strides for name in names)
+        if not same or not self._are_distinct(list(tensors.values()), written):
+            self._on_views(node, str(node.target), bound, written, [])
+            return
         bound["kwargs"] = map_nodes(bound["kwargs"], self.resolve)
         call = self.emit.call(triton_kernel_wrapper_functional, like=node, val=clones, **bound, tensors_to_clone=names)
         for name in names:
@@ -396,22 +485,15 @@ class _Functionalization:
                 if not _within(self._traced(step.node), self._traced(alias.base.origin)):
                     raise self._refuse(node, "it writes a view that reaches past the tensor it was made of", tensor)
 
-    def _check_distinct(self, node: Node, tensors: list[Node], written: set[Node]) -> None:
-        """A kernel that gets the same memory as two tensors and writes it sees its own writes; copies would not."""
-        for one in written:
-            for other in tensors:
-                if (
-                    one is not other
-                    and self.aliases[one].base is self.aliases[other].base
-                    and overlap(self._traced(one), self._traced(other))
-                ):
-                    raise self._refuse(
-                        node,
-                        "it writes memory that it also gets through another argument",
-                        one,
-                        other,
-                        hint="pass a .clone()",
-                    )
+    def _are_distinct(self, tensors: list[Node], written: list[Node]) -> bool:
+        """Whether no memory that is written comes as two tensors, of which one would show the writes to the other."""
+        return not any(
+            one is not other
+            and self.aliases[one].base is self.aliases[other].base
+            and overlap(self._traced(one), self._traced(other))
+            for one in written
+            for other in tensors
+        )
 
     def _refuse(self, node: Node, why: str, *tensors: Node, hint: str | None = None) -> UnsupportedError:
         got = ", ".join(f"{t.name}: {describe(value_of(t))}" for t in tensors) or None

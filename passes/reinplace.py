@@ -15,7 +15,14 @@ from typing import Any
 
 from opweave.fake.symbolic import SymNumber
 from opweave.passes.emission import Emitter, map_nodes, relocate, value_of
-from opweave.passes.functionalize import auto_functionalized, overlap, write_view
+from opweave.passes.functionalize import (
+    auto_functionalized,
+    copy_laid_out,
+    mutate_views,
+    overlap,
+    put_views,
+    write_view,
+)
 from opweave.registry.op import HigherOrderOperator, OpOverload, ops, registry
 from opweave.registry.tensor import Tensor
 from opweave.registry.triton_op import triton_kernel_wrapper_functional, triton_kernel_wrapper_mutation
@@ -23,7 +30,13 @@ from opweave.tracer.graph import Graph, Node
 
 aten = ops.aten
 #: Higher-order ops whose results have memory of their own.
-_COPYING = (write_view, auto_functionalized, triton_kernel_wrapper_functional, triton_kernel_wrapper_mutation)
+_COPYING = (
+    write_view,
+    auto_functionalized,
+    mutate_views,
+    triton_kernel_wrapper_functional,
+    triton_kernel_wrapper_mutation,
+)
 
 
 def run(graph: Graph) -> Graph:
@@ -31,6 +44,7 @@ def run(graph: Graph) -> Graph:
     rules = {
         triton_kernel_wrapper_functional: _Reinplacing.launch,
         auto_functionalized: _Reinplacing.call,
+        mutate_views: _Reinplacing.call_on_views,
         write_view: _Reinplacing.place,
     }
     found = [node for node in graph if node.op == "call_function" and _is_rule(node.target, rules)]
@@ -90,8 +104,26 @@ class _Reinplacing:
             if operand not in buffers:
                 buffers[operand] = self._buffer(node, operand, items)
             self._redirect(items, buffers[operand])
-        arguments = map_nodes(dict(node.kwargs), lambda n: buffers.get(n, n))
-        result = self.emit.insert(op, (), arguments, node, _returned(node, count))
+        self._replace(node, op, map_nodes(dict(node.kwargs), lambda n: buffers.get(n, n)), count)
+
+    def call_on_views(self, node: Node) -> None:
+        """A call that gets memory in several ways."""
+        name, bases, views, arguments = node.args
+        count = len(value_of(node)) - len(bases)
+        buffers = [self._buffer(node, base, _items(node, count + i)) for i, base in enumerate(bases)]
+        for i, buffer in enumerate(buffers):
+            self._redirect(_items(node, count + i), buffer)
+        made = []
+        for k, size, stride, offset, _ in views:
+            start = value_of(buffers[k])._offset + offset
+            made.append(self.emit.call(aten.as_strided.default, buffers[k], size, stride, start, like=node))
+            made[-1].meta["relative"] = True
+        target: Any = registry.higher_order.get(name) or registry.find(name)
+        self._replace(node, target, put_views(arguments, views, made), count)
+
+    def _replace(self, node: Node, target: Any, arguments: dict[str, Any], count: int) -> None:
+        """Call an op or launch itself; its results become those of the node."""
+        result = self.emit.insert(target, (), arguments, node, _returned(node, count))
         for i in range(count):
             items = _items(node, i)
             if count > 1 and items:
@@ -126,7 +158,13 @@ class _Reinplacing:
         if reason is None:
             return operand
         self._note(node, operand, reason)
-        return self.emit.call(aten.clone.default, operand, like=node)
+
+        def call(op: OpOverload, *args: Any) -> Node:
+            made = self.emit.call(op, *args, like=node)
+            made.meta["relative"] = True
+            return made
+
+        return copy_laid_out(operand, call, value_of(operand))
 
     def _note(self, node: Node, operand: Node, reason: str) -> None:
         site = node.meta.get("site")

@@ -140,4 +140,5 @@ def test_a_gradient_is_added_where_zeros_were_made():
 def test_what_the_loop_of_a_scatter_cannot_do_stays_a_call():
     x, i = real(5).to(opweave.bfloat16), places(9)
     steps = kernels_and_calls(lambda x, i: x.index_put([i], x[i], True), (x, i))
-    assert [line for line in steps if line.startswith("extern")][0].split()[2:5] == ["library", "call:", "sums"]
+    (call,) = [line for line in steps if line.startswith("extern")]
+    assert "library call: sums of bfloat16" in call
