@@ -315,14 +315,13 @@ def _column_reduction(nest: LoopNest, columns: Axis, target: Target) -> Schedule
 
 def _scatter(nest: LoopNest, target: Target) -> Schedule:
     """Programs that share no place; each runs through the values in order, since places may repeat."""
-    row = Lane(nest.reduced[-1], 1, "loop", "r", "ROWS")
-    loops = tuple(nest.reduced[:-1])
-    inner = nest.kept[-1] if nest.kept else row.axis
-    if inner is row.axis or any(offset.stride(row.axis) == 1 for offset in _load_offsets(nest)[:1]):
+    loops = tuple(nest.reduced)
+    if not nest.kept or any(offset.stride(loops[-1]) == 1 for offset in _load_offsets(nest)[:1]):
         # The values lie along the loop.
-        return Schedule((row,), tuple(nest.kept), loops, row, False)
+        return Schedule((), tuple(nest.kept), loops, None, False)
+    inner = nest.kept[-1]
     lane = _lane(inner, min(target.columns, _cover(inner.size)), "grid", "c", "COLS")
-    return Schedule((row, lane), tuple(nest.kept[:-1]), loops, row, False)
+    return Schedule((lane,), tuple(nest.kept[:-1]), loops, None, False)
 
 
 def _flatten_reduced(nest: LoopNest) -> LoopNest:

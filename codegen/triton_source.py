@@ -493,7 +493,9 @@ class _Printer:
         for depth in range(max((value.depth for value in self.order), default=0) + 1):
             self._emit([v for v in self.order if not v.axes & reduced and v.depth <= depth and v.op != "reduce"])
             here = [value for value in reductions if value.depth == depth + 1]
-            full = [store for store in stores if store.axes & reduced and store.value.depth <= depth]
+            # A scatter stores each time, also where all that it computes is the same.
+            each = [store for store in stores if store.axes & reduced or store.more is not None]
+            full = [store for store in each if store.value.depth <= depth]
             stores = [store for store in stores if store not in full]
             if here or full:
                 self._loop(here, full, reduced)
@@ -504,7 +506,6 @@ class _Printer:
 
     def _loop(self, reductions: Sequence[Value], stores: Sequence[Store], reduced: frozenset[Axis]) -> None:
         lane = self.schedule.reduced_lane
-        assert lane is not None
         accumulators = [self._accumulator(value) for value in reductions]
         outer_indent, outer_names = self.indent, dict(self.names)
         for axis in self.schedule.loops:
@@ -512,7 +513,7 @@ class _Printer:
             self.axis_names[axis] = name
             self.line(f"for {name} in range({self.size(axis.size)}):")
             self.indent += "    "
-        if lane.role == "loop":
+        if lane is not None and lane.role == "loop":
             start = self.fresh("start") if "start" not in self.taken else "start"
             self.line(f"for {start} in range(0, {self.size(lane.axis.size)}, {lane.constant}):")
             self.indent += "    "
