@@ -320,7 +320,8 @@ class _Functionalization:
         if kind in ("inplace", "out") and not is_overridden(decl.functional, node):
             (target,) = nodes_in(list(written.values()))
             kwargs = {k: v for k, v in node.kwargs.items() if kind == "inplace" or k != "out"}
-            args = map_nodes(node.args, self.resolve)
+            args, kwargs = decl.arguments(node.args, kwargs)
+            args = map_nodes(args, self.resolve)
             value = self.emit.call(decl.functional, *args, like=node, **map_nodes(kwargs, self.resolve))
             self._set(target, value, node)
             self.aliases[node] = self.aliases[target]

@@ -11,6 +11,9 @@ would wait for itself), and when joining pays. In particular
 * a scatter ends its kernel, which runs through its values in order: only what is cheap is computed there;
 * results of one shape that read the same input share a kernel.
 
+Calls that draw random numbers, and those that nothing is known of, keep the program's order: what they do besides
+their results may depend on it.
+
 A node that stays alone says why: `graph.graph["fusion"]` holds a `Decision` for every group, call and refusal.
 """
 
@@ -18,10 +21,15 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass, field
+from itertools import pairwise
 
+from opweave.passes.emission import is_random
+from opweave.passes.functionalize import write_view
 from opweave.registry.errors import Site
-from opweave.registry.op import OpOverload
+from opweave.registry.op import HigherOrderOperator, OpOverload
 from opweave.registry.tensor import Tensor
+from opweave.registry.triton_op import triton_kernel_wrapper_functional
+from opweave.tracer.declared import declared
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.iteration import Demand, IterationSpace, classify, is_scatter, numel_of, reads_memory, sizes_of
 from opweave.tracer.size import hint, product, sizes as sizes_from
@@ -40,6 +48,9 @@ MAX_RECOMPUTE = 8
 
 #: Elements of the innermost axis that one program holds at least.
 HELD = 1024
+
+#: Higher-order ops that compute their results and do nothing else.
+_PURE = (write_view, triton_kernel_wrapper_functional)
 
 _EXPENSIVE = frozenset(
     "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf sigmoid pow "
@@ -110,6 +121,8 @@ class _Partition:
         self.led_to = 0
         self.counter = 0
         self.decisions: list[Decision] = []
+        #: Calls that keep the program's order, the last one first.
+        self.ordered: list[Node] = []
         self.kinds: dict[Node, tuple[str | None, str]] = {}
         self.leaves: dict[Node, tuple[frozenset[Node], int] | None] = {}
 
@@ -176,7 +189,12 @@ class _Partition:
         number = self.new_bit()
         self.call_bit[node] = number
         self.stored_by[node] = None
-        self.extend_reach(number, self.closure(self.units_of_users(node)))
+        after = self.units_of_users(node)
+        if _keeps_order(node):
+            if self.ordered:
+                after |= 1 << self.call_bit[self.ordered[-1]]
+            self.ordered.append(node)
+        self.extend_reach(number, self.closure(after))
         if node.op == "call_function" and node.target is not operator.getitem:
             self.decisions.append(Decision(_label(node), "extern", reason, node.meta.get("site")))
 
@@ -391,6 +409,14 @@ class _Partition:
         return None
 
 
+def _keeps_order(node: Node) -> bool:
+    """Whether a call may do something besides giving its results."""
+    target = node.target
+    if isinstance(target, OpOverload):
+        return is_random(target) or declared(node) is None
+    return isinstance(target, HigherOrderOperator) and target not in _PURE
+
+
 def _label(node: Node) -> str:
     return str(node.target).removesuffix(".default") if node.op == "call_function" else node.name
 
@@ -475,6 +501,8 @@ def _ordered_units(partition: _Partition) -> list[_Unit]:
         own = set(unit.nodes)
         needs = {o for node in unit.nodes for o in node.all_input_nodes} - own
         before[i] = {index[id(makers[n])] for n in needs}
+    for later, earlier in pairwise(partition.ordered):
+        before[index[id(makers[later])]].add(index[id(makers[earlier])])
     users: dict[int, list[int]] = {i: [] for i in before}
     for i, needs_of in before.items():
         for j in needs_of:

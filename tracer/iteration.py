@@ -402,6 +402,8 @@ class IterationSpace:
         if node.target.decl.kind == "reduction":  # type: ignore[union-attr]
             return self.admit_reduction(node, demands)
         self.demands[node] = demands
+        if is_scatter(node):
+            return ""  # its demand is of what it writes, not of its result
         if sizes_of(node) not in self.frames:
             for demand in demands:
                 if self.covers(node, demand):

@@ -16,6 +16,7 @@ import numpy as np
 
 from opweave.registry import dtypes
 from opweave.registry.autograd import surface as autograd_surface
+from opweave.registry.errors import UnsupportedError
 from opweave.registry.op import OpOverload, OpOverloadPacket, ops, registry
 from opweave.registry.ops import (
     activation,
@@ -35,7 +36,7 @@ from opweave.registry.ops import (
     view,
 )
 from opweave.registry.symbolic import Symbolic
-from opweave.registry.tensor import Tensor, from_numpy
+from opweave.registry.tensor import Tensor, describe, from_numpy
 
 #: The families, in the order they are declared.
 FAMILIES = (
@@ -53,6 +54,9 @@ _VARIADIC_FUNCTIONS = {"empty", "zeros", "ones", "rand", "randn"}
 _ALIASES = {"subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div", "negative": "neg",
             "absolute": "abs", "greater": "gt", "greater_equal": "ge", "less": "lt", "less_equal": "le",
             "not_equal": "ne", "arctan2": "atan2", "clip": "clamp", "concatenate": "concat"}  # fmt: skip
+
+# What would give a tensor other memory, on which views, graphs and what autograd saved rely.
+_REFUSED = {"resize_": "x = x.new_empty(sizes)", "resize_as_": "x = empty_like(other)", "set_": "x = other.view(sizes)"}
 
 # Functions whose aten op has another signature than the function of the package, or none.
 _NOT_FUNCTIONS = {"copy", "fill", "zero", "normal_functional", "uniform", "numpy_T", "matrix_H", "mT", "mH", "index",
@@ -252,6 +256,15 @@ def _own_names() -> set[str]:
     return {name for kind in Tensor.__mro__ for name in vars(kind)}
 
 
+def _refused(name: str, instead: str) -> Callable[..., Any]:
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        raise UnsupportedError(
+            f"{name}: a tensor keeps its memory and its sizes", got=describe(self), hint=f"make another: {instead}"
+        )
+
+    return method
+
+
 def bind() -> None:
     """Give `Tensor` its methods, operators and properties."""
     autograd_surface.bind()
@@ -259,6 +272,8 @@ def bind() -> None:
     for name, function in {**_METHODS, **_operators()}.items():
         setattr(Tensor, name, function)
         taken.add(name)
+    for name, instead in _REFUSED.items():
+        setattr(Tensor, name, _refused(name, instead))
     for name, opname in _PROPERTIES.items():
         setattr(Tensor, name, property(_unary(getattr(ops.aten, opname).default)))
         taken.add(name)

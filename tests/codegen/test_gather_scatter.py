@@ -72,6 +72,7 @@ SCATTERS = {
     "smaller index": (lambda x, i, v: x.scatter_add(0, i, v), (x, places(3, 2, 7, low=0), real(3, 2, 7))),
     "index of size 1": (lambda x, i, v: x.scatter_add(0, i, v), (x, places(3, 1, 7, low=0), real(3, 1, 7))),
     "scatter": (lambda x, i, v: opweave.ops.aten.scatter.src(x, 0, i, v), (x, places(3, 5, 7, low=0), real(3, 5, 7))),
+    "as many values as elements": (lambda x, i, v: x.index_put([i, i], v, True), (real(5, 5), places(25), real(25))),
     "one place again and again": (lambda x, i, v: x.index_put([i.expand(6)], v, True), (real(5), places(1), real(6))),
     "one value at one place": (lambda x, i, v: x.index_put([i.expand(6)], v, True), (real(5), places(1), real())),
     "integers": (lambda x, i, v: x.index_put([i], v, True), (places(5), places(50), places(50))),

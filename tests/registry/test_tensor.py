@@ -6,10 +6,18 @@ import pickle
 import numpy as np
 import pytest
 
+import opweave
 from opweave.registry import dtypes
 from opweave.registry.device import Device, cpu, meta, parse_device
 from opweave.registry.dtypes import DTYPES, as_dtype, promote_types
-from opweave.registry.errors import DataDependentError, DeviceError, DTypeError, OutOfRangeError, ShapeError
+from opweave.registry.errors import (
+    DataDependentError,
+    DeviceError,
+    DTypeError,
+    OutOfRangeError,
+    ShapeError,
+    UnsupportedError,
+)
 from opweave.registry.spec import contiguous_strides, is_contiguous, is_dense, overlaps_itself, span
 from opweave.registry.tensor import Size, Tensor, allocate, as_view, from_numpy, wrap_dim
 
@@ -160,3 +168,10 @@ def test_tensor_constructor_copies():
     t = Tensor(a)
     a[0] = 5
     assert t.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(("name", "arguments"), [("resize_", (3,)), ("resize_as_", (opweave.ones(3),)), ("set_", ())])
+def test_other_memory_is_refused(name, arguments):
+    for call in (lambda x: getattr(x, name)(*arguments), opweave.compile(lambda x: getattr(x, name)(*arguments))):
+        with pytest.raises(UnsupportedError, match=f"{name}: a tensor keeps its memory and its sizes"):
+            call(opweave.ones(2))

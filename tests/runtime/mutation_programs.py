@@ -448,7 +448,10 @@ def attempt(program: Program, backend: str, dynamic: bool) -> Outcome:
         warnings.simplefilter("ignore")
         for seed in (1, 2):
             expected = observe(run, inputs, seed)
-            got = observe(compiled, inputs, seed)
+            try:
+                got = observe(compiled, inputs, seed)
+            except Exception as error:
+                return Outcome("failed", f"compiled raises {one_line(error)}")
             if isinstance(got.error, UnsupportedError):
                 return Outcome("refused", reason(got.error))
             if expected.error is not None:

@@ -66,6 +66,14 @@ class WritingDecl(Decl):
         """The eager kernel."""
         raise NotImplementedError
 
+    def arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """A call's arguments, some left out, as the functional op takes them: it need not have the same defaults."""
+        present = {*kwargs, *(a.name for a in self.functional._schema.arguments[: len(args)])}
+        missing = [a.name for a in self.functional._schema.arguments if not a.has_default and a.name not in present]
+        if not missing:
+            return args, kwargs
+        return args, {**kwargs, **{name: self.op._defaults[name].default for name in missing}}
+
     def _check(self, target: Tensor, sizes: tuple[int, ...], dtype: DType) -> None:
         name = self.op.opname
         if sizes != target._sizes:
@@ -107,7 +115,7 @@ class WritingDecl(Decl):
             found.append(spec)
             return allocate(spec.sizes, spec.strides, spec.dtype, _META)
 
-        self.functional.decl.meta(note, args, kwargs)
+        self.functional.decl.meta(note, *self.arguments(args, kwargs))
         return found[-1]
 
 
