@@ -135,6 +135,22 @@ def rms_norm(
     return ops.aten.rms_norm.default(input, normalized_shape, weight, eps)
 
 
+def group_norm(
+    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
+    """Zero mean and unit variance over each group of channels of (N, C, ...), then `* weight + bias` by channel."""
+    return ops.aten.group_norm.default(input, num_groups, weight, bias, eps)
+
+
+def batch_norm(
+    input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
+    bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5,
+) -> Tensor:  # fmt: skip
+    """Normalise each channel of (N, C, ...): by the batch in training, which updates the running statistics in place,
+    by these otherwise."""
+    return ops.aten.batch_norm.default(input, weight, bias, running_mean, running_var, training, momentum, eps, False)
+
+
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """x · weightᵀ + bias; weight is (out, in)."""
     return ops.aten.linear.default(input, weight, bias)

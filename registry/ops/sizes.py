@@ -6,12 +6,14 @@ op, the tracer adds what computes it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 from opweave.registry.errors import ShapeError
 from opweave.registry.fake_context import dynamic_size
 from opweave.registry.ops.kinds.base import Decl, Maker
+from opweave.registry.spec import is_contiguous
 from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor
 
@@ -40,6 +42,16 @@ def _stride(self: Tensor, dim: int) -> int:
     return self._strides[dim]
 
 
+def _numel(self: Tensor) -> int:
+    """Number of elements."""
+    return math.prod(self._sizes)
+
+
+def _is_contiguous(self: Tensor, memory_format: int) -> Any:
+    """Whether the elements lie in row-major order without gaps."""
+    return is_contiguous(self._sizes, self._strides)
+
+
 def _offset(self: Tensor) -> int:
     """Elements from the start of the storage."""
     return self._offset
@@ -63,8 +75,12 @@ def _assert(condition: Any, message: str) -> None:
 sym_size = NumberDecl("aten::sym_size.int(Tensor self, int dim) -> SymInt", _size)
 sym_stride = NumberDecl("aten::sym_stride.int(Tensor self, int dim) -> SymInt", _stride)
 sym_storage_offset = NumberDecl("aten::sym_storage_offset(Tensor self) -> SymInt", _offset)
+sym_numel = NumberDecl("aten::sym_numel(Tensor self) -> SymInt", _numel)
+sym_is_contiguous = NumberDecl(
+    "aten::sym_is_contiguous(Tensor self, MemoryFormat memory_format=0) -> SymBool", _is_contiguous
+)
 local_scalar_dense = NumberDecl("aten::_local_scalar_dense(Tensor self) -> Scalar", _item, _unknown_item)
 assert_scalar = NumberDecl("aten::_assert_scalar(Scalar condition, str message) -> ()", _assert)
 
-for _decl in (sym_size, sym_stride, sym_storage_offset, local_scalar_dense):
+for _decl in (sym_size, sym_stride, sym_storage_offset, sym_numel, sym_is_contiguous, local_scalar_dense):
     _decl.backward()

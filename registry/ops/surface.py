@@ -24,6 +24,7 @@ from opweave.registry.ops import (
     indexing,
     matmul,
     nn,
+    normalization,
     numeric,
     overloads,
     pointwise,
@@ -41,7 +42,7 @@ from opweave.registry.tensor import Tensor, describe, from_numpy
 #: The families, in the order they are declared.
 FAMILIES = (
     pointwise, numeric, activation, view, reshape, creation, random, shape, reduction, indexing, subscript, matmul, nn,
-    overloads, sizes,
+    normalization, overloads, sizes,
 )  # fmt: skip
 
 _NUMBERS = (int, float, complex, Symbolic)
@@ -61,7 +62,8 @@ _REFUSED = {"resize_": "x = x.new_empty(sizes)", "resize_as_": "x = empty_like(o
 # Functions whose aten op has another signature than the function of the package, or none.
 _NOT_FUNCTIONS = {"copy", "fill", "zero", "normal_functional", "uniform", "numpy_T", "matrix_H", "mT", "mH", "index",
                   "index_put", "select", "native_layer_norm", "native_layer_norm_backward", "nll_loss_forward",
-                  "sym_size", "sym_stride", "sym_storage_offset",
+                  "native_group_norm", "native_group_norm_backward", "native_dropout", "sym_numel",
+                  "sym_is_contiguous", "sym_size", "sym_stride", "sym_storage_offset",
                   "nll_loss_backward", "mse_loss", "cross_entropy_loss", "nll_loss", "linear", "silu", "elu",
                   "leaky_relu", "mish", "hardtanh", "relu6", "hardswish",
                   "hardsigmoid", "log_sigmoid"}  # fmt: skip

@@ -1,0 +1,567 @@
+"""Layer, group and batch normalisation, written with other ops.
+
+Half types are computed in float32 and rounded once at the end. The native ops stay one node in a trace, except those of
+batch normalisation that write running statistics; their bodies are what a compiler fuses.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from opweave.registry import dtypes
+from opweave.registry.dtypes import DType
+from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
+from opweave.registry.op import ops
+from opweave.registry.ops.kinds import composite
+from opweave.registry.ops.reduction import rounded, widened
+from opweave.registry.spec import contiguous
+from opweave.registry.tensor import Tensor, allocate_like, describe
+
+Make = Callable[..., Tensor]
+Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
+
+_FLOATING = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
+
+
+# ---- layer normalisation -------------------------------------------------------------------------------------------
+
+
+def _normalized(
+    op: str, input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None
+) -> tuple[list[int], DType]:
+    """(axes, type of the statistics), after checking that the arguments fit."""
+    wanted = tuple(normalized_shape)
+    if not wanted or input._sizes[-len(wanted) :] != wanted:
+        raise ShapeError(
+            f"{op}: the input must end in normalized_shape {list(wanted)}", got=describe(input),
+            hint="normalized_shape is x.shape[-n:]",
+        )  # fmt: skip
+    if input._dtype.kind != "f":
+        raise DTypeError(f"{op}: defined for floating types only", got=describe(input))
+    for name, t in (("weight", weight), ("bias", bias)):
+        if t is not None and t._sizes != wanted:
+            raise ShapeError(f"{op}: {name} must have shape {list(wanted)}", got=describe(t))
+        if (
+            t is not None
+            and t._dtype is not input._dtype
+            and (t._dtype is not dtypes.float32 or input._dtype.compute is not dtypes.float32)
+        ):
+            raise DTypeError(f"{op}: {name} must have the input's type or float32", got=describe(t))
+    axes = list(range(input.ndim - len(wanted), input.ndim))
+    mixed = any(t is not None and t._dtype is dtypes.float32 for t in (weight, bias))
+    # PyTorch: a GPU keeps statistics in the compute type, a CPU only where the affine parameters have it.
+    statistics = input._dtype.compute if mixed or input._device.type == "cuda" else input._dtype
+    return axes, statistics
+
+
+def _layer_norm_kernel(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    axes, statistics = _normalized("native_layer_norm", input, normalized_shape, weight, bias)
+    sizes = input._sizes
+    outer, inner = sizes[: axes[0]], tuple(sizes[axes[0] :])
+    out = allocate_like(contiguous(sizes, input._dtype, input._device))
+    kept = (*outer, *(1,) * len(inner))
+    averages, scales = (allocate_like(contiguous(kept, statistics, input._device)) for _ in range(2))
+    xp = input._device.xp
+    compute = input._dtype.compute
+    source = input._array if compute is input._dtype else input._array.astype(compute.numpy)
+    source = source.reshape(math.prod(outer), math.prod(inner))
+    with np.errstate(all="ignore"):
+        mean = source.mean(axis=1, keepdims=True) if source.shape[1] else xp.zeros((len(source), 1), compute.numpy)
+        work = out._array.reshape(source.shape) if out._dtype is compute else xp.empty(source.shape, compute.numpy)
+        xp.subtract(source, mean, out=work)
+        variance = xp.einsum("ij,ij->i", work, work)[:, None] / compute.numpy.type(max(source.shape[1], 1))
+        rstd = 1 / xp.sqrt(variance + compute.numpy.type(eps))
+        xp.multiply(work, rstd, out=work)
+        if weight is not None:
+            xp.multiply(work, weight._array.reshape(1, -1).astype(compute.numpy), out=work)
+        if bias is not None:
+            xp.add(work, bias._array.reshape(1, -1).astype(compute.numpy), out=work)
+        if out._dtype is not compute:
+            out._array[...] = work.reshape(sizes)
+        averages._array[...] = mean.reshape(kept)
+        scales._array[...] = rstd.reshape(kept)
+    return out, averages, scales
+
+
+@composite(
+    "aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps)"
+    " -> (Tensor, Tensor, Tensor)",
+    explicit=True, kernel=_layer_norm_kernel,
+)  # fmt: skip
+def native_layer_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    aten = ops.aten
+    axes, statistics = _normalized("native_layer_norm", input, normalized_shape, weight, bias)
+    wide = widened(aten.contiguous.default(input))
+    mean = aten.mean.dim(wide, axes, True)
+    centred = aten.sub.Tensor(wide, mean)
+    variance = aten.mean.dim(aten.mul.Tensor(centred, centred), axes, True)
+    rstd = aten.rsqrt.default(aten.add.Tensor(variance, eps))
+    result = aten.mul.Tensor(centred, rstd)
+    if weight is not None:
+        result = aten.mul.Tensor(result, widened(weight))
+    if bias is not None:
+        result = aten.add.Tensor(result, widened(bias))
+    return rounded(result, input._dtype), rounded(mean, statistics), rounded(rstd, statistics)
+
+
+@composite(
+    "aten::native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean,"
+    " Tensor rstd, Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+    explicit=True,
+)
+def native_layer_norm_backward(
+    grad_out: Tensor, input: Tensor, normalized_shape: Sequence[int], mean: Tensor, rstd: Tensor,
+    weight: Tensor | None, bias: Tensor | None, output_mask: Sequence[bool],
+) -> tuple[Tensor | None, Tensor | None, Tensor | None]:  # fmt: skip
+    """The gradients of input, weight and bias; None for what `output_mask` leaves out, or what was not there."""
+    aten = ops.aten
+    axes, _ = _normalized("native_layer_norm_backward", input, normalized_shape, weight, bias)
+    if grad_out._sizes != input._sizes:
+        raise ShapeError(
+            "native_layer_norm_backward: the gradient and the input must have one shape",
+            got=describe([grad_out, input]),
+        )
+    outer = list(range(axes[0]))
+    grad, scale = widened(aten.contiguous.default(grad_out)), widened(rstd)
+    centred = aten.sub.Tensor(widened(aten.contiguous.default(input)), widened(mean))
+    of_input = of_weight = of_bias = None
+    normal = aten.mul.Tensor(centred, scale) if output_mask[0] or output_mask[1] else centred
+    if output_mask[0]:
+        inner = grad if weight is None else aten.mul.Tensor(grad, widened(weight))
+        average = aten.mean.dim(inner, axes, True)
+        along = aten.mean.dim(aten.mul.Tensor(inner, normal), axes, True)
+        rest = aten.sub.Tensor(aten.sub.Tensor(inner, average), aten.mul.Tensor(normal, along))
+        of_input = rounded(aten.mul.Tensor(rest, scale), input._dtype)
+    if output_mask[1] and weight is not None:
+        of_weight = rounded(_outer_sum(aten.mul.Tensor(grad, normal), outer), weight._dtype)
+    if output_mask[2] and bias is not None:
+        of_bias = rounded(_outer_sum(grad, outer), bias._dtype)
+    return of_input, of_weight, of_bias
+
+
+def _outer_sum(x: Tensor, axes: list[int]) -> Tensor:
+    # Without dimensions to sum over there is one example; the op would sum over all of them.
+    return ops.aten.sum.dim_IntList(x, axes) if axes else x
+
+
+@native_layer_norm.backward
+def _(
+    grads: Sequence[Tensor | None], needs: Sequence[bool], input: Tensor, normalized_shape: Sequence[int],
+    result1: Tensor, result2: Tensor, weight: Tensor | None, bias: Tensor | None,
+) -> tuple[Tensor | None, ...]:  # fmt: skip
+    aten = ops.aten
+    found: list[Tensor | None] = [None, None, None]
+    if grads[0] is not None:
+        found = list(
+            aten.native_layer_norm_backward.default(
+                grads[0], input, normalized_shape, result1, result2, weight, bias, list(needs)
+            )
+        )
+    if needs[0]:
+        # Mean and scale are results too: their gradients are those of the second derivative, which goes through them.
+        count = math.prod(normalized_shape)
+        if grads[1] is not None:
+            found[0] = _plus(found[0], aten.expand.default(aten.div.Tensor(widened(grads[1]), count), input._sizes))
+        if grads[2] is not None:
+            scale = widened(result2)
+            cube = aten.mul.Tensor(aten.mul.Tensor(scale, scale), scale)
+            factor = aten.div.Tensor(aten.mul.Tensor(widened(grads[2]), cube), -count)
+            centred = aten.sub.Tensor(widened(input), widened(result1))
+            found[0] = _plus(found[0], aten.mul.Tensor(centred, factor))
+    return tuple(found)
+
+
+def _plus(a: Tensor | None, b: Tensor) -> Tensor:
+    return b if a is None else ops.aten.add.Tensor(a, b)
+
+
+@composite(
+    "aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None,"
+    " float eps=1e-05, bool cudnn_enable=True) -> Tensor"
+)
+def layer_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None,
+    eps: float = 1e-5, cudnn_enable: bool = True,
+) -> Tensor:  # fmt: skip
+    return ops.aten.native_layer_norm.default(input, normalized_shape, weight, bias, eps)[0]
+
+
+@composite("aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor")
+def rms_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
+    aten = ops.aten
+    axes, _ = _normalized("rms_norm", input, normalized_shape, None, None)
+    if weight is not None and weight._sizes != tuple(normalized_shape):
+        raise ShapeError(f"rms_norm: weight must have shape {list(normalized_shape)}", got=describe(weight))
+    wide = widened(aten.contiguous.default(input))
+    if eps is None:
+        # The machine epsilon of the type it is computed in.
+        eps = float(np.finfo(wide._dtype.numpy).eps)
+    power = aten.mean.dim(aten.mul.Tensor(wide, wide), axes, True)
+    result = aten.mul.Tensor(wide, aten.rsqrt.default(aten.add.Tensor(power, eps)))
+    if weight is not None:
+        result = aten.mul.Tensor(result, widened(weight))
+    return rounded(result, input._dtype)
+
+
+# ---- group normalisation -------------------------------------------------------------------------------------------
+
+
+def _statistics_type(op: str, input: Tensor, *others: Tensor | None) -> DType:
+    """The type of the statistics, after checking the types: float32 parameters may go with half inputs."""
+    if input._dtype.kind != "f":
+        raise DTypeError(f"{op}: defined for floating types only", got=describe(input))
+    mixed = False
+    for t in others:
+        if t is not None and t._dtype is not input._dtype:
+            if t._dtype is not dtypes.float32 or input._dtype.compute is not dtypes.float32:
+                raise DTypeError(f"{op}: parameters must have the input's type or float32", got=describe([input, t]))
+            mixed = True
+    return input._dtype.compute if mixed or input._device.type == "cuda" else input._dtype
+
+
+def _grouped(
+    op: str, input: Tensor, weight: Tensor | None, bias: Tensor | None, sizes: tuple[int, int, int], group: int
+) -> DType:
+    """Check the arguments of a group normalisation; the type of its statistics."""
+    n, c, hw = sizes
+    if group <= 0 or c % group:
+        raise ArgumentError(f"{op}: the {c} channels must be divisible into {group} groups", got=describe(input))
+    if input.numel() != n * c * hw:
+        raise ShapeError(f"{op}: the input must have N * C * HxW = {n} * {c} * {hw} elements", got=describe(input))
+    for name, t in (("weight", weight), ("bias", bias)):
+        if t is not None and t._sizes != (c,):
+            raise ShapeError(f"{op}: {name} must have shape [{c}]", got=describe(t))
+    return _statistics_type(op, input, weight, bias)
+
+
+def _per_channel(parameter: Tensor, sizes: tuple[int, int, int], group: int) -> Tensor:
+    """A parameter of the channels, in the shape of (N, group, C / group, HxW)."""
+    return ops.aten.view.default(widened(ops.aten.contiguous.default(parameter)), [1, group, sizes[1] // group, 1])
+
+
+@composite(
+    "aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group,"
+    " float eps) -> (Tensor, Tensor, Tensor)",
+    explicit=True,
+)
+def native_group_norm(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """(result, mean, 1 / standard deviation), the last two of shape (N, group)."""
+    aten = ops.aten
+    statistics = _grouped("native_group_norm", input, weight, bias, (N, C, HxW), group)
+    wide = aten.view.default(widened(aten.contiguous.default(input)), [N, group, C // group, HxW])
+    mean = aten.mean.dim(wide, [2, 3], True)
+    centred = aten.sub.Tensor(wide, mean)
+    variance = aten.mean.dim(aten.mul.Tensor(centred, centred), [2, 3], True)
+    rstd = aten.rsqrt.default(aten.add.Tensor(variance, eps))
+    result = aten.mul.Tensor(centred, rstd)
+    if weight is not None:
+        result = aten.mul.Tensor(result, _per_channel(weight, (N, C, HxW), group))
+    if bias is not None:
+        result = aten.add.Tensor(result, _per_channel(bias, (N, C, HxW), group))
+    mean, rstd = (rounded(aten.view.default(t, [N, group]), statistics) for t in (mean, rstd))
+    return rounded(aten.view.default(result, list(input._sizes)), input._dtype), mean, rstd
+
+
+@composite(
+    "aten::native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight,"
+    " SymInt N, SymInt C, SymInt HxW, int group, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+    explicit=True,
+)
+def native_group_norm_backward(
+    grad_out: Tensor, input: Tensor, mean: Tensor, rstd: Tensor, weight: Tensor | None, N: int, C: int, HxW: int,
+    group: int, output_mask: Sequence[bool],
+) -> tuple[Tensor | None, Tensor | None, Tensor | None]:  # fmt: skip
+    """The gradients of input, weight and bias; None for what `output_mask` leaves out."""
+    aten = ops.aten
+    statistics = _grouped("native_group_norm_backward", input, weight, None, (N, C, HxW), group)
+    if grad_out._sizes != input._sizes:
+        raise ShapeError(
+            "native_group_norm_backward: the gradient and the input must have one shape",
+            got=describe([grad_out, input]),
+        )
+    sizes = [N, group, C // group, HxW]
+    grad, wide = (aten.view.default(widened(aten.contiguous.default(t)), sizes) for t in (grad_out, input))
+    centre, scale = (aten.view.default(widened(aten.contiguous.default(t)), [N, group, 1, 1]) for t in (mean, rstd))
+    normal = aten.mul.Tensor(aten.sub.Tensor(wide, centre), scale)
+    parameter = statistics if weight is None else weight._dtype
+    of_input = of_weight = of_bias = None
+    if output_mask[0]:
+        inner = grad if weight is None else aten.mul.Tensor(grad, _per_channel(weight, (N, C, HxW), group))
+        average = aten.mean.dim(inner, [2, 3], True)
+        along = aten.mean.dim(aten.mul.Tensor(inner, normal), [2, 3], True)
+        rest = aten.sub.Tensor(aten.sub.Tensor(inner, average), aten.mul.Tensor(normal, along))
+        of_input = rounded(aten.view.default(aten.mul.Tensor(rest, scale), list(input._sizes)), input._dtype)
+    if output_mask[1]:
+        total = aten.sum.dim_IntList(aten.mul.Tensor(grad, normal), [0, 3])
+        of_weight = rounded(aten.view.default(total, [C]), parameter)
+    if output_mask[2]:
+        of_bias = rounded(aten.view.default(aten.sum.dim_IntList(grad, [0, 3]), [C]), parameter)
+    return of_input, of_weight, of_bias
+
+
+@native_group_norm.backward
+def _(
+    grads: Sequence[Tensor | None], needs: Sequence[bool], input: Tensor, weight: Tensor | None, result1: Tensor,
+    result2: Tensor, N: int, C: int, HxW: int, group: int,
+) -> tuple[Tensor | None, ...]:  # fmt: skip
+    aten = ops.aten
+    found: list[Tensor | None] = [None, None, None]
+    if grads[0] is not None:
+        found = list(
+            aten.native_group_norm_backward.default(
+                grads[0], input, result1, result2, weight, N, C, HxW, group, list(needs)
+            )
+        )
+    if needs[0] and (grads[1] is not None or grads[2] is not None):
+        # Mean and scale are results too: their gradients are those of the second derivative, which goes through them.
+        count = C // group * HxW
+        at = [N, group, 1, 1]
+        part: Tensor | None = None
+        if grads[1] is not None:
+            even = aten.view.default(aten.div.Tensor(widened(grads[1]), count), at)
+            part = aten.expand.default(even, [N, group, C // group, HxW])
+        if grads[2] is not None:
+            scale = widened(result2)
+            cube = aten.mul.Tensor(aten.mul.Tensor(scale, scale), scale)
+            factor = aten.view.default(aten.div.Tensor(aten.mul.Tensor(widened(grads[2]), cube), -count), at)
+            wide = aten.view.default(widened(aten.contiguous.default(input)), [N, group, C // group, HxW])
+            centred = aten.sub.Tensor(wide, aten.view.default(widened(result1), at))
+            part = _plus(part, aten.mul.Tensor(centred, factor))
+        assert part is not None
+        found[0] = _plus(found[0], aten.reshape.default(part, list(input._sizes)))
+    return tuple(found)
+
+
+@composite(
+    "aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05,"
+    " bool cudnn_enabled=True) -> Tensor"
+)
+def group_norm(
+    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5,
+    cudnn_enabled: bool = True,
+) -> Tensor:  # fmt: skip
+    if input.ndim < 2:
+        raise ShapeError("group_norm: expected at least 2 dimensions, (N, C, ...)", got=describe(input))
+    n, c, *rest = input._sizes
+    return ops.aten.native_group_norm.default(input, weight, bias, n, c, math.prod(rest), num_groups, eps)[0]
+
+
+# ---- batch normalisation -------------------------------------------------------------------------------------------
+
+
+def _batch_types(
+    op: str, input: Tensor, weight: Tensor | None, bias: Tensor | None, mean: Tensor | None, variance: Tensor | None
+) -> DType:
+    """Check the arguments of a batch normalisation; the type of its statistics."""
+    if input.ndim < 2:
+        raise ShapeError(f"{op}: expected at least 2 dimensions, (N, C, ...)", got=describe(input))
+    channels = (input._sizes[1],)
+    named = {"weight": weight, "bias": bias, "running_mean": mean, "running_var": variance}
+    for name, t in named.items():
+        if t is not None and t._sizes != channels:
+            raise ShapeError(f"{op}: {name} must have shape {list(channels)}", got=describe(t))
+    return _statistics_type(op, input, *named.values())
+
+
+def _along(parameter: Tensor, input: Tensor) -> Tensor:
+    """A parameter of the channels, in the shape of the input."""
+    sizes = [1, input._sizes[1], *(1,) * (input.ndim - 2)]
+    return ops.aten.view.default(widened(ops.aten.contiguous.default(parameter)), sizes)
+
+
+def _affine(input: Tensor, normal: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+    aten = ops.aten
+    if weight is not None:
+        normal = aten.mul.Tensor(normal, _along(weight, input))
+    if bias is not None:
+        normal = aten.add.Tensor(normal, _along(bias, input))
+    return rounded(normal, input._dtype)
+
+
+def _batch_statistics(op: str, input: Tensor) -> tuple[Tensor, Tensor, Tensor, int]:
+    """(centred input, mean, variance, how many elements a channel has), with all dimensions."""
+    aten = ops.aten
+    axes = [d for d in range(input.ndim) if d != 1]
+    count = math.prod(input._sizes[d] for d in axes)
+    wide = widened(aten.contiguous.default(input))
+    mean = aten.mean.dim(wide, axes, True)
+    centred = aten.sub.Tensor(wide, mean)
+    return centred, mean, aten.mean.dim(aten.mul.Tensor(centred, centred), axes, True), count
+
+
+@composite(
+    "aten::_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum,"
+    " float eps) -> (Tensor, Tensor, Tensor)",
+    explicit=True,
+)
+def batch_norm_no_stats(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, training: bool, momentum: float, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """(result, mean, 1 / standard deviation) by the statistics of the batch."""
+    aten = ops.aten
+    statistics = _batch_types("_native_batch_norm_legit", input, weight, bias, None, None)
+    centred, mean, variance, _ = _batch_statistics("_native_batch_norm_legit", input)
+    rstd = aten.rsqrt.default(aten.add.Tensor(variance, eps))
+    result = _affine(input, aten.mul.Tensor(centred, rstd), weight, bias)
+    # As in PyTorch the statistics have no gradient.
+    mean, rstd = (aten.view.default(aten.detach.default(t), [input._sizes[1]]) for t in (mean, rstd))
+    return result, rounded(mean, statistics), rounded(rstd, statistics)
+
+
+@composite(
+    "aten::_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean,"
+    " Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+    explicit=True,
+)
+def batch_norm_no_training(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
+    momentum: float, eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    """(result by the running statistics, and two tensors without elements)."""
+    aten = ops.aten
+    statistics = _batch_types("_native_batch_norm_legit_no_training", input, weight, bias, running_mean, running_var)
+    centred = aten.sub.Tensor(widened(aten.contiguous.default(input)), _along(running_mean, input))
+    rstd = aten.rsqrt.default(aten.add.Tensor(_along(running_var, input), eps))
+    result = _affine(input, aten.mul.Tensor(centred, rstd), weight, bias)
+    nothing = [aten.new_empty.default(input, [0], dtype=statistics) for _ in range(2)]
+    return result, nothing[0], nothing[1]
+
+
+@composite(
+    "aten::_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean,"
+    " Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)"
+)
+def native_batch_norm_legit(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
+    training: bool, momentum: float, eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    """(result, mean, 1 / standard deviation); in training the running statistics are brought up to date."""
+    aten = ops.aten
+    if not training:
+        return aten._native_batch_norm_legit_no_training.default(
+            input, weight, bias, running_mean, running_var, momentum, eps
+        )
+    _batch_types("_native_batch_norm_legit", input, weight, bias, running_mean, running_var)
+    found = aten._native_batch_norm_legit.no_stats(input, weight, bias, True, momentum, eps)
+    _, mean, variance, count = _batch_statistics("_native_batch_norm_legit", aten.detach.default(input))
+    # The running variance is that of the population, estimated without bias.
+    unbiased = aten.mul.Tensor(variance, count / max(count - 1, 1))
+    for running, new in ((running_mean, mean), (running_var, unbiased)):
+        old = aten.mul.Tensor(widened(running), 1 - momentum)
+        new = aten.mul.Tensor(aten.view.default(new, [input._sizes[1]]), momentum)
+        aten.copy_.default(running, aten.add.Tensor(old, new))
+    return found
+
+
+@composite(
+    "aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var,"
+    " bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor"
+)
+def batch_norm(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
+    running_var: Tensor | None, training: bool, momentum: float, eps: float, cudnn_enabled: bool,
+) -> Tensor:  # fmt: skip
+    aten = ops.aten
+    if running_mean is None or running_var is None:
+        if not training:
+            raise ArgumentError("batch_norm: running_mean and running_var are needed where training is false")
+        return aten._native_batch_norm_legit.no_stats(input, weight, bias, training, momentum, eps)[0]
+    return aten._native_batch_norm_legit.default(
+        input, weight, bias, running_mean, running_var, training, momentum, eps
+    )[0]
+
+
+# ---- samples -------------------------------------------------------------------------------------------------------
+
+
+def _turned(x: Tensor) -> Tensor:
+    return ops.aten.transpose.int(x, 0, -1)
+
+
+for _decl in (native_layer_norm, layer_norm):
+
+    @_decl.with_samples
+    def _(make: Make) -> Samples:
+        yield (make(3, 4, 5), [5], make(5), make(5), 1e-5), {}
+        yield (make(3, 4, 5), [4, 5], make(4, 5), None, 1e-3), {}
+        yield (_turned(make(6, 4)), [6], None, None, 1e-5), {}
+        x = make(3, 6)
+        wide = x._dtype.compute
+        yield (x, [6], make(6, dtype=wide), make(6, dtype=wide), 1e-5), {}
+        yield (make(0, 6), [6], make(6), make(6), 1e-5), {}
+        yield (make(2, 700), [700], make(700), make(700), 1e-5), {}
+
+
+@native_layer_norm_backward.with_samples
+def _(make: Make) -> Samples:
+    for sizes, inner in (((3, 4, 5), 1), ((3, 4, 5), 2), ((4, 5), 2)):
+        shape = list(sizes[-inner:])
+        kept = (*sizes[:-inner], *(1,) * inner)
+        statistics = make(*kept, low=-0.5, high=0.5), make(*kept, low=0.5, high=1.5)
+        yield (make(*sizes), make(*sizes), shape, *statistics, make(*shape), make(*shape), [True] * 3), {}
+
+
+@rms_norm.with_samples
+def _(make: Make) -> Samples:
+    yield (make(3, 4, 5), [5], make(5)), {}
+    yield (_turned(make(6, 4)), [6], None, 1e-5), {}
+
+
+@native_group_norm.with_samples
+def _(make: Make) -> Samples:
+    yield (make(2, 6, 5), make(6), make(6), 2, 6, 5, 3, 1e-5), {}
+    yield (make(2, 4, 3, 2), None, make(4), 2, 4, 6, 1, 1e-3), {}
+    yield (_turned(make(5, 4, 2)), make(4), None, 2, 4, 5, 4, 1e-5), {}
+    wide = make(1)._dtype.compute
+    yield (make(2, 6, 5), make(6, dtype=wide), make(6, dtype=wide), 2, 6, 5, 3, 1e-5), {}
+
+
+@native_group_norm_backward.with_samples
+def _(make: Make) -> Samples:
+    for group in (1, 3):
+        statistics = make(2, group, low=-0.5, high=0.5), make(2, group, low=0.5, high=1.5)
+        yield (make(2, 6, 5), make(2, 6, 5), *statistics, make(6), 2, 6, 5, group, [True] * 3), {}
+
+
+@group_norm.with_samples
+def _(make: Make) -> Samples:
+    yield (make(2, 6, 5), 3, make(6), make(6)), {}
+    yield (make(2, 4), 2), {}
+
+
+@batch_norm_no_stats.with_samples
+def _(make: Make) -> Samples:
+    yield (make(4, 3, 5), make(3), make(3), True, 0.1, 1e-5), {}
+    yield (_turned(make(5, 3, 4)), None, make(3), True, 0.1, 1e-3), {}
+    yield (make(6, 3), None, None, True, 0.1, 1e-5), {}
+
+
+@batch_norm_no_training.with_samples
+def _(make: Make) -> Samples:
+    yield (make(4, 3, 5), make(3), make(3), make(3), make(3, low=0.5, high=1.5), 0.1, 1e-5), {}
+    yield (make(6, 3), None, None, make(3), make(3, low=0.5, high=1.5), 0.1, 1e-5), {}
+
+
+@batch_norm.with_samples
+def _(make: Make) -> Samples:
+    yield (make(4, 3, 5), make(3), make(3), None, None, True, 0.1, 1e-5, False), {}
+    yield (make(4, 3, 5), make(3), make(3), make(3), make(3, low=0.5, high=1.5), False, 0.1, 1e-5, False), {}
+
+
+for _decl in (
+    native_layer_norm, native_layer_norm_backward, layer_norm, rms_norm, native_group_norm, native_group_norm_backward,
+    group_norm, batch_norm_no_stats, batch_norm_no_training, batch_norm,
+):  # fmt: skip
+    _decl.sample_dtypes = _FLOATING
