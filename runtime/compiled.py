@@ -308,8 +308,11 @@ class CompiledFunction:
             guards.distinct()
         if not written:
             return
-        # Those that are views of one input lie where a guard says.
-        tensors = [*{id(t): t for t in (joined.get(id(t), t) for t in guards.tensors)}.values()]
+        # Those that are views of one input lie where a guard says. What the graph does not read may share the memory:
+        # the write is seen there as it is in eager code.
+        read = {id(t) for t in captured.inputs}
+        known = [joined.get(id(t), t) for t in guards.tensors]
+        tensors = [*{id(t): t for t in known if id(t) in read}.values()]
         guards.disjoint(written, tensors)
         for w in written:
             for other in tensors:
