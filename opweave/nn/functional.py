@@ -166,6 +166,30 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> 
     return ops.aten.embedding.default(weight, input, -1 if padding_idx is None else padding_idx)
 
 
+def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
+    """The last dimensions padded; `pad` has two numbers for each, the last dimension first.
+
+    Parameters
+    ----------
+    input : Tensor
+    pad : sequence of int
+        How many elements to add before and after; a negative number cuts them off.
+    mode : str
+        `"constant"` (any dimensions), or `"reflect"`, `"replicate"` or `"circular"` for the last 1, 2 or 3 dimensions
+        of a tensor with 1 or 2 more.
+    value : float, optional
+        What a constant padding is filled with; 0 by default.
+
+    Raises
+    ------
+    ShapeError
+        If the numbers do not fit the sizes.
+    UnsupportedError
+        If there is no such mode for this many dimensions.
+    """
+    return ops.aten.pad.default(input, pad, mode, value)
+
+
 def cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean",
     label_smoothing: float = 0.0,

@@ -15,7 +15,7 @@ from opweave.registry.promote import result_type
 from opweave.registry.tensor import Tensor
 
 #: The greatest finite value of each floating type.
-_GREATEST = {
+GREATEST = {
     "float16": 65504.0,
     "bfloat16": math.ldexp(255.0, 120),
     "float32": math.ldexp(16777215.0, 104),
@@ -54,7 +54,7 @@ def nan_to_num(k: Any, x: Any, nan: float | None, posinf: float | None, neginf: 
     dtype = k.dtype(x)
     if dtype.kind != "f":
         return x
-    greatest = _GREATEST[dtype.name]
+    greatest = GREATEST[dtype.name]
     high, low = (greatest if posinf is None else posinf), (-greatest if neginf is None else neginf)
     finite = k.where(x == -math.inf, k.const(low, dtype), x)
     finite = k.where(x == math.inf, k.const(high, dtype), finite)

@@ -20,6 +20,7 @@ from opweave.registry.errors import UnsupportedError
 from opweave.registry.op import OpOverload, OpOverloadPacket, ops, registry
 from opweave.registry.ops import (
     activation,
+    convolution,
     creation,
     indexing,
     matmul,
@@ -27,13 +28,16 @@ from opweave.registry.ops import (
     normalization,
     numeric,
     overloads,
+    padding,
     pointwise,
     random,
     reduction,
     reshape,
     shape,
     sizes,
+    sorting,
     subscript,
+    variants,
     view,
 )
 from opweave.registry.symbolic import Symbolic
@@ -42,7 +46,7 @@ from opweave.registry.tensor import Tensor, describe, from_numpy
 #: The families, in the order they are declared.
 FAMILIES = (
     pointwise, numeric, activation, view, reshape, creation, random, shape, reduction, indexing, subscript, matmul, nn,
-    normalization, overloads, sizes,
+    normalization, convolution, overloads, variants, sizes,
 )  # fmt: skip
 
 _NUMBERS = (int, float, complex, Symbolic)
@@ -66,7 +70,8 @@ _NOT_FUNCTIONS = {"copy", "fill", "zero", "normal_functional", "uniform", "numpy
                   "sym_is_contiguous", "sym_size", "sym_stride", "sym_storage_offset",
                   "nll_loss_backward", "mse_loss", "cross_entropy_loss", "nll_loss", "linear", "silu", "elu",
                   "leaky_relu", "mish", "hardtanh", "relu6", "hardswish",
-                  "hardsigmoid", "log_sigmoid"}  # fmt: skip
+                  "hardsigmoid", "log_sigmoid", "pad", "reflection_pad1d", "reflection_pad2d", "reflection_pad3d",
+                  "replication_pad1d", "replication_pad2d", "replication_pad3d"}  # fmt: skip
 
 
 def _variadic(packet: OpOverloadPacket) -> Callable[..., Any]:

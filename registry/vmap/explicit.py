@@ -178,13 +178,26 @@ def _along(*tensors: str, dims: str = "dim") -> Rule:
             values["keepdim"] = values["keepdim"] and not scalar
         found = call(op, values)
         if scalar and "keepdim" not in values:
-            found = ops.aten.squeeze.dim(found, 1)
+            if isinstance(found, Tensor):
+                found = ops.aten.squeeze.dim(found, 1)
+            else:
+                found = tuple([ops.aten.squeeze.dim(t, 1) for t in found])
         return wrap(found, level)
 
     return shifted
 
 
-rule("_softmax", "_log_softmax", "cumsum", "cumprod", "max.dim", "min.dim")(_along("self"))
+rule("_softmax", "_log_softmax", "cumsum", "cumprod", "max.dim", "min.dim", "sort")(_along("self"))
+
+
+@rule("topk")
+def _topk(op: OpOverload, level: Level, args: Args, kwargs: Kwargs) -> Any:
+    values = bound(op, args, kwargs)
+    if not values["self"].ndim and values["k"] == 0:
+        values["k"] = 1  # of a number there is no less
+    return _along("self")(op, level, (), values)
+
+
 rule("_softmax_backward_data", "_log_softmax_backward_data")(_along("grad_output", "output"))
 
 

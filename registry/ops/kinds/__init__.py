@@ -47,12 +47,19 @@ from opweave.registry.ops.kinds.reduction import (
     reduction,
 )
 from opweave.registry.ops.kinds.view import ViewDecl, view
-from opweave.registry.ops.kinds.writing import InplaceDecl, OutDecl, WritingDecl, pointwise
+from opweave.registry.ops.kinds.writing import (
+    InplaceDecl,
+    OutDecl,
+    WritingDecl,
+    declare_inplace,
+    declare_out,
+    pointwise,
+)
 
 __all__ = [
     "COMBINES", "COMPARE", "CONTIGUOUS_FORMAT", "DEFAULT", "INT_TO_FLOAT", "PRESERVE_FORMAT", "CompositeDecl",
     "Decl", "ExternDecl", "GatherDecl", "GeneratorDecl", "InplaceDecl", "Maker", "OutDecl", "Place", "Places",
-    "PointwiseDecl", "ReductionDecl", "Scatter", "ScatterDecl", "ViewDecl", "WritingDecl", "composite", "extern",
-    "gather", "generator", "handler", "normalize_axes", "pointwise", "reduced_sizes", "reduction", "scatter",
-    "view",
+    "PointwiseDecl", "ReductionDecl", "Scatter", "ScatterDecl", "ViewDecl", "WritingDecl", "composite",
+    "declare_inplace", "declare_out", "extern", "gather", "generator", "handler", "normalize_axes", "pointwise",
+    "reduced_sizes", "reduction", "scatter", "view",
 ]  # fmt: skip

@@ -29,7 +29,8 @@ def _arguments_text(op: OpOverload, first: str | None = None, extra: str | None 
     return ", ".join([*positional, *(["*", *named] if named else [])])
 
 
-def _declare_inplace(op: OpOverload, overload: str) -> InplaceDecl:
+def declare_inplace(op: OpOverload, overload: str) -> InplaceDecl:
+    """Declare `op_`, which writes the op's result into its first argument."""
     name = f"{op.namespace}::{op.opname}_" + ("" if overload == "default" else f".{overload}")
 
     def schema() -> str:
@@ -38,7 +39,8 @@ def _declare_inplace(op: OpOverload, overload: str) -> InplaceDecl:
     return InplaceDecl(schema, op, name)
 
 
-def _declare_out(op: OpOverload, overload: str | None) -> OutDecl:
+def declare_out(op: OpOverload, overload: str | None) -> OutDecl:
+    """Declare the `out=` variant of an op, by default as `out` or `<overload>_out`."""
     usual = "out" if op.overload in ("default", "Tensor") else f"{op.overload}_out"
     name = f"{op.namespace}::{op.opname}.{overload or usual}"
 
@@ -115,8 +117,8 @@ class WritingDecl(Decl):
             found.append(spec)
             return allocate(spec.sizes, spec.strides, spec.dtype, _META)
 
-        self.functional.decl.meta(note, *self.arguments(args, kwargs))
-        return found[-1]
+        result = self.functional.decl.meta(note, *self.arguments(args, kwargs))
+        return found[-1] if found else result.spec  # a composite's is made by its ops
 
 
 class InplaceDecl(WritingDecl):
@@ -195,9 +197,9 @@ def pointwise(
     def declare(body: Callable[..., Any]) -> PointwiseDecl:
         decl = PointwiseDecl(schema, body, promote, tags, kinds)
         if inplace:
-            _declare_inplace(decl.op, inplace if isinstance(inplace, str) else decl.op.overload)
+            declare_inplace(decl.op, inplace if isinstance(inplace, str) else decl.op.overload)
         if out:
-            _declare_out(decl.op, out if isinstance(out, str) else None)
+            declare_out(decl.op, out if isinstance(out, str) else None)
         return decl
 
     return declare
