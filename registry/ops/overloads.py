@@ -25,16 +25,26 @@ def _hand_on(schema: str, target: OpOverload) -> None:
         return target(*args, **kwargs)
 
 
+def _into(schema: str, name: str) -> None:
+    """A form that writes into `out`, where the main op has one."""
+    packet = getattr(aten, name)
+    target = next((o for o in ("out", "Tensor_out", "Tensor_Tensor_out") if o in packet.overloads()), None)
+    if target is not None:
+        _hand_on(f"{schema} -> Tensor(a!)", getattr(packet, target))
+
+
 def _second_number(name: str, overload: str = "Scalar", target: str = "Tensor") -> None:
     """`name(tensor, number)`, and in place."""
     _hand_on(f"aten::{name}.{overload}(Tensor self, Scalar other) -> Tensor", getattr(getattr(aten, name), target))
     written = getattr(aten, f"{name}_").Tensor
     _hand_on(f"aten::{name}_.{overload}(Tensor(a!) self, Scalar other) -> Tensor(a!)", written)
+    _into(f"aten::{name}.{overload}_out(Tensor self, Scalar other, *, Tensor(a!) out)", name)
 
 
 def _first_number(name: str, overload: str = "Scalar_Tensor") -> None:
     """`name(number, tensor)`."""
     _hand_on(f"aten::{name}.{overload}(Scalar self, Tensor other) -> Tensor", getattr(aten, name).Tensor)
+    _into(f"aten::{name}.{overload}_out(Scalar self, Tensor other, *, Tensor(a!) out)", name)
 
 
 for _name in ("mul", "div", "remainder", "fmod", "eq", "ne", "lt", "le", "gt", "ge", "bitwise_and", "bitwise_or",
@@ -54,12 +64,17 @@ def _scaled(schema: str, target: OpOverload) -> None:
     """The number forms of add and sub take alpha by position too."""
 
     @composite(schema)
-    def body(self: Tensor, other: Any, alpha: Any = 1) -> Tensor:
-        return target(self, other, alpha=alpha)
+    def body(self: Tensor, other: Any, alpha: Any = 1, **into: Any) -> Tensor:
+        return target(self, other, alpha=alpha, **into)
 
 
 for _name in ("add", "sub", "rsub"):
     _scaled(f"aten::{_name}.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", getattr(aten, _name).Tensor)
+for _name in ("add", "sub"):
+    _scaled(
+        f"aten::{_name}.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)",
+        getattr(aten, _name).out,
+    )
 for _name in ("add_", "sub_"):
     _scaled(
         f"aten::{_name}.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)",
@@ -72,6 +87,8 @@ _hand_on(
 )
 _hand_on("aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", aten.pow.Tensor_Tensor)
 _hand_on("aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor", aten.pow.Tensor_Tensor)
+_into("aten::pow.Tensor_Scalar_out(Tensor self, Scalar exponent, *, Tensor(a!) out)", "pow")
+_into("aten::pow.Scalar_out(Scalar self, Tensor exponent, *, Tensor(a!) out)", "pow")
 _hand_on("aten::pow_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)", aten.pow_.Tensor)
 _hand_on("aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor", aten.lerp.Tensor)
 _hand_on("aten::lerp_.Scalar(Tensor(a!) self, Tensor end, Scalar weight) -> Tensor(a!)", aten.lerp_.Tensor)

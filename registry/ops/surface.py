@@ -30,6 +30,7 @@ from opweave.registry.ops import (
     overloads,
     padding,
     pointwise,
+    pooling,
     random,
     reduction,
     reshape,

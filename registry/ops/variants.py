@@ -40,6 +40,12 @@ OUT = {
     "nonzero": {"default": "out"},
     "full": {"default": "out"},
     "arange": {"default": "out"},
+    "isnan": {"default": "out"},
+    "isinf": {"default": "out"},
+    "clamp": {"Tensor": "Tensor_out"},
+    "div": {"Tensor_mode": "out_mode"},
+    "copy": {"default": "out"},
+    "full_like": {"default": "out"},
     "_softmax": {"default": "out"},
     "_log_softmax": {"default": "out"},
 }
