@@ -26,6 +26,8 @@ from opweave.registry.ops.kinds import (
     gather as gathering,
     scatter as scattering,
 )
+from opweave.registry.ops.numeric import as_element
+from opweave.registry.ops.pointwise import conjugate
 from opweave.registry.promote import broadcast_shapes, pointwise_strides
 from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.tensor import Tensor, allocate_like, describe, wrap_dim
@@ -393,6 +395,83 @@ def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     return _scattered(self, dim, index, src, lambda *parts: _add(self, *parts))
 
 
+@composite("aten::scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", explicit=True)
+def scatter_value(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    """A copy with a number at the places that the index names."""
+    number = as_element("scatter", value, self._dtype)
+    source = ops.aten.new_full.default(self, index._sizes, number)
+    return ops.aten.scatter.src(self, dim, index, source)
+
+
+_REDUCES = ("sum", "prod", "mean", "amax", "amin")
+
+
+def _scatter_reduce_spec(
+    self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool = True
+) -> TensorSpec:
+    if reduce not in _REDUCES:
+        raise ShapeError("scatter_reduce: unknown reduction", got=repr(reduce), hint="one of " + ", ".join(_REDUCES))
+    refused = {"mean": "b", "amax": "c", "amin": "c"}.get(reduce, "")
+    if self._dtype.kind in refused:
+        raise DTypeError(f"scatter_reduce: {reduce} is not defined for {self._dtype.name}", got=describe(self))
+    return _scatter_spec(self, dim, index, src)
+
+
+def _identity(reduce: str, dtype: dtypes.DType) -> Any:
+    """What changes nothing in a reduction."""
+    if reduce in ("amax", "amin"):
+        lowest = reduce == "amax"
+        if dtype.kind == "f":
+            return -math.inf if lowest else math.inf
+        if dtype.kind == "b":
+            return not lowest
+        limits = np.iinfo(dtype.numpy)
+        return limits.min if lowest else limits.max
+    return 1 if reduce == "prod" else 0
+
+
+_UFUNCS = {"sum": "add", "prod": "multiply", "mean": "add", "amax": "maximum", "amin": "minimum"}
+#: With bools, addition is `or` and multiplication `and`.
+_BOOL_UFUNCS = {"sum": "logical_or", "prod": "logical_and", "amax": "logical_or", "amin": "logical_and"}
+
+
+@extern(
+    "aten::scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True)"
+    " -> Tensor",
+    spec=_scatter_reduce_spec,
+)
+def scatter_reduce(
+    self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool = True
+) -> Tensor:
+    """A copy in which each place is reduced with all source elements that the index sends there.
+
+    Without `include_self`, the places that get any lose what they had.
+    """
+    _scatter_reduce_spec(self, dim, index, src, reduce)
+    xp = self._device.xp
+    dtype = self._dtype
+    combine = getattr(xp, (_BOOL_UFUNCS if dtype is dtypes.bool_ else _UFUNCS)[reduce])
+
+    def write(target: Any, where: Any, source: Any) -> None:
+        work = target if dtype.compute is dtype else target.astype(dtype.compute.numpy)
+        if not include_self:
+            work[where] = _identity(reduce, dtype)
+        with np.errstate(all="ignore"):
+            combine.at(work, where, source.astype(work.dtype))
+            if reduce == "mean":
+                count = xp.full(work.shape, int(include_self), np.int64)
+                xp.add.at(count, where, 1)
+                count = xp.maximum(count, 1)
+                exact = dtype.kind in "iu"
+                if exact:
+                    work = (work // count).astype(work.dtype)
+                else:
+                    work = work / count.astype(work.dtype)
+            target[...] = work
+
+    return _scattered(self, dim, index, src, write)
+
+
 def _add(self: Tensor, target: Any, where: Any, source: Any) -> None:
     """Add at places that may repeat."""
     xp = self._device.xp
@@ -402,6 +481,9 @@ def _add(self: Tensor, target: Any, where: Any, source: Any) -> None:
         target[...] = wide
     else:
         xp.add.at(target, where, source)
+
+
+# ---- rows of a matrix ----------------------------------------------------------------------------------------------
 
 
 def _embedding_spec(
@@ -433,6 +515,36 @@ def embedding(
     if indices.numel():
         out._array[...] = weight._device.xp.take(weight._array, indices._array, axis=0)
     return out
+
+
+def _check_rows(op: str, grad_output: Tensor, indices: Tensor) -> None:
+    if indices._dtype not in (dtypes.int64, dtypes.int32):
+        raise DTypeError(f"{op}: indices must be int32 or int64", got=describe(indices))
+    if grad_output.ndim != indices.ndim + 1 or grad_output._sizes[:-1] != indices._sizes:
+        raise ShapeError(f"{op}: needs a row of gradients for each index", got=describe([grad_output, indices]))
+
+
+@composite(
+    "aten::embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx,"
+    " bool scale_grad_by_freq) -> Tensor",
+    explicit=True,
+)
+def embedding_dense_backward(
+    grad_output: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
+) -> Tensor:
+    """The gradient of the matrix of an embedding: each row's, added up; none for the row `padding_idx`."""
+    aten = ops.aten
+    _check_rows("embedding_dense_backward", grad_output, indices)
+    width = grad_output._sizes[-1]
+    places = aten.reshape.default(indices, [-1])
+    grad = aten.reshape.default(grad_output, [places._sizes[0], width])
+    if padding_idx >= 0:
+        grad = aten.masked_fill.Scalar(grad, aten.unsqueeze.default(aten.eq.Scalar(places, padding_idx), 1), 0)
+    if scale_grad_by_freq:
+        once = aten.new_ones.default(grad, places._sizes)
+        times = aten.index.Tensor(_added_at(once, [num_weights], [places]), [places])
+        grad = aten.div.Tensor(grad, aten.unsqueeze.default(times, 1))
+    return _added_at(grad, [num_weights, width], [places])
 
 
 # ---- results whose size depends on data ----------------------------------------------------------------------------
@@ -469,6 +581,48 @@ def masked_select(self: Tensor, mask: Tensor) -> Tensor:
     xp = self._device.xp
     wide = xp.broadcast_to(self._array, sizes)
     return Tensor._from_array(wide[xp.broadcast_to(mask._array, sizes) != 0].reshape(-1), self._device)
+
+
+def _masked_scatter_spec(self: Tensor, mask: Tensor, source: Tensor) -> TensorSpec:
+    if mask._dtype is not dtypes.bool_:
+        raise DTypeError("masked_scatter: the mask must be bool", got=describe(mask), hint="compare with != 0")
+    if source._dtype is not self._dtype:
+        raise DTypeError("masked_scatter: the source must have the tensor's type", got=describe([self, source]))
+    sizes = broadcast_shapes("masked_scatter", self._sizes, mask._sizes)
+    return contiguous(sizes, self._dtype, self._device)
+
+
+@extern("aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", spec=_masked_scatter_spec)
+def masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """A copy in which the places where the mask is true hold the first elements of the source, in order."""
+    out = allocate_like(_masked_scatter_spec(self, mask, source))
+    xp = self._device.xp
+    chosen = xp.broadcast_to(mask._array, out._sizes)
+    count = int(chosen.sum())
+    if count > source.numel():
+        raise ShapeError(
+            f"masked_scatter: the mask is true at {count} places, the source has {source.numel()} elements",
+            got=describe([mask, source]),
+        )
+    out._array[...] = self._array
+    out._array[chosen] = source._array.reshape(-1)[:count]
+    return out
+
+
+@composite("aten::masked_scatter_backward(Tensor grad_output, Tensor mask, SymInt[] sizes) -> Tensor")
+def masked_scatter_backward(grad_output: Tensor, mask: Tensor, sizes: Sequence[int]) -> Tensor:
+    """The gradient of the source: what came to the places where the mask is true, in order, and zeros."""
+    aten = ops.aten
+    count = math.prod(sizes)
+    if count == 0 or not grad_output.numel():
+        return aten.new_zeros.default(grad_output, list(sizes))
+    chosen = aten.reshape.default(aten.expand.default(mask, list(grad_output._sizes)), [-1])
+    grad = aten.reshape.default(grad_output, [-1])
+    places = aten.sub.Tensor(aten.cumsum.default(chosen, 0), 1)
+    # Where it is not true, nothing is added, to the first element.
+    places = aten.where.self(chosen, places, aten.zeros_like.default(places))
+    grad = aten.where.self(chosen, grad, aten.new_zeros.default(grad, []))
+    return aten.view.default(_added_at(grad, [count], [places]), list(sizes))
 
 
 # ---- gradients -----------------------------------------------------------------------------------------------------
@@ -514,12 +668,15 @@ gather.backward(
 
 def _gathered(grad: Tensor, dim: int, index: Tensor, src_spec: TensorSpec) -> Tensor:
     """The gradient of a scattered source, which may be larger than the index."""
-    found = ops.aten.gather.default(grad, dim, index)
-    for d, (size, used) in enumerate(zip(src_spec.sizes, index._sizes, strict=False)):
+    return _widened_to(ops.aten.gather.default(grad, dim, index), src_spec.sizes)
+
+
+def _widened_to(t: Tensor, sizes: Sequence[int]) -> Tensor:
+    """The tensor with zeros behind, up to these sizes."""
+    for d, (size, used) in enumerate(zip(sizes, t._sizes, strict=False)):
         if size != used:
-            sizes = (*src_spec.sizes[: d + 1], *found._sizes[d + 1 :])
-            found = ops.aten.slice_backward.default(found, sizes, d, 0, used, 1)
-    return found
+            t = ops.aten.slice_backward.default(t, (*sizes[: d + 1], *t._sizes[d + 1 :]), d, 0, used, 1)
+    return t
 
 
 scatter.backward(
@@ -531,23 +688,108 @@ scatter.backward(
 scatter_add.backward(self=lambda grad: grad, src=_gathered)
 
 
+scatter_value.backward(self=lambda grad, dim, index: ops.aten.scatter.value(grad, dim, index, 0))
+
+
+@scatter_reduce.backward
+def _scatter_reduce_backward(
+    grad: Tensor, needs: Sequence[bool], self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str,
+    include_self: bool, result: Tensor,
+) -> tuple[Any, ...]:  # fmt: skip
+    aten = ops.aten
+    if not index.numel():
+        return grad, None, aten.zeros_like.default(src)
+    whole, src = src, _first_of(src, index._sizes)
+
+    def at(t: Tensor) -> Tensor:
+        return aten.gather.default(t, dim, index)
+
+    def added(t: Tensor) -> Tensor:
+        return aten.scatter_add.default(aten.new_zeros.default(grad, self._sizes), dim, index, t)
+
+    if reduce == "sum":
+        of_self, of_src = grad, at(grad)
+    elif reduce == "mean":
+        count = added(aten.ones_like.default(src))
+        shared = aten.div.Tensor(grad, aten.clamp_min.default(count + 1 if include_self else count, 1))
+        of_self, of_src = shared, at(shared)
+    elif reduce == "prod":
+        of_self, of_src = _product_gradients(grad, self, dim, index, src, include_self, result, added)
+    else:
+        own, theirs = aten.eq.Tensor(self, result), aten.eq.Tensor(src, at(result))
+        of_type = {"dtype": grad._dtype}
+        own, theirs = (aten._to_copy.default(t, **of_type) for t in (own, theirs))
+        shared = aten.div.Tensor(grad, aten.add.Tensor(own, added(theirs)))
+        of_self, of_src = aten.mul.Tensor(own, shared), aten.mul.Tensor(theirs, at(shared))
+    if needs[0] and not include_self:
+        of_self = aten.scatter.value(of_self, dim, index, 0)
+    return of_self, None, _widened_to(of_src, whole._sizes) if needs[-1] else None
+
+
+def _product_gradients(
+    grad: Tensor, self: Tensor, dim: int, index: Tensor, src: Tensor, include_self: bool, result: Tensor,
+    added: Callable[[Tensor], Tensor],
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """For each factor the gradient times the product of all others, which division does not give where one is 0."""
+    aten = ops.aten
+    reduced = {"include_self": include_self}
+
+    def at(t: Tensor) -> Tensor:
+        return aten.gather.default(t, dim, index)
+
+    own_zero, zero = aten.eq.Scalar(self, 0), aten.eq.Scalar(src, 0)
+    filled = aten.masked_fill.Scalar(self, own_zero, 1)
+    others = aten.scatter_reduce.two(filled, dim, index, src, "prod", **reduced)
+    of_self = aten.div.Tensor(aten.mul.Tensor(grad, conjugate(others)), conjugate(filled))
+    zeros = added(aten._to_copy.default(zero, dtype=grad._dtype))
+    single = aten.logical_and.default(zero, aten.eq.Scalar(at(zeros), 1))
+    without = aten.scatter_reduce.two(self, dim, index, aten.masked_fill.Scalar(src, single, 1), "prod", **reduced)
+    at_single = at(aten.mul.Tensor(grad, conjugate(without)))
+    # Of several zeros for one place, each has another zero among its others.
+    slope = aten.div.Tensor(
+        at(aten.mul.Tensor(grad, conjugate(result))), conjugate(aten.masked_fill.Scalar(src, zero, 1))
+    )
+    return of_self, aten.where.self(single, at_single, slope)
+
+
+def _first_of(t: Tensor, sizes: Sequence[int]) -> Tensor:
+    for d, (size, used) in enumerate(zip(t._sizes, sizes, strict=False)):
+        if size != used:
+            t = ops.aten.slice.Tensor(t, d, 0, used)
+    return t
+
+
+masked_scatter.backward(
+    self=lambda grad, mask: ops.aten.masked_fill.Scalar(grad, mask, 0),
+    source=lambda grad, mask, source_spec: ops.aten.masked_scatter_backward.default(grad, mask, source_spec.sizes),
+)
+
+
 @embedding.backward
 def _embedding_backward(
     grad: Tensor, weight_spec: TensorSpec, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool, sparse: bool
 ) -> tuple[Any, ...]:
     if sparse:
         raise UnsupportedError("embedding: sparse gradients are not supported", hint="pass sparse=False")
+    found = ops.aten.embedding_dense_backward.default(
+        grad, indices, weight_spec.sizes[0], padding_idx, scale_grad_by_freq
+    )
+    return found, None
+
+
+@embedding_dense_backward.backward
+def _embedding_dense_backward_backward(
+    grad: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool, grad_output_spec: TensorSpec
+) -> tuple[Any, ...]:
     aten = ops.aten
-    rows, width = weight_spec.sizes
-    places = aten.reshape.default(indices, [-1])
-    grad = aten.reshape.default(grad, [places._sizes[0], width])
+    found = aten.index.Tensor(grad, [indices])
     if padding_idx >= 0:
-        grad = aten.masked_fill.Scalar(grad, aten.unsqueeze.default(aten.eq.Scalar(places, padding_idx), 1), 0)
+        found = aten.masked_fill.Scalar(found, aten.unsqueeze.default(aten.eq.Scalar(indices, padding_idx), -1), 0)
     if scale_grad_by_freq:
-        once = aten.new_ones.default(grad, places._sizes)
-        times = aten.index.Tensor(_added_at(once, [rows], [places]), [places])
-        grad = aten.div.Tensor(grad, aten.unsqueeze.default(times, 1))
-    return _added_at(grad, weight_spec.sizes, [places]), None
+        row = aten.reshape.default(indices, [-1])
+        times = _added_at(aten.new_ones.default(grad, row._sizes), [grad._sizes[0]], [row])
+        found = aten.div.Tensor(found, aten.unsqueeze.default(aten.index.Tensor(times, [indices]), -1))
+    return found, None
 
 
 nonzero.backward()
@@ -654,6 +896,52 @@ def _(make: Make) -> Samples:
     yield (make(3, 4), 0, _places(make, 0, 4), make(2, 4)), {}
 
 
+@scatter_value.with_samples
+def _(make: Make) -> Samples:
+    for x in _sources(make):
+        yield (x, 1, _places(make, 3, 7, 2), 2), {}
+        yield (x, -1, _places(make, 2, 3, 2), True), {}
+    yield (make(), 0, _places(make, below=1), 3), {}
+    yield (make(3, 4), 0, _places(make, 0, 4), 1), {}
+
+
+@scatter_reduce.with_samples
+def _(make: Make) -> Samples:
+    for reduce in _REDUCES:
+        for include_self in (True, False):
+            options = {"include_self": include_self}
+            for x in _sources(make):
+                yield (x, 1, _places(make, 3, 7, 2), make(4, 7, 2), reduce), options
+            yield (make(), 0, _places(make, below=1), make(), reduce), options
+            yield (make(3, 4), 0, _places(make, 0, 4), make(2, 4), reduce), options
+
+
+@masked_scatter.with_samples
+def _(make: Make) -> Samples:
+    for x in _sources(make):
+        yield (x, make(4, 5, 3, dtype=dtypes.bool_), make(60)), {}
+        yield (x, make(5, 1, dtype=dtypes.bool_), make(7, 10)), {}
+    yield (make(3), make(2, 3, dtype=dtypes.bool_), ops.aten.transpose.int(make(2, 4), 0, 1)), {}
+    yield (make(), make(dtype=dtypes.bool_), make(1)), {}
+    yield (make(0, 3), make(0, 3, dtype=dtypes.bool_), make(0)), {}
+
+
+@masked_scatter_backward.with_samples
+def _(make: Make) -> Samples:
+    yield (make(3, 4), make(3, 4, dtype=dtypes.bool_), [2, 6]), {}
+    yield (make(3, 4), make(3, 4, dtype=dtypes.bool_), [20]), {}
+    yield (make(0, 4), make(0, 4, dtype=dtypes.bool_), [2]), {}
+
+
+@embedding_dense_backward.with_samples
+def _(make: Make) -> Samples:
+    for padding_idx, scaled in ((-1, False), (1, False), (-1, True), (2, True)):
+        yield (make(2, 4, 3), _places(make, 2, 4), 5, padding_idx, scaled), {}
+        yield (ops.aten.transpose.int(make(3, 4), 0, 1), _places(make, 4), 3, padding_idx, scaled), {}
+    yield (make(3), _places(make), 4, -1, False), {}
+    yield (make(0, 3), _places(make, 0), 4, -1, False), {}
+
+
 @embedding.with_samples
 def _(make: Make) -> Samples:
     for weight in (make(5, 3), ops.aten.transpose.int(make(3, 5), 0, 1)):
@@ -664,5 +952,9 @@ def _(make: Make) -> Samples:
 _DECLS = (index_tensor, index_put, index_put_, index_select, gather, take_along_dim, scatter, embedding)
 for _decl in _DECLS:
     _decl.sample_dtypes = (dtypes.float32, dtypes.bfloat16, dtypes.int64, dtypes.bool_, dtypes.complex64)
+_ACCUMULATED = (dtypes.float32, dtypes.float16, dtypes.bfloat16, dtypes.int64, dtypes.uint8)
 for _decl in (index_put, index_put_, scatter_add):
-    _decl.sample_dtypes = (dtypes.float32, dtypes.float16, dtypes.bfloat16, dtypes.int64, dtypes.uint8)
+    _decl.sample_dtypes = _ACCUMULATED
+for _decl in (scatter_value, scatter_reduce, masked_scatter):
+    _decl.sample_dtypes = (*_ACCUMULATED, dtypes.bool_, dtypes.complex64)
+masked_scatter_backward.sample_dtypes = embedding_dense_backward.sample_dtypes = (dtypes.float32, dtypes.float64)

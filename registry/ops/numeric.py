@@ -8,19 +8,63 @@ from typing import Any
 
 from opweave.registry import dtypes
 from opweave.registry.dtypes import DType
+from opweave.registry.errors import DTypeError
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import COMPARE, INT_TO_FLOAT, pointwise
 from opweave.registry.ops.pointwise import dropped, zeros
 from opweave.registry.promote import result_type
+from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor
 
 #: The greatest finite value of each floating type.
-GREATEST = {
+_GREATEST = {
     "float16": 65504.0,
     "bfloat16": math.ldexp(255.0, 120),
     "float32": math.ldexp(16777215.0, 104),
     "float64": math.ldexp(9007199254740991.0, 971),
 }
+
+
+# ---- numbers as elements -------------------------------------------------------------------------------------------
+
+
+def as_element(op: str, value: Any, dtype: DType) -> Any:
+    """A number as an element of the type.
+
+    Raises
+    ------
+    DTypeError
+        If the type cannot hold it.
+    """
+    if isinstance(value, Symbolic):
+        return value
+    error = DTypeError(f"{op}: the value does not fit {dtype.name}", got=repr(value))
+    if dtype.kind == "b":
+        return bool(value)
+    if dtype.kind == "c":
+        greatest = _GREATEST["float32" if dtype is dtypes.complex64 else "float64"]
+        if any(greatest < abs(part) < math.inf for part in (complex(value).real, complex(value).imag)):
+            raise error
+        return value
+    if isinstance(value, complex):
+        if value.imag:
+            raise error
+        value = value.real
+    if dtype.kind in "iu":
+        if isinstance(value, float) and not abs(value) < 2.0**64:
+            raise error
+        bits = 8 * dtype.itemsize
+        most = 2 ** (bits - (dtype.kind == "i")) - 1
+        # A negative number wraps into an unsigned type.
+        least = -most if dtype.kind == "u" else -most - 1
+        if not least <= int(value) <= most:
+            raise error
+        return int(value) % 2**bits if dtype.kind == "u" else int(value)
+    if dtype.kind == "f":
+        value = float(value)
+        if _GREATEST[dtype.name] < abs(value) < math.inf:
+            raise error
+    return value
 
 
 # ---- shifts: by the width or more, or by a negative count, as an endless shift would --------------------------------
@@ -54,7 +98,7 @@ def nan_to_num(k: Any, x: Any, nan: float | None, posinf: float | None, neginf: 
     dtype = k.dtype(x)
     if dtype.kind != "f":
         return x
-    greatest = GREATEST[dtype.name]
+    greatest = _GREATEST[dtype.name]
     high, low = (greatest if posinf is None else posinf), (-greatest if neginf is None else neginf)
     finite = k.where(x == -math.inf, k.const(low, dtype), x)
     finite = k.where(x == math.inf, k.const(high, dtype), finite)

@@ -5,7 +5,6 @@ A padded tensor is a gather at places that are computed from the index, so that 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -13,10 +12,10 @@ from opweave.registry import dtypes
 from opweave.registry.errors import DTypeError, ShapeError, UnsupportedError
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import CompositeDecl, composite
-from opweave.registry.ops.numeric import GREATEST
+from opweave.registry.ops.numeric import as_element
 from opweave.registry.ops.reduction import rounded, widened
 from opweave.registry.spec import TensorSpec, contiguous_strides
-from opweave.registry.symbolic import Symbolic, demand, larger, smaller
+from opweave.registry.symbolic import demand, larger, smaller
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
 Make = Callable[..., Tensor]
@@ -77,45 +76,6 @@ def _by_dim(op: str, self: Tensor, pad: Sequence[int]) -> list[tuple[int, int]]:
     return found + [(pad[i], pad[i + 1]) for i in range(len(pad) - 2, -1, -2)]
 
 
-def _number(op: str, value: Any, dtype: dtypes.DType) -> Any:
-    """A number as an element of the type.
-
-    Raises
-    ------
-    DTypeError
-        If the type cannot hold it.
-    """
-    if isinstance(value, Symbolic):
-        return value
-    error = DTypeError(f"{op}: the value does not fit {dtype.name}", got=repr(value))
-    if dtype.kind == "b":
-        return bool(value)
-    if dtype.kind == "c":
-        greatest = GREATEST["float32" if dtype is dtypes.complex64 else "float64"]
-        if any(greatest < abs(part) < math.inf for part in (complex(value).real, complex(value).imag)):
-            raise error
-        return value
-    if isinstance(value, complex):
-        if value.imag:
-            raise error
-        value = value.real
-    if dtype.kind in "iu":
-        if isinstance(value, float) and not abs(value) < 2.0**64:
-            raise error
-        bits = 8 * dtype.itemsize
-        most = 2 ** (bits - (dtype.kind == "i")) - 1
-        # A negative number wraps into an unsigned type.
-        least = -most if dtype.kind == "u" else -most - 1
-        if not least <= int(value) <= most:
-            raise error
-        return int(value) % 2**bits if dtype.kind == "u" else int(value)
-    if dtype.kind == "f":
-        value = float(value)
-        if GREATEST[dtype.name] < abs(value) < math.inf:
-            raise error
-    return value
-
-
 def _constant_sizes(self: Tensor, pad: Sequence[int]) -> tuple[list[tuple[int, int]], list[int]]:
     """(numbers by dimension, sizes of the result)."""
     around = _by_dim("constant_pad_nd", self, pad)
@@ -139,7 +99,7 @@ def _cut(self: Tensor, around: Sequence[tuple[int, int]]) -> Tensor:
 
 def _constant_pad_kernel(self: Tensor, pad: Sequence[int], value: Any = 0) -> Tensor:
     around, sizes = _constant_sizes(self, pad)
-    number = _number("constant_pad_nd", value, self._dtype)
+    number = as_element("constant_pad_nd", value, self._dtype)
     part = _cut(self, around)
     if not any(before > 0 or after > 0 for before, after in around):
         return ops.aten.clone.default(part)
@@ -158,7 +118,7 @@ def constant_pad_nd(self: Tensor, pad: Sequence[int], value: Any = 0) -> Tensor:
     """The tensor with a constant around it; negative numbers cut elements off."""
     aten = ops.aten
     around, sizes = _constant_sizes(self, pad)
-    number = _number("constant_pad_nd", value, self._dtype)
+    number = as_element("constant_pad_nd", value, self._dtype)
     padded = [d for d, (before, after) in enumerate(around) if before > 0 or after > 0]
     if not padded:
         return aten.clone.default(_cut(self, around))

@@ -715,13 +715,19 @@ def _options(spatial: int) -> Iterable[tuple[list[int], list[int], list[int], bo
     yield [2, 3, 1][:spatial], [], [0], True
 
 
+def _pairs(make: Make, spatial: int) -> Iterable[tuple[Tensor, tuple[list[int], list[int], list[int], bool]]]:
+    """Every image and every way to lay windows, each at least once."""
+    images = list(_images(make, spatial))
+    for number, options in enumerate(_options(spatial)):
+        yield images[number % len(images)], options
+
+
 def _sample_max(decl: CompositeDecl, spatial: int) -> None:
     @decl.with_samples
     def _(make: Make) -> Samples:
-        for x in _images(make, spatial):
-            for options in _options(spatial):
-                *rest, ceil_mode = options
-                yield (x, *rest, [1], ceil_mode), {}
+        for x, options in _pairs(make, spatial):
+            *rest, ceil_mode = options
+            yield (x, *rest, [1], ceil_mode), {}
         yield (make(2, *(8, 7, 6)[:spatial]), [2] * spatial, [1], [1], [2]), {}
         yield (make(0, 2, *(6, 5, 4)[:spatial]), [2] * spatial), {}
 
@@ -738,20 +744,18 @@ for _spatial, _decls in (
 def _sample_max_backward(decl: CompositeDecl, forward: CompositeDecl, spatial: int) -> None:
     @decl.with_samples
     def _(make: Make) -> Samples:
-        for x in _images(make, spatial):
-            for kernel, stride, padding, ceil_mode in _options(spatial):
-                options = kernel, stride, padding, [1], ceil_mode
-                best, index = forward.op(x, *options)
-                yield (make(*best._sizes), x, *options, index), {}
+        for x, (kernel, stride, padding, ceil_mode) in _pairs(make, spatial):
+            options = kernel, stride, padding, [1], ceil_mode
+            best, index = forward.op(x, *options)
+            yield (make(*best._sizes), x, *options, index), {}
 
 
 def _sample_average(decl: CompositeDecl, spatial: int) -> None:
     @decl.with_samples
     def _(make: Make) -> Samples:
-        for x in _images(make, spatial):
-            for options in _options(spatial):
-                yield (x, *options), {}
-                yield (x, *options, False), {}
+        for x, options in _pairs(make, spatial):
+            yield (x, *options), {}
+            yield (x, *options, False), {}
         yield (make(2, 3, *(6, 5, 4)[:spatial]), [2] * spatial, [2], [1], False, True, 3), {}
         yield (make(0, 3, *(6, 5, 4)[:spatial]), [2] * spatial), {}
 
@@ -759,19 +763,19 @@ def _sample_average(decl: CompositeDecl, spatial: int) -> None:
 def _sample_average_backward(decl: CompositeDecl, forward: CompositeDecl, spatial: int) -> None:
     @decl.with_samples
     def _(make: Make) -> Samples:
-        for x in _images(make, spatial):
-            for options in _options(spatial):
-                for include, divisor in ((True, None), (False, None), (True, 3)):
-                    sizes = forward.op(x, *options)._sizes
-                    yield (make(*sizes), x, *options, include, divisor), {}
+        rest = itertools.cycle(((True, None), (False, None), (True, 3)))
+        for (x, options), (include, divisor) in zip(_pairs(make, spatial), rest):  # noqa: B905  # the second has no end
+            sizes = forward.op(x, *options)._sizes
+            yield (make(*sizes), x, *options, include, divisor), {}
 
 
 def _sample_adaptive(decl: CompositeDecl, spatial: int) -> None:
     @decl.with_samples
     def _(make: Make) -> Samples:
-        for x in _images(make, spatial):
-            for sizes in ([3, 2, 3], [1, 1, 1], [7, 9, 2], [2, 5, 6]):
-                yield (x, sizes[:spatial]), {}
+        targets = [3, 2, 3], [1, 1, 1], [7, 9, 2]
+        for x, sizes in zip(_images(make, spatial), targets, strict=True):
+            yield (x, sizes[:spatial]), {}
+        yield (make(1, 2, *(7, 4, 5)[:spatial]), [2, 5, 6][:spatial]), {}
         yield (make(0, 3, *(6, 5, 4)[:spatial]), [2] * spatial), {}
         yield (make(2, *(6, 5, 4)[:spatial]), [0, 2, 3][:spatial]), {}
 
@@ -779,9 +783,8 @@ def _sample_adaptive(decl: CompositeDecl, spatial: int) -> None:
 def _sample_adaptive_backward(decl: CompositeDecl, spatial: int) -> None:
     @decl.with_samples
     def _(make: Make) -> Samples:
-        for x in _images(make, spatial):
-            for sizes in ([3, 2, 3], [1, 1, 1], [7, 9, 2]):
-                yield (make(*x._sizes[:-spatial], *sizes[:spatial]), x), {}
+        for x, sizes in zip(_images(make, spatial), ([3, 2, 3], [1, 1, 1], [7, 9, 2]), strict=True):
+            yield (make(*x._sizes[:-spatial], *sizes[:spatial]), x), {}
 
 
 _sample_max_backward(max_pool2d_with_indices_backward, max_pool2d_with_indices, 2)

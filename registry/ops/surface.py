@@ -33,6 +33,7 @@ from opweave.registry.ops import (
     pooling,
     random,
     reduction,
+    resample,
     reshape,
     shape,
     sizes,
@@ -46,15 +47,17 @@ from opweave.registry.tensor import Tensor, describe, from_numpy
 
 #: The families, in the order they are declared.
 FAMILIES = (
-    pointwise, numeric, activation, view, reshape, creation, random, shape, reduction, indexing, subscript, matmul, nn,
-    normalization, convolution, overloads, variants, sizes,
+    pointwise, numeric, activation, view, reshape, creation, random, shape, reduction, indexing, subscript, matmul,
+    nn, normalization, convolution, pooling, padding, sorting, resample, overloads, variants, sizes,
 )  # fmt: skip
 
 _NUMBERS = (int, float, complex, Symbolic)
 
 # Their list argument may be written out: x.view(2, 3), zeros(2, 3).
-_VARIADIC_METHODS = {"view", "reshape", "expand", "permute", "repeat", "tile", "flip", "new_empty", "new_zeros",
-                     "new_ones", "broadcast_to"}  # fmt: skip
+_VARIADIC_METHODS = {
+    "view", "reshape", "expand", "permute", "repeat", "tile", "flip", "new_empty", "new_zeros", "new_ones",
+    "broadcast_to", "resize_",
+}  # fmt: skip
 _VARIADIC_FUNCTIONS = {"empty", "zeros", "ones", "rand", "randn"}
 
 _ALIASES = {"subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div", "negative": "neg",
@@ -62,7 +65,7 @@ _ALIASES = {"subtract": "sub", "multiply": "mul", "divide": "div", "true_divide"
             "not_equal": "ne", "arctan2": "atan2", "clip": "clamp", "concatenate": "concat"}  # fmt: skip
 
 # What would give a tensor other memory, on which views, graphs and what autograd saved rely.
-_REFUSED = {"resize_": "x = x.new_empty(sizes)", "resize_as_": "x = empty_like(other)", "set_": "x = other.view(sizes)"}
+_REFUSED = {"resize_as_": "x = empty_like(other)", "set_": "x = other.view(sizes)"}
 
 # Functions whose aten op has another signature than the function of the package, or none.
 _NOT_FUNCTIONS = {"copy", "fill", "zero", "normal_functional", "uniform", "numpy_T", "matrix_H", "mT", "mH", "index",
@@ -71,8 +74,9 @@ _NOT_FUNCTIONS = {"copy", "fill", "zero", "normal_functional", "uniform", "numpy
                   "sym_is_contiguous", "sym_size", "sym_stride", "sym_storage_offset",
                   "nll_loss_backward", "mse_loss", "cross_entropy_loss", "nll_loss", "linear", "silu", "elu",
                   "leaky_relu", "mish", "hardtanh", "relu6", "hardswish",
-                  "hardsigmoid", "log_sigmoid", "pad", "reflection_pad1d", "reflection_pad2d", "reflection_pad3d",
-                  "replication_pad1d", "replication_pad2d", "replication_pad3d"}  # fmt: skip
+                  "hardsigmoid", "log_sigmoid", "pad", "reflection_pad1d", "reflection_pad2d",
+                  "reflection_pad3d", "replication_pad1d", "replication_pad2d",
+                  "replication_pad3d"}  # fmt: skip
 
 
 def _variadic(packet: OpOverloadPacket) -> Callable[..., Any]:

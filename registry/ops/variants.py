@@ -5,8 +5,13 @@ A variant computes what its functional op does and writes that into memory it is
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
+from opweave.registry.errors import UnsupportedError
 from opweave.registry.op import ops
-from opweave.registry.ops.kinds import declare_inplace, declare_out
+from opweave.registry.ops.kinds import composite, declare_inplace, declare_out
+from opweave.registry.tensor import Tensor, describe
 
 #: By op, for each overload that of its `out=` variant.
 OUT = {
@@ -35,7 +40,10 @@ OUT = {
     "index_select": {"default": "out"},
     "gather": {"default": "out"},
     "embedding": {"default": "out"},
-    "scatter": {"src": "src_out"},
+    "scatter": {"src": "src_out", "value": "value_out"},
+    "scatter_reduce": {"two": "two_out"},
+    "masked_scatter": {"default": "out"},
+    "constant_pad_nd": {"default": "out"},
     "scatter_add": {"default": "out"},
     "nonzero": {"default": "out"},
     "full": {"default": "out"},
@@ -54,7 +62,9 @@ OUT = {
 INPLACE = {
     "cumsum": {"default": "default"},
     "addmm": {"default": "default"},
-    "scatter": {"src": "src"},
+    "scatter": {"src": "src", "value": "value"},
+    "scatter_reduce": {"two": "two"},
+    "masked_scatter": {"default": "default"},
     "scatter_add": {"default": "default"},
 }
 
@@ -62,3 +72,12 @@ for _table, _declare in ((OUT, declare_out), (INPLACE, declare_inplace)):
     for _name, _overloads in _table.items():
         for _overload, _variant in _overloads.items():
             _declare(getattr(getattr(ops.aten, _name), _overload), _variant)
+
+
+@composite("aten::resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)")
+def resize_(self: Tensor, size: Sequence[int], *, memory_format: Any = None) -> Tensor:
+    """Refused: views, graphs and what autograd saved rely on a tensor's memory and sizes."""
+    raise UnsupportedError(
+        "resize_: a tensor keeps its memory and its sizes", got=describe(self),
+        hint="make another: x = x.new_empty(sizes)",
+    )  # fmt: skip

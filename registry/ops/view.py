@@ -10,15 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from opweave.registry.autograd.formula import Derivative
 from opweave.registry.autograd.graph import AsStridedNode, attach
 from opweave.registry.autograd.record import run_below
 from opweave.registry.errors import DataDependentError, OutOfRangeError, ShapeError
 from opweave.registry.op import OpOverload, ops
-from opweave.registry.ops.kinds import ViewDecl, composite, normalize_axes, view
+from opweave.registry.ops.kinds import ViewDecl, composite, handler, normalize_axes, view
+from opweave.registry.ops.kinds.base import store
+from opweave.registry.promote import pointwise_strides
 from opweave.registry.spec import TensorSpec, contiguous_strides, span
 from opweave.registry.symbolic import Symbolic, demand, is_open, larger, smaller, unknown_up_to
-from opweave.registry.tensor import Tensor, as_view, describe, wrap_dim
+from opweave.registry.tensor import Tensor, allocate_like, as_view, describe, wrap_dim
 
 Layout = tuple[tuple[int, ...], tuple[Any, ...], Any]
 Sizes = Sequence[int]
@@ -528,6 +532,103 @@ diagonal_backward.backward(
 )
 
 
+# ---- copies with another part -----------------------------------------------------------------------------------------
+
+
+def _like(self: Tensor) -> TensorSpec:
+    """A copy keeps the order of dimensions in memory, without gaps."""
+    return TensorSpec(self._sizes, pointwise_strides(self._sizes, [self]), self._dtype, self._device)
+
+
+def _replacing(part: Callable[..., Layout]) -> Callable[..., Tensor]:
+    """The eager kernel of a `..._scatter` op: a copy of a tensor, with the source where `part` of it lies."""
+
+    def kernel(self: Tensor, src: Tensor, *args: Any) -> Tensor:
+        _check_source(part, self, src, *args)
+        whole = allocate_like(_like(self))
+        whole._array[...] = self._array
+        target = as_view(whole, *part(whole._sizes, whole._strides, 0, *args))._array
+        with np.errstate(all="ignore"):
+            store(handler(self._device.xp), target, src._array, self._dtype)
+        return whole
+
+    return kernel
+
+
+def _check_source(part: Callable[..., Layout], self: Tensor, src: Tensor, *args: Any) -> None:
+    expected = part(self._sizes, contiguous_strides(self._sizes), 0, *args)[0]
+    if expected != src._sizes:
+        raise ShapeError(
+            f"{part.__name__.strip('_')}_scatter: the source must have the sizes of the part that it replaces",
+            got=f"{describe(src)}, the part has {list(expected)}",
+        )
+
+
+def _replaced(self: Tensor, chosen: Tensor, values: Tensor) -> Tensor:
+    """The values where they are chosen, in the layout of the tensor itself."""
+    return ops.aten.copy.default(self, ops.aten.where.self(chosen, values, self))
+
+
+def _of_type(src: Tensor, self: Tensor) -> Tensor:
+    return src if src._dtype is self._dtype else ops.aten._to_copy.default(src, dtype=self._dtype)
+
+
+@composite(
+    "aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", explicit=True,
+    kernel=_replacing(select.rule),
+)  # fmt: skip
+def select_scatter(self: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
+    """A copy of a tensor in which another one stands at an index of a dimension."""
+    aten = ops.aten
+    _check_source(select.rule, self, src, dim, index)
+    at = _in_dim("select", self._sizes, dim)
+    size = self._sizes[at]
+    places = aten.arange.default(size, device=self._device)
+    chosen = aten.eq.Tensor(places, index + size if index < 0 else index)
+    chosen = aten.view.default(chosen, [size, *(1,) * (self.ndim - at - 1)])
+    return _replaced(self, chosen, aten.unsqueeze.default(_of_type(src, self), at))
+
+
+@composite(
+    "aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1)"
+    " -> Tensor",
+    explicit=True, kernel=_replacing(slice_.rule),
+)  # fmt: skip
+def slice_scatter(
+    self: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
+    """A copy of a tensor in which another one stands for a slice of a dimension."""
+    aten = ops.aten
+    _check_source(slice_.rule, self, src, dim, start, end, step)
+    at = _in_dim("slice", self._sizes, dim)
+    size, length = self._sizes[at], src._sizes[at]
+    if not self.numel() or length == 0:
+        return aten.clone.default(self)
+    first, last = _bounds(self._sizes, dim, start, end)
+    counted = aten.sub.Tensor(aten.arange.default(size, device=self._device), first)
+    chosen = aten.logical_and.default(aten.ge.Scalar(counted, 0), aten.lt.Scalar(counted, last - first))
+    if step != 1:
+        chosen = aten.logical_and.default(chosen, aten.eq.Scalar(aten.remainder.Scalar(counted, step), 0))
+        counted = aten.floor_divide.default(counted, step)
+    places = aten.clamp.default(counted, 0, length - 1)
+    values = aten.index.Tensor(_of_type(src, self), [*(None,) * at, places])
+    return _replaced(self, aten.view.default(chosen, [size, *(1,) * (self.ndim - at - 1)]), values)
+
+
+select_scatter.backward(
+    self=lambda grad, src_spec, dim, index: ops.aten.select_scatter.default(
+        grad, ops.aten.new_zeros.default(grad, src_spec.sizes), dim, index
+    ),
+    src=lambda grad, dim, index: ops.aten.select.int(grad, dim, index),
+)
+slice_scatter.backward(
+    self=lambda grad, src_spec, dim, start, end, step: ops.aten.slice_scatter.default(
+        grad, ops.aten.new_zeros.default(grad, src_spec.sizes), dim, start, end, step
+    ),
+    src=lambda grad, dim, start, end, step: ops.aten.slice.Tensor(grad, dim, start, end, step),
+)
+
+
 # ---- the same elements ---------------------------------------------------------------------------------------------
 
 
@@ -730,3 +831,28 @@ def _(make: Any) -> Iterable[Any]:
     yield (make(4, 2), [2, 4, 3], 1, 0, -1), {}
     yield (_turned(make(2, 4)), [2, 4, 3], -1, 2, 0), {}
     yield (make(0), [3, 3], 5, 0, 1), {}
+
+
+def _dense_layouts(make: Any) -> Iterable[Tensor]:
+    """Those of which a copy has no gaps in PyTorch either."""
+    for x in sample_layouts(make):
+        if x._strides != (24, 8, 1):
+            yield x
+
+
+@select_scatter.with_samples
+def _(make: Any) -> Iterable[Any]:
+    for x in _dense_layouts(make):
+        yield (x, make(2, x._sizes[1]), 2, 1), {}
+        yield (x, make(x._sizes[1], 4), 0, -2), {}
+    yield (make(2, 3), ops.aten.select.int(_turned(make(3, 2)), 1, 0), 1, 0), {}
+
+
+@slice_scatter.with_samples
+def _(make: Any) -> Iterable[Any]:
+    for x in _dense_layouts(make):
+        yield (x, make(2, x._sizes[1], 2), 2, 1, 3), {}
+        yield (x, ops.aten.transpose.int(make(2, x._sizes[1], 2), 0, 2), -1, 0, 100, 2), {}
+        yield (x, make(1, x._sizes[1], 4)), {"end": -1}
+        yield (x, make(2, x._sizes[1], 0), 2, 3, 1), {}
+    yield (make(5, 3), make(5, 3)), {}

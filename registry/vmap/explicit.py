@@ -453,14 +453,14 @@ def _gather(op: OpOverload, level: Level, args: Args, kwargs: Kwargs) -> Any:
     return wrap(found if index._sizes else ops.aten.view.default(found, [level.size]), level)
 
 
-@rule("scatter.src", "scatter_add")
+@rule("scatter.src", "scatter_add", "scatter_reduce.two")
 def _scatter(op: OpOverload, level: Level, args: Args, kwargs: Kwargs) -> Any:
     _validate(op, args, kwargs)
-    t, dim, index, source = args
+    t, dim, index, source, *rest = args
     if not index.numel():
         return wrap(ops.aten.clone.default(stretched(t, level), memory_format=0), level)
     axis = wrap_dim(dim, t.ndim, "scatter") + 1
-    found = op(_raised(t, level), axis, _raised(index, level), _raised(source, level))
+    found = op(_raised(t, level), axis, _raised(index, level), _raised(source, level), *rest, **kwargs)
     return wrap(found if t._sizes else ops.aten.view.default(found, [level.size]), level)
 
 

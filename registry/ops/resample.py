@@ -1,0 +1,372 @@
+"""Images at other sizes, and at places that a grid names.
+
+Everything is a gather at computed places and a weighted sum, which a compiler fuses to one kernel. Places and weights
+are computed in float32 (float64 for float64 images), half types too, and the result is rounded once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from opweave.registry import dtypes
+from opweave.registry.dtypes import DType
+from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
+from opweave.registry.op import ops
+from opweave.registry.ops.kinds import composite
+from opweave.registry.ops.reduction import rounded, widened
+from opweave.registry.symbolic import whole
+from opweave.registry.tensor import Tensor, describe
+
+Make = Callable[..., Tensor]
+Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
+Sizes = Sequence[int]
+
+_FLOATING = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
+
+
+# ---- other sizes ---------------------------------------------------------------------------------------------------
+
+
+def _check_image(op: str, self: Tensor, output_size: Sizes, types: Sequence[DType]) -> None:
+    if self._dtype not in types:
+        raise DTypeError(f"{op}: not defined for {self._dtype.name}", got=describe(self), hint="convert first")
+    if self.ndim != 4 or len(output_size) != 2:
+        raise ShapeError(
+            f"{op}: expected an image (batch, channels, height, width) and two output sizes",
+            got=f"{describe(self)}, output_size={list(output_size)}",
+        )
+    if any(n == 0 for n in self._sizes[1:]) or any(n < 1 for n in output_size):
+        raise ShapeError(
+            f"{op}: only the batch may be empty", got=f"{describe(self)}, output_size={list(output_size)}"
+        )
+
+
+def _chosen(op: str, input: Tensor, output_size: Sizes | None, scale_factors: Sequence[float] | None) -> list[int]:
+    """The output sizes that are given, or follow from scale factors."""
+    if (output_size is None) == (scale_factors is None):
+        raise ShapeError(
+            f"{op}: give either output_size or scale_factors",
+            got=f"output_size={output_size}, scale_factors={scale_factors}",
+        )
+    given: Any = output_size if output_size is not None else scale_factors
+    if input.ndim != 4 or len(given) != 2:
+        raise ShapeError(f"{op}: expected a 4-d image and two numbers", got=f"{describe(input)}, {list(given)}")
+    if output_size is not None:
+        return list(output_size)
+    return [whole(size * factor) for size, factor in zip(input._sizes[2:], given, strict=True)]
+
+
+def _given(factor: float | None) -> bool:
+    return factor is not None and factor > 0
+
+
+def _centres(count: int, dtype: DType, like: Tensor) -> Tensor:
+    return ops.aten.arange.default(count, dtype=dtype, device=like._device)
+
+
+def _nearest(self: Tensor, size: int, count: int, factor: float | None) -> Tensor:
+    """For each of `count` places the nearest of `size` places, rounded down."""
+    aten = ops.aten
+    if _given(factor):
+        # Where the sizes say it all, they do: a factor may have been rounded to get them.
+        if count == size:
+            return aten.arange.default(count, dtype=dtypes.int64, device=self._device)
+        if count == 2 * size:
+            steps = aten.arange.default(count, dtype=dtypes.int64, device=self._device)
+            return aten.floor_divide.default(steps, 2)
+    step: Any = 1.0 / factor if factor is not None and factor > 0 else size / count
+    at = aten.floor.default(aten.mul.Tensor(_centres(count, dtypes.float32, self), step))
+    return aten.clamp.default(rounded(at, dtypes.int64), None, size - 1)
+
+
+@composite(
+    "aten::upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None)"
+    " -> Tensor",
+    explicit=True,
+)
+def upsample_nearest2d(
+    self: Tensor, output_size: Sizes, scales_h: float | None = None, scales_w: float | None = None
+) -> Tensor:
+    """The image at another size, each element that of the nearest place above and left."""
+    _check_image("upsample_nearest2d", self, output_size, (*_FLOATING, dtypes.uint8))
+    height, width = output_size
+    rows = _nearest(self, self._sizes[2], height, scales_h)
+    columns = _nearest(self, self._sizes[3], width, scales_w)
+    aten = ops.aten
+    return aten.index.Tensor(aten.contiguous.default(self), [None, None, aten.unsqueeze.default(rows, 1), columns])
+
+
+@composite(
+    "aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
+    explicit=True,
+)
+def upsample_nearest2d_vec(
+    input: Tensor, output_size: Sizes | None, scale_factors: Sequence[float] | None
+) -> Tensor:
+    sizes = _chosen("upsample_nearest2d", input, output_size, scale_factors)
+    return ops.aten.upsample_nearest2d.default(input, sizes, *(scale_factors or (None, None)))
+
+
+def _between(
+    self: Tensor, size: int, count: int, align_corners: bool, factor: float | None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """For each of `count` places the places before and behind it, and how far it is from the first."""
+    aten = ops.aten
+    dtype = self._dtype.compute
+    steps = _centres(count, dtype, self)
+    if _given(factor) and not align_corners and count == size:
+        at = steps
+    elif align_corners:
+        step: Any = (size - 1) / (count - 1) if count > 1 else 0.0
+        at = aten.mul.Tensor(steps, step)
+    else:
+        step = 1.0 / factor if factor is not None and factor > 0 else size / count
+        at = aten.sub.Tensor(aten.mul.Tensor(aten.add.Tensor(steps, 0.5), step), 0.5)
+        at = aten.clamp.default(at, 0.0, None)
+    before = aten.clamp.default(rounded(at, dtypes.int64), None, size - 1)
+    behind = aten.clamp.default(aten.add.Tensor(before, 1), None, size - 1)
+    share = aten.clamp.default(aten.sub.Tensor(at, rounded(before, dtype)), 0.0, 1.0)
+    return before, behind, share
+
+
+@composite(
+    "aten::upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None,"
+    " float? scales_w=None) -> Tensor",
+    explicit=True,
+)
+def upsample_bilinear2d(
+    self: Tensor, output_size: Sizes, align_corners: bool, scales_h: float | None = None,
+    scales_w: float | None = None,
+) -> Tensor:  # fmt: skip
+    """The image at another size, each element weighted from the four around its place."""
+    _check_image("upsample_bilinear2d", self, output_size, _FLOATING)
+    aten = ops.aten
+    height, width = output_size
+    top, bottom, down = _between(self, self._sizes[2], height, align_corners, scales_h)
+    left, right, along = _between(self, self._sizes[3], width, align_corners, scales_w)
+    top, bottom, down = (aten.unsqueeze.default(t, 1) for t in (top, bottom, down))
+    source = widened(aten.contiguous.default(self))
+
+    def line(rows: Tensor) -> Tensor:
+        first = aten.index.Tensor(source, [None, None, rows, left])
+        second = aten.index.Tensor(source, [None, None, rows, right])
+        return aten.add.Tensor(
+            aten.mul.Tensor(first, aten.sub.Tensor(_one(along), along)), aten.mul.Tensor(second, along)
+        )
+
+    upper = aten.mul.Tensor(line(top), aten.sub.Tensor(_one(down), down))
+    return rounded(aten.add.Tensor(upper, aten.mul.Tensor(line(bottom), down)), self._dtype)
+
+
+def _one(like: Tensor) -> Tensor:
+    return ops.aten.full.default([], 1, dtype=like._dtype, device=like._device)
+
+
+@composite(
+    "aten::upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors)"
+    " -> Tensor",
+    explicit=True,
+)
+def upsample_bilinear2d_vec(
+    input: Tensor, output_size: Sizes | None, align_corners: bool, scale_factors: Sequence[float] | None
+) -> Tensor:
+    sizes = _chosen("upsample_bilinear2d", input, output_size, scale_factors)
+    return ops.aten.upsample_bilinear2d.default(input, sizes, align_corners, *(scale_factors or (None, None)))
+
+
+# ---- places of a grid ----------------------------------------------------------------------------------------------
+
+_BILINEAR, _NEAREST, _BICUBIC = 0, 1, 2
+_ZEROS, _BORDER, _REFLECTION = 0, 1, 2
+
+
+def _unnormalized(at: Tensor, size: int, align_corners: bool) -> Tensor:
+    """Places of [-1, 1] in elements: -1 and 1 are the centres of the outer elements, or the outer edges."""
+    aten = ops.aten
+    if align_corners:
+        return aten.mul.Tensor(aten.add.Tensor(at, 1), (size - 1) / 2)
+    return aten.div.Tensor(aten.sub.Tensor(aten.mul.Tensor(aten.add.Tensor(at, 1), size), 1), 2)
+
+
+def _limited(at: Tensor, size: int) -> Tensor:
+    """Places moved to the border, which has no slope itself; NaN to the first."""
+    aten = ops.aten
+    low = aten.where(aten.gt(at, 0), at, 0.0)
+    return aten.where(aten.lt(low, size - 1), low, aten.full_like.default(low, size - 1))
+
+
+def _reflected(at: Tensor, size: int, align_corners: bool) -> Tensor:
+    """Places mirrored at the outer elements' centres (edges) until they are between them."""
+    aten = ops.aten
+    twice, low = (2 * (size - 1), 0.0) if align_corners else (2 * size, -0.5)
+    if twice == 0:
+        return aten.mul.Tensor(at, 0.0)
+    far = aten.abs.default(aten.sub.Tensor(at, low))
+    over = aten.sub.Tensor(far, aten.mul.Tensor(aten.trunc.default(aten.div.Tensor(far, twice)), twice))
+    back = aten.add.Tensor(aten.neg.default(over), twice)
+    return aten.add.Tensor(aten.minimum.default(over, back), low)
+
+
+def _brought_in(at: Tensor, size: int, padding_mode: int, align_corners: bool) -> Tensor:
+    if padding_mode == _REFLECTION:
+        at = _reflected(at, size, align_corners)
+    return at if padding_mode == _ZEROS else _limited(at, size)
+
+
+def _at(input: Tensor, y: Tensor, x: Tensor) -> Tensor:
+    """(batch, channels, *places) of the image's elements at whole places, 0 outside."""
+    aten = ops.aten
+    height, width = input._sizes[2:]
+    inside = aten.logical_and.default(aten.ge(y, 0), aten.lt(y, height))
+    inside = aten.logical_and.default(inside, aten.logical_and.default(aten.ge(x, 0), aten.lt(x, width)))
+    row, column = (rounded(aten.where(inside, t, 0.0), dtypes.int64) for t in (y, x))
+    flat = aten.unsqueeze.default(aten.add.Tensor(aten.mul.Tensor(row, width), column), 1)
+    batch = aten.view.default(
+        aten.arange.default(input._sizes[0], dtype=dtypes.int64, device=input._device), [-1, 1, 1, 1]
+    )
+    channel = aten.view.default(
+        aten.arange.default(input._sizes[1], dtype=dtypes.int64, device=input._device), [1, -1, 1, 1]
+    )
+    image = aten.view.default(input, [*input._sizes[:2], height * width])
+    return aten.where(aten.unsqueeze.default(inside, 1), aten.index.Tensor(image, [batch, channel, flat]), 0.0)
+
+
+def _cubic(share: Tensor) -> list[Tensor]:
+    """The weights of the four elements around a place (Keys 1981, with a = -0.75)."""
+    a = -0.75
+
+    def near(x: Any) -> Any:
+        return ((a + 2) * x - (a + 3)) * x * x + 1
+
+    def far(x: Any) -> Any:
+        return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+
+    rest = 1 - share  # type: ignore[operator]  # bound by the surface
+    return [far(share + 1), near(share), near(rest), far(rest + 1)]  # type: ignore[operator]
+
+
+@composite(
+    "aten::grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners)"
+    " -> Tensor",
+    explicit=True,
+)
+def grid_sampler_2d(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
+    """The image at the places (x, y) of a grid, -1 and 1 being its borders."""
+    op = "grid_sampler_2d"
+    both = [input, grid]
+    if interpolation_mode not in (0, 1, 2) or padding_mode not in (0, 1, 2):
+        raise ArgumentError(
+            f"{op}: unknown mode", got=f"interpolation_mode={interpolation_mode}, padding_mode={padding_mode}",
+            hint="modes are bilinear, nearest, bicubic; paddings zeros, border, reflection",
+        )  # fmt: skip
+    if input._dtype not in _FLOATING or grid._dtype is not input._dtype:
+        raise DTypeError(f"{op}: image and grid must have one floating type", got=describe(both))
+    if input.ndim != 4 or grid.ndim != 4 or grid._sizes[-1] != 2 or grid._sizes[0] != input._sizes[0]:
+        raise ShapeError(
+            f"{op}: expected an image (batch, channels, height, width) and a grid (batch, rows, columns, 2)",
+            got=describe(both),
+        )
+    if any(n == 0 for n in input._sizes[2:]):
+        raise ShapeError(f"{op}: the image has no elements", got=describe(both))
+    aten = ops.aten
+    source = widened(aten.contiguous.default(input))
+    places = widened(grid)
+    height, width = input._sizes[2:]
+    x = _unnormalized(aten.select.int(places, -1, 0), width, align_corners)
+    y = _unnormalized(aten.select.int(places, -1, 1), height, align_corners)
+    options = padding_mode, align_corners
+    if interpolation_mode == _BICUBIC:
+        left, top = aten.floor.default(x), aten.floor.default(y)
+        across, down = _cubic(aten.sub.Tensor(x, left)), _cubic(aten.sub.Tensor(y, top))
+        total: Any = None
+        for i, weight in enumerate(down):
+            row = _brought_in(aten.add.Tensor(top, i - 1), height, *options)
+            line: Any = None
+            for j, other in enumerate(across):
+                column = _brought_in(aten.add.Tensor(left, j - 1), width, *options)
+                # A place mirrored at an edge may lie on it.
+                part = _at(source, aten.floor.default(row), aten.floor.default(column))
+                part = aten.mul.Tensor(part, aten.unsqueeze.default(other, 1))
+                line = part if line is None else aten.add.Tensor(line, part)
+            line = aten.mul.Tensor(line, aten.unsqueeze.default(weight, 1))
+            total = line if total is None else aten.add.Tensor(total, line)
+        return rounded(total, input._dtype)
+    x, y = _brought_in(x, width, *options), _brought_in(y, height, *options)
+    if interpolation_mode == _NEAREST:
+        return rounded(_at(source, aten.round.default(y), aten.round.default(x)), input._dtype)
+    left, top = aten.floor.default(x), aten.floor.default(y)
+    right, bottom = aten.add.Tensor(left, 1), aten.add.Tensor(top, 1)
+    to_left, to_top = aten.sub.Tensor(x, left), aten.sub.Tensor(y, top)
+    to_right, to_bottom = aten.sub.Tensor(right, x), aten.sub.Tensor(bottom, y)
+    total = None
+    for row, column, weight in (
+        (top, left, aten.mul.Tensor(to_bottom, to_right)), (top, right, aten.mul.Tensor(to_bottom, to_left)),
+        (bottom, left, aten.mul.Tensor(to_top, to_right)), (bottom, right, aten.mul.Tensor(to_top, to_left)),
+    ):  # fmt: skip
+        part = aten.mul.Tensor(_at(source, row, column), aten.unsqueeze.default(weight, 1))
+        total = part if total is None else aten.add.Tensor(total, part)
+    return rounded(total, input._dtype)
+
+
+@composite(
+    "aten::grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners)"
+    " -> Tensor"
+)
+def grid_sampler(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
+    return ops.aten.grid_sampler_2d.default(input, grid, interpolation_mode, padding_mode, align_corners)
+
+
+# ---- samples -------------------------------------------------------------------------------------------------------
+
+
+@upsample_nearest2d.with_samples
+def _(make: Make) -> Samples:
+    for size in ([3, 11], [5, 4], [10, 8]):
+        yield (make(2, 3, 5, 4), size), {}
+    yield (make(1, 2, 5, 4), [7, 4], 1.5, 1.1), {}
+    yield (make(0, 2, 5, 4), [7, 3]), {}
+
+
+@upsample_nearest2d_vec.with_samples
+def _(make: Make) -> Samples:
+    yield (make(2, 3, 5, 4), [7, 3], None), {}
+    yield (make(2, 3, 5, 4), None, [1.5, 0.7]), {}
+
+
+@upsample_bilinear2d.with_samples
+def _(make: Make) -> Samples:
+    for size in ([3, 11], [5, 4], [10, 1]):
+        for align_corners in (False, True):
+            yield (make(2, 3, 5, 4), size, align_corners), {}
+    yield (make(1, 2, 5, 4), [7, 4], False, 1.5, 1.1), {}
+    yield (make(0, 2, 5, 4), [7, 3], False), {}
+
+
+@upsample_bilinear2d_vec.with_samples
+def _(make: Make) -> Samples:
+    yield (make(2, 3, 5, 4), [7, 3], True, None), {}
+    yield (make(2, 3, 5, 4), None, False, [1.5, 0.7]), {}
+
+
+@grid_sampler_2d.with_samples
+def _(make: Make) -> Samples:
+    for mode in (_BILINEAR, _NEAREST, _BICUBIC):
+        for padding in (_ZEROS, _BORDER, _REFLECTION):
+            yield (make(2, 3, 4, 5), make(2, 2, 3, 2, low=-1.7, high=1.7), mode, padding, padding == mode), {}
+    yield (make(1, 2, 4, 5), make(1, 0, 3, 2), 0, 0, False), {}
+
+
+@grid_sampler.with_samples
+def _(make: Make) -> Samples:
+    yield (make(2, 3, 4, 5), make(2, 2, 3, 2, low=-1.5, high=1.5), 0, 0, False), {}
+
+
+for _decl in (upsample_bilinear2d, upsample_bilinear2d_vec, grid_sampler_2d, grid_sampler):
+    _decl.sample_dtypes = _FLOATING
+for _decl in (upsample_nearest2d, upsample_nearest2d_vec):
+    _decl.sample_dtypes = (*_FLOATING, dtypes.uint8)
