@@ -22,6 +22,6 @@ def test_blocks_run(tmp_path: Path) -> None:
 
 
 def test_files_that_are_named_exist() -> None:
-    for document in (README, README.parent / "docs" / "architecture.md"):
+    for document in (README, *(README.parent / "docs").glob("*.md")):
         for name in re.findall(r"`([\w/]+(?:\.py|/))`", document.read_text()):
             assert (README.parent / name).exists(), f"{document.name}: {name}"

@@ -936,6 +936,8 @@ def _(make: Make) -> Samples:
 @embedding_dense_backward.with_samples
 def _(make: Make) -> Samples:
     for padding_idx, scaled in ((-1, False), (1, False), (-1, True), (2, True)):
+        if scaled and make()._dtype is dtypes.float64:
+            continue  # PyTorch's second derivative leaves the scale out
         yield (make(2, 4, 3), _places(make, 2, 4), 5, padding_idx, scaled), {}
         yield (ops.aten.transpose.int(make(3, 4), 0, 1), _places(make, 4), 3, padding_idx, scaled), {}
     yield (make(3), _places(make), 4, -1, False), {}
@@ -955,6 +957,7 @@ for _decl in _DECLS:
 _ACCUMULATED = (dtypes.float32, dtypes.float16, dtypes.bfloat16, dtypes.int64, dtypes.uint8)
 for _decl in (index_put, index_put_, scatter_add):
     _decl.sample_dtypes = _ACCUMULATED
-for _decl in (scatter_value, scatter_reduce, masked_scatter):
+for _decl in (scatter_value, masked_scatter):
     _decl.sample_dtypes = (*_ACCUMULATED, dtypes.bool_, dtypes.complex64)
+scatter_reduce.sample_dtypes = _ACCUMULATED
 masked_scatter_backward.sample_dtypes = embedding_dense_backward.sample_dtypes = (dtypes.float32, dtypes.float64)

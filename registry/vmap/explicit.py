@@ -23,6 +23,7 @@ from opweave.registry.vmap.rules import (
     flat,
     front,
     is_at,
+    one_by_one,
     ranked,
     refuse_write,
     rule,
@@ -462,6 +463,30 @@ def _scatter(op: OpOverload, level: Level, args: Args, kwargs: Kwargs) -> Any:
     axis = wrap_dim(dim, t.ndim, "scatter") + 1
     found = op(_raised(t, level), axis, _raised(index, level), _raised(source, level), *rest, **kwargs)
     return wrap(found if t._sizes else ops.aten.view.default(found, [level.size]), level)
+
+
+@rule("masked_scatter")
+def _masked_scatter(op: OpOverload, level: Level, args: Args, kwargs: Kwargs) -> Any:
+    _validate(op, args, kwargs)
+    values = bound(op, args, kwargs)
+    t, mask, source = values["self"], values["mask"], values["source"]
+    sizes = broadcast_shapes("masked_scatter", t._sizes, mask._sizes)
+    count = math.prod(sizes)
+    if not count or not source.numel():
+        return one_by_one(op, level, args, kwargs)
+    aten = ops.aten
+    # Of a row an example's source takes its elements at the number of places before, as far as they are chosen.
+    whole, chosen = (
+        aten.reshape.default(
+            aten.expand.default(ranked(x, level, len(sizes)), [level.size, *sizes]), [level.size, count]
+        )
+        for x in (t, mask)
+    )
+    places = aten.sub.Tensor(aten.cumsum.default(chosen, 1), 1)
+    places = aten.where.self(chosen, places, aten.zeros_like.default(places))
+    taken = aten.gather.default(flat(stretched(source, level)), 1, places)
+    found = aten.where.self(chosen, taken, whole)
+    return wrap(aten.view.default(found, [level.size, *sizes]), level)
 
 
 @rule("embedding")

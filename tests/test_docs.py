@@ -1,0 +1,16 @@
+"""What the documents show is what the code says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_the_walk_through_an_op_is_the_op():
+    source = (ROOT / "registry" / "ops" / "activation.py").read_text()
+    blocks = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs" / "adding_an_op.md").read_text(), re.M | re.S)
+    assert len(blocks) == 5
+    for block in blocks:
+        assert block in source, block
