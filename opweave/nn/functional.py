@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from opweave.registry.dtypes import DType
-from opweave.registry.errors import ArgumentError
+from opweave.registry.errors import ArgumentError, ShapeError, UnsupportedError
 from opweave.registry.op import ops
 from opweave.registry.ops import surface as _surface
-from opweave.registry.tensor import Tensor
+from opweave.registry.tensor import Tensor, describe
 
 _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 _ = _surface  # declares the ops
@@ -212,3 +213,248 @@ def scaled_dot_product_attention(
     """softmax(query · keyᵀ · scale + mask) · value (Vaswani et al. 2017)."""
     options: dict[str, Any] = {} if scale is None else {"scale": scale}
     return ops.aten.scaled_dot_product_attention.default(query, key, value, attn_mask, dropout_p, is_causal, **options)
+
+
+# ---- convolution, pooling, other sizes -----------------------------------------------------------------------------
+
+
+def _each(value: int | Sequence[int], count: int) -> list[int]:
+    """A number for each spatial dimension."""
+    return list(value) if isinstance(value, (list, tuple)) else [value] * count  # type: ignore[list-item]
+
+
+def _batched(name: str, input: Tensor, count: int, run: Callable[[Tensor], Tensor]) -> Tensor:
+    """Run on a batch; an image without one is a batch of one."""
+    if input.ndim not in (count + 1, count + 2):
+        raise ShapeError(
+            f"{name}: expected (channels, ...) or (batch, channels, ...) with {count} spatial dimensions",
+            got=describe(input),
+        )
+    if input.ndim == count + 2:
+        return run(input)
+    return ops.aten.squeeze.dim(run(ops.aten.unsqueeze.default(input, 0)), 0)
+
+
+def _conv(
+    count: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: int | Sequence[int],
+    padding: str | int | Sequence[int], dilation: int | Sequence[int], groups: int,
+) -> Tensor:  # fmt: skip
+    name = f"conv{count}d"
+    steps, spread = _each(stride, count), _each(dilation, count)
+    if weight.ndim != count + 2:
+        raise ShapeError(f"{name}: the weight must have {count + 2} dimensions", got=describe(weight))
+    if not isinstance(padding, str):
+        sides = _each(padding, count)
+    elif padding == "valid":
+        sides = [0] * count
+    elif padding != "same":
+        raise ArgumentError(f"{name}: unknown padding", got=repr(padding), hint="'valid', 'same' or numbers")
+    elif any(s != 1 for s in steps):
+        raise ShapeError(f"{name}: padding='same' needs stride 1", got=f"stride={steps}")
+    else:
+        totals = [d * (k - 1) for d, k in zip(spread * (count // len(spread)), weight.shape[2:], strict=True)]
+        sides = [total // 2 for total in totals]
+        if any(total % 2 for total in totals):
+            # What cannot be halved goes behind, as in PyTorch.
+            last = [n for total in reversed(totals) for n in (0, total % 2)]
+            input = ops.aten.constant_pad_nd.default(input, last)
+    return _batched(
+        name, input, count,
+        lambda x: ops.aten.convolution.default(x, weight, bias, steps, sides, spread, False, [0] * count, groups),
+    )  # fmt: skip
+
+
+def conv1d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1,
+    padding: str | int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, groups: int = 1,
+) -> Tensor:  # fmt: skip
+    """Cross-correlation of (batch, channels, length) with filters (out, channels / groups, kernel)."""
+    return _conv(1, input, weight, bias, stride, padding, dilation, groups)
+
+
+def conv2d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1,
+    padding: str | int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, groups: int = 1,
+) -> Tensor:  # fmt: skip
+    """Cross-correlation of (batch, channels, height, width) with filters (out, channels / groups, *kernel)."""
+    return _conv(2, input, weight, bias, stride, padding, dilation, groups)
+
+
+def conv3d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1,
+    padding: str | int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, groups: int = 1,
+) -> Tensor:  # fmt: skip
+    """Cross-correlation of (batch, channels, depth, height, width) with filters (out, channels / groups, *kernel)."""
+    return _conv(3, input, weight, bias, stride, padding, dilation, groups)
+
+
+def _conv_transpose(
+    count: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: int | Sequence[int],
+    padding: int | Sequence[int], output_padding: int | Sequence[int], groups: int, dilation: int | Sequence[int],
+) -> Tensor:  # fmt: skip
+    name = f"conv_transpose{count}d"
+    if weight.ndim != count + 2:
+        raise ShapeError(f"{name}: the weight must have {count + 2} dimensions", got=describe(weight))
+    steps = _each(stride, count), _each(padding, count), _each(dilation, count)
+    return _batched(
+        name, input, count,
+        lambda x: ops.aten.convolution.default(x, weight, bias, *steps, True, _each(output_padding, count), groups),
+    )  # fmt: skip
+
+
+def conv_transpose1d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0, output_padding: int | Sequence[int] = 0, groups: int = 1,
+    dilation: int | Sequence[int] = 1,
+) -> Tensor:  # fmt: skip
+    """The adjoint of `conv1d`; the weight is (channels, out / groups, kernel)."""
+    return _conv_transpose(1, input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+def conv_transpose2d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0, output_padding: int | Sequence[int] = 0, groups: int = 1,
+    dilation: int | Sequence[int] = 1,
+) -> Tensor:  # fmt: skip
+    """The adjoint of `conv2d`; the weight is (channels, out / groups, *kernel)."""
+    return _conv_transpose(2, input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+def conv_transpose3d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0, output_padding: int | Sequence[int] = 0, groups: int = 1,
+    dilation: int | Sequence[int] = 1,
+) -> Tensor:  # fmt: skip
+    """The adjoint of `conv3d`; the weight is (channels, out / groups, *kernel)."""
+    return _conv_transpose(3, input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+def max_pool2d(
+    input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:  # fmt: skip
+    """The largest element of each window; with `return_indices` its place in the flattened image too."""
+    found = ops.aten.max_pool2d_with_indices.default(
+        input, kernel_size, [] if stride is None else stride, padding, dilation, ceil_mode
+    )
+    return found if return_indices else found[0]
+
+
+def max_pool3d(
+    input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:  # fmt: skip
+    """The largest element of each window; with `return_indices` its place in the flattened image too."""
+    found = ops.aten.max_pool3d_with_indices.default(
+        input, kernel_size, [] if stride is None else stride, padding, dilation, ceil_mode
+    )
+    return found if return_indices else found[0]
+
+
+def avg_pool1d(
+    input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0, ceil_mode: bool = False, count_include_pad: bool = True,
+) -> Tensor:  # fmt: skip
+    """The mean of each window of a line."""
+    step = [] if stride is None else stride
+    return ops.aten.avg_pool1d.default(input, kernel_size, step, padding, ceil_mode, count_include_pad)
+
+
+def avg_pool2d(
+    input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0, ceil_mode: bool = False, count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:  # fmt: skip
+    """The mean of each window, or its sum over `divisor_override`."""
+    step = [] if stride is None else stride
+    options = padding, ceil_mode, count_include_pad, divisor_override
+    return ops.aten.avg_pool2d.default(input, kernel_size, step, *options)
+
+
+def avg_pool3d(
+    input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0, ceil_mode: bool = False, count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:  # fmt: skip
+    """The mean of each window, or its sum over `divisor_override`."""
+    step = [] if stride is None else stride
+    options = padding, ceil_mode, count_include_pad, divisor_override
+    return ops.aten.avg_pool3d.default(input, kernel_size, step, *options)
+
+
+def _sizes_of(input: Tensor, output_size: Any, count: int) -> list[int]:
+    """An output size for each spatial dimension; None keeps the input's."""
+    given = output_size if isinstance(output_size, (list, tuple)) else [output_size] * count
+    return [input.shape[d - count] if n is None else n for d, n in enumerate(given)]
+
+
+def adaptive_avg_pool1d(input: Tensor, output_size: int | Sequence[int]) -> Tensor:
+    """The means over windows that cover a line evenly."""
+    return ops.aten.adaptive_avg_pool1d.default(input, output_size)
+
+
+def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int | None] | None) -> Tensor:
+    """The means over windows that cover an image evenly; None keeps the input's size."""
+    return ops.aten.adaptive_avg_pool2d.default(input, _sizes_of(input, output_size, 2))
+
+
+def adaptive_avg_pool3d(input: Tensor, output_size: int | Sequence[int | None] | None) -> Tensor:
+    """The means over windows that cover a volume evenly; None keeps the input's size."""
+    return ops.aten.adaptive_avg_pool3d.default(input, _sizes_of(input, output_size, 3))
+
+
+def interpolate(
+    input: Tensor, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest", align_corners: bool | None = None, recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Tensor:  # fmt: skip
+    """An image (batch, channels, height, width) at another size: "nearest" or "bilinear"."""
+    if mode not in ("nearest", "bilinear") or antialias:
+        raise UnsupportedError(
+            "interpolate: modes are 'nearest' and 'bilinear', without antialias",
+            got=f"mode={mode!r}, antialias={antialias}",
+        )
+    if input.ndim != 4:
+        raise UnsupportedError("interpolate: only for (batch, channels, height, width)", got=describe(input))
+    if (size is None) == (scale_factor is None):
+        raise ShapeError(
+            "interpolate: give either size or scale_factor", got=f"size={size}, scale_factor={scale_factor}"
+        )
+    if mode == "nearest" and align_corners is not None:
+        raise ShapeError("interpolate: align_corners is for mode='bilinear'", got=f"align_corners={align_corners}")
+    if recompute_scale_factor and scale_factor is None:
+        raise ShapeError("interpolate: recompute_scale_factor needs a scale_factor", got=f"size={size}")
+    sizes: Any = None if size is None else _each(size, 2)  # type: ignore[arg-type]
+    factors: Any = None
+    if scale_factor is not None:
+        factors = list(scale_factor) if isinstance(scale_factor, (list, tuple)) else [scale_factor] * 2
+        factors = [float(f) for f in factors]
+    if len(sizes or factors) != 2:
+        raise ShapeError("interpolate: needs a number for height and width", got=f"{sizes or factors}")
+    if recompute_scale_factor:
+        sizes = [math.floor(n * f) for n, f in zip(input.shape[2:], factors, strict=True)]
+        factors = None
+    if mode == "nearest":
+        return ops.aten.upsample_nearest2d.vec(input, sizes, factors)
+    return ops.aten.upsample_bilinear2d.vec(input, sizes, bool(align_corners), factors)
+
+
+_SAMPLING = {"bilinear": 0, "nearest": 1, "bicubic": 2}
+_OUTSIDE = {"zeros": 0, "border": 1, "reflection": 2}
+
+
+def grid_sample(
+    input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros",
+    align_corners: bool | None = None,
+) -> Tensor:  # fmt: skip
+    """The image at the places (x, y) of a grid (batch, rows, columns, 2), -1 and 1 being its borders."""
+    if mode not in _SAMPLING or padding_mode not in _OUTSIDE:
+        raise ArgumentError(
+            "grid_sample: unknown mode", got=f"mode={mode!r}, padding_mode={padding_mode!r}",
+            hint=f"modes are {list(_SAMPLING)}, paddings {list(_OUTSIDE)}",
+        )  # fmt: skip
+    if input.ndim != 4:
+        raise UnsupportedError("grid_sample: only for (batch, channels, height, width)", got=describe(input))
+    return ops.aten.grid_sampler.default(input, grid, _SAMPLING[mode], _OUTSIDE[padding_mode], bool(align_corners))

@@ -403,6 +403,12 @@ def scatter_value(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     return ops.aten.scatter.src(self, dim, index, source)
 
 
+@composite("aten::scatter_.value(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)")
+def scatter_value_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    number = as_element("scatter_", value, self._dtype)
+    return ops.aten.scatter_.src(self, dim, index, ops.aten.new_full.default(self, index._sizes, number))
+
+
 _REDUCES = ("sum", "prod", "mean", "amax", "amin")
 
 

@@ -472,9 +472,11 @@ def _masked_scatter(op: OpOverload, level: Level, args: Args, kwargs: Kwargs) ->
     t, mask, source = values["self"], values["mask"], values["source"]
     sizes = broadcast_shapes("masked_scatter", t._sizes, mask._sizes)
     count = math.prod(sizes)
-    if not count or not source.numel():
-        return one_by_one(op, level, args, kwargs)
     aten = ops.aten
+    if not count:
+        return wrap(aten.new_zeros.default(stretched(t, level), [level.size, *sizes]), level)
+    if not source.numel():
+        return one_by_one(op, level, args, kwargs)  # refused, unless the mask is false everywhere
     # Of a row an example's source takes its elements at the number of places before, as far as they are chosen.
     whole, chosen = (
         aten.reshape.default(
