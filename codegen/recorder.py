@@ -537,7 +537,8 @@ class Lowering:
         self, node: Node, places: Places, index: tuple[Index, ...], buffer: Buffer
     ) -> tuple[Index, Value, Value, str]:
         """An element's place in a buffer: a fixed part, what to add, whether it is inside, what to say if not."""
-        wide = self.wide or hint(product(buffer.sizes)) >= INT32_OFFSETS
+        steps = zip(buffer.sizes, buffer.strides, strict=True)
+        wide = self.wide or sum((hint(size) - 1) * hint(stride) for size, stride in steps) >= INT32_OFFSETS
         offsets = dtypes.int64 if wide else dtypes.int32
         fixed, strides, numbers = [], [], []
         more, inside = self.k.const(0, offsets), self.k.const(True, dtypes.bool_)
