@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from opweave.registry import dtypes
-from opweave.registry.errors import DTypeError, ShapeError
+from opweave.registry.errors import DTypeError, ShapeError, UnsupportedError
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import composite, extern
 from opweave.registry.ops.pointwise import conjugate
@@ -85,7 +85,7 @@ class Windows:
         return itertools.product(*map(range, self.kernel))
 
     def at(self, tap: Sizes, start: int = 0, stop: int | None = None) -> tuple[Any, ...]:
-        """Index of the elements of a padded array that a place of the windows [start, stop) of the first dimension has."""
+        """Index of a padded array's elements that a place of windows has, from row `start` to `stop` of them."""
         counts = (self.counts[0] if stop is None else stop - start, *self.counts[1:])
         first = (start * self.stride[0], *(0,) * (len(counts) - 1))
         return (
@@ -272,11 +272,14 @@ def _geometry(
             f"{op}: with groups={groups} this weight needs {wanted} input channels, not {input._sizes[1]}",
             got=describe(operands),
         )
+    if wanted == 0:
+        # PyTorch gives such a result no channels, which is not what the filters say.
+        raise UnsupportedError(f"{op}: an input without channels", got=describe(operands))
     channels = weight._sizes[1] * groups if transposed else weight._sizes[0]
     if bias is not None and bias._sizes != (channels,):
         raise ShapeError(f"{op}: the bias must have shape [{channels}]", got=describe(operands))
     if any(size == 0 for size in sizes):
-        raise ShapeError(f"{op}: only the batch and the channels may be empty", got=describe(operands))
+        raise ShapeError(f"{op}: only the batch may be empty", got=describe(operands))
     if not transposed:
         counts = _counts(op, sizes, kernel, stride, padding, dilation)
         return Windows(sizes, counts, kernel, stride, padding, dilation)
@@ -375,6 +378,14 @@ def _missing(sizes: Sizes, counts: Sizes, kernel: Sizes, stride: Sizes, padding:
     ]
 
 
+def _first_windows(x: Tensor, sizes: Sizes) -> Tensor:
+    """The first places of each spatial dimension: output_padding beyond the stride makes room for more windows."""
+    for d in range(2, x.ndim):
+        if x._sizes[d] != sizes[d]:
+            x = ops.aten.slice.Tensor(x, d, 0, sizes[d])
+    return x
+
+
 @composite(
     "aten::convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes,"
     " SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups,"
@@ -403,6 +414,7 @@ def convolution_backward(
         extra = none if transposed else _missing(windows.sizes, windows.counts, windows.kernel, *steps)
         filters = conjugate(weight)
         of_input = aten.convolution.default(grad_output, filters, None, *steps, not transposed, extra, groups)
+        of_input = _first_windows(of_input, input._sizes)
     if output_mask[1]:
         x, y = conjugate(input), grad_output
         pair = (x, y) if transposed else (y, x)
@@ -425,10 +437,12 @@ def _(
 
 
 def _weight_of_grad_output(
-    grad: Tensor, input: Tensor, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
-) -> Tensor:
+    grad: Tensor, grad_output_spec: TensorSpec, input: Tensor, stride: Sizes, padding: Sizes, dilation: Sizes,
+    groups: int,
+) -> Tensor:  # fmt: skip
     steps = list(stride), list(padding), list(dilation)
-    return ops.aten.convolution.default(conjugate(input), grad, None, *steps, False, [0] * len(stride), groups)
+    found = ops.aten.convolution.default(conjugate(input), grad, None, *steps, False, [0] * len(stride), groups)
+    return _first_windows(found, grad_output_spec.sizes)
 
 
 def _weight_of_input(
@@ -441,6 +455,101 @@ def _weight_of_input(
 
 
 convolution_weight.backward(grad_output=_weight_of_grad_output, input=_weight_of_input)
+
+
+# ---- the windows themselves ----------------------------------------------------------------------------------------
+
+
+def _column_windows(
+    op: str, self: Tensor, sizes: Sizes, kernel_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes
+) -> Windows:
+    """The windows of an image of these two sizes, after checking the arguments."""
+    given = {"kernel_size": kernel_size, "dilation": dilation, "padding": padding, "stride": stride, "sizes": sizes}
+    for name, values in given.items():
+        least = 0 if name == "padding" else 1
+        if len(values) != 2 or any(v < least for v in values):
+            raise ShapeError(f"{op}: {name} must be two numbers of at least {least}", got=f"{name}={list(values)}")
+    if self._dtype.kind not in "fc":
+        raise DTypeError(f"{op}: defined for floating and complex types only", got=describe(self))
+    counts = _counts(op, sizes, kernel_size, stride, padding, dilation)
+    return Windows(sizes, counts, kernel_size, stride, padding, dilation)
+
+
+def _im2col_spec(self: Tensor, kernel_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> TensorSpec:
+    if self.ndim not in (3, 4) or any(n == 0 for n in self._sizes[-3:]):
+        raise ShapeError(
+            "im2col: expected (batch, channels, height, width), only the batch may be empty", got=describe(self)
+        )
+    windows = _column_windows("im2col", self, self._sizes[-2:], kernel_size, dilation, padding, stride)
+    rows = self._sizes[-3] * math.prod(windows.kernel)
+    return contiguous((*self._sizes[:-3], rows, math.prod(windows.counts)), self._dtype, self._device)
+
+
+@extern(
+    "aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
+    spec=_im2col_spec,
+)
+def im2col(self: Tensor, kernel_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Tensor:
+    """The windows of an image as columns: (batch, channels * kernel, windows)."""
+    spec = _im2col_spec(self, kernel_size, dilation, padding, stride)
+    windows = _column_windows("im2col", self, self._sizes[-2:], kernel_size, dilation, padding, stride)
+    xp = self._device.xp
+    if not spec.numel:
+        return allocate_like(spec)
+    image = self._array.reshape(-1, *self._sizes[-3:])
+    return _stored(spec, windows.view(xp, windows.pad(xp, image)).reshape(spec.sizes))
+
+
+def _col2im_spec(
+    self: Tensor, output_size: Sizes, kernel_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes
+) -> TensorSpec:
+    if self.ndim not in (2, 3) or any(n == 0 for n in self._sizes[-2:]):
+        raise ShapeError(
+            "col2im: expected (batch, channels * kernel, windows), only the batch may be empty", got=describe(self)
+        )
+    windows = _column_windows("col2im", self, output_size, kernel_size, dilation, padding, stride)
+    rows, count = self._sizes[-2:]
+    taps = math.prod(windows.kernel)
+    if rows % taps or count != math.prod(windows.counts):
+        raise ShapeError(
+            f"col2im: expected a multiple of {taps} rows and {math.prod(windows.counts)} windows", got=describe(self)
+        )
+    return contiguous((*self._sizes[:-2], rows // taps, *output_size), self._dtype, self._device)
+
+
+@extern(
+    "aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding,"
+    " int[2] stride) -> Tensor",
+    spec=_col2im_spec,
+)
+def col2im(
+    self: Tensor, output_size: Sizes, kernel_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes
+) -> Tensor:
+    """Columns added up where their elements lie in an image: the adjoint of `im2col`."""
+    spec = _col2im_spec(self, output_size, kernel_size, dilation, padding, stride)
+    if not spec.numel:
+        return allocate_like(spec)
+    windows = _column_windows("col2im", self, output_size, kernel_size, dilation, padding, stride)
+    columns = _computed(self).reshape(-1, spec.sizes[-3], *windows.kernel, *windows.counts)
+    padded = self._device.xp.zeros((*columns.shape[:2], *windows.padded), columns.dtype)
+    with np.errstate(all="ignore"):
+        for tap in windows.taps():
+            padded[windows.at(tap)] += columns[(slice(None), slice(None), *tap)]
+    return _stored(spec, padded[(..., *windows.inside)].reshape(spec.sizes))
+
+
+def _folded(
+    grad: Tensor, self_spec: TensorSpec, kernel_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes
+) -> Tensor:
+    return ops.aten.col2im.default(grad, list(self_spec.sizes[-2:]), kernel_size, dilation, padding, stride)
+
+
+def _unfolded(grad: Tensor, kernel_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Tensor:
+    return ops.aten.im2col.default(grad, kernel_size, dilation, padding, stride)
+
+
+im2col.backward(self=_folded)
+col2im.backward(self=_unfolded)
 
 
 # ---- samples -------------------------------------------------------------------------------------------------------
@@ -483,5 +592,19 @@ def _(make: Make) -> Samples:
             yield (make(*spec.sizes), make(*x), list(w), stride, padding, dilation, groups), {}
 
 
-for _decl in (convolution, convolution_backward, convolution_weight):
+@im2col.with_samples
+def _(make: Make) -> Samples:
+    yield (make(2, 3, 6, 5), [3, 2], [1, 1], [0, 0], [1, 1]), {}
+    yield (make(3, 6, 5), [2, 3], [2, 1], [1, 2], [2, 1]), {}
+    yield (make(0, 3, 6, 5), [2, 2], [1, 1], [0, 0], [1, 1]), {}
+
+
+@col2im.with_samples
+def _(make: Make) -> Samples:
+    yield (make(2, 18, 16), [6, 5], [3, 2], [1, 1], [0, 0], [1, 1]), {}
+    yield (make(18, 21), [6, 5], [2, 3], [2, 1], [1, 2], [2, 1]), {}
+    yield (make(0, 12, 20), [6, 5], [2, 2], [1, 1], [0, 0], [1, 1]), {}
+
+
+for _decl in (convolution, convolution_backward, convolution_weight, im2col, col2im):
     _decl.sample_dtypes = _TYPES

@@ -1,8 +1,8 @@
 """Pooling: the maximum or the average over windows of an image, and over windows that make a given size.
 
-The bodies gather the windows at computed places and reduce them, which a compiler fuses to one kernel; the gradient of an
-average is such a gather too, so no kernel has to add up in memory. Eager goes through the places of a window instead,
-all windows at once. Half types are averaged in float32 and rounded once.
+The bodies gather the windows at computed places and reduce them, which a compiler fuses to one kernel; the gradient of
+an average is such a gather too, so no kernel has to add up in memory. Eager goes through the places of a window
+instead, all windows at once. Half types are averaged in float32 and rounded once.
 """
 
 from __future__ import annotations
@@ -268,7 +268,9 @@ def _declare_max(spatial: int) -> tuple[CompositeDecl, CompositeDecl, CompositeD
         index = xp.zeros(sizes, np.int64)
         starts = [xp.arange(axis.count) * axis.stride - axis.padding for axis in axes]
         # Where nothing exceeds the least value, it is the first place that is not in the left padding.
-        skipped = [(axis.dilation - 1 - xp.minimum(s, 0)) // axis.dilation for axis, s in zip(axes, starts, strict=True)]
+        skipped = [
+            (axis.dilation - 1 - xp.minimum(s, 0)) // axis.dilation for axis, s in zip(axes, starts, strict=True)
+        ]
         index[...] = _flat(xp, axes, [s + k * a.dilation for s, k, a in zip(starts, skipped, axes, strict=True)])
         for tap, taken in _taps(axes):
             value = source[taken]
@@ -420,9 +422,13 @@ def _declare_average(spatial: int) -> tuple[CompositeDecl, CompositeDecl]:
         """The sums divided by the number of elements of each window."""
         aten = ops.aten
         by: Any = override
-        if override is None and (include or not any(a.padding for a in axes)) and all(
-            not isinstance(a.size, Symbolic) and (a.count - 1) * a.stride + a.kernel <= a.size + 2 * a.padding
-            for a in axes
+        if (
+            override is None
+            and (include or not any(a.padding for a in axes))
+            and all(
+                not isinstance(a.size, Symbolic) and (a.count - 1) * a.stride + a.kernel <= a.size + 2 * a.padding
+                for a in axes
+            )
         ):
             by = math.prod(axis.kernel for axis in axes)
         if by is None:
@@ -554,7 +560,9 @@ def _longest(count: int, size: int) -> int:
     """An upper bound of the length of a window; the length itself where the sizes are known."""
     if isinstance(count, Symbolic) or isinstance(size, Symbolic):
         return (size + count - 1) // count + 1
-    return max((stop - start for start, stop in (_ends(count, size, o, int.__floordiv__) for o in range(count))), default=0)
+    return max(
+        (stop - start for start, stop in (_ends(count, size, o, int.__floordiv__) for o in range(count))), default=0
+    )
 
 
 def _even_sums(self: Tensor, sizes: Sizes) -> Tensor:
@@ -624,9 +632,7 @@ def _declare_adaptive(spatial: int) -> tuple[CompositeDecl, CompositeDecl, Compo
             found = total / _eager_lengths(xp, output_size, self._sizes[-spatial:], source.dtype)
         return _stored(sizes, self._dtype, self, found)
 
-    @composite(
-        f"aten::{name}(Tensor self, SymInt[{spatial}] output_size) -> Tensor", explicit=True, kernel=kernel
-    )
+    @composite(f"aten::{name}(Tensor self, SymInt[{spatial}] output_size) -> Tensor", explicit=True, kernel=kernel)
     def pool(self: Tensor, output_size: Sizes) -> Tensor:
         """The means over windows that cover the image evenly, as many as `output_size` says."""
         sizes = check(name, self, output_size)
@@ -655,7 +661,9 @@ def _declare_adaptive(spatial: int) -> tuple[CompositeDecl, CompositeDecl, Compo
             found = _eager_sums(xp, part, image)
         return _stored(self._sizes, self._dtype, self, found)
 
-    @composite(f"aten::{name}_backward(Tensor grad_output, Tensor self) -> Tensor", explicit=True, kernel=backward_kernel)
+    @composite(
+        f"aten::{name}_backward(Tensor grad_output, Tensor self) -> Tensor", explicit=True, kernel=backward_kernel
+    )
     def pool_backward(grad_output: Tensor, self: Tensor) -> Tensor:
         """For each element of the input the sum over the windows that have it."""
         counts = check_backward(grad_output, self)

@@ -37,9 +37,7 @@ def _check_image(op: str, self: Tensor, output_size: Sizes, types: Sequence[DTyp
             got=f"{describe(self)}, output_size={list(output_size)}",
         )
     if any(n == 0 for n in self._sizes[1:]) or any(n < 1 for n in output_size):
-        raise ShapeError(
-            f"{op}: only the batch may be empty", got=f"{describe(self)}, output_size={list(output_size)}"
-        )
+        raise ShapeError(f"{op}: only the batch may be empty", got=f"{describe(self)}, output_size={list(output_size)}")
 
 
 def _chosen(op: str, input: Tensor, output_size: Sizes | None, scale_factors: Sequence[float] | None) -> list[int]:
@@ -65,10 +63,10 @@ def _centres(count: int, dtype: DType, like: Tensor) -> Tensor:
     return ops.aten.arange.default(count, dtype=dtype, device=like._device)
 
 
-def _nearest(self: Tensor, size: int, count: int, factor: float | None) -> Tensor:
+def _nearest(self: Tensor, size: int, count: int, factor: float | None, small: bool) -> Tensor:
     """For each of `count` places the nearest of `size` places, rounded down."""
     aten = ops.aten
-    if _given(factor):
+    if small and _given(factor):
         # Where the sizes say it all, they do: a factor may have been rounded to get them.
         if count == size:
             return aten.arange.default(count, dtype=dtypes.int64, device=self._device)
@@ -76,7 +74,8 @@ def _nearest(self: Tensor, size: int, count: int, factor: float | None) -> Tenso
             steps = aten.arange.default(count, dtype=dtypes.int64, device=self._device)
             return aten.floor_divide.default(steps, 2)
     step: Any = 1.0 / factor if factor is not None and factor > 0 else size / count
-    at = aten.floor.default(aten.mul.Tensor(_centres(count, dtypes.float32, self), step))
+    exact = dtypes.float32 if small or self._dtype is not dtypes.float64 else dtypes.float64
+    at = aten.floor.default(rounded(aten.mul.Tensor(_centres(count, exact, self), step), dtypes.float32))
     return aten.clamp.default(rounded(at, dtypes.int64), None, size - 1)
 
 
@@ -91,8 +90,11 @@ def upsample_nearest2d(
     """The image at another size, each element that of the nearest place above and left."""
     _check_image("upsample_nearest2d", self, output_size, (*_FLOATING, dtypes.uint8))
     height, width = output_size
-    rows = _nearest(self, self._sizes[2], height, scales_h)
-    columns = _nearest(self, self._sizes[3], width, scales_w)
+    # PyTorch has two kernels, which round differently; asked only where it matters, since it decides on sizes.
+    matters = self._dtype is dtypes.float64 or _given(scales_h) or _given(scales_w)
+    small = not matters or height + width <= 128
+    rows = _nearest(self, self._sizes[2], height, scales_h, small)
+    columns = _nearest(self, self._sizes[3], width, scales_w, small)
     aten = ops.aten
     return aten.index.Tensor(aten.contiguous.default(self), [None, None, aten.unsqueeze.default(rows, 1), columns])
 
@@ -101,9 +103,7 @@ def upsample_nearest2d(
     "aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
     explicit=True,
 )
-def upsample_nearest2d_vec(
-    input: Tensor, output_size: Sizes | None, scale_factors: Sequence[float] | None
-) -> Tensor:
+def upsample_nearest2d_vec(input: Tensor, output_size: Sizes | None, scale_factors: Sequence[float] | None) -> Tensor:
     sizes = _chosen("upsample_nearest2d", input, output_size, scale_factors)
     return ops.aten.upsample_nearest2d.default(input, sizes, *(scale_factors or (None, None)))
 

@@ -22,6 +22,8 @@ from opweave.registry.ops import (
     activation,
     convolution,
     creation,
+    distance,
+    fourier,
     indexing,
     matmul,
     nn,
@@ -48,7 +50,7 @@ from opweave.registry.tensor import Tensor, describe, from_numpy
 #: The families, in the order they are declared.
 FAMILIES = (
     pointwise, numeric, activation, view, reshape, creation, random, shape, reduction, indexing, subscript, matmul,
-    nn, normalization, convolution, pooling, padding, sorting, resample, overloads, variants, sizes,
+    nn, normalization, convolution, pooling, resample, padding, sorting, fourier, distance, overloads, variants, sizes,
 )  # fmt: skip
 
 _NUMBERS = (int, float, complex, Symbolic)
@@ -74,7 +76,10 @@ _NOT_FUNCTIONS = {"copy", "fill", "zero", "normal_functional", "uniform", "numpy
                   "sym_is_contiguous", "sym_size", "sym_stride", "sym_storage_offset",
                   "nll_loss_backward", "mse_loss", "cross_entropy_loss", "nll_loss", "linear", "silu", "elu",
                   "leaky_relu", "mish", "hardtanh", "relu6", "hardswish",
-                  "hardsigmoid", "log_sigmoid", "pad", "reflection_pad1d", "reflection_pad2d",
+                  "hardsigmoid", "log_sigmoid",
+                  "avg_pool2d", "avg_pool3d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "max_pool2d_with_indices",
+                  "max_pool3d_with_indices", "upsample_nearest2d", "upsample_bilinear2d", "im2col", "col2im",
+                  "pad", "reflection_pad1d", "reflection_pad2d",
                   "reflection_pad3d", "replication_pad1d", "replication_pad2d",
                   "replication_pad3d"}  # fmt: skip
 

@@ -202,6 +202,12 @@ def _topk(op: OpOverload, level: Level, args: Args, kwargs: Kwargs) -> Any:
 rule("_softmax_backward_data", "_log_softmax_backward_data")(_along("grad_output", "output"))
 
 
+@rule("_fft_c2c", "_fft_r2c", "_fft_c2r")
+def _fft(op: OpOverload, level: Level, args: Args, kwargs: Kwargs) -> Any:
+    _validate(op, args, kwargs)
+    return _along("self")(op, level, args, kwargs)
+
+
 @rule("flip")
 def _flip(op: OpOverload, level: Level, args: Args, kwargs: Kwargs) -> Any:
     _validate(op, args, kwargs)

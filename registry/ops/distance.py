@@ -1,0 +1,309 @@
+"""Distances between the rows of matrices, by any p-norm of their difference.
+
+NaN in a row makes its distances NaN, in each norm (PyTorch's `cdist` leaves it out where p is infinite).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from opweave.registry import dtypes
+from opweave.registry.errors import DTypeError, ShapeError
+from opweave.registry.op import ops
+from opweave.registry.ops.kinds import composite
+from opweave.registry.promote import broadcast_shapes
+from opweave.registry.spec import contiguous
+from opweave.registry.tensor import Tensor, allocate_like, describe
+
+Make = Callable[..., Tensor]
+Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
+
+#: Elements of a difference that the eager kernels hold at a time.
+_AT_ONCE = 1 << 20
+
+
+def _check(op: str, p: float, *tensors: Tensor) -> None:
+    for t in tensors:
+        if t._dtype not in (dtypes.float32, dtypes.float64) or t._dtype is not tensors[0]._dtype:
+            raise DTypeError(f"{op}: expected float32 or float64, one type for all", got=describe(list(tensors)))
+    if not p >= 0:
+        raise ShapeError(f"{op}: p must not be negative", got=f"p={p}")
+
+
+# ---- norms of differences ------------------------------------------------------------------------------------------
+
+
+def _norm(difference: Tensor, p: float) -> Tensor:
+    """The p-norm over the last dimension; for p = 0 the number of elements other than 0."""
+    aten = ops.aten
+    if difference._sizes[-1] == 0:
+        return aten.new_zeros.default(difference, list(difference._sizes[:-1]))
+    size = aten.abs.default(difference)
+    if p == 0:
+        # By ceil, so that NaN stays what it is.
+        return aten.sum.dim_IntList(aten.clamp_max.default(aten.ceil.default(size), 1), [-1])
+    if math.isinf(p):
+        return aten.amax.default(size, [-1])
+    if p == 1:
+        return aten.sum.dim_IntList(size, [-1])
+    if p == 2:
+        return aten.sqrt.default(aten.sum.dim_IntList(aten.mul.Tensor(size, size), [-1]))
+    return aten.pow(aten.sum.dim_IntList(aten.pow(size, p), [-1]), 1 / p)
+
+
+def _norm_of_arrays(xp: Any, mine: Any, theirs: Any, p: float) -> Any:
+    with np.errstate(all="ignore"):
+        size = mine - theirs
+        xp.abs(size, out=size)
+        if p == 0:
+            return xp.minimum(xp.ceil(size), 1).sum(axis=-1)
+        if math.isinf(p):
+            return size.max(axis=-1)
+        if p == 1:
+            return size.sum(axis=-1)
+        if p == 2:
+            return xp.sqrt(xp.einsum("...i,...i->...", size, size))
+        return xp.power(xp.power(size, p).sum(axis=-1), 1 / p)
+
+
+def _slope(difference: Tensor, norm: Tensor, p: float) -> Tensor:
+    """The derivative of the norm by each element of the difference; where the norm is 0, it counts as 0."""
+    aten = ops.aten
+    norm = aten.unsqueeze.default(norm, -1)
+    if p == 0:
+        return aten.zeros_like.default(difference)
+    sign = aten.sign.default(difference)
+    if p == 1:
+        return sign
+    size = aten.abs.default(difference)
+    if math.isinf(p):
+        return aten.masked_fill.Scalar(sign, aten.ne.Tensor(size, norm), 0)
+    nothing = aten.eq.Scalar(norm, 0)
+    if p == 2:
+        return aten.masked_fill.Scalar(aten.div.Tensor(difference, norm), nothing, 0)
+    slope = aten.div.Tensor(aten.mul.Tensor(sign, aten.pow(size, p - 1)), aten.pow(norm, p - 1))
+    if p < 1:
+        nothing = aten.logical_or.default(nothing, aten.eq.Scalar(difference, 0))
+    return aten.masked_fill.Scalar(slope, nothing, 0)
+
+
+# ---- between two sets of rows --------------------------------------------------------------------------------------
+
+
+def _check_pair(op: str, x1: Tensor, x2: Tensor, p: float) -> tuple[int, ...]:
+    """Sizes of the batch."""
+    _check(op, p, x1, x2)
+    if x1.ndim < 2 or x2.ndim < 2 or x1._sizes[-1] != x2._sizes[-1]:
+        raise ShapeError(f"{op}: expected matrices, or batches of them, with as many columns", got=describe([x1, x2]))
+    return broadcast_shapes(op, x1._sizes[:-2], x2._sizes[:-2])
+
+
+def _check_mode(op: str, compute_mode: int | None) -> None:
+    if compute_mode not in (None, 0, 1, 2):
+        raise ShapeError(f"{op}: compute_mode is 0, 1 or 2", got=repr(compute_mode))
+
+
+def _cdist_kernel(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> Tensor:
+    batch = _check_pair("cdist", x1, x2, p)
+    _check_mode("cdist", compute_mode)
+    (rows, width), columns = x1._sizes[-2:], x2._sizes[-2]
+    out = allocate_like(contiguous((*batch, rows, columns), x1._dtype, x1._device))
+    if not width:
+        out._array[...] = 0
+        return out
+    if not out.numel():
+        return out
+    xp = x1._device.xp
+    step = max(1, _AT_ONCE // (math.prod(batch) * columns * width))
+    theirs = x2._array[..., None, :, :]
+    for start in range(0, rows, step):
+        mine = x1._array[..., start : start + step, None, :]
+        out._array[..., start : start + step, :] = _norm_of_arrays(xp, mine, theirs, p)
+    return out
+
+
+@composite(
+    "aten::_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor", explicit=True,
+    kernel=_cdist_kernel,
+)  # fmt: skip
+def _cdist_forward(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> Tensor:
+    """The distance of each row of one matrix from each row of another; always from the differences themselves."""
+    batch = _check_pair("cdist", x1, x2, p)
+    _check_mode("cdist", compute_mode)
+    found = _norm(_differences(x1, x2), p)
+    return ops.aten.contiguous.default(ops.aten.expand.default(found, [*batch, x1._sizes[-2], x2._sizes[-2]]))
+
+
+def _differences(x1: Tensor, x2: Tensor) -> Tensor:
+    return ops.aten.sub.Tensor(ops.aten.unsqueeze.default(x1, -2), ops.aten.unsqueeze.default(x2, -3))
+
+
+@composite("aten::_cdist_backward(Tensor grad, Tensor x1, Tensor x2, float p, Tensor cdist) -> Tensor", explicit=True)
+def _cdist_backward(grad: Tensor, x1: Tensor, x2: Tensor, p: float, cdist: Tensor) -> Tensor:
+    """The gradient of the first matrix, from that of the distances."""
+    aten = ops.aten
+    batch = _check_pair("_cdist_backward", x1, x2, p)
+    if x1._sizes[-1] == 0 or x2._sizes[-2] == 0:
+        return aten.new_zeros.default(x1, [*batch, *x1._sizes[-2:]])
+    slope = _slope(_differences(x1, x2), cdist, p)
+    return aten.sum.dim_IntList(aten.mul.Tensor(aten.unsqueeze.default(grad, -1), slope), [-2])
+
+
+def _turned(t: Tensor) -> Tensor:
+    return ops.aten.transpose.int(t, -2, -1)
+
+
+_cdist_forward.backward(
+    x1=lambda grad, x1, x2, p, result: ops.aten._cdist_backward.default(grad, x1, x2, p, result),
+    x2=lambda grad, x1, x2, p, result: ops.aten._cdist_backward.default(_turned(grad), x2, x1, p, _turned(result)),
+)
+
+
+@composite("aten::cdist(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor")
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: int | None = None) -> Tensor:
+    return ops.aten._cdist_forward.default(x1, x2, p, compute_mode)
+
+
+# ---- between the rows of one matrix --------------------------------------------------------------------------------
+
+
+def _check_rows(op: str, self: Tensor, p: float) -> int:
+    """How many pairs of rows there are."""
+    _check(op, p, self)
+    if self.ndim != 2:
+        raise ShapeError(f"{op}: expected a matrix", got=describe(self))
+    rows = self._sizes[0]
+    return rows * (rows - 1) // 2
+
+
+def _pdist_kernel(self: Tensor, p: float = 2.0) -> Tensor:
+    count = _check_rows("pdist", self, p)
+    out = allocate_like(contiguous((count,), self._dtype, self._device))
+    rows, width = self._sizes
+    if not width:
+        out._array[...] = 0
+        return out
+    start = 0
+    for i in range(rows - 1):
+        end = start + rows - 1 - i
+        out._array[start:end] = _norm_of_arrays(self._device.xp, self._array[i], self._array[i + 1 :], p)
+        start = end
+    return out
+
+
+def _pairs(self: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """The two rows of each pair, in the order (0, 1), (0, 2), ... (1, 2), ..."""
+    aten = ops.aten
+    rows = self._sizes[0]
+    pair = aten.arange.default(count, dtype=dtypes.int64, device=self._device)
+    # Row r starts at r (2 n - r - 1) / 2; its inverse by a square root is off by one row at most.
+    wide = aten._to_copy.default(pair, dtype=dtypes.float64)
+    middle = 2 * rows - 1
+    under = aten.clamp_min.default(aten.add.Tensor(aten.mul.Tensor(wide, -8), middle * middle), 0)
+    guess = aten.mul.Tensor(aten.add.Tensor(aten.neg.default(aten.sqrt.default(under)), middle), 0.5)
+    first = aten._to_copy.default(aten.floor.default(guess), dtype=dtypes.int64)
+
+    def start(row: Tensor) -> Tensor:
+        twice = aten.mul.Tensor(row, aten.add.Tensor(aten.neg.default(row), middle))
+        return aten.floor_divide.default(twice, 2)
+
+    too_far = aten._to_copy.default(aten.gt.Tensor(start(first), pair), dtype=dtypes.int64)
+    first = aten.sub.Tensor(first, too_far)
+    too_near = aten.le.Tensor(start(aten.add.Tensor(first, 1)), pair)
+    first = aten.add.Tensor(first, aten._to_copy.default(too_near, dtype=dtypes.int64))
+    second = aten.add.Tensor(aten.add.Tensor(aten.sub.Tensor(pair, start(first)), first), 1)
+    return first, second
+
+
+def _pair_differences(self: Tensor, first: Tensor, second: Tensor) -> Tensor:
+    aten = ops.aten
+    return aten.sub.Tensor(aten.index.Tensor(self, [first]), aten.index.Tensor(self, [second]))
+
+
+@composite("aten::_pdist_forward(Tensor self, float p=2) -> Tensor", explicit=True, kernel=_pdist_kernel)
+def _pdist_forward(self: Tensor, p: float = 2.0) -> Tensor:
+    """The distance of each row from each after it."""
+    count = _check_rows("pdist", self, p)
+    if self._sizes[0] < 2 or self._sizes[1] == 0:
+        return ops.aten.new_zeros.default(self, [count])
+    return _norm(_pair_differences(self, *_pairs(self, count)), p)
+
+
+@composite(
+    "aten::_pdist_backward(Tensor grad, Tensor self, float p, Tensor pdist) -> Tensor", explicit=True
+)  # fmt: skip
+def _pdist_backward(grad: Tensor, self: Tensor, p: float, pdist: Tensor) -> Tensor:
+    aten = ops.aten
+    count = _check_rows("_pdist_backward", self, p)
+    nothing = aten.new_zeros.default(self, list(self._sizes))
+    if self._sizes[0] < 2 or self._sizes[1] == 0:
+        return nothing
+    first, second = _pairs(self, count)
+    share = aten.mul.Tensor(aten.unsqueeze.default(grad, -1), _slope(_pair_differences(self, first, second), pdist, p))
+    found = aten.index_put.default(nothing, [first], share, True)
+    return aten.index_put.default(found, [second], aten.neg.default(share), True)
+
+
+_pdist_forward.backward(self=lambda grad, self, p, result: ops.aten._pdist_backward.default(grad, self, p, result))
+
+
+@composite("aten::pdist(Tensor self, float p=2) -> Tensor")
+def pdist(self: Tensor, p: float = 2.0) -> Tensor:
+    return ops.aten._pdist_forward.default(ops.aten.contiguous.default(self), p)
+
+
+# ---- samples -------------------------------------------------------------------------------------------------------
+
+_ORDERS = (2.0, 0.0, 1.0, 1.5, 3.0, math.inf)
+
+
+@_cdist_forward.with_samples
+def _(make: Make) -> Samples:
+    for p in _ORDERS:
+        yield (make(4, 3), make(5, 3), p, None), {}
+        yield (make(2, 4, 3), make(5, 3), p, 2), {}
+    yield (make(2, 1, 4, 3), make(3, 5, 3), 2.0, 1), {}
+    yield (make(4, 0), make(5, 0), 2.0, None), {}
+    yield (make(0, 3), make(5, 3), 1.0, None), {}
+
+
+@cdist.with_samples
+def _(make: Make) -> Samples:
+    yield (make(4, 3), make(5, 3)), {}
+    yield (make(2, 4, 3), _turned(make(3, 5)), 1.0), {}
+
+
+@_pdist_forward.with_samples
+def _(make: Make) -> Samples:
+    for p in _ORDERS:
+        yield (make(5, 3), p), {}
+    for sizes in ((1, 3), (4, 0), (2, 1)):  # no rows at all end PyTorch's process in the gradient
+        yield (make(*sizes),), {}
+
+
+@pdist.with_samples
+def _(make: Make) -> Samples:
+    yield (make(5, 3),), {}
+    yield (_turned(make(3, 5)), 1.0), {}
+
+
+@_cdist_backward.with_samples
+def _(make: Make) -> Samples:
+    for p in _ORDERS:
+        x1, x2 = make(4, 3), make(5, 3)
+        yield (make(4, 5), x1, x2, p, _cdist_forward(x1, x2, p, None)), {}
+
+
+@_pdist_backward.with_samples
+def _(make: Make) -> Samples:
+    for p in _ORDERS:
+        x = make(5, 3)
+        yield (make(10), x, p, _pdist_forward(x, p)), {}
+
+
+for _decl in (_cdist_forward, _cdist_backward, cdist, _pdist_forward, _pdist_backward, pdist):
+    _decl.sample_dtypes = (dtypes.float32, dtypes.float64)
