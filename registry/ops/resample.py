@@ -9,14 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from opweave.registry import dtypes
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import composite
 from opweave.registry.ops.reduction import rounded, widened
+from opweave.registry.spec import contiguous
 from opweave.registry.symbolic import whole
-from opweave.registry.tensor import Tensor, describe
+from opweave.registry.tensor import Tensor, allocate_like, describe
 
 Make = Callable[..., Tensor]
 Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
@@ -79,22 +82,39 @@ def _nearest(self: Tensor, size: int, count: int, factor: float | None, small: b
     return aten.clamp.default(rounded(at, dtypes.int64), None, size - 1)
 
 
-@composite(
-    "aten::upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None)"
-    " -> Tensor",
-    explicit=True,
-)
-def upsample_nearest2d(
-    self: Tensor, output_size: Sizes, scales_h: float | None = None, scales_w: float | None = None
-) -> Tensor:
-    """The image at another size, each element that of the nearest place above and left."""
+def _nearest_places(
+    self: Tensor, output_size: Sizes, scales_h: float | None, scales_w: float | None
+) -> tuple[Tensor, Tensor]:
+    """(row, column) of the image for each row and column of the result, after checking the arguments."""
     _check_image("upsample_nearest2d", self, output_size, (*_FLOATING, dtypes.uint8))
     height, width = output_size
     # PyTorch has two kernels, which round differently; asked only where it matters, since it decides on sizes.
     matters = self._dtype is dtypes.float64 or _given(scales_h) or _given(scales_w)
     small = not matters or height + width <= 128
     rows = _nearest(self, self._sizes[2], height, scales_h, small)
-    columns = _nearest(self, self._sizes[3], width, scales_w, small)
+    return rows, _nearest(self, self._sizes[3], width, scales_w, small)
+
+
+def _nearest_kernel(
+    self: Tensor, output_size: Sizes, scales_h: float | None = None, scales_w: float | None = None
+) -> Tensor:
+    rows, columns = _nearest_places(self, output_size, scales_h, scales_w)
+    out = allocate_like(contiguous((*self._sizes[:2], *output_size), self._dtype, self._device))
+    out._array[...] = self._array.take(columns._array, axis=3).take(rows._array, axis=2)
+    return out
+
+
+@composite(
+    "aten::upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None)"
+    " -> Tensor",
+    explicit=True,
+    kernel=_nearest_kernel,
+)
+def upsample_nearest2d(
+    self: Tensor, output_size: Sizes, scales_h: float | None = None, scales_w: float | None = None
+) -> Tensor:
+    """The image at another size, each element that of the nearest place above and left."""
+    rows, columns = _nearest_places(self, output_size, scales_h, scales_w)
     aten = ops.aten
     return aten.index.Tensor(aten.contiguous.default(self), [None, None, aten.unsqueeze.default(rows, 1), columns])
 
@@ -130,10 +150,37 @@ def _between(
     return before, behind, share
 
 
+def _bilinear_kernel(
+    self: Tensor,
+    output_size: Sizes,
+    align_corners: bool,
+    scales_h: float | None = None,
+    scales_w: float | None = None,
+) -> Tensor:
+    _check_image("upsample_bilinear2d", self, output_size, _FLOATING)
+    found = self._array.astype(self._dtype.compute.numpy, copy=False)
+    out = allocate_like(contiguous((*self._sizes[:2], *output_size), self._dtype, self._device))
+    # Columns first, then rows, where whole lines are added.
+    with np.errstate(all="ignore"):
+        for axis, factor in ((3, scales_w), (2, scales_h)):
+            before, behind, share = (
+                t._array for t in _between(self, self._sizes[axis], output_size[axis - 2], align_corners, factor)
+            )
+            share = share.reshape(-1, *(1,) * (3 - axis))
+            first, second = found.take(before, axis=axis), found.take(behind, axis=axis)
+            first *= 1 - share
+            second *= share
+            found = first
+            found += second
+        out._array[...] = found
+    return out
+
+
 @composite(
     "aten::upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None,"
     " float? scales_w=None) -> Tensor",
     explicit=True,
+    kernel=_bilinear_kernel,
 )
 def upsample_bilinear2d(
     self: Tensor, output_size: Sizes, align_corners: bool, scales_h: float | None = None,

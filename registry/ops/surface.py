@@ -23,6 +23,7 @@ from opweave.registry.ops import (
     convolution,
     creation,
     distance,
+    embedding_bag,
     fourier,
     indexing,
     matmul,
@@ -50,7 +51,8 @@ from opweave.registry.tensor import Tensor, describe, from_numpy
 #: The families, in the order they are declared.
 FAMILIES = (
     pointwise, numeric, activation, view, reshape, creation, random, shape, reduction, indexing, subscript, matmul,
-    nn, normalization, convolution, pooling, resample, padding, sorting, fourier, distance, overloads, variants, sizes,
+    nn, normalization, convolution, pooling, resample, padding, sorting, fourier, distance,
+    embedding_bag, overloads, variants, sizes,
 )  # fmt: skip
 
 _NUMBERS = (int, float, complex, Symbolic)

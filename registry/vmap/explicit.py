@@ -157,6 +157,57 @@ def _baddbmm(op: OpOverload, level: Level, args: Args, kwargs: Kwargs) -> Any:
     return wrap(aten.view.default(product, [level.size, *sizes]), level)
 
 
+# ---- convolution ---------------------------------------------------------------------------------------------------
+
+
+@rule("convolution")
+def _convolution(op: OpOverload, level: Level, args: Args, kwargs: Kwargs) -> Any:
+    _validate(op, args, kwargs)
+    values = bound(op, args, kwargs)
+    x, weight, bias = values["input"], values["weight"], values["bias"]
+    if not level.size:
+        return one_by_one(op, level, args, kwargs)
+    aten = ops.aten
+    late = is_at(weight, level) or is_at(bias, level)
+    values["bias"] = None if late else bias
+    if is_at(weight, level):
+        # The examples are groups of channels of one convolution.
+        values["input"] = _as_channels(x, level)
+        values["weight"] = _joined(weight, level)
+        values["groups"] = values["groups"] * level.size
+        found = call(op, values)
+        count, channels = found._sizes[:2]
+        shape = [count, level.size, channels // level.size, *found._sizes[2:]]
+        result = make_batched(aten.view.default(found, shape), 1, level)
+    elif is_at(x, level):
+        values["input"] = _joined(x, level)
+        result = wrap(_split(call(op, values), level), level)
+    else:
+        result = call(op, values)
+    if late and bias is not None:
+        result = aten.add.Tensor(result, aten.view.default(bias, [-1, *[1] * (x.ndim - 2)]))
+    return result
+
+
+def _as_channels(t: Tensor, level: Level) -> Tensor:
+    """Examples and channels of an image as one dimension."""
+    whole = ops.aten.movedim.int(stretched(t, level), 0, 1)
+    return ops.aten.reshape.default(whole, [t._sizes[0], level.size * t._sizes[1], *t._sizes[2:]])
+
+
+@rule("convolution_weight")
+def _convolution_weight(op: OpOverload, level: Level, args: Args, kwargs: Kwargs) -> Any:
+    if not level.size:
+        return one_by_one(op, level, args, kwargs)
+    values = bound(op, args, kwargs)
+    for name in ("grad_output", "input"):
+        values[name] = _as_channels(values[name], level)
+    rows, *rest = values["weight_sizes"]
+    values["weight_sizes"] = [rows * level.size, *rest]
+    values["groups"] = values["groups"] * level.size
+    return wrap(_split(call(op, values), level), level)
+
+
 # ---- along dimensions ----------------------------------------------------------------------------------------------
 
 

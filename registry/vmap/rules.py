@@ -418,7 +418,8 @@ def rule_of(op: OpOverload) -> Rule:
     decl = op.decl
     if op.batch_rule is not None:
         return _by_user
-    found = explicit.get(op.name.partition("::")[2]) if op.namespace == "aten" and decl is not None else None
+    own = op.namespace in ("aten", "opweave") and decl is not None
+    found = explicit.get(op.name.partition("::")[2]) if own else None
     if found is not None:
         return found
     if isinstance(decl, PointwiseDecl):

@@ -105,6 +105,7 @@ def test_blocks_of_any_size_give_the_same(block: int, monkeypatch: pytest.Monkey
         )  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore:Using padding='same'")
 @pytest.mark.parametrize("padding", ["same", "valid"])
 @pytest.mark.parametrize("kernel", [(3, 3), (4, 2), (1, 5)])
 @pytest.mark.parametrize("dilation", [1, 2])
@@ -236,8 +237,31 @@ def test_compiled_with_sizes_that_change() -> None:
             np.testing.assert_allclose(a.grad.numpy(), b.grad.numpy(), rtol=1e-10, atol=1e-10)
 
 
-def test_vmap_over_filters_and_images() -> None:
-    x, w = tensor(5, 2, 3, 6, 5), tensor(5, 4, 3, 3, 3, seed=1)
-    found = ow.vmap(lambda x, w: ow.nn.functional.conv2d(x, w))(x, w)
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("which", [c for c in itertools.product([False, True], repeat=3) if any(c)], ids=str)
+@pytest.mark.filterwarnings("error")
+def test_vmap(which: tuple[bool, bool, bool], transposed: bool, groups: int) -> None:
+    sizes = (2, 4, 6, 5), (4, 6 // groups, 3, 2) if transposed else (6, 4 // groups, 3, 2), (6,)
+    tensors = [tensor(*(s if not b else (*s, 5)), seed=i) for i, (s, b) in enumerate(zip(sizes, which, strict=True))]
+    options: Any = [2, 1], [1, 0], [1, 1], transposed, [0, 0], groups
+    found = ow.vmap(
+        lambda *t: ow.ops.aten.convolution.default(*t, *options), in_dims=tuple([-1 if b else None for b in which])
+    )(*tensors)
     for i in range(5):
-        compare(found[i], torch.nn.functional.conv2d(to_torch(x[i]), to_torch(w[i])), i, strides=False, scale=SCALE)
+        each = [to_torch(t.select(-1, i) if b else t) for t, b in zip(tensors, which, strict=True)]
+        compare(found[i], torch.ops.aten.convolution.default(*each, *options), i, strides=False, scale=SCALE)
+
+
+@pytest.mark.filterwarnings("error")
+def test_gradients_of_each_example() -> None:
+    x, w = tensor(5, 3, 6, 5), tensor(4, 3, 3, 3, seed=1)
+
+    def loss(w: ow.Tensor, x: ow.Tensor) -> ow.Tensor:
+        return (ow.nn.functional.conv2d(x.unsqueeze(0), w, padding=1) ** 2).sum()
+
+    found = ow.vmap(ow.func.grad(loss), in_dims=(None, 0))(w, x)
+    for i in range(5):
+        other = to_torch(w).requires_grad_()
+        (torch.nn.functional.conv2d(to_torch(x[i : i + 1]), other, padding=1) ** 2).sum().backward()
+        compare(found[i], other.grad, i, strides=False, scale=SCALE)
