@@ -293,6 +293,18 @@ def table(names: Iterable[str], markdown: bool = False) -> str:
     return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(cells, widths, strict=True)).rstrip() for cells in rows)
 
 
+PAGE = """# Core ATen
+
+What each op of the core ATen opset can do, as `python -m opweave.opset --markdown` found by doing it: run eagerly, on tensors
+without data, traced with symbolic sizes, differentiated, batched, compiled with the same numbers as eager. *Compiled* says
+what runs: a generated `kernel`, a library `call`, or nothing but a new `view`. `-` stands where there is nothing to do, in
+PyTorch neither: no gradient of integers, no batch of results whose sizes depend on data, no gradient or batching of `out=`.
+`resize_` is refused: views, graphs and what autograd saved rely on a tensor's memory.
+
+{table}
+"""
+
+
 def main() -> int:
     """Print the table; 1 if an op of it is missing or fails."""
     parser = argparse.ArgumentParser(prog="python -m opweave.opset", description=__doc__)
@@ -300,7 +312,7 @@ def main() -> int:
     parser.add_argument("--markdown", action="store_true", help="as a page of the documentation")
     options = parser.parse_args()
     text = table(options.names or CORE, options.markdown)
-    sys.stdout.write(text + "\n")
+    sys.stdout.write(PAGE.format(table=text) if options.markdown else text + "\n")
     return int(any(word in text for word in ("missing", "no sample", "Error")))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from opweave.registry.dtypes import DType
@@ -223,45 +223,10 @@ def _each(value: int | Sequence[int], count: int) -> list[int]:
     return list(value) if isinstance(value, (list, tuple)) else [value] * count  # type: ignore[list-item]
 
 
-def _batched(name: str, input: Tensor, count: int, run: Callable[[Tensor], Tensor]) -> Tensor:
-    """Run on a batch; an image without one is a batch of one."""
-    if input.ndim not in (count + 1, count + 2):
-        raise ShapeError(
-            f"{name}: expected (channels, ...) or (batch, channels, ...) with {count} spatial dimensions",
-            got=describe(input),
-        )
-    if input.ndim == count + 2:
-        return run(input)
-    return ops.aten.squeeze.dim(run(ops.aten.unsqueeze.default(input, 0)), 0)
-
-
-def _conv(
-    count: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: int | Sequence[int],
-    padding: str | int | Sequence[int], dilation: int | Sequence[int], groups: int,
-) -> Tensor:  # fmt: skip
-    name = f"conv{count}d"
-    steps, spread = _each(stride, count), _each(dilation, count)
-    if weight.ndim != count + 2:
-        raise ShapeError(f"{name}: the weight must have {count + 2} dimensions", got=describe(weight))
-    if not isinstance(padding, str):
-        sides = _each(padding, count)
-    elif padding == "valid":
-        sides = [0] * count
-    elif padding != "same":
-        raise ArgumentError(f"{name}: unknown padding", got=repr(padding), hint="'valid', 'same' or numbers")
-    elif any(s != 1 for s in steps):
-        raise ShapeError(f"{name}: padding='same' needs stride 1", got=f"stride={steps}")
-    else:
-        totals = [d * (k - 1) for d, k in zip(spread * (count // len(spread)), weight.shape[2:], strict=True)]
-        sides = [total // 2 for total in totals]
-        if any(total % 2 for total in totals):
-            # What cannot be halved goes behind, as in PyTorch.
-            last = [n for total in reversed(totals) for n in (0, total % 2)]
-            input = ops.aten.constant_pad_nd.default(input, last)
-    return _batched(
-        name, input, count,
-        lambda x: ops.aten.convolution.default(x, weight, bias, steps, sides, spread, False, [0] * count, groups),
-    )  # fmt: skip
+def _conv(op: Any, padding: str | int | Sequence[int], *arguments: Any) -> Tensor:
+    input, weight, bias, stride, dilation, groups = arguments
+    overload = op.padding if isinstance(padding, str) else op.default
+    return overload(input, weight, bias, stride, padding, dilation, groups)
 
 
 def conv1d(
@@ -269,7 +234,7 @@ def conv1d(
     padding: str | int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, groups: int = 1,
 ) -> Tensor:  # fmt: skip
     """Cross-correlation of (batch, channels, length) with filters (out, channels / groups, kernel)."""
-    return _conv(1, input, weight, bias, stride, padding, dilation, groups)
+    return _conv(ops.aten.conv1d, padding, input, weight, bias, stride, dilation, groups)
 
 
 def conv2d(
@@ -277,7 +242,7 @@ def conv2d(
     padding: str | int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, groups: int = 1,
 ) -> Tensor:  # fmt: skip
     """Cross-correlation of (batch, channels, height, width) with filters (out, channels / groups, *kernel)."""
-    return _conv(2, input, weight, bias, stride, padding, dilation, groups)
+    return _conv(ops.aten.conv2d, padding, input, weight, bias, stride, dilation, groups)
 
 
 def conv3d(
@@ -285,21 +250,7 @@ def conv3d(
     padding: str | int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, groups: int = 1,
 ) -> Tensor:  # fmt: skip
     """Cross-correlation of (batch, channels, depth, height, width) with filters (out, channels / groups, *kernel)."""
-    return _conv(3, input, weight, bias, stride, padding, dilation, groups)
-
-
-def _conv_transpose(
-    count: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: int | Sequence[int],
-    padding: int | Sequence[int], output_padding: int | Sequence[int], groups: int, dilation: int | Sequence[int],
-) -> Tensor:  # fmt: skip
-    name = f"conv_transpose{count}d"
-    if weight.ndim != count + 2:
-        raise ShapeError(f"{name}: the weight must have {count + 2} dimensions", got=describe(weight))
-    steps = _each(stride, count), _each(padding, count), _each(dilation, count)
-    return _batched(
-        name, input, count,
-        lambda x: ops.aten.convolution.default(x, weight, bias, *steps, True, _each(output_padding, count), groups),
-    )  # fmt: skip
+    return _conv(ops.aten.conv3d, padding, input, weight, bias, stride, dilation, groups)
 
 
 def conv_transpose1d(
@@ -308,7 +259,8 @@ def conv_transpose1d(
     dilation: int | Sequence[int] = 1,
 ) -> Tensor:  # fmt: skip
     """The adjoint of `conv1d`; the weight is (channels, out / groups, kernel)."""
-    return _conv_transpose(1, input, weight, bias, stride, padding, output_padding, groups, dilation)
+    op = ops.aten.conv_transpose1d.default
+    return op(input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
 def conv_transpose2d(
@@ -317,7 +269,8 @@ def conv_transpose2d(
     dilation: int | Sequence[int] = 1,
 ) -> Tensor:  # fmt: skip
     """The adjoint of `conv2d`; the weight is (channels, out / groups, *kernel)."""
-    return _conv_transpose(2, input, weight, bias, stride, padding, output_padding, groups, dilation)
+    op = ops.aten.conv_transpose2d.input
+    return op(input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
 def conv_transpose3d(
@@ -326,7 +279,8 @@ def conv_transpose3d(
     dilation: int | Sequence[int] = 1,
 ) -> Tensor:  # fmt: skip
     """The adjoint of `conv3d`; the weight is (channels, out / groups, *kernel)."""
-    return _conv_transpose(3, input, weight, bias, stride, padding, output_padding, groups, dilation)
+    op = ops.aten.conv_transpose3d.input
+    return op(input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
 def max_pool2d(

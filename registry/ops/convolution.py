@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from opweave.registry import dtypes
-from opweave.registry.errors import DTypeError, ShapeError, UnsupportedError
+from opweave.registry.errors import ArgumentError, DTypeError, ShapeError, UnsupportedError
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import composite, extern
 from opweave.registry.ops.pointwise import conjugate
@@ -28,6 +28,7 @@ Make = Callable[..., Tensor]
 Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
 Sizes = Sequence[int]
 
+_TYPES = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
 #: Bytes of the columns made at once.
 _BLOCK = 1 << 22
 
@@ -552,9 +553,105 @@ im2col.backward(self=_folded)
 col2im.backward(self=_unfolded)
 
 
-# ---- samples -------------------------------------------------------------------------------------------------------
+# ---- by number of dimensions ---------------------------------------------------------------------------------------
 
-_TYPES = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
+
+def _with_batch(op: str, input: Tensor, weight: Tensor, spatial: int, run: Callable[[Tensor], Tensor]) -> Tensor:
+    """Run on a batch; an image without one is a batch of one."""
+    if weight.ndim != spatial + 2 or input.ndim not in (spatial + 1, spatial + 2):
+        raise ShapeError(
+            f"{op}: expected (channels, ...) or (batch, channels, ...) with {spatial} spatial dimensions, and a weight"
+            f" of {spatial + 2} dimensions",
+            got=describe([input, weight]),
+        )
+    if input.ndim == spatial + 2:
+        return run(input)
+    return ops.aten.squeeze.dim(run(ops.aten.unsqueeze.default(input, 0)), 0)
+
+
+def _declare(spatial: int) -> None:
+    """`conv1d` and so on, also with a padding that is a word, and their adjoints."""
+    name, sizes = f"conv{spatial}d", f"SymInt[{spatial}]"
+    none = [0] * spatial
+
+    @composite(
+        f"aten::{name}(Tensor input, Tensor weight, Tensor? bias=None, {sizes} stride=1, {sizes} padding=0,"
+        f" {sizes} dilation=1, SymInt groups=1) -> Tensor"
+    )
+    def direct(
+        input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = (1,), padding: Sizes = (0,),
+        dilation: Sizes = (1,), groups: int = 1,
+    ) -> Tensor:  # fmt: skip
+        steps = list(stride), list(padding), list(dilation)
+        run = ops.aten.convolution.default
+        return _with_batch(name, input, weight, spatial, lambda x: run(x, weight, bias, *steps, False, none, groups))
+
+    @composite(
+        f"aten::{name}.padding(Tensor input, Tensor weight, Tensor? bias=None, {sizes} stride=1,"
+        f' str padding="valid", {sizes} dilation=1, SymInt groups=1) -> Tensor'
+    )
+    def named(
+        input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = (1,), padding: str = "valid",
+        dilation: Sizes = (1,), groups: int = 1,
+    ) -> Tensor:  # fmt: skip
+        if padding not in ("valid", "same"):
+            raise ArgumentError(f"{name}: unknown padding", got=repr(padding), hint="'valid', 'same' or numbers")
+        _with_batch(name, input, weight, spatial, lambda x: x)
+        sides = none
+        if padding == "same":
+            if any(s != 1 for s in stride):
+                raise ShapeError(f"{name}: padding='same' needs stride 1", got=f"stride={list(stride)}")
+            spread = _spatial(name, "dilation", dilation, spatial, 1)
+            totals = [d * (k - 1) for d, k in zip(spread, weight._sizes[2:], strict=True)]
+            sides = [total // 2 for total in totals]
+            if any(total % 2 for total in totals):
+                # What cannot be halved goes behind, as in PyTorch.
+                behind = [n for total in reversed(totals) for n in (0, total % 2)]
+                input = ops.aten.constant_pad_nd.default(input, behind)
+        return direct.body(input, weight, bias, stride, sides, dilation, groups)
+
+    adjoint = f"conv_transpose{spatial}d"
+    overload = "" if spatial == 1 else ".input"
+
+    @composite(
+        f"aten::{adjoint}{overload}(Tensor input, Tensor weight, Tensor? bias=None, {sizes} stride=1,"
+        f" {sizes} padding=0, {sizes} output_padding=0, SymInt groups=1, {sizes} dilation=1) -> Tensor"
+    )
+    def transposed(
+        input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = (1,), padding: Sizes = (0,),
+        output_padding: Sizes = (0,), groups: int = 1, dilation: Sizes = (1,),
+    ) -> Tensor:  # fmt: skip
+        steps = list(stride), list(padding), list(dilation)
+        extra = list(output_padding)
+        run = ops.aten.convolution.default
+        return _with_batch(adjoint, input, weight, spatial, lambda x: run(x, weight, bias, *steps, True, extra, groups))
+
+    image, filters = (2, 4, 7, 6, 5)[: spatial + 2], (3, 2, 2)[:spatial]
+
+    @direct.with_samples
+    def _(make: Make) -> Samples:
+        yield (make(*image), make(6, 2, *filters), make(6), [2], [1], [1], 2), {}
+        yield (make(*image[1:]), make(6, 4, *filters)), {}
+
+    @named.with_samples
+    def _(make: Make) -> Samples:
+        yield (make(*image), make(6, 4, *filters), None, [1], "same", [1]), {}
+        yield (make(*image[1:]), make(6, 4, *filters), make(6), [2], "valid"), {}
+
+    @transposed.with_samples
+    def _(make: Make) -> Samples:
+        yield (make(*image), make(4, 3, *filters), make(6), [2], [1], [1], 2), {}
+        yield (make(*image[1:]), make(4, 6, *filters)), {}
+
+    for decl in (direct, named, transposed):
+        decl.sample_dtypes = _TYPES
+
+
+for _count in (1, 2, 3):
+    _declare(_count)
+
+
+# ---- samples -------------------------------------------------------------------------------------------------------
 
 
 def _cases() -> Iterator[tuple[Any, ...]]:

@@ -565,8 +565,11 @@ def _check_source(part: Callable[..., Layout], self: Tensor, src: Tensor, *args:
 
 
 def _replaced(self: Tensor, chosen: Tensor, values: Tensor) -> Tensor:
-    """The values where they are chosen, in the layout of the tensor itself."""
-    return ops.aten.copy.default(self, ops.aten.where.self(chosen, values, self))
+    """The values where they are chosen, in the layout of a copy of the tensor itself."""
+    aten = ops.aten
+    # Where the tensor is expanded, the other operands would have a say in the layout.
+    like = aten.clone.default(self) if any(stride == 0 for stride in self._strides) else self
+    return aten.copy.default(like, aten.where.self(chosen, values, self))
 
 
 def _of_type(src: Tensor, self: Tensor) -> Tensor:
