@@ -641,7 +641,8 @@ def _declare(spatial: int) -> None:
     @transposed.with_samples
     def _(make: Make) -> Samples:
         yield (make(*image), make(4, 3, *filters), make(6), [2], [1], [1], 2), {}
-        yield (make(*image[1:]), make(4, 6, *filters)), {}
+        # Few terms an element: PyTorch adds some of these up in half types.
+        yield (make(2, *image[2:]), make(2, 3, *filters), None, [2]), {}
 
     for decl in (direct, named, transposed):
         decl.sample_dtypes = _TYPES

@@ -189,6 +189,18 @@ def _convolution(op: OpOverload, level: Level, args: Args, kwargs: Kwargs) -> An
     return result
 
 
+@rule("im2col", "col2im")
+def _columns(op: OpOverload, level: Level, args: Args, kwargs: Kwargs) -> Any:
+    _validate(op, args, kwargs)
+    values = bound(op, args, kwargs)
+    self = values["self"]
+    # The examples are the batch, or join it.
+    joins = self.ndim == (4 if op.opname == "im2col" else 3)
+    values["self"] = _joined(self, level) if joins else front(self, level)
+    found = call(op, values)
+    return wrap(_split(found, level) if joins else found, level)
+
+
 def _as_channels(t: Tensor, level: Level) -> Tensor:
     """Examples and channels of an image as one dimension."""
     whole = ops.aten.movedim.int(stretched(t, level), 0, 1)
