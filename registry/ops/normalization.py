@@ -226,7 +226,7 @@ def _statistics_type(op: str, input: Tensor, *others: Tensor | None) -> DType:
             if t._dtype is not dtypes.float32 or input._dtype.compute is not dtypes.float32:
                 raise DTypeError(f"{op}: parameters must have the input's type or float32", got=describe([input, t]))
             mixed = True
-    return input._dtype.compute if mixed or input._device.type == "cuda" else input._dtype
+    return input._dtype.compute if mixed else input._dtype
 
 
 def _grouped(
@@ -372,7 +372,8 @@ def _batch_types(
     for name, t in named.items():
         if t is not None and t._sizes != channels:
             raise ShapeError(f"{op}: {name} must have shape {list(channels)}", got=describe(t))
-    return _statistics_type(op, input, *named.values())
+    found = _statistics_type(op, input, *named.values())
+    return input._dtype.compute if input._device.type == "cuda" else found  # as PyTorch's kernels keep them
 
 
 def _along(parameter: Tensor, input: Tensor) -> Tensor:

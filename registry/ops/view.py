@@ -586,6 +586,8 @@ def select_scatter(self: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     _check_source(select.rule, self, src, dim, index)
     at = _in_dim("select", self._sizes, dim)
     size = self._sizes[at]
+    if not self.numel():
+        return aten.clone.default(self)
     places = aten.arange.default(size, device=self._device)
     chosen = aten.eq.Tensor(places, index + size if index < 0 else index)
     chosen = aten.view.default(chosen, [size, *(1,) * (self.ndim - at - 1)])

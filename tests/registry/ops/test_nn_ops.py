@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from op_samples import as_list, calls, check_meta, layouts, maker, ops_with_samples
 
+import opweave
 from opweave.registry import dtypes
 from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
 from opweave.registry.op import OpOverload, ops
@@ -115,3 +116,14 @@ def test_ignored_targets_do_not_count() -> None:
 def test_errors(call: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         call(make(3, 4))
+
+
+def test_native_dropout_tells_what_it_kept():
+    opweave.manual_seed(0)
+    x = opweave.ones(50, 40)
+    for train in (True, None):
+        found, kept = opweave.ops.aten.native_dropout.default(x, 0.25, train)
+        np.testing.assert_allclose(found.numpy(), kept.numpy() / 0.75, rtol=1e-6)
+        assert 0.7 < kept.numpy().mean() < 0.8
+    nothing, kept = opweave.ops.aten.native_dropout.default(x, 1.0, True)
+    assert not nothing.any().item() and not kept.any().item()
