@@ -104,7 +104,12 @@ POLICIES: dict[str, dict[str, str]] = {
 #: Ops that PyTorch does not list but makes up of ops that it lists (or the other way round here), with the same effect.
 _MADE_OF_OTHERS: dict[str, dict[str, str]] = {
     "cpu": {},
-    "cuda": {"aten::square": FP32, "aten::log_sigmoid": KEEP},
+    "cuda": {
+        "aten::square": FP32,
+        "aten::log_sigmoid": KEEP,
+        "aten::upsample_nearest2d.vec": FP32,
+        "aten::upsample_bilinear2d.vec": FP32,
+    },
 }
 
 

@@ -543,6 +543,8 @@ def embedding_dense_backward(
     _check_rows("embedding_dense_backward", grad_output, indices)
     width = grad_output._sizes[-1]
     places = aten.reshape.default(indices, [-1])
+    # Here a negative number does not count from the end: it is out of range.
+    places = aten.where(aten.lt.Scalar(places, 0), num_weights, places)
     grad = aten.reshape.default(grad_output, [places._sizes[0], width])
     if padding_idx >= 0:
         grad = aten.masked_fill.Scalar(grad, aten.unsqueeze.default(aten.eq.Scalar(places, padding_idx), 1), 0)

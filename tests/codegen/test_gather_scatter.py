@@ -145,3 +145,12 @@ def test_what_the_loop_of_a_scatter_cannot_do_stays_a_call():
     steps = kernels_and_calls(lambda x, i: x.index_put([i], x[i], True), (x, i))
     (call,) = [line for line in steps if line.startswith("extern")]
     assert "library call: sums of bfloat16" in call
+
+
+def test_a_row_before_the_first_is_out_of_range_for_the_gradient_of_an_embedding():
+    def f(g, i):
+        return opweave.ops.aten.embedding_dense_backward.default(g, i, 5, -1, False)
+
+    for call in (f, opweave.compile(f)):
+        with pytest.raises(OutOfRangeError, match="out of range for dimension 0 with size 5"):
+            call(real(3, 2), from_numpy(np.array([0, -1, 2])))
