@@ -26,7 +26,19 @@ from workloads import STEADY
 import opweave
 
 HERE = Path(__file__).parent
-PARTS = ("steady", "cold", "overhead", "guards", "dispatch", "tracing", "training", "saved", "import", "interpreter")
+PARTS = (
+    "steady",
+    "cold",
+    "overhead",
+    "guards",
+    "dispatch",
+    "eager",
+    "tracing",
+    "training",
+    "saved",
+    "import",
+    "interpreter",
+)
 
 # glibc keeps freed memory instead of giving it back: no page is touched for the first time twice.
 NO_FAULTS = {
@@ -184,6 +196,18 @@ def dispatch(rounds: int) -> dict[str, Any]:
     return times
 
 
+def eager(rounds: int) -> dict[str, Any]:
+    """Ops on a million elements, one by one."""
+    times = run_json([str(HERE / "eager.py"), "--rounds", str(rounds)], NO_FAULTS | threads_environment(1))
+    libraries = ("numpy", "torch", "opweave")
+    rows = [
+        [name, *(f"{row[k] * 1e6:.0f}" for k in libraries), f"{row['opweave'] / row['numpy']:.2f}"]
+        for name, row in times.items()
+    ]
+    table("Eager ops, a million float32, one thread", ("µs a call", *libraries, "/ numpy"), rows)
+    return times
+
+
 def tracing() -> dict[str, Any]:
     """Making a graph of a chain of pointwise ops, without data and with symbolic sizes too."""
     times = run_json([str(HERE / "tracing.py")], threads_environment(1))
@@ -268,6 +292,7 @@ def main() -> None:
         "overhead": lambda: overhead(options.rounds),
         "guards": lambda: guards(options.rounds),
         "dispatch": lambda: dispatch(options.rounds),
+        "eager": lambda: eager(options.rounds),
         "tracing": tracing,
         "training": lambda: training(min(few, 3)),
         "saved": saved,

@@ -190,7 +190,7 @@ class _Reinplacing:
             )
             if end is None:
                 return "the input itself must keep its contents"
-            kept = [r for r in results if r is not end.args[1] and any(user.op == "output" for user in r.users)]
+            kept = [r for r in results if r is not end.args[1] and _read_after(r, end)]
             if kept:
                 # Saved for a backward; other results are the final contents.
                 return f"{kept[0].name} is kept, and the input holds something else in the end"
@@ -275,6 +275,20 @@ def _root_of_view(node: Node) -> Node | None:
         first = next(u for u in source.users if u.target is operator.getitem and u.args[1] == node.args[1])
         return first if first is not node else None
     return None
+
+
+def _read_after(node: Node, end: Node) -> bool:
+    """Whether a value is returned, or read behind another node, itself or through a view."""
+    waiting = [node]
+    while waiting:
+        for user in waiting.pop().users:
+            if user.op == "output":
+                return True
+            if user.target is not aten.copy_.default and _root_of_view(user) is not None:
+                waiting.append(user)
+            elif user > end:
+                return True
+    return False
 
 
 def _root(node: Node) -> Node:

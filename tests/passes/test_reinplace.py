@@ -170,3 +170,20 @@ def test_a_tensor_that_a_compiled_launch_gets_twice():
     x, y = tensor(8), tensor(8)
     assert opweave.compile(f)(x).tolist() == f(y).tolist()
     assert x.tolist() == y.tolist()
+
+
+def test_a_view_that_is_returned_does_not_lie_in_an_input_that_ends_as_something_else():
+    @opweave.library.custom_op("test_reinplace::doubled", mutates_args=("x",))
+    def doubled(x: opweave.Tensor) -> None:
+        x.numpy()[...] *= 2
+
+    def f(x):
+        y = x * 1
+        doubled(x)
+        y.view(-1)[1:3] = 7
+        return y.view(6)
+
+    x, other = opweave.arange(6.0).view(2, 3).clone(), opweave.arange(6.0).view(2, 3).clone()
+    wanted, found = f(x), opweave.compile(f)(other)
+    assert found.tolist() == wanted.tolist() == [0.0, 7.0, 7.0, 3.0, 4.0, 5.0]
+    assert other.tolist() == x.tolist() and found._storage is not other._storage
