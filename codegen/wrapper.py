@@ -44,7 +44,7 @@ from opweave.registry.op import HigherOrderOperator, OpOverload
 from opweave.registry.tensor import Tensor, allocate, as_view, describe
 from opweave.tracer.declared import declared
 from opweave.tracer.graph import Graph, Node
-from opweave.tracer.iteration import scatter_of
+from opweave.tracer.iteration import is_only_scattered_to, scatter_of
 from opweave.tracer.printing import operand_graphs
 from opweave.tracer.size import Size, number_of, sizes as sizes_from
 
@@ -419,12 +419,13 @@ class _Wrapper:
         layout = f"{self._tuple(sizes)}, {self._tuple(strides)}"
         self._line(f"{name} = {make}({layout}, {self._text(dtype)}, {self._text(self.device)})")
 
-    def _copied(self, name: str, base: Node, buffer: Buffer) -> None:
-        """A buffer that holds what `base` does: its own, where nothing else needs it."""
+    def _copied(self, name: str, base: Node, buffer: Buffer, alone: bool) -> None:
+        """A buffer that holds what `base` does: its own where it is `alone`, read by nothing else."""
         value = base.meta["val"]
         same = (sizes_from(value._sizes), sizes_from(value._strides)) == (buffer.sizes, buffer.strides)
         made: Any = base.args[0] if _of_region(base) else None
-        if same and made is not None and len(base.users) == 1 and base.args[1] not in dict(made.kwargs.get("into", ())):
+        owned = made is not None and base.args[1] not in dict(made.kwargs.get("into", ()))
+        if alone and same and owned and len(base.users) == 1:
             self._line(f"{name} = {base.name}")
             return
         self._allocate(name, buffer.sizes, buffer.strides, buffer.dtype)
@@ -433,6 +434,7 @@ class _Wrapper:
     def _region(self, node: Node, region: Graph) -> None:
         nest, stages = self._planned(node, region)
         variables = {buffer: arg.name for buffer, arg in zip(nest.inputs, node.args, strict=True)}
+        operands = dict(zip(region.placeholders(), node.args, strict=True))
         # What is allocated here is aligned; where inputs and results of opaque ops lie is not known.
         into = {number: target.name for number, target in node.kwargs.get("into", ())}
         aligned = {b for b, arg in zip(nest.inputs, node.args, strict=True) if _of_region(arg)}
@@ -442,7 +444,7 @@ class _Wrapper:
         for i, buffer in enumerate(nest.outputs):
             if i in into:
                 variables[buffer] = into[i]
-                base = _scattered_to(node, region) if nest.scatters else None
+                base = operands[_source_of(region)] if nest.scatters else None
                 if base is not None and base.name != into[i]:
                     self._line(f"{into[i]}._array[...] = {base.name}._array")
                 continue
@@ -450,7 +452,9 @@ class _Wrapper:
             variables[buffer] = items[i].name if i in items else self._fresh(f"{node.name}_{i}")
             scratch += [] if i in items else [variables[buffer]]
             if nest.scatters:
-                self._copied(variables[buffer], _scattered_to(node, region), buffer)
+                source = _source_of(region)
+                base = operands[source]
+                self._copied(variables[buffer], base, buffer, is_only_scattered_to(source))
                 continue
             self._allocate(variables[buffer], buffer.sizes, buffer.strides, buffer.dtype)
         member = self.members.get(node)
@@ -597,12 +601,12 @@ class _Wrapper:
         return found
 
 
-def _scattered_to(node: Node, region: Graph) -> Node:
-    """The operand that a scatter's result is a copy of."""
+def _source_of(region: Graph) -> Node:
+    """What the result of a region that ends in a scatter is a copy of."""
     (result,) = region.output_node().args[0]
     scatter = scatter_of(result)
     assert scatter is not None
-    return dict(zip(region.placeholders(), node.args, strict=True))[scatter.places.source]
+    return scatter.places.source
 
 
 def _touches(node: Node) -> tuple[set[Node], set[Node]]:

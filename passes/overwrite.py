@@ -14,7 +14,7 @@ from opweave.passes.emission import Emitter, nodes_in, relocate, value_of
 from opweave.registry.op import OpOverload, ops
 from opweave.tracer.declared import declared
 from opweave.tracer.graph import Graph, Node
-from opweave.tracer.iteration import IterationSpace, analyse, is_scatter, reads_memory
+from opweave.tracer.iteration import IterationSpace, analyse, is_only_scattered_to, reads_memory
 from opweave.tracer.size import sizes
 
 aten = ops.aten
@@ -101,10 +101,10 @@ def _order(kernel: Node, number: int, target: Node) -> str:
     node = results[number]
     stored = None if space.scatters else next(d.index for d in space.demands[node] if space.covers(node, d))
     for placeholder in inner:
-        if any(reads_memory(user, placeholder) and not is_scatter(user) for user in placeholder.users):
-            return "the kernel reads other elements of it"
-        if space.scatters and (len(placeholder.users) > 1 or space.demand_of(placeholder, placeholder.users)):
+        if space.scatters and not is_only_scattered_to(placeholder):
             return "the kernel writes other elements of it"
+        if not space.scatters and any(reads_memory(user, placeholder) for user in placeholder.users):
+            return "the kernel reads other elements of it"
         for demand in space.demand_of(placeholder, placeholder.users):
             if demand.index != stored:
                 return "the kernel reads other elements of it"

@@ -228,6 +228,17 @@ def reads_memory(user: Node, operand: Node) -> bool:
     return False
 
 
+def is_only_scattered_to(source: Node) -> bool:
+    """Whether what a region's scatter writes to a copy of is not read there in any other way."""
+    (user,) = source.users if len(source.users) == 1 else (None,)
+    if user is None or not is_scatter(user):
+        return False
+    scatter = scatter_of(user)
+    assert scatter is not None
+    read = [scatter.values, *(part.index for part in scatter.places.at if isinstance(part, Place))]
+    return scatter.places.source is source and all(node is not source for node in read)
+
+
 def index_at(place: Place, index: Sequence[Index]) -> tuple[Index, ...]:
     """The element of a place's index tensor that belongs to an element of the result."""
     sizes = sizes_of(place.index)

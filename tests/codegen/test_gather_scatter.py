@@ -80,6 +80,15 @@ SCATTERS = {
     "in place": (lambda x, i, v: x.index_put_([i], v, True) + 1, (real(5, 3), places(50), real(50, 3))),
     "assigned": (lambda x, i, v: x.__setitem__(i, v), (real(5, 3), places(3), real(3, 3))),
     "into itself": (lambda x, i: x.index_put([i], x * 2, True), (real(5), places(5))),
+    "of a computed value into itself": (lambda x, i: (x * 2).index_put([i], x * 2 + 1, True), (real(5), places(5))),
+    "of a kept value into itself": (
+        lambda x, i: (lambda y: y.index_put([i], y * 2, True))(x.exp()),
+        (real(5), from_numpy(np.array([1, 2, 3, 4, 0]))),
+    ),
+    "at places of its own": (
+        lambda x, v: (lambda y: y.index_put([y], v))(x * 2 % 5),
+        (places(5, low=0), from_numpy(np.arange(5))),
+    ),
     "gradient of embedding": (gradient(lambda w, i: F.embedding(i, w) ** 2), (rows, places(4, 9, low=0))),
     "with padding": (gradient(lambda w, i: F.embedding(i, w, padding_idx=2) ** 2), (rows, places(4, 9, low=0))),
     "gradient of gather": (gradient(lambda w, i: w.gather(1, i) ** 2), (rows, places(5, 9, low=0))),
