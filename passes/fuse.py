@@ -392,7 +392,10 @@ class _Partition:
         for group in reversed(self.groups[-8:]):
             if len(group.members) >= MAX_MEMBERS or len(group.reads) + len(group.results) >= MAX_BUFFERS // 2:
                 continue
-            if not inputs & group.reads or group.space.scatters or node in group.reads or self.would_cycle(node, group):
+            if not inputs & group.reads or group.space.scatters or self.would_cycle(node, group):
+                continue
+            # It is computed there already, or read there from memory.
+            if group in self.homes.get(node, ()) or node in group.reads:
                 continue
             is_reduction = self.kinds[node][0] == "reduction"
             if is_reduction and group.space.reduced and group.outer_reduction != _is_outer(node):

@@ -206,7 +206,8 @@ class _Reinplacing:
             for user in member.users:
                 if isinstance(user.target, HigherOrderOperator) and user.target not in _COPYING:
                     return f"results of {user.name} may share its memory"
-                if not user > node or _root_of_view(user) is not None or self._puts_back(user, operand, results):
+                is_view = _root_of_view(user) is not None and not _copies_from(user, member)
+                if not user > node or is_view or self._puts_back(user, operand, results):
                     continue
                 if end is not None and (user is end or user > end):
                     continue  # wants the final contents
@@ -275,6 +276,11 @@ def _root_of_view(node: Node) -> Node | None:
         first = next(u for u in source.users if u.target is operator.getitem and u.args[1] == node.args[1])
         return first if first is not node else None
     return None
+
+
+def _copies_from(user: Node, node: Node) -> bool:
+    """Whether a node is a `copy_` of another one into something else, which reads it."""
+    return user.target is aten.copy_.default and user.args[1] is node
 
 
 def _read_after(node: Node, end: Node) -> bool:

@@ -187,3 +187,22 @@ def test_a_view_that_is_returned_does_not_lie_in_an_input_that_ends_as_something
     wanted, found = f(x), opweave.compile(f)(other)
     assert found.tolist() == wanted.tolist() == [0.0, 7.0, 7.0, 3.0, 4.0, 5.0]
     assert other.tolist() == x.tolist() and found._storage is not other._storage
+
+
+def test_an_input_gets_what_it_is_to_hold_not_what_a_copy_of_it_became():
+    def f(x, i):
+        x.index_put_([i], x[i] * 2, True)
+        y = x * 1
+        y[0] = 7
+        return y
+
+    def g(x, i):
+        x.mul_(2)
+        y = x * 1
+        y[0] = 7
+        return y
+
+    for fn in (f, g):
+        x, other, i = opweave.ones(4), opweave.ones(4), opweave.tensor([1, 2])
+        wanted, found = fn(x, i), opweave.compile(fn)(other, i)
+        assert found.tolist() == wanted.tolist() and other.tolist() == x.tolist()
