@@ -163,3 +163,14 @@ def test_a_row_before_the_first_is_out_of_range_for_the_gradient_of_an_embedding
     for call in (f, opweave.compile(f)):
         with pytest.raises(OutOfRangeError, match="out of range for dimension 0 with size 5"):
             call(real(3, 2), from_numpy(np.array([0, -1, 2])))
+
+
+def test_what_a_kernel_computes_again_is_not_made_its_result():
+    def f(x, w):
+        b = (w * 0.25).floor() + 1
+        b[2] = x.sum(0) * 0 + 2
+        return w - w, b + 1
+
+    x, w = opweave.ones(4, 4), opweave.arange(16.0).reshape(4, 4)
+    for found, wanted in zip(opweave.compile(f)(x, w), f(x, w), strict=True):
+        assert found.tolist() == wanted.tolist()
