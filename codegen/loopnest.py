@@ -156,7 +156,8 @@ def _describe(value: Value, names: Mapping[Value, str]) -> str:
     note = f"    # {value.label} {value.site.short}" if value.site is not None else ""
     if value.op == "load":
         buffer, offset = load_parts(value)
-        return f"load {buffer.name}[{offset!r}]{note}"
+        inside = f" if {args}" if value.args else ""
+        return f"load {buffer.name}[{offset!r}]{inside}{note}"
     if value.op == "gather":
         buffer, offset = load_parts(value)
         return f"load {buffer.name}[{offset!r} + {_operand(value.args[0], names)}]{note}"
@@ -193,7 +194,7 @@ def lower(region: Graph, *, wide: bool = False) -> LoopNest:
     nodes = [node for node in region.nodes if node.op == "call_function"]
     for node in nodes:
         for demand in () if is_scatter(node) else space.demands.get(node, ()):
-            lowering.evaluate(node, demand.index)
+            lowering.evaluate(node, demand.index, demand.guards)
     outputs, stores = [], []
     for i, node in enumerate(results):
         buffer = _buffer(node, "out" if len(results) == 1 else f"out{i}")
@@ -300,7 +301,7 @@ def rewrite(nest: LoopNest, mapping: Mapping[Axis, Index], kept: list[Axis], red
         values.label, values.site = value.label, value.site
         if value.op == "load":
             buffer, offset = load_parts(value)
-            known[value] = values.load(buffer, offset.substitute(mapping))
+            known[value] = values.load(buffer, offset.substitute(mapping), *args)
         elif value.op == "gather":
             buffer, offset, where = value.detail  # type: ignore[misc]
             known[value] = values.gather(buffer, offset.substitute(mapping), args[0], args[1], where)

@@ -8,6 +8,7 @@ which everything is typed, and what the vocabulary can express by simpler functi
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +21,18 @@ from opweave.registry.ops.kinds.gather import Place, Places
 from opweave.registry.scalar import UNARY_FLOAT, Scalars
 from opweave.tracer.graph import Node
 from opweave.tracer.index import ZERO, Index, linearize, row_major
-from opweave.tracer.iteration import IterationSpace, index_at, places_of, scatter_of, sizes_of, view_index
+from opweave.tracer.iteration import (
+    Demand,
+    Guard,
+    IterationSpace,
+    index_at,
+    piece_demand,
+    pieces_of,
+    places_of,
+    scatter_of,
+    sizes_of,
+    view_index,
+)
 from opweave.tracer.size import INT32_OFFSETS, Poly, hint, product, scalar_of
 
 #: Functions a printer must know, besides load, index, const, reduce.
@@ -428,27 +440,48 @@ class Lowering:
     values: Values
     buffers: dict[Node, Buffer]
     wide: bool = False
-    memo: dict[tuple[Node, tuple[Index, ...]], Value] = field(default_factory=dict)
+    memo: dict[tuple[Node, tuple[Index, ...], tuple[Guard, ...]], Value] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.k = Recorder(self.values)
+        self.guards: tuple[Guard, ...] = ()
 
-    def evaluate(self, node: Node, index: tuple[Index, ...]) -> Value:
-        """The value of a node at an index; its operands have been evaluated where it needs them."""
-        key = (node, index)
+    def evaluate(self, node: Node, index: tuple[Index, ...], guards: tuple[Guard, ...] = ()) -> Value:
+        """The value of a node at an index; its operands have been evaluated where it needs them.
+
+        Where a guard does not hold it means nothing, and nothing is read for it.
+        """
+        key = (node, index, guards)
         found = self.memo.get(key)
         if found is None:
+            outer, self.guards = self.guards, guards
             if node.op == "placeholder":
                 buffer = self.buffers[node]
-                found = self.values.load(buffer, linearize(index, buffer.strides))
+                found = self.values.load(buffer, linearize(index, buffer.strides), self._inside(guards))
             else:
                 self.values.label, self.values.site = label_of(node), node.meta.get("site")
                 found = getattr(self, f"_{node.target.decl.kind}")(node, index).value  # type: ignore[union-attr]
+            self.guards = outer
             self.memo[key] = found
         return found
 
+    def _inside(self, guards: Sequence[Guard]) -> Value | None:
+        """Whether all guards hold; None if they always do."""
+        found: Term | None = None
+        for guard in guards:
+            for term in self._bounds(guard):
+                found = term if found is None else found & term
+        return None if found is None else found.value
+
+    def _bounds(self, guard: Guard) -> list[Term]:
+        low, high = guard.index.bounds()
+        narrow = dtypes.int64 if self.wide or hint(high) >= INT32_OFFSETS else dtypes.int32
+        position = Term(self.k, self.values.index(guard.index, narrow))
+        found = [] if low == guard.start else [position >= guard.start]
+        return found if high + 1 == guard.stop else [*found, position < guard.stop]
+
     def _operand(self, node: Node, user: Node, index: tuple[Index, ...]) -> Term:
-        value = self.evaluate(node, index)
+        value = self.evaluate(node, index, self.guards)
         self.values.label, self.values.site = label_of(user), user.meta.get("site")
         return Term(self.k, value)
 
@@ -560,11 +593,36 @@ class Lowering:
         message = f"an index is out of range for {', '.join(numbers)}"
         return linearize(fixed, strides), more.value, inside.value, message
 
+    def _pieces(self, node: Node, index: tuple[Index, ...]) -> Term:
+        dtype, here = node.meta["val"]._dtype, Demand(index, False, self.guards)
+        found: list[tuple[Term, Value | None, Guard]] = []
+        for part, dim, start, stop in pieces_of(node):
+            demand = piece_demand(here, dim, start, stop)
+            value = self.evaluate(part, demand.index, demand.guards)
+            inside = self._inside(demand.guards)
+            self.values.label, self.values.site = label_of(node), node.meta.get("site")
+            found.append((self.k.cast(Term(self.k, value), dtype), inside, demand.guards[-1]))
+        filled = [(t, inside) for t, inside, _ in found if not (t.value.op == "const" and _is_zero(t.value.detail))]
+        if not filled:
+            return found[0][0]
+        if len(filled) == 1 and filled[0][0].value.op == "load" and filled[0][0].value.args == (filled[0][1],):
+            return filled[0][0]  # a load is 0 outside its piece
+        result = found[-1][0]
+        for t, _, guard in reversed(found[:-1]):
+            before = self._bounds(Guard(guard.index, guard.index.bounds()[0], guard.stop))
+            result = self.k.where(before[0], t, result) if before else t
+        return result
+
     def _generator(self, node: Node, index: tuple[Index, ...]) -> Term:
         decl = node.target.decl  # type: ignore[union-attr]
         values = [v.meta["val"] if isinstance(v, Node) else v for v in decl.bind(node.args, node.kwargs)]
         positions = tuple(Term(self.k, self.values.index(part)) for part in index)
         return self._as_result(decl.body(self.k, positions, *values), node.meta["val"]._dtype, True)
+
+
+def _is_zero(constant: object) -> bool:
+    """Whether a constant is what a load gives where it does not happen."""
+    return repr(constant) in ("0", "0.0", "False")
 
 
 def label_of(node: Node) -> str:

@@ -346,6 +346,12 @@ class _Printer:
         if value.op == "gather":
             pointer = f"{pointer} + {_grouped(self.names[value.args[0]])}"
         mask = self.mask(value.axes)
+        if value.op == "load" and value.args:
+            axes = offset.axes()
+            if any(lane.axis in value.axes and lane.axis not in axes for lane in self.schedule.lanes):
+                pointer = f"tl.broadcast_to({pointer}, {self._tile(value)})"
+            inside = _grouped(self.names[value.args[0]])
+            mask = f"{inside} & {mask}" if mask else inside
         if not mask:
             return f"tl.load({pointer})"
         other = self._other(value)
@@ -364,7 +370,9 @@ class _Printer:
         self.line(f"tl.store({self.cell}, {number}, {failed})", user.label, user.site)
 
     def _other(self, value: Value) -> str:
-        """Padding that lets a reduction take the load as it is."""
+        """Padding that lets a reduction take the load as it is; what lies outside a piece is 0."""
+        if value.op == "load" and value.args:
+            return constant(0, value.dtype)
         wanted = {self._padding(user) for user in self.uses[value]}
         found = wanted.pop() if len(wanted) == 1 else None
         return found or ""
@@ -428,6 +436,11 @@ class _Printer:
     @property
     def _axis(self) -> int:
         return self.schedule.lanes.index(self.schedule.reduced_lane) if self.schedule.reduced_lane is not None else 0
+
+    def _tile(self, value: Value) -> str:
+        """Tile shape of a value."""
+        parts = [lane.constant if lane.axis in value.axes else "1" for lane in self.schedule.lanes]
+        return f"[{', '.join(parts)}]"
 
     def _shape(self, value: Value, with_reduced: bool) -> str:
         """Tile shape of a value, with or without the reduced lane."""

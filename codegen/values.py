@@ -37,8 +37,9 @@ class Value:
     ----------
     op : str
         `"load"`, `"gather"`, `"index"`, `"const"`, `"size"`, `"reduce"`, or a name of the scalar vocabulary. `"narrow"`
-        is the rounding of a half-type result, which the next op of the same kernel may skip. A gather loads from a
-        place that its first operand is added to; its second says whether that is inside the buffer.
+        is the rounding of a half-type result, which the next op of the same kernel may skip. A load may have an operand
+        that says where it happens; it is 0 elsewhere. A gather loads from a place that its first operand is added to;
+        its second says whether that is inside the buffer.
     args : tuple of Value
         Operands.
     dtype : DType
@@ -116,9 +117,9 @@ class Values:
             found = self._known[key] = replace(found, axes=axes | own)
         return found
 
-    def load(self, buffer: Buffer, offset: Index) -> Value:
-        """A buffer's element."""
-        return self.make("load", (), buffer.dtype, (buffer, offset))
+    def load(self, buffer: Buffer, offset: Index, inside: Value | None = None) -> Value:
+        """A buffer's element; 0 where it is not `inside`."""
+        return self.make("load", () if inside is None else (inside,), buffer.dtype, (buffer, offset))
 
     def gather(self, buffer: Buffer, offset: Index, more: Value, inside: Value, where: str) -> Value:
         """The element at `offset` and `more`, if that is `inside` the buffer; `where` tells in messages."""

@@ -25,10 +25,11 @@ import keyword
 import math
 import operator
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from opweave.codegen import blas
 from opweave.codegen.checks import cell_of, passed
 from opweave.codegen.groups import LEAST, Member, addresses, in_blocks, is_flat, shared, tables
 from opweave.codegen.kernel import KernelSource
@@ -359,7 +360,8 @@ class _Wrapper:
         target: Any = node.target
         is_op = isinstance(target, (OpOverload, HigherOrderOperator))
         label = str(target).removesuffix(".default") if is_op else str(target.__name__)
-        function = self._inject(label, target)
+        faster = self._stand_in(node)
+        function = self._inject(label, target) if faster is None else self._inject(f"blas_{faster.__name__}", faster)
         arguments = [self._text(arg) for arg in node.args]
         arguments += [f"{key}={self._text(value)}" for key, value in node.kwargs.items()]
         self._line(f"{node.name} = {function}({', '.join(arguments)})", node)
@@ -367,6 +369,12 @@ class _Wrapper:
         opaque = isinstance(target, OpOverload) and declared(node) is None
         if (opaque or operand_graphs(node)) and node.users:
             self._conform(node, label)
+
+    def _stand_in(self, node: Node) -> Callable[..., Any] | None:
+        """What is called in an op's place."""
+        if not isinstance(node.target, OpOverload) or self.device.type != "cpu" or declared(node) is None:
+            return None
+        return blas.stand_in(node.target)
 
     def _function(self, graph: Graph) -> str:
         """Print a graph that is an operand as a function of its own, which shares kernels and names with this one.

@@ -8,6 +8,8 @@ would wait for itself), and when joining pays. In particular
 * a reduction joins users that need its result once per kept index, so that softmax or layer_norm are one kernel;
 * a value that several groups need is stored by one of them, or recomputed in each where that saves memory traffic;
 * what a gather reads from lies in memory, so it is never computed in the gather's own kernel;
+* tensors side by side are a kernel where one of them is computed in it, or where it computes more: copies alone are a
+  call;
 * a scatter ends its kernel, which runs through its values in order: only what is cheap is computed there;
 * results of one shape that read the same input share a kernel.
 
@@ -182,8 +184,22 @@ class _Partition:
             kind, reason = self.kinds[node]
             if node.op in ("output", "placeholder", "get_attr") or kind is None:
                 self._call(node, reason)
+            elif kind == "pieces" and not self._is_more_than_copies(node):
+                self._call(node, "library call: copies only")
             else:
                 self._place(node, kind)
+
+    def _is_more_than_copies(self, node: Node) -> bool:
+        """Whether something is computed with what lies side by side, or before it is laid there."""
+        if any(user in self.homes and not reads_memory(user, node) for user in node.users):
+            return True
+        for part in node.all_input_nodes:
+            while self.kinds[part][0] == "view":
+                part = part.all_input_nodes[0]
+            # What has other users is likely to be in memory anyway.
+            if self.kinds[part][0] in ("pointwise", "pieces") and len(part.users) == 1 and not _expensive(part):
+                return True
+        return False
 
     def _call(self, node: Node, reason: str) -> None:
         number = self.new_bit()
@@ -292,6 +308,8 @@ class _Partition:
             return "what is scattered to is read from memory"
         if space.scatters and (shared or self.kinds[node][0] == "reduction" or _expensive(node)):
             return "too much for the loop of a scatter, which runs in order"
+        if _expensive(node) and any(demand.guards for demand in demands):
+            return "one of several pieces, and computed for the others too"
         if shared and not any(space.covers(node, d) or self._is_row_value(node, group, d) for d in demands):
             return "also needed elsewhere, and not evaluated once for every element here"
         if self.kinds[node][0] == "reduction":
@@ -365,7 +383,7 @@ class _Partition:
         if kind in ("reduction", "gather", "scatter") or _expensive(node):
             return
         sources: frozenset[Node] = frozenset()
-        cost = int(kind == "pointwise")
+        cost = int(kind in ("pointwise", "pieces"))
         for operand in node.all_input_nodes:
             known = self.leaves[operand]
             if known is None:

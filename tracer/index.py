@@ -185,6 +185,8 @@ class Index:
                     text = (f"({text})" if atom.divisor != 1 else text) + f" % {_operand(atom.modulus, variable)}"
                 text = f"({text})"
             parts.append(text if coefficient == 1 else f"{text} * {render(coefficient, variable)}")
+        if parts and isinstance(self.const, int) and self.const < 0:
+            return f"{' + '.join(parts)} - {-self.const}"
         if self.const or not parts:
             parts.append(render(self.const, variable))
         return " + ".join(parts)

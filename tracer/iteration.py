@@ -3,7 +3,9 @@
 A kernel runs over *kept* axes (one result each) and *reduced* axes. Starting from a result and walking against the
 data flow, every node is *demanded* at an index expressed in those axes: a pointwise op demands its operands at its own
 index (0 in stretched dimensions), a view at the index that its rule maps to, a reduction at its own index plus the
-reduced axes. Views therefore cost nothing, and any chain of broadcasts, transposes and regroupings is one expression.
+reduced axes, tensors that lie side by side at the index less where each begins, *guarded*: outside its piece a value
+does not count, and must not be read. Views therefore cost nothing, and any chain of broadcasts, transposes and
+regroupings is one expression.
 
 The fusion pass grows groups with this analysis, codegen replays it on the region it gets.
 """
@@ -12,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from opweave.fake.symbolic import statically_known_true
 from opweave.registry.op import OpOverload
@@ -24,15 +26,32 @@ from opweave.tracer.graph import Graph, Node
 from opweave.tracer.index import ZERO, Axis, Index, groups, linearize, regroup, row_major
 from opweave.tracer.size import Size, hint, product, size_of, sizes as sizes_from
 
-FUSIBLE = ("pointwise", "view", "reduction", "generator", "gather", "scatter")
+FUSIBLE = ("pointwise", "view", "reduction", "generator", "gather", "scatter", "pieces")
+
+
+class Guard(NamedTuple):
+    """Where a piece lies: `start <= index < stop`."""
+
+    index: Index
+    start: Size
+    stop: Size
 
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """An index at which a node's value is needed; `exact` if all its elements are, each once."""
+    """An index at which a node's value is needed where all guards hold; `exact` if all its elements are, each once."""
 
     index: tuple[Index, ...]
     exact: bool
+    guards: tuple[Guard, ...] = ()
+
+    def at(self, index: tuple[Index, ...], exact: bool = False) -> Demand:
+        """What an operand is needed at, under the same guards."""
+        return Demand(index, exact and not self.guards, self.guards)
+
+    def same(self, other: Demand) -> bool:
+        """Whether the same elements are needed at the same points."""
+        return self.index == other.index and self.guards == other.guards
 
 
 def sizes_of(node: Node) -> tuple[Size, ...]:
@@ -178,6 +197,26 @@ def scatter_of(node: Node) -> Scatter | None:
     return None if found is None else Scatter(_in_nodes(found.places), found.values.node, found.accumulate)
 
 
+def pieces_of(node: Node) -> list[tuple[Node, int, Size, Size]]:
+    """Of tensors side by side each one, the dimension, and where its piece starts and stops there."""
+    decl: Any = node.target.decl  # type: ignore[union-attr]
+    found = decl.pieces(*_given(decl.bind(node.args, node.kwargs)))
+    result, start = [], 0
+    for part in found.parts:
+        stop = start + sizes_of(part.node)[found.dim]
+        result.append((part.node, found.dim, start, stop))
+        start = stop
+    return result
+
+
+def piece_demand(demand: Demand, dim: int, start: Size, stop: Size) -> Demand:
+    """Where a piece is needed."""
+    index = list(demand.index)
+    guard = Guard(index[dim], start, stop)
+    index[dim] = index[dim] + -1 * start
+    return Demand(tuple(index), False, (*demand.guards, guard))
+
+
 def is_scatter(node: Node) -> bool:
     """Whether a node is a call of a scatter."""
     return node.op == "call_function" and getattr(getattr(node.target, "decl", None), "kind", "") == "scatter"
@@ -312,13 +351,16 @@ class IterationSpace:
                     indices.append(tuple([
                         ZERO if size == 1 else part for size, part in zip(sizes, demand.index[lead:], strict=True)
                     ]))  # fmt: skip
-                for index in indices:
-                    if all(index != other.index for other in result):
-                        result.append(Demand(index, False))
+                _add(result, [demand.at(index) for index in indices])
+            return result
+        if decl.kind == "pieces":
+            for part, dim, start, stop in pieces_of(user):
+                if part is operand:
+                    _add(result, [piece_demand(demand, dim, start, stop) for demand in self.demands[user]])
             return result
         for demand in self.demands[user]:
             if decl.kind == "view":
-                found = Demand(view_index(user, demand.index), demand.exact and same)
+                found = demand.at(view_index(user, demand.index), demand.exact and same)
             elif decl.kind == "reduction":
                 index = self.inputs_of_reductions[user]
                 found = Demand(index, self.covers(operand, Demand(index, demand.exact)))
@@ -327,9 +369,8 @@ class IterationSpace:
                 index = tuple(
                     ZERO if size == 1 else part for size, part in zip(sizes, demand.index[lead:], strict=True)
                 )
-                found = Demand(index, demand.exact and same)
-            if all(found.index != other.index for other in result):
-                result.append(found)
+                found = demand.at(index, demand.exact and same)
+            _add(result, [found])
         return result
 
     def demand_of(self, node: Node, users: Iterable[Node]) -> list[Demand]:
@@ -337,13 +378,13 @@ class IterationSpace:
         result: list[Demand] = []
         for user in users:
             if user in self.demands:
-                for found in self.demand_from(user, node):
-                    if all(found.index != other.index for other in result):
-                        result.append(found)
+                _add(result, self.demand_from(user, node))
         return result
 
     def covers(self, node: Node, demand: Demand) -> bool:
         """Whether the index runs over all elements of a node, each once for the kept axes or for all axes."""
+        if demand.guards:
+            return False
         axes = frozenset[Axis]().union(*[part.axes() for part in demand.index])
         if axes != frozenset(self.kept) and axes != frozenset([*self.kept, *self.reduced]):
             return False
@@ -358,6 +399,7 @@ class IterationSpace:
         sizes = sizes_of(node)
         return (
             not self.reduced
+            and not demand.guards
             and axes < frozenset(self.kept)
             and product(axis.size for axis in axes) == product(sizes)
             and _is_mixed_radix(linearize(demand.index, row_major(sizes)))
@@ -410,6 +452,8 @@ class IterationSpace:
 
     def admit(self, node: Node, demands: list[Demand]) -> str:
         """Make a node a member at these indices; a reason if it does not fit."""
+        if node.target.decl.kind in ("reduction", "gather") and any(demand.guards for demand in demands):  # type: ignore[union-attr]
+            return "one of several pieces"
         if node.target.decl.kind == "reduction":  # type: ignore[union-attr]
             return self.admit_reduction(node, demands)
         self.demands[node] = demands
@@ -435,6 +479,13 @@ class IterationSpace:
         if index is None:
             return None
         return Demand(index, self.covers(node, Demand(index, False)))
+
+
+def _add(demands: list[Demand], more: Iterable[Demand]) -> None:
+    """Put in what is not there yet."""
+    for demand in more:
+        if not any(demand.same(other) for other in demands):
+            demands.append(demand)
 
 
 def _is_mixed_radix(index: Index) -> bool:

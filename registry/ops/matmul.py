@@ -95,7 +95,7 @@ def _scaled_spec(op: str, ndims: tuple[int, int]) -> Callable[..., TensorSpec]:
 # ---- kernels -------------------------------------------------------------------------------------------------------
 
 
-def _for_blas(xp: Any, array: Any) -> Any:
+def for_blas(xp: Any, array: Any) -> Any:
     """The array, copied only where no dimension of its matrices has unit stride (NumPy would leave BLAS)."""
     if array.ndim < 2 or array.dtype.kind in "biu" or 0 in array.shape:
         return array
@@ -113,7 +113,7 @@ def _multiply(a: Tensor, b: Tensor, out: Tensor | None) -> Any:
     left, right = a._array, b._array
     if compute is not a._dtype:
         left, right = left.astype(compute.numpy), right.astype(compute.numpy)
-    left, right = _for_blas(xp, left), _for_blas(xp, right)
+    left, right = for_blas(xp, left), for_blas(xp, right)
     with np.errstate(all="ignore"):
         if out is not None and out._dtype is compute and out._sizes:
             return xp.matmul(left, right, out=out._array)
@@ -151,13 +151,13 @@ def _scaled(spec: Callable[..., TensorSpec]) -> Callable[..., Tensor]:
     return kernel
 
 
-_mm_spec, _bmm_spec = _product_spec("mm", (2, 2)), _product_spec("bmm", (3, 3))
+mm_spec, bmm_spec = _product_spec("mm", (2, 2)), _product_spec("bmm", (3, 3))
 _mv_spec, _dot_spec = _product_spec("mv", (2, 1)), _product_spec("dot", (1, 1))
 _addmm_spec, _baddbmm_spec = _scaled_spec("addmm", (2, 2)), _scaled_spec("baddbmm", (3, 3))
 _addmv_spec = _scaled_spec("addmv", (2, 1))
 
-mm = extern("aten::mm(Tensor self, Tensor mat2) -> Tensor", spec=_mm_spec)(_product(_mm_spec))
-bmm = extern("aten::bmm(Tensor self, Tensor mat2) -> Tensor", spec=_bmm_spec)(_product(_bmm_spec))
+mm = extern("aten::mm(Tensor self, Tensor mat2) -> Tensor", spec=mm_spec)(_product(mm_spec))
+bmm = extern("aten::bmm(Tensor self, Tensor mat2) -> Tensor", spec=bmm_spec)(_product(bmm_spec))
 mv = extern("aten::mv(Tensor self, Tensor vec) -> Tensor", spec=_mv_spec)(_product(_mv_spec))
 dot = extern("aten::dot(Tensor self, Tensor tensor) -> Tensor", spec=_dot_spec)(_product(_dot_spec))
 addmm = extern(

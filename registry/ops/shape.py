@@ -14,7 +14,17 @@ from opweave.registry import dtypes
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import DeviceError, OutOfRangeError, ShapeError
 from opweave.registry.op import ops
-from opweave.registry.ops.kinds import InplaceDecl, PointwiseDecl, composite, extern, handler, normalize_axes, pointwise
+from opweave.registry.ops.kinds import (
+    InplaceDecl,
+    Pieces,
+    PointwiseDecl,
+    composite,
+    extern,
+    handler,
+    normalize_axes,
+    pointwise,
+    side_by_side,
+)
 from opweave.registry.ops.pointwise import zeros
 from opweave.registry.promote import broadcast_shapes, common_device, pointwise_strides, result_type
 from opweave.registry.spec import TensorSpec, contiguous
@@ -61,7 +71,11 @@ def _cat_spec(tensors: Sequence[Tensor], dim: int = 0) -> TensorSpec:
     return contiguous(sizes, result_type(*[t._dtype for t in tensors]), counted[0]._device)
 
 
-@extern("aten::cat(Tensor[] tensors, int dim=0) -> Tensor", spec=_cat_spec)
+def _cat_pieces(tensors: Sequence[Any], dim: int = 0) -> Pieces:
+    return Pieces(tensors, wrap_dim(dim, tensors[0].ndim, "cat"))
+
+
+@side_by_side("aten::cat(Tensor[] tensors, int dim=0) -> Tensor", spec=_cat_spec, pieces=_cat_pieces)
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Join tensors along a dimension."""
     out = allocate_like(_cat_spec(tensors, dim))

@@ -499,9 +499,12 @@ def slice_backward(grad_output: Tensor, input_sizes: Sizes, dim: int, start: int
     first, last = _bounds(input_sizes, dim, start, end)
     last = larger(last, first)
     if step == 1:
-        gaps = [(*input_sizes[:at], gap, *input_sizes[at + 1 :]) for gap in (first, size - last)]
-        before, after = (aten.new_zeros.default(grad_output, gap) for gap in gaps)
-        return aten.cat.default([before, grad_output, after], at)
+        before, after = [
+            [aten.new_zeros.default(grad_output, (*input_sizes[:at], gap, *input_sizes[at + 1 :]))]
+            if type(gap) is not int or gap else []
+            for gap in (first, size - last)
+        ]  # fmt: skip
+        return aten.cat.default([*before, grad_output, *after], at)
     places = aten.arange.start_step(first, last, step, device=grad_output._device)
     return _put(grad_output, input_sizes, [*(None,) * at, places])
 

@@ -12,8 +12,9 @@ pointwise   one scalar expression for every element             `body(k, *values
 reduction   a combine over axes, a map before, a finish after   `combine`, `map`, `finalize`
 view        new sizes and strides over the same memory          `rule(sizes, strides, offset, *args)`
 generator   every element a function of its index               `body(k, index, *args)`, `spec`
-gather      elements of a tensor where others say           `body(*args)`, `spec`, `places`
+gather      elements of a tensor where others say               `body(*args)`, `spec`, `places`
 scatter     a copy, written where other tensors say             `body(*args)`, `spec`, `target`
+pieces      tensors side by side                                `body(*args)`, `spec`, `pieces`
 composite   written with other ops                              `body(*args)`
 extern      a call into a library                               `body(*args)`, `spec`
 inplace     writes into its first argument                      `functional`
@@ -38,6 +39,7 @@ from opweave.registry.ops.kinds.base import (
 from opweave.registry.ops.kinds.composite import CompositeDecl, ExternDecl, composite, extern
 from opweave.registry.ops.kinds.gather import GatherDecl, Place, Places, Scatter, ScatterDecl, gather, scatter
 from opweave.registry.ops.kinds.generator import GeneratorDecl, generator
+from opweave.registry.ops.kinds.pieces import Pieces, PiecesDecl, side_by_side
 from opweave.registry.ops.kinds.pointwise import PointwiseDecl
 from opweave.registry.ops.kinds.reduction import (
     COMBINES,
@@ -57,9 +59,9 @@ from opweave.registry.ops.kinds.writing import (
 )
 
 __all__ = [
-    "COMBINES", "COMPARE", "CONTIGUOUS_FORMAT", "DEFAULT", "INT_TO_FLOAT", "PRESERVE_FORMAT", "CompositeDecl",
-    "Decl", "ExternDecl", "GatherDecl", "GeneratorDecl", "InplaceDecl", "Maker", "OutDecl", "Place", "Places",
-    "PointwiseDecl", "ReductionDecl", "Scatter", "ScatterDecl", "ViewDecl", "WritingDecl", "composite",
+    "COMBINES", "COMPARE", "CONTIGUOUS_FORMAT", "DEFAULT", "INT_TO_FLOAT", "PRESERVE_FORMAT", "CompositeDecl", "Decl",
+    "ExternDecl", "GatherDecl", "GeneratorDecl", "InplaceDecl", "Maker", "OutDecl", "Pieces", "PiecesDecl", "Place",
+    "Places", "PointwiseDecl", "ReductionDecl", "Scatter", "ScatterDecl", "ViewDecl", "WritingDecl", "composite",
     "declare_inplace", "declare_out", "extern", "gather", "generator", "handler", "normalize_axes", "pointwise",
-    "reduced_sizes", "reduction", "scatter", "view",
+    "reduced_sizes", "reduction", "scatter", "side_by_side", "view",
 ]  # fmt: skip

@@ -1,0 +1,53 @@
+"""Ops that lay tensors side by side: each element of the result is an element of one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from opweave.registry.ops.kinds.composite import ExternDecl
+from opweave.registry.spec import TensorSpec
+
+
+class Pieces(NamedTuple):
+    """What lies side by side.
+
+    Attributes
+    ----------
+    parts : sequence of Tensor
+        Arguments of the op, in order; their sizes differ in one dimension only.
+    dim : int
+        That dimension.
+    """
+
+    parts: Sequence[Any]
+    dim: int
+
+
+class PiecesDecl(ExternDecl):
+    """A call into a library that a kernel can stand in for.
+
+    Attributes
+    ----------
+    pieces : callable
+        `pieces(*args) -> Pieces`. Of a tensor it looks at the dtype and at `ndim`.
+    """
+
+    kind = "pieces"
+
+    def __init__(
+        self, schema: str, body: Callable[..., Any], spec: Callable[..., TensorSpec], pieces: Callable[..., Pieces]
+    ):
+        super().__init__(schema, body, spec, ())
+        self.pieces = pieces
+
+
+def side_by_side(
+    schema: str, *, spec: Callable[..., TensorSpec], pieces: Callable[..., Pieces]
+) -> Callable[[Callable[..., Any]], PiecesDecl]:
+    """Declare an op that lays tensors side by side; the decorated function is its eager kernel."""
+
+    def declare(body: Callable[..., Any]) -> PiecesDecl:
+        return PiecesDecl(schema, body, spec, pieces)
+
+    return declare

@@ -1,0 +1,134 @@
+"""Matrix products of compiled code, which run as slabs on the pool."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import opweave
+from opweave.codegen import blas
+from opweave.registry.errors import ShapeError
+from opweave.registry.op import ops
+from opweave.registry.tensor import Tensor, from_numpy
+
+DRAW = np.random.default_rng(0)
+LIBRARY = blas._library()
+needs_openblas = pytest.mark.skipif(LIBRARY is None, reason="NumPy's BLAS is not OpenBLAS")
+
+
+def operand(*sizes: int, dtype: str = "float32", layout: str = "rows") -> Tensor:
+    *batch, rows, columns = sizes
+    if layout == "rows":
+        return from_numpy(DRAW.standard_normal(sizes).astype(dtype))
+    if layout == "columns":
+        return from_numpy(DRAW.standard_normal((*batch, columns, rows)).astype(dtype)).transpose(-1, -2)
+    if layout == "part":
+        whole = from_numpy(DRAW.standard_normal((*batch, rows + 3, columns + 5)).astype(dtype))
+        return whole[..., 1 : rows + 1, 2 : columns + 2]
+    assert layout == "steps"
+    return from_numpy(DRAW.standard_normal((*batch, rows, 2 * columns)).astype(dtype))[..., ::2]
+
+
+def exact(a: Tensor, b: Tensor) -> np.ndarray:
+    return a.numpy().astype(np.float64) @ b.numpy().astype(np.float64)
+
+
+def check(found: np.ndarray, a: Tensor, b: Tensor) -> None:
+    """Against the product, within the bound for sums of k products: k units of the sum of their magnitudes."""
+    magnitude = np.abs(a.numpy().astype(np.float64)) @ np.abs(b.numpy().astype(np.float64))
+    unit = np.finfo(a.numpy().dtype).eps / 2
+    assert np.all(np.abs(found - exact(a, b)) <= a.shape[-1] * unit * magnitude)
+
+
+LAYOUTS = ["rows", "columns", "part", "steps"]
+SIZES = [(300, 70, 40), (40, 70, 300), (129, 129, 129), (1, 2000, 400), (400, 2000, 1), (700, 1, 700), (256, 64, 640), (1030, 20, 300)]
+
+
+@needs_openblas
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("left", LAYOUTS)
+@pytest.mark.parametrize("right", LAYOUTS)
+def test_products_of_all_layouts(left: str, right: str, dtype: str) -> None:
+    for m, k, n in SIZES:
+        a, b = operand(m, k, dtype=dtype, layout=left), operand(k, n, dtype=dtype, layout=right)
+        found = blas.mm(a, b)
+        assert found.stride() == (n, 1) and found.dtype is a.dtype
+        check(found.numpy(), a, b)
+
+
+@needs_openblas
+@pytest.mark.parametrize("left", LAYOUTS)
+@pytest.mark.parametrize("right", LAYOUTS)
+def test_batches(left: str, right: str) -> None:
+    for count, m, k, n in [(7, 50, 33, 60), (3, 300, 65, 200), (2, 1, 500, 900)]:
+        a, b = operand(count, m, k, layout=left), operand(count, k, n, layout=right)
+        check(blas.bmm(a, b).numpy(), a, b)
+
+
+@needs_openblas
+def test_a_batch_of_one_matrix() -> None:
+    a, b = operand(9, 60, 70), operand(1, 70, 80).expand(9, 70, 80)
+    check(blas.bmm(a, b).numpy(), a, b)
+
+
+@needs_openblas
+def test_nan_and_infinity_go_through() -> None:
+    a, b = operand(300, 64), operand(64, 300)
+    a.numpy()[5, 3], a.numpy()[200, 0] = np.nan, np.inf
+    with np.errstate(all="ignore"):
+        want = a.numpy() @ b.numpy()
+    np.testing.assert_array_equal(np.isnan(blas.mm(a, b).numpy()), np.isnan(want))
+    np.testing.assert_array_equal(np.isinf(blas.mm(a, b).numpy()), np.isinf(want))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "sizes"),
+    [("float32", (0, 5, 7)), ("float32", (5, 0, 7)), ("float32", (3, 4, 5)), ("float16", (100, 100, 100)),
+     ("int64", (100, 100, 100))],
+)  # fmt: skip
+def test_what_blas_does_not_do_is_done_by_the_op(dtype: str, sizes: tuple[int, int, int]) -> None:
+    m, k, n = sizes
+    a, b = operand(m, k).to(getattr(opweave, dtype)), operand(k, n).to(getattr(opweave, dtype))
+    np.testing.assert_array_equal(blas.mm(a, b).numpy(), ops.aten.mm.default(a, b).numpy())
+
+
+@needs_openblas
+def test_results_do_not_depend_on_the_number_of_threads() -> None:
+    from opweave.codegen.triton_cpu import pool
+
+    a, b = operand(700, 300), operand(300, 500)
+    before, found = pool.get_num_threads(), []
+    try:
+        for count in (1, 2, 5):
+            pool.set_num_threads(count)
+            found.append(blas.mm(a, b).numpy())
+    finally:
+        pool.set_num_threads(before)
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0], found[2])
+
+
+@needs_openblas
+def test_the_library_keeps_its_threads() -> None:
+    assert LIBRARY is not None
+    before = LIBRARY.get_threads()
+    a, b = operand(300, 300), operand(300, 300)
+    with ThreadPoolExecutor(8) as threads:
+        for found in threads.map(lambda _: blas.mm(a, b), range(64)):
+            check(found.numpy(), a, b)
+    assert LIBRARY.get_threads() == before
+
+
+def test_wrong_sizes_raise_as_the_op_does() -> None:
+    with pytest.raises(ShapeError, match="cannot multiply"):
+        blas.mm(operand(300, 70), operand(80, 300))
+
+
+@needs_openblas
+def test_compiled_code_calls_it() -> None:
+    a, b = operand(300, 70), operand(70, 300)
+    check(opweave.compile(lambda a, b: a @ b * 2)(a, b).numpy() / 2, a, b)
+    report = opweave.explain(lambda a, b: a @ b * 2)(a, b)
+    assert "blas_mm(" in report.versions[-1].code
