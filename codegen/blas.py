@@ -5,8 +5,7 @@ the kernels behind it want: beside them a kernel runs little faster than on one 
 only, and the pool that runs the kernels runs the slabs. Which slabs there are depends on the sizes alone, so results do
 not depend on the number of threads.
 
-What BLAS has no routine for, products that are too small for several threads, and a BLAS that is not OpenBLAS take
-the ops' own kernels.
+Where NumPy's BLAS is not OpenBLAS, NumPy multiplies.
 """
 
 from __future__ import annotations
@@ -16,21 +15,20 @@ import functools
 import os
 import struct
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from opweave.registry import dtypes
 from opweave.registry.loading import load_triton
-from opweave.registry.op import OpOverload, ops
-from opweave.registry.ops.matmul import bmm_spec, for_blas, mm_spec
-from opweave.registry.tensor import Tensor, allocate_like
+from opweave.registry.op import ops
+from opweave.registry.tensor import Tensor
+from opweave.tracer.graph import Node
 
-#: Multiplications from which OpenBLAS, too, uses several threads.
+#: Multiplications from which OpenBLAS would use several threads.
 MANY = 1 << 18
 #: Rows or columns of a slab, of a long and of a short side. Each slab packs the other operand again, which costs 3% of
 #: a long slab's time and 10% of a short one's.
@@ -39,64 +37,114 @@ LONG, SHORT = 256, 128
 _RATE = 40.0
 
 _ROW_MAJOR, _PLAIN, _TRANSPOSED = 101, 111, 112
-_FIELDS = ("gemm", "a", "b", "c", "m", "n", "k", "ta", "tb", "lda", "ldb", "ldc", "a_batch", "b_batch", "c_batch",
-           "rows", "columns", "row_slabs", "column_slabs", "a_row", "b_column")  # fmt: skip
+_FIELDS = ("gemm", "a", "b", "c", "m", "n", "k", "ta", "tb", "lda", "ldb", "ldc", "a_outer", "b_outer", "c_outer",
+           "a_inner", "b_inner", "c_inner", "inner", "rows", "columns", "row_slabs", "column_slabs", "a_row",
+           "b_column")  # fmt: skip
+_pack = struct.Struct(f"{len(_FIELDS)}q").pack
 
 
-def mm(a: Tensor, b: Tensor) -> Tensor:
-    """`aten::mm`."""
-    return _product(a, b, mm_spec, ops.aten.mm.default)
+def multiplies(node: Node) -> bool:
+    """Whether `multiply` can stand in for a call."""
+    value = node.meta["val"]
+    return (
+        node.target in (ops.aten.mm.default, ops.aten.bmm.default, ops.opweave.batched_mm.default)
+        and value._device.type == "cpu"
+        and value._dtype in _GEMM
+        and len(value._sizes) <= 4
+    )
 
 
-def bmm(a: Tensor, b: Tensor) -> Tensor:
-    """`aten::bmm`."""
-    return _product(a, b, bmm_spec, ops.aten.bmm.default)
+def multiply(out: Tensor, a: Tensor, b: Tensor) -> None:
+    """Write the products of two batches of matrices to a third, which has unit stride along its rows.
 
-
-def stand_in(target: OpOverload) -> Callable[..., Tensor] | None:
-    """What compiled code calls in an op's place, None for the op itself."""
-    return mm if target is ops.aten.mm.default else bmm if target is ops.aten.bmm.default else None
-
-
-def _product(a: Tensor, b: Tensor, spec: Callable[..., Any], otherwise: OpOverload) -> Tensor:
-    *batch, m, k = a._sizes
-    n = b._sizes[-1]
-    count = batch[0] if batch else 1
-    library = _library() if a._dtype in _GEMM and m * n * k * count >= MANY and a._device.type == "cpu" else None
-    if library is None or b._dtype is not a._dtype:
-        return otherwise(a, b)
-    out = allocate_like(spec(a, b))
-    left, right, found = for_blas(np, a._array), for_blas(np, b._array), out._array
-    if any(stride % left.itemsize for x in (left, right, found) for stride in x.strides):
-        return otherwise(a, b)
+    Parameters
+    ----------
+    out, a, b : Tensor
+        float32 or float64, of equal batch sizes (two dimensions at most). What BLAS cannot read in place is copied.
+    """
+    library = _library()
+    if library is None:
+        with np.errstate(all="ignore"):
+            np.matmul(a._array, b._array, out=out._array)
+        return
+    sizes, columns_in_all = a._sizes, out._sizes[-1]
+    m, k, n = sizes[-2], sizes[-1], columns_in_all
+    dtype = a._dtype
+    left, right = _placed(a, dtype.itemsize), _placed(b, dtype.itemsize)
+    steps = out._strides
     by_rows = m >= n or m >= 2 * SHORT
     rows, columns = (_slab(m), n) if by_rows else (m, _slab(n))
+    if not (m and n):
+        return
     row_slabs, column_slabs = -(-m // rows), -(-n // columns)
-    (ta, lda, a_row, _), (tb, ldb, _, b_column), (_, ldc, _, _) = map(_layout, (left, right, found))
-    steps = [x.strides[0] // x.itemsize if batch else 0 for x in (left, right, found)]
-    args = struct.pack(
-        f"{len(_FIELDS)}q", library.gemm[a._dtype.name], left.ctypes.data, right.ctypes.data, found.ctypes.data,
-        m, n, k, ta, tb, lda, ldb, ldc, *steps, rows, columns, row_slabs, column_slabs, a_row, b_column,
+    batches = inner = 1
+    outer_steps = inner_steps = (0, 0, 0)
+    if len(sizes) > 2:
+        batches = inner = sizes[-3]
+        inner_steps = left.batch[-1], right.batch[-1], steps[-3]
+        if len(sizes) > 3:
+            batches *= sizes[-4]
+            outer_steps = left.batch[-2], right.batch[-2], steps[-4]
+    args = _pack(
+        library.gemm[dtype.name], left.address, right.address, out.data_ptr(), m, n, k, left.order, right.order,
+        left.leading, right.leading, steps[-2], *outer_steps, *inner_steps, inner or 1,
+        rows, columns, row_slabs, column_slabs, left.row, right.column,
     )  # fmt: skip
-    packed = ctypes.create_string_buffer(args, len(args))
-    programs = count * row_slabs * column_slabs
-    cost = ctypes.c_double(rows * columns * k / _RATE)
-    with library.one_thread():
-        library.run(library.slabs[a._dtype.name], ctypes.addressof(packed), programs, 1, 1, 1, ctypes.byref(cost))
-    return out
+    programs = batches * row_slabs * column_slabs
+    work = rows * columns * k
+    cost = ctypes.c_double(work / _RATE)
+    code = library.slabs[dtype.name]
+    if work < MANY:
+        library.run(code, args, programs, 1, 1, 1, ctypes.byref(cost))
+        return
+    library.enter()
+    try:
+        library.run(code, args, programs, 1, 1, 1, ctypes.byref(cost))
+    finally:
+        library.leave()
+
+
+class _Placed(NamedTuple):
+    """An operand as BLAS is told of it.
+
+    Attributes
+    ----------
+    address : int
+        Of its first element.
+    order : int
+        Whether BLAS reads it transposed.
+    leading, row, column : int
+        Its leading dimension, and the steps between rows and columns.
+    batch : tuple of int
+        Steps between matrices.
+    memory : object
+        What must live meanwhile.
+    """
+
+    address: int
+    order: int
+    leading: int
+    row: int
+    column: int
+    batch: tuple[int, ...]
+    memory: object
+
+
+def _placed(x: Tensor, itemsize: int) -> _Placed:
+    strides, sizes = x._strides, x._sizes
+    rows, columns = strides[-2], strides[-1]
+    if columns == 1 and rows >= sizes[-1]:
+        return _Placed(x.data_ptr(), _PLAIN, rows or 1, rows, 1, strides[:-2], x)
+    if rows == 1 and columns >= sizes[-2]:
+        return _Placed(x.data_ptr(), _TRANSPOSED, columns or 1, 1, columns, strides[:-2], x)
+    copy = np.ascontiguousarray(x._array)
+    rows = max(sizes[-1], 1)
+    batch = tuple([stride // itemsize for stride in copy.strides[:-2]])
+    return _Placed(copy.ctypes.data, _PLAIN, rows, rows, 1, batch, copy)
 
 
 def _slab(size: int) -> int:
     return LONG if size >= 4 * LONG else min(SHORT, size)
-
-
-def _layout(x: Any) -> tuple[int, int, int, int]:
-    """(whether BLAS reads it transposed, its leading dimension, and the steps between rows and between columns)."""
-    item = x.itemsize
-    rows, columns = (stride // item for stride in x.strides[-2:])
-    if columns == 1 and rows >= x.shape[-1]:
-        return _PLAIN, rows, rows, 1
-    return _TRANSPOSED, columns, 1, columns
 
 
 # ---- the library ---------------------------------------------------------------------------------------------------
@@ -132,22 +180,21 @@ class _Blas:
         self._users = 0
         self._threads = 1
 
-    @contextmanager
-    def one_thread(self) -> Iterator[None]:
-        """BLAS with one thread; several Python threads may be in here, the last one to leave undoes it."""
+    def enter(self) -> None:
+        """Ask BLAS for one thread; several Python threads may, and the last one to `leave` undoes it."""
         with self._lock:
             if not self._users:
                 self._threads = self.get_threads()
                 if self._threads > 1:
                     self.set_threads(1)
             self._users += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._users -= 1
-                if not self._users and self._threads > 1:
-                    self.set_threads(self._threads)
+
+    def leave(self) -> None:
+        """Give BLAS its threads back."""
+        with self._lock:
+            self._users -= 1
+            if not self._users and self._threads > 1:
+                self.set_threads(self._threads)
 
 
 @functools.cache
@@ -232,6 +279,8 @@ def _source(name: str, real: str, word: str) -> str:
         "  br i1 %more, label %body, label %done",
         "body:",
         "  %batch = sdiv i64 %i, %slabs",
+        "  %outer.n = sdiv i64 %batch, %inner",
+        "  %inner.n = srem i64 %batch, %inner",
         "  %slab = srem i64 %i, %slabs",
         "  %row.n = sdiv i64 %slab, %column_slabs",
         "  %column.n = srem i64 %slab, %column_slabs",
@@ -241,12 +290,12 @@ def _source(name: str, real: str, word: str) -> str:
         "  %right = sub i64 %n, %column",
         "  %height = call i64 @llvm.smin.i64(i64 %below, i64 %rows)",
         "  %width = call i64 @llvm.smin.i64(i64 %right, i64 %columns)",
-        *_offset(real, "a", "a_row", "row"), *_offset(real, "b", "b_column", "column"),
+        "  %a.slab = mul i64 %row, %a_row",
+        "  %b.slab = mul i64 %column, %b_column",
+        *_offset(real, "a"), *_offset(real, "b"),
         "  %c.row = mul i64 %row, %ldc",
         "  %c.slab = add i64 %c.row, %column",
-        "  %c.batch = mul i64 %batch, %c_batch",
-        "  %c.o = add i64 %c.batch, %c.slab",
-        f"  %c.p = getelementptr {real}, ptr %c, i64 %c.o",
+        *_offset(real, "c"),
         *casts, call,
         "  %next = add i64 %i, 1",
         "  br label %loop",
@@ -257,10 +306,12 @@ def _source(name: str, real: str, word: str) -> str:
     return "\n".join(lines)
 
 
-def _offset(real: str, operand: str, step: str, at: str) -> list[str]:
+def _offset(real: str, operand: str) -> list[str]:
+    """The address of a slab of a matrix in a batch."""
     return [
-        f"  %{operand}.slab = mul i64 %{at}, %{step}",
-        f"  %{operand}.b = mul i64 %batch, %{operand}_batch",
-        f"  %{operand}.o = add i64 %{operand}.b, %{operand}.slab",
+        f"  %{operand}.far = mul i64 %outer.n, %{operand}_outer",
+        f"  %{operand}.near = mul i64 %inner.n, %{operand}_inner",
+        f"  %{operand}.matrix = add i64 %{operand}.far, %{operand}.near",
+        f"  %{operand}.o = add i64 %{operand}.matrix, %{operand}.slab",
         f"  %{operand}.p = getelementptr {real}, ptr %{operand}, i64 %{operand}.o",
     ]

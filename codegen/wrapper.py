@@ -25,7 +25,7 @@ import keyword
 import math
 import operator
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -353,6 +353,8 @@ class _Wrapper:
                 self._line(f"{node.name} = {self._text(node.args[0])}[{self._text(node.args[1])}]", node)
         elif _is_plain_view(node):
             self._view(node)
+        elif self.device.type == "cpu" and declared(node) is not None and blas.multiplies(node):
+            self._product(node)
         else:
             self._opaque(node)
 
@@ -360,8 +362,7 @@ class _Wrapper:
         target: Any = node.target
         is_op = isinstance(target, (OpOverload, HigherOrderOperator))
         label = str(target).removesuffix(".default") if is_op else str(target.__name__)
-        faster = self._stand_in(node)
-        function = self._inject(label, target) if faster is None else self._inject(f"blas_{faster.__name__}", faster)
+        function = self._inject(label, target)
         arguments = [self._text(arg) for arg in node.args]
         arguments += [f"{key}={self._text(value)}" for key, value in node.kwargs.items()]
         self._line(f"{node.name} = {function}({', '.join(arguments)})", node)
@@ -370,11 +371,11 @@ class _Wrapper:
         if (opaque or operand_graphs(node)) and node.users:
             self._conform(node, label)
 
-    def _stand_in(self, node: Node) -> Callable[..., Any] | None:
-        """What is called in an op's place."""
-        if not isinstance(node.target, OpOverload) or self.device.type != "cpu" or declared(node) is None:
-            return None
-        return blas.stand_in(node.target)
+    def _product(self, node: Node) -> None:
+        value = node.meta["val"]
+        self._allocate(node.name, sizes_from(value._sizes), sizes_from(value._strides), value._dtype)
+        function = self._inject("multiply", blas.multiply)
+        self._line(f"{function}({node.name}, {self._text(node.args[0])}, {self._text(node.args[1])})", node)
 
     def _function(self, graph: Graph) -> str:
         """Print a graph that is an operand as a function of its own, which shares kernels and names with this one.

@@ -95,7 +95,7 @@ def _scaled_spec(op: str, ndims: tuple[int, int]) -> Callable[..., TensorSpec]:
 # ---- kernels -------------------------------------------------------------------------------------------------------
 
 
-def for_blas(xp: Any, array: Any) -> Any:
+def _for_blas(xp: Any, array: Any) -> Any:
     """The array, copied only where no dimension of its matrices has unit stride (NumPy would leave BLAS)."""
     if array.ndim < 2 or array.dtype.kind in "biu" or 0 in array.shape:
         return array
@@ -113,7 +113,7 @@ def _multiply(a: Tensor, b: Tensor, out: Tensor | None) -> Any:
     left, right = a._array, b._array
     if compute is not a._dtype:
         left, right = left.astype(compute.numpy), right.astype(compute.numpy)
-    left, right = for_blas(xp, left), for_blas(xp, right)
+    left, right = _for_blas(xp, left), _for_blas(xp, right)
     with np.errstate(all="ignore"):
         if out is not None and out._dtype is compute and out._sizes:
             return xp.matmul(left, right, out=out._array)
@@ -151,13 +151,13 @@ def _scaled(spec: Callable[..., TensorSpec]) -> Callable[..., Tensor]:
     return kernel
 
 
-mm_spec, bmm_spec = _product_spec("mm", (2, 2)), _product_spec("bmm", (3, 3))
+_mm_spec, _bmm_spec = _product_spec("mm", (2, 2)), _product_spec("bmm", (3, 3))
 _mv_spec, _dot_spec = _product_spec("mv", (2, 1)), _product_spec("dot", (1, 1))
 _addmm_spec, _baddbmm_spec = _scaled_spec("addmm", (2, 2)), _scaled_spec("baddbmm", (3, 3))
 _addmv_spec = _scaled_spec("addmv", (2, 1))
 
-mm = extern("aten::mm(Tensor self, Tensor mat2) -> Tensor", spec=mm_spec)(_product(mm_spec))
-bmm = extern("aten::bmm(Tensor self, Tensor mat2) -> Tensor", spec=bmm_spec)(_product(bmm_spec))
+mm = extern("aten::mm(Tensor self, Tensor mat2) -> Tensor", spec=_mm_spec)(_product(_mm_spec))
+bmm = extern("aten::bmm(Tensor self, Tensor mat2) -> Tensor", spec=_bmm_spec)(_product(_bmm_spec))
 mv = extern("aten::mv(Tensor self, Tensor vec) -> Tensor", spec=_mv_spec)(_product(_mv_spec))
 dot = extern("aten::dot(Tensor self, Tensor tensor) -> Tensor", spec=_dot_spec)(_product(_dot_spec))
 addmm = extern(
@@ -170,6 +170,35 @@ baddbmm = extern(
     "aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     spec=_baddbmm_spec,
 )(_scaled(_baddbmm_spec))
+
+
+def _batched_spec(self: Tensor, mat2: Tensor, order: Sequence[int]) -> TensorSpec:
+    _check_types("batched_mm", self, mat2)
+    if self.ndim != mat2.ndim or self.ndim < 3 or self._sizes[:-2] != mat2._sizes[:-2]:
+        raise ShapeError("batched_mm: expected two batches of equal dimensions", got=_described((self, mat2)))
+    if self._sizes[-1] != mat2._sizes[-2]:
+        raise ShapeError(
+            f"batched_mm: cannot multiply {list(self._sizes)} by {list(mat2._sizes)}", got=_described((self, mat2))
+        )
+    if sorted(order) != list(range(self.ndim)) or order[-1] != self.ndim - 1:
+        raise ShapeError(
+            f"batched_mm: order must be a permutation of {self.ndim} dimensions that ends with the last", got=str(order)
+        )
+    sizes = (*self._sizes[:-1], mat2._sizes[-1])
+    inner = contiguous([sizes[d] for d in order], self._dtype, self._device).strides
+    strides = dict(zip(order, inner, strict=True))
+    return TensorSpec(sizes, tuple([strides[d] for d in range(self.ndim)]), self._dtype, self._device)
+
+
+@extern("opweave::batched_mm(Tensor self, Tensor mat2, int[] order) -> Tensor", spec=_batched_spec)
+def batched_mm(self: Tensor, mat2: Tensor, order: Sequence[int]) -> Tensor:
+    """Matrix products over any number of batch dimensions; the result's dimensions lie in memory in this order."""
+    out = allocate_like(_batched_spec(self, mat2, order))
+    found = _multiply(self, mat2, out)
+    if found is not out._array:
+        with np.errstate(all="ignore"):
+            out._array[...] = found
+    return out
 
 
 # ---- gradients -----------------------------------------------------------------------------------------------------
@@ -196,6 +225,10 @@ mm.backward(
 bmm.backward(
     self=lambda grad, mat2: ops.aten.bmm.default(grad, _adjoint(mat2)),
     mat2=lambda grad, self: ops.aten.bmm.default(_adjoint(self), grad),
+)
+batched_mm.backward(
+    self=lambda grad, mat2: ops.opweave.batched_mm.default(grad, _adjoint(mat2), list(range(grad.ndim))),
+    mat2=lambda grad, self: ops.opweave.batched_mm.default(_adjoint(self), grad, list(range(grad.ndim))),
 )
 mv.backward(
     self=lambda grad, vec: ops.aten.outer.default(grad, _conj(vec)),
@@ -325,6 +358,14 @@ def _(make: Make) -> Samples:
     yield (make(33, 65), make(65, 17)), {}
 
 
+@batched_mm.with_samples
+def _(make: Make) -> Samples:
+    yield (make(2, 4, 5), make(2, 5, 3), [0, 1, 2]), {}
+    yield (make(2, 3, 4, 5), make(2, 3, 5, 6), [0, 2, 1, 3]), {}
+    yield (_flipped(make(2, 3, 5, 4)), _flipped(make(2, 3, 6, 5)), [1, 2, 0, 3]), {}
+    yield (make(2, 0, 4), make(2, 4, 3), [1, 0, 2]), {}
+
+
 @bmm.with_samples
 def _(make: Make) -> Samples:
     yield (make(2, 4, 5), make(2, 5, 3)), {}
@@ -390,5 +431,5 @@ def _(make: Make) -> Samples:
     yield (make(3), make(4)), {}
 
 
-for _decl in (mm, bmm, mv, dot, addmm, addmv, baddbmm, matmul, linear, outer):
+for _decl in (mm, bmm, batched_mm, mv, dot, addmm, addmv, baddbmm, matmul, linear, outer):
     _decl.sample_dtypes = _TYPES

@@ -66,6 +66,15 @@ def _rows(a: Tensor, b: Tensor) -> Tensor:
     return ops.aten.view.default(product, [size, rows, b._sizes[1]])
 
 
+@rule("batched_mm")
+def _batched_mm(op: OpOverload, level: Level, args: Args, kwargs: Kwargs) -> Any:
+    _validate(op, args, kwargs)
+    a, b, order = args
+    order = [0, *[d + 1 for d in order]]
+    a, b = (stretched(x, level) for x in (a, b))
+    return wrap(ops.opweave.batched_mm.default(a, b, order), level)
+
+
 @rule("bmm")
 def _bmm(op: OpOverload, level: Level, args: Args, kwargs: Kwargs) -> Any:
     _validate(op, args, kwargs)

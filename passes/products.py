@@ -1,0 +1,157 @@
+"""Products: let batched products read and write where their neighbours lie, instead of copies.
+
+`bmm` takes one batch dimension. Where the program has several, as attention with its batch and heads, they are joined
+by a copy before the product and taken apart behind it; the copies only move elements that BLAS can find by itself,
+since it takes rows, or columns, at any distance. So
+
+    bmm(view(clone(x)), view(clone(y)))   becomes   batched_mm(x, y)
+
+if x and y are views of tensors that are in memory anyway (what a kernel computes it can as well store in that order),
+and a result of which only a permuted copy is needed is written in that order in the first place.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from opweave.passes.emission import Emitter, escaping, relocate, value_of
+from opweave.registry.op import OpOverload, ops
+from opweave.registry.spec import is_contiguous
+from opweave.registry.tensor import Tensor
+from opweave.tracer.declared import declared
+from opweave.tracer.graph import Graph, Node
+
+aten = ops.aten
+_RESHAPES = (aten.view.default, aten._unsafe_view.default)
+
+
+def run(graph: Graph) -> Graph:
+    """Rewrite the batched products of a graph on the CPU."""
+    emit = Emitter(graph)
+    kept = escaping(graph)
+    for node in list(graph):
+        if node.target is aten.bmm.default and node not in kept and declared(node) is not None and _is_for_blas(node):
+            with graph.inserting_before(node):
+                _rewrite(node, emit, kept)
+    return graph
+
+
+def _is_for_blas(node: Node) -> bool:
+    value = value_of(node)
+    sizes = [size for operand in node.args for size in value_of(operand)._sizes]  # type: ignore[arg-type]
+    return (
+        value._device.type == "cpu"
+        and value._dtype.name in ("float32", "float64")
+        and all(type(size) is int and size > 0 for size in sizes)
+    )
+
+
+def _rewrite(node: Node, emit: Emitter, kept: set[Node]) -> None:
+    left, right = (_Operand.of(operand) for operand in node.args)  # type: ignore[arg-type]
+    batch = next((o.batch for o in (left, right) if o.copied), None)
+    order, copies = _order_of_copy(node, kept)
+    if batch is None and order is not None:
+        batch = value_of(copies[0])._sizes[:-2]
+    if batch is None or (order is not None and value_of(copies[0])._sizes[:-2] != batch):
+        order, copies = None, []
+    if batch is None or len(batch) != 2:
+        return
+    operands = [operand.with_batch(batch, emit, node) for operand in (left, right)]
+    product = emit.call(ops.opweave.batched_mm.default, *operands, order or [0, 1, 2, 3], like=node)
+    if order is None:
+        flat = emit.call(aten.view.default, product, list(value_of(node)._sizes), like=node)
+        node.replace_all_uses_with(flat)
+        return
+    shown, permuted, copy = copies
+    relocate(emit, shown, product)
+    relocate(emit, copy, permuted)
+
+
+class _Operand:
+    """An operand of a product, and the tensor of more dimensions that it was copied from."""
+
+    def __init__(self, node: Node, source: Node, transposed: bool, copied: bool):
+        self.node = node
+        self.source = source
+        self.transposed = transposed
+        self.copied = copied
+        self.batch: Sequence[int] = value_of(source)._sizes[:-2]
+
+    @staticmethod
+    def of(node: Node) -> _Operand:
+        matrix, transposed = node, False
+        if matrix.target is aten.transpose.int and {d % 3 for d in matrix.args[1:]} == {1, 2}:  # type: ignore[operator]
+            matrix, transposed = matrix.all_input_nodes[0], True
+        source = matrix
+        if source.target in _RESHAPES:
+            source = source.all_input_nodes[0]
+        if source is not matrix and _joins_batches(value_of(source), value_of(matrix)):
+            if not _is_copy(source):
+                return _Operand(node, source, transposed, False)
+            original = source.all_input_nodes[0]
+            if _reads_memory(original) and _suits_blas(value_of(original)):
+                return _Operand(node, original, transposed, True)
+        return _Operand(node, node, False, False)
+
+    def with_batch(self, batch: Sequence[int], emit: Emitter, like: Node) -> Node:
+        """The operand with these batch dimensions."""
+        if self.source is not self.node and list(self.batch) == list(batch):
+            return emit.call(aten.transpose.int, self.source, -2, -1, like=like) if self.transposed else self.source
+        return emit.call(aten.view.default, self.node, [*batch, *value_of(self.node)._sizes[1:]], like=like)
+
+
+def _joins_batches(source: Tensor, matrix: Tensor) -> bool:
+    sizes = source._sizes
+    return (
+        len(sizes) > 3
+        and all(type(size) is int for size in sizes)
+        and tuple(sizes[-2:]) == tuple(matrix._sizes[1:])
+        and math.prod(sizes[:-2]) == matrix._sizes[0]
+    )
+
+
+def _is_copy(node: Node) -> bool:
+    """Whether a node does nothing but lay its operand's elements out in order."""
+    if node.target is not aten.clone.default or declared(node) is None:
+        return False
+    value, operand = value_of(node), value_of(node.all_input_nodes[0])
+    return is_contiguous(value._sizes, value._strides) and not is_contiguous(operand._sizes, operand._strides)
+
+
+def _reads_memory(node: Node) -> bool:
+    """Whether a node is a view of something that no kernel computes."""
+    while isinstance(node.target, OpOverload) and (node.target.is_view or node.target in _RESHAPES):
+        node = node.all_input_nodes[0]
+    return node.op == "placeholder" or getattr(getattr(node.target, "decl", None), "kind", "") == "extern"
+
+
+def _suits_blas(value: Any) -> bool:
+    """Whether rows, or columns, lie in one piece each."""
+    rows, columns = value._strides[-2:]
+    return all(type(stride) is int for stride in value._strides) and (
+        (columns == 1 and rows >= value._sizes[-1]) or (rows == 1 and columns >= value._sizes[-2])
+    )
+
+
+def _order_of_copy(node: Node, kept: set[Node]) -> tuple[list[int] | None, list[Node]]:
+    """In which order a result's dimensions are wanted in memory, and the view, permutation and copy that say so."""
+    chain: list[Node] = []
+    for matches in (
+        lambda n: n.target in _RESHAPES and _joins_batches(value_of(n), value_of(node)),
+        lambda n: n.target in (aten.transpose.int, aten.permute.default),
+        _is_copy,
+    ):
+        users = list((chain[-1] if chain else node).users)
+        if len(users) != 1 or not matches(users[0]) or users[0] in kept:
+            return None, []
+        chain.append(users[0])
+    ndim = len(value_of(chain[0])._sizes)
+    dims = list(range(ndim))
+    if chain[1].target is aten.transpose.int:
+        a, b = (d % ndim for d in chain[1].args[1:])  # type: ignore[operator]
+        dims[a], dims[b] = b, a
+    else:
+        dims = [d % ndim for d in chain[1].args[1]]  # type: ignore[union-attr]
+    return (dims, chain) if dims[-1] == ndim - 1 else (None, [])
