@@ -369,7 +369,48 @@ def _launch(m: Maker) -> Line | None:
     return m.draw.choice(fits)
 
 
-STEPS = (_view,) * 7 + (_parts,) + (_pure,) * 4 + (_in_place,) * 6 + (_assigned,) * 3 + (_custom,) * 3 + (_launch,) * 2
+def _indexed(m: Maker) -> Line | None:
+    """Gathers, scatters, and tensors side by side."""
+    a = m.any()
+    b = m.like(a)
+    t: Tensor = m.space[a]
+    if not t.ndim or not t.numel():
+        return None
+    d, k, name = m.draw.randrange(t.ndim), m.number(), m.name()
+    n = t.shape[d]
+    places = [m.draw.randrange(-n, n) for _ in range(m.draw.randrange(1, 5))]
+    index, at = f"opweave.tensor({places})", f"opweave.tensor({[p % n for p in places]})"
+    first = f"opweave.tensor({[p % t.shape[0] for p in places]})"
+    fits = [
+        f"{a}[{first}]",
+        f"{a}.index_select({d}, {at})",
+        f"{a}[..., {index}]" if d == t.ndim - 1 else f"{a}[{first}]",
+    ]
+    fits += [f"{a}.index_fill({d}, {at}, {k})", f"opweave.cat([{a}, {a} * 2], {d})"]
+    fits += [f"opweave.cat([{a}.narrow({d}, 0, 1), {a}], {d})", f"opweave.stack([{a}, {a} + {k}])"]
+    fits += [f"opweave.nn.functional.pad({a}, [1, 2])", f"{a}.index_put([{first}], {a}[{first}] * 2, True)"]
+    steps = [Line(f"{name} = {text}", (name,), (a,)) for text in fits]
+    writes = [f"{a}[{first}] = {k}", f"{a}.index_put_([{first}], {a}[{first}] + 1, True)", f"{a}[{first}] += {k}"]
+    writes += [f"{a}.index_fill_({d}, {at}, {k})", f"{a}.index_add_(0, {first}, {a}[{first}])"]
+    writes += [f"{a}.copy_(opweave.cat([{a}[1:], {a}[:1]]))", f"{a}.copy_({a}[opweave.arange({t.shape[0]}) * 0])"]
+    if b is not None:
+        reads = f"{a}, {b}"
+        steps += [Line(f"{name} = opweave.cat([{reads}, {a}], {d})", (name,), (a, b))] * 2
+        steps += [Line(f"{name} = {a}.index_add(0, {first}, {b}[{first}])", (name,), (a, b))]
+        steps += [Line(f"{name} = opweave.where({a} > 0, {b}[{first}][:1], {a})", (name,), (a, b))]
+        steps += [
+            Line(f"{a}[{first}] = {b}[{first}]", (), (a, b)),
+            Line(f"{a}.index_add_(0, {first}, {b}[{first}])", (), (a, b)),
+        ]
+        steps += [Line(f"{a}.copy_(opweave.cat([{b}[1:], {a}[:1]]))", (), (a, b))]
+    steps += [Line(m.guarded(text), (), (a,)) for text in writes]
+    return m.draw.choice(steps)
+
+
+STEPS = (
+    (_view,) * 7 + (_parts,) + (_pure,) * 4 + (_in_place,) * 6 + (_assigned,) * 3 + (_custom,) * 3 + (_launch,) * 2
+    + (_indexed,) * 5
+)  # fmt: skip
 
 
 # ---- running and comparing -------------------------------------------------------------------------------------------
