@@ -152,6 +152,10 @@ class DeviceError(OpweaveError, RuntimeError):
     """Tensors on devices that do not go together, or a device that is not there."""
 
 
+class DeviceAssertionError(OpweaveError, AssertionError, RuntimeError):
+    """A kernel's device assertion does not hold."""
+
+
 class OutOfMemoryError(OpweaveError, MemoryError, RuntimeError):
     """More memory was asked for than there is."""
 

@@ -1,16 +1,16 @@
 """Arithmetic on affine values: base + (origin + lane) * stride.
 
 Each rule gets uniform or affine operands, emits the scalar arithmetic of the base, and returns None where the result
-is neither uniform nor affine; the operation is then computed on vectors. A 32-bit offset is taken not to wrap within
-a tensor's extent: what addresses memory is widened to 64 bits before its lanes are spread.
+is neither uniform nor affine; the operation is then computed on vectors. A 32-bit offset that only addresses memory is
+taken not to wrap within a tensor's extent: it is widened to 64 bits before its lanes are spread.
 """
 
 from __future__ import annotations
 
-from opweave.codegen.triton_cpu.analysis import divisor, nonnegative
+from opweave.codegen.triton_cpu.analysis import VIEWS, divisor, nonnegative
 from opweave.codegen.triton_cpu.context import Context, Lanes, affine, pointee_size
-from opweave.codegen.triton_cpu.emit import LLVM_TYPE
-from opweave.codegen.triton_cpu.ttir import Op
+from opweave.codegen.triton_cpu.emit import LLVM_TYPE, SIZE
+from opweave.codegen.triton_cpu.ttir import Op, Value
 
 _SAFE_STRIDE = 1 << 20
 """Above this, a constant stride is taken for data (a hash, say) that may wrap, not for an address."""
@@ -62,7 +62,34 @@ def _cast(cx: Context, op: Op, args: list[Lanes]) -> Lanes | None:
     (x,), elem = args, op.result.type.elem
     if x.elem == "i1" or isinstance(x.stride, int) and abs(x.stride) > _SAFE_STRIDE:
         return None
+    if x.kind == "affine" and not _within(x, op.result.type.dims) and not _only_addresses(op.result):
+        return None
     return _lanes(cx.em.resize(x.value, x.elem, elem), elem, x.stride, x.origin)
+
+
+def _within(x: Lanes, dims: tuple[int, ...]) -> bool:
+    """Whether no element of an affine value can wrap, its base and stride being known."""
+    if x.value.startswith("%") or not isinstance(x.stride, int):
+        return False
+    return abs(int(x.value)) + abs(x.stride) * max(dims) < 1 << (8 * SIZE[x.elem] - 1)
+
+
+_KEEPS_ADDRESS = VIEWS | {
+    "arith.addi", "arith.subi", "arith.muli", "arith.divsi", "arith.remsi", "arith.extsi", "arith.index_cast",
+}  # fmt: skip
+
+
+def _only_addresses(v: Value) -> bool:
+    """Whether a number is used in nothing but addresses and their bounds."""
+    todo, seen = [v], {v}
+    while todo:
+        for user in todo.pop().users:
+            if user.name in _KEEPS_ADDRESS:
+                todo += [r for r in user.results if r not in seen]
+                seen.update(user.results)
+            elif user.name not in ("tt.addptr", "arith.cmpi"):
+                return False
+    return True
 
 
 @affine("tt.addptr")

@@ -46,15 +46,31 @@ class Lowered:
         Symbol of the kernel.
     params : tuple of str
         Element type of each parameter ("ptr", "i32", "f32", ...), one 8-byte slot of `args` each.
-    needs_assert, needs_print : bool
-        Whether the kernel may abort the process by a device assertion, or write to standard output.
+    assertions : tuple of str
+        Of each device assertion its place (`file:line`, where known) and its message, with a NUL between. A kernel
+        that has any takes one more slot of `args`: the address of four i64 that hold 0. A failed assertion leaves its
+        number there, counted from 1, and the position of its program in the grid.
+        Memory for blocks that the stack does not hold counts as an assertion at `HEAP`, its message the bytes.
+    needs_print : bool
+        Whether the kernel may write to standard output.
+    written : tuple of int
+        Positions of the parameters that are known to be written to.
+    apart : tuple of (int, int)
+        Pairs of parameters that must not lead to the same memory. `lower(..., distinct=False)` has none, at the price
+        of a detour through buffers.
     """
 
     llvm_ir: str
     name: str
     params: tuple[str, ...]
-    needs_assert: bool = False
+    assertions: tuple[str, ...] = ()
     needs_print: bool = False
+    written: tuple[int, ...] = ()
+    apart: tuple[tuple[int, int], ...] = ()
+
+
+HEAP = "heap"
+"""Stands for the place of the assertion that there is memory for a kernel's blocks."""
 
 
 VIEWS = frozenset({"tt.splat", "tt.unsplat", "tt.broadcast", "tt.expand_dims", "tt.trans", "tt.reshape"})
@@ -73,7 +89,8 @@ ROOTS = (
     WRITES
     | REGION_OPS
     | TERMINATORS
-    | {"tt.reduce", "tt.scan", "tt.dot", "tt.histogram", "tt.gather", "tt.cat", "tt.print", "tt.assert"}
+    | {"tt.reduce", "tt.scan", "tt.dot", "tt.dot_scaled", "tt.histogram", "tt.gather", "tt.cat", "tt.print"}
+    | {"tt.assert", "tt.map_elementwise"}
 )
 """Operations that evaluate their tensor operands where they stand."""
 

@@ -44,7 +44,7 @@ class CPUOptions:
     debug: bool = False
     sanitize_overflow: bool = False
     enable_fp_fusion: bool = True
-    supported_fp8_dtypes: tuple[str, ...] = ("fp8e5", "fp8e4nv", "fp8e4b15")
+    supported_fp8_dtypes: tuple[str, ...] = ("fp8e5", "fp8e4nv", "fp8e4b15", "fp8e4b8", "fp8e5b16")
     deprecated_fp8_dot_operand_dtypes: tuple[str, ...] = ()
     default_dot_input_precision: str = "ieee"
     allowed_dot_input_precisions: tuple[str, ...] = ("ieee", "tf32", "tf32x3", "bf16x3", "bf16x6")
@@ -92,7 +92,7 @@ class CPUBackend(BaseBackend):
         return (metadata.num_warps, metadata.num_ctas, metadata.shared)
 
     def get_codegen_implementation(self, options: CPUOptions) -> dict[str, Any]:
-        return {"min_dot_size": lambda lhs, rhs: (1, 1, 1)}
+        return {"min_dot_size": lambda lhs, rhs: (1, 1, 1), "convert_custom_types": _convert_float8e4b15}
 
     def get_module_map(self) -> dict[str, ModuleType]:
         # CUDA's names (`__nv_expf`): the lowering knows them and puts its own code in their place.
@@ -107,7 +107,8 @@ class CPUBackend(BaseBackend):
         if language not in (None, Language.TRITON):
             raise UnsupportedError("the CPU backend compiles Triton kernels only", got=f"a {language.name} kernel")
         stages["ttir"] = lambda module, metadata: self.make_ttir(module)
-        stages["llir"] = lambda module, metadata: self.make_llir(module, metadata)
+        fused = getattr(options, "enable_fp_fusion", True)
+        stages["llir"] = lambda module, metadata: _with_fusion(self.make_llir(module, metadata), fused)
         stages["obj"] = lambda text, metadata: self.make_obj(text, metadata)
         hook = _stages_hook()
         if hook is not None:
@@ -137,10 +138,21 @@ class CPUBackend(BaseBackend):
         from opweave.codegen.triton_cpu import jit
         from opweave.codegen.triton_cpu.analysis import TargetFeatures
         from opweave.codegen.triton_cpu.lower import lower
+        from opweave.codegen.triton_cpu.ttir import UnsupportedTritonOp
 
         host = jit.host()
-        lowered = lower(module.str_nodebug(), features=TargetFeatures(vector_bits=host.vector_bits, fma=host.fma))
+        features = TargetFeatures(vector_bits=host.vector_bits, fma=host.fma)
+        text = module.str_nodebug()
+        try:
+            # Places in the user's source make the text twice as long: only where something will name them.
+            lowered = lower(str(module) if "tt.assert" in text else text, features=features)
+        except UnsupportedTritonOp:
+            lower(str(module), features=features)  # refuses again, and says where
+            raise
         metadata["name"] = lowered.name
+        metadata["assertions"], metadata["written"] = lowered.assertions, lowered.written
+        # For a launch on memory that the kernel both reads and writes, it is compiled again, from this text.
+        metadata["apart"], metadata["text"] = lowered.apart, text if lowered.apart else ""
         # Read by Triton of every kernel: there is no shared memory and no scratch memory here.
         metadata["shared"] = 0
         metadata["global_scratch_size"] = metadata["profile_scratch_size"] = 0
@@ -152,6 +164,41 @@ class CPUBackend(BaseBackend):
         from opweave.codegen.triton_cpu import jit
 
         return jit.compile_object(text, name=metadata["name"])
+
+
+def _with_fusion(text: str, allowed: bool) -> str:
+    """The lowering allows a product and a sum to become one operation; take that back where it is not wanted."""
+    return text if allowed else text.replace(" contract ", " ")
+
+
+def _convert_float8e4b15(arg: Any, dst_ty: Any, fp_downcast_rounding: Any = None, _semantic: Any = None) -> Any:
+    """To and from float8e4b15, which in the IR is an i8: the upper byte of a float16 without its first exponent bit.
+
+    As on a GPU: what reaches 1.75 becomes 1.75, NaN too (the format has none), and halves are rounded up.
+    """
+    from triton import language as tl
+
+    s = _semantic
+
+    def binary(name: str, x: Any, y: int, *rest: Any) -> Any:
+        return getattr(s, name)(x, s.scalar_constant(y, tl.uint16), *rest)
+
+    if arg.dtype.is_fp8e4b15():
+        if dst_ty.scalar not in (tl.float16, tl.float32):
+            raise UnsupportedError("float8e4b15 converts to float16 and float32", got=str(dst_ty.scalar))
+        byte = tl.tensor(arg.handle, arg.type.with_element_ty(tl.uint8) if arg.type.is_block() else tl.uint8)
+        bits = s.cast(byte, tl.uint16)
+        upper = binary("shl", binary("and_", bits, 0x80), 8)
+        whole = s.or_(binary("shl", binary("and_", bits, 0x7F), 7), upper)
+        return s.cast(s.bitcast(whole, tl.float16), dst_ty.scalar)
+    if arg.dtype not in (tl.float16, tl.float32):
+        raise UnsupportedError("float8e4b15 is made of float16 and float32", got=str(arg.dtype))
+    half = s.cast(arg, tl.float16, "rtz") if arg.dtype == tl.float32 else arg
+    bits = s.bitcast(half, tl.uint16)
+    magnitude = binary("minimum", binary("and_", bits, 0x7FFF), 0x3F00, None)
+    rounded = binary("lshr", binary("add", binary("shl", magnitude, 1), 0x80, False), 8)
+    byte = s.cast(s.or_(rounded, binary("lshr", binary("and_", bits, 0x8000), 8)), tl.uint8)
+    return tl.tensor(byte.handle, arg.type.with_element_ty(tl.float8e4b15) if arg.type.is_block() else tl.float8e4b15)
 
 
 def _stages_hook() -> Any:

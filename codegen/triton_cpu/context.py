@@ -14,13 +14,13 @@ are used, `@root` for operations emitted where they stand.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
 from opweave.codegen.triton_cpu.analysis import ROOTS, VIEWS, Reach, TargetFeatures, own_cost
-from opweave.codegen.triton_cpu.emit import LLVM_TYPE, SIZE, Buffer, Emitter, literal, splat, storage, vector
+from opweave.codegen.triton_cpu.emit import LLVM_TYPE, SIZE, Buffer, Emitter, literal, splat, storage, suffix, vector
 from opweave.codegen.triton_cpu.ttir import Block, Op, Type, Value
 
 _MAX_COST = 1000
@@ -116,8 +116,14 @@ def key_of(v: Value, idx: Indices) -> Key:
 class Context:
     """State of the lowering of one function."""
 
-    def __init__(self, features: TargetFeatures, reach: Reach, hints: dict[Value, int]) -> None:
+    def __init__(
+        self, features: TargetFeatures, reach: Reach, hints: dict[Value, int], arguments: Iterable[Value] = ()
+    ) -> None:
         self.features, self.reach, self.hints = features, reach, hints
+        self.arguments = {v: k for k, v in enumerate(arguments)}
+        """Arguments that point to memory of their own, and their positions."""
+        self.apart: set[tuple[int, int]] = set()
+        """Pairs of arguments of which that has been made use of."""
         self.em = Emitter()
         self.width = 1
         self.positioned = False
@@ -135,7 +141,11 @@ class Context:
         self.write_positions: list[int] = []
         self.program_id: tuple[str, str, str] = ("", "", "")
         self.dummy = ""
-        self.needs_assert = self.needs_print = False
+        self.needs_print = False
+        self.assertions: list[str] = []
+        """Of each `tt.assert` where it stands and what it says, with a NUL between."""
+        self.assertion_slot = self.program_end = ""
+        """Where the address of the launch's cell for assertions is, and the label at the end of a program."""
         self.done: set[Op] = set()
         self._memo: list[dict[object, object]] = [{}]
         self._keys = 0
@@ -157,12 +167,14 @@ class Context:
         """Emit into the void."""
         em = self.em
         saved = em.lines, em.entry, em.declarations, em.globals, self.width, dict(self.origins)
+        dummy, tables = self.dummy, dict(self._tables)
         em.lines, em.entry, em.declarations, em.globals = [], [], {}, []
         try:
             with self.scope():
                 yield
         finally:
             em.lines, em.entry, em.declarations, em.globals, self.width, self.origins = saved
+            self.dummy, self._tables = dummy, tables
 
     @contextmanager
     def lanes(self, width: int) -> Iterator[None]:
@@ -483,9 +495,8 @@ class Context:
 
     def gather(self, elem: str, pointers: str, mask: str, other: str) -> str:
         t, w = self.vector(elem), self.width
-        suffix = "i16" if elem == "bf16" else elem
         args = [(self.vector("ptr"), pointers), ("i32", str(SIZE[elem])), (self.vector("i1"), mask), (t, other)]
-        return self.em.call(t, f"llvm.masked.gather.v{w}{suffix}.v{w}p0", args)
+        return self.em.call(t, f"llvm.masked.gather.{suffix(elem, w)}.v{w}p0", args)
 
     def store_buffer(self, buffer: Buffer, x: Lanes, idx: Indices) -> None:
         em, elem = self.em, storage(buffer.elem)

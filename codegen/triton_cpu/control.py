@@ -16,6 +16,9 @@ from opweave.codegen.triton_cpu.loops import fill
 from opweave.codegen.triton_cpu.materialize import before_branch, before_region
 from opweave.codegen.triton_cpu.ttir import Block, Op, Region, Value
 
+RETURNS = ("tt.return", "tt.reduce.return", "tt.scan.return", "tt.map_elementwise.return")
+"""What ends a function's body, or the region of an operation that is run on scalars."""
+
 
 class _Carried:
     """Where a value that crosses a join lives."""
@@ -30,8 +33,11 @@ class _Carried:
         if self.buffer is not None:
             self.cx.buffers[v] = self.buffer
         else:
-            t = LLVM_TYPE[self.elem]
-            self.cx.scalars[v] = Lanes("uniform", self.cx.em.inst(f"load {t}, ptr {self.slot}"), self.elem)
+            self.cx.scalars[v] = self.load()
+
+    def load(self) -> Lanes:
+        """What was last assigned to a scalar."""
+        return Lanes("uniform", self.cx.em.inst(f"load {LLVM_TYPE[self.elem]}, ptr {self.slot}"), self.elem)
 
 
 def assign(cx: Context, targets: Sequence[_Carried], sources: Sequence[Value]) -> None:
@@ -115,7 +121,13 @@ def scf_for(cx: Context, op: Op) -> None:
             for slot, value in advances:
                 em.line(f"store i64 {value}, ptr {slot}")
 
-    em.loop(lo, hi, step, iteration, elem=elem)
+    # Counted in 64 bits, so that the step past the end cannot wrap around and begin again.
+    wide = [em.resize(x, elem, "i64") for x in (lo, hi, step)]
+    if op.attrs.startswith("unsigned "):
+        if SIZE[elem] == 8:
+            raise op.unsupported("a range of unsigned 64-bit integers")
+        wide = [em.inst(f"zext {LLVM_TYPE[elem]} {x} to i64") for x in (lo, hi, step)]
+    em.loop(wide[0], wide[1], wide[2], lambda i: iteration(em.resize(i, "i64", elem)))
     cx.buffers = known  # what the body materialised is not there when it never ran
     for k, c in zip(kept, carried, strict=True):
         c.bind(op.results[k])
@@ -204,8 +216,21 @@ def call(cx: Context, op: Op) -> None:
         c.bind(r)
 
 
+def scalar_region(cx: Context, region: Region, args: Sequence[Lanes]) -> list[Lanes]:
+    """Emit a region of scalar operations, such as a combine function, and give what it returns."""
+    returned = next(block.terminator for block in region if block.terminator.name in RETURNS)
+    results = [_Carried(cx, v) for v in returned.operands]
+    end = cx.em.fresh("combined")
+    for arg, x in zip(region[0].args, args, strict=True):
+        cx.scalars[arg] = x
+    with cx.scope():
+        emit_blocks(cx, region, end, results)
+    cx.em.label(end)
+    return [c.load() for c in results]
+
+
 def emit_blocks(cx: Context, region: Region, exit_label: str, results: Sequence[_Carried]) -> None:
-    """Emit blocks in order; `tt.return` assigns `results` and leaves for `exit_label`."""
+    """Emit blocks in order; a return assigns `results` and leaves for `exit_label`."""
     em = cx.em
     labels = {b.label: em.fresh("block") for b in region}
     joins = {b.label: [_Carried(cx, a) for a in b.args] for b in region[1:]}
@@ -230,7 +255,7 @@ def _leave(
     results: Sequence[_Carried],
 ) -> None:  # fmt: skip
     em, op = cx.em, block.terminator
-    if op.name == "tt.return":
+    if op.name in RETURNS:
         assign(cx, results, op.operands)
         em.branch(exit_label)
         return
@@ -251,6 +276,9 @@ def _leave(
         em.branch(labels[label])
 
 
-@root("scf.yield", "scf.condition", "tt.return", "cf.br", "cf.cond_br", "gpu.barrier", "ttg.barrier")
+@root("scf.yield", "scf.condition", "cf.br", "cf.cond_br", "gpu.barrier", "ttg.barrier", "llvm.intr.assume", *RETURNS)
 def _nothing(cx: Context, op: Op) -> None:
-    """Terminators are read by the operation they end; a program runs on one thread, so barriers are done."""
+    """Terminators are read by the operation they end; a program runs on one thread, so barriers are done.
+
+    What a kernel assumes is a hint, which nothing here needs.
+    """

@@ -23,15 +23,21 @@ def dot(cx: Context, op: Op) -> None:
     elem = op.result.type.elem
     compute = "f32" if elem in ("f16", "bf16") else elem
     packed_a, packed_b = (_pack(cx, op, v, compute) for v in (a, b))
+    multiply(cx, op, c, packed_a, packed_b, compute)
+
+
+def multiply(cx: Context, op: Op, c: Value, a: Buffer, b: Buffer, compute: str) -> None:
+    """Make the result of `op`, c plus the product of two packed operands (or of a batch of them)."""
+    elem = op.result.type.elem
     out = _accumulator(cx, op, c)
     work = out if compute == elem else Buffer(cx.em.buffer(out.shape, compute).pointer, out.shape, compute)
     if work is not out:
         _convert(cx, out, work)
-    batch, (m, k), n = (a.type.dims[0] if len(a.type.dims) == 3 else 1), a.type.dims[-2:], b.type.dims[-1]
+    batch, (m, k), n = (a.shape[0] if len(a.shape) == 3 else 1), a.shape[-2:], b.shape[-1]
     for item in range(batch):
         parts = [
             Buffer(cx.em.offset(buffer.pointer, str(item * size), buffer.elem), (), buffer.elem)
-            for buffer, size in ((packed_a, m * k), (packed_b, k * n), (work, m * n))
+            for buffer, size in ((a, m * k), (b, k * n), (work, m * n))
         ]
         _Product(cx, compute, m, n, k, *(p.pointer for p in parts)).emit()
     if work is not out:
@@ -68,7 +74,7 @@ def _pack(cx: Context, op: Op, v: Value, elem: str) -> Buffer:
 def _accumulator(cx: Context, op: Op, c: Value) -> Buffer:
     """Where the result goes: over the carried accumulator if nothing else reads it, else into a copy."""
     known = cx.buffers.get(c)
-    if known is not None and c.op is None and c.users == [op] and _only_yielded(op):
+    if known is not None and c.op is None and c.users == [op] and op.operands.count(c) == 1 and _only_yielded(op, c):
         return known
     out = cx.em.buffer(op.result.type.dims, op.result.type.elem)
     if known is not None:
@@ -78,9 +84,9 @@ def _accumulator(cx: Context, op: Op, c: Value) -> Buffer:
     return out
 
 
-def _only_yielded(op: Op) -> bool:
+def _only_yielded(op: Op, c: Value) -> bool:
     """The result goes back into the place of the accumulator in the next iteration."""
-    c, users = op.operands[2], op.result.users
+    users = op.result.users
     if len(users) != 1 or users[0].name != "scf.yield" or users[0].block is not op.block or c.block is not op.block:
         return False
     return users[0].operands.index(op.result) == c.index - 1

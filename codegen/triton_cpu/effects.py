@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+
 from opweave.codegen.triton_cpu.analysis import EXPENSIVE
 from opweave.codegen.triton_cpu.context import Context, Indices, Lanes, root
-from opweave.codegen.triton_cpu.elementwise import to_f32
-from opweave.codegen.triton_cpu.emit import FLOATS, LLVM_TYPE
+from opweave.codegen.triton_cpu.elementwise import cast, to_f32
+from opweave.codegen.triton_cpu.emit import FLOATS, LLVM_TYPE, SIZE
 from opweave.codegen.triton_cpu.loops import materialize, outer_loops
 from opweave.codegen.triton_cpu.materialize import before_write
 from opweave.codegen.triton_cpu.memory import scalar_atomic
@@ -15,7 +18,8 @@ from opweave.codegen.triton_cpu.ttir import Op, Value
 @root("tt.atomic_rmw", "tt.atomic_cas")
 def _atomic(cx: Context, op: Op) -> None:
     """Element by element; the old values are kept where they are used."""
-    before_write(cx, [op], [])
+    before_write(cx, [op], op.operands)  # loads of its own operands that lie elsewhere in what it writes
+    before_write(cx, [op], [])  # loads that are needed afterwards
     result = op.result
     if not result.type.is_tensor:
         cx.scalars[result] = scalar_atomic(cx, op, ())
@@ -36,14 +40,21 @@ def _atomic(cx: Context, op: Op) -> None:
 
 def _message(op: Op) -> str:
     text = op.attrs[op.attrs.index('"') + 1 :]
-    return text[: text.index('"')]
+    text = text[: text.index('"')]
+    return re.sub(r"(?:\\[0-9A-F]{2})+", lambda m: bytes.fromhex(m[0].replace("\\", "")).decode(errors="replace"), text)
 
 
-def _printable(cx: Context, x: Lanes, signed: bool) -> tuple[str, str, str]:
+def _printable(cx: Context, x: Lanes, signed: bool, hexadecimal: bool) -> tuple[str, str, str]:
     """(printf directive, LLVM type, value) after C's default promotions."""
     em = cx.em
     if x.elem == "ptr":
         return "%p", "ptr", x.value
+    if hexadecimal:
+        bits = f"i{8 * SIZE[x.elem]}"
+        if x.elem in FLOATS and LLVM_TYPE[x.elem] != bits:
+            x = cast(cx, "bitcast", x, bits)
+        wide = x.value if bits == "i64" else em.inst(f"zext {LLVM_TYPE[x.elem]} {x.value} to i64")
+        return f"0x%0{2 * SIZE[x.elem]}llx", "i64", wide
     if x.elem in FLOATS:
         wide = to_f32(cx, x)
         value = wide.value if wide.elem == "f64" else em.inst(f"fpext float {wide.value} to double")
@@ -56,28 +67,37 @@ def _printable(cx: Context, x: Lanes, signed: bool) -> tuple[str, str, str]:
 
 @root("tt.print")
 def _print(cx: Context, op: Op) -> None:
-    """A line per element: `pid (x, y, z) idx (i, j) prefix: value`."""
+    """A line per element: `pid (x, y, z) idx (i, j) prefix: value`, numbered where there are several operands."""
     cx.needs_print = True
+    hexadecimal = op.attr("hex") == "true"
     signs = op.array_attr("isSigned") or (1,) * len(op.operands)
     prefix = _message(op).replace("%", "%%")
     if not op.operands:
-        _print_line(cx, prefix, (), None, True)
-    for v, sign in zip(op.operands, signs, strict=False):
+        _print_line(cx, prefix, (), lambda idx: None)
+    for k, (v, sign) in enumerate(zip(op.operands, signs, strict=False)):
         materialize(cx, [v] if cx.cost(v) >= EXPENSIVE else [])
+        label = f"{prefix}(operand {k}) " if len(op.operands) > 1 else prefix
+
+        def printed(idx: Indices, v: Value = v, sign: int = sign) -> tuple[str, str, str]:
+            return _printable(cx, cx.evaluate(v, idx if v.type.is_tensor else ()), bool(sign), hexadecimal)
+
         with cx.lanes(1):
             dims = v.type.dims
             outer_loops(
-                cx, dims, range(len(dims)), lambda idx, v=v, sign=sign: _print_line(cx, prefix, idx, v, bool(sign))
+                cx, dims, range(len(dims)), lambda idx, label=label, p=printed: _print_line(cx, label, idx, p)
             )
     cx.em.call("i32", "fflush", [("ptr", "null")])
 
 
-def _print_line(cx: Context, prefix: str, idx: Indices, v: Value | None, signed: bool) -> None:
+def _print_line(
+    cx: Context, prefix: str, idx: Indices, printed: Callable[[Indices], tuple[str, str, str] | None]
+) -> None:
     args = [("i32", p) for p in cx.program_id]
     text = "pid (%d, %d, %d) idx (" + ", ".join(["%lld"] * len(idx)) + ")" + prefix
     args += [("i64", i.value) for i in idx]
-    if v is not None:
-        directive, t, value = _printable(cx, cx.evaluate(v, idx if v.type.is_tensor else ()), signed)
+    found = printed(idx)
+    if found is not None:
+        directive, t, value = found
         text += directive
         args.append((t, value))
     cx.em.call("i32", "printf", [("ptr", cx.em.string(text + "\n")), *args], variadic=True)
@@ -85,19 +105,31 @@ def _print_line(cx: Context, prefix: str, idx: Indices, v: Value | None, signed:
 
 @root("tt.assert")
 def _assert(cx: Context, op: Op) -> None:
-    """A failed device assertion names itself on standard error and aborts, as on a GPU."""
-    cx.needs_assert = True
+    """Where it fails, the first to say so leaves its number and program for the launcher, and the program ends.
+
+    What follows in the program may rely on the assertion, so nothing of it may run.
+    """
+    em = cx.em
     (condition,) = op.operands
-    text = f"device assertion failed: {_message(op)}" + (f" ({op.loc})" if op.loc else "") + "\n"
+    cx.assertions.append(f"{op.loc or ''}\0{_message(op)}")
+    number = len(cx.assertions)
 
     def fail() -> None:
-        size = len(text.encode())
-        cx.em.call("i64", "write", [("i32", "2"), ("ptr", cx.em.string(text)), ("i64", str(size))])
-        cx.em.call("void", "abort", [])
+        cell = em.inst(f"load ptr, ptr {cx.assertion_slot}")
+        pair = em.inst(f"cmpxchg ptr {cell}, i64 0, i64 {number} seq_cst seq_cst")
+
+        def sign() -> None:
+            for k, p in enumerate(cx.program_id):
+                em.line(f"store i64 {em.inst(f'zext i32 {p} to i64')}, ptr {em.offset(cell, str(k + 1), 'i64')}")
+
+        em.when(em.inst(f"extractvalue {{ i64, i1 }} {pair}, 1"), sign)
+        em.branch(cx.program_end)
+        em.label(em.fresh("never"))
 
     def element(idx: Indices) -> None:
         holds = cx.evaluate(condition, idx).value
-        cx.em.when(cx.em.inst(f"xor i1 {holds}, true"), fail)
+        em.when(em.inst(f"xor i1 {holds}, true"), fail)
 
+    materialize(cx, [condition] if cx.cost(condition) >= EXPENSIVE else [])
     with cx.lanes(1):
         outer_loops(cx, condition.type.dims, range(len(condition.type.dims)), element)

@@ -1,14 +1,26 @@
 """Elementwise operations: arithmetic, comparisons, selects and casts on uniform values and vectors.
 
 Each rule gets evaluated operands and emits one lane-wise result. Types narrower than f32 are computed in f32 and
-rounded after every operation; bf16 is kept as its 16 bits and rounded by integer arithmetic, which is exact and needs
-no library call.
+rounded after every operation; bf16 and the 8-bit formats are kept as their bits and rounded by integer arithmetic,
+which is exact and needs no library call.
 """
 
 from __future__ import annotations
 
 from opweave.codegen.triton_cpu.context import Context, Indices, Lanes, elementwise, lazy, pointee_size
-from opweave.codegen.triton_cpu.emit import FLOATS, LLVM_TYPE, SIZE, float_literal, literal, splat, vector
+from opweave.codegen.triton_cpu.emit import (
+    FLOAT8,
+    FLOATS,
+    LLVM_TYPE,
+    NARROW,
+    SIZE,
+    float_literal,
+    literal,
+    splat,
+    suffix,
+    vector,
+)
+from opweave.codegen.triton_cpu.float8 import decode, encode
 from opweave.codegen.triton_cpu.ttir import Op, Value
 
 _FLOAT_BINARY = {"arith.addf": "fadd", "arith.subf": "fsub", "arith.mulf": "fmul", "arith.divf": "fdiv",
@@ -30,9 +42,11 @@ _FLOAT_INTRINSICS = {
 
 
 def to_f32(cx: Context, x: Lanes) -> Lanes:
-    """Widen f16 and bf16."""
-    if x.elem not in ("f16", "bf16"):
+    """Widen f16, bf16 and the 8-bit formats."""
+    if x.elem not in NARROW:
         return x
+    if x.elem in FLOAT8:
+        return decode(cx, x)
     w, (v,) = cx.operands([x])
     t = vector("f32", w)
     if x.elem == "f16":
@@ -44,9 +58,11 @@ def to_f32(cx: Context, x: Lanes) -> Lanes:
 
 
 def from_f32(cx: Context, x: Lanes, elem: str) -> Lanes:
-    """Round an f32 to nearest even in f16 or bf16."""
+    """Round an f32 to nearest even in a narrower type."""
     if elem == x.elem:
         return x
+    if elem in FLOAT8:
+        return encode(cx, x, elem)
     w, (v,) = cx.operands([x])
     em, t, i, h = cx.em, vector("f32", w), vector("i32", w), vector("i16", w)
     if elem == "f16":
@@ -91,7 +107,7 @@ def select(cx: Context, mask: Lanes, x: Lanes, y: Lanes) -> Lanes:
 
 
 def compare(cx: Context, predicate: str, x: Lanes, y: Lanes) -> Lanes:
-    opcode = "fcmp" if x.elem in FLOATS and x.elem != "bf16" else "icmp"
+    opcode = "fcmp" if LLVM_TYPE[x.elem] in ("half", "float", "double") else "icmp"
     w, (a, b) = cx.operands([x, y])
     return cx.like([x, y], cx.em.inst(f"{opcode} {predicate} {vector(x.elem, w)} {a}, {b}"), "i1")
 
@@ -218,9 +234,8 @@ def _flagged_intrinsic(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
     """Intrinsics with an `is_poison` flag, which stays off."""
     w, (x,) = cx.operands(args)
     elem, t = args[0].elem, vector(args[0].elem, w)
-    suffix = ("" if w == 1 else f"v{w}") + elem
     name = {"math.absi": "abs"}.get(op.name, op.name[5:])
-    return cx.like(args, cx.em.call(t, f"llvm.{name}.{suffix}", [(t, x), ("i1", "false")]), elem)
+    return cx.like(args, cx.em.call(t, f"llvm.{name}.{suffix(elem, w)}", [(t, x), ("i1", "false")]), elem)
 
 
 @elementwise("tt.mulhiui", "arith.mulhiui")
@@ -295,7 +310,7 @@ def cast(cx: Context, opcode: str, x: Lanes, elem: str) -> Lanes:
 def _cast(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
     (x,), elem = args, op.result.type.elem
     opcode = _CASTS[op.name]
-    if opcode in ("sitofp", "uitofp") and elem in ("f16", "bf16"):
+    if opcode in ("sitofp", "uitofp") and elem in NARROW:
         return from_f32(cx, cast(cx, opcode, x, "f32"), elem)
     return cast(cx, opcode, x, elem)
 
@@ -313,25 +328,55 @@ def _index_cast(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
 def _float_cast(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
     (x,), elem = args, op.result.type.elem
     if elem not in FLOATS or x.elem not in FLOATS:
-        raise op.unsupported("8-bit floating point is not supported")
-    if op.attr("rounding") == "rtz" or "rounding = rtz" in op.attrs:
-        return _truncate_f32(cx, op, x, elem)
+        raise op.unsupported(f"conversions from {x.elem} to {elem} are not supported")
+    if "rounding = rtz" in op.attrs:
+        return _truncate(cx, op, x, elem)
     wide = to_f32(cx, x)
     if elem == "f64":
         return wide if wide.elem == "f64" else cast(cx, "fpext", wide, "f64")
     if wide.elem == "f64":
-        if elem == "f16":
-            return cast(cx, "fptrunc", wide, "f16")
-        wide = cast(cx, "fptrunc", wide, "f32")
+        if elem == "f32":
+            return cast(cx, "fptrunc", wide, "f32")
+        wide = _round_to_odd(cx, wide)
     return from_f32(cx, wide, elem)
 
 
-def _truncate_f32(cx: Context, op: Op, x: Lanes, elem: str) -> Lanes:
-    """Round toward zero: to bf16 this drops the lower bits."""
-    if (x.elem, elem) != ("f32", "bf16"):
+def _round_to_odd(cx: Context, x: Lanes) -> Lanes:
+    """f64 as an f32 that a further rounding treats like the exact number: the last bit says that something was cut."""
+    near = cast(cx, "fptrunc", x, "f32")
+    back = cast(cx, "fpext", near, "f64")
+    bits = _step_down(cx, cast(cx, "bitcast", near, "i32"), x, back)
+    inexact = cast(cx, "zext", compare(cx, "one", x, back), "i32")
+    return cast(cx, "bitcast", binary(cx, "or", [bits, inexact]), "f32")
+
+
+def _step_down(cx: Context, bits: Lanes, exact: Lanes, rounded: Lanes) -> Lanes:
+    """The bits of the number below `rounded` in magnitude, where rounding went away from zero."""
+    beyond = compare(cx, "ogt", intrinsic(cx, "fabs", [rounded]), intrinsic(cx, "fabs", [exact]))
+    return binary(cx, "sub", [bits, cast(cx, "zext", beyond, bits.elem)])
+
+
+def _truncate(cx: Context, op: Op, x: Lanes, elem: str) -> Lanes:
+    """Round toward zero; what is too large becomes the largest finite number, infinity stays."""
+    wide = to_f32(cx, x)
+    if wide.elem == "f64":
+        if elem == "f32":
+            near = cast(cx, "fptrunc", wide, "f32")
+            bits = cast(cx, "bitcast", near, "i32")
+            return cast(cx, "bitcast", _step_down(cx, bits, wide, cast(cx, "fpext", near, "f64")), "f32")
+        wide = _round_to_odd(cx, wide)
+    if elem in FLOAT8:
+        return encode(cx, wide, elem, toward_zero=True)
+    if elem == "bf16":  # dropping the lower bits; those of a NaN may be all it has
+        whole = cast(cx, "bitcast", wide, "i32")
+        top = cast(cx, "trunc", binary(cx, "lshr", [whole, constant("i32", 16)]), "i16")
+        number = select(cx, compare(cx, "uno", wide, wide), constant("i16", 0x7FC0), top)
+        return Lanes(number.kind, number.value, "bf16")
+    if elem != "f16":
         raise op.unsupported(f"rounding toward zero from {x.elem} to {elem}")
-    bits = binary(cx, "lshr", [cast(cx, "bitcast", x, "i32"), constant("i32", 16)])
-    return Lanes(x.kind, cast(cx, "trunc", bits, "i16").value, "bf16")
+    near = cast(cx, "fptrunc", wide, "f16")
+    bits = cast(cx, "bitcast", near, "i16")
+    return cast(cx, "bitcast", _step_down(cx, bits, wide, cast(cx, "fpext", near, "f32")), "f16")
 
 
 @elementwise("arith.fptosi", "arith.fptoui")
@@ -344,9 +389,8 @@ def _float_to_int(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
         sign = "si"
     else:
         wide, sign = "i64", "ui"
-    suffix = "" if w == 1 else f"v{w}"
-    t = vector(wide, w)
-    out = cx.em.call(t, f"llvm.fpto{sign}.sat.{suffix}{wide}.{suffix}{x.elem}", [(vector(x.elem, w), v)])
+    t, name = vector(wide, w), f"llvm.fpto{sign}.sat.{suffix(wide, w)}.{suffix(x.elem, w)}"
+    out = cx.em.call(t, name, [(vector(x.elem, w), v)])
     result = Lanes(x.kind, out, wide)
     return result if wide == elem else cast(cx, "trunc", result, elem)
 

@@ -6,19 +6,74 @@ live in entry-block allocas; LLVM's SROA pass promotes them to registers, so no 
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+
+@dataclass(frozen=True)
+class Float8:
+    """An 8-bit floating-point format.
+
+    Attributes
+    ----------
+    mantissa, bias : int
+        Bits of the fraction, and what the exponent is stored with.
+    largest : int
+        The code of the largest finite number.
+    nan : int
+        The code that NaN is rounded to.
+    infinity : int or None
+        The code of infinity, where the format has one.
+    unsigned_zero : bool
+        Whether there is no negative zero, its code being NaN.
+    """
+
+    mantissa: int
+    bias: int
+    largest: int
+    nan: int
+    infinity: int | None = None
+    unsigned_zero: bool = False
+
+    def value(self, code: int) -> float:
+        """The number a code without its sign bit stands for."""
+        if code > self.largest:
+            return float("inf") if code == self.infinity else float("nan")
+        exponent, fraction = code >> self.mantissa, code & ((1 << self.mantissa) - 1)
+        hidden = (1 << self.mantissa) if exponent else 0
+        return (hidden + fraction) * 2.0 ** (max(exponent, 1) - self.bias - self.mantissa)
+
+    def code(self, x: float) -> int:
+        """The code nearest to x, ties to even; what is too large saturates."""
+        if x != x:
+            return self.nan
+        magnitude = min(abs(x), self.value(self.largest))
+        code = min(range(self.largest + 1), key=lambda c: (abs(self.value(c) - magnitude), c & 1))
+        negative = math.copysign(1.0, x) < 0 and (code > 0 or not self.unsigned_zero)
+        return code | (0x80 if negative else 0)
+
+
+FLOAT8 = {
+    "f8E4M3FN": Float8(3, 7, 0x7E, 0x7F),
+    "f8E5M2": Float8(2, 15, 0x7B, 0x7F, infinity=0x7C),
+    "f8E4M3FNUZ": Float8(3, 8, 0x7F, 0x80, unsigned_zero=True),
+    "f8E5M2FNUZ": Float8(2, 16, 0x7F, 0x80, unsigned_zero=True),
+}
 LLVM_TYPE = {
+    **dict.fromkeys(FLOAT8, "i8"),
     "f16": "half", "bf16": "i16", "f32": "float", "f64": "double", "ptr": "ptr", "index": "i64",
     "i1": "i1", "i8": "i8", "i16": "i16", "i32": "i32", "i64": "i64", "i128": "i128",
 }  # fmt: skip
 SIZE = {
+    **dict.fromkeys(FLOAT8, 1),
     "f16": 2, "bf16": 2, "f32": 4, "f64": 8, "ptr": 8, "index": 8, "i1": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8,
     "i128": 16,
 }  # fmt: skip
-FLOATS = frozenset({"f16", "bf16", "f32", "f64"})
+FLOATS = frozenset({"f16", "bf16", "f32", "f64", *FLOAT8})
+NARROW = FLOATS - {"f32", "f64"}
+"""Types whose arithmetic is done in f32."""
 ALIGNMENT = 64
 _STACK_LIMIT = 1 << 18
 """Bytes of buffers kept on the stack; what goes beyond comes from one heap block per kernel call."""
@@ -29,8 +84,16 @@ def storage(elem: str) -> str:
     return "i8" if elem == "i1" else elem
 
 
+def suffix(elem: str, width: int = 1) -> str:
+    """How the names of intrinsics spell a type: `v4f32`; formats that LLVM does not know are their bits."""
+    bits = LLVM_TYPE[elem] if elem in FLOATS and LLVM_TYPE[elem][0] == "i" else elem
+    return bits if width == 1 else f"v{width}{bits}"
+
+
 def float_literal(x: float, elem: str = "f32") -> str:
     """Exact LLVM literal of x rounded to `elem`."""
+    if elem in FLOAT8:
+        return str(FLOAT8[elem].code(x))
     if elem == "f16":
         return f"0xH{struct.unpack('<H', struct.pack('<e', x))[0]:04X}"
     if elem in ("f32", "bf16"):
@@ -56,7 +119,7 @@ def literal(text: str, elem: str) -> str:
     if not text.startswith("0x"):
         return float_literal(float(text), elem)
     bits = int(text, 16)
-    if elem == "bf16":
+    if elem == "bf16" or elem in FLOAT8:
         return str(bits)
     if elem == "f16":
         return f"0xH{bits:04X}"
@@ -177,8 +240,7 @@ class Emitter:
     def intrinsic(self, name: str, elem: str, width: int, args: Sequence[str]) -> str:
         """`llvm.name.vNelem` on operands that all have the result's type."""
         t = vector(elem, width)
-        suffix = ("" if width == 1 else f"v{width}") + ("i16" if elem == "bf16" else elem)
-        return self.call(t, f"llvm.{name}.{suffix}", [(t, a) for a in args])
+        return self.call(t, f"llvm.{name}.{suffix(elem, width)}", [(t, a) for a in args])
 
     # -- integer arithmetic on i64 indices, folding constants
 

@@ -75,12 +75,17 @@ class HostLauncher:
         self._name: str = metadata.name
         self._signature = tuple(src.signature.values())
         self._params = launch.parameters(src.signature)
+        self._assertions = tuple(getattr(metadata, "assertions", ()))
         self._module: HostModule | None = None
         self._launch: Callable[..., None] | None = None
         # Positions of the arguments that are passed, unless some have to be spread first.
         plain = all(isinstance(kind, str) and not kind.startswith("tensordesc") for kind in self._signature)
         self._passed = [i for i, kind in enumerate(self._signature) if kind != "constexpr"] if plain else None
         self._pointers = [i for i, p in enumerate(self._params) if p.is_pointer]
+        self._written = frozenset(getattr(metadata, "written", ()))
+        self._apart = tuple((i, j) for i, j in getattr(metadata, "apart", ()))
+        self._text: str = getattr(metadata, "text", "")
+        self._careful: Callable[..., None] | None = None
 
     def __call__(
         self,
@@ -98,19 +103,51 @@ class HostLauncher:
         run = self._launch
         if run is None or self._module is not function:
             self._module = function
-            run = launch.Launcher(self._name, self._params, function.code, function.address).launch
+            run = launch.Launcher(self._name, self._params, function.code, function.address, self._assertions).launch
             self._launch = run
         passed = self._passed
         values = launch.flatten(self._signature, args) if passed is None else [args[i] for i in passed]
+        if self._apart and any(_same_memory(values[i], values[j]) for i, j in self._apart):
+            run = self._for_shared_memory()
         for i in self._pointers:
             value = values[i]
             if type(value) is not int:
-                values[i] = launch.address(f"{self._name}: argument {self._params[i].name!r}", value)
+                what = f"{self._name}: argument {self._params[i].name!r}"
+                if i in self._written and not hasattr(value, "_storage"):  # a tensor's memory can always be written
+                    launch.writable(what, value)
+                values[i] = launch.address(what, value)
         if enter_hook is not None:
             enter_hook(launch_metadata)
         run(grid_x, grid_y, grid_z, *values)
         if exit_hook is not None:
             exit_hook(launch_metadata)
+
+    def _for_shared_memory(self) -> Callable[..., None]:
+        """The kernel as it must be where it reads at one place what it writes at another."""
+        from opweave.codegen.triton_cpu.analysis import TargetFeatures
+        from opweave.codegen.triton_cpu.lower import lower  # launches of kernels from the disk cache do without it
+
+        if self._careful is None:
+            host = jit.host()
+            features = TargetFeatures(vector_bits=host.vector_bits, fma=host.fma)
+            lowered = lower(self._text, features=features, distinct=False)
+            code = jit.load(jit.compile_object(lowered.llvm_ir, name=lowered.name), (lowered.name,))
+            address = code.address(lowered.name)
+            self._careful = launch.Launcher(self._name, self._params, code, address, lowered.assertions).launch
+        return self._careful
+
+
+def _same_memory(a: Any, b: Any) -> bool:
+    """Whether two arguments begin at one address or are views of one tensor's memory."""
+    if a is b:
+        return True
+    storage = getattr(a, "_storage", None)
+    if storage is not None and storage is getattr(b, "_storage", None):
+        return True
+    if isinstance(a, int) or isinstance(b, int):
+        return False
+    first, second = (x.data_ptr() if hasattr(x, "data_ptr") else None for x in (a, b))
+    return first == second and bool(first)
 
 
 class HostEvent:

@@ -18,13 +18,23 @@ import ctypes
 import functools
 import struct
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
 from opweave.codegen.triton_cpu import jit, pool
-from opweave.registry.errors import ArgumentError, DeviceError, OpweaveError, OutOfRangeError, Site, is_own_file
+from opweave.codegen.triton_cpu.analysis import HEAP
+from opweave.registry.errors import (
+    ArgumentError,
+    DeviceAssertionError,
+    DeviceError,
+    OpweaveError,
+    OutOfMemoryError,
+    OutOfRangeError,
+    Site,
+    is_own_file,
+)
 
 HOLD_NS = 20e3
 """Expected time of a launch up to which the interpreter lock is kept."""
@@ -314,6 +324,8 @@ class Launcher:
         Its code, kept alive by the launch function.
     address : int
         Address of its entry point.
+    assertions : sequence of str
+        Its device assertions, as in `analysis.Lowered`.
 
     Attributes
     ----------
@@ -321,10 +333,15 @@ class Launcher:
         `launch(gx, gy, gz, *arguments)`; pointers as integers (or as objects with `data_ptr()`, slower).
     """
 
-    def __init__(self, name: str, params: Iterable[Parameter], code: jit.LoadedCode, address: int) -> None:
+    def __init__(
+        self, name: str, params: Iterable[Parameter], code: jit.LoadedCode, address: int, assertions: Sequence[str] = ()
+    ) -> None:
         self.name = name
         self.params = tuple(params)
+        self.assertions = tuple(assertions)
         native_params = [_NativeParameter(_INTEGER, 0, _MAX_GRID)] * 3 + [_native(p) for p in self.params]
+        if self.assertions:
+            native_params.append(_NativeParameter(_POINTER, 0, 0))  # the launch's cell
         memory = (ctypes.c_char * (ctypes.sizeof(_Native) + ctypes.sizeof(_NativeParameter) * len(native_params)))()
         convert = self._convert
         description = _Native.from_buffer(memory)
@@ -336,7 +353,9 @@ class Launcher:
         owner = (ctypes.addressof(memory), memory, convert, code)
         function = _new_c_function()(ctypes.addressof(_method()), owner, name)
         self._native: Callable[..., None] = function
-        self.launch: Callable[..., None] = self._with_halves if self._halves() else function
+        run = self._watched if self.assertions else function
+        self._run: Callable[..., None] = run
+        self.launch: Callable[..., None] = self._with_halves if self._halves() else run
 
     def _halves(self) -> list[int]:
         return [i for i, p in enumerate(self.params) if p.type in _HALVES]
@@ -350,10 +369,30 @@ class Launcher:
                 what = f"{self.name}: argument {parameter.name!r}"
                 bits = _as(what, lambda v, kind=parameter.type: half_bits(v, kind), values[position + 3], "a number")
                 values[position + 3] = bits
-        self._native(*values)
+        self._run(*values)
+
+    def _watched(self, *args: Any) -> None:
+        """Launch a kernel that has device assertions, and raise what they found."""
+        cell = (ctypes.c_int64 * 4)()
+        self._native(*args, ctypes.addressof(cell))
+        if cell[0]:
+            place, _, message = self.assertions[cell[0] - 1].partition("\0")
+            if place == HEAP:
+                raise OutOfMemoryError(
+                    f"{self.name}: no memory for the blocks of a program", got=f"{int(message):,} bytes a thread",
+                    at=_caller(), hint="smaller blocks",
+                )  # fmt: skip
+            raise DeviceAssertionError(
+                f"{self.name}: device assertion failed: {message}",
+                got=f"in program ({cell[1]}, {cell[2]}, {cell[3]})",
+                at=place or _caller(),
+            )
 
     def _convert(self, *args: Any) -> None:
         """Launch with arguments that the native side refused: turn them into what it takes, or say what is wrong."""
+        cell: tuple[Any, ...] = ()
+        if self.assertions:
+            args, cell = args[:-1], args[-1:]
         if len(args) != len(self.params) + 3:
             wanted = ", ".join(["gx", "gy", "gz", *(p.name for p in self.params)])
             raise ArgumentError(
@@ -365,7 +404,7 @@ class Launcher:
         if grid[0] * grid[1] * grid[2] > 2**62:
             raise OutOfRangeError(f"{self.name}: the grid has too many programs", got=str(tuple(grid)), at=_caller())
         values = [convert(self.name, p, v) for p, v in zip(self.params, args[3:], strict=True)]
-        self._native(*grid, *values)
+        self._native(*grid, *values, *cell)
 
     def __repr__(self) -> str:
         return f"<Launcher {self.name}({', '.join(f'{p.name}: {p.type}' for p in self.params)})>"
@@ -397,7 +436,8 @@ def direct_launcher(kernel: Any) -> Callable[..., None]:
             hint="compile it with target='cpu'",
         )
     code = jit.load(kernel.asm["obj"], (kernel.name,))
-    return Launcher(kernel.name, parameters(kernel.src.signature), code, code.address(kernel.name)).launch
+    assertions = tuple(getattr(kernel.metadata, "assertions", ()))
+    return Launcher(kernel.name, parameters(kernel.src.signature), code, code.address(kernel.name), assertions).launch
 
 
 def _native(parameter: Parameter) -> _NativeParameter:
@@ -520,6 +560,21 @@ def address(what: str, value: Any) -> int:
         return value
     got = f"{value!r} ({type(value).__name__})"
     raise ArgumentError(f"{what} must be a tensor or an address", got=got, at=_caller())
+
+
+def writable(what: str, value: Any) -> None:
+    """Refuse an array that a kernel writes to and that must stay as it is.
+
+    Raises
+    ------
+    ArgumentError
+        If it is a read-only array.
+    """
+    array = value.array if type(value) is HostArray else value
+    flags = getattr(array, "flags", None)
+    if flags is not None and not getattr(flags, "writeable", True):
+        got = f"{type(array).__name__} of {array.dtype}, read-only"
+        raise ArgumentError(f"{what} is written by the kernel", got=got, at=_caller(), hint="pass a copy")
 
 
 def _caller() -> Site:

@@ -255,8 +255,10 @@ def _mask_leaves(
                     gate = cx.evaluate(leaf, i).value
                     if gate.startswith("%"):
                         gates[key] = gate
-            elif (bound := _upper_bound(cx, leaf, i)) is not None:
-                bounds[key] = bound
+            elif (found := _upper_bound(cx, leaf, i)) is not None:
+                bounds[key], whole = found
+                if whole:
+                    gates[leaf, (*key[1], "whole")] = whole
     return bounds, gates
 
 
@@ -299,8 +301,11 @@ def _leaves(cx: Context, mask: Value, idx: Indices) -> list[tuple[Value, Indices
     return [(mask, idx)]
 
 
-def _upper_bound(cx: Context, leaf: Value, idx: Indices) -> str | None:
-    """For `x < b` with x = base + position: the position (i64) from which on it is false."""
+def _upper_bound(cx: Context, leaf: Value, idx: Indices) -> tuple[str, str] | None:
+    """For `x < b` with x = base + position: the position (i64) from which on it is false.
+
+    Where x may wrap around in its type, also the condition that it does not; if it does, there is no such position.
+    """
     op = leaf.op
     if op is None or op.name != "arith.cmpi":
         return None
@@ -315,7 +320,14 @@ def _upper_bound(cx: Context, leaf: Value, idx: Indices) -> str | None:
         return None
     em = cx.em
     wide = [em.resize(y.value, y.elem, "i64") for y in (bound, position)]
-    return em.add(em.sub(*wide), str(_UPPER[predicate]))
+    end = em.add(em.sub(*wide), str(_UPPER[predicate]))
+    if SIZE[position.elem] == 8:
+        return end, ""
+    last = str((1 << (8 * SIZE[position.elem] - 1)) - max(leaf.type.dims))
+    if not wide[1].startswith("%"):
+        return (end, "") if int(wide[1]) <= int(last) else None
+    whole = em.inst(f"icmp sle i64 {wide[1]}, {last}")
+    return em.inst(f"select i1 {whole}, i64 {end}, i64 {1 << 62}"), whole
 
 
 # -- buffers filled by loop nests

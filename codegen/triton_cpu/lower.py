@@ -11,18 +11,40 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opweave.codegen.triton_cpu import affine, control, dot, effects, elementwise, math, memory, reduce, shuffle  # noqa: F401  (they register rules)
-from opweave.codegen.triton_cpu.analysis import VIEWS, WRITES, Lowered, Reach, TargetFeatures, number
+from opweave.codegen.triton_cpu import (  # noqa: F401  (they register rules)
+    affine,
+    control,
+    dot,
+    dot_scaled,
+    effects,
+    elementwise,
+    libdevice,
+    mapping,
+    math,
+    memory,
+    reduce,
+    shuffle,
+)
+from opweave.codegen.triton_cpu.analysis import (
+    HEAP,
+    VIEWS,
+    WRITES,
+    Lowered,
+    Reach,
+    TargetFeatures,
+    number,
+    pointer_base,
+)
 from opweave.codegen.triton_cpu.context import ELEMENTWISE, LAZY, ROOT, Context, Indices, Lanes, lazy, root
 from opweave.codegen.triton_cpu.control import emit_blocks
 from opweave.codegen.triton_cpu.emit import LLVM_TYPE, Buffer
 from opweave.codegen.triton_cpu.inline import inline_calls
 from opweave.codegen.triton_cpu.loops import materialize, nest, transposed_loads, write_all
-from opweave.codegen.triton_cpu.materialize import before_write, side_buffers, side_outputs
+from opweave.codegen.triton_cpu.materialize import before_write, overlap, side_buffers, side_outputs
 from opweave.codegen.triton_cpu.ttir import Block, Function, Op, Value, parse
 
 
-def lower(ttir_text: str, *, name: str | None = None, features: TargetFeatures) -> Lowered:
+def lower(ttir_text: str, *, name: str | None = None, features: TargetFeatures, distinct: bool = True) -> Lowered:
     """Lower a Triton kernel to LLVM IR.
 
     Parameters
@@ -33,6 +55,8 @@ def lower(ttir_text: str, *, name: str | None = None, features: TargetFeatures) 
         The kernel's function; by default the only public one.
     features : TargetFeatures
         The machine to emit for.
+    distinct : bool
+        Whether to take it that the kernel's pointers lead to different memory, where one is read and one written.
 
     Returns
     -------
@@ -49,16 +73,19 @@ def lower(ttir_text: str, *, name: str | None = None, features: TargetFeatures) 
     inline_calls(function, module)
     ops = number(function)
     hints = {a: d for a, d in zip(function.args, function.divisibility, strict=True) if a.type.elem != "ptr"}
-    cx = Context(features, Reach(ops), hints)
+    cx = Context(features, Reach(ops), hints, function.args if distinct else ())
     cx.emit_block = lambda block: _emit_block(cx, block)
     cx.write_positions = [op.pos for op in ops if op.name in WRITES]
     _emit_function(cx, function)
+    bases = {pointer_base(op.operands[0]) for op in ops if op.name in WRITES and op.operands}
     return Lowered(
-        _print(cx, function.name),
+        _print(cx, function.name, len(function.args)),
         function.name,
         tuple(a.type.elem for a in function.args),
-        cx.needs_assert,
+        tuple(cx.assertions),
         cx.needs_print,
+        tuple(k for k, a in enumerate(function.args) if a in bases),
+        tuple(sorted(cx.apart)),
     )
 
 
@@ -73,12 +100,14 @@ def _emit_function(cx: Context, function: Function) -> None:
         value = em.inst(f"load i8, ptr {slot}") if t == "i1" else em.inst(f"load {t}, ptr {slot}")
         cx.scalars[a] = Lanes("uniform", em.inst(f"trunc i8 {value} to i1") if t == "i1" else value, a.type.elem)
 
+    cx.assertion_slot = em.offset("%args", str(len(function.args)), "i64")
+
     def program(i: str) -> None:
         linear = em.inst(f"trunc i64 {i} to i32")
         rest = em.inst(f"udiv i32 {linear}, %gx")
         x = em.inst(f"urem i32 {linear}, %gx")
         cx.program_id = (x, em.inst(f"urem i32 {rest}, %gy"), em.inst(f"udiv i32 {rest}, %gy"))
-        end = em.fresh("program_end")
+        end = cx.program_end = em.fresh("program_end")
         with cx.scope():
             emit_blocks(cx, function.body, end, [])
         em.label(end)
@@ -172,11 +201,16 @@ def _store(cx: Context, op: Op) -> None:
 
 
 def _store_group(cx: Context, first: Op) -> list[Op]:
-    """`first` and the stores of its shape that follow with nothing but pure operations between."""
+    """`first` and the stores of its shape that follow with nothing but pure operations between.
+
+    Those that may write one place twice stay apart: the later one must win.
+    """
     group, block = [first], first.block
     for op in block.ops[block.ops.index(first) + 1 :]:
         if op.name == "tt.store":
             if op.operands[0].type.dims != first.operands[0].type.dims:
+                break
+            if any(overlap(cx, op.operands[0], other.operands[0]) for other in group):
                 break
             group.append(op)
         elif op.name in ROOT and op.name not in ("tt.reshape",) or op.name == "tt.load" or op.regions:
@@ -196,18 +230,25 @@ def _make_range(cx: Context, v: Value, idx: Indices) -> Lanes:
     return Lanes("uniform", i if start == "0" else cx.em.inst(f"add i32 {i}, {start}"), "i32")
 
 
-def _print(cx: Context, name: str) -> str:
+def _print(cx: Context, name: str, arguments: int) -> str:
     """The module's text. Buffers beyond the stack's share come from one heap block per call."""
     em = cx.em
-    entry, end = list(em.entry), "  ret void"
+    entry, end = [*em.entry, "  br label %begin"], "  ret void"
     declarations = dict(em.declarations)
     if em.heap_bytes:
         declarations |= {"aligned_alloc": "declare ptr @aligned_alloc(i64, i64)", "free": "declare void @free(ptr)"}
-        entry.insert(0, f"  %heap = call ptr @aligned_alloc(i64 64, i64 {em.heap_bytes})")
+        cx.assertions.append(f"{HEAP}\0{em.heap_bytes}")
+        entry = [
+            f"  %heap = call ptr @aligned_alloc(i64 64, i64 {em.heap_bytes})", *em.entry,
+            "  %heap.none = icmp eq ptr %heap, null", "  br i1 %heap.none, label %heap.failed, label %begin",
+            "heap.failed:",
+            f"  %heap.slot = getelementptr i64, ptr %args, i64 {arguments}", "  %heap.cell = load ptr, ptr %heap.slot",
+            f"  %heap.pair = cmpxchg ptr %heap.cell, i64 0, i64 {len(cx.assertions)} seq_cst seq_cst", "  ret void",
+        ]  # fmt: skip
         end = f"  call void @free(ptr %heap)\n{end}"
     header = f"define void @{name}(ptr noalias readonly %args, i64 %start, i64 %end, i32 %gx, i32 %gy, i32 %gz) #0 {{"
     lines: Sequence[str] = [
-        *em.globals, *declarations.values(), header, "entry:", *entry, "  br label %begin", "begin:", *em.lines, end,
+        *em.globals, *declarations.values(), header, "entry:", *entry, "begin:", *em.lines, end,
         "}", "attributes #0 = { nounwind }", "",
     ]  # fmt: skip
     return "\n".join(lines)

@@ -7,6 +7,7 @@ anyway, the value is written to its buffer on the way, so that keeping it takes 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from opweave.codegen.triton_cpu.analysis import EXPENSIVE, ROOTS, VIEWS, WRITES, enclosing, pointer_base
@@ -88,7 +89,7 @@ def before_write(cx: Context, roots: Sequence[Op], values: Sequence[Value]) -> N
     """Loads that later roots read must not sink past the stores in `roots`."""
     tree = cx.tree(list(values))
     keep: list[Value] = []
-    bases = {pointer_base(op.operands[0]): op.operands[0] for op in roots}
+    stored = [op.operands[0] for op in roots]
     for load in cx.pending_loads:
         v = load.result
         if v in cx.buffers:
@@ -96,14 +97,47 @@ def before_write(cx: Context, roots: Sequence[Op], values: Sequence[Value]) -> N
         later = any(r.pos > roots[0].pos and r not in roots for r in cx.reach.roots(v))
         if v in tree:
             # Reading and writing one buffer at different places: read all before the first write.
-            stored = bases.get(pointer_base(load.operands[0]))
-            if stored is not None and stored is not load.operands[0]:
+            if any(overlap(cx, load.operands[0], pointer) for pointer in stored):
                 keep.append(v)
         elif later:
             keep.append(v)
     materialize(cx, keep)
     last = roots[-1].pos
     cx.pending_loads = [ld for ld in cx.pending_loads if any(r.pos > last for r in cx.reach.roots(ld.result))]
+
+
+def overlap(cx: Context, a: Value, b: Value) -> bool:
+    """Whether one nest may come upon the same memory through two pointers at different indices.
+
+    Two arguments of a kernel are taken for different memory, which is noted for the launcher to see to; an address that
+    came from elsewhere may be any memory.
+    """
+    if a is b:
+        return False
+    bases = pointer_base(a), pointer_base(b)
+    if bases[0] is bases[1]:
+        return True
+    if _equal_offsets(a, b, bases):
+        return False
+    places = [cx.arguments.get(base) for base in bases]
+    if places[0] is None or places[1] is None:
+        return True
+    cx.apart.add((min(places[0], places[1]), max(places[0], places[1])))
+    return False
+
+
+def _equal_offsets(a: Value, b: Value, bases: tuple[Value, Value]) -> bool:
+    """Whether two pointers are the same steps away from their bases."""
+    while (a, b) != bases:
+        p, q = a.op, b.op
+        if p is None or q is None or p.name != q.name or p.operands[1:] != q.operands[1:]:
+            return False
+        if re.sub(r"%\w+", "%", p.attrs) != re.sub(r"%\w+", "%", q.attrs):  # they name the operands, too
+            return False
+        if p.name != "tt.addptr" and p.name not in VIEWS:
+            return False
+        a, b = p.operands[0], q.operands[0]
+    return True
 
 
 def before_region(cx: Context, op: Op, *, repeats: bool) -> None:

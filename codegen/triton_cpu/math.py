@@ -4,7 +4,7 @@ f32 functions are polynomials on the vector, within 2 ulp, right at infinities, 
 coefficients are near-minimax (Chebyshev) fits on the interval each comment names. f16 and bf16 are computed in f32.
 f64, and what has no polynomial here, calls libm lane by lane.
 
-libdevice functions (`__nv_expf`, `__nv_pow`, ...) come in as `tt.extern_elementwise` and are lowered by name.
+libdevice functions (`__nv_expf`, `__nv_pow`, ...) are in libdevice.py.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from opweave.codegen.triton_cpu.context import Context, Lanes, elementwise
-from opweave.codegen.triton_cpu.elementwise import cast, constant, from_f32, intrinsic, scalar_calls, widened
+from opweave.codegen.triton_cpu.elementwise import from_f32, intrinsic, scalar_calls, widened
 from opweave.codegen.triton_cpu.emit import float_literal, splat, vector
 from opweave.codegen.triton_cpu.ttir import Op
 
@@ -303,57 +303,3 @@ def apply(cx: Context, op: Op, name: str, args: list[Lanes]) -> Lanes:
 def _math(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
     name = op.name.removeprefix("math.")
     return apply(cx, op, {"powf": "pow"}.get(name, name), args)
-
-
-@elementwise("tt.extern_elementwise")
-def _extern(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
-    symbol = op.attr("symbol") or ""
-    if not symbol.startswith("__nv_"):
-        raise op.unsupported(f"external function {symbol!r} is not available on the CPU")
-    name = symbol.removeprefix("__nv_")
-    if name.startswith("fast_") and name.endswith("f"):
-        name = name.removeprefix("fast_")
-    elem = args[0].elem
-    if elem == "f32" and name.endswith("f") and name != "erf":
-        name = name[:-1]
-    special = _PREDICATES.get(name.removesuffix("d"))
-    if special is not None:
-        return cast(cx, "zext", special(cx, args[0]), op.result.type.elem)
-    if name == "abs" or name == "llabs":
-        w, (x,) = cx.operands(args)
-        return cx.like(args, cx.em.call(vector(elem, w), f"llvm.abs.{'' if w == 1 else f'v{w}'}{elem}",
-                                        [(vector(elem, w), x), ("i1", "false")]), elem)  # fmt: skip
-    if name == "ffs" or elem not in ("f32", "f64", "f16", "bf16"):
-        raise op.unsupported(f"external function {symbol!r} is not available on the CPU")
-    if any(a.elem != elem for a in args):
-        raise op.unsupported(f"external function {symbol!r} with mixed operand types")
-    return apply(cx, op, {"powi": "pow"}.get(name, name), args)
-
-
-def _is_nan(cx: Context, x: Lanes) -> Lanes:
-    w, (v,) = cx.operands([x])
-    return cx.like([x], cx.em.inst(f"fcmp uno {vector(x.elem, w)} {v}, {v}"), "i1")
-
-
-def _compare_magnitude(predicate: str) -> Callable[[Context, Lanes], Lanes]:
-    def rule(cx: Context, x: Lanes) -> Lanes:
-        w, (a, inf) = cx.operands([intrinsic(cx, "fabs", [x]), constant(x.elem, _INF)])
-        return cx.like([x], cx.em.inst(f"fcmp {predicate} {vector(x.elem, w)} {a}, {inf}"), "i1")
-
-    return rule
-
-
-def _sign_bit(cx: Context, x: Lanes) -> Lanes:
-    bits = "i32" if x.elem == "f32" else "i64"
-    whole = cast(cx, "bitcast", x, bits)
-    w, (v,) = cx.operands([whole])
-    return cx.like([x], cx.em.inst(f"icmp slt {vector(bits, w)} {v}, {splat('0', bits, w)}"), "i1")
-
-
-_PREDICATES: dict[str, Callable[[Context, Lanes], Lanes]] = {
-    "isnan": _is_nan,
-    "isinf": _compare_magnitude("oeq"),
-    "isfinite": _compare_magnitude("olt"),
-    "finite": _compare_magnitude("olt"),
-    "signbit": _sign_bit,
-}

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from opweave.codegen.triton_cpu.context import Context, Indices, Lanes, lazy
 from opweave.codegen.triton_cpu.elementwise import from_f32, select, to_f32
-from opweave.codegen.triton_cpu.emit import FLOATS, LLVM_TYPE, SIZE, float_literal, storage, vector
+from opweave.codegen.triton_cpu.emit import FLOATS, LLVM_TYPE, SIZE, float_literal, storage, suffix, vector
 from opweave.codegen.triton_cpu.ttir import Op, Value
 
 TRUE = Lanes("uniform", "true", "i1")
@@ -72,7 +72,7 @@ def _load_vector(cx: Context, pointer: Lanes, mask: Lanes, other: Callable[[], L
     fill = cx.operand(_to_memory(cx, other()))
     if contiguous:
         args = [("ptr", cx.position(pointer)), ("i32", str(size)), (cx.vector("i1"), cx.operand(mask)), (t, fill)]
-        x = em.call(t, f"llvm.masked.load.v{w}{'i16' if mem == 'bf16' else mem}.p0", args)
+        x = em.call(t, f"llvm.masked.load.{suffix(mem, w)}.p0", args)
     else:
         x = cx.gather(mem, cx.operand(pointer), cx.operand(mask), fill)
     return Lanes("vector", _from_memory(cx, x, elem, w), elem)
@@ -130,13 +130,13 @@ def _store(cx: Context, pointer: Lanes, value: Lanes, mask: Lanes) -> None:
     if pointer.kind == "affine" and pointer.stride == size and mask.value == "true":
         em.line(f"store {v} {lanes}, ptr {cx.position(pointer)}, align {size}")
         return
-    suffix = f"v{w}{'i16' if elem == 'bf16' else elem}"
+    name = suffix(elem, w)
     tail = [("i32", str(size)), (cx.vector("i1"), cx.operand(mask))]
     if pointer.kind == "affine" and pointer.stride == size:
-        em.call("void", f"llvm.masked.store.{suffix}.p0", [(v, lanes), ("ptr", cx.position(pointer)), *tail])
+        em.call("void", f"llvm.masked.store.{name}.p0", [(v, lanes), ("ptr", cx.position(pointer)), *tail])
     else:
         em.call(
-            "void", f"llvm.masked.scatter.{suffix}.v{w}p0", [(v, lanes), (cx.vector("ptr"), cx.operand(pointer)), *tail]
+            "void", f"llvm.masked.scatter.{name}.v{w}p0", [(v, lanes), (cx.vector("ptr"), cx.operand(pointer)), *tail]
         )
 
 

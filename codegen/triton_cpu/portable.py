@@ -139,7 +139,7 @@ def launcher(name: str, text: str, parameters: Sequence[tuple[str, str]]) -> Cal
             f"{name}: the exported program's kernel does not compile", got=f"{type(error).__name__}: {error}"
         ) from error
     made = [Parameter(parameter, kind) for parameter, kind in parameters]
-    return Launcher(name, made, code, code.address(lowered.name)).launch
+    return Launcher(name, made, code, code.address(lowered.name), lowered.assertions).launch
 
 
 def _verified(text: str) -> str:

@@ -10,15 +10,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from opweave.codegen.triton_cpu.context import LAZY, ZERO, Context, Index, Indices, Lanes, root
+from opweave.codegen.triton_cpu.control import scalar_region
 from opweave.codegen.triton_cpu.elementwise import compare, select, to_f32
-from opweave.codegen.triton_cpu.emit import SIZE, Buffer, float_literal, vector
+from opweave.codegen.triton_cpu.emit import LLVM_TYPE, SIZE, Buffer, float_literal, vector
 from opweave.codegen.triton_cpu.loops import outer_loops, replaced, vector_dimension, vector_loop, width_for, write_all
 from opweave.codegen.triton_cpu.materialize import side_buffers, side_outputs
-from opweave.codegen.triton_cpu.ttir import Op, Value
+from opweave.codegen.triton_cpu.ttir import Op, Region, Value
 
-_INF = float("inf")
+_INF, _NAN = float("inf"), float("nan")
+# The number of two is chosen over a NaN, so NaN is what adds nothing to a maximum: a row of NaNs is NaN.
 _FLOAT_IDENTITY = {
-    "arith.addf": -0.0, "arith.mulf": 1.0, "arith.maxnumf": -_INF, "arith.minnumf": _INF, "arith.maximumf": -_INF,
+    "arith.addf": -0.0, "arith.mulf": 1.0, "arith.maxnumf": _NAN, "arith.minnumf": _NAN, "arith.maximumf": -_INF,
     "arith.minimumf": _INF,
 }  # fmt: skip
 _NUMBER_ONLY = {"arith.maxnumf": "ogt", "arith.minnumf": "olt"}
@@ -47,27 +49,50 @@ def identity(op: Op, elem: str) -> str | None:
 
 def combine(cx: Context, op: Op, accumulated: list[Lanes], new: list[Lanes]) -> list[Lanes]:
     """Inline the combine region on two tuples of operands."""
-    block = op.regions[0][0]
-    if len(op.regions[0]) != 1:
-        raise op.unsupported("a combine function with control flow is not supported")
-    if len(block.ops) == 2 and block.ops[0].name in _NUMBER_ONLY and identity(op, "f32"):
+    region, args = op.regions[0], [*accumulated, *new]
+    block = region[0]
+    if len(region) == 1 and len(block.ops) == 2 and block.ops[0].name in _NUMBER_ONLY and identity(op, "f32"):
         return [_better(cx, _NUMBER_ONLY[block.ops[0].name], accumulated[0], new[0])]
-    for arg, x in zip(block.args, [*accumulated, *new], strict=True):
+    if len(region) > 1 or any(inner.regions or not inner.results for inner in block.ops[:-1]):
+        return by_lanes(cx, region, args)
+    for arg, x in zip(block.args, args, strict=True):
         cx.scalars[arg] = x
     for inner in block.ops[:-1]:
-        args = [cx.scalars[o] for o in inner.operands]
         if inner.name == "arith.constant":
             cx.scalars[inner.result] = LAZY[inner.name](cx, inner.result, ())
-        elif inner.regions or not inner.results:
-            raise inner.unsupported("not supported inside a combine function")
         else:
-            cx.scalars[inner.result] = cx.element(inner, args)
+            cx.scalars[inner.result] = cx.element(inner, [cx.scalars[o] for o in inner.operands])
     return [cx.scalars[v] for v in block.terminator.operands]
 
 
+def by_lanes(cx: Context, region: Region, args: Sequence[Lanes]) -> list[Lanes]:
+    """Run a region of scalars with control flow once for each lane of its arguments."""
+    em, width = cx.em, cx.width
+    if width == 1 or all(x.uniform for x in args):
+        with cx.lanes(1):
+            return scalar_region(cx, region, [Lanes("uniform", cx.position(x), x.elem) for x in args])
+    operands, results = [cx.operand(x) for x in args], []
+    for k in range(width):
+        lane = [
+            Lanes("uniform", em.inst(f"extractelement {vector(x.elem, width)} {v}, i64 {k}"), x.elem)
+            for x, v in zip(args, operands, strict=True)
+        ]
+        with cx.lanes(1):
+            results.append(scalar_region(cx, region, lane))
+    whole = []
+    for parts in zip(*results, strict=True):
+        elem, out = parts[0].elem, "poison"
+        for k, x in enumerate(parts):
+            out = em.inst(f"insertelement {vector(elem, width)} {out}, {LLVM_TYPE[elem]} {x.value}, i64 {k}")
+        whole.append(Lanes("vector", out, elem))
+    return whole
+
+
 def _better(cx: Context, predicate: str, best: Lanes, x: Lanes) -> Lanes:
-    """maxnum/minnum against an accumulator that is never NaN: one comparison drops NaNs, as Triton's tl.max does."""
-    return select(cx, compare(cx, predicate, to_f32(cx, x), to_f32(cx, best)), x, best)
+    """maxnum/minnum of an accumulator and a new element, either of which may be NaN."""
+    wide, wide_best = to_f32(cx, x), to_f32(cx, best)
+    found = select(cx, compare(cx, predicate, wide_best, wide), best, x)
+    return select(cx, compare(cx, "uno", wide, wide), best, found)
 
 
 class _Accumulators:

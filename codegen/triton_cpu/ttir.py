@@ -406,6 +406,9 @@ def _result_types(op: Op, signature: str) -> list[Type]:
     if op.name == "tt.load":
         pointer = parse_type(parts[0])
         return [_pointee(pointer)]
+    if op.name == "tt.unsplat":
+        only = parse_type(parts[0])
+        return [Type(only.elem, None, only.pointee)]
     return [parse_type(parts[-1] if op.name == "arith.select" else parts[0])]
 
 
