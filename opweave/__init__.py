@@ -116,6 +116,7 @@ _LAZY = {
         ("opweave.fake.symbolic", ""),
     ),
     "mark_dynamic": ("opweave.runtime.dynamic", "mark_dynamic"),
+    "sanitize": ("opweave.codegen.triton_cpu.sanitizer", "sanitize"),
     "mark_static": ("opweave.runtime.dynamic", "mark_static"),
     "ShapeEnv": ("opweave.fake.shape_env", "ShapeEnv"),
     "export": ("opweave.export", None),

@@ -156,6 +156,24 @@ class DeviceAssertionError(OpweaveError, AssertionError, RuntimeError):
     """A kernel's device assertion does not hold."""
 
 
+class SanitizerError(OpweaveError, RuntimeError):
+    """What a sanitized kernel does to memory is wrong.
+
+    Attributes
+    ----------
+    kernel : str
+        Its name.
+    program : tuple of int
+        The program's position in the grid.
+    index : tuple of int
+        The element's position in the block; () for a scalar.
+    """
+
+    kernel: str
+    program: tuple[int, int, int]
+    index: tuple[int, ...]
+
+
 class OutOfMemoryError(OpweaveError, MemoryError, RuntimeError):
     """More memory was asked for than there is."""
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import gcd
+from typing import Any
 
 from opweave.codegen.triton_cpu.ttir import Block, Function, Op, Value, walk
 
@@ -27,11 +28,14 @@ class TargetFeatures:
         Whether a fused multiply-add is a single fast instruction.
     interleave : int
         Registers processed together by one step of a vector loop, which hides the latency of its operations.
+    sanitize : bool
+        Whether to work element by element, and ask `opweave_check` about each access (see `sanitizer`).
     """
 
     vector_bits: int = 256
     fma: bool = True
     interleave: int = 4
+    sanitize: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,8 @@ class Lowered:
     apart : tuple of (int, int)
         Pairs of parameters that must not lead to the same memory. `lower(..., distinct=False)` has none, at the price
         of a detour through buffers.
+    sites : tuple of Site
+        The accesses of a sanitized kernel, as `sanitizer` has them.
     """
 
     llvm_ir: str
@@ -67,10 +73,22 @@ class Lowered:
     needs_print: bool = False
     written: tuple[int, ...] = ()
     apart: tuple[tuple[int, int], ...] = ()
+    sites: tuple[Any, ...] = ()
 
 
 HEAP = "heap"
 """Stands for the place of the assertion that there is memory for a kernel's blocks."""
+
+
+CHECK = "opweave_check"
+"""Symbol of a sanitized kernel's check:
+`i1 opweave_check(i64 address, i64 size, i64 kind, i64 argument, i64 site, i64 index, i64 program)`.
+
+`kind` is an index into `KINDS`, `argument` the position of the parameter that the address is made from, `ONE_OF_THEM`
+or `UNKNOWN`.
+"""
+KINDS = ("read", "write", "atomic")
+UNKNOWN, ONE_OF_THEM = -1, -2
 
 
 VIEWS = frozenset({"tt.splat", "tt.unsplat", "tt.broadcast", "tt.expand_dims", "tt.trans", "tt.reshape"})
@@ -90,7 +108,7 @@ ROOTS = (
     | REGION_OPS
     | TERMINATORS
     | {"tt.reduce", "tt.scan", "tt.dot", "tt.dot_scaled", "tt.histogram", "tt.gather", "tt.cat", "tt.print"}
-    | {"tt.assert", "tt.map_elementwise"}
+    | {"tt.assert", "tt.map_elementwise", "opweave.exchange"}
 )
 """Operations that evaluate their tensor operands where they stand."""
 
@@ -160,6 +178,36 @@ def pointer_base(v: Value) -> Value:
             v = op.operands[v.index + 3]
         else:
             return v
+
+
+def pointer_bases(v: Value) -> set[Value]:
+    """All scalar pointers that a pointer expression may start from, as far as the chains can be followed."""
+    found: set[Value] = set()
+    seen: set[Value] = set()
+    waiting = [v]
+    while waiting:
+        v = waiting.pop()
+        if v in seen:
+            continue
+        seen.add(v)
+        op = v.op
+        if op is None:
+            loop = v.block.parent if v.block else None
+            if loop is None or loop.name != "scf.for" or v.index == 0:
+                found.add(v)
+            else:
+                waiting += [loop.operands[v.index + 2], loop.regions[0][-1].yielded[v.index - 1]]
+        elif op.name == "tt.addptr" or op.name in VIEWS or op.name == "tt.bitcast":
+            waiting.append(op.operands[0])
+        elif op.name == "arith.select":
+            waiting += op.operands[1:]
+        elif op.name == "scf.for":
+            waiting += [op.operands[v.index + 3], op.regions[0][-1].yielded[v.index]]
+        elif op.name == "scf.if":
+            waiting += [region[-1].yielded[v.index] for region in op.regions]
+        else:
+            found.add(v)
+    return found
 
 
 def uniform_step(carried: Value, yielded: Value) -> Value | None:

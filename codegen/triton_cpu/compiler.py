@@ -141,16 +141,19 @@ class CPUBackend(BaseBackend):
         from opweave.codegen.triton_cpu.ttir import UnsupportedTritonOp
 
         host = jit.host()
-        features = TargetFeatures(vector_bits=host.vector_bits, fma=host.fma)
+        sanitize = is_sanitized(metadata["target"])
+        features = TargetFeatures(vector_bits=host.vector_bits, fma=host.fma, sanitize=sanitize)
         text = module.str_nodebug()
         try:
             # Places in the user's source make the text twice as long: only where something will name them.
-            lowered = lower(str(module) if "tt.assert" in text else text, features=features)
+            placed = sanitize or "tt.assert" in text
+            lowered = lower(str(module) if placed else text, features=features)
         except UnsupportedTritonOp:
             lower(str(module), features=features)  # refuses again, and says where
             raise
         metadata["name"] = lowered.name
         metadata["assertions"], metadata["written"] = lowered.assertions, lowered.written
+        metadata["sites"] = lowered.sites
         # For a launch on memory that the kernel both reads and writes, it is compiled again, from this text.
         metadata["apart"], metadata["text"] = lowered.apart, text if lowered.apart else ""
         # Read by Triton of every kernel: there is no shared memory and no scratch memory here.
@@ -199,6 +202,15 @@ def _convert_float8e4b15(arg: Any, dst_ty: Any, fp_downcast_rounding: Any = None
     rounded = binary("lshr", binary("add", binary("shl", magnitude, 1), 0x80, False), 8)
     byte = s.cast(s.or_(rounded, binary("lshr", binary("and_", bits, 0x8000), 8)), tl.uint8)
     return tl.tensor(byte.handle, arg.type.with_element_ty(tl.float8e4b15) if arg.type.is_block() else tl.float8e4b15)
+
+
+SANITIZED = "+sanitize"
+"""Ends the architecture of a target whose kernels are sanitized."""
+
+
+def is_sanitized(target: Any) -> bool:
+    """Whether kernels for a target look at every access before they make it."""
+    return str(getattr(target, "arch", "")).endswith(SANITIZED)
 
 
 def _stages_hook() -> Any:

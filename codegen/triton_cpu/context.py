@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from opweave.codegen.triton_cpu.analysis import ROOTS, VIEWS, Reach, TargetFeatures, own_cost
 from opweave.codegen.triton_cpu.emit import LLVM_TYPE, SIZE, Buffer, Emitter, literal, splat, storage, suffix, vector
@@ -59,7 +59,7 @@ class Index:
 
 
 ZERO = Index("0", 0, "0")
-REARRANGES = frozenset({"tt.gather", "tt.join", "tt.split"})
+REARRANGES = frozenset({"tt.gather", "tt.join", "tt.split", "opweave.exchange"})
 """Lazy operations whose operands stand at other positions than their result, found by their own rules."""
 Indices = tuple[Index, ...]
 Key = tuple[Value, tuple[str, ...]]
@@ -146,6 +146,12 @@ class Context:
         """Of each `tt.assert` where it stands and what it says, with a NUL between."""
         self.assertion_slot = self.program_end = ""
         """Where the address of the launch's cell for assertions is, and the label at the end of a program."""
+        self.sites: dict[tuple[Any, ...], int] = {}
+        """Accesses of a sanitized kernel, numbered."""
+        self.parameters: dict[Value, int] = {}
+        """The kernel's arguments, and their positions."""
+        self.program = ""
+        """The program's linear number."""
         self.done: set[Op] = set()
         self._memo: list[dict[object, object]] = [{}]
         self._keys = 0

@@ -83,9 +83,7 @@ def _print(cx: Context, op: Op) -> None:
 
         with cx.lanes(1):
             dims = v.type.dims
-            outer_loops(
-                cx, dims, range(len(dims)), lambda idx, label=label, p=printed: _print_line(cx, label, idx, p)
-            )
+            outer_loops(cx, dims, range(len(dims)), lambda idx, label=label, p=printed: _print_line(cx, label, idx, p))
     cx.em.call("i32", "fflush", [("ptr", "null")])
 
 

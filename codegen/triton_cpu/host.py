@@ -9,18 +9,23 @@ from typing import Any
 
 from triton.backends.compiler import GPUTarget
 
-from opweave.codegen.triton_cpu import jit, launch, pool
+from opweave.codegen.triton_cpu import jit, launch, pool, sanitizer
+from opweave.codegen.triton_cpu.analysis import CHECK
+from opweave.codegen.triton_cpu.compiler import SANITIZED
 from opweave.registry.errors import UnsupportedError
 
 HOST_DEVICE = -1
 """The CPU's device number: Triton keys its caches by it, so it must be none of CUDA's ordinals."""
+
+SANITIZED_DEVICE = -2
+"""The CPU under the sanitizer: to Triton another device, so that its kernels are compiled apart."""
 
 _UNLIMITED = 2**31 - 1
 
 
 def host_target() -> GPUTarget:
     """The compilation target of this machine's CPU."""
-    return GPUTarget("cpu", jit.host().cpu, 1)
+    return GPUTarget("cpu", jit.host().cpu + (SANITIZED if sanitizer.enabled() else ""), 1)
 
 
 class HostModule:
@@ -28,9 +33,9 @@ class HostModule:
 
     __slots__ = ("address", "code", "name")
 
-    def __init__(self, name: str, obj: bytes) -> None:
+    def __init__(self, name: str, obj: bytes, sanitized: bool = False) -> None:
         self.name = name
-        self.code = jit.load(obj, (name,))
+        self.code = jit.load(obj, (name,), imports={CHECK: sanitizer.native().check} if sanitized else None)
         self.address = self.code.address(name)
 
 
@@ -50,7 +55,7 @@ class HostUtils:
 
     def load_binary(self, name: str, obj: bytes, shared: int, device: int) -> tuple[Any, ...]:
         """Module, function, registers, spills, and the most threads a program may have."""
-        module = HostModule(name, obj)
+        module = HostModule(name, obj, device == SANITIZED_DEVICE)
         return module, module, 0, 0, _UNLIMITED
 
     def unload_module(self, module: HostModule) -> None:
@@ -137,6 +142,20 @@ class HostLauncher:
         return self._careful
 
 
+class SanitizedLauncher(HostLauncher):
+    """A launcher of kernels that ask about every access."""
+
+    def __init__(self, src: Any, metadata: Any) -> None:
+        super().__init__(src, metadata)
+        self._sites = [sanitizer.Site(place, k, size, tuple(dims)) for place, k, size, dims in metadata.sites]
+        self._names = [p.name for p in self._params]
+
+    def __call__(self, grid_x: int, grid_y: int, grid_z: int, *rest: Any) -> None:
+        values = launch.flatten(self._signature, rest[6:])
+        with sanitizer.watching(self._name, (grid_x, grid_y, grid_z), self._sites, self._names, values):
+            HostLauncher.__call__(self, grid_x, grid_y, grid_z, *rest)
+
+
 def _same_memory(a: Any, b: Any) -> bool:
     """Whether two arguments begin at one address or are views of one tensor's memory."""
     if a is b:
@@ -186,13 +205,17 @@ class HostDriver:
 
     def __init__(self) -> None:
         self.utils = HostUtils()
-        self.launcher_cls = HostLauncher
+
+    @property
+    def launcher_cls(self) -> type[HostLauncher]:
+        """What launches a kernel that is being loaded."""
+        return SanitizedLauncher if sanitizer.enabled() else HostLauncher
 
     def get_current_target(self) -> GPUTarget:
         return host_target()
 
     def get_current_device(self) -> int:
-        return HOST_DEVICE
+        return SANITIZED_DEVICE if sanitizer.enabled() else HOST_DEVICE
 
     def set_current_device(self, device: int) -> None:
         """There is one."""

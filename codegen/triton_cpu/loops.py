@@ -21,6 +21,7 @@ from opweave.codegen.triton_cpu.context import (
     key_of,
     pointee_size,
 )
+from opweave.codegen.triton_cpu.dimensions import merged
 from opweave.codegen.triton_cpu.emit import SIZE, Buffer
 from opweave.codegen.triton_cpu.ttir import Op, Value
 
@@ -32,6 +33,8 @@ _SWAPPED = {"sgt": "slt", "sge": "sle"}
 
 def vector_width(cx: Context, extent: int, elems: Sequence[str]) -> int:
     """Lanes of one step: some registers of the widest type, a divisor of the extent."""
+    if cx.features.sanitize:
+        return 1
     sizes = [SIZE[e] for e in elems if e not in ("i1", "ptr")] or [4]
     width = cx.features.vector_bits // 8 // max(sizes) * cx.features.interleave
     while width > extent or extent % width:
@@ -46,11 +49,20 @@ def width_for(cx: Context, values: Sequence[Value], stores: Sequence[Op], extent
     return vector_width(cx, extent, elems)
 
 
-def nest(cx: Context, shape: tuple[int, ...], values: Sequence[Value], stores: Sequence[Op], body: Body) -> None:
-    """Loop over all elements of `shape`; `values` and `stores` are what the body evaluates."""
+def nest(
+    cx: Context, shape: tuple[int, ...], values: Sequence[Value], stores: Sequence[Op], body: Body, *,
+    merge: bool = False,
+) -> None:  # fmt: skip
+    """Loop over all elements of `shape`; `values` and `stores` are what the body evaluates.
+
+    With `merge`, neighbouring dimensions may be walked through as one: for a body that uses the index only to evaluate
+    these, and on row-major buffers of this shape.
+    """
     if not shape:
         body(())
         return
+    if merge:
+        shape = merged(cx, shape, [*values, *(o for op in stores for o in op.operands)])
     dim = vector_dimension(cx, values, stores, shape)
     with cx.lanes(width_for(cx, values, stores, shape[dim])):
         outer = [k for k in range(len(shape)) if k != dim]
@@ -352,7 +364,7 @@ def fill(cx: Context, values: Sequence[Value], buffers: Sequence[Buffer]) -> Non
         write_all(cx, values, buffers, idx)
         return True
 
-    nest(cx, values[0].type.dims, values, [], body)
+    nest(cx, values[0].type.dims, values, [], body, merge=True)
 
 
 def write_all(cx: Context, values: Sequence[Value], buffers: Sequence[Buffer], idx: Indices) -> None:

@@ -1,6 +1,6 @@
 """TTIR -> LLVM IR text: the script of the lowering.
 
-    parse -> inline calls -> number and analyse -> emit operations in order
+    parse -> inline calls -> find exchanges -> number and analyse -> emit operations in order
 
 Operations that have a `@root` rule are emitted where they stand; scalar operations too; tensor operations otherwise
 stay lazy and are evaluated by the roots that need them. The kernel runs programs `start` to `end - 1` of the linear
@@ -38,6 +38,7 @@ from opweave.codegen.triton_cpu.analysis import (
 from opweave.codegen.triton_cpu.context import ELEMENTWISE, LAZY, ROOT, Context, Indices, Lanes, lazy, root
 from opweave.codegen.triton_cpu.control import emit_blocks
 from opweave.codegen.triton_cpu.emit import LLVM_TYPE, Buffer
+from opweave.codegen.triton_cpu.exchange import find_exchanges
 from opweave.codegen.triton_cpu.inline import inline_calls
 from opweave.codegen.triton_cpu.loops import materialize, nest, transposed_loads, write_all
 from opweave.codegen.triton_cpu.materialize import before_write, overlap, side_buffers, side_outputs
@@ -71,9 +72,12 @@ def lower(ttir_text: str, *, name: str | None = None, features: TargetFeatures, 
     module = parse(ttir_text)
     function = module.entry(name)
     inline_calls(function, module)
+    find_exchanges(function)
     ops = number(function)
     hints = {a: d for a, d in zip(function.args, function.divisibility, strict=True) if a.type.elem != "ptr"}
+    distinct = distinct and not features.sanitize
     cx = Context(features, Reach(ops), hints, function.args if distinct else ())
+    cx.parameters = {a: k for k, a in enumerate(function.args)}
     cx.emit_block = lambda block: _emit_block(cx, block)
     cx.write_positions = [op.pos for op in ops if op.name in WRITES]
     _emit_function(cx, function)
@@ -86,6 +90,7 @@ def lower(ttir_text: str, *, name: str | None = None, features: TargetFeatures, 
         cx.needs_print,
         tuple(k for k, a in enumerate(function.args) if a in bases),
         tuple(sorted(cx.apart)),
+        tuple(cx.sites),
     )
 
 
@@ -103,6 +108,7 @@ def _emit_function(cx: Context, function: Function) -> None:
     cx.assertion_slot = em.offset("%args", str(len(function.args)), "i64")
 
     def program(i: str) -> None:
+        cx.program = i
         linear = em.inst(f"trunc i64 {i} to i32")
         rest = em.inst(f"udiv i32 {linear}, %gx")
         x = em.inst(f"urem i32 {linear}, %gx")
@@ -134,6 +140,8 @@ def _emit_op(cx: Context, op: Op) -> None:
         cx.scalars[op.result] = _scalar(cx, op)
     elif op.name == "tt.load":
         cx.pending_loads.append(op)
+        if cx.features.sanitize:  # all of it, also what a mask behind it would leave out
+            materialize(cx, [op.result])
     elif op.name not in ELEMENTWISE and op.name not in LAZY and op.name not in VIEWS:
         raise op.unsupported()
 
@@ -195,7 +203,7 @@ def _store(cx: Context, op: Op) -> None:
                 action()
         return True
 
-    nest(cx, shape, [*values, *side], group, body)
+    nest(cx, shape, [*values, *side], group, body, merge=True)
     cx.buffers.update(zip(side, kept, strict=True))
     cx.done.update(group)
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 
 from opweave.codegen.triton_cpu.analysis import EXPENSIVE, ROOTS, VIEWS, WRITES, enclosing, pointer_base
-from opweave.codegen.triton_cpu.context import LAZY, Context
+from opweave.codegen.triton_cpu.context import LAZY, REARRANGES, Context
 from opweave.codegen.triton_cpu.emit import Buffer
 from opweave.codegen.triton_cpu.loops import materialize
 from opweave.codegen.triton_cpu.ttir import Block, Op, Value, walk
@@ -73,7 +73,7 @@ def _visited_in_order(cx: Context, values: Sequence[Value], target: Value) -> bo
                 return False
             found = True
         elif v.op is not None and (v.op.name not in ROOTS or v.op.name in LAZY):
-            keeps = v.op.name not in VIEWS and v.op.name not in ("tt.split", "tt.join", "tt.gather")
+            keeps = v.op.name not in VIEWS and v.op.name not in REARRANGES
             todo += [(o, same and keeps) for o in v.op.operands]
     return found
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from opweave.codegen.triton_cpu.analysis import CHECK, KINDS, ONE_OF_THEM, UNKNOWN, pointer_bases
 from opweave.codegen.triton_cpu.context import Context, Indices, Lanes, lazy
 from opweave.codegen.triton_cpu.elementwise import from_f32, select, to_f32
 from opweave.codegen.triton_cpu.emit import FLOATS, LLVM_TYPE, SIZE, float_literal, storage, suffix, vector
@@ -55,6 +56,8 @@ def load_lanes(cx: Context, op: Op, idx: Indices) -> Lanes:
     if mask.value == "false":
         return other()
     pointer = at(cx, op.operands[0], idx)
+    if cx.features.sanitize:
+        check_access(cx, op, "read", pointer, mask, idx, elem)
     if pointer.uniform:
         return _load_uniform(cx, pointer, mask, other, elem)
     if cx.width == 1:
@@ -113,7 +116,53 @@ def prepare_store(cx: Context, op: Op, idx: Indices) -> Callable[[], None] | Non
         return None
     value = at(cx, op.operands[1], idx)
     pointer = at(cx, op.operands[0], idx)
-    return lambda: _store(cx, pointer, _to_memory(cx, value), mask)
+
+    def store() -> None:
+        if cx.features.sanitize:
+            check_access(cx, op, "write", pointer, mask, idx, value.elem)
+        _store(cx, pointer, _to_memory(cx, value), mask)
+
+    return store
+
+
+# -- sanitized kernels
+
+
+def check_access(cx: Context, op: Op, kind: str, pointer: Lanes, mask: Lanes, idx: Indices, elem: str) -> None:
+    """Ask about one element's access; where the answer is no, the program ends."""
+    assert cx.width == 1, "a sanitized kernel works element by element"
+    em, operand = cx.em, op.operands[0]
+    dims = operand.type.dims
+    argument = argument_of(cx, operand)
+    site = (op.loc or "", argument, SIZE[storage(elem)], tuple(dims))
+    number = cx.sites.setdefault(site, len(cx.sites))
+    address = em.inst(f"ptrtoint ptr {cx.position(pointer)} to i64")
+    index = "0"
+    for i, extent in zip(idx, dims, strict=True):
+        index = em.add(em.mul(index, str(extent)), i.value)
+
+    def check() -> None:
+        numbers = (address, site[2], KINDS.index(kind), argument, number, index, cx.program)
+        fine = em.call("i1", CHECK, [("i64", str(n)) for n in numbers])
+
+        def stop() -> None:
+            em.branch(cx.program_end)
+            em.label(em.fresh("never"))
+
+        em.when(em.inst(f"xor i1 {fine}, true"), stop)
+
+    if mask.value == "true":
+        check()
+    else:
+        em.when(cx.position(mask), check)
+
+
+def argument_of(cx: Context, pointer: Value) -> int:
+    """The position of the parameter that a pointer is made from; `ONE_OF_THEM` or `UNKNOWN` where it is not sure."""
+    bases = pointer_bases(pointer)
+    if any(base not in cx.parameters for base in bases):
+        return UNKNOWN
+    return cx.parameters[bases.pop()] if len(bases) == 1 else ONE_OF_THEM
 
 
 def _store(cx: Context, pointer: Lanes, value: Lanes, mask: Lanes) -> None:
@@ -196,6 +245,8 @@ def scalar_atomic(cx: Context, op: Op, idx: Indices) -> Lanes:
     parts = [at(cx, o, idx) for o in op.operands]
     parts = [Lanes("uniform", cx.position(p), p.elem) for p in parts]
     mask = parts[2] if op.name == "tt.atomic_rmw" and len(parts) > 2 else TRUE
+    if cx.features.sanitize and mask.value != "false":
+        check_access(cx, op, "atomic", parts[0], mask, idx, elem)
 
     def go() -> Lanes:
         if op.name == "tt.atomic_cas":

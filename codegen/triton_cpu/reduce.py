@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from opweave.codegen.triton_cpu.context import LAZY, ZERO, Context, Index, Indices, Lanes, root
 from opweave.codegen.triton_cpu.control import scalar_region
+from opweave.codegen.triton_cpu.dimensions import merged
 from opweave.codegen.triton_cpu.elementwise import compare, select, to_f32
 from opweave.codegen.triton_cpu.emit import LLVM_TYPE, SIZE, Buffer, float_literal, vector
 from opweave.codegen.triton_cpu.loops import outer_loops, replaced, vector_dimension, vector_loop, width_for, write_all
@@ -123,6 +124,7 @@ def reduce(cx: Context, op: Op) -> None:
     side = side_outputs(cx, [op], sources, shape)
     kept = side_buffers(cx, side)
     values = [*sources, *side]
+    shape = merged(cx, shape, values, axis)
     dim = vector_dimension(cx, values, [], shape)
     results = [cx.em.buffer(r.type.dims, r.type.elem) if r.type.is_tensor else None for r in op.results]
     plan = _Reduction(cx, op, axis, shape, values, list(zip(side, kept, strict=True)), results)
@@ -245,6 +247,7 @@ def scan(cx: Context, op: Op) -> None:
     reverse = (op.attr("reverse") or "false").startswith("true")
     n = shape[axis]
     results = [cx.em.buffer(r.type.dims, r.type.elem) for r in op.results]
+    shape = merged(cx, shape, sources, axis)
 
     def row(idx: Indices) -> None:
         accumulators = _Accumulators(cx, op, 1)

@@ -18,6 +18,7 @@ from opweave.registry.op import ops
 from opweave.registry.ops.kinds import CONTIGUOUS_FORMAT, composite, extern, generator
 from opweave.registry.promote import number_dtype
 from opweave.registry.spec import TensorSpec, contiguous, is_contiguous, is_dense
+from opweave.registry.storage import Storage
 from opweave.registry.symbolic import is_finite, is_float, is_int, whole
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
@@ -50,6 +51,16 @@ def layout_like(self: Tensor, dtype: DType | None, device: Any, memory_format: A
 
 # ---- uninitialised -------------------------------------------------------------------------------------------------
 
+#: Called with the memory of each tensor that is made without being filled, where something wants to know.
+when_uninitialised: Callable[[Storage], None] | None = None
+
+
+def _uninitialised(spec: TensorSpec) -> Tensor:
+    made = allocate_like(spec)
+    if when_uninitialised is not None:
+        when_uninitialised(made._storage)
+    return made
+
 
 def _empty_spec(
     size: Sequence[int], dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any = None
@@ -60,7 +71,7 @@ def _empty_spec(
 @extern(f"aten::empty.memory_format(SymInt[] size, *, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor",
         spec=_empty_spec)  # fmt: skip
 def empty(size: Sequence[int], *, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Tensor:
-    return allocate_like(_new("empty", size, dtype, device))
+    return _uninitialised(_new("empty", size, dtype, device))
 
 
 def _empty_strided_spec(size: Any, stride: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> TensorSpec:
@@ -72,7 +83,7 @@ def _empty_strided_spec(size: Any, stride: Any, dtype: Any, layout: Any, device:
 
 @extern(f"aten::empty_strided(SymInt[] size, SymInt[] stride, *, {_OPTIONS}) -> Tensor", spec=_empty_strided_spec)
 def empty_strided(size: Any, stride: Any, *, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
-    return allocate_like(_empty_strided_spec(size, stride, dtype, layout, device, pin_memory))
+    return _uninitialised(_empty_strided_spec(size, stride, dtype, layout, device, pin_memory))
 
 
 def _empty_like_spec(
@@ -84,7 +95,7 @@ def _empty_like_spec(
 @extern(f"aten::empty_like(Tensor self, *, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor",
         spec=_empty_like_spec)  # fmt: skip
 def empty_like(self: Tensor, *, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Tensor:
-    return allocate_like(layout_like(self, dtype, device, memory_format))
+    return _uninitialised(layout_like(self, dtype, device, memory_format))
 
 
 empty_like.backward()

@@ -796,7 +796,7 @@ def sliding_window(x, n, steps, BLOCK: tl.constexpr):
     i = tl.arange(0, BLOCK)
     p = x + i
     for _ in range(steps):
-        left = tl.load(p - 1, i > 0, 0)
+        left = tl.load(p - 1, (i > 0) & (i < n), 0)
         right = tl.load(p + 1, i < n - 1, 0)
         tl.store(p, left + right, i < n)
 
