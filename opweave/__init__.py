@@ -8,6 +8,7 @@ NumPy.
 from __future__ import annotations
 
 import importlib
+import os
 from typing import TYPE_CHECKING, Any
 
 from opweave import library, nn, testing
@@ -86,6 +87,8 @@ if TYPE_CHECKING:
 importlib.import_module("opweave.registry.vmap")  # what the key of batched tensors does
 importlib.import_module("opweave.registry.autocast")  # what the Autocast keys do
 importlib.import_module("opweave.registry.control_flow")  # ops whose operands are functions
+if os.environ.get("OPWEAVE_LOGS"):  # kernels are compiled and launched without the compiler, too
+    importlib.import_module("opweave.runtime.logging")
 
 __version__ = "0.1.0"
 

@@ -24,6 +24,10 @@ CHANNELS: dict[str, str] = {
     "fusion": "which nodes became one kernel, which did not, and why",
     "code": "the generated Triton source and the wrapper that launches it",
     "kernels": "each kernel as it is compiled or found in a cache",
+    "ttir": "each kernel that is compiled for the CPU, in Triton's own form",
+    "llvm": "the same kernel as LLVM IR",
+    "asm": "the same kernel as assembly",
+    "launches": "each launch of a kernel on the CPU: its grid and its time",
 }
 
 DEBUG = logging.DEBUG

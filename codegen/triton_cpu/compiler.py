@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import logging
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from types import ModuleType
@@ -106,9 +108,9 @@ class CPUBackend(BaseBackend):
     def add_stages(self, stages: dict[str, Any], options: object, language: Language | None = None) -> None:
         if language not in (None, Language.TRITON):
             raise UnsupportedError("the CPU backend compiles Triton kernels only", got=f"a {language.name} kernel")
-        stages["ttir"] = lambda module, metadata: self.make_ttir(module)
+        stages["ttir"] = lambda module, metadata: _logged_ttir(self.make_ttir(module))
         fused = getattr(options, "enable_fp_fusion", True)
-        stages["llir"] = lambda module, metadata: _with_fusion(self.make_llir(module, metadata), fused)
+        stages["llir"] = lambda module, metadata: with_fusion(self.make_llir(module, metadata), fused)
         stages["obj"] = lambda text, metadata: self.make_obj(text, metadata)
         hook = _stages_hook()
         if hook is not None:
@@ -153,7 +155,7 @@ class CPUBackend(BaseBackend):
             raise
         metadata["name"] = lowered.name
         metadata["assertions"], metadata["written"] = lowered.assertions, lowered.written
-        metadata["sites"] = lowered.sites
+        metadata["sites"], metadata["parameters"] = lowered.sites, lowered.params
         # For a launch on memory that the kernel both reads and writes, it is compiled again, from this text.
         metadata["apart"], metadata["text"] = lowered.apart, text if lowered.apart else ""
         # Read by Triton of every kernel: there is no shared memory and no scratch memory here.
@@ -166,10 +168,25 @@ class CPUBackend(BaseBackend):
     def make_obj(text: str, metadata: dict[str, Any]) -> bytes:
         from opweave.codegen.triton_cpu import jit
 
-        return jit.compile_object(text, name=metadata["name"])
+        name = metadata["name"]
+        _log("llvm", name, lambda: text)
+        _log("asm", name, lambda: jit.assembly(text, name=name))
+        return jit.compile_object(text, name=name)
 
 
-def _with_fusion(text: str, allowed: bool) -> str:
+def _logged_ttir(module: Any) -> Any:
+    _log("ttir", module.get_entry_func_name() or "kernel", module.str_nodebug)
+    return module
+
+
+def _log(channel: str, name: str, form: Callable[[], str]) -> None:
+    """Show one form of a kernel that is being compiled, where `OPWEAVE_LOGS` asks for it."""
+    logger = logging.getLogger(f"opweave.{channel}")
+    if logger.isEnabledFor(logging.DEBUG):
+        logger.debug("%s\n%s", name, form())
+
+
+def with_fusion(text: str, allowed: bool) -> str:
     """The lowering allows a product and a sum to become one operation; take that back where it is not wanted."""
     return text if allowed else text.replace(" contract ", " ")
 

@@ -473,7 +473,8 @@ class Context:
     def address(self, buffer: Buffer, idx: Indices) -> tuple[str, int]:
         """(address of lane 0, elements from lane to lane)."""
         em, position, lane, scale = self.em, "0", 0, 1
-        for d, i in zip(reversed(buffer.shape), reversed(idx), strict=True):
+        for k in reversed(buffer.order or range(len(buffer.shape))):
+            d, i = buffer.shape[k], idx[k]
             if d != 1:
                 position = em.add(position, em.mul(i.value, str(scale)))
                 lane += i.lane * scale

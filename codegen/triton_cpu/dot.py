@@ -1,17 +1,21 @@
 """tl.dot: a register-blocked microkernel on packed operands.
 
-Both operands are packed row-major in the type they are multiplied in. The innermost loop over k keeps a block of
-`rows` x `columns` accumulators in registers. Where the accumulator is carried by the enclosing loop and used only
-here, it is updated in place.
+Both operands are packed in the type they are multiplied in: the left one row-major, the right one in panels as wide as
+the microkernel, each row-major, so that a panel stays in the cache while all rows pass by. The innermost loop over k
+keeps a block of `rows` x `columns` accumulators in registers. Where the accumulator is carried by the enclosing loop
+and used only here, it is updated in place.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from opweave.codegen.triton_cpu import tiles
 from opweave.codegen.triton_cpu.context import ZERO, Context, Indices, Lanes, root
 from opweave.codegen.triton_cpu.control import copy
 from opweave.codegen.triton_cpu.elementwise import cast, from_f32, to_f32
 from opweave.codegen.triton_cpu.emit import FLOATS, LLVM_TYPE, SIZE, Buffer, vector
-from opweave.codegen.triton_cpu.loops import fill, nest, vector_loop, vector_width
+from opweave.codegen.triton_cpu.loops import fill, nest, outer_loops, vector_loop, vector_width
 from opweave.codegen.triton_cpu.ttir import Op, Value
 
 
@@ -22,7 +26,8 @@ def dot(cx: Context, op: Op) -> None:
         raise op.unsupported("only two- and three-dimensional operands")
     elem = op.result.type.elem
     compute = "f32" if elem in ("f16", "bf16") else elem
-    packed_a, packed_b = (_pack(cx, op, v, compute) for v in (a, b))
+    packed_a = _pack(cx, op, a, compute)
+    packed_b = _pack_panels(cx, op, b, compute) if _panels_pay(cx, op, compute) else _pack(cx, op, b, compute)
     multiply(cx, op, c, packed_a, packed_b, compute)
 
 
@@ -39,7 +44,7 @@ def multiply(cx: Context, op: Op, c: Value, a: Buffer, b: Buffer, compute: str) 
             Buffer(cx.em.offset(buffer.pointer, str(item * size), buffer.elem), (), buffer.elem)
             for buffer, size in ((a, m * k), (b, k * n), (work, m * n))
         ]
-        _Product(cx, compute, m, n, k, *(p.pointer for p in parts)).emit()
+        _Product(cx, compute, m, n, k, *(p.pointer for p in parts), panels=isinstance(b, Panels)).emit()
     if work is not out:
         _convert(cx, work, out)
     cx.buffers[op.result] = out
@@ -57,11 +62,20 @@ def _widen(cx: Context, x: Lanes, elem: str) -> Lanes:
 def _pack(cx: Context, op: Op, v: Value, elem: str) -> Buffer:
     """The operand in memory, row-major, in the type it is multiplied in."""
     known = cx.buffers.get(v)
-    if known is not None and known.elem == elem:
+    if known is not None and known.elem == elem and known.order is None:
         return known
-    if (v.type.elem in FLOATS) != (elem in FLOATS) or v.type.elem not in SIZE:
-        raise op.unsupported(f"operands of type {v.type.elem} into {elem}")
+    _check_operand(op, v, elem)
     buffer = cx.em.buffer(v.type.dims, elem)
+    crossing = tiles.crossing(cx, v, elem) if known is None else None
+    if crossing == (0, 1):
+
+        def store(row: str, column: str, x: str) -> None:
+            at = cx.em.add(cx.em.mul(row, str(v.type.dims[1])), column)
+            _store_vector(cx, x, buffer, at)
+
+        # Vectors along the columns come out of tiles that were read along the rows.
+        tiles.read_across(cx, v, elem, 0, lambda x: _widen(cx, x, elem), store)
+        return buffer
 
     def body(idx: Indices) -> bool:
         cx.store_buffer(buffer, _widen(cx, cx.evaluate(v, idx), elem), idx)
@@ -69,6 +83,63 @@ def _pack(cx: Context, op: Op, v: Value, elem: str) -> Buffer:
 
     nest(cx, v.type.dims, [v], [], body)
     return buffer
+
+
+def _check_operand(op: Op, v: Value, elem: str) -> None:
+    if (v.type.elem in FLOATS) != (elem in FLOATS) or v.type.elem not in SIZE:
+        raise op.unsupported(f"operands of type {v.type.elem} into {elem}")
+
+
+def _store_vector(cx: Context, x: str, buffer: Buffer, at: str) -> None:
+    pointer = cx.em.offset(buffer.pointer, at, buffer.elem)
+    cx.em.line(f"store {cx.vector(buffer.elem)} {x}, ptr {pointer}, align {SIZE[buffer.elem]}")
+
+
+@dataclass(frozen=True)
+class Panels(Buffer):
+    """A matrix as panels of columns, each row-major."""
+
+
+def panel_width(cx: Context, elem: str) -> int:
+    """Columns that the microkernel works on."""
+    return 2 * (cx.features.vector_bits // 8 // SIZE[elem])
+
+
+def _panels_pay(cx: Context, op: Op, elem: str) -> bool:
+    """Whether the right operand has several panels, and rows enough pass by each."""
+    (m, _), n = op.operands[0].type.dims[-2:], op.operands[1].type.dims[-1]
+    width = panel_width(cx, elem)
+    if cx.features.sanitize:
+        return False
+    return len(op.operands[1].type.dims) == 2 and elem in ("f32", "f64") and n > width and not n % width and m >= 12
+
+
+def _pack_panels(cx: Context, op: Op, v: Value, elem: str) -> Panels:
+    """The right operand in panels."""
+    _check_operand(op, v, elem)
+    em, (k, n), width = cx.em, v.type.dims, panel_width(cx, elem)
+    buffer = em.buffer((k * n,), elem)
+
+    def place(row: str, column: str) -> str:
+        inside = "0" if column == "0" else em.inst(f"and i64 {column}, {width - 1}")
+        panel = column if inside == "0" else em.inst(f"sub i64 {column}, {inside}")
+        return em.add(em.add(em.mul(panel, str(k)), em.mul(row, str(width))), inside)
+
+    crossing = tiles.crossing(cx, v, elem) if v not in cx.buffers else None
+    if crossing == (0, 1):
+        tiles.read_across(
+            cx, v, elem, 0, lambda x: _widen(cx, x, elem), lambda r, c, x: _store_vector(cx, x, buffer, place(r, c))
+        )
+        return Panels(buffer.pointer, v.type.dims, elem)
+
+    def body(idx: Indices) -> bool:
+        x = cx.operand(_widen(cx, cx.evaluate(v, idx), elem))
+        _store_vector(cx, x, buffer, place(idx[0].value, idx[1].value))
+        return True
+
+    with cx.lanes(width):
+        outer_loops(cx, (k, n), (0,), lambda idx: vector_loop(cx, n, [v], [], idx, 1, body))
+    return Panels(buffer.pointer, v.type.dims, elem)
 
 
 def _accumulator(cx: Context, op: Op, c: Value) -> Buffer:
@@ -109,9 +180,12 @@ def _convert(cx: Context, source: Buffer, target: Buffer) -> None:
 
 
 class _Product:
-    """C += A B for row-major A (m, k), B (k, n), C (m, n) at constant sizes."""
+    """C += A B for row-major A (m, k), C (m, n), and B (k, n), row-major or in panels, at constant sizes."""
 
-    def __init__(self, cx: Context, elem: str, m: int, n: int, k: int, a: str, b: str, c: str) -> None:
+    def __init__(
+        self, cx: Context, elem: str, m: int, n: int, k: int, a: str, b: str, c: str, *, panels: bool = False
+    ) -> None:
+        self.panels = panels
         self.fma = "fma" if cx.features.fma else "fmuladd"
         self.em, self.elem, self.m, self.n, self.k, self.a, self.b, self.c = cx.em, elem, m, n, k, a, b, c
         lanes = cx.features.vector_bits // 8 // SIZE[elem]
@@ -123,8 +197,17 @@ class _Product:
 
     def emit(self) -> None:
         """Blocks of rows, whose accumulators hide the latency of the fma, then the rows that are left."""
-        rows = 6 if self.m % 6 == 0 else 4
+        rows = 6 if self.m % 6 == 0 or self.panels else 4
         whole = self.m - self.m % rows
+        if self.panels:
+
+            def panel(j: str) -> None:
+                self.em.loop("0", str(whole), str(rows), lambda i: self._block(i, j, rows))
+                if whole < self.m:
+                    self._block(str(whole), j, self.m - whole)
+
+            self.em.loop("0", str(self.n), str(self.columns * self.lanes), panel)
+            return
         if whole:
             self.em.loop("0", str(whole), str(rows), lambda i: self._row_block(i, rows))
         if whole < self.m:
@@ -138,13 +221,14 @@ class _Product:
         rows = [em.add(i, str(r)) for r in range(count)]
         a_rows = [em.offset(self.a, em.mul(r, str(self.k)), self.elem) for r in rows]
         c_rows = [em.offset(self.c, em.add(em.mul(r, str(self.n)), j), self.elem) for r in rows]
-        b_column = em.offset(self.b, j, self.elem)
+        width = self.columns * self.lanes if self.panels else self.n
+        b_column = em.offset(self.b, em.mul(j, str(self.k)) if self.panels else j, self.elem)
         size = SIZE[self.elem]
         places = [[em.offset(c, str(q * self.lanes), self.elem) for q in range(self.columns)] for c in c_rows]
         sums = [[em.slot(t, em.inst(f"load {t}, ptr {p}, align {size}")) for p in row] for row in places]
 
         def step(k: str) -> None:
-            b_row = em.offset(b_column, em.mul(k, str(self.n)), self.elem)
+            b_row = em.offset(b_column, em.mul(k, str(width)), self.elem)
             bs = [
                 em.inst(f"load {t}, ptr {em.offset(b_row, str(q * self.lanes), self.elem)}, align {size}")
                 for q in range(self.columns)
@@ -154,7 +238,13 @@ class _Product:
                 for b, slot in zip(bs, row, strict=True):
                     self._accumulate(a, b, slot)
 
-        em.loop("0", str(self.k), "1", step)
+        unrolled = next(u for u in (4, 2, 1) if self.k % u == 0)
+
+        def steps(k: str) -> None:
+            for u in range(unrolled):
+                step(em.add(k, str(u)))
+
+        em.loop("0", str(self.k), str(unrolled), steps)
         for places_row, row in zip(places, sums, strict=True):
             for place, slot in zip(places_row, row, strict=True):
                 em.line(f"store {t} {em.inst(f'load {t}, ptr {slot}')}, ptr {place}, align {size}")

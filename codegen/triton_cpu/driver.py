@@ -270,9 +270,10 @@ class OpweaveDriver(DriverBase):
 
     def get_current_device(self) -> Any:
         """First question of every launch: the device is chosen here, for the questions that follow as well."""
-        if _chosen.get() is None:
-            _thread.device = self._meant_by(sys._getframe(1))
-        return self.current().get_current_device()
+        driver = _chosen.get()
+        if driver is None:
+            driver = _thread.device = self._meant_by(sys._getframe(1))
+        return (driver or self._default()).get_current_device()
 
     def _meant_by(self, caller: FrameType) -> DeviceDriver | None:
         if caller.f_code.co_name != "run":  # not a launch: what Triton asks in between belongs to the last one
@@ -289,6 +290,10 @@ class OpweaveDriver(DriverBase):
         names = getattr(kernel, "arg_names", ())
         arguments = [*zip(names, values.get("args", ()), strict=False), *values.get("kwargs", {}).items()]
         return _driver_of(getattr(kernel, "__name__", "kernel"), arguments)
+
+    def get_current_stream(self, device: Any = None) -> Any:
+        """Asked at every launch: spelled out, since it is faster than `__getattr__`."""
+        return self.current().get_current_stream(device)
 
     # Abstract in DriverBase, so they have to be spelled out; the rest is passed on by __getattr__.
     def map_python_to_cpp_type(self, ty: str) -> str:

@@ -143,11 +143,18 @@ def splat(value: str, elem: str, width: int) -> str:
 
 @dataclass(frozen=True)
 class Buffer:
-    """Row-major scratch memory that holds a materialised tensor."""
+    """Scratch memory that holds a materialised tensor.
+
+    Attributes
+    ----------
+    order : tuple of int, optional
+        Its dimensions as they lie in memory, outermost first; row-major where None.
+    """
 
     pointer: str
     shape: tuple[int, ...]
     elem: str
+    order: tuple[int, ...] | None = None
 
 
 class Emitter:

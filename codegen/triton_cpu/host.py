@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -11,9 +12,10 @@ from triton.backends.compiler import GPUTarget
 
 from opweave.codegen.triton_cpu import jit, launch, pool, sanitizer
 from opweave.codegen.triton_cpu.analysis import CHECK
-from opweave.codegen.triton_cpu.compiler import SANITIZED
+from opweave.codegen.triton_cpu.compiler import SANITIZED, with_fusion
 from opweave.registry.errors import UnsupportedError
 
+_launches = logging.getLogger("opweave.launches")
 HOST_DEVICE = -1
 """The CPU's device number: Triton keys its caches by it, so it must be none of CUDA's ordinals."""
 
@@ -80,16 +82,21 @@ class HostLauncher:
         self._name: str = metadata.name
         self._signature = tuple(src.signature.values())
         self._params = launch.parameters(src.signature)
+        launch.agree(self._name, self._params, metadata)
         self._assertions = tuple(getattr(metadata, "assertions", ()))
         self._module: HostModule | None = None
         self._launch: Callable[..., None] | None = None
         # Positions of the arguments that are passed, unless some have to be spread first.
         plain = all(isinstance(kind, str) and not kind.startswith("tensordesc") for kind in self._signature)
         self._passed = [i for i, kind in enumerate(self._signature) if kind != "constexpr"] if plain else None
-        self._pointers = [i for i, p in enumerate(self._params) if p.is_pointer]
-        self._written = frozenset(getattr(metadata, "written", ()))
+        written = frozenset(getattr(metadata, "written", ()))
+        # Of each pointer its position, what messages call it, and whether it is written to.
+        self._pointers = [
+            (i, f"{self._name}: argument {p.name!r}", i in written) for i, p in enumerate(self._params) if p.is_pointer
+        ]
         self._apart = tuple((i, j) for i, j in getattr(metadata, "apart", ()))
         self._text: str = getattr(metadata, "text", "")
+        self._fused = bool(getattr(metadata, "enable_fp_fusion", True))
         self._careful: Callable[..., None] | None = None
 
     def __call__(
@@ -114,15 +121,16 @@ class HostLauncher:
         values = launch.flatten(self._signature, args) if passed is None else [args[i] for i in passed]
         if self._apart and any(_same_memory(values[i], values[j]) for i, j in self._apart):
             run = self._for_shared_memory()
-        for i in self._pointers:
+        for i, what, written in self._pointers:
             value = values[i]
             if type(value) is not int:
-                what = f"{self._name}: argument {self._params[i].name!r}"
-                if i in self._written and not hasattr(value, "_storage"):  # a tensor's memory can always be written
+                if written and not hasattr(value, "_storage"):  # a tensor's memory can always be written
                     launch.writable(what, value)
                 values[i] = launch.address(what, value)
         if enter_hook is not None:
             enter_hook(launch_metadata)
+        if _launches.isEnabledFor(logging.DEBUG):
+            run = launch.timed(self._name, run)
         run(grid_x, grid_y, grid_z, *values)
         if exit_hook is not None:
             exit_hook(launch_metadata)
@@ -136,7 +144,8 @@ class HostLauncher:
             host = jit.host()
             features = TargetFeatures(vector_bits=host.vector_bits, fma=host.fma)
             lowered = lower(self._text, features=features, distinct=False)
-            code = jit.load(jit.compile_object(lowered.llvm_ir, name=lowered.name), (lowered.name,))
+            text = with_fusion(lowered.llvm_ir, self._fused)
+            code = jit.load(jit.compile_object(text, name=lowered.name), (lowered.name,))
             address = code.address(lowered.name)
             self._careful = launch.Launcher(self._name, self._params, code, address, lowered.assertions).launch
         return self._careful

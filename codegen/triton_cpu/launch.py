@@ -16,8 +16,10 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import logging
 import struct
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import FrameType
@@ -27,6 +29,7 @@ from opweave.codegen.triton_cpu import jit, pool
 from opweave.codegen.triton_cpu.analysis import HEAP
 from opweave.registry.errors import (
     ArgumentError,
+    CompileError,
     DeviceAssertionError,
     DeviceError,
     OpweaveError,
@@ -35,6 +38,8 @@ from opweave.registry.errors import (
     Site,
     is_own_file,
 )
+
+_log = logging.getLogger("opweave.launches")
 
 HOLD_NS = 20e3
 """Expected time of a launch up to which the interpreter lock is kept."""
@@ -261,6 +266,8 @@ class Parameter:
 _TYPE_ALIASES = {"f16": "fp16", "f32": "fp32", "f64": "fp64", "u1": "i1", "nvTmaDesc": "*i8"}
 _FLOATS = {"fp32": _FLOAT32, "fp64": _FLOAT64}
 _HALVES = {"fp16", "bf16"}
+_ELEMENTS = {"fp16": "f16", "bf16": "bf16", "fp32": "f32", "fp64": "f64"}
+"""What the code's IR calls types that are not integers."""
 
 
 def parameters(signature: Mapping[Any, Any]) -> tuple[Parameter, ...]:
@@ -292,9 +299,39 @@ def _descriptor_leaves(name: str, kind: str) -> Iterator[Parameter]:
     for _ in range(2 * rank):
         yield Parameter(f"{name}.shape", "i64")
     yield Parameter(f"{name}.padding", "i1")
+    if _descriptors_round():
+        yield Parameter(f"{name}.round_f32_to_tf32", "i1")
     for width in ("i32", "i64"):
         for _ in range(rank):
             yield Parameter(f"{name}.shape", width)
+
+
+@functools.cache
+def _descriptors_round() -> bool:
+    """Whether this Triton's descriptors say if numbers are rounded to TF32 (3.7 and later)."""
+    from triton.tools.tensor_descriptor import TensorDescriptor
+
+    return "round_f32_to_tf32" in TensorDescriptor.__dataclass_fields__
+
+
+def agree(name: str, params: Sequence[Parameter], metadata: Any) -> None:
+    """Make sure that compiled code reads the parameters that will be passed to it.
+
+    How Triton spreads a descriptor is its own affair, which another release may settle differently.
+
+    Raises
+    ------
+    CompileError
+        If it does not.
+    """
+    passed = [_ELEMENTS.get(p.type, "ptr" if p.is_pointer else "i" + p.type[1:]) for p in params]
+    read = list(getattr(metadata, "parameters", passed))
+    if passed != read:
+        raise CompileError(
+            f"{name}: the code reads other parameters than those that are passed to it",
+            got=f"passed: {', '.join(passed)}; read: {', '.join(read)}",
+            hint="this is a bug of the CPU backend",
+        )
 
 
 def flatten(signature: Iterable[Any], arguments: Iterable[Any]) -> list[Any]:
@@ -305,7 +342,8 @@ def flatten(signature: Iterable[Any], arguments: Iterable[Any]) -> list[Any]:
             flat += flatten(kind, value)
         elif kind.startswith("tensordesc"):
             shape, strides = list(value.shape), list(value.strides)
-            flat += [value.base, *shape, *strides, value.padding == "nan", *shape, *strides]
+            rounding = [bool(value.round_f32_to_tf32)] if _descriptors_round() else []
+            flat += [value.base, *shape, *strides, value.padding == "nan", *rounding, *shape, *strides]
         elif kind != "constexpr":
             flat.append(value)
     return flat
@@ -437,7 +475,22 @@ def direct_launcher(kernel: Any) -> Callable[..., None]:
         )
     code = jit.load(kernel.asm["obj"], (kernel.name,))
     assertions = tuple(getattr(kernel.metadata, "assertions", ()))
-    return Launcher(kernel.name, parameters(kernel.src.signature), code, code.address(kernel.name), assertions).launch
+    params = parameters(kernel.src.signature)
+    agree(kernel.name, params, kernel.metadata)
+    run = Launcher(kernel.name, params, code, code.address(kernel.name), assertions).launch
+    # Native code that asked about the log at each launch would not be the fastest way to launch any more.
+    return timed(kernel.name, run) if _log.isEnabledFor(logging.DEBUG) else run
+
+
+def timed(name: str, run: Callable[..., None]) -> Callable[..., None]:
+    """`run`, which also logs the grid and the microseconds of each launch (channel `launches`)."""
+
+    def launch(*arguments: Any) -> None:
+        start = time.perf_counter_ns()
+        run(*arguments)
+        _log.debug("%s grid %s: %.1f µs", name, arguments[:3], (time.perf_counter_ns() - start) / 1e3)
+
+    return launch
 
 
 def _native(parameter: Parameter) -> _NativeParameter:

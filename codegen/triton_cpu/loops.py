@@ -8,6 +8,7 @@ known before the loop, mixed in at most one step, and false beyond. So the hot l
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 
 from opweave.codegen.triton_cpu.analysis import INDEX_OPS, ROOTS, VIEWS
 from opweave.codegen.triton_cpu.context import (
@@ -27,6 +28,8 @@ from opweave.codegen.triton_cpu.ttir import Op, Value
 
 Body = Callable[[Indices], bool]
 """Emits one step at an index; False if there was nothing to emit (all masked off)."""
+_MOST_LOOPS = 2
+"""Loops around a vector loop, at most."""
 _UPPER = {"slt": 0, "sle": 1}
 _SWAPPED = {"sgt": "slt", "sge": "sle"}
 
@@ -70,16 +73,20 @@ def nest(
 
 
 def outer_loops(cx: Context, shape: tuple[int, ...], dims: Sequence[int], body: Callable[[Indices], None]) -> None:
-    """Scalar loops over `dims`; the other positions of the index are left ZERO for the body to replace."""
+    """Scalar loops over `dims`; the other positions of the index are left ZERO for the body to replace.
+
+    Many dimensions share one loop, for LLVM takes its time over deep nests.
+    """
+    dims = [d for d in dims if shape[d] > 1]
+    if len(dims) > _MOST_LOOPS:
+        _one_loop(cx, shape, dims, body)
+        return
 
     def descend(k: int, idx: Indices) -> None:
         if k == len(dims):
             body(idx)
             return
         d = dims[k]
-        if shape[d] == 1:
-            descend(k + 1, idx)
-            return
         key = cx.fresh_key("i")
 
         def step(i: str) -> None:
@@ -89,6 +96,21 @@ def outer_loops(cx: Context, shape: tuple[int, ...], dims: Sequence[int], body: 
         cx.em.loop("0", str(shape[d]), "1", step)
 
     descend(0, (ZERO,) * len(shape))
+
+
+def _one_loop(cx: Context, shape: tuple[int, ...], dims: Sequence[int], body: Callable[[Indices], None]) -> None:
+    """Walk through `dims` in row-major order by one number, which is taken apart again at each step."""
+
+    def step(linear: str) -> None:
+        with cx.scope():
+            idx, rest = (ZERO,) * len(shape), linear
+            for d in reversed(dims):
+                at = cx.em.inst(f"urem i64 {rest}, {shape[d]}") if d != dims[0] else rest
+                rest = cx.em.inst(f"udiv i64 {rest}, {shape[d]}") if d != dims[0] else rest
+                idx = replaced(idx, d, Index(at, 0, cx.fresh_key("i")))
+            body(idx)
+
+    cx.em.loop("0", str(prod(shape[d] for d in dims)), "1", step)
 
 
 def replaced(idx: Indices, dim: int, index: Index) -> Indices:
@@ -180,6 +202,16 @@ def _contiguous_somewhere(cx: Context, load: Op) -> bool:
     dims = load.result.type.dims
     along = [_accesses(cx, [load.result], [], _lanes_along(dims, d))[0][load] for d in range(len(dims)) if dims[d] > 1]
     return 1 in along
+
+
+def contiguous_dimension(cx: Context, v: Value) -> int | None:
+    """The dimension along which all loads behind a value are contiguous or do not move; None if there is none."""
+    for d, extent in enumerate(v.type.dims):
+        loads, _, buffers = _accesses(cx, [v], [], _lanes_along(v.type.dims, d))
+        ratings = list(loads.values())
+        if extent > 1 and ratings and 1 in ratings and -1 not in ratings and buffers >= 0:
+            return d
+    return None
 
 
 # -- the vector loop and its regions

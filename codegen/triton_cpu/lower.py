@@ -24,6 +24,7 @@ from opweave.codegen.triton_cpu import (  # noqa: F401  (they register rules)
     memory,
     reduce,
     shuffle,
+    tiles,
 )
 from opweave.codegen.triton_cpu.analysis import (
     HEAP,
@@ -189,7 +190,9 @@ def _store(cx: Context, op: Op) -> None:
     before_write(cx, group, [o for s in group for o in s.operands])
     shape = pointer.type.dims
     if len(shape) > 1:
-        materialize(cx, transposed_loads(cx, group, shape))
+        crossed = _across(cx, transposed_loads(cx, group, shape))
+    else:
+        crossed = []
     side = side_outputs(cx, group, values, shape)
     kept = side_buffers(cx, side)
 
@@ -204,8 +207,22 @@ def _store(cx: Context, op: Op) -> None:
         return True
 
     nest(cx, shape, [*values, *side], group, body, merge=True)
+    for v in crossed:  # no later root needs it, else it would have been kept before
+        del cx.buffers[v]
     cx.buffers.update(zip(side, kept, strict=True))
     cx.done.update(group)
+
+
+def _across(cx: Context, loads: Sequence[Value]) -> list[Value]:
+    """Keep loads that run across their stores, and say which of them lie in the stores' direction."""
+    crossed = []
+    for v in loads:
+        found = tiles.crossing(cx, v, v.type.elem) if v not in cx.buffers else None
+        if found is not None:
+            tiles.materialize_across(cx, v, found[0])
+            crossed.append(v)
+    materialize(cx, loads)
+    return crossed
 
 
 def _store_group(cx: Context, first: Op) -> list[Op]:

@@ -97,7 +97,8 @@ def before_write(cx: Context, roots: Sequence[Op], values: Sequence[Value]) -> N
         later = any(r.pos > roots[0].pos and r not in roots for r in cx.reach.roots(v))
         if v in tree:
             # Reading and writing one buffer at different places: read all before the first write.
-            if any(overlap(cx, load.operands[0], pointer) for pointer in stored):
+            same = _visited_in_order(cx, values, v)
+            if any(overlap(cx, load.operands[0], pointer, same_index=same) for pointer in stored):
                 keep.append(v)
         elif later:
             keep.append(v)
@@ -106,18 +107,19 @@ def before_write(cx: Context, roots: Sequence[Op], values: Sequence[Value]) -> N
     cx.pending_loads = [ld for ld in cx.pending_loads if any(r.pos > last for r in cx.reach.roots(ld.result))]
 
 
-def overlap(cx: Context, a: Value, b: Value) -> bool:
+def overlap(cx: Context, a: Value, b: Value, *, same_index: bool = True) -> bool:
     """Whether one nest may come upon the same memory through two pointers at different indices.
 
+    `same_index` says that it evaluates both pointers at one index, as no transposition stands between.
     Two arguments of a kernel are taken for different memory, which is noted for the launcher to see to; an address that
     came from elsewhere may be any memory.
     """
     if a is b:
-        return False
+        return not same_index
     bases = pointer_base(a), pointer_base(b)
     if bases[0] is bases[1]:
         return True
-    if _equal_offsets(a, b, bases):
+    if same_index and _equal_offsets(a, b, bases):
         return False
     places = [cx.arguments.get(base) for base in bases]
     if places[0] is None or places[1] is None:

@@ -44,7 +44,8 @@ def ttir(
     manager = ir.pass_manager(context)
     passes.common.add_inliner(manager)
     passes.ttir.add_rewrite_tensor_descriptor_to_pointer(manager)
-    passes.ttir.add_rewrite_tensor_pointer(manager)
+    if hasattr(passes.ttir, "add_rewrite_tensor_pointer"):  # gone in Triton 3.8
+        passes.ttir.add_rewrite_tensor_pointer(manager)
     passes.common.add_canonicalizer(manager)
     passes.ttir.add_combine(manager)
     passes.ttir.add_reorder_broadcast(manager)

@@ -40,6 +40,8 @@ class Case:
         Zero means bit for bit. A tolerance is what the arithmetic explains, with the reason beside it.
     interpreter : str
         Empty, or why Triton's interpreter cannot run this kernel or gives another answer.
+    missing : str
+        Empty, or why the installed Triton cannot compile this kernel.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Case:
     rtol: float = 0.0
     atol: float = 0.0
     interpreter: str = ""
+    missing: str = ""
 
 
 CASES: dict[str, Case] = {}

@@ -8,6 +8,7 @@ import ml_dtypes
 import numpy as np
 import triton
 import triton.language as tl
+from features import MINUS_IS_A_SUBTRACTION
 
 from suite import case
 
@@ -178,6 +179,10 @@ for _dtype in ("f4", "f8", "f2", BF16):
     )  # fmt: skip
 
 
+def minus(x: np.ndarray) -> np.ndarray:
+    return 0 - x if MINUS_IS_A_SUBTRACTION else -x
+
+
 @triton.jit
 def signs(x, out, N: tl.constexpr):
     i = tl.arange(0, N)
@@ -195,7 +200,7 @@ for _dtype in ("f4", "f8"):
         signs,
         lambda rng, t=_dtype: [np.concatenate([normal(rng, 60, t), np.array([0, -0.0, np.inf, -np.inf], t)]),
                                np.zeros((5, 64), t)],
-        lambda x, out: np.stack([0 - x, np.abs(x), np.where(x == 0, x, 0 - x), 0 - x, x * 0]),
+        lambda x, out: np.stack([minus(x), np.abs(x), np.where(x == 0, x, minus(x)), 0 - x, x * 0]),
         1,
         constants={"N": 64},
         interpreter="",

@@ -8,6 +8,7 @@ import ml_dtypes
 import numpy as np
 import triton
 import triton.language as tl
+from features import NO_BLOCK_POINTERS
 
 from suite import case
 
@@ -218,7 +219,7 @@ for _r0, _c0, _pad in ((0, 0, "zero"), (5, 10, "zero"), (-3, -7, "nan"), (10, 20
         f"block pointer at {_r0}, {_c0}, padded with {_pad}", block_copy,
         lambda rng, at=(_r0, _c0): (draw(rng, 20, 37, dtype=np.float32), np.ones((16, 32), np.float32), 20, 37, *at),
         lambda x, o, r, c, r0, c0, p=_pad: _window(x, r0, c0, np.nan if p == "nan" else 0.0), 1,
-        constants={"M": 16, "N": 32, "PAD": _pad},
+        constants={"M": 16, "N": 32, "PAD": _pad}, missing=NO_BLOCK_POINTERS,
     )  # fmt: skip
 
 
@@ -236,7 +237,7 @@ def block_row_sums(x, out, rows, cols, M: tl.constexpr, N: tl.constexpr):
 case(
     "a block pointer that advances", block_row_sums,
     lambda rng: (draw(rng, 21, 50), np.zeros(21, np.int32), 21, 50), lambda x, *_: x.sum(1), 1, grid=(3,),
-    constants={"M": 8, "N": 16},
+    constants={"M": 8, "N": 16}, missing=NO_BLOCK_POINTERS,
 )  # fmt: skip
 
 
@@ -250,7 +251,7 @@ def block_transposed(x, out, rows, cols, M: tl.constexpr, N: tl.constexpr):
 case(
     "a block pointer over a transposed matrix", block_transposed,
     lambda rng: (draw(rng, 13, 32), np.zeros((32, 13), np.int32), 13, 32), lambda x, *_: x.T, 1,
-    constants={"M": 16, "N": 32},
+    constants={"M": 16, "N": 32}, missing=NO_BLOCK_POINTERS,
 )  # fmt: skip
 
 

@@ -1,0 +1,295 @@
+"""Time of Triton kernels run natively on the CPU, beside the same work in other libraries; prints JSON.
+
+One library a process: their threads would stand in each other's way. `run.py --only kernels` starts them in turns, with
+one thread and with two. Sizes are in `WORK`, with the bytes that must move or the operations that must be done, so that
+times become fractions of what the machine can do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import math
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
+
+Calls = dict[str, Callable[[], Any]]
+DRAW = np.random.default_rng(0)
+VECTOR, SIDE = 1 << 24, 4096
+ROWS, COLUMNS, CLASSES = 4096, 1024, 8192
+CHAIN = 1 << 22
+SIZES = (512, 1024, 2048)
+BATCH, HEADS, LENGTH, WIDTH = 2, 8, 1024, 64
+
+#: For each piece of work the bytes that must move, or the operations that must be done.
+WORK: dict[str, tuple[str, float]] = {
+    "copy": ("bytes", 8 * VECTOR),
+    "vector add": ("bytes", 12 * VECTOR),
+    "transpose": ("bytes", 8 * SIDE * SIDE),
+    "softmax": ("bytes", 8 * ROWS * COLUMNS),
+    "layer norm": ("bytes", 8 * ROWS * COLUMNS),
+    "gelu chain": ("bytes", 12 * CHAIN),
+    "cross entropy": ("bytes", 4 * (ROWS // 2) * CLASSES),
+    **{f"matmul {n}": ("operations", 2.0 * n**3) for n in SIZES},
+    "attention": ("operations", 4.0 * BATCH * HEADS * LENGTH * LENGTH * WIDTH),
+}
+
+
+def real(*sizes: int) -> Any:
+    return DRAW.standard_normal(sizes).astype(np.float32)
+
+
+def data() -> dict[str, Any]:
+    """The arrays, equal in every process."""
+    return {
+        "x": real(VECTOR), "y": real(VECTOR), "square": real(SIDE, SIDE), "rows": real(ROWS, COLUMNS),
+        "w": real(COLUMNS), "b": real(COLUMNS), "u": real(CHAIN), "v": real(CHAIN),
+        "scores": real(ROWS // 2, CLASSES), "labels": DRAW.integers(0, CLASSES, ROWS // 2),
+        "q": real(BATCH, HEADS, LENGTH, WIDTH), "k": real(BATCH, HEADS, LENGTH, WIDTH),
+        "value": real(BATCH, HEADS, LENGTH, WIDTH),
+        **{f"a{n}": real(n, n) for n in SIZES}, **{f"b{n}": real(n, n) for n in SIZES},
+    }  # fmt: skip
+
+
+def of_triton() -> Calls:
+    import triton_attention as attention
+    import triton_speed as speed
+
+    import opweave
+
+    d = {name: opweave.from_numpy(array) for name, array in data().items()}
+    out, square, rows = (opweave.zeros_like(d[name]) for name in ("x", "square", "rows"))
+    losses = opweave.zeros(ROWS // 2)
+    chained, seen = opweave.zeros_like(d["u"]), opweave.zeros_like(d["q"])
+    products = {n: opweave.zeros_like(d[f"a{n}"]) for n in SIZES}
+    lse = opweave.zeros(BATCH, HEADS, LENGTH)
+    found: Calls = {
+        "copy": lambda: speed.copy(d["x"], out),
+        "vector add": lambda: speed.add(d["x"], d["y"], out),
+        "transpose": lambda: speed.transpose(d["square"], square),
+        "softmax": lambda: speed.softmax(d["rows"], rows),
+        "layer norm": lambda: speed.layer_norm(d["rows"], d["w"], d["b"], rows),
+        "gelu chain": lambda: speed.gelu_chain(d["u"], d["v"], chained),
+        "cross entropy": lambda: speed.cross_entropy(d["scores"], d["labels"], losses),
+        "attention": lambda: attention.attention(d["q"], d["k"], d["value"], seen, lse, False, 64),
+    }
+    for n in SIZES:
+        found[f"matmul {n}"] = lambda n=n: speed.matmul(d[f"a{n}"], d[f"b{n}"], products[n])
+    return found
+
+
+def _functions(F: Any, tanh: Any) -> dict[str, Any]:
+    """The fused ones in the names that the array libraries share."""
+    return {
+        "gelu chain": lambda u, v: F.gelu(u * 0.7 + 0.1, approximate="tanh") * F.silu(v),
+        "cross entropy": lambda s, t: F.cross_entropy(s, t, reduction="none"),
+    }
+
+
+def of_torch(compiled: bool) -> Calls:
+    import torch
+
+    torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", str(os.cpu_count()))))
+    F = torch.nn.functional
+    d = {name: torch.from_numpy(array) for name, array in data().items()}
+    wrap = torch.compile if compiled else (lambda f: f)
+    own = _functions(F, torch.tanh)
+    softmax, norm = wrap(lambda x: torch.softmax(x, -1)), wrap(lambda x, w, b: F.layer_norm(x, (COLUMNS,), w, b))
+    chain, loss = wrap(own["gelu chain"]), wrap(own["cross entropy"])
+    attention = wrap(lambda q, k, v: F.scaled_dot_product_attention(q, k, v))
+    add, transpose, copy = wrap(lambda x, y: x + y), wrap(lambda x: x.t().contiguous()), wrap(lambda x: x.clone())
+    found: Calls = {
+        "copy": lambda: copy(d["x"]), "vector add": lambda: add(d["x"], d["y"]),
+        "transpose": lambda: transpose(d["square"]), "softmax": lambda: softmax(d["rows"]),
+        "layer norm": lambda: norm(d["rows"], d["w"], d["b"]), "gelu chain": lambda: chain(d["u"], d["v"]),
+        "cross entropy": lambda: loss(d["scores"], d["labels"]),
+        "attention": lambda: attention(d["q"], d["k"], d["value"]),
+    }  # fmt: skip
+    for n in () if compiled else SIZES:
+        found[f"matmul {n}"] = lambda n=n: d[f"a{n}"] @ d[f"b{n}"]
+    return found
+
+
+def of_jax() -> Calls:
+    import jax
+    import jax.numpy as jnp
+
+    d = {name: jnp.asarray(array) for name, array in data().items()}
+
+    def norm(x: Any, w: Any, b: Any) -> Any:
+        centered = x - x.mean(-1, keepdims=True)
+        return centered * jax.lax.rsqrt((centered**2).mean(-1, keepdims=True) + 1e-5) * w + b
+
+    def loss(s: Any, t: Any) -> Any:
+        return -jnp.take_along_axis(jax.nn.log_softmax(s, -1), t[:, None], 1)[:, 0]
+
+    def attention(q: Any, k: Any, v: Any) -> Any:
+        return jax.nn.softmax(q @ jnp.swapaxes(k, -1, -2) * WIDTH**-0.5, -1) @ v
+
+    functions: dict[str, tuple[Any, tuple[str, ...]]] = {
+        "copy": (lambda x: x + 0.0, ("x",)),
+        "vector add": (lambda x, y: x + y, ("x", "y")),
+        "transpose": (lambda x: x.T + 0.0, ("square",)),
+        "softmax": (lambda x: jax.nn.softmax(x, -1), ("rows",)),
+        "layer norm": (norm, ("rows", "w", "b")),
+        "gelu chain": (lambda u, v: jax.nn.gelu(u * 0.7 + 0.1, approximate=True) * jax.nn.silu(v), ("u", "v")),
+        "cross entropy": (loss, ("scores", "labels")),
+        "attention": (attention, ("q", "k", "value")),
+        **{f"matmul {n}": (lambda a, b: a @ b, (f"a{n}", f"b{n}")) for n in SIZES},
+    }
+    compiled = {name: (jax.jit(f), [d[a] for a in names]) for name, (f, names) in functions.items()}
+    return {name: lambda f=f, args=args: jax.block_until_ready(f(*args)) for name, (f, args) in compiled.items()}
+
+
+def of_numpy() -> Calls:
+    d = data()
+    out, square = np.empty_like(d["x"]), np.empty_like(d["square"])
+    found: Calls = {
+        "copy": lambda: np.copyto(out, d["x"]),
+        "vector add": lambda: np.add(d["x"], d["y"], out=out),
+        "transpose": lambda: np.copyto(square, d["square"].T),
+    }
+    for n in SIZES:
+        found[f"matmul {n}"] = lambda n=n: np.matmul(d[f"a{n}"], d[f"b{n}"], out=square[:n, :n])
+    return found
+
+
+def of_numba() -> Calls:
+    import numba
+    from numba import njit, prange
+
+    numba.set_num_threads(int(os.environ.get("NUMBA_NUM_THREADS", str(os.cpu_count()))))
+    d = data()
+    jit = njit(parallel=True, fastmath=True)
+
+    @jit
+    def copy(x: Any, out: Any) -> None:
+        for i in prange(x.size):
+            out[i] = x[i]
+
+    @jit
+    def add(x: Any, y: Any, out: Any) -> None:
+        for i in prange(x.size):
+            out[i] = x[i] + y[i]
+
+    @jit
+    def transpose(x: Any, out: Any) -> None:
+        n = x.shape[0]
+        for block in prange(n // 32):
+            for c in range(0, n, 32):
+                for i in range(block * 32, block * 32 + 32):
+                    for j in range(c, c + 32):
+                        out[i, j] = x[j, i]
+
+    @jit
+    def softmax(x: Any, out: Any) -> None:
+        for r in prange(x.shape[0]):
+            most = np.float32(-np.inf)
+            for c in range(x.shape[1]):
+                most = max(most, x[r, c])
+            total = np.float32(0)
+            for c in range(x.shape[1]):
+                out[r, c] = math.exp(x[r, c] - most)
+                total += out[r, c]
+            for c in range(x.shape[1]):
+                out[r, c] /= total
+
+    @jit
+    def norm(x: Any, w: Any, b: Any, out: Any) -> None:
+        n = x.shape[1]
+        for r in prange(x.shape[0]):
+            mean = np.float32(0)
+            for c in range(n):
+                mean += x[r, c]
+            mean /= n
+            var = np.float32(0)
+            for c in range(n):
+                var += (x[r, c] - mean) ** 2
+            scale = np.float32(1) / math.sqrt(var / n + np.float32(1e-5))
+            for c in range(n):
+                out[r, c] = (x[r, c] - mean) * scale * w[c] + b[c]
+
+    @jit
+    def chain(u: Any, v: Any, out: Any) -> None:
+        for i in prange(u.size):
+            x = u[i] * np.float32(0.7) + np.float32(0.1)
+            inner = np.float32(0.7978845608) * (x + np.float32(0.044715) * x * x * x)
+            gelu = np.float32(0.5) * x * (np.float32(1) + math.tanh(inner))
+            out[i] = gelu * v[i] / (np.float32(1) + math.exp(-v[i]))
+
+    @jit
+    def loss(s: Any, t: Any, out: Any) -> None:
+        for r in prange(s.shape[0]):
+            most = np.float32(-np.inf)
+            for c in range(s.shape[1]):
+                most = max(most, s[r, c])
+            total = np.float32(0)
+            for c in range(s.shape[1]):
+                total += math.exp(s[r, c] - most)
+            out[r] = most + math.log(total) - s[r, t[r]]
+
+    out, square, rows = (np.empty_like(d[name]) for name in ("x", "square", "rows"))
+    chained, losses = np.empty_like(d["u"]), np.empty(ROWS // 2, np.float32)
+    return {
+        "copy": lambda: copy(d["x"], out), "vector add": lambda: add(d["x"], d["y"], out),
+        "transpose": lambda: transpose(d["square"], square), "softmax": lambda: softmax(d["rows"], rows),
+        "layer norm": lambda: norm(d["rows"], d["w"], d["b"], rows),
+        "gelu chain": lambda: chain(d["u"], d["v"], chained),
+        "cross entropy": lambda: loss(d["scores"], d["labels"], losses),
+    }  # fmt: skip
+
+
+LIBRARIES: dict[str, Callable[[], Calls]] = {
+    "opweave": of_triton,
+    "torch": lambda: of_torch(False),
+    "torch.compile": lambda: of_torch(True),
+    "jax": of_jax,
+    "numba": of_numba,
+    "numpy": of_numpy,
+}
+
+
+def available(library: str) -> bool:
+    """Whether a library can be imported here."""
+    module = {"opweave": "opweave", "torch.compile": "torch"}.get(library, library)
+    return importlib.util.find_spec(module) is not None
+
+
+def measured(library: str, seconds: float, only: str) -> dict[str, float]:
+    """Median seconds of each call, in this process."""
+    found = {}
+    for name, call in LIBRARIES[library]().items():
+        if only and only not in name:
+            continue
+        call()
+        times: list[float] = []
+        until = time.perf_counter() + seconds
+        while len(times) < 5 or (time.perf_counter() < until and len(times) < 1000):
+            started = time.perf_counter()
+            call()
+            times.append(time.perf_counter() - started)
+        found[name] = statistics.median(times)
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--library", choices=LIBRARIES, required=True)
+    parser.add_argument("--seconds", type=float, default=0.3, help="for each piece of work")
+    parser.add_argument("--only", default="")
+    options = parser.parse_args()
+    print(json.dumps(measured(options.library, options.seconds, options.only)))
+
+
+if __name__ == "__main__":
+    main()
