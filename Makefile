@@ -4,7 +4,9 @@
 #   make test     the tests, without PyTorch                                 (test ARGS="-k softmax")
 #   make lint     style, types, layers
 #   make parity   the tests that compare with PyTorch
+#   make matrix   the kernel suite with each Triton that is supported        (matrix TRITONS=3.9)
 #   make bench    beside PyTorch, on the CPU; about a quarter hour           (bench ARGS="--only steady")
+#   make kernels  Triton kernels beside other libraries; writes benchmarks/kernels.md and kernels.svg
 
 PYTHON ?= python3
 VENV := .venv
@@ -14,8 +16,9 @@ ARGS ?=
 # One thread a worker, or the workers would fight over the cores.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
-.PHONY: demo examples test lint parity bench clean
+.PHONY: demo examples test lint parity matrix bench clean
 .DELETE_ON_ERROR:
+.SECONDARY:
 
 demo: $(VENV)/.stamp-demo
 	$(BIN)/python examples/demo.py $(ARGS)
@@ -36,11 +39,31 @@ lint: $(VENV)/.stamp-lint
 parity: $(VENV)/.stamp-parity
 	$(PYTEST) tests/parity $(ARGS)
 
+# Of the releases, the first is what `make test` runs with.
+TRITONS ?= 3.7 3.8 3.9
+MATRIX_TESTS := $(addprefix tests/triton_cpu/,test_driver.py test_launching.py test_suite.py test_tutorials.py)
+
+matrix: $(TRITONS:%=matrix-%)
+
+matrix-%: .matrix/%/.stamp
+	OMP_NUM_THREADS=1 TRITON_CACHE_DIR=$(abspath .matrix/$*/cache) .matrix/$*/bin/python -m pytest -q -n 2 \
+		--dist worksteal -p no:cacheprovider $(MATRIX_TESTS) $(ARGS)
+
+# The dependencies come from pyproject.toml, all but the pin of Triton that the tests otherwise have.
+.matrix/%/.stamp: pyproject.toml
+	$(PYTHON) -m venv .matrix/$*
+	.matrix/$*/bin/python -m pip install --quiet --upgrade pip
+	.matrix/$*/bin/python -m pip install --quiet --editable . 'triton==$*.*' scipy pytest pytest-xdist hypothesis expecttest
+	touch $@
+
 bench: $(VENV)/.stamp-bench
 	$(BIN)/python benchmarks/run.py $(ARGS)
 
+kernels: $(VENV)/.stamp-bench
+	$(BIN)/python benchmarks/kernels.py --page $(ARGS)
+
 clean:
-	rm -rf $(VENV) build dist opweave.egg-info .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .matrix build dist opweave.egg-info .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
 # A stamp says that the extra of its name is installed as pyproject.toml has it.
 $(VENV)/.stamp-%: pyproject.toml | $(BIN)/python

@@ -216,7 +216,11 @@ def special_values(dtype: Any) -> Array:
 def bit_patterns(stride: int) -> Iterator[Array]:
     """float32 numbers, chunk by chunk."""
     for first in range(0, 1 << 32, stride * _CHUNK):
-        yield np.arange(first, min(first + stride * _CHUNK, 1 << 32), stride, np.uint64).astype(np.uint32).view("f4")
+        yield (
+            np.arange(first, min(first + stride * _CHUNK, 1 << 32), stride, dtype=np.uint64)
+            .astype(np.uint32)
+            .view("f4")
+        )
 
 
 def random_pairs(dtype: Any, count: int, rng: np.random.Generator) -> Iterator[tuple[Array, Array]]:
@@ -246,14 +250,14 @@ def measure(function: Function, elem: str, inputs: Iterator[tuple[Array, ...]]) 
     result = Result()
     dtype: Any = np.float32 if elem == "f32" else np.float64
     pool = special_values(dtype)
-    specials = np.array(list(itertools.product(pool, repeat=function.arity)), dtype).T
+    specials = list(np.array(list(itertools.product(pool, repeat=function.arity)), dtype).T)
 
     def compare(arguments: Sequence[Array]) -> Array:
         with np.errstate(all="ignore"):
             return errors(apply(*arguments), function.exact(*(a.astype(wide) for a in arguments)))
 
     error = compare(specials)
-    result.bad = tuple(_call(specials, k, apply) for k in np.flatnonzero(~(error <= max(function.goal, 2.0))))
+    result.bad = tuple(_call(specials, int(k), apply) for k in np.flatnonzero(~(error <= max(function.goal, 2.0))))
     for arguments in inputs:
         error = compare(arguments)
         k = int(np.argmax(error))
@@ -273,6 +277,7 @@ def main() -> None:
     parser.add_argument("--stride", type=int, default=61, help="of float32 bit patterns; odd strides vary all bits")
     parser.add_argument("functions", nargs="*", help="names; all by default")
     options = parser.parse_args()
+    wrong: list[str] = []
     print(f"{'':14}{'tried':>12}{'max ulp':>9}  where")
     for elem, name in itertools.product(("f32", "f64"), options.functions or FUNCTIONS):
         function, rng = FUNCTIONS[name], np.random.default_rng(0)
@@ -289,8 +294,11 @@ def main() -> None:
         goal = function.goal if elem == "f32" else max(function.goal, 4.0)
         mark = "" if r.worst <= goal else f"  (goal {goal:g})"
         print(f"{name + ' ' + elem:14}{r.tried:12,}{r.worst:9.2f}  {r.where}{mark}", flush=True)
-        for text in r.bad:
-            print(f"{'':16}special value: {text}")
+        wrong += [f"{name} {elem}{text}" for text in r.bad]
+    ends = ", ".join(f"{float(x):g}" for x in special_values(np.float32))
+    print(f"special values ({ends}; for float64 its own): {'all as they should be' if not wrong else ''}")
+    for text in wrong:
+        print(f"  wrong: {text}")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
-"""Time of Triton kernels run natively on the CPU, beside the same work in other libraries; prints JSON.
+"""Time of Triton kernels run natively on the CPU, beside the same work in other libraries: `make kernels`.
 
-One library a process: their threads would stand in each other's way. `run.py --only kernels` starts them in turns, with
-one thread and with two. Sizes are in `WORK`, with the bytes that must move or the operations that must be done, so that
-times become fractions of what the machine can do.
+One library a process, started in turns: their threads would stand in each other's way. `--page` measures all of them,
+with one thread and with two, and writes `kernels.md` and `kernels.svg` beside this file; `--library` measures one and
+prints JSON. Sizes are in `WORK`, with the bytes that must move or the operations that must be done, so that times
+become fractions of what the machine can do.
 """
 
 from __future__ import annotations
@@ -12,7 +13,10 @@ import importlib.util
 import json
 import math
 import os
+import platform
+import shutil
 import statistics
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -22,6 +26,14 @@ from typing import Any
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
+
+# glibc keeps freed memory instead of giving it back: no page is touched for the first time twice.
+NO_FAULTS = {
+    "MALLOC_MMAP_MAX_": "0",
+    "MALLOC_TRIM_THRESHOLD_": "34359738368",
+    "MALLOC_TOP_PAD_": "268435456",
+    "MALLOC_ARENA_MAX": "1",
+}
 
 Calls = dict[str, Callable[[], Any]]
 DRAW = np.random.default_rng(0)
@@ -81,7 +93,7 @@ def of_triton() -> Calls:
         "layer norm": lambda: speed.layer_norm(d["rows"], d["w"], d["b"], rows),
         "gelu chain": lambda: speed.gelu_chain(d["u"], d["v"], chained),
         "cross entropy": lambda: speed.cross_entropy(d["scores"], d["labels"], losses),
-        "attention": lambda: attention.attention(d["q"], d["k"], d["value"], seen, lse, False, 64),
+        "attention": lambda: attention.attention(d["q"], d["k"], d["value"], seen, lse, False, 128, 256),
     }
     for n in SIZES:
         found[f"matmul {n}"] = lambda n=n: speed.matmul(d[f"a{n}"], d[f"b{n}"], products[n])
@@ -282,13 +294,106 @@ def measured(library: str, seconds: float, only: str) -> dict[str, float]:
     return found
 
 
+Times = dict[str, dict[str, float]]
+
+
+def processor() -> str:
+    """The processor's name as the system tells it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+def all_of(pythons: dict[str, str], threads: int, rounds: int, seconds: float) -> Times:
+    """Median seconds of each piece of work in each library."""
+    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OPWEAVE_NUM_THREADS", "NUMBA_NUM_THREADS")
+    environment = {**os.environ, **NO_FAULTS, **dict.fromkeys(names, str(threads))}
+    times: dict[str, dict[str, list[float]]] = {name: {} for name in WORK}
+    for _ in range(rounds):
+        for library, python in pythons.items():
+            command = [python, __file__, "--library", library, "--seconds", str(seconds)]
+            if threads == 1 and shutil.which("taskset"):
+                command = ["taskset", "-c", "0", *command]  # JAX takes what cores it sees
+            done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+            for name, value in json.loads(done.stdout.strip().splitlines()[-1]).items():
+                times[name].setdefault(library, []).append(value)
+    return {name: {k: statistics.median(v) for k, v in row.items()} for name, row in times.items()}
+
+
+def rate(name: str, seconds: float) -> str:
+    """What is reached, as GB/s or GFLOP/s."""
+    kind, amount = WORK[name]
+    return f"{amount / seconds / 1e9:.1f} {'GB/s' if kind == 'bytes' else 'GFLOP/s'}"
+
+
+def page(found: dict[int, Times]) -> str:
+    """The results as Markdown."""
+    lines = [
+        "# Triton kernels on the CPU", "",
+        f"`make kernels` on {processor()}, {os.cpu_count()} cores; milliseconds, medians over processes in turns,",
+        "without page faults. The kernels are those of `examples/triton_speed.py` and `examples/triton_attention.py`.",
+        "*Reached* counts the bytes that must move (not those that a store reads before it writes) or the operations;",
+        "*best other* is the time of the best other library over opweave's, so that above 1 opweave is first.", "",
+        "![milliseconds with two threads](kernels.svg)",
+    ]  # fmt: skip
+    for threads, times in sorted(found.items(), reverse=True):
+        libraries = [library for library in LIBRARIES if any(library in row for row in times.values())]
+        lines += ["", f"## {threads} thread{'s' * (threads > 1)}", ""]
+        lines += [f"| | {' | '.join(libraries)} | reached | best other |", "|---" * (len(libraries) + 3) + "|"]
+        for name, row in times.items():
+            cells = [f"{row[library] * 1e3:.2f}" if library in row else "" for library in libraries]
+            others = min(value for library, value in row.items() if library != "opweave")
+            ratio = f"{others / row['opweave']:.2f}"
+            lines.append(f"| {name} | {' | '.join(cells)} | {rate(name, row['opweave'])} | {ratio} |")
+    return "\n".join(lines) + "\n"
+
+
+def plot(times: Times) -> str:
+    """Bars of the time of each library over opweave's, as SVG."""
+    colours = dict(zip(LIBRARIES, ("#c0392b", "#7f8c8d", "#2c3e50", "#2980b9", "#27ae60", "#d35400"), strict=True))
+    bar, gap, left, unit, most = 11, 14, 120, 110, 5.0
+    parts, y = [], 40
+    for i, (library, colour) in enumerate(colours.items()):
+        parts.append(f'<rect x="{left + i * 110}" y="10" width="10" height="10" fill="{colour}"/>')
+        parts.append(f'<text x="{left + i * 110 + 15}" y="19">{library}</text>')
+    for name, row in times.items():
+        parts.append(f'<text x="{left - 8}" y="{y + bar * len(row) / 2 + 4}" text-anchor="end">{name}</text>')
+        for library in (library for library in LIBRARIES if library in row):
+            ratio = row[library] / row["opweave"]
+            width = min(ratio, most) * unit
+            parts.append(f'<rect x="{left}" y="{y}" width="{width:.1f}" height="{bar - 2}" fill="{colours[library]}"/>')
+            parts.append(f'<text x="{left + width + 4:.1f}" y="{y + bar - 3}" font-size="9">{ratio:.2f}</text>')
+            y += bar
+        y += gap
+    line = f'<line x1="{left + unit}" x2="{left + unit}" y1="32" y2="{y}" stroke="#c0392b" stroke-dasharray="3 3"/>'
+    size = f'width="{left + int(most * unit) + 60}" height="{y + 10}"'
+    style = 'font-family="sans-serif" font-size="12"'
+    return "\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" {size} {style}>', *parts, line, "</svg>", ""])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--library", choices=LIBRARIES, required=True)
+    parser.add_argument("--library", choices=LIBRARIES, help="measure one in this process")
+    parser.add_argument("--page", action="store_true", help="measure all, and write kernels.md and kernels.svg")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--numba-python", default=sys.executable, help="an interpreter that has numba")
     parser.add_argument("--seconds", type=float, default=0.3, help="for each piece of work")
     parser.add_argument("--only", default="")
     options = parser.parse_args()
-    print(json.dumps(measured(options.library, options.seconds, options.only)))
+    if options.library:
+        print(json.dumps(measured(options.library, options.seconds, options.only)))
+        return
+    pythons = {library: sys.executable for library in LIBRARIES if available(library)}
+    if options.numba_python != sys.executable:
+        pythons["numba"] = options.numba_python
+    found = {threads: all_of(pythons, threads, options.rounds, options.seconds) for threads in (1, 2)}
+    text = page(found)
+    print(text)
+    if options.page:
+        Path(__file__).with_suffix(".md").write_text(text)
+        Path(__file__).with_suffix(".svg").write_text(plot(found[2]))
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ from opweave.codegen.triton_cpu import driver, jit
 from opweave.codegen.triton_cpu.compiler import CPUBackend
 from opweave.codegen.triton_cpu.launch import HostArray, direct_launcher
 
-STAGES = ("front end", "TTIR passes", "lowering", "LLVM", "load")
+STAGES: tuple[str, ...] = ("front end", "TTIR passes", "lowering", "LLVM", "load")
 _WARM_UP = 5
 _clock: Callable[[], float] = time.perf_counter
 
@@ -140,13 +140,14 @@ def _four(a, b, c, d, n, BLOCK: tl.constexpr):
 def launch_times(rounds: int = 20, calls: int = 2000) -> None:
     """The best of some rounds: microseconds of a launch of a kernel with four pointers on 16 elements."""
     arrays = [HostArray(np.ones(16, np.float32)) for _ in range(4)]
-    kernel = _four[(1,)](*arrays, 16, BLOCK=16)
+    jitted: Any = _four
+    kernel = jitted[(1,)](*arrays, 16, BLOCK=16)
     direct, addresses = direct_launcher(kernel), [a.data_ptr() for a in arrays]
     run, function, packed = kernel.run, kernel.function, kernel.packed_metadata
     ways: dict[str, Callable[[], Any]] = {
         "direct_launcher": lambda: direct(1, 1, 1, *addresses, 16),
         "kernel.run": lambda: run(1, 1, 1, 0, function, packed, None, None, None, *addresses, 16, 16),
-        "kernel[grid]": lambda: _four[(1,)](*arrays, 16, BLOCK=16),
+        "kernel[grid]": lambda: jitted[(1,)](*arrays, 16, BLOCK=16),
     }
     print("\nlaunch of a kernel with 4 pointers, microseconds")
     for name, way in ways.items():

@@ -133,12 +133,14 @@ def attention_dq_kernel(
     tl.store(dq_ptr + start + at, (dq * natural_scale).to(dq_ptr.dtype.element_ty), inside)
 
 
-def attention(q: Any, k: Any, v: Any, out: Any, lse: Any, causal: bool, block: int = 32) -> None:
+def attention(
+    q: Any, k: Any, v: Any, out: Any, lse: Any, causal: bool, block: int = 32, keys: int | None = None
+) -> None:
     """out = softmax(q kᵀ / √D) v for contiguous (batch, heads, length, D); lse is (batch, heads, length), float32."""
     batch, heads, length, width = q.shape
     scale = 1 / (math.sqrt(width) * math.log(2))  # exp2 is cheaper than exp
     attention_kernel[(triton.cdiv(length, block), batch * heads)](
-        q, k, v, out, lse, scale, length, D=width, BLOCK_M=block, BLOCK_N=block, CAUSAL=causal
+        q, k, v, out, lse, scale, length, D=width, BLOCK_M=block, BLOCK_N=keys or block, CAUSAL=causal
     )
 
 

@@ -8,6 +8,7 @@ buffers, where an index of the last dimension may run on into those before it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from opweave.codegen.triton_cpu.analysis import ROOTS
 from opweave.codegen.triton_cpu.context import LAZY, ZERO, Context, Index, Indices, Key, key_of
@@ -36,7 +37,7 @@ def merged(cx: Context, shape: tuple[int, ...], values: Iterable[Value], axis: i
         Of the same length: dimensions that go together are 1 but for the last of them, which holds their product.
     """
     wide = [d for d in range(len(shape)) if shape[d] > 1]
-    pairs = {(a, b) for a, b in zip(wide, wide[1:], strict=False) if axis not in (a, b)}
+    pairs = {(a, b) for a, b in pairwise(wide) if axis not in (a, b)}
     if not pairs:
         return shape
     survey = _Survey(cx, pairs)
@@ -44,7 +45,7 @@ def merged(cx: Context, shape: tuple[int, ...], values: Iterable[Value], axis: i
     for v in values:
         survey.visit(v, idx)
     result = list(shape)
-    for a, b in zip(wide, wide[1:], strict=False):
+    for a, b in pairwise(wide):
         if (a, b) in survey.pairs:
             result[b] *= result[a]
             result[a] = 1
@@ -91,7 +92,7 @@ class _Survey:
     def _read(self, dims: Sequence[int], idx: Indices) -> None:
         """Row-major memory is read at `idx`: two dimensions may stay together if they are neighbours there too."""
         places = [i.key for d, i in zip(dims, idx, strict=True) if d > 1]
-        neighbours = set(zip(places, places[1:], strict=False))
+        neighbours = set(pairwise(places))
         self.pairs -= {
             (a, b)
             for a, b in self.pairs

@@ -1,7 +1,7 @@
 """`x ^ xor_sum(x)` along an axis of two elements: each element becomes its partner, as in `tl.sort` and `tl.flip`.
 
-Triton has no other way to write that exchange. Read as one operation it takes neither a reduction nor a loop of its own:
-its operand is in memory, and where the result is evaluated, the other position along the axis is read.
+Triton has no other way to write that exchange. Read as one operation it takes neither a reduction nor a loop of its
+own: its operand is in memory, and where the result is evaluated, the other position along the axis is read.
 """
 
 from __future__ import annotations

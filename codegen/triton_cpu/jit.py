@@ -199,19 +199,23 @@ def _target_machine() -> Any:
     )
 
 
-_session: Any = None
+_LOADS_A_SESSION = 64
+_session: tuple[Any, Iterator[int]] | None = None
 
 
 def _linker_session() -> Any:
+    """The session that the next code is loaded into.
+
+    A session keeps its books on every library it ever loaded. So each takes a few: it goes, with its books, when the
+    last code in it has gone. What runs until the process ends is kept by `keep_forever`, and its session with it.
+    """
     global _session
     with _lock:
-        if _session is None:
-            if platform.system() == "Linux":
-                _load_globally("libgcc_s.so.1")
-            _session = _llvm().create_lljit_compiler(_target_machine())
-            # Pool threads sleep inside loaded code, so it must outlive even the interpreter's own teardown.
-            keep_forever(_session)
-    return _session
+        if _session is None and platform.system() == "Linux":
+            _load_globally("libgcc_s.so.1")
+        if _session is None or next(_session[1], None) is None:
+            _session = _llvm().create_lljit_compiler(_target_machine()), iter(range(_LOADS_A_SESSION - 1))
+        return _session[0]
 
 
 def _load_globally(library: str) -> None:
@@ -241,7 +245,13 @@ def _optimised(llvm_ir: str, name: str, level: int) -> Iterator[Any]:
             tuning.loop_interleaving = False
             tuning.loop_unrolling = False
             builder = ll.create_pass_builder(machine, tuning)
-            builder.getModulePassManager().run(module, builder)
+            passes = builder.getModulePassManager()
+            passes.run(module, builder)
+            # llvmlite's classes inherit in an order by which closing a pass manager does not free it.
+            ll.ffi.lib.LLVMPY_DisposeNewModulePassManger(passes)
+            passes.detach()
+            builder.close()
+            tuning.close()
             yield module
 
 

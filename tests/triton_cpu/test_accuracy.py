@@ -21,7 +21,7 @@ def _script() -> Any:
 
 
 accuracy = _script()
-_STRIDE = 40_009  # a prime: all bits of the numbers vary
+_STRIDE = 10_007  # a prime: all bits of the numbers vary
 
 
 @pytest.mark.parametrize("name", accuracy.FUNCTIONS)
@@ -41,7 +41,7 @@ def test_a_float32_function_is_as_exact_as_it_should_be(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "low", "high", "bound"),
     [
-        ("tanh", 0.2, 0.4, 1.5), ("log", 0.5, 2.0, 1.0), ("log2", 0.5, 2.0, 1.0), ("log10", 0.5, 2.0, 1.0),
+        ("tanh", 0.2, 0.4, 1.5), ("log", 0.5, 2.0, 1.0), ("log2", 0.5, 2.0, 1.1), ("log10", 0.5, 2.0, 1.1),
         ("exp", -2.0, 2.0, 1.4), ("erf", 0.8, 1.1, 1.5), ("sin", 1.0, 8.0, 1.6), ("erfc", 1.0, 3.0, 0.51),
     ],
 )  # fmt: skip
