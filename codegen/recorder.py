@@ -474,9 +474,9 @@ class Lowering:
         return None if found is None else found.value
 
     def _bounds(self, guard: Guard) -> list[Term]:
-        low, high = guard.index.bounds()
+        low, high = guard.position.bounds()
         narrow = dtypes.int64 if self.wide or hint(high) >= INT32_OFFSETS else dtypes.int32
-        position = Term(self.k, self.values.index(guard.index, narrow))
+        position = Term(self.k, self.values.index(guard.position, narrow))
         found = [] if low == guard.start else [position >= guard.start]
         return found if high + 1 == guard.stop else [*found, position < guard.stop]
 
@@ -609,7 +609,7 @@ class Lowering:
             return filled[0][0]  # a load is 0 outside its piece
         result = found[-1][0]
         for t, _, guard in reversed(found[:-1]):
-            before = self._bounds(Guard(guard.index, guard.index.bounds()[0], guard.stop))
+            before = self._bounds(Guard(guard.position, guard.position.bounds()[0], guard.stop))
             result = self.k.where(before[0], t, result) if before else t
         return result
 

@@ -30,9 +30,9 @@ FUSIBLE = ("pointwise", "view", "reduction", "generator", "gather", "scatter", "
 
 
 class Guard(NamedTuple):
-    """Where a piece lies: `start <= index < stop`."""
+    """Where a piece lies: `start <= position < stop`."""
 
-    index: Index
+    position: Index
     start: Size
     stop: Size
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import logging
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -45,6 +46,8 @@ class CPUOptions:
     backend_name: str = "cpu"
     debug: bool = False
     sanitize_overflow: bool = False
+    debug_info: bool = False
+    """Source lines for debuggers and profilers; `OPWEAVE_DEBUG_INFO=1` turns them on."""
     enable_fp_fusion: bool = True
     supported_fp8_dtypes: tuple[str, ...] = ("fp8e5", "fp8e4nv", "fp8e4b15", "fp8e4b8", "fp8e5b16")
     deprecated_fp8_dot_operand_dtypes: tuple[str, ...] = ()
@@ -88,6 +91,8 @@ class CPUBackend(BaseBackend):
         chosen["arch"] = str(self.target.arch)
         # Overflow checks are device assertions, which only a debug build has.
         chosen["sanitize_overflow"] = bool(chosen.get("debug")) and bool(options.get("sanitize_overflow", True))
+        if os.environ.get("OPWEAVE_DEBUG_INFO", "") not in ("", "0"):
+            chosen["debug_info"] = True
         return CPUOptions(**chosen)
 
     def pack_metadata(self, metadata: Any) -> tuple[int, int, int]:
@@ -148,8 +153,9 @@ class CPUBackend(BaseBackend):
         text = module.str_nodebug()
         try:
             # Places in the user's source make the text twice as long: only where something will name them.
-            placed = sanitize or "tt.assert" in text
-            lowered = lower(str(module) if placed else text, features=features)
+            lines = bool(metadata.get("debug_info"))
+            placed = sanitize or lines or "tt.assert" in text
+            lowered = lower(str(module) if placed else text, features=features, debug_info=lines)
         except UnsupportedTritonOp:
             lower(str(module), features=features)  # refuses again, and says where
             raise

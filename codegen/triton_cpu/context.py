@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from opweave.codegen.triton_cpu.analysis import ROOTS, VIEWS, Reach, TargetFeatures, own_cost
+from opweave.codegen.triton_cpu.debug_info import DebugInfo
 from opweave.codegen.triton_cpu.emit import LLVM_TYPE, SIZE, Buffer, Emitter, literal, splat, storage, suffix, vector
 from opweave.codegen.triton_cpu.ttir import Block, Op, Type, Value
 
@@ -125,6 +126,7 @@ class Context:
         self.apart: set[tuple[int, int]] = set()
         """Pairs of arguments of which that has been made use of."""
         self.em = Emitter()
+        self.debug: DebugInfo | None = None
         self.width = 1
         self.positioned = False
         """Whether a vector loop's body is being emitted, where its position is known."""
@@ -296,6 +298,12 @@ class Context:
         return known
 
     def _compute(self, v: Value, idx: Indices) -> Lanes:
+        if self.debug is None or v.op is None:
+            return self._computed(v, idx)
+        with self.debug.at(self.em, v.op):
+            return self._computed(v, idx)
+
+    def _computed(self, v: Value, idx: Indices) -> Lanes:
         if v in self.buffers:
             return self.load_buffer(self.buffers[v], idx)
         if v in self.inductions:

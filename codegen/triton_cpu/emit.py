@@ -166,6 +166,8 @@ class Emitter:
         self.globals: list[str] = []
         self.declarations: dict[str, str] = {}
         self.heap_bytes = 0
+        self.place = ""
+        """Stands behind each instruction: nothing, or its source line as a reference to debug information."""
         self._stack_bytes = 0
         self._counter = 0
 
@@ -177,11 +179,11 @@ class Emitter:
         """Emit `%name = text`."""
         self._counter += 1
         name = f"%t{self._counter}"
-        self.lines.append(f"  {name} = {text}")
+        self.lines.append(f"  {name} = {text}{self.place}")
         return name
 
     def line(self, text: str) -> None:
-        self.lines.append("  " + text)
+        self.lines.append(f"  {text}{self.place}")
 
     def label(self, name: str) -> None:
         self.lines.append(name + ":")

@@ -38,6 +38,7 @@ from opweave.codegen.triton_cpu.analysis import (
 )
 from opweave.codegen.triton_cpu.context import ELEMENTWISE, LAZY, ROOT, Context, Indices, Lanes, lazy, root
 from opweave.codegen.triton_cpu.control import emit_blocks
+from opweave.codegen.triton_cpu.debug_info import DebugInfo
 from opweave.codegen.triton_cpu.emit import LLVM_TYPE, Buffer
 from opweave.codegen.triton_cpu.exchange import find_exchanges
 from opweave.codegen.triton_cpu.inline import inline_calls
@@ -46,7 +47,14 @@ from opweave.codegen.triton_cpu.materialize import before_write, overlap, side_b
 from opweave.codegen.triton_cpu.ttir import Block, Function, Op, Value, parse
 
 
-def lower(ttir_text: str, *, name: str | None = None, features: TargetFeatures, distinct: bool = True) -> Lowered:
+def lower(
+    ttir_text: str,
+    *,
+    name: str | None = None,
+    features: TargetFeatures,
+    distinct: bool = True,
+    debug_info: bool = False,
+) -> Lowered:
     """Lower a Triton kernel to LLVM IR.
 
     Parameters
@@ -59,6 +67,8 @@ def lower(ttir_text: str, *, name: str | None = None, features: TargetFeatures, 
         The machine to emit for.
     distinct : bool
         Whether to take it that the kernel's pointers lead to different memory, where one is read and one written.
+    debug_info : bool
+        Whether to tell debuggers the source line of every instruction; the text must have locations then.
 
     Returns
     -------
@@ -81,6 +91,9 @@ def lower(ttir_text: str, *, name: str | None = None, features: TargetFeatures, 
     cx.parameters = {a: k for k, a in enumerate(function.args)}
     cx.emit_block = lambda block: _emit_block(cx, block)
     cx.write_positions = [op.pos for op in ops if op.name in WRITES]
+    if debug_info:
+        cx.debug = DebugInfo(function)
+        cx.em.place = cx.debug.whole
     _emit_function(cx, function)
     bases = {pointer_base(op.operands[0]) for op in ops if op.name in WRITES and op.operands}
     return Lowered(
@@ -130,6 +143,14 @@ def _emit_block(cx: Context, block: Block) -> None:
 
 
 def _emit_op(cx: Context, op: Op) -> None:
+    if cx.debug is None:
+        _emit_op_here(cx, op)
+    else:
+        with cx.debug.at(cx.em, op):
+            _emit_op_here(cx, op)
+
+
+def _emit_op_here(cx: Context, op: Op) -> None:
     for v in op.results:
         if v.type.elem not in LLVM_TYPE:
             raise op.unsupported(f"values of type {v.type.elem} are not supported")
@@ -271,9 +292,11 @@ def _print(cx: Context, name: str, arguments: int) -> str:
             f"  %heap.pair = cmpxchg ptr %heap.cell, i64 0, i64 {len(cx.assertions)} seq_cst seq_cst", "  ret void",
         ]  # fmt: skip
         end = f"  call void @free(ptr %heap)\n{end}"
-    header = f"define void @{name}(ptr noalias readonly %args, i64 %start, i64 %end, i32 %gx, i32 %gy, i32 %gz) #0 {{"
+    header = f"define void @{name}(ptr noalias readonly %args, i64 %start, i64 %end, i32 %gx, i32 %gy, i32 %gz) #0"
+    debug = cx.debug
+    header += f"{debug.subprogram if debug else ''} {{"
     lines: Sequence[str] = [
         *em.globals, *declarations.values(), header, "entry:", *entry, "begin:", *em.lines, end,
-        "}", "attributes #0 = { nounwind }", "",
+        "}", "attributes #0 = { nounwind }", *(debug.metadata() if debug else ()), "",
     ]  # fmt: skip
     return "\n".join(lines)
