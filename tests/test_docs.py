@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -14,3 +17,12 @@ def test_the_walk_through_an_op_is_the_op():
     assert len(blocks) == 5
     for block in blocks:
         assert block in source, block
+
+
+def test_the_page_on_triton_runs(tmp_path):
+    blocks = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs" / "triton_cpu.md").read_text(), re.M | re.S)
+    assert len(blocks) == 2
+    script = tmp_path / "page.py"
+    script.write_text("\n".join(blocks))
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, env=dict(os.environ))
+    assert not done.returncode, done.stderr

@@ -1,0 +1,116 @@
+"""What a kernel's author can look at: its forms, its launches, its lines in debug information."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import triton
+import triton.language as tl
+from triton.runtime.driver import driver as triton_driver
+
+import opweave
+from opweave.codegen.triton_cpu import driver as mux, jit, launch
+from opweave.registry.errors import CompileError
+from opweave.runtime.logging import set_logs
+
+
+@pytest.fixture(scope="module", autouse=True)
+def active() -> Iterator[None]:
+    before = triton_driver._active
+    mux.activate()
+    yield
+    triton_driver._active = before
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    mux._thread.device = None
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
+    doubled.device_caches.clear()
+    yield
+    set_logs("")
+
+
+@triton.jit
+def squared(x):
+    return x * x
+
+
+@triton.jit
+def doubled(x, out, n, N: tl.constexpr):
+    i = tl.program_id(0) * N + tl.arange(0, N)
+    value = tl.load(x + i, i < n)
+    total = squared(value) * 2
+    tl.store(out + i, total, i < n)
+
+
+def run() -> Any:
+    x = np.arange(50, dtype=np.float32)
+    out = np.zeros_like(x)
+    compiled = doubled[(4,)](opweave.from_numpy(x), opweave.from_numpy(out), 50, N=16)
+    np.testing.assert_array_equal(out, x * x * 2)
+    return compiled
+
+
+def messages(caplog: pytest.LogCaptureFixture, name: str) -> list[str]:
+    return [record.getMessage() for record in caplog.records if record.name == f"opweave.{name}"]
+
+
+@pytest.mark.parametrize(
+    ("channel", "text"), [("ttir", "tt.func public @doubled"), ("llvm", "define void @doubled("), ("asm", "doubled:")]
+)
+def test_each_form_of_a_kernel_can_be_shown(channel: str, text: str, caplog: pytest.LogCaptureFixture) -> None:
+    logging.getLogger("opweave").propagate = True
+    caplog.set_level(logging.DEBUG, f"opweave.{channel}")
+    run()
+    (message,) = messages(caplog, channel)
+    assert message.startswith("doubled\n") and text in message
+    run()
+    assert len(messages(caplog, channel)) == 1, "nothing is compiled a second time"
+
+
+def test_launches_are_shown_with_grid_and_time(caplog: pytest.LogCaptureFixture) -> None:
+    logging.getLogger("opweave").propagate = True
+    run()
+    assert not messages(caplog, "launches")
+    caplog.set_level(logging.DEBUG, "opweave.launches")
+    compiled = run()
+    (message,) = messages(caplog, "launches")
+    assert re.fullmatch(r"doubled grid \(4, 1, 1\): \d+\.\d µs", message)
+    x, out = np.ones(16, np.float32), np.zeros(16, np.float32)
+    launch.direct_launcher(compiled)(1, 1, 1, x.ctypes.data, out.ctypes.data, 16)
+    assert (out == 2).all() and "doubled grid (1, 1, 1)" in messages(caplog, "launches")[1]
+
+
+def test_debug_information_has_the_lines_of_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = run()
+    assert "!dbg" not in plain.asm["llir"] and "DILocation" not in plain.asm["llir"]
+    monkeypatch.setenv("OPWEAVE_DEBUG_INFO", "1")
+    doubled.device_caches.clear()
+    compiled = run()
+    text = compiled.asm["llir"]
+    assert f'!DIFile(filename: "{os.path.basename(__file__)}", directory: "{os.path.dirname(__file__)}")' in text
+    first, inner = doubled.starting_line_number, squared.starting_line_number + 2
+    lines = {int(n) for n in re.findall(r"!DILocation\(line: (\d+)", text)}
+    assert {first + 2, first + 3, first + 5, inner} <= lines
+    # The product stands on its own line, and in the machine code too.
+    number = re.search(rf"!(\d+) = !DILocation\(line: {inner},", text)
+    assert number is not None and re.search(rf"fmul contract .*!dbg !{number.group(1)}$", text, re.M)
+    assert {first + 3, inner} <= {int(n) for n in re.findall(r"\.loc\t\d+ (\d+) ", jit.assembly(text))}
+    assert b".debug_line" in compiled.asm["obj"] and b".debug_line" not in plain.asm["obj"]
+
+
+def test_code_that_reads_other_parameters_is_not_launched() -> None:
+    compiled = run()
+    parameters = launch.parameters(compiled.src.signature)
+    launch.agree("doubled", parameters, compiled.metadata)
+    for wrong in (parameters[:-1], [*parameters[:-1], launch.Parameter("n", "fp32")]):
+        with pytest.raises(CompileError, match="other parameters"):
+            launch.agree("doubled", wrong, compiled.metadata)
