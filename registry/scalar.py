@@ -141,7 +141,7 @@ class ArrayScalars(Scalars):
         return self.xp.where(condition, a, b)
 
     def cast(self, x: Value, dtype: DType) -> Value:
-        x = self.xp.asarray(x)
+        x = x if hasattr(x, "dtype") else self.xp.asarray(x)
         if dtype is dtypes.bool_:
             return x != 0
         if x.dtype.kind == "f" and dtype.kind in "iu":

@@ -177,6 +177,7 @@ def activate() -> OpweaveDriver:
     if isinstance(active, OpweaveDriver):
         return active
     with _lock:
+        _warn_of_the_interpreter()
         _ensure_backend()
         if active is not None:
             _foreign = active
@@ -199,6 +200,17 @@ def _ensure_cache() -> None:
         atexit.register(shutil.rmtree, fresh, ignore_errors=True)
         knobs.cache.dir = fresh
         _log.warning("cache: cannot write %s (%s); Triton keeps its kernels for this process only", folder, error)
+
+
+def _warn_of_the_interpreter() -> None:
+    """Kernels declared in Triton's interpreter mode never come here; who set it should know."""
+    from triton import knobs
+
+    if knobs.runtime.interpret:
+        _log.warning(
+            "TRITON_INTERPRET=%s: Triton interprets kernels, in Python; unset it to run them natively on the CPU",
+            os.environ.get("TRITON_INTERPRET", "1"),
+        )
 
 
 def _ensure_backend() -> None:

@@ -107,6 +107,15 @@ def test_debug_information_has_the_lines_of_the_kernel(monkeypatch: pytest.Monke
     assert b".debug_line" in compiled.asm["obj"] and b".debug_line" not in plain.asm["obj"]
 
 
+def test_the_interpreter_is_no_secret(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    logging.getLogger("opweave").propagate = True
+    monkeypatch.setattr(triton_driver, "_active", None)
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
+    mux.activate()
+    (message,) = messages(caplog, "kernels")
+    assert message.startswith("TRITON_INTERPRET=1: ") and "unset it" in message
+
+
 def test_code_that_reads_other_parameters_is_not_launched() -> None:
     compiled = run()
     parameters = launch.parameters(compiled.src.signature)

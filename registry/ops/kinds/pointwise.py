@@ -27,6 +27,7 @@ from opweave.registry.ops.kinds.base import (
     set_errors,
     store,
 )
+from opweave.registry.ops.kinds.steps import Steps, trace
 from opweave.registry.promote import broadcast_shapes, common_device, pointwise_strides, result_type
 from opweave.registry.scalar import ArrayScalars
 from opweave.registry.schema import Argument
@@ -58,6 +59,7 @@ class PointwiseDecl(Decl):
         #: Kinds of compute type that the op is defined for (see `DType.kind`).
         self.kinds = kinds
         self._plans: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+        self._steps: dict[tuple[Any, ...], Steps | None] = {}
         self._run_by(self.eager)
 
     @cached_property
@@ -235,12 +237,40 @@ class PointwiseDecl(Decl):
             store(k, target._array, array, result)
         return target
 
+    def _steps_for(
+        self, k: ArrayScalars, values: list[Any], attributes: dict[str, Any], compute: DType, result: DType
+    ) -> Steps | None:
+        """The body as steps that give the result's type; None where NumPy converts operands in another way."""
+        for v in values:
+            if (
+                isinstance(v, np.ndarray)
+                and differs(v, compute)
+                and (compute.kind != "f" or v.dtype.kind not in "fiub")
+            ):
+                return None
+        described = tuple([compute.numpy if isinstance(v, np.ndarray) and v.ndim else v for v in values])
+        if any(isinstance(v, np.ndarray) for v in described):
+            return None
+        # A number and its type: 1, 1.0 and True are equal, 0.0 and -0.0 too.
+        settings = [*described, *attributes.items()]
+        key = tuple([(v if isinstance(v, np.dtype) else type(v), repr(v)) for v in settings])
+        if key not in self._steps:
+            if len(self._steps) > _MOST_PLANS:
+                self._steps.clear()
+            self._steps[key] = trace(lambda *operands: self.body(k, *operands, **attributes), described)
+        found = self._steps[key]
+        return found if found is not None and found.dtype == result.numpy else None
+
     def _evaluate_chunks(
         self, k: ArrayScalars, values: list[Any], attributes: dict[str, Any], compute: DType, target: Tensor
     ) -> None:
         # The operands share one dense layout, so memory order serves as the iteration order for all of them.
         flat = [_memory_order(v) if isinstance(v, np.ndarray) and v.ndim else v for v in values]
         out = _memory_order(target._array)
+        steps = self._steps_for(k, flat, attributes, compute, target._dtype)
+        if steps is not None:
+            steps.run([v for v in flat if isinstance(v, np.ndarray) and v.ndim], out)
+            return
         for start in range(0, out.size, _CHUNK):
             pieces = []
             for v in flat:
