@@ -22,6 +22,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import copy
+import functools
 import logging
 import os
 import shutil
@@ -38,6 +39,7 @@ from triton.backends.driver import DriverBase
 
 from opweave.codegen.triton_cpu.launch import device_kind
 from opweave.registry.errors import ArgumentError, DeviceError
+from opweave.registry.loading import parsing
 
 _log = logging.getLogger("opweave.kernels")
 
@@ -213,6 +215,23 @@ def _warn_of_the_interpreter() -> None:
         )
 
 
+def _parse_one_at_a_time() -> None:
+    """Have Triton parse kernels under `loading.parsing`, where threads must not do it at once."""
+    from triton.runtime.jit import JITFunction
+
+    original = JITFunction.parse
+    if sys.version_info >= (3, 13) or getattr(original, "one_at_a_time", False):
+        return
+
+    @functools.wraps(original)
+    def parse(self: Any) -> Any:
+        with parsing:
+            return original(self)
+
+    parse.one_at_a_time = True  # type: ignore[attr-defined]
+    JITFunction.parse = parse
+
+
 def _ensure_backend() -> None:
     """Add the backend if Triton did not: a checkout that is not installed, or TRITON_BACKENDS_IN_TREE=1."""
     from triton.backends import Backend, backends
@@ -265,6 +284,7 @@ class OpweaveDriver(DriverBase):
         super().__init__()
         self.utils = _Utils(self)
         _ensure_cache()
+        _parse_one_at_a_time()
 
     @classmethod
     def is_active(cls) -> bool:  # pyright: ignore[reportIncompatibleMethodOverride]  (the base is not annotated)

@@ -71,8 +71,8 @@ def host() -> Host:
 def compile_object(llvm_ir: str, *, name: str = "kernel", level: int = 2) -> bytes:
     """Optimise LLVM IR and make object code of it.
 
-    The vectorisers and unrolling stay off: kernels come with explicit vectors of several registers, and without them
-    the code is as fast and made sooner.
+    The vectorisers stay off: kernels come with explicit vectors, and without them the code is as fast and made sooner.
+    Unrolling stays on: without it, LLVM 22 aborts the process over some stores under a constant mask.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ def _optimised(llvm_ir: str, name: str, level: int) -> Iterator[Any]:
             tuning.loop_vectorization = False
             tuning.slp_vectorization = False
             tuning.loop_interleaving = False
-            tuning.loop_unrolling = False
+            tuning.loop_unrolling = True
             builder = ll.create_pass_builder(machine, tuning)
             passes = builder.getModulePassManager()
             passes.run(module, builder)
