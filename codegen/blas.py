@@ -67,15 +67,14 @@ def multiply(out: Tensor, a: Tensor, b: Tensor) -> None:
         with np.errstate(all="ignore"):
             np.matmul(a._array, b._array, out=out._array)
         return
-    sizes, columns_in_all = a._sizes, out._sizes[-1]
-    m, k, n = sizes[-2], sizes[-1], columns_in_all
-    dtype = a._dtype
+    sizes, dtype = a._sizes, a._dtype
+    m, k, n = sizes[-2], sizes[-1], out._sizes[-1]
+    if not (m and n):
+        return
     left, right = _placed(a, dtype.itemsize), _placed(b, dtype.itemsize)
     steps = out._strides
     by_rows = m >= n or m >= 2 * SHORT
     rows, columns = (_slab(m), n) if by_rows else (m, _slab(n))
-    if not (m and n):
-        return
     row_slabs, column_slabs = -(-m // rows), -(-n // columns)
     batches = inner = 1
     outer_steps = inner_steps = (0, 0, 0)

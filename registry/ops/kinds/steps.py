@@ -213,7 +213,13 @@ def _select(condition: Any, a: Any, b: Any, out: np.ndarray[Any, Any], spare: _S
     """`where`, on the bits: `np.where` branches at every element, ten times as long where it is in doubt."""
     word = {2: np.dtype("i2"), 4: np.dtype("i4"), 8: np.dtype("i8")}.get(out.dtype.itemsize)
     fits = all(np.ndim(x) == 0 or x.dtype == out.dtype for x in (a, b))
-    if word is None or out.dtype.kind not in "fiu" or not fits or np.ndim(condition) == 0:
+    if (
+        word is None
+        or out.dtype.kind not in "fiu"
+        or not fits
+        or np.ndim(condition) == 0
+        or condition.dtype != np.bool_
+    ):
         np.copyto(out, np.where(condition, a, b), casting="unsafe")
         return
     first, second = (np.asarray(x, out.dtype).view(word) if np.ndim(x) == 0 else x.view(word) for x in (a, b))
