@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -27,17 +26,7 @@ from opweave.codegen.triton_cpu.host import HOST_DEVICE
 from opweave.codegen.triton_cpu.launch import HostArray
 from opweave.registry.errors import CompileError, DeviceError, OutOfRangeError
 
-
-@pytest.fixture(scope="module", autouse=True)
-def active() -> Iterator[OpweaveDriver]:
-    before = triton_driver._active
-    yield activate()
-    triton_driver._active = before
-
-
-@pytest.fixture(autouse=True)
-def no_device_of_an_earlier_test() -> None:
-    mux._thread.device = None
+pytestmark = pytest.mark.usefixtures("active", "no_device_of_an_earlier_test")
 
 
 @triton.jit

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,27 +16,14 @@ import triton
 import triton.language as tl
 from triton import knobs
 from triton.compiler.errors import CompilationError
-from triton.runtime.driver import driver as triton_driver
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 from opweave import from_numpy
-from opweave.codegen.triton_cpu import driver as mux
 from opweave.codegen.triton_cpu.launch import HostArray
 from opweave.codegen.triton_cpu.ttir import UnsupportedTritonOp
 from opweave.registry.errors import ArgumentError, DeviceAssertionError
 
-
-@pytest.fixture(scope="module", autouse=True)
-def active() -> Iterator[None]:
-    before = triton_driver._active
-    mux.activate()
-    yield
-    triton_driver._active = before
-
-
-@pytest.fixture(autouse=True)
-def no_device_of_an_earlier_test() -> None:
-    mux._thread.device = None
+pytestmark = pytest.mark.usefixtures("active", "no_device_of_an_earlier_test")
 
 
 # -- tuning

@@ -4,33 +4,20 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 import suite
-from triton.runtime.driver import driver as triton_driver
 
 import opweave
-from opweave.codegen.triton_cpu import driver as mux
 from opweave.codegen.triton_cpu.launch import HostArray
 
 for _module in pkgutil.iter_modules(suite.__path__):
     importlib.import_module(f"suite.{_module.name}")
 
 
-@pytest.fixture(scope="module", autouse=True)
-def active() -> Iterator[None]:
-    before = triton_driver._active
-    mux.activate()
-    yield
-    triton_driver._active = before
-
-
-@pytest.fixture(autouse=True)
-def no_device_of_an_earlier_test() -> None:
-    mux._thread.device = None
+pytestmark = pytest.mark.usefixtures("active", "no_device_of_an_earlier_test")
 
 
 def wrap(array: np.ndarray[Any, Any]) -> Any:
