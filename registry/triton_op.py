@@ -128,12 +128,16 @@ class TritonKernelWrapper:
 
     def launch(self, grid: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Launch, or record the launch where a mode is active."""
-        if any(isinstance(a, _NUMPY) for a in (*args, *kwargs.values())):
+        now, arrays = not state.modes, False
+        for value in (*args, *kwargs.values()):
+            if isinstance(value, Tensor):
+                now = now and not value._keys & PYTHON_BIT
+            elif isinstance(value, _NUMPY):
+                arrays = True
+        if arrays:
             args = tuple([_from_numpy(a) for a in args])
             kwargs = {name: _from_numpy(a) for name, a in kwargs.items()}
-        if not state.modes and not any(
-            isinstance(a, Tensor) and a._keys & PYTHON_BIT for a in (*args, *kwargs.values())
-        ):
+        if now:
             name, sizes = self.__name__, grid
             checked = _grid_sizes(name, grid) if not callable(grid) else lambda meta: _grid_sizes(name, sizes(meta))
             run(self.kernel, checked, args, kwargs)
@@ -219,6 +223,8 @@ def _three(sizes: Sequence[Any]) -> Grid:
 def _grid_sizes(kernel: str, value: Any) -> tuple[Any, ...]:
     """A grid as one to three integers; a symbolic one is looked at when the launch runs."""
     given = tuple(value) if isinstance(value, (list, tuple)) else (value,)
+    if len(given) == 1 and type(given[0]) is int and 0 <= given[0] <= _MAX_GRID:
+        return given
     if not 1 <= len(given) <= 3:
         raise ArgumentError(
             f"{kernel}: a grid has one to three sizes", got=brief(value), hint=f"{kernel}[(triton.cdiv(n, BLOCK),)]"
@@ -254,13 +260,6 @@ def run(kernel: Any, grid: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> 
     CompileError
         If Triton cannot compile the kernel for them.
     """
-    for value in (*args, *kwargs.values()):
-        if isinstance(value, Tensor) and value._dtype.triton is None:
-            raise DTypeError(
-                f"{jit_function(kernel).__name__}: Triton has no element type {value._dtype.name}",
-                got=describe(value),
-                hint="pass the real and imaginary parts as two tensors" if value.is_complex() else None,
-            )
     global prepare
     if prepare is not None:
         prepare()
@@ -276,6 +275,13 @@ def run(kernel: Any, grid: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> 
 def _explain(kernel: Any, args: Sequence[Any], kwargs: dict[str, Any], error: Exception) -> OpweaveError:
     """What went wrong in a launch, in terms of the arguments."""
     jit = jit_function(kernel)
+    for value in (*args, *kwargs.values()):
+        if isinstance(value, Tensor) and value._dtype.triton is None:
+            return DTypeError(
+                f"{jit.__name__}: Triton has no element type {value._dtype.name}",
+                got=describe(value),
+                hint="pass the real and imaginary parts as two tensors" if value.is_complex() else None,
+            )
     given = ", ".join([*map(brief, args), *(f"{name}={brief(value)}" for name, value in kwargs.items())])
     signature = f"def {jit.__name__}({', '.join(jit.arg_names)})"
     message = str(error).strip()

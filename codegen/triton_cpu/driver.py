@@ -232,6 +232,12 @@ def _parse_one_at_a_time() -> None:
     JITFunction.parse = parse
 
 
+def _launch_again_directly() -> None:
+    from opweave.codegen.triton_cpu import relaunch  # as with the devices' own drivers
+
+    relaunch.install(chosen=_chosen.get)
+
+
 def _ensure_backend() -> None:
     """Add the backend if Triton did not: a checkout that is not installed, or TRITON_BACKENDS_IN_TREE=1."""
     from triton.backends import Backend, backends
@@ -285,6 +291,7 @@ class OpweaveDriver(DriverBase):
         self.utils = _Utils(self)
         _ensure_cache()
         _parse_one_at_a_time()
+        _launch_again_directly()
 
     @classmethod
     def is_active(cls) -> bool:  # pyright: ignore[reportIncompatibleMethodOverride]  (the base is not annotated)

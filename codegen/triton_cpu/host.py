@@ -88,7 +88,7 @@ class HostLauncher:
         self._launch: Callable[..., None] | None = None
         # Positions of the arguments that are passed, unless some have to be spread first.
         plain = all(isinstance(kind, str) and not kind.startswith("tensordesc") for kind in self._signature)
-        self._passed = [i for i, kind in enumerate(self._signature) if kind != "constexpr"] if plain else None
+        self.passed = [i for i, kind in enumerate(self._signature) if kind != "constexpr"] if plain else None
         written = frozenset(getattr(metadata, "written", ()))
         # Of each pointer its position, what messages call it, and whether it is written to.
         self._pointers = [
@@ -112,13 +112,27 @@ class HostLauncher:
         exit_hook: Callable[[Any], Any] | None,
         *args: Any,
     ) -> None:
+        passed = self.passed
+        values = launch.flatten(self._signature, args) if passed is None else [args[i] for i in passed]
+        self.start(grid_x, grid_y, grid_z, function, values, enter_hook, exit_hook, launch_metadata)
+
+    def start(
+        self,
+        grid_x: int,
+        grid_y: int,
+        grid_z: int,
+        function: HostModule,
+        values: list[Any],
+        enter_hook: Callable[[Any], Any] | None = None,
+        exit_hook: Callable[[Any], Any] | None = None,
+        launch_metadata: Any = None,
+    ) -> None:
+        """Launch with the arguments at the positions `passed`; `values` is changed."""
         run = self._launch
         if run is None or self._module is not function:
             self._module = function
             run = launch.Launcher(self._name, self._params, function.code, function.address, self._assertions).launch
             self._launch = run
-        passed = self._passed
-        values = launch.flatten(self._signature, args) if passed is None else [args[i] for i in passed]
         if self._apart and any(_same_memory(values[i], values[j]) for i, j in self._apart):
             run = self._for_shared_memory()
         for i, what, written in self._pointers:
