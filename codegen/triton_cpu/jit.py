@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from opweave.codegen.triton_cpu.hidden_masks import hide
 from opweave.registry.errors import CompileError
 
 _MAGIC = b"opweave\x01"
@@ -55,6 +56,11 @@ class Host:
         return 256 if "avx2" in self.features else 128
 
     @property
+    def hides_masks(self) -> bool:
+        """Whether masks of loads have to be hidden from LLVM; see `hidden_masks`."""
+        return "avx" in self.features and not {"avx512vl", "avx512bw"} <= self.features
+
+    @property
     def fma(self) -> bool:
         """Whether a fused multiply-add is one instruction."""
         return "fma" in self.features or self.triple.startswith(("aarch64", "arm64"))
@@ -72,7 +78,7 @@ def compile_object(llvm_ir: str, *, name: str = "kernel", level: int = 2) -> byt
     """Optimise LLVM IR and make object code of it.
 
     The vectorisers stay off: kernels come with explicit vectors, and without them the code is as fast and made sooner.
-    Unrolling stays on: without it, LLVM 22 aborts the process over some stores under a constant mask.
+    Unrolling stays on: what is written to memory in a loop of few rounds is then kept in registers.
 
     Parameters
     ----------
@@ -182,6 +188,10 @@ def _llvm() -> Any:
 
     ll.initialize_native_target()
     ll.initialize_native_asmprinter()
+    if platform.machine().lower() in ("x86_64", "amd64"):
+        # LLVM 22's pass against blocked store forwarding asserts that every access has a known size, which a masked
+        # store with a constant mask has not: it would abort the process. Other machines do not know the option.
+        ll.set_option("opweave", "-x86-disable-avoid-SFB")
     return ll
 
 
@@ -235,6 +245,8 @@ def _optimised(llvm_ir: str, name: str, level: int) -> Iterator[Any]:
     """
     ll = _llvm()
     machine = _target_machine()
+    if host().hides_masks:
+        llvm_ir = hide(llvm_ir)
     with ll.create_context() as context:  # its own: type names of modules in the shared one would pile up and clash
         with _checked(llvm_ir, name, context) as module:
             module.triple = ll.get_process_triple()

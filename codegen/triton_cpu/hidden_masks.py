@@ -1,0 +1,88 @@
+"""Masks of loads, hidden from LLVM's x86 backend where it gets them wrong.
+
+LLVM (20 to 22, at least) splits a masked load that is wider than a register during instruction selection. Where it then
+knows that a part's mask is false in all lanes, it may describe that mask by a constant whose lanes are 1, of which the
+sign bits (what the instruction looks at) are 0; `combineMaskedLoadConstantMask` takes every lane that is not 0 for
+true, and makes an unmasked load of it. So the load returns what the mask excludes, and reads memory that it must not
+touch. `rows[:, None] < n & columns[None, :] < 20`, with a block of 32 columns, is enough.
+
+Only masks that are combined of others are affected: the parts of a comparison are comparisons. `hide` passes such masks
+through an empty piece of inline assembly, behind which the backend knows nothing about them. There they are a byte per
+lane, as between operations on masks anyway, so this costs nearly nothing. Machines with mask registers (AVX-512), and
+those without masked loads, are not affected.
+"""
+
+from __future__ import annotations
+
+import re
+
+_LOAD = re.compile(
+    r"^( *%[\w.]+ = call <(\d+) x (?:float|double|i32|i64|ptr)> @llvm\.masked\.load\.[^(]*"
+    r"\(ptr [^,]+, i32 \d+, <\d+ x i1> )(%[\w.]+)(, .*)$",
+    re.MULTILINE,
+)
+# Not `eq` and `ne`, by which integers are made masks again: optimisations undo that.
+_COMPARISON = re.compile(r"^ *(%[\w.]+) = (?:icmp [us][lg][te]|fcmp) ", re.MULTILINE)
+_XMM, _YMM = 16, 32
+
+
+def hide(llvm_ir: str) -> str:
+    """The text with the masks of loads hidden.
+
+    Parameters
+    ----------
+    llvm_ir : str
+        A module as `Emitter` writes it.
+    """
+    if "@llvm.masked.load" not in llvm_ir:
+        return llvm_ir
+    comparisons = frozenset(_COMPARISON.findall(llvm_ir))
+    numbers = iter(range(1 << 30))
+
+    def hidden(found: re.Match[str]) -> str:
+        start, lanes, mask, rest = found.groups()
+        if mask in comparisons:
+            return found[0]
+        lines, name = _barrier(mask, int(lanes), f"%hidden{next(numbers)}")
+        return "\n".join([*lines, f"{start}{name}{rest}"])
+
+    return _LOAD.sub(hidden, llvm_ir)
+
+
+def _barrier(mask: str, lanes: int, name: str) -> tuple[list[str], str]:
+    """Instructions that make a mask unknown, and the name it has then."""
+    lines = [f"  {name}.b = sext <{lanes} x i1> {mask} to <{lanes} x i8>"]
+    parts = [
+        _through(lines, f"{name}.b", lanes, at, min(lanes - at, _YMM), f"{name}.{at}") for at in range(0, lanes, _YMM)
+    ]
+    size = min(lanes, _YMM)
+    while len(parts) > 1:
+        joined = [f"{p}j" for p in parts[::2]]
+        size *= 2
+        for to, a, b in zip(joined, parts[::2], parts[1::2], strict=True):
+            half = f"<{size // 2} x i8>"
+            lines.append(f"  {to} = shufflevector {half} {a}, {half} {b}, {_order(range(size), size)}")
+        parts = joined
+    lines.append(f"  {name} = icmp slt <{lanes} x i8> {parts[0]}, zeroinitializer")
+    return lines, name
+
+
+def _through(lines: list[str], value: str, lanes: int, at: int, count: int, name: str) -> str:
+    """Some lanes, through a register."""
+    whole, width = f"<{lanes} x i8>", max(count, _XMM)
+    register = f"<{width} x i8>"
+    if lanes != width:
+        lines.append(
+            f"  {name}w = shufflevector {whole} {value}, {whole} poison, {_order(range(at, at + count), width)}"
+        )
+        value = f"{name}w"
+    lines.append(f'  {name}r = call {register} asm "", "=x,0"({register} {value})')
+    if count == width:
+        return f"{name}r"
+    lines.append(f"  {name}n = shufflevector {register} {name}r, {register} poison, {_order(range(count), count)}")
+    return f"{name}n"
+
+
+def _order(lanes: range, width: int) -> str:
+    places = [f"i32 {i}" for i in lanes] + ["i32 poison"] * (width - len(lanes))
+    return f"<{width} x i32> <{', '.join(places)}>"
