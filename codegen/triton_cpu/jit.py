@@ -251,20 +251,37 @@ def _optimised(llvm_ir: str, name: str, level: int) -> Iterator[Any]:
         with _checked(llvm_ir, name, context) as module:
             module.triple = ll.get_process_triple()
             module.data_layout = str(machine.target_data)
-            tuning = ll.create_pipeline_tuning_options(speed_level=level)
-            tuning.loop_vectorization = False
-            tuning.slp_vectorization = False
-            tuning.loop_interleaving = False
-            tuning.loop_unrolling = True
-            builder = ll.create_pass_builder(machine, tuning)
+            builder = _pass_builder(level)
             passes = builder.getModulePassManager()
             passes.run(module, builder)
             # llvmlite's classes inherit in an order by which closing a pass manager does not free it.
             ll.ffi.lib.LLVMPY_DisposeNewModulePassManger(passes)
             passes.detach()
-            builder.close()
-            tuning.close()
             yield module
+
+
+_RUNS_A_BUILDER = 8
+_builders: dict[int, tuple[Any, Iterator[int]]] = {}
+
+
+def _pass_builder(level: int) -> Any:
+    """What the next module is optimised with.
+
+    llvmlite loses 1.6 KiB with each builder, and one that ran often is slow; so each runs a few times.
+    """
+    with _lock:
+        found = _builders.get(level)
+        if found is None or next(found[1], None) is None:
+            ll = _llvm()
+            tuning = ll.create_pipeline_tuning_options(speed_level=level)
+            tuning.loop_vectorization = False
+            tuning.slp_vectorization = False
+            tuning.loop_interleaving = False
+            tuning.loop_unrolling = True
+            found = ll.create_pass_builder(_target_machine(), tuning), iter(range(_RUNS_A_BUILDER - 1))
+            tuning.close()
+            _builders[level] = found
+        return found[0]
 
 
 def _checked(llvm_ir: str, name: str, context: Any) -> Any:

@@ -53,7 +53,8 @@ def test_a_process_forks_and_both_go_on() -> None:
 
 
 def test_compilations_leave_nothing_behind() -> None:
-    """A piece of code keeps 47 KiB where its pass manager is not freed, 9 KiB where its linker session is not."""
+    """A piece of code keeps 47 KiB where its pass manager is not freed, 9 KiB where its linker session is not, and 1.6
+    where it has a pass builder of its own."""
     program = """
 import gc, json, sys
 sys.path.insert(0, sys.argv[1])
@@ -82,7 +83,7 @@ print(json.dumps(sizes))
     )
     assert done.returncode == 0, done.stderr
     before, after = json.loads(done.stdout)
-    assert (after - before) * 1024 / 399 < 4, f"{before} -> {after} MiB"  # llvmlite's pass builders keep 1.6 KiB each
+    assert (after - before) * 1024 / 399 < 1.5, f"{before} -> {after} MiB"
 
 
 @triton.jit
