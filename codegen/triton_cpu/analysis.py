@@ -59,9 +59,10 @@ class Lowered:
         Whether the kernel may write to standard output.
     written : tuple of int
         Positions of the parameters that are known to be written to.
-    apart : tuple of (int, int)
-        Pairs of parameters that must not lead to the same memory. `lower(..., distinct=False)` has none, at the price
-        of a detour through buffers.
+    apart : tuple of (int, int, bool)
+        Pairs of parameters that must not lead to the same memory, and whether they may be the same address: then all
+        accesses through both are equally far from it. `lower(..., distinct=False)` has none, at the price of a detour
+        through buffers.
     sites : tuple of Site
         The accesses of a sanitized kernel, as `sanitizer` has them.
     """
@@ -72,7 +73,7 @@ class Lowered:
     assertions: tuple[str, ...] = ()
     needs_print: bool = False
     written: tuple[int, ...] = ()
-    apart: tuple[tuple[int, int], ...] = ()
+    apart: tuple[tuple[int, int, bool], ...] = ()
     sites: tuple[Any, ...] = ()
 
 

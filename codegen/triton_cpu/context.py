@@ -123,8 +123,8 @@ class Context:
         self.features, self.reach, self.hints = features, reach, hints
         self.arguments = {v: k for k, v in enumerate(arguments)}
         """Arguments that point to memory of their own, and their positions."""
-        self.apart: set[tuple[int, int]] = set()
-        """Pairs of arguments of which that has been made use of."""
+        self.apart: dict[tuple[int, int], bool] = {}
+        """Pairs of arguments of which that has been made use of; whether they may be one address."""
         self.em = Emitter()
         self.debug: DebugInfo | None = None
         self.width = 1

@@ -13,6 +13,7 @@ from triton.backends.compiler import GPUTarget
 from opweave.codegen.triton_cpu import jit, launch, pool, sanitizer
 from opweave.codegen.triton_cpu.analysis import CHECK
 from opweave.codegen.triton_cpu.compiler import SANITIZED, with_fusion
+from opweave.codegen.triton_cpu.sharing import careful_launcher, overlap
 from opweave.registry.errors import UnsupportedError
 
 _launches = logging.getLogger("opweave.launches")
@@ -94,7 +95,7 @@ class HostLauncher:
         self._pointers = [
             (i, f"{self._name}: argument {p.name!r}", i in written) for i, p in enumerate(self._params) if p.is_pointer
         ]
-        self._apart = tuple((i, j) for i, j in getattr(metadata, "apart", ()))
+        self._apart = tuple((i, j, level) for i, j, level in getattr(metadata, "apart", ()))
         self._text: str = getattr(metadata, "text", "")
         self._fused = bool(getattr(metadata, "enable_fp_fusion", True))
         self._careful: Callable[..., None] | None = None
@@ -133,7 +134,7 @@ class HostLauncher:
             self._module = function
             run = launch.Launcher(self._name, self._params, function.code, function.address, self._assertions).launch
             self._launch = run
-        if self._apart and any(_same_memory(values[i], values[j]) for i, j in self._apart):
+        if self._apart and overlap(values, self._apart):
             run = self._for_shared_memory()
         for i, what, written in self._pointers:
             value = values[i]
@@ -150,18 +151,10 @@ class HostLauncher:
             exit_hook(launch_metadata)
 
     def _for_shared_memory(self) -> Callable[..., None]:
-        """The kernel as it must be where it reads at one place what it writes at another."""
-        from opweave.codegen.triton_cpu.analysis import TargetFeatures
-        from opweave.codegen.triton_cpu.lower import lower  # launches of kernels from the disk cache do without it
-
         if self._careful is None:
-            host = jit.host()
-            features = TargetFeatures(vector_bits=host.vector_bits, fma=host.fma)
-            lowered = lower(self._text, features=features, distinct=False)
-            text = with_fusion(lowered.llvm_ir, self._fused)
-            code = jit.load(jit.compile_object(text, name=lowered.name), (lowered.name,))
-            address = code.address(lowered.name)
-            self._careful = launch.Launcher(self._name, self._params, code, address, lowered.assertions).launch
+            self._careful = careful_launcher(
+                self._name, self._params, self._text, lambda text: with_fusion(text, self._fused)
+            )
         return self._careful
 
 
@@ -177,19 +170,6 @@ class SanitizedLauncher(HostLauncher):
         values = launch.flatten(self._signature, rest[6:])
         with sanitizer.watching(self._name, (grid_x, grid_y, grid_z), self._sites, self._names, values):
             HostLauncher.__call__(self, grid_x, grid_y, grid_z, *rest)
-
-
-def _same_memory(a: Any, b: Any) -> bool:
-    """Whether two arguments begin at one address or are views of one tensor's memory."""
-    if a is b:
-        return True
-    storage = getattr(a, "_storage", None)
-    if storage is not None and storage is getattr(b, "_storage", None):
-        return True
-    if isinstance(a, int) or isinstance(b, int):
-        return False
-    first, second = (x.data_ptr() if hasattr(x, "data_ptr") else None for x in (a, b))
-    return first == second and bool(first)
 
 
 class HostEvent:

@@ -20,10 +20,13 @@ import logging
 import struct
 import sys
 import time
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
+
+from numpy.lib.array_utils import byte_bounds
 
 from opweave.codegen.triton_cpu import jit, pool
 from opweave.codegen.triton_cpu.analysis import HEAP
@@ -50,7 +53,8 @@ _POINTER, _INTEGER, _BOOL, _FLOAT32, _FLOAT64 = range(5)
 # PyCFunction with METH_FASTCALL. `self` is a tuple whose first element is the address of a kernel's description.
 _SOURCE = r"""
 %Parameter = type { i64, i64, i64 }                                ; kind, lowest, highest
-%Kernel = type { ptr, ptr, i64, double, [0 x %Parameter] }         ; code, fallback, arguments, cost, parameters
+; code, fallback, arguments, cost; launches, programs and nanoseconds while profiled; parameters
+%Kernel = type { ptr, ptr, i64, double, [3 x i64], [0 x %Parameter] }
 
 declare ptr @PyTuple_GetItem(ptr, i64)
 declare ptr @PyLong_AsVoidPtr(ptr)
@@ -65,7 +69,20 @@ declare void @PyEval_RestoreThread(ptr)
 declare void @Py_IncRef(ptr)
 declare void @opweave_run(ptr, ptr, i64, i32, i32, i32, ptr)
 declare { i64, i1 } @llvm.smul.with.overflow.i64(i64, i64)
+declare i32 @clock_gettime(i32, ptr)
 @_Py_NoneStruct = external global i8
+@opweave_profiling = external global i32
+
+define internal i64 @now() alwaysinline {
+  %time = alloca { i64, i64 }
+  %r = call i32 @clock_gettime(i32 @CLOCK@, ptr %time)
+  %seconds = load i64, ptr %time
+  %rest = getelementptr { i64, i64 }, ptr %time, i64 0, i32 1
+  %ns = load i64, ptr %rest
+  %whole = mul i64 %seconds, 1000000000
+  %sum = add i64 %whole, %ns
+  ret i64 %sum
+}
 
 define ptr @opweave_launch(ptr %self, ptr %args, i64 %given) {
 entry:
@@ -81,7 +98,7 @@ next:                                                    ; the first three param
   %i = phi i64 [ 0, %entry ], [ %i1, %store ]
   %arg.p = getelementptr ptr, ptr %args, i64 %i
   %arg = load ptr, ptr %arg.p
-  %par = getelementptr %Kernel, ptr %kernel, i64 0, i32 4, i64 %i
+  %par = getelementptr %Kernel, ptr %kernel, i64 0, i32 5, i64 %i
   %kind = load i64, ptr %par
   switch i64 %kind, label %fallback [ i64 0, label %pointer
                                       i64 1, label %integer
@@ -165,14 +182,34 @@ run:
   %known = fcmp ogt double %cost, 0.0
   %brief = fcmp olt double %expect, @HOLD_NS@
   %hold = and i1 %known, %brief
+  %profiling = load atomic i32, ptr @opweave_profiling monotonic, align 4
+  %profiled = icmp ne i32 %profiling, 0
+  br i1 %profiled, label %starting, label %started
+starting:
+  %begun = call i64 @now()
+  br label %started
+started:
+  %begin = phi i64 [ 0, %run ], [ %begun, %starting ]
   br i1 %hold, label %held, label %released
 held:
   call void @opweave_run(ptr %code, ptr %packed, i64 %n, i32 %gx32, i32 %gy32, i32 %gz32, ptr %cost.p)
-  br label %done
+  br label %ran
 released:
   %thread = call ptr @PyEval_SaveThread()
   call void @opweave_run(ptr %code, ptr %packed, i64 %n, i32 %gx32, i32 %gy32, i32 %gz32, ptr %cost.p)
   call void @PyEval_RestoreThread(ptr %thread)
+  br label %ran
+ran:
+  br i1 %profiled, label %counted, label %done
+counted:
+  %end = call i64 @now()
+  %spent = sub i64 %end, %begin
+  %launches.p = getelementptr %Kernel, ptr %kernel, i64 0, i32 4, i64 0
+  %programs.p = getelementptr %Kernel, ptr %kernel, i64 0, i32 4, i64 1
+  %spent.p = getelementptr %Kernel, ptr %kernel, i64 0, i32 4, i64 2
+  %launches = atomicrmw add ptr %launches.p, i64 1 monotonic
+  %programs = atomicrmw add ptr %programs.p, i64 %n monotonic
+  %before = atomicrmw add ptr %spent.p, i64 %spent monotonic
   br label %done
 done:
   call void @Py_IncRef(ptr @_Py_NoneStruct)
@@ -201,6 +238,9 @@ class _Native(ctypes.Structure):
         ("fallback", ctypes.c_void_p),
         ("arguments", ctypes.c_int64),
         ("cost", ctypes.c_double),
+        ("launches", ctypes.c_int64),
+        ("programs", ctypes.c_int64),
+        ("spent", ctypes.c_int64),
     ]
 
 
@@ -220,14 +260,22 @@ class _MethodDef(ctypes.Structure):
 
 
 _METH_FASTCALL = 0x80
+#: Whether launches are counted and timed; native code reads it, and it is never freed.
+profiling = ctypes.c_int32(0)
+jit.keep_forever(profiling)
+#: The launchers there are; those that were made while `profiling` was on live as long.
+launchers: weakref.WeakSet[Launcher] = weakref.WeakSet()
+profiled: list[Launcher] = []
 
 
 @functools.cache
 def _method() -> _MethodDef:
     """The C function's definition, shared by all launchers; its code is never freed."""
     imports = {name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0 for name in _C_API}
-    imports |= {"opweave_run": pool.run_address(), "_Py_NoneStruct": id(None)}
-    source = _SOURCE.replace("@HOLD_NS@", f"{HOLD_NS:e}")
+    imports |= {
+        "opweave_run": pool.run_address(), "_Py_NoneStruct": id(None), "opweave_profiling": ctypes.addressof(profiling),
+    }  # fmt: skip
+    source = _SOURCE.replace("@HOLD_NS@", f"{HOLD_NS:e}").replace("@CLOCK@", str(time.CLOCK_MONOTONIC))
     code = jit.load(jit.compile_object(source, name="launcher", level=1), ("opweave_launch",), imports=imports)
     jit.keep_forever(code)
     entry = code.address("opweave_launch")
@@ -391,6 +439,11 @@ class Launcher:
         owner = (ctypes.addressof(memory), memory, convert, code)
         function = _new_c_function()(ctypes.addressof(_method()), owner, name)
         self._native: Callable[..., None] = function
+        #: `launches`, `programs` and `spent` (ns): what the native side counted while `profiling` was on.
+        self.counts = description
+        launchers.add(self)
+        if profiling.value:
+            profiled.append(self)
         run = self._watched if self.assertions else function
         self._run: Callable[..., None] = run
         self.launch: Callable[..., None] = self._with_halves if self._halves() else run
@@ -655,13 +708,21 @@ class HostArray:
     Triton takes objects with `data_ptr()` and `dtype`, which NumPy's arrays lack.
     """
 
-    __slots__ = ("_pointer", "array", "dtype")
+    __slots__ = ("_extent", "_pointer", "array", "dtype")
     device = "cpu"
 
     def __init__(self, array: Any) -> None:
         self.array = array
         self.dtype = array.dtype
         self._pointer: int = array.__array_interface__["data"][0]
+        self._extent: tuple[int, int] | None = None
 
     def data_ptr(self) -> int:
+        """Address of the first element."""
         return self._pointer
+
+    def extent(self) -> tuple[int, int]:
+        """Addresses of the first byte of the elements and of the byte behind them."""
+        if self._extent is None:
+            self._extent = byte_bounds(self.array)
+        return self._extent

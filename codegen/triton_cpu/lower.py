@@ -103,7 +103,7 @@ def lower(
         tuple(cx.assertions),
         cx.needs_print,
         tuple(k for k, a in enumerate(function.args) if a in bases),
-        tuple(sorted(cx.apart)),
+        tuple(sorted((*pair, level) for pair, level in cx.apart.items())),
         tuple(cx.sites),
     )
 

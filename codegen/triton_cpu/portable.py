@@ -6,6 +6,7 @@ multiples of 16, as Triton does in a launch, since the text will meet other argu
 
 from __future__ import annotations
 
+import functools
 import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +22,7 @@ from opweave.codegen.triton_cpu.driver import activate, use
 from opweave.codegen.triton_cpu.host import host_target
 from opweave.codegen.triton_cpu.launch import Launcher, Parameter
 from opweave.codegen.triton_cpu.lower import lower
+from opweave.codegen.triton_cpu.sharing import careful_launcher, overlap
 from opweave.codegen.triton_cpu.ttir import parse
 from opweave.registry.errors import CompileError, ExportError, OpweaveError, UnsupportedError
 from opweave.registry.loading import parsing
@@ -139,7 +141,13 @@ def launcher(name: str, text: str, parameters: Sequence[tuple[str, str]]) -> Cal
             f"{name}: the exported program's kernel does not compile", got=f"{type(error).__name__}: {error}"
         ) from error
     made = [Parameter(parameter, kind) for parameter, kind in parameters]
-    return Launcher(name, made, code, code.address(lowered.name), lowered.assertions).launch
+    run = Launcher(name, made, code, code.address(lowered.name), lowered.assertions).launch
+    careful = functools.cache(lambda: careful_launcher(name, made, text))
+
+    def launch(gx: int, gy: int, gz: int, *values: Any) -> None:
+        (careful() if overlap(values, lowered.apart) else run)(gx, gy, gz, *values)
+
+    return launch if lowered.apart else run
 
 
 def _verified(text: str) -> str:

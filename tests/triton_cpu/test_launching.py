@@ -393,3 +393,22 @@ def test_one_array_for_what_is_read_and_what_is_written() -> None:
     out = np.zeros(200, np.int64)
     reverse[(1,)](from_numpy(x), from_numpy(out), 200, BLOCK=256)
     np.testing.assert_array_equal(out, x[::-1] * 2)
+
+
+# -- memory that arguments share
+
+
+@triton.jit
+def _copied(x, out, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i) + 1)
+
+
+@pytest.mark.parametrize("shift", [-100, -1, 1, 7, 100])
+def test_arrays_that_overlap_in_part(shift: int) -> None:
+    """A program's loads come before its stores, whatever memory its arguments share."""
+    for wrap in (HostArray, from_numpy):
+        memory = np.arange(1300, dtype=np.float32)
+        expected = memory[100:1124] + 1
+        _copied[(1,)](wrap(memory[100:1124]), wrap(memory[100 + shift : 1124 + shift]), BLOCK=1024)
+        np.testing.assert_array_equal(memory[100 + shift : 1124 + shift], expected)
