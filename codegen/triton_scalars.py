@@ -42,7 +42,11 @@ def constant(value: object, dtype: DType) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         return f'float("{value}")'
     if dtype.kind == "f":
-        return repr(float(value))  # type: ignore[arg-type]
+        number = float(value)  # type: ignore[arg-type]
+        if number == 0 and math.copysign(1.0, number) < 0:  # Triton makes a positive zero of `-0.0`
+            bits = dtype.itemsize * 8
+            return f"tl.full((), {1 << bits - 1:#x}, tl.uint{bits}).to({TYPE[dtype.name]}, bitcast=True)"
+        return repr(number)
     return repr(value)
 
 

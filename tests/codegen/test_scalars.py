@@ -172,3 +172,22 @@ def test_truth_values():
     for body in (lambda k, x, y: x & y, lambda k, x, y: x | y, lambda k, x, y: x ^ y, lambda k, x, y: x + y,
                  lambda k, x, y: x * y, lambda k, x, y: k.maximum(x, y), lambda k, x, y: k.logical_not(x)):  # fmt: skip
         np.testing.assert_array_equal(evaluate(body, a, b), body(EAGER, a, b))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_a_constant_zero_keeps_its_sign(dtype):
+    """Triton makes a positive zero of `-0.0`."""
+    x = np.array([-1.0, -0.0, 0.0, 2.0], dtype)
+    bodies = {
+        "sum": lambda k, v: v * 0.0 + -0.0,
+        "choice": lambda k, v: k.where(v > 0.0, v, -0.0),
+        "positive": lambda k, v: v + 0.0,
+        "product": lambda k, v: v * -0.0,
+    }
+    found = {name: np.signbit(evaluate(body, x)).tolist() for name, body in bodies.items()}
+    assert found == {
+        "sum": [True, True, False, False],
+        "choice": [True, True, True, False],
+        "positive": [True, False, False, False],
+        "product": [False, False, True, True],
+    }
