@@ -48,11 +48,12 @@ from opweave.registry.dtypes import (
 from opweave.registry.keys import DispatchKey, DispatchKeySet, DispatchMode
 from opweave.registry.op import HigherOrderOperator, OpOverload, OpOverloadPacket, ops
 from opweave.registry.ops import surface as _surface
+from opweave.registry.printing import get_printoptions, set_printoptions
 from opweave.registry.promote import result_type
 from opweave.registry.tensor import Size, Tensor, from_numpy
 
 if TYPE_CHECKING:
-    from opweave import amp, autograd, export, func, fx
+    from opweave import amp, autograd, export, fft, func, fx, linalg, optim
     from opweave.amp import (
         autocast,
         clear_autocast_cache,
@@ -119,6 +120,9 @@ _LAZY = {
         ("opweave.fake.symbolic", ""),
     ),
     "mark_dynamic": ("opweave.runtime.dynamic", "mark_dynamic"),
+    "KernelProfile": ("opweave.codegen.triton_cpu.profile", "KernelProfile"),
+    "LaunchProfile": ("opweave.codegen.triton_cpu.profile", "LaunchProfile"),
+    "profile": ("opweave.codegen.triton_cpu.profile", "profile"),
     "sanitize": ("opweave.codegen.triton_cpu.sanitizer", "sanitize"),
     "mark_static": ("opweave.runtime.dynamic", "mark_static"),
     "ShapeEnv": ("opweave.fake.shape_env", "ShapeEnv"),
@@ -126,6 +130,8 @@ _LAZY = {
     "autograd": ("opweave.autograd", None),
     "func": ("opweave.func", None),
     "optim": ("opweave.optim", None),
+    "fft": ("opweave.fft", None),
+    "linalg": ("opweave.linalg", None),
     "checkpoint": ("opweave.registry.autograd.checkpoint", "checkpoint"),
     "vmap": ("opweave.registry.vmap.transform", "vmap"),
     "cond": ("opweave.tracer.control_flow", "cond"),
@@ -151,11 +157,12 @@ __all__ = [
     "float16", "float32", "float64", "from_numpy", "fx", "get_default_dtype", "half", "inference_mode", "int16",
     "int32", "int64", "int8", "is_grad_enabled", "is_inference_mode_enabled", "library", "long", "make_fx", "nn",
     "no_grad", "ops", "promote_types", "result_type", "set_default_dtype", "set_grad_enabled", "short", "testing",
+    "get_printoptions", "set_printoptions",
     "amp", "autocast", "clear_autocast_cache", "get_autocast_dtype", "is_autocast_cache_enabled", "is_autocast_enabled",
     "set_autocast_cache_enabled", "set_autocast_dtype", "set_autocast_enabled",
     "ShapeEnv", "SymBool", "SymFloat", "SymInt", "associative_scan", "check", "check_is_size", "checkpoint", "cond",
-    "explain", "export", "func", "map", "mark_dynamic", "mark_static", "optim", "scan", "sym_float", "sym_int",
-    "sym_max", "sym_min", "sym_not", "uint8", "vmap", "while_loop",
+    "explain", "export", "fft", "func", "linalg", "map", "mark_dynamic", "mark_static", "optim", "scan", "sym_float",
+    "sym_int", "sym_max", "sym_min", "sym_not", "uint8", "vmap", "while_loop",
     *_surface.functions(),
 ]  # fmt: skip
 

@@ -8,11 +8,12 @@ argument.
 from __future__ import annotations
 
 import keyword
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from opweave.registry.device import Device, parse_device
-from opweave.registry.dtypes import as_dtype
+from opweave.registry.dtypes import DType, as_dtype
 from opweave.registry.errors import ArgumentError, OpweaveError
 from opweave.registry.keys import DEVICE_KEYS, state
 from opweave.registry.schema import Argument, FunctionSchema
@@ -53,25 +54,38 @@ def build_entry(op: Any) -> Callable[..., Any]:
     taken, given, names = parameters(op._schema)
     names |= {
         "op": op, "table": op._table, "state": state, "slow_keys": _slow_keys, "coerce": _coerce,
-        "device_bits": _device_bits, "int": int, "float": float, "bool": bool, "str": str,
-        "FLOAT_OR_INT": (float, int), "AttributeError": AttributeError,
+        "device_bits": _device_bits, "DType": DType, "list": list, "int": int, "float": float, "bool": bool, "str": str,
+        "FLOAT_OR_INT": (float, int), "LISTS": (list, tuple), "ONLY_INT": {int}, "map": map, "type": type,
+        "cpu_bit": DEVICE_KEYS["cpu"].bit, "AttributeError": AttributeError,
     }  # fmt: skip
     keys, checks, optional_keys = [], [], []
+    no_gaps: set[str] = set()  # lists that must not have None in them
     device_argument = None
     arguments = op._schema.arguments
     for index, argument in enumerate(arguments):
         name = identifier(argument.name)
         kind = str(argument.type)
         if kind == "Tensor":
-            keys.append(f"{name}._keys")
+            bits = f"{name}._keys"
+            if keys and getattr(op.decl, "takes_numbers", False):
+                # A number in a Tensor's place is common enough to be tested for before an exception tells.
+                bits = f"({bits} if {name}.__class__ not in $FLOAT_OR_INT else 0)"
+            keys.append(bits)
         elif "Tensor" in kind:
             optional_keys.append((name, kind.rstrip("?").endswith("]")))
+            if kind == "Tensor[]":
+                no_gaps.add(name)
         elif kind.startswith("Device"):
             device_argument = name
-        if kind not in ("Tensor", "Tensor?"):
+        if copies := _SIZED.fullmatch(kind):  # one number for all of a list's
+            given_once = f"$coerce($op, $arg_{index}, {kind!r}, {name})"
+            names[f"arg_{index}"] = argument
+            checks.append(f"    if {name}.__class__ is $int: {name} = [{name}] * {copies[1]}")
+            checks.append(f"    elif {_FAST_CHECKS['int[]?'].format(name)}: {name} = {given_once}")
+        elif kind not in ("Tensor", "Tensor?"):
             test = _FAST_CHECKS.get(kind, "{0} is not None").format(name)
             names[f"arg_{index}"] = argument
-            checks.append(f"    if {test}: {name} = $coerce($op, $arg_{index}, {name})")
+            checks.append(f"    if {test}: {name} = $coerce($op, $arg_{index}, {kind!r}, {name})")
     # Python allows None for a required Tensor where the schema gives it as the default.
     tensors = [a for a in arguments if str(a.type) == "Tensor"]
     required = ", ".join(identifier(a.name) for a in tensors if not (a.has_default and a.default is None))
@@ -83,11 +97,14 @@ def build_entry(op: Any) -> Callable[..., Any]:
     else:
         lines += ["    $keys = 0"]
     for name, is_list in optional_keys:
-        keys_of = f"$slow_keys($op, {name})" if is_list else f"$slow_keys($op, ({name},))"
+        keys_of = f"$slow_keys($op, {name}{', required=True' * (is_list and name in no_gaps)})"
+        if not is_list:
+            keys_of = f"$slow_keys($op, ({name},))"
         lines += [f"    if {name} is not None:", f"        $keys |= {keys_of}"]
     lines += checks
     if device_argument:
-        lines += [f"    if not $keys: $keys = $device_bits({device_argument})"]
+        bits = f"$cpu_bit if {device_argument} is None else $device_bits({device_argument})"
+        lines += [f"    if not $keys: $keys = {bits}"]
     lines += [
         "    $keys = ($keys | $state.include) & ~$state.exclude",
         "    $kernel = $table.get($keys)",
@@ -96,6 +113,9 @@ def build_entry(op: Any) -> Callable[..., Any]:
     ]
     return compile_function(f"<opweave op {op.name}>", lines, names)
 
+
+_NOT_INTS = "{0}.__class__ not in $LISTS or not $ONLY_INT.issuperset($map($type, {0}))"
+_SIZED = re.compile(r"(?:int|SymInt)\[(\d+)\]\?")
 
 # What a value of a schema type looks like when nothing needs to be done about it; anything else goes to `_coerce`.
 _FAST_CHECKS = {
@@ -106,6 +126,13 @@ _FAST_CHECKS = {
     "str": "{0}.__class__ is not $str",
     "Scalar": "{0}.__class__ not in $FLOAT_OR_INT",
     "int?": "{0} is not None and {0}.__class__ is not $int",
+    "Tensor[]": "{0}.__class__ is not $list",
+    "int[]": _NOT_INTS,
+    "SymInt[]": _NOT_INTS,
+    "int[]?": "{0} is not None and (" + _NOT_INTS + ")",
+    "SymInt[]?": "{0} is not None and (" + _NOT_INTS + ")",
+    "SymInt?": "{0} is not None and {0}.__class__ is not $int",
+    "ScalarType?": "{0} is not None and {0}.__class__ is not $DType",
     "float?": "{0} is not None and {0}.__class__ is not $float",
     "bool?": "{0} is not None and {0}.__class__ is not $bool",
     "Scalar?": "{0} is not None and {0}.__class__ not in $FLOAT_OR_INT",
@@ -157,12 +184,12 @@ def _takes_numbers(op: Any) -> bool:
     return bool(getattr(op.decl, "takes_numbers", False)) or op.has_composite_implicit
 
 
-def _coerce(op: Any, argument: Argument, value: Any) -> Any:
-    """Bring a value to the schema's type, or raise an ArgumentError that names the argument."""
-    if value is None and str(argument.type).endswith("?"):
+def _coerce(op: Any, argument: Argument, kind: str, value: Any) -> Any:
+    """Bring a value to the schema's type (`kind`), or raise an ArgumentError that names the argument."""
+    if value is None and kind.endswith("?"):
         return None
     try:
-        return convert(str(argument.type).removesuffix("?"), value)
+        return convert(kind.removesuffix("?"), value)
     except (TypeError, ValueError, AttributeError) as error:
         if isinstance(error, OpweaveError):
             raise
@@ -174,6 +201,8 @@ def _coerce(op: Any, argument: Argument, value: Any) -> Any:
 
 def convert(kind: str, value: Any) -> Any:
     """The value as an instance of a schema type (without its `?`); TypeError if it is none."""
+    if kind.endswith("]"):
+        return _convert_list(kind, value)
     if kind in ("int", "SymInt"):
         if isinstance(value, Symbolic):
             # What is no size has to be a number that does not vary.
@@ -205,8 +234,6 @@ def convert(kind: str, value: Any) -> Any:
         return as_dtype(value)
     if kind == "Device":
         return value if type(value) is Device else parse_device(value)
-    if kind.endswith("]"):
-        return _convert_list(kind, value)
     return value
 
 

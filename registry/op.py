@@ -460,6 +460,14 @@ def _noting_mutation(op: OpOverload, kernel: Any, bits: int) -> Kernel:
     positions, keywords = _written(op)
     checked = _refusing_hidden_views(op, kernel)
 
+    def mutating_first(*args: Any, **kwargs: Any) -> Any:
+        # What nearly every op in place does, in one function instead of three.
+        if args and type(args[0]) is Tensor and (args[0]._view_of is None or state.exclude & GRAD):
+            result = kernel(*args, **kwargs)
+            args[0]._bump()
+            return result
+        return mutating(*args, **kwargs)
+
     def mutating(*args: Any, **kwargs: Any) -> Any:
         result = checked(*args, **kwargs)
         for value in [*(args[i] for i in positions if i < len(args)), *(kwargs.get(name) for name in keywords)]:
@@ -471,7 +479,7 @@ def _noting_mutation(op: OpOverload, kernel: Any, bits: int) -> Kernel:
                         item._bump()
         return result
 
-    return mutating
+    return mutating_first if positions == [0] and not keywords else mutating
 
 
 def _written(op: OpOverload) -> tuple[list[int], list[str]]:
@@ -579,7 +587,10 @@ class OpOverloadPacket:
         """
         if len(self._overloads) == 1:
             return next(iter(self._overloads.values()))
-        signature = (tuple([_kind_of(a) for a in args]), tuple([(k, _kind_of(v)) for k, v in kwargs.items()]))
+        signature = (
+            tuple([_kind_of(a) if isinstance(a, (list, tuple)) else type(a) for a in args]),
+            tuple([(k, _kind_of(v)) for k, v in kwargs.items()]) if kwargs else (),
+        )
         found = self._choice.get(signature)
         if found is None:
             # A 0-d tensor passes for a number, but only where no overload takes it as a tensor.
@@ -643,7 +654,7 @@ class _BoundPacket:
         self.instance = instance
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        return self.packet(self.instance, *args, **kwargs)
+        return self.packet.pick((self.instance, *args), kwargs)(self.instance, *args, **kwargs)
 
     def __repr__(self) -> str:
         return f"<bound op {self.packet} of {describe(self.instance)}>"

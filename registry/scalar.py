@@ -37,6 +37,15 @@ BINARY = ("maximum", "minimum", "fmod", "remainder", "floor_divide", "trunc_divi
 VOCABULARY = (*UNARY_FLOAT, *UNARY_ANY, *BINARY, "where", "cast", "const", "dtype")
 
 
+def erfc_tail(k: Any, x: Value) -> Value:
+    """1 - erf(x) for float64 numbers from 1.25 on, by the handler `k` (the approximation of `erf`, Sun 1993)."""
+    s = 1.0 / (x * x)
+    power = k.where(x < k.const(1 / 0.35, dtypes.float64), _ratio(_ERF_MID, s), _ratio(_ERF_FAR, s))
+    # exp(-x * x) with x split so that the square of its head is exact.
+    head = k.cast(k.cast(x, dtypes.float32), dtypes.float64)
+    return k.exp(-head * head - 0.5625) * k.exp((head - x) * (head + x) + power) / x
+
+
 class Scalars(ABC):
     """A handler. Besides the methods below it has every name of `UNARY_FLOAT`, `UNARY_ANY` and `BINARY`.
 

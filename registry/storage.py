@@ -10,6 +10,7 @@ import numpy as np
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import DataDependentError
+from opweave.registry.memory import Block
 
 _UINT8 = np.dtype(np.uint8)
 
@@ -72,7 +73,8 @@ class Storage:
         byte_strides = tuple([stride * item for stride in strides])
         if self.device.type == "cpu":
             if self._bytes is None:
-                self._bytes = _byte_view(self.owner, self.nbytes)
+                owner = self.owner
+                self._bytes = owner if type(owner) is Block else _byte_view(owner, self.nbytes)
             if 0 in sizes:
                 return np.empty(sizes, dtype.numpy)
             return np.ndarray(sizes, dtype.numpy, self._bytes, offset * item, byte_strides)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from opweave.registry import memory
+from opweave.registry import memory, printing
 from opweave.registry.annotations import register_annotation
 from opweave.registry.device import Device, cpu, parse_device
 from opweave.registry.dtypes import DType, as_dtype, from_numpy as dtype_from_numpy, get_default_dtype
@@ -484,19 +484,32 @@ class Tensor:
         return id(self)
 
     def __repr__(self) -> str:
+        prefix = "tensor" if type(self) is Tensor else type(self).__name__
+        notes = [] if self._device.type == "cpu" else [f"device='{self._device}'"]
+        default = get_default_dtype()
+        wide = "complex128" if default.name == "float64" else "complex64"
         if self._storage.owner is None:
-            return f"tensor(..., device='{self._device}', size={self._sizes}, dtype={self._dtype!r})"
-        # Not through numpy(): showing a tensor in a message is no use of its data.
-        array = self._array if self._device.type == "cpu" else self._device.xp.asnumpy(self._array)
-        if self._dtype.name in ("bfloat16", "float16"):
-            array = array.astype(np.float32)
-        body = np.array2string(array, separator=", ", precision=4, prefix="tensor(", threshold=1000)
-        notes = []
-        if self._dtype.name not in ("float32", "int64", "bool") or not self.numel():
+            body, known = "...", self._dtype is default
+            notes.append(f"size={tuple(self._sizes)}")
+        elif not self.numel():
+            body, known = "[]", self._dtype is default
+            if self.ndim != 1:
+                notes.append(f"size={tuple(self._sizes)}")
+        else:
+            # Not through numpy(): showing a tensor in a message is no use of its data.
+            array = self._array if self._device.type == "cpu" else self._device.xp.asnumpy(self._array)
+            body = printing.elements(array if self._dtype.kind != "f" else array.astype(np.float64), len(prefix) + 1)
+            known = self._dtype is default or self._dtype.name in ("int64", "bool", wide)
+            if printing.hides_all():
+                notes.append(f"size={tuple(self._sizes)}")
+        if not known:
             notes.append(f"dtype={self._dtype!r}")
-        if self._device.type != "cpu":
-            notes.insert(0, f"device='{self._device}'")
-        return f"tensor({', '.join([body, *notes])})"
+        node: Any = getattr(self, "grad_fn", None)  # a property that autograd adds
+        if node is not None:
+            notes.append(f"grad_fn=<{node.name()}>")
+        elif self.requires_grad:
+            notes.append("requires_grad=True")
+        return printing.joined(prefix, body, notes)
 
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if not self._sizes and spec else repr(self)

@@ -108,7 +108,9 @@ class Backward:
     def split(self, forward: Graph, graph: Graph, constants: Mapping[str, Any]) -> None:
         """Take over the way back, and find which of the saved values are results themselves."""
         self.graph, self.constants = graph, constants
-        self.depends = _dependencies(graph, len(self.attached))
+        # What flows some way may have turned out to be zeros, which eager code hands on.
+        found = _dependencies(graph, len(self.attached))
+        self.depends = [on | ways for on, ways in zip(found, self.depends, strict=True)]
         values = forward.output_node().args[0]
         numbers = {values[i]: k for k, i in enumerate(self.attached)}
         self.saved_outputs = [numbers.get(value) for value in values[self.outputs :]]
@@ -298,6 +300,7 @@ def trace_back(
     for k, tangent in enumerate(tangents):
         tangent._node.meta[TANGENT] = k
     grads: list[Tensor | None] = []
+    result.depends = _ways(roots, [t for _, t in leaves])
     try:
         grads = list(engine.grad(roots, [t for _, t in leaves], tangents, allow_unused=True))
         for grad in grads:
@@ -329,6 +332,22 @@ def _dependencies(graph: Graph, tangents: int) -> list[frozenset[int]]:
             known[node] = frozenset[int]().union(*[known[operand] for operand in node.all_input_nodes])
     outputs = graph.output_node().args[0]
     return [known[value] if value is not None else frozenset() for value in outputs]
+
+
+def _ways(roots: Sequence[Tensor], leaves: Sequence[Tensor]) -> list[frozenset[int]]:
+    """For each leaf the roots (by position) from which the history leads to it."""
+    reached: list[set[int]] = []
+    for root in roots:
+        seen: set[int] = set()
+        waiting = [edge_of(root)]
+        while waiting:
+            edge = waiting.pop()
+            if edge is not None and id(edge[0]) not in seen:
+                seen.add(id(edge[0]))
+                waiting += edge[0].edges
+        reached.append(seen)
+    ends = [edge_of(leaf) for leaf in leaves]
+    return [frozenset(k for k, seen in enumerate(reached) if e is not None and id(e[0]) in seen) for e in ends]
 
 
 def _problem(name: str, error: Exception) -> OpweaveError:

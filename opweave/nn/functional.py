@@ -6,20 +6,35 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from opweave.nn.losses import (
+    binary_cross_entropy as binary_cross_entropy,
+    binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
+    cosine_embedding_loss as cosine_embedding_loss,
+    cross_entropy as cross_entropy,
+    gaussian_nll_loss as gaussian_nll_loss,
+    hinge_embedding_loss as hinge_embedding_loss,
+    huber_loss as huber_loss,
+    kl_div as kl_div,
+    l1_loss as l1_loss,
+    margin_ranking_loss as margin_ranking_loss,
+    mse_loss as mse_loss,
+    multilabel_soft_margin_loss as multilabel_soft_margin_loss,
+    nll_loss as nll_loss,
+    poisson_nll_loss as poisson_nll_loss,
+    smooth_l1_loss as smooth_l1_loss,
+    soft_margin_loss as soft_margin_loss,
+    triplet_margin_loss as triplet_margin_loss,
+)
+from opweave.nn.resizing import interpolate as interpolate
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import ArgumentError, ShapeError, UnsupportedError
 from opweave.registry.op import ops
 from opweave.registry.ops import surface as _surface
 from opweave.registry.tensor import Tensor, describe
 
-_REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 _ = _surface  # declares the ops
-
-
-def _reduction(name: str) -> int:
-    if name not in _REDUCTIONS:
-        raise ArgumentError("unknown reduction", got=repr(name), hint="one of " + ", ".join(map(repr, _REDUCTIONS)))
-    return _REDUCTIONS[name]
+aten = ops.aten
+_SELU = (1.6732632423543772, 1.0507009873554805, 1)
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -75,14 +90,60 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
     return ops.aten.mish_.default(input) if inplace else ops.aten.mish.default(input)
 
 
-def selu(input: Tensor) -> Tensor:
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """elu with the two constants that keep mean 0 and variance 1 (Klambauer et al. 2017)."""
-    return ops.aten.selu.default(input)
+    return ops.aten.elu_.default(input, *_SELU) if inplace else ops.aten.selu.default(input)
 
 
-def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """max(0, x) + min(0, alpha (exp(x / alpha) - 1))."""
-    return ops.aten.celu.default(input, alpha)
+    return ops.aten.elu_.default(input, alpha, 1.0, 1.0 / alpha) if inplace else ops.aten.celu.default(input, alpha)
+
+
+def _written(input: Tensor, result: Tensor, inplace: bool) -> Tensor:
+    return ops.aten.copy_.default(input, result) if inplace else result
+
+
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """x where positive, else weight x, with one weight for all or one for each channel (He et al. 2015)."""
+    return ops.aten.prelu.default(input, weight)
+
+
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """The first half of a dimension times the sigmoid of the second (Dauphin et al. 2016)."""
+    return ops.aten.glu.default(input, dim)
+
+
+def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """0 from -lambd to lambd, x elsewhere."""
+    return ops.aten.hardshrink.default(input, lambd)
+
+
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """x nearer to 0 by lambd, and 0 where that goes past it."""
+    if not lambd >= 0:
+        raise ShapeError("softshrink: lambd must not be negative", got=f"lambd={lambd}")
+    return ops.aten.softshrink.default(input, lambd)
+
+
+def tanhshrink(input: Tensor) -> Tensor:
+    """x - tanh(x)."""
+    return aten.sub.Tensor(input, aten.tanh.default(input))
+
+
+def softsign(input: Tensor) -> Tensor:
+    """x / (1 + |x|)."""
+    return aten.div.Tensor(input, aten.add.Scalar(aten.abs.default(input), 1))
+
+
+def rrelu(
+    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """leaky_relu with a slope drawn for each element from [lower, upper); outside training the middle (Xu 2015)."""
+    if not training:
+        return leaky_relu(input, (lower + upper) / 2, inplace)
+    slope = aten.add.Scalar(aten.mul.Tensor(aten.rand_like.default(input), upper - lower), lower)
+    return _written(input, aten.where.self(aten.ge.Scalar(input, 0), input, aten.mul.Tensor(input, slope)), inplace)
 
 
 def logsigmoid(input: Tensor) -> Tensor:
@@ -109,6 +170,11 @@ def sigmoid(input: Tensor) -> Tensor:
 def tanh(input: Tensor) -> Tensor:
     """Hyperbolic tangent."""
     return ops.aten.tanh.default(input)
+
+
+def softmin(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+    """softmax(-x)."""
+    return ops.aten.softmax.int(aten.neg.default(input), dim, dtype)
 
 
 def softmax(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
@@ -152,19 +218,210 @@ def batch_norm(
     return ops.aten.batch_norm.default(input, weight, bias, running_mean, running_var, training, momentum, eps, False)
 
 
+def instance_norm(
+    input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None,
+    bias: Tensor | None = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
+) -> Tensor:  # fmt: skip
+    """Normalise each channel of each example of (N, C, ...), or by the running statistics (Ulyanov et al. 2016)."""
+    if input.ndim < 3:
+        raise ShapeError("instance_norm: expected (batch, channels, ...)", got=describe(input))
+    if not use_input_stats:
+        if running_mean is None or running_var is None:
+            raise ShapeError("instance_norm: without the input's statistics, it needs the running ones")
+        return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
+    count, channels, *rest = input._sizes
+    if math.prod(rest) == 1:
+        raise ShapeError("instance_norm: one element has no variance", got=describe(input))
+    flat = aten.reshape.default(aten.contiguous.default(input), [1, count * channels, *rest])
+    kept = [None if t is None else aten.repeat.default(t, [count]) for t in (running_mean, running_var)]
+    scale, shift = (None if t is None else aten.repeat.default(t, [count]) for t in (weight, bias))
+    found = batch_norm(flat, kept[0], kept[1], scale, shift, True, momentum, eps)
+    for own, each in zip((running_mean, running_var), kept, strict=True):
+        if own is not None and each is not None:
+            aten.copy_.default(own, aten.mean.dim(aten.view.default(each, [count, channels]), [0]))
+    return aten.reshape.default(found, list(input._sizes))
+
+
+def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
+    """x / (k + alpha · mean of x² over `size` neighbouring channels)^beta (Krizhevsky et al. 2012)."""
+    if input.ndim < 3:
+        raise ShapeError("local_response_norm: expected (batch, channels, ...)", got=describe(input))
+    if not input.numel():
+        return input
+    count, channels = input._sizes[:2]
+    squares = aten.reshape.default(aten.mul.Tensor(input, input), [count, 1, channels, -1])
+    squares = aten.constant_pad_nd.default(squares, [0, 0, size // 2, (size - 1) // 2])
+    mean = aten.reshape.default(avg_pool2d(squares, (size, 1), 1), list(input._sizes))
+    return aten.div.Tensor(input, aten.pow(aten.add.Scalar(aten.mul.Tensor(mean, alpha), k), beta))
+
+
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """x · weightᵀ + bias; weight is (out, in)."""
     return ops.aten.linear.default(input, weight, bias)
 
 
-def dropout(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
+def _probability(op: str, p: float) -> None:
+    if not 0 <= p <= 1:
+        raise ShapeError(f"{op}: a probability is from 0 to 1", got=f"p={p}")
+
+
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zero elements with probability p and scale the others by 1 / (1 - p); the input itself outside training."""
-    return ops.aten.dropout.default(input, p, training)
+    _probability("dropout", p)
+    found = ops.aten.dropout.default(input, p, training)
+    return found if found is input else _written(input, found, inplace)
 
 
-def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> Tensor:
-    """Rows of `weight` at the indices `input`."""
-    return ops.aten.embedding.default(weight, input, -1 if padding_idx is None else padding_idx)
+def _channel_dropout(op: str, input: Tensor, p: float, training: bool, inplace: bool, channel: int) -> Tensor:
+    """The channels before dimension `channel` dropped whole."""
+    _probability(op, p)
+    if not training or p == 0 or not input.numel():
+        return input
+    sizes = [n if d <= channel else 1 for d, n in enumerate(input._sizes)]
+    factors = ops.aten.dropout.default(aten.new_ones.default(input, sizes), p, True)
+    return _written(input, aten.mul.Tensor(input, factors), inplace)
+
+
+def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Zero whole channels of (N, C, L) or (C, L) with probability p and scale the others."""
+    return _channel_dropout("dropout1d", input, p, training, inplace, _channel_of("dropout1d", input, 2, 3))
+
+
+def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Zero whole channels of (N, C, H, W) with probability p and scale the others."""
+    return _channel_dropout("dropout2d", input, p, training, inplace, _channel_of("dropout2d", input, 4, 4))
+
+
+def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Zero whole channels of (N, C, D, H, W) or (C, D, H, W) with probability p and scale the others."""
+    return _channel_dropout("dropout3d", input, p, training, inplace, _channel_of("dropout3d", input, 4, 5))
+
+
+def _channel_of(op: str, input: Tensor, least: int, most: int) -> int:
+    if not least <= input.ndim <= most:
+        raise ShapeError(f"{op}: expected {most} dimensions, or {least}", got=describe(input))
+    return 1 if input.ndim == most else 0
+
+
+def embedding(
+    input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
+    norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False,
+) -> Tensor:  # fmt: skip
+    """Rows of `weight` at the indices `input`.
+
+    Parameters
+    ----------
+    input : Tensor
+        int32 or int64 numbers of rows.
+    weight : Tensor
+        (rows, width).
+    padding_idx : int, optional
+        A row that gets no gradient; a negative one counts from the end.
+    max_norm : float, optional
+        Not there: rows are not changed by being read.
+    norm_type : float
+        Goes with `max_norm`.
+    scale_grad_by_freq : bool
+        Divide a row's gradient by how often it is read.
+    sparse : bool
+        Not there.
+
+    Raises
+    ------
+    UnsupportedError
+        With `max_norm` or `sparse`.
+    """
+    if max_norm is not None or sparse:
+        raise UnsupportedError(
+            "embedding: there is no max_norm and no sparse gradient", got=f"max_norm={max_norm}, sparse={sparse}"
+        )
+    row = -1
+    if padding_idx is not None:
+        rows = weight._sizes[0]
+        if not -rows <= padding_idx < rows:
+            raise ShapeError("embedding: padding_idx is no row", got=f"padding_idx={padding_idx} of {rows} rows")
+        row = padding_idx + rows if padding_idx < 0 else padding_idx
+    return ops.aten.embedding.default(weight, input, row, scale_grad_by_freq)
+
+
+_BAGS = {"sum": 0, "mean": 1, "max": 2}
+
+
+def embedding_bag(
+    input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None, norm_type: float = 2,
+    scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,
+    per_sample_weights: Tensor | None = None, include_last_offset: bool = False, padding_idx: int | None = None,
+) -> Tensor:  # fmt: skip
+    """Sums, means or maxima of bags of rows: `input` is (bags, rows each), or a vector with `offsets` where bags begin.
+
+    Raises
+    ------
+    UnsupportedError
+        With `max_norm` or `sparse`, which are not there.
+    """
+    if max_norm is not None or sparse:
+        raise UnsupportedError(
+            "embedding_bag: there is no max_norm and no sparse gradient", got=f"max_norm={max_norm}, sparse={sparse}"
+        )
+    if mode not in _BAGS:
+        raise ShapeError("embedding_bag: unknown mode", got=repr(mode), hint=f"one of {list(_BAGS)}")
+    factors = per_sample_weights
+    if factors is not None and factors._sizes != input._sizes:
+        raise ShapeError("embedding_bag: needs a weight for each index", got=describe([input, factors]))
+    if input.ndim == 2:
+        if offsets is not None:
+            raise ShapeError("embedding_bag: a matrix of indices has no offsets", got=describe([input, offsets]))
+        bags, count = input._sizes
+        offsets = aten.mul.Tensor(aten.arange.default(bags, dtype=input._dtype, device=input._device), count)
+        input = aten.reshape.default(input, [-1])
+        factors = None if factors is None else aten.reshape.default(factors, [-1])
+    elif input.ndim != 1 or offsets is None:
+        raise ShapeError("embedding_bag: expected a matrix, or a vector with offsets", got=describe(input))
+    return aten.embedding_bag.padding_idx(
+        weight, input, offsets, scale_grad_by_freq, _BAGS[mode], False, factors, include_last_offset, padding_idx
+    )[0]
+
+
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """A new last dimension of zeros with a 1 in the place of each number; -1 takes the largest number's place."""
+    return ops.aten.one_hot.default(tensor, num_classes)
+
+
+def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
+    """x over its p-norm in a dimension, which counts as eps at least."""
+    norm = aten.linalg_vector_norm.default(input, p, [dim], True)
+    return aten.div.Tensor(input, aten.clamp_min.default(norm, eps))
+
+
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """x1 · x2 / (|x1| |x2|) over a dimension; a norm counts as eps at least."""
+    return ops.aten.cosine_similarity.default(x1, x2, dim, eps)
+
+
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
+    """The p-norm of x1 - x2 + eps over the last dimension."""
+    return ops.aten.pairwise_distance.default(x1, x2, p, eps, keepdim)
+
+
+def pdist(input: Tensor, p: float = 2) -> Tensor:
+    """The distances of all pairs of rows."""
+    return ops.aten.pdist.default(input, p)
+
+
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """x1ᵀ W x2 + b for each matrix of the weight (out, in1, in2)."""
+    if weight.ndim != 3 or input1._sizes[:-1] != input2._sizes[:-1]:
+        raise ShapeError("bilinear: expected (..., in1), (..., in2) and (out, in1, in2)",
+                         got=describe([input1, input2, weight]))  # fmt: skip
+    out, first, second = weight._sizes
+    if input1._sizes[-1] != first or input2._sizes[-1] != second:
+        raise ShapeError("bilinear: the widths do not fit the weight", got=describe([input1, input2, weight]))
+    batch = list(input1._sizes[:-1])
+    rows = aten.reshape.default(input1, [-1, first])
+    wide = aten.matmul.default(rows, aten.reshape.default(aten.permute.default(weight, [1, 0, 2]), [first, -1]))
+    wide = aten.reshape.default(wide, [*batch, out, second])
+    found = aten.squeeze.dim(aten.matmul.default(wide, aten.unsqueeze.default(input2, -1)), -1)
+    return found if bias is None else aten.add.Tensor(found, bias)
 
 
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
@@ -191,28 +448,30 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     return ops.aten.pad.default(input, pad, mode, value)
 
 
-def cross_entropy(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean",
-    label_smoothing: float = 0.0,
-) -> Tensor:  # fmt: skip
-    """Negative log likelihood of `target` under softmax(input); `input` holds unnormalised scores."""
-    return ops.aten.cross_entropy_loss.default(
-        input, target, weight, _reduction(reduction), ignore_index, label_smoothing
-    )
-
-
-def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
-    """Mean (or sum, or each) squared difference."""
-    return ops.aten.mse_loss.default(input, target, _reduction(reduction))
-
-
 def scaled_dot_product_attention(
     query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0,
-    is_causal: bool = False, scale: float | None = None,
+    is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False,
 ) -> Tensor:  # fmt: skip
-    """softmax(query · keyᵀ · scale + mask) · value (Vaswani et al. 2017)."""
-    options: dict[str, Any] = {} if scale is None else {"scale": scale}
-    return ops.aten.scaled_dot_product_attention.default(query, key, value, attn_mask, dropout_p, is_causal, **options)
+    """softmax(query · keyᵀ · scale + mask) · value (Vaswani et al. 2017).
+
+    Parameters
+    ----------
+    query, key, value : Tensor
+        (..., length, width).
+    attn_mask : Tensor, optional
+        Added to the scores; of bools, False hides.
+    dropout_p : float
+        Probability that a weight is dropped.
+    is_causal : bool
+        Hide what comes after a row's own place.
+    scale : float, optional
+        1 / √width by default.
+    enable_gqa : bool
+        Each head of keys and values serves as many heads of the query as are there for it.
+    """
+    return ops.aten.scaled_dot_product_attention.default(
+        query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa
+    )
 
 
 # ---- convolution, pooling, other sizes -----------------------------------------------------------------------------
@@ -281,6 +540,27 @@ def conv_transpose3d(
     """The adjoint of `conv3d`; the weight is (channels, out / groups, *kernel)."""
     op = ops.aten.conv_transpose3d.input
     return op(input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+def max_pool1d(
+    input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:  # fmt: skip
+    """The largest element of each window of a line; with `return_indices` its place too."""
+    if input.ndim not in (2, 3):
+        raise ShapeError("max_pool1d: expected (batch, channels, length) or (channels, length)", got=describe(input))
+    kernel, pad, gap = (_line(n) for n in (kernel_size, padding, dilation))
+    step = kernel if stride is None else _line(stride)
+    found = ops.aten.max_pool2d_with_indices.default(
+        aten.unsqueeze.default(input, -2), [1, kernel], [1, step], [0, pad], [1, gap], ceil_mode
+    )
+    values, places = (aten.squeeze.dim(t, -2) for t in found)
+    return (values, places) if return_indices else values
+
+
+def _line(value: int | Sequence[int]) -> int:
+    return value[0] if isinstance(value, (list, tuple)) else value  # type: ignore[return-value]
 
 
 def max_pool2d(
@@ -359,40 +639,70 @@ def adaptive_avg_pool3d(input: Tensor, output_size: int | Sequence[int | None] |
     return ops.aten.adaptive_avg_pool3d.default(input, _sizes_of(input, output_size, 3))
 
 
-def interpolate(
-    input: Tensor, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None,
-    mode: str = "nearest", align_corners: bool | None = None, recompute_scale_factor: bool | None = None,
-    antialias: bool = False,
+def _power_pool(input: Tensor, norm_type: float, kernel: int, average: Any) -> Tensor:
+    """(Σ x^p)^(1/p) of each window, from the mean of x^p."""
+    mean = average(aten.pow(input, norm_type))
+    total = aten.mul.Tensor(aten.mul.Tensor(aten.sign.default(mean), aten.relu.default(aten.abs.default(mean))), kernel)
+    return aten.pow(total, 1.0 / norm_type)
+
+
+def lp_pool1d(
+    input: Tensor, norm_type: float, kernel_size: int, stride: int | Sequence[int] | None = None,
+    ceil_mode: bool = False,
 ) -> Tensor:  # fmt: skip
-    """An image (batch, channels, height, width) at another size: "nearest" or "bilinear"."""
-    if mode not in ("nearest", "bilinear") or antialias:
-        raise UnsupportedError(
-            "interpolate: modes are 'nearest' and 'bilinear', without antialias",
-            got=f"mode={mode!r}, antialias={antialias}",
-        )
-    if input.ndim != 4:
-        raise UnsupportedError("interpolate: only for (batch, channels, height, width)", got=describe(input))
-    if (size is None) == (scale_factor is None):
-        raise ShapeError(
-            "interpolate: give either size or scale_factor", got=f"size={size}, scale_factor={scale_factor}"
-        )
-    if mode == "nearest" and align_corners is not None:
-        raise ShapeError("interpolate: align_corners is for mode='bilinear'", got=f"align_corners={align_corners}")
-    if recompute_scale_factor and scale_factor is None:
-        raise ShapeError("interpolate: recompute_scale_factor needs a scale_factor", got=f"size={size}")
-    sizes: Any = None if size is None else _each(size, 2)  # type: ignore[arg-type]
-    factors: Any = None
-    if scale_factor is not None:
-        factors = list(scale_factor) if isinstance(scale_factor, (list, tuple)) else [scale_factor] * 2
-        factors = [float(f) for f in factors]
-    if len(sizes or factors) != 2:
-        raise ShapeError("interpolate: needs a number for height and width", got=f"{sizes or factors}")
-    if recompute_scale_factor:
-        sizes = [math.floor(n * f) for n, f in zip(input.shape[2:], factors, strict=True)]
-        factors = None
-    if mode == "nearest":
-        return ops.aten.upsample_nearest2d.vec(input, sizes, factors)
-    return ops.aten.upsample_bilinear2d.vec(input, sizes, bool(align_corners), factors)
+    """The norm of each window of a line."""
+    count = _line(kernel_size)
+    return _power_pool(input, norm_type, count, lambda x: avg_pool1d(x, kernel_size, stride, 0, ceil_mode))
+
+
+def lp_pool2d(
+    input: Tensor, norm_type: float, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
+    ceil_mode: bool = False,
+) -> Tensor:  # fmt: skip
+    """The norm of each window of an image."""
+    count = math.prod(_each(kernel_size, 2))
+    return _power_pool(input, norm_type, count, lambda x: avg_pool2d(x, kernel_size, stride, 0, ceil_mode))
+
+
+def lp_pool3d(
+    input: Tensor, norm_type: float, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
+    ceil_mode: bool = False,
+) -> Tensor:  # fmt: skip
+    """The norm of each window of a volume."""
+    count = math.prod(_each(kernel_size, 3))
+    return _power_pool(input, norm_type, count, lambda x: avg_pool3d(x, kernel_size, stride, 0, ceil_mode))
+
+
+def unfold(
+    input: Tensor, kernel_size: int | Sequence[int], dilation: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0, stride: int | Sequence[int] = 1,
+) -> Tensor:  # fmt: skip
+    """The windows of an image as columns: (N, C · kernel, windows)."""
+    return ops.aten.im2col.default(input, *(_each(n, 2) for n in (kernel_size, dilation, padding, stride)))
+
+
+def fold(
+    input: Tensor, output_size: int | Sequence[int], kernel_size: int | Sequence[int],
+    dilation: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, stride: int | Sequence[int] = 1,
+) -> Tensor:  # fmt: skip
+    """The image that has these windows; where they overlap, their sum."""
+    given = (output_size, kernel_size, dilation, padding, stride)
+    return ops.aten.col2im.default(input, *(_each(n, 2) for n in given))
+
+
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
+    """(..., C r², H, W) as (..., C, H r, W r): the channels of a pixel become a square of pixels (Shi et al. 2016)."""
+    return ops.aten.pixel_shuffle.default(input, upscale_factor)
+
+
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
+    """The inverse of `pixel_shuffle`."""
+    return ops.aten.pixel_unshuffle.default(input, downscale_factor)
+
+
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """The channels of (N, C, ...) dealt out in turn to the groups that they came in (Zhang et al. 2018)."""
+    return ops.aten.channel_shuffle.default(input, groups)
 
 
 _SAMPLING = {"bilinear": 0, "nearest": 1, "bicubic": 2}

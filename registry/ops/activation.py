@@ -12,12 +12,12 @@ from typing import Any
 
 from opweave.registry import dtypes
 from opweave.registry.dtypes import DType
-from opweave.registry.errors import ArgumentError, DTypeError
+from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import composite, pointwise
 from opweave.registry.ops.pointwise import SAMPLE_DTYPES, clamp, conjugate, kept, zeros
 from opweave.registry.promote import result_type
-from opweave.registry.tensor import Tensor, describe
+from opweave.registry.tensor import Tensor, describe, wrap_dim
 
 # ---- the common ones -----------------------------------------------------------------------------------------------
 
@@ -380,6 +380,63 @@ _FLOATS = (dtypes.float32, dtypes.float64, dtypes.bfloat16, dtypes.float16)
 _Make = Callable[..., Tensor]
 
 
+@pointwise("aten::hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", kinds="f", inplace=False)
+def hardshrink(k: Any, x: Any, lambd: Any) -> Any:
+    """0 from -lambd to lambd, x elsewhere."""
+    dtype = k.dtype(x)
+    inside = (x >= k.const(-lambd, dtype)) & (x <= k.const(lambd, dtype))
+    return k.where(inside, k.const(0, dtype), x)
+
+
+def _outside(grad: Tensor, self: Tensor, lambd: Any) -> Tensor:
+    return kept((self < -lambd) | (self > lambd), grad)
+
+
+hardshrink.backward(self=_outside)
+
+
+@pointwise("aten::softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", kinds="f", inplace=False)
+def _softshrink(k: Any, x: Any, lambd: Any) -> Any:
+    dtype = k.dtype(x)
+    limit = k.const(lambd, dtype)
+    # x * 0, so that NaN stays what it is.
+    return k.where(x > limit, x - limit, k.where(x < -limit, x + limit, x * k.const(0, dtype)))
+
+
+_softshrink.backward(self=_outside)
+
+
+@composite("aten::glu(Tensor self, int dim=-1) -> Tensor")
+def glu(self: Tensor, dim: int = -1) -> Tensor:
+    """The first half of a dimension times the sigmoid of the second (Dauphin et al. 2016)."""
+    if not self.ndim:
+        raise ShapeError("glu: a 0-d tensor has no halves", got=describe(self))
+    axis = wrap_dim(dim, self.ndim, "glu")
+    if self._sizes[axis] % 2:
+        raise ShapeError("glu: the dimension must have an even size", got=f"dim={dim} of {describe(self)}")
+    half = self._sizes[axis] // 2
+    first, second = (ops.aten.narrow.default(self, axis, start, half) for start in (0, half))
+    return ops.aten.mul.Tensor(first, ops.aten.sigmoid.default(second))
+
+
+@composite("aten::prelu(Tensor self, Tensor weight) -> Tensor")
+def prelu(self: Tensor, weight: Tensor) -> Tensor:
+    """x where positive, else weight x, with one weight for all or one for each channel (He et al. 2015)."""
+    aten = ops.aten
+    if weight._dtype is not self._dtype:
+        raise DTypeError("prelu: expected one dtype", got=describe([self, weight]))
+    if weight.ndim > 1:
+        raise ShapeError("prelu: the weight has one dimension or none", got=describe(weight))
+    if weight.numel() != 1:
+        channels = self._sizes[1] if self.ndim > 1 else 1
+        if not self.ndim or weight.numel() != channels:
+            raise ShapeError("prelu: needs a weight for each channel", got=describe([self, weight]))
+        weight = aten.view.default(weight, [-1 if d == 1 else 1 for d in range(max(self.ndim, 2))][: max(self.ndim, 1)])
+    elif weight.ndim != self.ndim:
+        weight = aten.view.default(weight, [1] * self.ndim)
+    return aten.where.self(aten.gt.Scalar(self, 0), self, aten.mul.Tensor(weight, self))
+
+
 def _common(make: _Make) -> Iterable[Any]:
     return [((make(3, 4),), {}), ((make(),), {}), ((make(0, 2),), {})]
 
@@ -428,3 +485,27 @@ for _decl in (threshold, threshold_backward, leaky_relu_backward, hardtanh_backw
     _decl.sample_dtypes = _FLOATS
 # PyTorch rounds a sixth to float32 in this op.
 hardsigmoid_backward.sample_dtypes = (dtypes.float32, dtypes.bfloat16, dtypes.float16)
+
+
+for _decl in (hardshrink, _softshrink):
+    _decl.with_samples(lambda make: [*_alone(make), ((make(3, 4), 1.25), {})])
+    _decl.sample_dtypes = _FLOATS
+
+
+@glu.with_samples
+def _(make: _Make) -> Iterable[Any]:
+    return [((make(3, 4),), {}), ((make(4, 3, 2), 0), {}), ((make(2, 6, 3), -2), {})]
+
+
+@prelu.with_samples
+def _(make: _Make) -> Iterable[Any]:
+    return [
+        ((make(2, 3, 4), make(3)), {}),
+        ((make(3, 4), make(1)), {}),
+        ((make(5), make(1)), {}),
+        ((make(), make()), {}),
+    ]
+
+
+for _decl in (glu, prelu):
+    _decl.sample_dtypes = _FLOATS

@@ -133,12 +133,12 @@ def full_like(k: Any, index: Any, self: Tensor, fill_value: Any, dtype: Any, *_:
 
 @composite(f"aten::zeros(SymInt[] size, *, {_OPTIONS}) -> Tensor")
 def zeros(size: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None) -> Tensor:
-    return ops.aten.full.default(size, 0, dtype=dtype or get_default_dtype(), device=device)
+    return full.op._entry(size, 0, dtype=dtype or get_default_dtype(), device=device)
 
 
 @composite(f"aten::ones(SymInt[] size, *, {_OPTIONS}) -> Tensor")
 def ones(size: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None) -> Tensor:
-    return ops.aten.full.default(size, 1, dtype=dtype or get_default_dtype(), device=device)
+    return full.op._entry(size, 1, dtype=dtype or get_default_dtype(), device=device)
 
 
 def _constant_like(name: str, value: int) -> None:
@@ -271,6 +271,31 @@ def eye(k: Any, index: Any, n: int, m: int, dtype: Any, *_: Any) -> Any:
 @composite(f"aten::eye(SymInt n, *, {_OPTIONS}) -> Tensor")
 def eye_square(n: int, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None) -> Tensor:
     return ops.aten.eye.m(n, n, dtype=dtype, device=device)
+
+
+def _logspace_spec(
+    start: Any, end: Any, steps: int, base: float, dtype: Any, layout: Any, device: Any, pin_memory: Any
+) -> TensorSpec:
+    return _new("logspace", (steps,), dtype, device)
+
+
+@generator(
+    f"aten::logspace(Scalar start, Scalar end, int steps, float base=10., *, {_OPTIONS}) -> Tensor",
+    spec=_logspace_spec,
+)
+def logspace(k: Any, index: Any, start: Any, end: Any, steps: int, base: float, dtype: Any, *_: Any) -> Any:
+    """base to the powers from `start` to `end`, evenly spaced."""
+    step = (end - start) / max(steps - 1, 1)
+    at = k.cast(index[0], dtypes.float64)
+    power = k.where(index[0] < (steps + 1) // 2, at * step + float(start), float(end) - (steps - 1 - at) * step)
+    return k.cast(k.pow(k.const(base, dtypes.float64), power), dtype or get_default_dtype())
+
+
+@logspace.with_samples
+def _(make: Any) -> Iterable[Any]:
+    for start, end, steps, base in ((0, 3, 4, 10.0), (-1.5, 2.5, 7, 2.0), (1, 1, 1, 10.0), (0, 2, 0, 3.0)):
+        yield (start, end, steps, base), {}
+    yield (0, 1, 5), {"dtype": dtypes.float64}
 
 
 # ---- triangles -----------------------------------------------------------------------------------------------------

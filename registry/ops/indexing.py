@@ -5,6 +5,7 @@ Every index is checked against its dimension, on every device: a wrong one raise
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -30,10 +31,12 @@ from opweave.registry.ops.numeric import as_element
 from opweave.registry.ops.pointwise import conjugate
 from opweave.registry.promote import broadcast_shapes, pointwise_strides
 from opweave.registry.spec import TensorSpec, contiguous
-from opweave.registry.tensor import Tensor, allocate_like, describe, wrap_dim
+from opweave.registry.tensor import Tensor, allocate, allocate_like, describe, wrap_dim
 
 Make = Callable[..., Tensor]
 Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
+
+_Sizes = tuple[int, ...]
 
 _INDEX_TYPES = (dtypes.int64, dtypes.int32, dtypes.int16, dtypes.int8)
 MASK_TYPES = (dtypes.bool_, dtypes.uint8)
@@ -125,6 +128,16 @@ def _index_spec(self: Tensor, indices: Sequence[Tensor | None]) -> TensorSpec:
     return TensorSpec(layout.sizes, pointwise_strides(layout.sizes, operands), self._dtype, self._device)
 
 
+@functools.lru_cache(maxsize=1024)
+def _known_layout(sizes: _Sizes, strides: _Sizes, places: tuple[Any, ...]) -> tuple[_Sizes, _Sizes]:
+    """Sizes and strides of an indexed tensor with data, by sizes and strides of it and of the index tensors."""
+    operands: list[Any] = [None if place is None else _Operand(place[0], place[1], len(place[0])) for place in places]
+    source: Any = _Operand(sizes, strides, len(sizes))
+    layout = _layout("index", source, operands)
+    of_all: Any = layout.operands
+    return layout.sizes, pointwise_strides(layout.sizes, of_all)
+
+
 def _arrays(op: str, self: Tensor, places: Sequence[Tensor | None]) -> tuple[Any, ...]:
     """A NumPy index, its numbers checked against the sizes."""
     xp = self._device.xp
@@ -140,9 +153,11 @@ def _arrays(op: str, self: Tensor, places: Sequence[Tensor | None]) -> tuple[Any
 
 
 def _check_range(op: str, array: Any, size: int, dim: int, lowest: int) -> None:
-    if array.size and (int(array.min()) < lowest or int(array.max()) >= size):
-        worst = int(array.min()) if int(array.min()) < lowest else int(array.max())
-        raise OutOfRangeError(f"{op}: index {worst} is out of range for dimension {dim} with size {size}")
+    if array.size:
+        least, most = int(array.min()), int(array.max())
+        if least < lowest or most >= size:
+            worst = least if least < lowest else most
+            raise OutOfRangeError(f"{op}: index {worst} is out of range for dimension {dim} with size {size}")
 
 
 def _index_places(self: Tensor, indices: Sequence[Tensor | None]) -> Places | None:
@@ -163,10 +178,30 @@ def _index_places(self: Tensor, indices: Sequence[Tensor | None]) -> Places | No
 @gathering("aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", spec=_index_spec, places=_index_places)
 def index_tensor(self: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     """The elements at index tensors, which broadcast together; None takes a whole dimension."""
-    out = allocate_like(_index_spec(self, indices))
+    _check_indices("index", self, indices)
     places = _without_masks("index", indices)
-    out._array[...] = self._array[_arrays("index", self, places)]
+    given = [d for d, place in enumerate(places) if place is not None]
+    if given:
+        described = [None if place is None else (place._sizes, place._strides) for place in places]
+        out = allocate(*_known_layout(self._sizes, self._strides, tuple(described)), self._dtype, self._device)
+    else:
+        out = allocate_like(contiguous(self._sizes, self._dtype, self._device))
+    where = _arrays("index", self, places)
+    if len(given) == 1 and self._sizes:
+        _take(self, where[given[0]], given[0], out)
+    else:
+        out._array[...] = self._array[where]
     return out
+
+
+def _take(source: Tensor, places: Any, axis: int, out: Tensor) -> None:
+    """Write the elements at numbers along a dimension, which are known to be in range; negative ones count back."""
+    array, target = source._array, out._array
+    if source._device.type == "cpu" and array.flags.c_contiguous and target.flags.c_contiguous:
+        # With a check of its own NumPy would write a copy first, and an index expression makes one.
+        np.take(array, places, axis=axis, out=target, mode="wrap")
+    else:
+        target[...] = array[(slice(None),) * axis + (places,)]
 
 
 def _check_put(op: str, self: Tensor, indices: Sequence[Tensor | None], values: Tensor) -> None:
@@ -272,7 +307,7 @@ def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor:
     places = index._array.reshape(-1)
     _check_range("index_select", places, self._sizes[axis] if self._sizes else 1, axis, lowest=0)
     if self._sizes:
-        out._array[...] = self._device.xp.take(self._array, places, axis=axis)
+        _take(self, places, axis, out)
     else:
         out._array[...] = self._array
     return out
@@ -519,7 +554,7 @@ def embedding(
     out = allocate_like(_embedding_spec(weight, indices))
     _check_range("embedding", indices._array, weight._sizes[0], 0, lowest=0)
     if indices.numel():
-        out._array[...] = weight._device.xp.take(weight._array, indices._array, axis=0)
+        _take(weight, indices._array, 0, out)
     return out
 
 

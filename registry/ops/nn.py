@@ -14,7 +14,7 @@ import numpy as np
 
 from opweave.registry import dtypes
 from opweave.registry.dtypes import DType
-from opweave.registry.errors import ArgumentError, AutogradError, DTypeError, ShapeError, UnsupportedError
+from opweave.registry.errors import ArgumentError, AutogradError, DTypeError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import composite
 from opweave.registry.ops.reduction import rounded, widened
@@ -306,6 +306,25 @@ def nll_loss(
 
 
 @composite(
+    "aten::nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100)"
+    " -> Tensor"
+)
+def nll_loss_nd(
+    self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = _MEAN, ignore_index: int = -100
+) -> Tensor:
+    """`nll_loss` of scores (C), (N, C) or (N, C, ...), and class numbers of the same shape without C."""
+    aten = ops.aten
+    if self.ndim < 3:
+        return aten.nll_loss.default(self, target, weight, reduction, ignore_index)
+    sizes = [self._sizes[0], *self._sizes[2:]]
+    if list(target._sizes) != sizes:
+        raise ShapeError("nll_loss: the target needs the input's shape without classes", got=describe([self, target]))
+    rows = aten.reshape.default(aten.movedim.int(self, 1, -1), [-1, self._sizes[1]])
+    loss = aten.nll_loss.default(rows, aten.reshape.default(target, [-1]), weight, reduction, ignore_index)
+    return aten.view.default(loss, sizes) if reduction == _NONE else loss
+
+
+@composite(
     "aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1,"
     " SymInt ignore_index=-100, float label_smoothing=0.) -> Tensor"
 )
@@ -313,16 +332,79 @@ def cross_entropy_loss(
     self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = _MEAN, ignore_index: int = -100,
     label_smoothing: float = 0.0,
 ) -> Tensor:  # fmt: skip
+    """-log(softmax(x)) at the class numbers, or weighted by the probabilities of the classes."""
     aten = ops.aten
+    if not self.ndim:
+        raise ShapeError("cross_entropy_loss: expected scores (C), (N, C) or (N, C, ...)", got=describe(self))
+    if not 0 <= label_smoothing <= 1:
+        raise ShapeError("cross_entropy_loss: label_smoothing is from 0 to 1", got=f"label_smoothing={label_smoothing}")
     axis = 0 if self.ndim == 1 else 1
     scores = aten.log_softmax.int(self, axis)
-    if label_smoothing or self.ndim > 2 or target._sizes == self._sizes:
-        raise ShapeError(
-            "cross_entropy_loss: only class numbers for (N, C) or (C) scores, without label smoothing",
-            got=f"{describe([self, target])}, label_smoothing={label_smoothing}",
-            hint="write it with log_softmax; for (N, C, d) scores move the classes last and flatten",
-        )
-    return aten.nll_loss.default(scores, target, weight, reduction, ignore_index)
+    if target._sizes == self._sizes:
+        if target._dtype.kind != "f":
+            raise DTypeError("cross_entropy_loss: probabilities of classes must be floating", got=describe(target))
+        if ignore_index >= 0:
+            raise ShapeError(
+                "cross_entropy_loss: ignore_index is for class numbers", got=f"ignore_index={ignore_index}"
+            )
+        return _of_probabilities(scores, target, weight, reduction, label_smoothing, axis)
+    loss = aten.nll_loss_nd.default(scores, target, weight, reduction, ignore_index)
+    if not label_smoothing:
+        return loss
+    classes = self._sizes[axis]
+    spread = _spread_over_classes(scores, target, weight, reduction, ignore_index, axis)
+    return aten.add.Tensor(
+        aten.mul.Tensor(loss, 1 - label_smoothing), aten.mul.Tensor(spread, label_smoothing / classes)
+    )
+
+
+def _by_class(weight: Tensor, like: Tensor, axis: int) -> Tensor:
+    """The weights of classes, of which there must be as many as classes, along their dimension."""
+    if weight._sizes != (like._sizes[axis],):
+        raise ShapeError("cross_entropy_loss: needs a weight for each class", got=describe([like, weight]))
+    return ops.aten.view.default(weight, [like._sizes[axis] if d == axis else 1 for d in range(like.ndim)])
+
+
+def _of_probabilities(
+    scores: Tensor, target: Tensor, weight: Tensor | None, reduction: int, label_smoothing: float, axis: int
+) -> Tensor:
+    aten = ops.aten
+    classes = scores._sizes[axis]
+    if label_smoothing:
+        target = aten.add.Scalar(aten.mul.Tensor(target, 1 - label_smoothing), label_smoothing / classes)
+    terms = aten.mul.Tensor(scores, target)
+    if weight is not None:
+        terms = aten.mul.Tensor(terms, _by_class(weight, scores, axis))
+    if reduction == _NONE:
+        return aten.neg.default(aten.sum.dim_IntList(terms, [axis]))
+    total = aten.neg.default(aten.sum.default(terms))
+    if reduction == _SUM:
+        return total
+    count = scores.numel()
+    if count == 0:  # a mean of nothing
+        return aten.mul.Tensor(total, math.nan)
+    return aten.div.Tensor(total, count / classes)
+
+
+def _spread_over_classes(
+    scores: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int, axis: int
+) -> Tensor:
+    """The part of a smoothed loss that all classes have: the sum of their losses, where the target is not ignored."""
+    aten = ops.aten
+    weighted = scores if weight is None else aten.mul.Tensor(scores, _by_class(weight, scores, axis))
+    loss = aten.neg.default(aten.sum.dim_IntList(weighted, [axis]))
+    ignored = aten.eq.Scalar(target, ignore_index)
+    loss = aten.masked_fill.Scalar(loss, ignored, 0)
+    if reduction == _NONE:
+        return loss
+    total = aten.sum.default(loss)
+    if reduction == _SUM:
+        return total
+    counts = rounded(aten.logical_not.default(ignored), loss._dtype)
+    if weight is not None:
+        place = rounded(aten.reshape.default(aten.where(ignored, 0, target), [-1]), dtypes.int64)
+        counts = aten.mul.Tensor(aten.reshape.default(counts, [-1]), aten.gather.default(weight, 0, place))
+    return aten.div.Tensor(total, aten.sum.default(counts))
 
 
 # ---- attention -----------------------------------------------------------------------------------------------------
@@ -338,15 +420,18 @@ def scaled_dot_product_attention(
 ) -> Tensor:  # fmt: skip
     """`softmax(query @ key.T * scale + mask) @ value`; a row that the mask leaves empty gives zeros."""
     aten = ops.aten
-    if enable_gqa or (is_causal and attn_mask is not None):
-        raise UnsupportedError(
-            "scaled_dot_product_attention: is_causal with attn_mask, and enable_gqa, are not there yet"
-        )
+    if is_causal and attn_mask is not None:
+        raise ShapeError(
+            "scaled_dot_product_attention: is_causal is a mask; there can be no other", got=describe(attn_mask),
+            hint="put both into attn_mask",
+        )  # fmt: skip
     if min(query.ndim, key.ndim, value.ndim) < 2 or not query._dtype is key._dtype is value._dtype:
         raise ShapeError(
             "scaled_dot_product_attention: expected (..., length, width) tensors of one dtype",
             got=describe([query, key, value]),
         )
+    if enable_gqa:
+        key, value = (_repeated_heads(query, t) for t in (key, value))
     factor = 1 / square_root(max(query._sizes[-1], 1)) if scale is None else scale
     wide_key = aten.transpose.int(widened(key), -2, -1)
     scores = aten.matmul.default(aten.mul.Tensor(widened(query), factor), wide_key)
@@ -368,6 +453,21 @@ def scaled_dot_product_attention(
         weights = aten.where(hidden, 0.0, weights)
     weights = aten.dropout.default(weights, dropout_p, True)
     return rounded(aten.matmul.default(weights, widened(value)), query._dtype)
+
+
+def _repeated_heads(query: Tensor, t: Tensor) -> Tensor:
+    """Each head of the keys or values as often as the query has heads for it."""
+    if min(query.ndim, t.ndim) < 3 or not t._sizes[-3] or query._sizes[-3] % t._sizes[-3]:
+        raise ShapeError(
+            "scaled_dot_product_attention: the query's heads must be a multiple of the keys' and the values'",
+            got=describe([query, t]),
+        )
+    times = query._sizes[-3] // t._sizes[-3]
+    if times == 1:
+        return t
+    sizes = [*t._sizes[:-2], times, *t._sizes[-2:]]
+    wide = ops.aten.expand.default(ops.aten.unsqueeze.default(t, -3), sizes)
+    return ops.aten.reshape.default(wide, [*t._sizes[:-3], t._sizes[-3] * times, *t._sizes[-2:]])
 
 
 # ---- samples -------------------------------------------------------------------------------------------------------
@@ -455,6 +555,22 @@ def _(make: Make) -> Samples:
     target = make(4, dtype=dtypes.int64, low=0, high=4)
     yield (make(4, 5), target), {}
     yield (make(4, 5), target, make(5, low=1, high=2), 2, 1), {}
+    for weight in (None, make(5, low=1, high=2)):
+        for reduction in (0, 1, 2):
+            yield (make(4, 5), target, weight, reduction, 1, 0.25), {}
+            yield (make(4, 5), make(4, 5, low=0, high=1), weight, reduction, -100, 0.25), {}
+            yield (make(2, 5, 3), make(2, 3, dtype=dtypes.int64, low=0, high=4), weight, reduction, 2, 0.25), {}
+    yield (make(2, 5, 3), make(2, 3, dtype=dtypes.int64, low=0, high=4)), {}
+    yield (make(5), make(5, low=0, high=1)), {}
+
+
+@nll_loss_nd.with_samples
+def _(make: Make) -> Samples:
+    target = make(2, 3, 4, dtype=dtypes.int64, low=0, high=4)
+    for reduction in (0, 1, 2):
+        yield (make(2, 5, 3, 4, low=-3, high=-1), target, make(5, low=1, high=2), reduction, 2), {}
+    yield (make(2, 5, 4, low=-3, high=-1), make(2, 4, dtype=dtypes.int64, low=0, high=4)), {}
+    yield (make(5, low=-3, high=-1), make(dtype=dtypes.int64, low=0, high=4)), {}
 
 
 @scaled_dot_product_attention.with_samples
@@ -464,11 +580,12 @@ def _(make: Make) -> Samples:
     yield (q, kv, kv, None, 0.0, True), {}
     yield (q, kv, kv, make(4, 6)), {}
     yield (q, kv, kv, make(4, 6, dtype=dtypes.bool_)), {"scale": 0.5}
+    yield (make(2, 6, 4, 8), kv, kv, None, 0.0, True), {"enable_gqa": True}
 
 
 for _decl in (
     _softmax, _log_softmax, softmax, log_softmax, _softmax_backward_data, _log_softmax_backward_data,
-    dropout, native_dropout, mse_loss, nll_loss_forward, nll_loss, nll_loss_backward, cross_entropy_loss,
+    dropout, native_dropout, mse_loss, nll_loss_forward, nll_loss, nll_loss_backward, cross_entropy_loss, nll_loss_nd,
     scaled_dot_product_attention,
 ):  # fmt: skip
     _decl.sample_dtypes = _FLOATING

@@ -13,6 +13,7 @@ from opweave.registry.op import ops
 from opweave.registry.ops.kinds import COMPARE, INT_TO_FLOAT, pointwise
 from opweave.registry.ops.pointwise import dropped, zeros
 from opweave.registry.promote import result_type
+from opweave.registry.scalar import erfc_tail
 from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor
 
@@ -167,6 +168,84 @@ def _xlogy_self(grad: Tensor, self: Tensor, other: Any) -> Tensor:
 xlogy.backward(self=_xlogy_self, other=lambda grad, self, other: grad * self / other)
 
 
+# ---- signs and steps -----------------------------------------------------------------------------------------------
+
+
+@pointwise("aten::sgn(Tensor self) -> Tensor", kinds="buifc")
+def sgn(k: Any, x: Any) -> Any:
+    """x / |x|, 0 for 0: the sign of a real number, the direction of a complex one."""
+    dtype = k.dtype(x)
+    if dtype.kind != "c":
+        found = k.sign(x)
+        return k.where(x == x, found, k.const(0, dtype)) if dtype.kind == "f" else found
+    size = k.cast(k.abs(x), dtype)
+    zero = size == k.const(0, dtype)
+    return k.where(zero, k.const(0, dtype), x / k.where(zero, k.const(1, dtype), size))
+
+
+@sgn.backward
+def _sgn_backward(grad: Tensor, self: Tensor, result: Tensor) -> tuple[Tensor]:
+    if self._dtype.kind != "c":
+        return (ops.aten.zeros_like.default(grad),)
+    aten = ops.aten
+    size = aten.abs.default(self)
+    zero = aten.eq.Scalar(size, 0)
+    scaled = aten.div.Tensor(grad, aten.masked_fill.Scalar(size, zero, 1))
+    along = aten.real.default(aten.mul.Tensor(scaled, aten.conj_physical.default(result)))
+    across = aten.sub.Tensor(scaled, aten.mul.Tensor(along, result))
+    return (aten.masked_fill.Scalar(across, zero, 0),)
+
+
+def _one_type(self: Any, values: Any) -> tuple[DType, DType]:
+    kinds = {t._dtype for t in (self, values) if isinstance(t, Tensor)}
+    if len(kinds) > 1:
+        raise DTypeError("heaviside: expected one dtype", got=", ".join(sorted(d.name for d in kinds)))
+    dtype = result_type(self, values)
+    return dtype, dtype
+
+
+@pointwise("aten::heaviside(Tensor self, Tensor values) -> Tensor", kinds="buif", promote=_one_type)
+def heaviside(k: Any, x: Any, values: Any) -> Any:
+    """0 below 0, 1 above, and the value given at 0; 0 for NaN."""
+    dtype = k.dtype(x)
+    zero = k.const(0, dtype)
+    return k.where(x == zero, values, k.where(x > zero, k.const(1, dtype), zero))
+
+
+heaviside.backward()
+
+
+@pointwise("aten::round.decimals(Tensor self, *, int decimals) -> Tensor", kinds="f")
+def round_decimals(k: Any, x: Any, decimals: int) -> Any:
+    """The nearest number of so many decimals, half to even; a negative number of them rounds to tens and so on."""
+    if decimals == 0:
+        return k.round(x)
+    factor = k.const(10.0 ** abs(decimals), k.dtype(x))
+    return k.round(x * factor) / factor if decimals > 0 else k.round(x / factor) * factor
+
+
+round_decimals.backward(self=zeros)
+
+
+# ---- the complement of the error function --------------------------------------------------------------------------
+
+#: Where 1 - erf(x) loses digits, and where the result is below the smallest number.
+_TAIL, _END = 1.25, 28.0
+
+
+@pointwise("aten::erfc(Tensor self) -> Tensor", kinds="buif", promote=INT_TO_FLOAT)
+def erfc(k: Any, x: Any) -> Any:
+    """1 - erf(x), of which nothing is lost where erf is near 1."""
+    dtype = k.dtype(x)
+    wide = k.cast(x, dtypes.float64)
+    low, end = k.const(_TAIL, dtypes.float64), k.const(_END, dtypes.float64)
+    at = k.minimum(k.maximum(wide, low), end)
+    return k.cast(k.where(wide > low, erfc_tail(k, at), 1.0 - k.erf(wide)), dtype)
+
+
+erfc.backward(self=lambda grad, self: grad * (-2 / math.sqrt(math.pi)) * (-(self * self)).exp())
+
+
 # ---- samples -------------------------------------------------------------------------------------------------------
 
 _INTEGERS = (dtypes.int64, dtypes.int32, dtypes.int8, dtypes.uint8)
@@ -201,3 +280,40 @@ for _decl in (copysign, logaddexp, xlogy):
 
 frac.with_samples(lambda make: [((make(3, 4),), {}), ((make(),), {})])
 frac.sample_dtypes = _FLOATS
+
+
+@sgn.with_samples
+def _(make: _Make) -> Iterable[Any]:
+    return [((make(3, 4),), {}), ((make(),), {}), ((make(0, 2),), {})]
+
+
+sgn.sample_dtypes = (*_FLOATS, dtypes.int64, dtypes.int8, dtypes.uint8, dtypes.bool_, dtypes.complex64)
+
+
+@heaviside.with_samples
+def _(make: _Make) -> Iterable[Any]:
+    steps = make(3, 4, dtype=dtypes.int64, low=-1, high=1)
+    x = make(3, 4)
+    yield (ops.aten._to_copy.default(steps, dtype=x._dtype), make(4)), {}
+    yield (x, make()), {}
+
+
+heaviside.sample_dtypes = (*_FLOATS, dtypes.int64, dtypes.uint8, dtypes.bool_)
+
+
+@round_decimals.with_samples
+def _(make: _Make) -> Iterable[Any]:
+    for decimals in (0, 1, 3, -1):
+        yield (make(3, 4, low=-40.0, high=40.0),), {"decimals": decimals}
+    yield (make(),), {"decimals": 2}
+
+
+round_decimals.sample_dtypes = (dtypes.float32, dtypes.float64)
+
+
+@erfc.with_samples
+def _(make: _Make) -> Iterable[Any]:
+    return [((make(3, 4),), {}), ((make(40, low=-6.0, high=9.0),), {}), ((make(),), {}), ((make(0, 2),), {})]
+
+
+erfc.sample_dtypes = (*_FLOATS, dtypes.int64, dtypes.bool_)

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from opweave.registry import dtypes
 from opweave.registry.errors import ArgumentError, ShapeError
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops import numeric, pointwise
 from opweave.registry.ops.kinds import composite
+from opweave.registry.ops.numeric import as_element
 from opweave.registry.tensor import Tensor, describe
 
 aten = ops.aten
@@ -149,3 +151,53 @@ def masked_fill_tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
 @composite("aten::masked_fill_.Tensor(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)")
 def masked_fill_tensor_(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
     return aten.copy_.default(self, masked_fill_tensor.body(self, mask, value))
+
+
+# ---- scatters that add or multiply ---------------------------------------------------------------------------------
+
+_REDUCES = {"add": "sum", "multiply": "prod"}
+
+
+def _reduce_of(name: str) -> str:
+    if name not in _REDUCES:
+        raise ShapeError("scatter: unknown reduction", got=repr(name), hint="'add' or 'multiply'")
+    return _REDUCES[name]
+
+
+# A number would do for a tensor too, so these forms are looked at first.
+
+
+@composite("aten::scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor")
+def scatter_value_with(self: Tensor, dim: int, index: Tensor, value: Any, *, reduce: str) -> Tensor:
+    source = aten.new_full.default(self, index._sizes, as_element("scatter", value, self._dtype))
+    return aten.scatter_reduce.two(self, dim, index, source, _reduce_of(reduce))
+
+
+@composite("aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor")
+def scatter_with(self: Tensor, dim: int, index: Tensor, src: Tensor, *, reduce: str) -> Tensor:
+    return aten.scatter_reduce.two(self, dim, index, src, _reduce_of(reduce))
+
+
+@composite(
+    "aten::scatter_.value_reduce(Tensor(a!) self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor(a!)"
+)
+def scatter_value_with_(self: Tensor, dim: int, index: Tensor, value: Any, *, reduce: str) -> Tensor:
+    source = aten.new_full.default(self, index._sizes, as_element("scatter_", value, self._dtype))
+    return aten.scatter_reduce_.two(self, dim, index, source, _reduce_of(reduce))
+
+
+@composite("aten::scatter_.reduce(Tensor(a!) self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor(a!)")
+def scatter_with_(self: Tensor, dim: int, index: Tensor, src: Tensor, *, reduce: str) -> Tensor:
+    return aten.scatter_reduce_.two(self, dim, index, src, _reduce_of(reduce))
+
+
+for _decl in (scatter_with, scatter_value_with):
+
+    @_decl.with_samples
+    def _(make: Any, number: bool = _decl is scatter_value_with) -> Any:
+        index = make(2, 4, dtype=dtypes.int64, low=0, high=2)
+        for reduce in _REDUCES:
+            yield (make(3, 4), 0, index, 2 if number else make(2, 4)), {"reduce": reduce}
+            yield (make(4, 3).t(), -2, index, 2 if number else make(3, 5)), {"reduce": reduce}
+
+    _decl.sample_dtypes = (dtypes.float32, dtypes.float64)

@@ -613,8 +613,14 @@ def _clamp(k: Any, x: Any, low: Any, high: Any) -> Any:
 def clamp(k: Any, x: Any, min: Any, max: Any) -> Any:
     if any(isinstance(bound, float) and math.isnan(bound) for bound in (min, max)):
         return k.const(math.nan, k.dtype(x)) + x * 0
-    constant = [None if bound is None else k.const(bound, k.dtype(x)) for bound in (min, max)]
-    return _clamp(k, x, *constant)
+    # A zero at a limit of zero keeps its sign, and NaN is beyond no limit: `maximum` would take the limit's zero.
+    if min is not None:
+        low = k.const(min, k.dtype(x))
+        x = k.where(x < low, low, x)
+    if max is not None:
+        high = k.const(max, k.dtype(x))
+        x = k.where(x > high, high, x)
+    return x
 
 
 def _clamp_self(grad: Tensor, self: Tensor, min: Any, max: Any) -> Tensor:
@@ -690,6 +696,10 @@ class ToCopyDecl(PointwiseDecl):
         return found if device is None else found._replace(device=parse_device(device))
 
     def eager(self, *args: Any, **kwargs: Any) -> Tensor:
+        if kwargs.get("device") is None:
+            result = self.large(args, kwargs)
+            if result is not None:
+                return result
         (source,), attributes = self.operands(args, kwargs)
         spec = self.spec([source], attributes)
         if spec.device is not source._device:

@@ -351,8 +351,57 @@ def uniform(self: Tensor, low: float, high: float, *, generator: Any) -> Tensor:
     return _filled(_same(self), lambda s, t: s.random(self._sizes, dtype=t) * (high - low) + low, generator)
 
 
+def _multinomial_spec(
+    self: Tensor, num_samples: int, replacement: bool = False, generator: Any = None
+) -> TensorSpec:  # fmt: skip
+    _floating("multinomial", self._dtype)
+    if self.ndim not in (1, 2):
+        raise ShapeError("multinomial: expected a vector or a matrix of weights", got=f"{self.ndim} dimensions")
+    if num_samples < 1:
+        raise ShapeError("multinomial: the number of samples must be 1 or more", got=f"num_samples={num_samples}")
+    if not replacement and num_samples > self._sizes[-1]:
+        raise ShapeError(
+            "multinomial: more samples than weights", got=f"num_samples={num_samples} of {self._sizes[-1]}",
+            hint="pass replacement=True",
+        )  # fmt: skip
+    return contiguous((*self._sizes[:-1], num_samples), dtypes.int64, self._device)
+
+
+@extern(
+    "aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None)"
+    " -> Tensor",
+    spec=_multinomial_spec,
+    tags=_SEEDED,
+)
+def multinomial(self: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
+    """Places drawn with the probabilities that the weights of a row are in proportion to."""
+    spec = _multinomial_spec(self, num_samples, replacement)
+    xp = self._device.xp
+    weights = self._array.astype(np.float64)
+    usable = bool((xp.isfinite(weights) & (weights >= 0)).all()) and bool((weights.sum(axis=-1) > 0).all())
+    if not usable:
+        raise ShapeError("multinomial: weights are finite and not negative, and one of each row is positive")
+    if not replacement and bool(((weights > 0).sum(axis=-1) < num_samples).any()):
+        raise ShapeError("multinomial: a row has fewer positive weights than samples", hint="pass replacement=True")
+
+    def draw(source: Any, _: Any) -> Any:
+        if replacement:
+            ends = xp.cumsum(weights, axis=-1)
+            at = source.random((*spec.sizes[:-1], num_samples)) * ends[..., -1:]
+            at = xp.minimum(at, xp.nextafter(ends[..., -1:], 0.0))  # a product may be rounded up to the end
+            return (ends[..., None, :] <= at[..., :, None]).sum(axis=-1)
+        # Waiting times with the weights as rates come in the order of drawing without replacement.
+        waits = -xp.log1p(-source.random(weights.shape))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            waits = xp.where(weights > 0, waits / weights, np.inf)
+        return xp.argsort(waits, axis=-1)[..., :num_samples]
+
+    return _filled(spec, draw, generator)
+
+
 for _decl in (bernoulli, bernoulli_each, normal_functional, uniform):
     _decl.backward(self=zeros)
+multinomial.backward()
 
 _GENERATOR = "Generator? generator=None) -> Tensor(a!)"
 InplaceDecl(f"aten::bernoulli_.float(Tensor(a!) self, float p=0.5, *, {_GENERATOR}", bernoulli.op)

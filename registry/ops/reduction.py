@@ -10,10 +10,14 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from opweave.registry import dtypes
 from opweave.registry.autograd.mode import is_grad_enabled
+from opweave.registry.device import cpu
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import DTypeError, OutOfRangeError
+from opweave.registry.keys import state
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import composite, extern, normalize_axes, reduction
 from opweave.registry.ops.pointwise import conjugate
@@ -239,20 +243,29 @@ def aminmax(self: Tensor, dim: int | None = None, keepdim: bool = False) -> tupl
     return ops.aten.amin.default(self, axes, keepdim), ops.aten.amax.default(self, axes, keepdim)
 
 
+def _squared(fresh: Tensor) -> Tensor:
+    """The squares of a tensor that nothing else needs: in its own memory where nobody is watching."""
+    watched = state.modes or type(fresh) is not Tensor or fresh.requires_grad
+    if watched or fresh._device is not cpu:
+        return ops.aten.mul.Tensor(fresh, fresh)
+    with np.errstate(all="ignore"):
+        np.multiply(fresh._array, fresh._array, out=fresh._array)
+    return fresh
+
+
 def _moments(op: str, self: Tensor, dim: Any, correction: Any, keepdim: bool) -> tuple[Tensor, Tensor]:
-    """(variance, mean) in the compute type; the two-pass formula, which does not cancel."""
+    """(variance, mean with its dimensions kept) in the compute type; the two-pass formula, which does not cancel."""
     if self._dtype.kind != "f":
         raise DTypeError(f"{op}: defined for real floating types only, not {self._dtype.name}", got=describe(self))
     axes = list(normalize_axes(dim, self.ndim, op))
     wide = widened(self)
     mean_kept = ops.aten.mean.dim(wide, axes, True)
     centred = ops.aten.sub.Tensor(wide, mean_kept)
-    squares = ops.aten.sum.dim_IntList(ops.aten.mul.Tensor(centred, centred), axes, keepdim)
+    squares = ops.aten.sum.dim_IntList(_squared(centred), axes, keepdim)
     count = math.prod(self._sizes[d] for d in axes) if self._sizes else 1
     freedom = count - (1 if correction is None else correction)
     variance = ops.aten.div.Tensor(squares, larger(freedom, 0))
-    average = mean_kept if keepdim or not self._sizes else ops.aten.squeeze.dims(mean_kept, axes)
-    return variance, average
+    return variance, mean_kept
 
 
 @composite(
@@ -278,6 +291,8 @@ def std(self: Tensor, dim: Any = None, correction: Any = None, keepdim: bool = F
 )
 def var_mean(self: Tensor, dim: Any = None, correction: Any = None, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     variance, average = _moments("var_mean", self, dim, correction, keepdim)
+    if not keepdim and self._sizes:
+        average = ops.aten.squeeze.dims(average, list(normalize_axes(dim, self.ndim, "var_mean")))
     return rounded(variance, self._dtype), rounded(average, self._dtype)
 
 
@@ -373,16 +388,41 @@ def _running_spec(self: Tensor, dim: int, dtype: DType | None = None) -> TensorS
     return contiguous(self._sizes, _accumulated(self._dtype, dtype)[1], self._device)
 
 
+# Elements that are converted and added up at a time, so that they stay in the cache.
+_CHUNK = 1 << 16
+
+
+def _running_rows(function: str, array: Any, wide: DType, result: DType) -> Any:
+    """Running totals of each row, a few rows at a time."""
+    accumulate = {"cumsum": np.add.accumulate, "cumprod": np.multiply.accumulate}[function]
+    count, size = array.shape
+    out = np.empty(array.shape, result.numpy)
+    step = max(1, min(_CHUNK // max(size, 1), count))
+    terms, totals = (np.empty((step, size), wide.numpy) for _ in range(2))
+    with np.errstate(all="ignore"):
+        for start in range(0, count, step):
+            rows = min(step, count - start)
+            np.copyto(terms[:rows], array[start : start + rows], casting="unsafe")
+            accumulate(terms[:rows], axis=1, out=totals[:rows])
+            np.copyto(out[start : start + rows], totals[:rows], casting="unsafe")
+    return out
+
+
 def _running(function: str, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     axis = wrap_dim(dim, self.ndim, function)
     result = _accumulated(self._dtype, dtype)[1]
     xp = self._device.xp
     # A running total rounds at every step, so it runs in float64.
     wide = dtypes.float64 if result.is_floating_point else dtypes.int64 if result.kind in "biu" else result
-    array = self._array.astype(wide.numpy)
-    if self._sizes:
-        array = getattr(xp, function)(array, axis=axis)
-    return Tensor._from_array(xp.ascontiguousarray(array.astype(result.numpy)).reshape(self._sizes), self._device)
+    if xp is np and self.numel() > 1 and axis == self.ndim - 1 and self._array.flags.c_contiguous:
+        rows = _running_rows(function, self._array.reshape(-1, self._sizes[-1]), wide, result)
+        return Tensor._from_array(rows.reshape(self._sizes), self._device)
+    with np.errstate(all="ignore"):
+        array = self._array.astype(wide.numpy)
+        if self._sizes:
+            array = getattr(xp, function)(array, axis=axis)
+        array = array.astype(result.numpy)
+    return Tensor._from_array(xp.ascontiguousarray(array).reshape(self._sizes), self._device)
 
 
 @extern("aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", spec=_running_spec)

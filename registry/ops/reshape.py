@@ -258,6 +258,57 @@ def imag(self: Tensor) -> Tensor:
     return ops.aten.select.int(ops.aten.view_as_real.default(self), -1, 1)
 
 
+# ---- windows -------------------------------------------------------------------------------------------------------
+
+
+@view("aten::unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)")
+def unfold(sizes: Sizes, strides: Sequence[Any], offset: Any, dimension: int, size: int, step: int) -> Layout:
+    """Windows of `size` elements of a dimension, `step` apart, in a new last dimension."""
+    d = wrap_dim(dimension, len(sizes), "unfold")
+    extent, stride = (sizes[d], strides[d]) if sizes else (1, 1)
+    if size < 0 or step < 1 or not size <= extent:
+        raise ShapeError(
+            "unfold: a window must fit into the dimension, and the step be 1 or more",
+            got=f"size={size}, step={step}, dimension {dimension} of size {extent}",
+        )
+    if not sizes:
+        return (size,), (1,), offset
+    count = (extent - size) // step + 1
+    new_sizes, new_strides = list(sizes), list(strides)
+    new_sizes[d], new_strides[d] = count, step * stride
+    return (*new_sizes, size), (*new_strides, stride), offset
+
+
+@composite(
+    "aten::unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor", explicit=True
+)
+def unfold_backward(grad_in: Tensor, input_sizes: Sizes, dim: int, size: int, step: int) -> Tensor:
+    """The sum of the gradients of all windows that an element is in."""
+    aten = ops.aten
+    whole = aten.new_zeros.default(grad_in, list(input_sizes))
+    if not input_sizes:
+        return aten.sum.default(grad_in) if size else whole
+    d = wrap_dim(dim, len(input_sizes), "unfold_backward")
+    count = grad_in._sizes[d]
+    starts = aten.mul.Tensor(aten.arange.default(count, device=grad_in._device), step)
+    places = aten.add.Tensor(aten.unsqueeze.default(starts, 1), aten.arange.default(size, device=grad_in._device))
+    # The window's elements beside the windows, as one dimension in place of the input's.
+    moved = aten.movedim.int(grad_in, -1, d + 1)
+    flat = aten.reshape.default(moved, [*input_sizes[:d], count * size, *input_sizes[d + 1 :]])
+    column = aten.view.default(
+        aten.reshape.default(places, [-1]), [count * size if n == d else 1 for n in range(len(input_sizes))]
+    )
+    return aten.scatter_add.default(whole, d, aten.expand.default(column, list(flat._sizes)), flat)
+
+
+unfold.backward(
+    self=lambda grad, self_spec, dimension, size, step: ops.aten.unfold_backward.default(
+        grad, self_spec.sizes, dimension, size, step
+    )
+)
+unfold_backward.backward(grad_in=lambda grad, dim, size, step: ops.aten.unfold.default(grad, dim, size, step))
+
+
 # ---- samples -------------------------------------------------------------------------------------------------------
 
 
@@ -332,3 +383,18 @@ def _(make: Any) -> Iterable[Any]:
 
 
 view_as_complex.sample_dtypes = (dtypes.float32, dtypes.float64)
+
+
+@unfold.with_samples
+def _(make: Any) -> Iterable[Any]:
+    yield (make(7, 3), 0, 3, 2), {}
+    yield (_turned(make(4, 3, 6)), -1, 2, 1), {}
+    yield (make(5), 0, 5, 1), {}
+    yield (make(2, 4), 1, 0, 2), {}
+    yield (make(), 0, 1, 1), {}
+
+
+@unfold_backward.with_samples
+def _(make: Any) -> Iterable[Any]:
+    yield (make(3, 3, 3), [7, 3], 0, 3, 2), {}
+    yield (make(2, 4, 2), [2, 5], 1, 2, 1), {}

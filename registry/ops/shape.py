@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from opweave.registry import dtypes
+from opweave.registry.device import cpu
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import DeviceError, OutOfRangeError, ShapeError
 from opweave.registry.op import ops
@@ -27,8 +29,8 @@ from opweave.registry.ops.kinds import (
 )
 from opweave.registry.ops.pointwise import zeros
 from opweave.registry.promote import broadcast_shapes, common_device, pointwise_strides, result_type
-from opweave.registry.spec import TensorSpec, contiguous
-from opweave.registry.tensor import Tensor, allocate_like, describe, wrap_dim
+from opweave.registry.spec import TensorSpec, contiguous, contiguous_strides
+from opweave.registry.tensor import Tensor, allocate, allocate_like, describe, wrap_dim
 
 Make = Callable[..., Tensor]
 Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
@@ -65,21 +67,61 @@ def _joined(tensors: Sequence[Tensor], dim: int) -> tuple[int, list[Tensor]]:
 
 
 def _cat_spec(tensors: Sequence[Tensor], dim: int = 0) -> TensorSpec:
-    axis, counted = _joined(tensors, dim)
+    return _joined_spec(tensors, *_joined(tensors, dim))
+
+
+def _joined_spec(tensors: Sequence[Tensor], axis: int, counted: Sequence[Tensor]) -> TensorSpec:
     sizes = list(counted[0]._sizes)
-    sizes[axis] = sum(t._sizes[axis] for t in counted)
-    return contiguous(sizes, result_type(*[t._dtype for t in tensors]), counted[0]._device)
+    sizes[axis] = sum([t._sizes[axis] for t in counted])
+    dtype = tensors[0]._dtype
+    if any(t._dtype is not dtype for t in tensors):
+        dtype = result_type(*[t._dtype for t in tensors])
+    return contiguous(sizes, dtype, counted[0]._device)
 
 
 def _cat_pieces(tensors: Sequence[Any], dim: int = 0) -> Pieces:
     return Pieces(tensors, wrap_dim(dim, tensors[0].ndim, "cat"))
 
 
+def _joined_on_cpu(tensors: Sequence[Tensor], dim: int) -> Tensor | None:
+    """The common case, tensors of one type with data on the CPU, in one call; None for the general way."""
+    if not tensors:
+        return None
+    dtype, shapes = tensors[0]._dtype, []
+    for t in tensors:
+        if t._device is not cpu or t._dtype is not dtype:
+            return None
+        shapes.append(t._sizes)
+    known = _known_join(tuple(shapes), dim)
+    if known is None:
+        return None
+    axis, sizes, strides = known
+    out = allocate(sizes, strides, dtype, cpu)
+    np.concatenate([t._array for t in tensors], axis, out=out._array)
+    return out
+
+
+@functools.lru_cache(maxsize=1024)
+def _known_join(shapes: tuple[tuple[int, ...], ...], dim: int) -> tuple[int, tuple[int, ...], tuple[int, ...]] | None:
+    """(dimension, sizes and strides of the result) for shapes that fit, without those that are left out."""
+    first = shapes[0]
+    axis = dim + len(first) if dim < 0 else dim
+    if not first or not 0 <= axis < len(first) or (0,) in shapes:
+        return None
+    if any(shape[:axis] + shape[axis + 1 :] != first[:axis] + first[axis + 1 :] for shape in shapes):
+        return None
+    sizes = (*first[:axis], sum(shape[axis] for shape in shapes), *first[axis + 1 :])
+    return axis, sizes, contiguous_strides(sizes)
+
+
 @side_by_side("aten::cat(Tensor[] tensors, int dim=0) -> Tensor", spec=_cat_spec, pieces=_cat_pieces)
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Join tensors along a dimension."""
-    out = allocate_like(_cat_spec(tensors, dim))
+    joined = _joined_on_cpu(tensors, dim)
+    if joined is not None:
+        return joined
     axis, counted = _joined(tensors, dim)
+    out = allocate_like(_joined_spec(tensors, axis, counted))
     k = handler(out._device.xp)
     target, start = out._array, 0
     for t in counted:
@@ -104,8 +146,11 @@ def _cat_backward(grad: Tensor, needs: Sequence[bool], tensors_spec: Sequence[Te
 
 
 def _assign(k: Any, target: Any, source: Any, dtype: DType) -> None:
+    if source.dtype == target.dtype:
+        target[...] = source
+        return
     with np.errstate(all="ignore"):
-        target[...] = source if source.dtype == target.dtype else k.cast(source, dtype)
+        target[...] = k.cast(source, dtype)
 
 
 @composite("aten::concat(Tensor[] tensors, int dim=0) -> Tensor")

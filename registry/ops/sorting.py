@@ -123,6 +123,25 @@ def topk(
     return _filled(self, specs, wrap_dim(dim, self.ndim, "topk"), largest, k)
 
 
+@composite("aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)")
+def kthvalue(self: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    """The k-th smallest element along a dimension, counted from 1, and where it was: of equals, in their order."""
+    axis = wrap_dim(dim, self.ndim, "kthvalue")
+    size = self._sizes[axis] if self._sizes else 1
+    if not 1 <= k <= size:
+        raise ShapeError(f"kthvalue: k must be from 1 to {size}", got=f"k={k}")
+    if not self._sizes:
+        place = ops.aten.zeros.default([], dtype=dtypes.int64, device=self._device)
+        return ops.aten.clone.default(self), place
+    if self._dtype.kind in "bc":
+        raise DTypeError("kthvalue: defined for real numbers", got=describe(self))
+    found = ops.aten.topk.default(self, k, axis, False, True)
+    values, indices = (ops.aten.select.int(t, axis, k - 1) for t in found)
+    if keepdim:
+        values, indices = (ops.aten.unsqueeze.default(t, axis) for t in (values, indices))
+    return ops.aten.contiguous.default(values), ops.aten.contiguous.default(indices)
+
+
 # ---- gradients -----------------------------------------------------------------------------------------------------
 
 
@@ -200,3 +219,13 @@ _ORDERED = (dtypes.float32, dtypes.float64, dtypes.float16, dtypes.bfloat16, dty
 for _decl in (sort, argsort, sort_stable, argsort_stable, msort):
     _decl.sample_dtypes = (*_ORDERED, dtypes.bool_)
 topk.sample_dtypes = _ORDERED
+
+
+@kthvalue.with_samples
+def _(make: Make) -> Samples:
+    for k, dim, keepdim in ((1, -1, False), (3, 0, True), (4, 1, False)):
+        yield (make(4, 5), k, dim, keepdim), {}
+    yield (make(), 1), {}
+
+
+kthvalue.sample_dtypes = (dtypes.float32, dtypes.float64)

@@ -15,9 +15,13 @@ from opweave.registry.device import Device
 from opweave.registry.errors import ArgumentError, OutOfRangeError
 from opweave.registry.keys import state
 from opweave.registry.op import ops
-from opweave.registry.ops.indexing import MASK_TYPES, has_data
+from opweave.registry.ops.indexing import MASK_TYPES, has_data, index_tensor
+from opweave.registry.ops.view import slice_
 from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor, describe
+
+# Types of a slice's parts.
+_PLAIN = frozenset({int, type(None)})
 
 
 def _is_sequence_index(index: Any) -> bool:
@@ -135,6 +139,13 @@ def getitem(self: Tensor, key: Any) -> Tensor:
         if not self._sizes:
             raise OutOfRangeError("index: a 0-d tensor cannot be indexed", got=f"x[{key}]", hint="use x.item()")
         return ops.aten.select.int(self, 0, key)
+    if self._sizes:  # two common forms, without looking for others
+        if type(key) is slice and {type(key.start), type(key.stop), type(key.step)} <= _PLAIN:
+            if key.start is not None or key.stop is not None or key.step not in (None, 1):
+                step = 1 if key.step is None else key.step
+                return slice_.op._entry(self, 0, key.start, key.stop, step)
+        elif type(key) is Tensor and key._sizes and key._dtype not in MASK_TYPES:
+            return index_tensor.op._entry(self, [key])
     view, indices = _resolve(self, key)
     if indices:
         return ops.aten.index.Tensor(view, indices)

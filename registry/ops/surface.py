@@ -23,9 +23,11 @@ from opweave.registry.ops import (
     convolution,
     creation,
     distance,
+    einsum,
     embedding_bag,
     fourier,
     indexing,
+    losses,
     matmul,
     nn,
     normalization,
@@ -35,6 +37,7 @@ from opweave.registry.ops import (
     pointwise,
     pooling,
     random,
+    rearranging,
     reduction,
     resample,
     reshape,
@@ -51,8 +54,8 @@ from opweave.registry.tensor import Tensor, describe, from_numpy
 #: The families, in the order they are declared.
 FAMILIES = (
     pointwise, numeric, activation, view, reshape, creation, random, shape, reduction, indexing, subscript, matmul,
-    nn, normalization, convolution, pooling, resample, padding, sorting, fourier, distance,
-    embedding_bag, overloads, variants, sizes,
+    nn, normalization, convolution, pooling, resample, padding, sorting, fourier, distance, losses,
+    rearranging, einsum, embedding_bag, overloads, variants, sizes,
 )  # fmt: skip
 
 _NUMBERS = (int, float, complex, Symbolic)
@@ -78,7 +81,8 @@ _NOT_FUNCTIONS = {"copy", "fill", "zero", "normal_functional", "uniform", "numpy
                   "sym_is_contiguous", "sym_size", "sym_stride", "sym_storage_offset",
                   "nll_loss_backward", "mse_loss", "cross_entropy_loss", "nll_loss", "linear", "silu", "elu",
                   "leaky_relu", "mish", "hardtanh", "relu6", "hardswish",
-                  "hardsigmoid", "log_sigmoid",
+                  "hardsigmoid", "log_sigmoid", "l1_loss", "smooth_l1_loss", "huber_loss", "soft_margin_loss",
+                  "binary_cross_entropy", "one_hot", "nll_loss_nd", "glu", "softshrink", "unfold", "broadcast_tensors",
                   "avg_pool2d", "avg_pool3d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "max_pool2d_with_indices",
                   "max_pool3d_with_indices", "upsample_nearest2d", "upsample_bilinear2d", "im2col", "col2im",
                   "pad", "reflection_pad1d", "reflection_pad2d",
@@ -248,7 +252,25 @@ def numel(input: Tensor) -> int:
     return input.numel()
 
 
+def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """A new tensor with a copy of the data, of this tensor's dtype and device where none are given.
+
+    Parameters
+    ----------
+    data : number, nested sequence, array or Tensor
+        As for `opweave.tensor`.
+    dtype : DType, optional
+        Wanted element type.
+    device : Device or str, optional
+        Where to put it.
+    requires_grad : bool
+        Whether autograd records what is done with it.
+    """
+    return creation.tensor(data, dtype=dtype or self._dtype, device=device or self._device)
+
+
 _METHODS: dict[str, Any] = {
+    "new_tensor": _factory(new_tensor),
     "to": pointwise.to,
     "cpu": lambda self: pointwise.to(self, "cpu"),
     "cuda": lambda self, device="cuda": pointwise.to(self, device),
@@ -329,7 +351,8 @@ def functions() -> dict[str, Any]:
         table[alias] = table[name]
     table.update(
         tensor=_factory(creation.tensor), as_tensor=creation.as_tensor, manual_seed=random.manual_seed,
-        Generator=random.Generator, allclose=allclose, isclose=isclose, equal=equal, is_tensor=is_tensor, numel=numel,
+        Generator=random.Generator, einsum=einsum.function,
+        allclose=allclose, isclose=isclose, equal=equal, is_tensor=is_tensor, numel=numel,
         pi=math.pi, inf=math.inf, nan=math.nan, e=math.e, newaxis=None,
     )  # fmt: skip
     return table

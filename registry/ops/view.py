@@ -273,6 +273,10 @@ select.backward(
 )
 
 
+# Types of bounds that need no thought: a symbolic one may be either way around.
+_PLAIN = frozenset({int, type(None)})
+
+
 @view("aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)")
 def slice_(
     sizes: Sizes, strides: Sequence[Any], offset: Any, dim: int = 0, start: int | None = None, end: int | None = None,
@@ -280,6 +284,11 @@ def slice_(
 ) -> Layout:  # fmt: skip
     at = _in_dim("slice", sizes, dim)
     size = sizes[at]
+    if step == 1 and type(size) is int and type(start) in _PLAIN and type(end) in _PLAIN:
+        first, last, _ = slice(start, end).indices(size)
+        length = last - first if last > first else 0
+        place = offset + first * strides[at]
+        return (*sizes[:at], length, *sizes[at + 1 :]), tuple(strides), place
     if step <= 0:
         raise ShapeError(f"slice: the step must be positive, not {step}", hint="reverse with .flip(dim)")
     first, last = (_clamp(value, size, default) for value, default in ((start, 0), (end, size)))

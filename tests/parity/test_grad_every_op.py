@@ -9,8 +9,10 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="the oracle of parity tests is PyTorch, which is not installed")
 
+import comparisons
+import differences
 from op_samples import as_list, maker, replace_tensors
-from oracle import _argument, to_torch
+from oracle import REFUSALS, _argument, to_torch
 
 import opweave as ow
 from opweave.registry import dtypes
@@ -18,13 +20,9 @@ from opweave.registry.errors import OpweaveError
 from opweave.registry.op import OpOverload, registry
 from opweave.registry.tensor import Tensor
 
-#: Ops without a counterpart in PyTorch, or whose results are not determined.
-LEFT_OUT = {"empty_like", "normal_functional", "uniform", "bernoulli"}
-
-#: Number of results that PyTorch differentiates; it takes the mean and deviation of a layer norm as constants.
+LEFT_OUT = {name for name, found in differences.NOT_DIFFERENTIATED.items() if found.left_out}
+#: Number of results that PyTorch differentiates.
 DIFFERENTIABLE = {"native_layer_norm": 1}
-#: Relative tolerances; PyTorch keeps a sixth in float32.
-TOLERANCE = {"hardsigmoid": 1e-7}
 
 
 def _tested(op: OpOverload) -> bool:
@@ -82,7 +80,7 @@ def _of_pytorch(target: Any, args: Any, kwargs: Any, count: int | None, leaves: 
     for orders in (2, 1):
         try:
             return _derivatives(torch, as_list(target(*args, **kwargs))[:count], leaves, orders)
-        except (RuntimeError, IndexError, TypeError, ValueError, NotImplementedError):
+        except REFUSALS:
             continue
     return None
 
@@ -92,6 +90,9 @@ def test_matches_pytorch(op: OpOverload) -> None:
     target = getattr(getattr(torch.ops.aten, op.opname), op.overload)
     taken = op.decl.sample_dtypes
     kinds = {d.kind for d in taken} if taken else {"f"}
+    named = f"gradients, {op.opname}"
+    allowed = differences.of_test(named if named in differences.TESTS else "gradients")
+    assert allowed.rtol is not None
     count = 0
     for dtype in [d for d in (dtypes.float64, dtypes.complex128) if d.kind in kinds]:
         for args, kwargs in op.decl.samples(maker(dtype, 1)):
@@ -126,7 +127,8 @@ def test_matches_pytorch(op: OpOverload) -> None:
             assert len(found) == len(expected), note
             for a, b in zip(found, expected, strict=True):
                 assert a.shape == b.shape, note
-                np.testing.assert_allclose(a, b, rtol=TOLERANCE.get(op.opname, 1e-8), atol=1e-10, err_msg=note)
+                np.testing.assert_allclose(a, b, allowed.rtol, allowed.atol, err_msg=note)
+            comparisons.note("gradient", str(op))
             count += 1
     if not count:
         pytest.skip("no sample of it has a gradient in PyTorch")

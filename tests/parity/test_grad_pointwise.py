@@ -10,7 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="the oracle of parity tests is PyTorch, which is not installed")
 
-from oracle import to_torch, values_of
+from oracle import close, to_torch, values_of
 
 import opweave as ow
 from opweave.registry.autograd.engine import grad
@@ -87,19 +87,19 @@ def solid(t: Any) -> Any:
     return t.detach() + 0 if t._is_zerotensor() else t
 
 
-def check(call: Callable[..., Any], operands: Sequence[Any], order: int = 1, rtol: float = 1e-10) -> None:
+def check(
+    call: Callable[..., Any], operands: Sequence[Any], order: int = 1, difference: str = "pointwise, gradients"
+) -> None:
     ours = differentiate(call, operands, False, order)
     theirs = differentiate(call, [twin(x) for x in operands], True, order)
     for position, (mine, expected) in enumerate(zip(ours, theirs, strict=True)):
         assert str(mine.dtype).split(".")[-1] == str(expected.dtype).split(".")[-1]
         assert tuple(mine.shape) == tuple(expected.shape)
-        np.testing.assert_allclose(
-            values_of(mine.detach()),
-            values_of(solid(expected)),
-            rtol,
-            rtol * 0.1,
-            err_msg=f"number {position} of {operands}",
-        )
+        close(values_of(mine.detach()), values_of(solid(expected)), difference, f"number {position} of {operands}")
+
+
+def _by_rounding(name: str) -> str:
+    return "pointwise, rounded" if name in ROUNDED else "pointwise, gradients"
 
 
 #: (op, range of its operands) of one operand.
@@ -167,10 +167,10 @@ ALL = {**{n: (1, *v) for n, v in UNARY.items()}, **{n: (2, *v) for n, v in BINAR
 @pytest.mark.parametrize("name", ALL)
 def test_first_and_second_gradients(name: str) -> None:
     count, call, low, high = ALL[name]
-    rtol = 1e-7 if name in ROUNDED else 1e-10
+    difference = _by_rounding(name)
     order = 1 if name == "hardsigmoid" else 2  # PyTorch has no second one
-    check(call, [drawn((3, 4), low, high, seed=i) for i in range(count)], order, rtol)
-    check(call, [drawn((), low, high, seed=i) for i in range(count)], order, rtol)
+    check(call, [drawn((3, 4), low, high, seed=i) for i in range(count)], order, difference)
+    check(call, [drawn((), low, high, seed=i) for i in range(count)], order, difference)
     check(call, [drawn((0, 2), low, high, seed=i) for i in range(count)])
 
 
@@ -201,8 +201,8 @@ def test_a_real_operand_beside_a_complex_one_gets_a_real_gradient(name: str) -> 
                                   "pow 3", "sqrt", "log", "addcmul"])  # fmt: skip
 def test_narrow_types(name: str, dtype: DType) -> None:
     count, call, low, high = ALL[name]
-    rtol = 2e-5 if dtype is ow.float32 else 2e-2
-    check(call, [drawn((3, 4), low, high, dtype, seed=i) for i in range(count)], rtol=rtol)
+    difference = "pointwise, gradients of float32" if dtype is ow.float32 else "pointwise, gradients of bfloat16"
+    check(call, [drawn((3, 4), low, high, dtype, seed=i) for i in range(count)], difference=difference)
 
 
 @pytest.mark.parametrize("name", [n for n in ALL if ALL[n][0] > 1])
@@ -243,7 +243,7 @@ POINTS = [-INF, -20.0, -6.0, -3.0, -2.5, -1.0, -0.5, -0.0, 0.0, 0.5, 1.0, 1.5, 3
 
 @pytest.mark.parametrize("name", UNARY)
 def test_special_points_of_one_operand(name: str) -> None:
-    check(UNARY[name][0], [made(POINTS)], rtol=1e-7 if name in ROUNDED else 1e-10)
+    check(UNARY[name][0], [made(POINTS)], difference=_by_rounding(name))
 
 
 @pytest.mark.parametrize("name", [*BINARY])
@@ -305,10 +305,14 @@ def test_selection() -> None:
 def test_casts_go_back() -> None:
     for dtype in ("float32", "bfloat16", "complex128"):
         check(lambda is_torch, x, d=dtype: x.to(getattr(torch if is_torch else ow, d)) * 3, [drawn((3, 4), -1, 1)],
-              rtol=1e-2 if dtype == "bfloat16" else 1e-6)  # fmt: skip
+              difference=f"pointwise, gradients of {'bfloat16' if dtype == 'bfloat16' else 'float32'}")  # fmt: skip
     x = drawn((3,), -1, 1)
     assert not x.to(ow.int64).requires_grad
-    check(lambda is_torch, a, b: a * b, [drawn((3,), -1, 1, ow.float32), drawn((3,), -1, 1)], rtol=1e-6)
+    check(
+        lambda is_torch, a, b: a * b,
+        [drawn((3,), -1, 1, ow.float32), drawn((3,), -1, 1)],
+        difference="pointwise, gradients of float32",
+    )
 
 
 INPLACE = [n for n in ALL if n.partition(" ")[0].partition(".")[0] in (
@@ -338,8 +342,8 @@ def written(name: str) -> Callable[..., Any]:
 @pytest.mark.parametrize("name", INPLACE)
 def test_in_place_variants(name: str) -> None:
     count, _, low, high = ALL[name]
-    rtol = 1e-7 if name in ROUNDED else 1e-10
-    check(written(name), [drawn((3, 4), low, high, seed=i) for i in range(count)], rtol=rtol)
+    difference = _by_rounding(name)
+    check(written(name), [drawn((3, 4), low, high, seed=i) for i in range(count)], difference=difference)
 
 
 BACKWARD = {
@@ -359,7 +363,7 @@ def test_backward_ops_are_themselves_differentiable(name: str) -> None:
         # PyTorch has no formula for these; the second derivatives of silu and mish are tested above.
         ours = resolved(name, "default", False)(weight.detach(), points.detach())
         theirs = resolved(name, "default", True)(to_torch(weight.detach()), to_torch(points.detach()))
-        np.testing.assert_allclose(values_of(ours), values_of(theirs), 1e-7 if "hard" in name else 1e-12)
+        close(values_of(ours), values_of(theirs), "pointwise, rounded" if "hard" in name else "pointwise, gradients")
         return
     check(op(name, *BACKWARD[name]), [weight, points])
     if name == "gelu_backward":

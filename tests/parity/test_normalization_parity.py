@@ -8,7 +8,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="the oracle of parity tests is PyTorch, which is not installed")
 
 from op_samples import ops_with_samples
-from oracle import check
+from oracle import check, close
 
 import opweave
 from opweave.registry.errors import ArgumentError, ShapeError
@@ -18,7 +18,7 @@ from opweave.registry.ops import normalization
 
 @pytest.mark.parametrize("op", ops_with_samples(normalization), ids=str)
 def test_matches_pytorch(op: OpOverload) -> None:
-    assert check(op, scale=4)
+    assert check(op)
 
 
 @pytest.mark.parametrize("training", [False, True])
@@ -39,21 +39,21 @@ def test_batch_norm_with_running_statistics(sizes, compiled, training):
 
     found = (opweave.compile(mine) if compiled else mine)(*ours)
     wanted = run(torch, *theirs)
-    np.testing.assert_allclose(found.detach().numpy(), wanted.detach().numpy(), rtol=1e-5, atol=1e-5)
+    close(found.detach().numpy(), wanted.detach().numpy(), "batch_norm, compiled")
     for one, other in zip(ours[3:], theirs[3:], strict=True):
-        np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-5)
+        close(one.numpy(), other.numpy(), "batch_norm, compiled")
     weights = draw.random(sizes).astype(np.float32)
     gradients = opweave.autograd.grad((found * opweave.from_numpy(weights)).sum(), ours[:3])
     expected = torch.autograd.grad((wanted * torch.from_numpy(weights)).sum(), theirs[:3])
     for one, other in zip(gradients, expected, strict=True):
-        np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-4, atol=1e-4)
+        close(one.numpy(), other.numpy(), "batch_norm, gradients")
 
 
 def test_group_norm_of_a_module():
     x = np.random.default_rng(1).random((2, 6, 4, 3)).astype(np.float32)
     found = opweave.nn.functional.group_norm(opweave.from_numpy(x), 3, eps=1e-3)
     wanted = torch.nn.functional.group_norm(torch.from_numpy(x), 3, eps=1e-3)
-    np.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=1e-5, atol=1e-6)
+    close(found.numpy(), wanted.numpy(), "batch_norm, compiled")
 
 
 @pytest.mark.parametrize("call", [

@@ -6,11 +6,13 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+import comparisons
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="the oracle of parity tests is PyTorch, which is not installed")
 
+from differences import of_test
 from op_matrix import special
 from op_samples import ops_with_samples
 from oracle import TOLERANCE, check, to_torch, values_of
@@ -19,7 +21,7 @@ from opweave.registry.dtypes import DTYPES, DType
 from opweave.registry.errors import OpweaveError
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops import activation, numeric, pointwise
-from opweave.registry.tensor import Tensor
+from opweave.registry.tensor import Tensor, from_numpy
 
 REAL = [dtype for dtype in DTYPES.values() if dtype.kind != "c"]
 BINARY = [
@@ -52,7 +54,8 @@ def _agree(ours: Any, theirs: Any, note: Any) -> bool:
     assert ours._dtype.name == str(theirs.dtype).removeprefix("torch."), (note, ours._dtype, theirs.dtype)
     assert ours._sizes == tuple(theirs.shape), note
     mine, other = values_of(ours), values_of(theirs)
-    tolerance = 2 * TOLERANCE.get(ours._dtype.name, 0.0)
+    comparisons.note_test()
+    tolerance = of_test("pairs of types").rtol * TOLERANCE.get(ours._dtype.name, 0.0)
     np.testing.assert_allclose(mine, other, rtol=tolerance, atol=0, equal_nan=True, err_msg=str(note))
     return True
 
@@ -128,3 +131,14 @@ def test_casts_from_every_type(dtype: DType) -> None:
             values = values[values > -1] if dtype.kind == "u" else values
         x = Tensor._from_array(values.copy())
         _agree(x.to(dtype), to_torch(x).to(getattr(torch, dtype.name)), (source, dtype))
+
+
+@pytest.mark.parametrize("size", [3, 100_000])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+def test_zeros_and_nan_at_limits(dtype: str, size: int) -> None:
+    values = np.resize(np.array([0.0, -0.0, np.nan, -np.inf, np.inf, 0.5, -0.5]), size).astype(dtype)
+    for low, high in ((0.0, 1.0), (-0.0, None), (-1.0, 0.0), (None, -0.0), (0, None), (2.0, -2.0)):
+        ours = ops.aten.clamp.default(from_numpy(values.copy()), low, high).numpy()
+        theirs = torch.clamp(torch.from_numpy(values.copy()), low, high).numpy()
+        np.testing.assert_array_equal(ours, theirs)
+        np.testing.assert_array_equal(np.signbit(ours[ours == 0]), np.signbit(theirs[theirs == 0]))

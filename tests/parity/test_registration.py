@@ -2,7 +2,7 @@
 
 A case is a function of the library and a namespace of its own. What it returns must agree (tensors by value, dtype and
 sizes), and where PyTorch raises, opweave must raise an error that `except` clauses for PyTorch's builtin class catch.
-`EXCEPTIONS` lists where it is meant to be another one, and why.
+`differences.REGISTRATION` lists where it is meant to be another one, and why.
 """
 
 # Old spellings of annotations are what is tested.
@@ -15,9 +15,11 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, List, Optional, Tuple, Union  # noqa: UP035
 
+import comparisons
 import numpy as np
 import pytest
 import torch
+from differences import ERRORS, REGISTRATION
 from oracle import values_of
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -102,61 +104,22 @@ def check(case, name):
     ns = f"parity_{next(_serial)}"
     theirs, their_error = outcome(case, THEIRS, ns)
     mine, my_error = outcome(case, OURS, ns)
-    if name in EXCEPTIONS:
-        expected = EXCEPTIONS[name]
+    comparisons.note_test()
+    if name in REGISTRATION:
+        expected = None if REGISTRATION[name].error == "nothing" else REGISTRATION[name].error
         got = type(my_error).__name__ if my_error is not None else None
         assert got == expected, (name, my_error, mine)
         return
     if their_error is not None:
         assert my_error is not None, f"{name}: PyTorch raises {their_error!r}, opweave returns {mine!r}"
         kind = builtin_class(their_error)
-        documented = (type(my_error).__name__, kind.__name__) in OTHER_CLASSES
+        documented = f"{type(my_error).__name__} for {kind.__name__}" in ERRORS
         assert isinstance(my_error, kind) or documented, (name, repr(their_error), my_error)
         assert isinstance(my_error, (OpweaveError, kind)), my_error
         return
     if my_error is not None:
         raise AssertionError(f"{name}: PyTorch takes this, with {theirs!r}") from my_error
     same(mine, theirs)
-
-
-#: Errors of another class than PyTorch's: (opweave's, PyTorch's). What does not fit a parameter is a TypeError in
-#: opweave, as in Python, where PyTorch's dispatcher raises RuntimeError and its registration functions ValueError. A
-#: text that is no schema is a ValueError wherever it is met, where PyTorch's parser raises RuntimeError.
-#: That a registration contradicts what is there is a RuntimeError, where PyTorch says ValueError of some.
-OTHER_CLASSES = {
-    ("ArgumentError", "RuntimeError"), ("ArgumentError", "ValueError"), ("SchemaError", "RuntimeError"),
-    ("SchemaError", "TypeError"), ("RegistrationError", "ValueError"),
-}  # fmt: skip
-#: Cases where opweave's outcome is meant to differ, and the error it raises (None: it takes what PyTorch refuses).
-EXCEPTIONS: dict[str, str | None] = {
-    # Accepted: keyword-only tensors, which have no gradients; optional lists of tensors; a fragment with its own key.
-    **{
-        f"annotation {kind} keyword": None
-        for kind in (
-            "Tensor", "Optional[Tensor]", "Tensor | None", "Sequence[Tensor]", "typing.Sequence[Tensor]",
-            "List[Tensor]", "list[Tensor]", "Sequence[Optional[Tensor]]", "List[Optional[Tensor]]",
-        )
-    },
-    **{
-        f"annotation Optional[{kind}[Tensor]] {where}": None
-        for kind in ("Sequence", "List") for where in ("first", "last", "keyword")
-    },
-    "default no Tensor": None,
-    "library_fragment_with_key": None,
-    # Refused, where PyTorch goes on to something that is wrong or has no effect.
-    "schema (Tensor x, Tensor x) -> Tensor": "SchemaError",
-    "write_to_a_leaf": "AutogradError",
-    "fake_context_outside": "FakeTensorError",  # PyTorch gives None
-    "mode_rule_twice": "RegistrationError",  # PyTorch's NotImplementedError has no text
-    "kernel_of_no_op": "RegistrationError",  # ops are defined before they get kernels
-    "vmap_of_a_write": "RegistrationError",
-    "custom_op with an overload": "ArgumentError",
-    "switch an unknown device": "ArgumentError",
-    # Refused with an error that says what is wrong, where PyTorch stumbles over it or does so only at a call.
-    "setup_of_other_parameters": "RegistrationError",
-    "vmap_keyword_tensor": "RegistrationError",
-    "custom_op no function": "ArgumentError",
-}  # fmt: skip
 
 
 def example(T, *sizes, start=1.0):

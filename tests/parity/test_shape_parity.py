@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 pytest.importorskip("torch", reason="the oracle of parity tests is PyTorch, which is not installed")
@@ -14,10 +12,7 @@ from oracle import check
 from opweave.registry.op import OpOverload
 from opweave.registry.ops import shape
 
-#: PyTorch's functional copy keeps the gaps between rows, of no use in a new tensor.
-OPTIONS: dict[str, dict[str, Any]] = {"copy": {"strides": False}}
-
 
 @pytest.mark.parametrize("op", ops_with_samples(shape), ids=str)
 def test_matches_pytorch(op: OpOverload) -> None:
-    assert check(op, **OPTIONS.get(op.opname, {}))
+    assert check(op)

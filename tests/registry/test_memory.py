@@ -18,6 +18,19 @@ def test_blocks_are_aligned_and_large_enough(nbytes):
     assert block.__array_interface__["data"][0] == block.ptr
 
 
+def test_arrays_own_their_block():
+    for shape in ((), (0, 3), (5,), (3, 70_000)):
+        array = memory.empty(shape, np.dtype("f8"))
+        assert array.shape == shape and array.dtype == np.float64 and array.flags.c_contiguous
+        address = array.__array_interface__["data"][0]
+        array[...] = 1.5
+        view = array[:1] if shape else array
+        del array
+        other = memory.empty(shape, np.dtype("f8"))
+        other[...] = 0
+        assert (view == 1.5).all() and address % 64 == 0
+
+
 def test_a_freed_block_is_used_again():
     block = memory.allocate(1 << 20)
     ptr = block.ptr

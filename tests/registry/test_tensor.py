@@ -105,7 +105,7 @@ def test_dlpack_and_array_protocols():
 
 def test_repr_pickle_and_deepcopy():
     t = from_numpy(np.array([[1.0, 2.5]], np.float32))
-    assert repr(t) == "tensor([[1. , 2.5]])"
+    assert repr(t) == "tensor([[1.0000, 2.5000]])"
     assert repr(from_numpy(np.zeros(2, np.int8))) == "tensor([0, 0], dtype=opweave.int8)"
     for other in (pickle.loads(pickle.dumps(t)), copy.deepcopy(t)):
         assert other.tolist() == t.tolist() and not np.shares_memory(other.numpy(), t.numpy())

@@ -319,3 +319,19 @@ def test_views_of_an_input_that_a_kernel_overwrites(backend):
         return [v * 1, x.t()]
 
     same(f, lambda: tensor(5, 4)[2:], backend=backend)
+
+
+def test_gradients_that_turn_out_to_be_zeros_are_zeros():
+    """What flows through an empty slice, and into a value that is overwritten, is zero and not None."""
+
+    def run(a, b):
+        b[:2] = a[:2]
+        a.copy_(opweave.cat([b[1:], a[:1]]))
+        return a
+
+    def gradients(call):
+        leaves = [opweave.ones(1).requires_grad_() for _ in range(2)]
+        result = call(*[leaf * 2 for leaf in leaves])
+        return [g.tolist() for g in opweave.autograd.grad([result], leaves, [opweave.ones(1)], allow_unused=True)]
+
+    assert gradients(run) == gradients(opweave.compile(run)) == [[2.0], [0.0]]

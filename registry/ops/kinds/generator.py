@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from opweave.registry import dtypes
 from opweave.registry.autograd.formula import NOT_DIFFERENTIABLE
-from opweave.registry.ops.kinds.base import Decl, Maker, handler, store
+from opweave.registry.device import Device, cpu, meta
+from opweave.registry.dtypes import DType
+from opweave.registry.ops.kinds.base import IGNORED, Decl, Maker, handler, reset_errors, set_errors, store
 from opweave.registry.spec import TensorSpec
 from opweave.registry.tensor import Tensor, allocate_like
 
@@ -29,6 +32,7 @@ class GeneratorDecl(Decl):
     def __init__(self, schema: str, body: Callable[..., Any], spec: Callable[..., TensorSpec]):
         super().__init__(schema, body)
         self.spec = spec
+        self._plans: dict[Any, tuple[list[Any], TensorSpec]] = {}
         self.op.derivative = NOT_DIFFERENTIABLE
         self._run_by(self.eager)
 
@@ -37,16 +41,48 @@ class GeneratorDecl(Decl):
 
     def eager(self, *args: Any, **kwargs: Any) -> Tensor:
         """Fill a new tensor."""
-        values = self.bind(args, kwargs)
-        result = allocate_like(self.spec(*values))
-        if result.is_meta:
+        values, spec = self._planned(args, kwargs)
+        result = allocate_like(spec)
+        if spec.device is meta:
             return result
-        xp = result._device.xp
+        xp = np if spec.device is cpu else spec.device.xp
         k = handler(xp)
-        with np.errstate(all="ignore"):
+        token = set_errors(IGNORED)
+        try:
             value = self.body(k, _Index(xp, result._sizes), *values)
             store(k, result._array, xp.asarray(value), result._dtype)
+        finally:
+            reset_errors(token)
         return result
+
+    def _planned(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], TensorSpec]:
+        """The arguments in the schema's order, and what the result looks like; remembered for plain arguments."""
+        key: list[Any] | None = [dtypes.get_default_dtype(), *kwargs]
+        for value in (*args, *kwargs.values()):
+            kind = type(value)
+            if kind in (list, tuple) and all(type(item) is int for item in value):
+                key += (kind, tuple(value))
+            elif kind is float:
+                key += (kind, repr(value))  # 0.0 and -0.0 are equal
+            elif kind in _PLAIN:
+                key += (kind, value)
+            else:
+                key = None
+                break
+        found = None if key is None else self._plans.get(tuple(key))
+        if found is None:
+            values = self.bind(args, kwargs)
+            found = values, self.spec(*values)
+            if key is not None and found[1].device is cpu:  # which GPU is the current one changes
+                if len(self._plans) > _MOST_PLANS:
+                    self._plans.clear()
+                self._plans[tuple(key)] = found
+        return found
+
+
+# Calls that an op remembers, and types of arguments that can be looked up.
+_MOST_PLANS = 256
+_PLAIN = frozenset({int, bool, str, type(None), DType, Device})
 
 
 class _Index(Sequence[Any]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,19 +28,67 @@ from opweave.registry.ops.kinds.base import (
     store,
 )
 from opweave.registry.ops.kinds.steps import Steps, trace
-from opweave.registry.promote import broadcast_shapes, common_device, pointwise_strides, result_type
+from opweave.registry.promote import broadcast_shapes, can_cast, common_device, pointwise_strides, result_type
 from opweave.registry.scalar import ArrayScalars
 from opweave.registry.schema import Argument
-from opweave.registry.spec import TensorSpec, contiguous_strides, is_contiguous, row_major
-from opweave.registry.tensor import Tensor, allocate_like, describe, wrap_array
+from opweave.registry.spec import TensorSpec, contiguous_strides, is_contiguous, overlaps_itself, row_major, span
+from opweave.registry.tensor import Tensor, allocate_bytes, allocate_like, describe, wrap_array
 
 # A pointwise body is evaluated in pieces of this many elements so that its temporaries stay in the cache.
 _CHUNK = 1 << 15
 # Layouts that an op remembers.
 _MOST_PLANS = 256
+# Types of attributes and numbers that a remembered call may have.
+_SETTINGS = frozenset({int, float, bool, str, type(None), DType})
 # Integers below this are the same number as floats.
 _EXACT = 1 << 53
 _NUMPY = handler(np)
+
+
+class _Large(NamedTuple):
+    """What the arguments of a call with large tensors lead to.
+
+    Attributes
+    ----------
+    spec : TensorSpec
+        Of the result.
+    nbytes : int
+        That its strides span.
+    byte_strides : tuple of int
+        The strides in bytes.
+    steps : Steps
+        That write it.
+    places : tuple of int
+        Where the tensors are among the arguments.
+    order : tuple of int or None
+        The dimensions in the order of memory, which is one for all tensors; None where there is one call to make,
+        which takes arrays as they are.
+    """
+
+    spec: TensorSpec
+    nbytes: int
+    byte_strides: tuple[int, ...]
+    steps: Steps
+    places: tuple[int, ...]
+    order: tuple[int, ...] | None
+
+    def run(self, arrays: Sequence[Any], out: Tensor | None) -> Tensor:
+        """Compute into `out` or a new tensor."""
+        if out is None:
+            sizes, strides, dtype, device = self.spec
+            out = allocate_bytes(sizes, strides, dtype, device, self.nbytes)
+            out._cached = np.ndarray(sizes, dtype.numpy, out._storage.owner, 0, self.byte_strides)
+        target = out._array
+        token = set_errors(IGNORED)
+        try:
+            if self.order is None:
+                self.steps.call(arrays, target)
+            else:
+                flat = [array.transpose(self.order).reshape(-1) for array in arrays]
+                self.steps.run(flat, target.transpose(self.order).reshape(-1))
+        finally:
+            reset_errors(token)
+        return out
 
 
 class PointwiseDecl(Decl):
@@ -60,6 +108,7 @@ class PointwiseDecl(Decl):
         self.kinds = kinds
         self._plans: dict[tuple[Any, ...], tuple[Any, ...]] = {}
         self._steps: dict[tuple[Any, ...], Steps | None] = {}
+        self._large: dict[tuple[Any, ...], _Large | tuple[()]] = {}
         self._run_by(self.eager)
 
     @cached_property
@@ -128,6 +177,8 @@ class PointwiseDecl(Decl):
     def eager(self, *args: Any, **kwargs: Any) -> Tensor:
         """Evaluate on the operands' array module."""
         result = self.quick(args, kwargs)
+        if result is None:
+            result = self.large(args, kwargs)
         if result is not None:
             return result
         operands, attributes = self.operands(args, kwargs)
@@ -176,8 +227,20 @@ class PointwiseDecl(Decl):
         plan = self._plans.get(key)
         if plan is None:
             plan = self._planned(key, values[0].size, args, kwargs)
+        if type(plan) is dict:
+            # For each of the numbers that it was called with, where 0.0 and -0.0 are equal.
+            written = repr([value for value in values if type(value) is not np.ndarray])
+            found = plan.get(written)
+            plan = self._planned_number(plan, written, args, kwargs) if found is None else found
+            values = [value for value in values if type(value) is np.ndarray]
         if not plan:
             return None
+        if type(plan) is _Large:
+            if not inplace:
+                return plan.run(values, None)
+            if plan.spec.dtype is not dtype or plan.spec.strides != strides:
+                return None
+            return plan.run(values, lead) if len(args) == 1 or not _overwritten(args, lead) else None
         result, wanted, checked = plan
         token = set_errors(IGNORED)
         try:
@@ -188,11 +251,12 @@ class PointwiseDecl(Decl):
             # A body does not look at elements, so what it gives once it gives for this layout always.
             if type(array) is not np.ndarray:
                 array = np.asarray(array)
+            copied = any(array is value for value in values)
+            if copied:
+                array = array.copy()
             if array.dtype != wanted or array.base is not None or array.shape != sizes:
                 return None
-            if any(array is value for value in values):
-                return None
-            if sizes and not numbers:
+            if sizes and not numbers and not copied:
                 self._plans[key] = (result, wanted, True)
         if inplace:
             if result is not dtype:
@@ -202,14 +266,106 @@ class PointwiseDecl(Decl):
         return wrap_array(array, sizes, strides, result, cpu)
 
     def _planned(self, key: tuple[Any, ...], count: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """(result type, NumPy's, whether the body was seen to keep to them) for a layout; () if it is no quick one."""
-        dtype, sizes, strides, _ = key
+        """(result type, NumPy's, whether the body was seen to keep to them) for a layout; () if it is no quick one.
+
+        A `_Large` for tensors that are worth it.
+        """
+        dtype, sizes, strides, numbers = key
         compute, result = self.types(*args, **kwargs)
-        is_quick = compute is dtype and count < 2 * _CHUNK and strides == row_major(sizes)
+        plan: Any = ()
+        if compute is dtype and strides == row_major(sizes):
+            if count < 2 * _CHUNK:
+                plan = (result, result.numpy, False)
+            elif numbers:
+                plan = {}
+            else:
+                plan = self._large_plan(args, kwargs, False) or ()
         if len(self._plans) > _MOST_PLANS:
             self._plans.clear()
-        plan = self._plans[key] = (result, result.numpy, False) if is_quick else ()
+        self._plans[key] = plan
         return plan
+
+    def _planned_number(self, plans: dict[str, Any], key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What a layout leads to beside these numbers; () for the general way."""
+        if len(plans) > _MOST_PLANS:
+            plans.clear()
+        found = plans[key] = self._large_plan(args, kwargs, False) or ()
+        return found
+
+    def large(self, args: tuple[Any, ...], kwargs: dict[str, Any], inplace: bool = False) -> Tensor | None:
+        """Large CPU operands by steps, without finding out again what types, layouts and numbers lead to.
+
+        Such tensors fill the caches, so each line of Python that runs between two of them is slow: what `evaluate`
+        does took half as long as adding a million numbers. None means that the general way has to be taken.
+        """
+        key: list[Any] = [inplace, dtypes.get_default_dtype()]
+        count = 0
+        for value in args:
+            kind = type(value)
+            if kind is Tensor:
+                if value._device is not cpu:
+                    return None
+                sizes = value._sizes
+                count = max(count, math.prod(sizes))
+                key += (sizes, value._strides, value._dtype)
+            elif kind in _SETTINGS:
+                key += (kind, repr(value))  # 0.0 and -0.0 are equal, and so are 1 and 1.0
+            else:
+                return None
+        if count < 2 * _CHUNK:
+            return None
+        for name, value in kwargs.items():
+            if type(value) not in _SETTINGS:
+                return None
+            key += (name, type(value), repr(value))
+        known = tuple(key)
+        plan = self._large.get(known)
+        if plan is None:
+            plan = self._large_plan(args, kwargs, inplace) or ()
+            if len(self._large) > _MOST_PLANS:
+                self._large.clear()
+            self._large[known] = plan
+        if not isinstance(plan, _Large):
+            return None
+        if inplace and _overwritten(args, args[0]):
+            return None
+        return plan.run([args[place]._array for place in plan.places], args[0] if inplace else None)
+
+    def _large_plan(self, args: tuple[Any, ...], kwargs: dict[str, Any], inplace: bool) -> _Large | None:
+        if type(self).evaluate is not PointwiseDecl.evaluate:
+            return None
+        operands, attributes = self.operands(args, kwargs)
+        places = tuple([i for i, value in enumerate(args) if type(value) is Tensor])
+        tensors = [value for value in operands if isinstance(value, Tensor)]
+        if len(places) != len(tensors) or any(args[i] is not t for i, t in zip(places, tensors, strict=True)):
+            return None
+        spec = self.spec(operands, attributes)
+        compute, result = self.types(*operands, **attributes)
+        if inplace:
+            target = args[0]
+            if spec.sizes != target._sizes or not can_cast(spec.dtype, target._dtype):
+                return None  # an error, for others to raise
+            if overlaps_itself(target._sizes, target._strides):
+                return None
+            spec, result = TensorSpec(spec.sizes, target._strides, target._dtype, cpu), target._dtype
+        if not spec.numel or spec.device is not cpu:
+            return None
+        values = [_operand_value(np, operand, compute, cpu) for operand in operands]
+        # A number of another type than Python's is a constant too; a tensor without dimensions is not.
+        values = [v[()] if _is_scalar_array(v) and not isinstance(o, Tensor) else v
+                  for v, o in zip(values, operands, strict=True)]  # fmt: skip
+        with np.errstate(all="ignore"):
+            steps = self._steps_for(_NUMPY, values, attributes, compute, result)
+        if steps is None:
+            return None
+        order = None
+        if not steps.is_one_call or any(t._dtype is not compute for t in tensors):
+            if not _one_layout(spec, operands, None):
+                return None
+            order = tuple(sorted(range(len(spec.sizes)), key=lambda d: -spec.strides[d]))
+        item = result.itemsize
+        byte_strides = tuple([stride * item for stride in spec.strides])
+        return _Large(spec, span(spec.sizes, spec.strides) * item, byte_strides, steps, places, order)
 
     def evaluate(
         self, operands: Sequence[Any], attributes: dict[str, Any], spec: TensorSpec, out: Tensor | None
@@ -248,16 +404,23 @@ class PointwiseDecl(Decl):
                 and (compute.kind != "f" or v.dtype.kind not in "fiub")
             ):
                 return None
+        if compute.numpy is None or result.numpy is None:
+            return None
         described = tuple([compute.numpy if isinstance(v, np.ndarray) and v.ndim else v for v in values])
         if any(isinstance(v, np.ndarray) for v in described):
             return None
         # A number and its type: 1, 1.0 and True are equal, 0.0 and -0.0 too.
-        settings = [*described, *attributes.items()]
-        key = tuple([(v if isinstance(v, np.dtype) else type(v), repr(v)) for v in settings])
+        settings = [*described, *attributes.items(), result]
+        key = tuple([v if isinstance(v, np.dtype) else (type(v), repr(v)) for v in settings])
         if key not in self._steps:
             if len(self._steps) > _MOST_PLANS:
                 self._steps.clear()
-            self._steps[key] = trace(lambda *operands: self.body(k, *operands, **attributes), described)
+
+            def body(*operands: Any) -> Any:
+                value = self.body(k, *operands, **attributes)
+                return k.cast(value, result) if differs(value, result) else value
+
+            self._steps[key] = trace(body, described)
         found = self._steps[key]
         return found if found is not None and found.dtype == result.numpy else None
 
@@ -297,6 +460,10 @@ def _operand_value(xp: Any, operand: Any, compute: DType, device: Any) -> Any:
     return xp.asarray(operand).astype(compute.numpy)
 
 
+def _is_scalar_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and not value.ndim
+
+
 def _one_layout(spec: TensorSpec, operands: Sequence[Any], out: Tensor | None) -> bool:
     """Whether all tensors with dimensions have the result's sizes and strides, and these are dense."""
     if out is not None and out._strides != spec.strides:
@@ -306,10 +473,29 @@ def _one_layout(spec: TensorSpec, operands: Sequence[Any], out: Tensor | None) -
             if t._sizes != spec.sizes or t._strides != spec.strides:
                 return False
             # A partly overlapping operand would be overwritten before it is read.
-            if out is not None and t is not out and t._storage is out._storage and t._offset != out._offset:
+            if out is not None and t is not out and _share(t, out):
                 return False
     order = tuple(sorted(spec.strides, reverse=True))
     return order == spec.strides and is_contiguous(spec.sizes, spec.strides) or _is_permuted_contiguous(spec)
+
+
+def _overwritten(args: Sequence[Any], target: Tensor) -> bool:
+    """Whether writing to `target` may change elements of other operands that are read later."""
+    for t in args:
+        if t is not target and type(t) is Tensor and _share(t, target):
+            return True
+    return False
+
+
+def _share(a: Tensor, b: Tensor) -> bool:
+    """Whether two tensors on the CPU may share memory without being the same elements in one layout.
+
+    Two storages may look into one array that a user brought.
+    """
+    if a._strides == b._strides and a._sizes == b._sizes and a._dtype is b._dtype:
+        if a._storage is b._storage and a._offset == b._offset:
+            return False
+    return bool(np.may_share_memory(a._array, b._array))
 
 
 def _is_permuted_contiguous(spec: TensorSpec) -> bool:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from opweave.registry import dtypes, memory
+from opweave.registry.device import cpu
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import ShapeError
-from opweave.registry.ops.kinds.base import Decl, Maker, differs, handler
-from opweave.registry.spec import contiguous
-from opweave.registry.tensor import Tensor, describe, wrap_dim
+from opweave.registry.ops.kinds.base import IGNORED, Decl, Maker, handler, reset_errors, set_errors
+from opweave.registry.spec import contiguous, row_major
+from opweave.registry.tensor import Tensor, describe, wrap_array, wrap_dim
 
 #: The combines, with what an empty axis gives (None: an error).
 COMBINES: dict[str, Any] = {
@@ -43,6 +45,20 @@ def reduced_sizes(sizes: Sequence[int], axes: Sequence[int], keepdim: bool) -> t
     return tuple(size for d, size in enumerate(sizes) if d not in axes)
 
 
+# Calls that an op remembers.
+_MOST_PLANS = 256
+
+
+class _Plan(NamedTuple):
+    """What a call with tensors of one shape leads to."""
+
+    axes: tuple[int, ...]
+    compute: DType
+    result: DType
+    sizes: tuple[int, ...]
+    elements: int
+
+
 class ReductionDecl(Decl):
     """`finalize(combine over axes of map(x))`.
 
@@ -69,6 +85,7 @@ class ReductionDecl(Decl):
         self.types = types
         self.map = map
         self.finalize = finalize
+        self._plans: dict[Any, _Plan] = {}
         self._run_by(self.eager)
 
     def params(
@@ -98,48 +115,83 @@ class ReductionDecl(Decl):
 
     def eager(self, *args: Any, **kwargs: Any) -> Tensor:
         """Evaluate on the input's array module."""
-        source, axes, keepdim, attributes = self.params(args, kwargs, args[0].ndim)
-        self._check_nonempty(source, axes)
-        compute, result = self.types(source._dtype, **attributes)
-        xp = source._device.xp
+        source = args[0]
+        axes, compute, result, sizes, count = self._planned(args, kwargs)
+        xp = np if source._device is cpu else source._device.xp
         k = handler(xp)
         array = source._array
-        count = math.prod(source._sizes[d] for d in axes)
-        with np.errstate(all="ignore"):
-            if differs(array, compute):
+        token = set_errors(IGNORED)
+        try:
+            if array.dtype != compute.numpy:
                 array = k.cast(array, compute)
             if self.map is not None:
                 array = self.map(k, array)
             reduced = _combine(xp, self.combine, array, axes)
             if self.finalize is not None:
                 reduced = self.finalize(k, reduced, count)
-            sizes = reduced_sizes(source._sizes, axes, keepdim)
-            reduced = xp.asarray(reduced).reshape(sizes)
+            if type(reduced) is not np.ndarray:
+                reduced = xp.asarray(reduced)
+            if reduced.shape != sizes:
+                reduced = reduced.reshape(sizes)
             if reduced.dtype != result.numpy:
                 reduced = k.cast(reduced, result)
-        return Tensor._from_array(xp.ascontiguousarray(reduced).reshape(sizes), source._device)
+        finally:
+            reset_errors(token)
+        if not reduced.flags.c_contiguous:
+            reduced = xp.ascontiguousarray(reduced).reshape(sizes)
+        return wrap_array(reduced, sizes, row_major(sizes), result, source._device)
+
+    def _planned(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Plan:
+        """What follows from a call's arguments but not from the elements; remembered."""
+        source = args[0]
+        key: tuple[Any, ...] | None = (source._sizes, source._dtype, dtypes.get_default_dtype())
+        for value in (*args[1:], *kwargs.items()) if kwargs else args[1:]:
+            key = (*key, tuple(value) if type(value) is list else value, type(value))
+        try:
+            found = self._plans.get(key)
+        except TypeError:  # unhashable
+            key = found = None
+        if found is None:
+            source, axes, keepdim, attributes = self.params(args, kwargs, source.ndim)
+            self._check_nonempty(source, axes)
+            compute, result = self.types(source._dtype, **attributes)
+            count = math.prod(source._sizes[d] for d in axes)
+            found = _Plan(axes, compute, result, reduced_sizes(source._sizes, axes, keepdim), count)
+            if len(self._plans) > _MOST_PLANS:
+                self._plans.clear()
+            if key is not None:
+                self._plans[key] = found
+        return found
 
 
 def _combine(xp: Any, combine: str, array: Any, axes: tuple[int, ...]) -> Any:
     if combine in ("argmax", "argmin"):
+        if len(axes) == 1:
+            return getattr(array, combine)(axis=axes[0])
         lead = array.transpose([*(d for d in range(array.ndim) if d not in axes), *axes])
         outer = array.ndim - len(axes)
         lead = lead.reshape(*lead.shape[:outer], math.prod(lead.shape[outer:]))
         return getattr(xp, combine)(lead, axis=-1)
     if not axes:
         return array.copy()
-    if combine in ("any", "all"):
-        return getattr(xp, combine)(array, axis=axes)
     if combine == "sum":
         return _sum(xp, array, axes)
-    reduce = {"prod": xp.prod, "max": xp.max, "min": xp.min}[combine]
     if combine == "prod":
-        return reduce(array, axis=axes, dtype=array.dtype)
-    return reduce(array, axis=axes)
+        return array.prod(axis=axes, dtype=array.dtype)
+    if xp is np:  # as the method does, two calls deeper
+        return _REDUCE[combine](array, axes)
+    return getattr(array, combine)(axis=axes)
+
+
+#: What NumPy's methods call.
+_REDUCE = {
+    "max": np.maximum.reduce, "min": np.minimum.reduce, "any": np.logical_or.reduce, "all": np.logical_and.reduce,
+}  # fmt: skip
 
 
 def _sum(xp: Any, array: Any, axes: tuple[int, ...]) -> Any:
     """Sum in the array's type; long outer axes in two levels, since NumPy adds those one by one and errors add up."""
+    add: Any = np.add.reduce if xp is np else xp.sum
     if array.dtype.kind == "f":
         for axis in axes:
             size = array.shape[axis]
@@ -147,10 +199,13 @@ def _sum(xp: Any, array: Any, axes: tuple[int, ...]) -> Any:
                 whole = size // 64 * 64
                 split = array[(slice(None),) * axis + (slice(0, whole),)]
                 split = split.reshape(*array.shape[:axis], whole // 64, 64, *array.shape[axis + 1 :])
-                partial = split.sum(axis=axis + 1)
                 rest = array[(slice(None),) * axis + (slice(whole, None),)]
-                array = xp.concatenate([partial, rest.sum(axis=axis, keepdims=True)], axis=axis)
-    return xp.sum(array, axis=axes, dtype=array.dtype)
+                empty = memory.empty if xp is np else xp.empty
+                partial = empty((*array.shape[:axis], whole // 64 + 1, *array.shape[axis + 1 :]), array.dtype)
+                add(split, axis + 1, None, partial[(slice(None),) * axis + (slice(0, -1),)])
+                add(rest, axis, None, partial[(slice(None),) * axis + (-1,)])
+                array = partial
+    return add(array, axes, array.dtype)
 
 
 def reduction(

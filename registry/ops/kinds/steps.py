@@ -17,7 +17,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 #: Elements of a piece: its temporaries stay in the cache.
-PIECE = 1 << 15
+PIECE = 1 << 16
 
 
 class Ref(NamedTuple):
@@ -32,7 +32,7 @@ class Step(NamedTuple):
     Attributes
     ----------
     function : callable
-        A ufunc, or `np.where` or `np.copyto` (a conversion), which stand for themselves.
+        A ufunc, or `np.where`, `np.clip` or `np.copyto` (a conversion), which stand for themselves.
     args : tuple
         Arrays of no dimensions, numbers, and `Ref`s.
     dtype : numpy.dtype
@@ -109,6 +109,7 @@ class Steps(NamedTuple):
     steps : tuple of Step
         In order; the value of step i is `Ref(-1 - i)`.
     result : Ref
+        The last step's value; an input where there are no steps.
     lives : tuple of tuple of int
         After each step, the steps whose values are not needed any more.
     dtype : numpy.dtype
@@ -123,71 +124,109 @@ class Steps(NamedTuple):
     dtype: np.dtype[Any]
     inputs: tuple[np.dtype[Any], ...]
 
+    @property
+    def is_one_call(self) -> bool:
+        """Whether it is a single call on arrays, which may have any layout and broadcast."""
+        return not self.steps or len(self.steps) == 1 and not _by_pieces(self.steps[0])
+
+    def call(self, inputs: Sequence[Any], out: np.ndarray[Any, Any]) -> None:
+        """Make the single call, for inputs that have their types; `out` is none of them, or as one of them is."""
+        if not self.steps or self.steps[0].function is np.copyto:
+            np.copyto(out, inputs[(self.steps[0].args[0] if self.steps else self.result).number], casting="unsafe")
+            return
+        step = self.steps[0]
+        step.function(*[inputs[a.number] if isinstance(a, Ref) else a for a in step.args], out=out)
+
     def run(self, inputs: Sequence[Any], out: np.ndarray[Any, Any]) -> None:
         """Write the result for flat, contiguous inputs (or numbers) to `out`, which may be one of them."""
-        if not self.steps:
-            np.copyto(out, inputs[self.result.number], casting="unsafe")
+        if self.is_one_call and (not self.steps or all(map(_has_type, inputs, self.inputs))):
+            self.call(inputs, out)
             return
-        mixed = any(v.dtype != dtype for v, dtype in zip(inputs, self.inputs, strict=True))
-        if len(self.steps) == 1 and not mixed and not _by_pieces(self.steps[0]):
-            self._call(self.steps[0], lambda a: inputs[a.number] if isinstance(a, Ref) else a, out, {}, {})
-            return
-        spare: _Spare = {}
-        filled: _Filled = {}
+        size = min(PIECE, out.size)
+        table, calls = self._placed(size, not any(np.may_share_memory(v, out) for v in inputs))
+        converted = len(inputs) + 1
+        # Where an input of another type is converted to.
+        places = [None if _has_type(v, dtype) else np.empty(size, dtype)
+                  for v, dtype in zip(inputs, self.inputs, strict=True)]  # fmt: skip
         for start in range(0, out.size, PIECE):
-            stop = min(start + PIECE, out.size)
-            pieces = [v[start:stop] for v in inputs]
-            if mixed:
-                pieces = [_converted(v, dtype) for v, dtype in zip(pieces, self.inputs, strict=True)]
-            self._piece(pieces, out[start:stop], spare, filled)
+            stop = start + PIECE
+            if stop > out.size:
+                stop, size = out.size, out.size - start
+                places = [None if place is None else place[:size] for place in places]
+                table[converted:] = [v[:size] if isinstance(v, np.ndarray) and v.ndim else v for v in table[converted:]]
+            for i, (value, place) in enumerate(zip(inputs, places, strict=True)):
+                if place is None:
+                    table[i] = value[start:stop]
+                else:
+                    np.copyto(place, value[start:stop], casting="unsafe")
+                    table[i] = place
+            table[converted - 1] = out[start:stop]
+            for function, args, result in calls:
+                function(*[table[i] for i in args], out=table[result])
 
-    def _piece(self, inputs: list[Any], out: np.ndarray[Any, Any], spare: _Spare, filled: _Filled) -> None:
-        values: dict[int, np.ndarray[Any, Any]] = {}
-        owned: dict[int, np.ndarray[Any, Any]] = {}
+    def _placed(self, size: int, apart: bool) -> tuple[list[Any], list[_Call]]:
+        """Where everything is during a run, and the calls, which name their operands and results by these places.
 
-        def value(a: Any) -> Any:
+        First come the inputs and the result, which are other memory for each piece, then numbers and temporaries. The
+        fewer places, the more stays in the cache: a value takes the place of an operand that is not needed any more,
+        and where the result is apart from the inputs, its place serves until it is written.
+        """
+        count = len(self.inputs)
+        table: list[Any] = [None] * (count + 1)
+        calls: list[_Call] = []
+        spare: dict[np.dtype[Any], list[int]] = {self.dtype: [count]} if apart else {}
+        place_of: dict[int, int] = {}
+
+        def put(value: Any) -> int:
+            table.append(value)
+            return len(table) - 1
+
+        def taken(dtype: np.dtype[Any]) -> int:
+            waiting = spare.setdefault(dtype, [])
+            return waiting.pop() if waiting else put(np.empty(size, dtype))
+
+        def place(a: Any) -> int:
             if not isinstance(a, Ref):
-                return a
-            return inputs[a.number] if a.number >= 0 else values[-1 - a.number]
+                return put(a)
+            return a.number if a.number >= 0 else place_of[-1 - a.number]
 
         for i, step in enumerate(self.steps):
-            if Ref(-1 - i) == self.result and i == len(self.steps) - 1:
-                self._call(step, value, out, spare, filled)
-                break
-            owned[i] = _taken(spare, step.dtype)
-            values[i] = owned[i][: out.size]
-            self._call(step, value, values[i], spare, filled)
-            for dead in self.lives[i]:
-                values.pop(dead, None)
-                memory = owned.pop(dead, None)
-                if memory is not None:
-                    spare[memory.dtype].append(memory)
-        else:
-            np.copyto(out, value(self.result), casting="unsafe")
-        for memory in owned.values():
-            spare[memory.dtype].append(memory)
-
-    @staticmethod
-    def _call(
-        step: Step, value: Callable[[Any], Any], out: np.ndarray[Any, Any], spare: _Spare, filled: _Filled
-    ) -> None:
-        args = [value(a) for a in step.args]
-        if step.function is np.copyto:
-            np.copyto(out, args[0], casting="unsafe")
-        elif step.function is np.where:
-            _select(args[0], args[1], args[2], out, spare)
-        elif _is_bounded(step):
-            full = filled.get(id(step))
-            if full is None:
-                full = filled[id(step)] = np.full(out.size, args[1], out.dtype)
-            step.function(args[0], full[: out.size], out=out)
-        else:
-            step.function(*args, out=out)
+            is_result = i == len(self.steps) - 1
+            dead = [d for d in self.lives[i] if d != i]
+            heir = next((d for d in dead if self.steps[d].dtype == step.dtype), None)
+            args = [place(a) for a in step.args]
+            place_of[i] = count if is_result else taken(step.dtype) if heir is None else place_of[heir]
+            function: Callable[..., Any] = step.function
+            if function is np.copyto:
+                function = _convert
+            elif function is np.where:
+                function = _select
+                word = _WORDS.get(step.dtype.itemsize)
+                if word is not None:
+                    extra = [taken(word), taken(word)]
+                    args += extra
+                    spare[word] += extra
+            elif _is_bounded(step):
+                table[args[1]] = np.full(size, step.args[1], step.dtype)
+            calls.append((function, tuple(args), place_of[i]))
+            for d in self.lives[i]:
+                if d != heir:
+                    spare.setdefault(self.steps[d].dtype, []).append(place_of[d])
+        return table, calls
 
 
-_Spare = dict[np.dtype[Any], list[np.ndarray[Any, Any]]]
-#: A number as a piece, by its step: beside a number NumPy leaves its vector loop.
-_Filled = dict[int, np.ndarray[Any, Any]]
+#: A function with the places of its operands and of its result.
+_Call = tuple[Callable[..., Any], tuple[int, ...], int]
+#: Integers as wide as elements.
+_WORDS = {2: np.dtype("i2"), 4: np.dtype("i4"), 8: np.dtype("i8")}
+
+
+def _has_type(value: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> bool:
+    return value.dtype == dtype
+
+
+def _convert(value: Any, out: np.ndarray[Any, Any]) -> None:
+    np.copyto(out, value, casting="unsafe")
 
 
 def _by_pieces(step: Step) -> bool:
@@ -200,21 +239,14 @@ def _is_bounded(step: Step) -> bool:
     return step.function in (np.maximum, np.minimum) and not isinstance(step.args[1], Ref)
 
 
-def _taken(spare: _Spare, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    waiting = spare.setdefault(dtype, [])
-    return waiting.pop() if waiting else np.empty(PIECE, dtype)
+def _select(condition: Any, a: Any, b: Any, keep: Any = None, other: Any = None, *, out: np.ndarray[Any, Any]) -> None:
+    """`where`, on the bits: `np.where` branches at every element, ten times as long where it is in doubt.
 
-
-def _converted(piece: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    return piece if piece.dtype == dtype else piece.astype(dtype)
-
-
-def _select(condition: Any, a: Any, b: Any, out: np.ndarray[Any, Any], spare: _Spare) -> None:
-    """`where`, on the bits: `np.where` branches at every element, ten times as long where it is in doubt."""
-    word = {2: np.dtype("i2"), 4: np.dtype("i4"), 8: np.dtype("i8")}.get(out.dtype.itemsize)
+    `keep` and `other` are memory for as many integers of the elements' size.
+    """
     fits = all(np.ndim(x) == 0 or x.dtype == out.dtype for x in (a, b))
     if (
-        word is None
+        keep is None
         or out.dtype.kind not in "fiu"
         or not fits
         or np.ndim(condition) == 0
@@ -222,22 +254,20 @@ def _select(condition: Any, a: Any, b: Any, out: np.ndarray[Any, Any], spare: _S
     ):
         np.copyto(out, np.where(condition, a, b), casting="unsafe")
         return
+    word = keep.dtype
     first, second = (np.asarray(x, out.dtype).view(word) if np.ndim(x) == 0 else x.view(word) for x in (a, b))
-    keep, other = (_taken(spare, word) for _ in range(2))
-    mask, changed, result = keep[: out.size], other[: out.size], out.view(word)
-    np.copyto(mask, condition.view(np.int8))
+    result = out.view(word)
+    np.copyto(keep, condition.view(np.int8))
     if first.ndim == 0 and not first:
-        np.bitwise_and(second, np.subtract(mask, 1, out=mask), out=result)
-        spare[word] += [keep, other]
+        np.bitwise_and(second, np.subtract(keep, 1, out=keep), out=result)
         return
-    np.negative(mask, out=mask)  # all bits where it is true
+    np.negative(keep, out=keep)  # all bits where it is true
     if second.ndim == 0 and not second:
-        np.bitwise_and(first, mask, out=result)
+        np.bitwise_and(first, keep, out=result)
     else:
-        np.bitwise_xor(first, second, out=changed)
-        np.bitwise_and(changed, mask, out=changed)
-        np.bitwise_xor(second, changed, out=result)
-    spare[word] += [keep, other]
+        np.bitwise_xor(first, second, out=other)
+        np.bitwise_and(other, keep, out=other)
+        np.bitwise_xor(second, other, out=result)
 
 
 def trace(body: Callable[..., Any], operands: Sequence[Any]) -> Steps | None:
@@ -264,12 +294,79 @@ def trace(body: Callable[..., Any], operands: Sequence[Any]) -> Steps | None:
         return None
     if not isinstance(result, Traced):
         return None
+    inputs = tuple([operand for operand in operands if isinstance(operand, np.dtype)])
+    noted, number = _with_limits(noted, result.number)
     last = {ref: i for i, step in enumerate(noted) for ref in (a.number for a in step.args if isinstance(a, Ref))}
-    last[result.number] = len(noted)
+    last[number] = len(noted)
     lives: list[list[int]] = [[] for _ in noted]
     for i in range(len(noted)):
         end = last.get(-1 - i, i)
         if end < len(noted):
             lives[end].append(i)
-    inputs = tuple([operand for operand in operands if isinstance(operand, np.dtype)])
-    return Steps(tuple(noted), Ref(result.number), tuple(map(tuple, lives)), result.sample.dtype, inputs)
+    return Steps(tuple(noted), Ref(number), tuple(map(tuple, lives)), result.sample.dtype, inputs)
+
+
+def _keeps_ties() -> bool:
+    """Whether `np.clip` gives a zero of the other sign than a limit of zero back as it is, as a comparison would."""
+    zeros = np.array([-0.0, 0.0] * 33, np.float32)
+    low, high = (np.clip(zeros, np.float32(low), np.float32(high)) for low, high in ((0.0, 1.0), (-1.0, -0.0)))
+    return all(np.array_equal(np.signbit(found), np.signbit(zeros)) for found in (low, high))
+
+
+#: Types that a limit is one call for, with the least and the greatest number of each.
+_LIMITS: dict[np.dtype[Any], tuple[Any, Any]] = {
+    **({np.dtype(t): (np.dtype(t).type(-np.inf), np.dtype(t).type(np.inf)) for t in "fd"} if _keeps_ties() else {}),
+    **{np.dtype(t): (np.dtype(t).type(np.iinfo(t).min), np.dtype(t).type(np.iinfo(t).max)) for t in "bBhHiIqQ"},
+}
+
+
+def _with_limits(noted: list[Step], result: int) -> tuple[list[Step], int]:
+    """The steps that the result needs and its number, with `where(x < low, low, x)` and its like as one `np.clip`.
+
+    As comparison and choice a limit takes three times as long. NaN is not below a number, so both keep it.
+    """
+    uses: dict[int, int] = {result: 1}
+    for i, step in reversed(list(enumerate(noted))):
+        for a in step.args if -1 - i in uses else ():
+            if isinstance(a, Ref):
+                uses[a.number] = uses.get(a.number, 0) + 1
+    found: list[Step] = []
+    became: dict[int, int] = {}  # numbers of steps' values: as noted, and in what is found
+    counts: list[int] = []  # uses of what is found
+    for i, noted_step in enumerate(noted):
+        if -1 - i not in uses:
+            continue
+        args = tuple([Ref(became.get(a.number, a.number)) if isinstance(a, Ref) else a for a in noted_step.args])
+        step = noted_step._replace(args=args)
+        limit = _as_limit(step, found[-1], Ref(-len(found))) if found and counts[-1] == 1 else None
+        if limit is not None:
+            found.pop()
+            counts.pop()
+            step = limit
+            # What is limited below and used for nothing else (comparison and choice read it) may be limited above too.
+            if found and counts[-1] == 2 and found[-1].function is np.clip and step.args[0] == Ref(-len(found)):
+                below, (low, high) = found[-1].args, _LIMITS[step.dtype]
+                if below[2] is high and step.args[1] is low:
+                    found.pop()
+                    counts.pop()
+                    step = Step(np.clip, (below[0], below[1], step.args[2]), step.dtype)
+        found.append(step)
+        counts.append(uses[-1 - i])
+        became[-1 - i] = -len(found)
+    return found, became.get(result, result)
+
+
+def _as_limit(step: Step, before: Step, condition: Ref) -> Step | None:
+    """The call of `np.clip` that a choice is, by the comparison that stands before it; else None."""
+    if step.function is not np.where or step.args[0] != condition or before.function not in (np.less, np.greater):
+        return None
+    x, bound = before.args
+    if not isinstance(x, Ref) or step.args[2] != x or not isinstance(bound, np.ndarray) or bound.dtype != step.dtype:
+        return None
+    chosen = step.args[1]
+    if step.dtype not in _LIMITS or not isinstance(chosen, np.ndarray) or chosen.dtype != step.dtype:
+        return None
+    if chosen.tobytes() != bound.tobytes() or bound != bound:
+        return None
+    low, high = _LIMITS[step.dtype]
+    return Step(np.clip, (x, bound, high) if before.function is np.less else (x, low, bound), step.dtype)

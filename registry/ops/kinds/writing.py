@@ -143,8 +143,12 @@ class InplaceDecl(WritingDecl):
 
     def run(self, *args: Any, **kwargs: Any) -> Tensor:
         decl = self.functional.decl
-        if isinstance(decl, PointwiseDecl) and decl.quick(args, kwargs, inplace=True) is not None:
-            return args[0]
+        if isinstance(decl, PointwiseDecl):
+            done = decl.quick(args, kwargs, inplace=True)
+            if done is None:
+                done = decl.large(args, kwargs, inplace=True)
+            if done is not None:
+                return args[0]
         return self._write(args[0], args, kwargs)
 
     def meta(self, make: Maker, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import opweave
+from opweave.registry import dtypes
 from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.tensor import from_numpy
@@ -117,3 +118,21 @@ def test_meta_device_needs_no_memory() -> None:
     huge = opweave.zeros(1 << 40, device="meta")
     assert (huge + 1).shape == (1 << 40,)
     assert ops.aten.empty.memory_format([2], device="meta").device.type == "meta"
+
+
+def test_each_number_fills_anew() -> None:
+    for _ in range(2):
+        assert not np.signbit(opweave.full((3,), 0.0).numpy()).any()
+        assert np.signbit(opweave.full((3,), -0.0).numpy()).all()
+        kinds = [opweave.full((2,), value).dtype for value in (1, 1.0, True, 1j)]
+        assert kinds == [dtypes.int64, dtypes.float32, dtypes.bool_, dtypes.complex64]
+        assert opweave.full([2, 3], 7, dtype=dtypes.int16).tolist() == [[7] * 3] * 2
+        assert opweave.zeros(2, 3).shape == (2, 3) and opweave.zeros([3, 2]).shape == (3, 2)
+        assert opweave.zeros((2,), device="meta").device.type == "meta"
+        first, second = opweave.zeros(4), opweave.zeros(4)
+        first.add_(1.0)
+        assert second.tolist() == [0.0] * 4 and opweave.ones(4).tolist() == [1.0] * 4
+        with pytest.raises(ShapeError):
+            opweave.zeros(-1)
+        with pytest.raises(ArgumentError):
+            opweave.zeros([1.5])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import numpy as np
@@ -139,3 +140,49 @@ def test_data_dependent_sizes() -> None:
 def test_errors(call: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         call(make(3, 4))
+
+
+@pytest.mark.parametrize("kind", ["int8", "int16", "int32", "int64"])
+@pytest.mark.parametrize("dtype", [dtypes.float32, dtypes.bfloat16, dtypes.complex128, dtypes.bool_], ids=repr)
+def test_one_index_tensor_takes_along_its_dimension(kind: str, dtype: dtypes.DType) -> None:
+    draw = np.random.default_rng(0)
+    source = from_numpy(draw.integers(-5, 5, (300, 4, 7))).to(dtype)
+    sizes = (300, 4, 7)
+    for view, order in ((source, (0, 1, 2)), (source.permute(2, 0, 1), (2, 0, 1))):
+        array = view._array
+        for dim in range(3):
+            bound = min(sizes[order[dim]], 127)
+            for shape in ((5,), (2, 3), (0,), (1, 1), (40, 30)):
+                places = draw.integers(-bound, bound, shape).astype(kind)
+                key = (slice(None),) * dim + (from_numpy(places),)
+                for _ in range(2):
+                    found = view[key]
+                    want = array[(slice(None),) * dim + (places,)]
+                    np.testing.assert_array_equal(found._array.astype("c16"), want.astype("c16"))
+                    fake = aten.index.Tensor(view.to("meta"), [None] * dim + [from_numpy(places).to("meta")])
+                    assert found.stride() == fake.stride() and found.shape == fake.shape
+
+
+def test_an_index_out_of_range_is_refused_each_time() -> None:
+    x = from_numpy(np.arange(12.0).reshape(3, 4))
+    assert x[from_numpy(np.array([-3, 2]))][:, 0].tolist() == [0.0, 8.0]
+    for wrong in (3, -4):
+        for _ in range(2):
+            with pytest.raises(OutOfRangeError, match=f"index {wrong} is out of range"):
+                x[from_numpy(np.array([0, wrong]))]
+    with pytest.raises(OutOfRangeError, match="out of range"):
+        from_numpy(np.zeros((0, 4)))[from_numpy(np.array([0]))]
+    assert from_numpy(np.zeros((0, 4)))[from_numpy(np.zeros(0, np.int64))].shape == (0, 4)
+
+
+def test_slices_are_those_of_lists() -> None:
+    draw = random.Random(0)
+    for _ in range(400):
+        size = draw.randrange(0, 6)
+        rows = np.arange(size * 2.0).reshape(size, 2)
+        bounds = [draw.choice([None, 0, draw.randrange(-9, 9), 2**63 - 1]) for _ in range(2)]
+        key = slice(bounds[0], bounds[1], draw.choice([None, 1, 2, 3]))
+        x = from_numpy(rows)
+        assert x[key].tolist() == rows[key].tolist()
+        assert x[key]._is_view() and x[key].storage_offset() <= rows.size
+        assert x[key].shape == x.to("meta")[key].shape and x[key].stride() == x.to("meta")[key].stride()

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from op_samples import check_meta, maker, ops_with_samples
 
+import opweave
 from opweave.registry import dtypes
 from opweave.registry.errors import DTypeError, OutOfRangeError, ShapeError
 from opweave.registry.op import OpOverload, ops
@@ -118,3 +119,63 @@ def test_an_input_is_rounded_to_a_narrow_result_once() -> None:
 def test_errors(call: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         call(make(3, 4))
+
+
+def test_ways_to_name_dimensions() -> None:
+    a = np.arange(24.0, dtype=np.float32).reshape(2, 3, 4)
+    x = from_numpy(a)
+    for _ in range(2):
+        for dim in (0, 1, -1, [1], (0, 2), [0, -1], [0, 1, 2]):
+            axes = tuple(dim) if isinstance(dim, (list, tuple)) else dim
+            for keep in (False, True):
+                found = x.sum(dim, keepdim=keep)
+                want = a.sum(axes, keepdims=keep)
+                assert found.shape == want.shape and found.dtype is dtypes.float32
+                np.testing.assert_array_equal(found.numpy(), want)
+                np.testing.assert_array_equal(x.amax(dim, keep).numpy(), a.max(axes, keepdims=keep))
+        assert x.sum([0], dtype=dtypes.float64).dtype is dtypes.float64 and x.sum(0).dtype is dtypes.float32
+        assert x.sum().item() == a.sum() and x.sum([]).item() == a.sum()
+        assert x.argmax(1).tolist() == a.argmax(1).tolist() and x.argmax().item() == 23
+        np.testing.assert_array_equal(x.any(1).numpy(), a.any(1))
+        np.testing.assert_array_equal(x.all(1).numpy(), a.all(1))
+        np.testing.assert_array_equal(x.prod(0).numpy(), a.prod(0))
+        with pytest.raises(ShapeError):
+            from_numpy(np.zeros((0, 3))).amax(0)
+        assert from_numpy(np.zeros((0, 3))).amax(1).shape == (0,)
+
+
+def test_sums_along_outer_dimensions_hand_out_their_own_memory() -> None:
+    a = np.random.default_rng(0).standard_normal((640, 5, 300)).astype(np.float32)
+    x = from_numpy(a)
+    first, second = x.sum(0), x.sum(0)
+    first.zero_()
+    np.testing.assert_allclose(second.numpy(), a.astype(np.float64).sum(0), rtol=1e-3, atol=1e-4)
+    blocks = a.reshape(10, 64, 5, 300).sum(1)
+    np.testing.assert_array_equal(second.numpy(), np.concatenate([blocks, np.zeros_like(a[:1])]).sum(0))
+    assert aten.sum.dim_IntList(x[:, 0, :1], [1]).data_ptr() != x.data_ptr()
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i4", "u1", "?", "c8"])
+@pytest.mark.parametrize("shape", [(1,), (3, 0), (0, 3), (300, 700), (3, 70_001), (2, 3, 4)], ids=str)
+def test_running_totals_round_once(dtype: str, shape: tuple[int, ...]) -> None:
+    a = (np.random.default_rng(0).standard_normal(shape) * 3).astype(dtype)
+    wide = np.float64 if a.dtype.kind == "f" else np.int64 if a.dtype.kind in "biu" else a.dtype
+    for op, function in ((aten.cumsum.default, np.cumsum), (aten.cumprod.default, np.cumprod)):
+        for dim in {0, len(shape) - 1}:
+            found = op(from_numpy(a), dim).numpy()
+            with np.errstate(all="ignore"):
+                want = function(a.astype(wide), axis=dim).astype(found.dtype)
+            np.testing.assert_array_equal(found, want)
+
+
+def test_variance_leaves_its_input_alone() -> None:
+    a = np.random.default_rng(0).standard_normal((30, 40)).astype(np.float32)
+    x = from_numpy(a.copy())
+    for dim, axes in ((1, 1), ([0, 1], None)):
+        for keep in (False, True):
+            variance, mean = opweave.var_mean(x, dim, keepdim=keep)
+            np.testing.assert_allclose(variance.numpy(), a.var(axes, ddof=1, keepdims=keep), rtol=1e-5)
+            np.testing.assert_allclose(mean.numpy(), a.mean(axes, keepdims=keep), atol=1e-6)
+            np.testing.assert_allclose(x.std(dim, keepdim=keep).numpy(), a.std(axes, ddof=1, keepdims=keep), rtol=1e-5)
+    np.testing.assert_array_equal(x.numpy(), a)
+    assert opweave.var(from_numpy(np.array(3.0)), correction=0).item() == 0

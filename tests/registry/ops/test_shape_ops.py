@@ -80,3 +80,31 @@ def test_fill(dtype: dtypes.DType) -> None:
 def test_errors(call: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         call()
+
+
+def test_cat_of_many_layouts_and_types() -> None:
+    draw = np.random.default_rng(0)
+    a, b = draw.standard_normal((3, 4)), draw.standard_normal((3, 4))
+    x, y = from_numpy(a), from_numpy(b)
+    for _ in range(2):
+        for dim in (0, 1, -1):
+            np.testing.assert_array_equal(aten.cat.default([x, y, x], dim).numpy(), np.concatenate([a, b, a], dim))
+            parts = [x.t().contiguous().t(), y[:, ::2].t().t() if dim else y[::2], x[:0] if dim == 0 else x[:, :0]]
+            want = np.concatenate([part.numpy() for part in parts], dim)
+            found = aten.cat.default(parts, dim)
+            np.testing.assert_array_equal(found.numpy(), want)
+            assert found.is_contiguous()
+        mixed = aten.cat.default([x, from_numpy(a.astype(np.float32)), from_numpy(np.ones((1, 4), np.int64))])
+        assert mixed.dtype is dtypes.float64
+        np.testing.assert_array_equal(mixed.numpy(), np.concatenate([a, a.astype(np.float32), np.ones((1, 4))]))
+        # A 1-d tensor of size 0 goes with anything.
+        np.testing.assert_array_equal(aten.cat.default([from_numpy(np.zeros(0)), x, y]).numpy(), np.concatenate([a, b]))
+        for wrong, dim in (([x, y.t()], 0), ([x, x[0]], 0), ([x, y[:2]], 1), ([from_numpy(np.array(1.0))], 0)):
+            with pytest.raises(ShapeError):
+                aten.cat.default(wrong, dim)
+        with pytest.raises(OutOfRangeError):
+            aten.cat.default([x, y], 2)
+        with pytest.raises(ArgumentError, match="cat"):
+            aten.cat.default([x, None])
+        with pytest.raises(ArgumentError, match="cat"):
+            aten.cat.default([x, 1.0])

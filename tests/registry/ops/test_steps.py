@@ -10,6 +10,7 @@ from op_samples import maker
 
 import opweave
 from opweave.registry import dtypes
+from opweave.registry.errors import DivisionByZeroError, OpweaveError, ShapeError
 from opweave.registry.op import registry
 from opweave.registry.ops.kinds import PointwiseDecl, handler, steps as module
 from opweave.registry.ops.kinds.steps import Ref, Step, trace
@@ -168,3 +169,309 @@ def test_many_temporaries_share_memory() -> None:
         found.run([x], out)
     np.testing.assert_array_equal(out, chain(x))
     assert made <= 3
+
+
+def bits(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return np.ascontiguousarray(array).view(np.uint8)
+
+
+ZERO, ONE = (np.array(v, np.float32) for v in (0, 1))
+LIMITED: dict[str, tuple[Any, str]] = {
+    "relu": (lambda x: K.where(x < np.float32(0), np.zeros((), np.float32), x), "clip"),
+    "both": (lambda x: opweave.clamp.default.decl.body(K, x, -0.5, 0.5), "clip"),
+    "at zero": (lambda x: opweave.clamp.default.decl.body(K, x, 0.0, 1.0), "clip"),
+    "below minus zero": (lambda x: opweave.clamp.default.decl.body(K, x, -1.0, -0.0), "clip"),
+    "crossed": (lambda x: opweave.clamp.default.decl.body(K, x, 2.0, -2.0), "clip"),
+    "below": (lambda x: opweave.clamp.default.decl.body(K, x, 0.25, None), "clip"),
+    "above": (lambda x: opweave.clamp.default.decl.body(K, x, None, 0.25), "clip"),
+    "of a sum": (lambda x: opweave.clamp.default.decl.body(K, x + x, -1.0, 1.0), "add clip"),
+    "used twice": (
+        lambda x: (lambda low: K.where(low > ONE, ONE, low) + low)(K.where(x < ZERO, ZERO, x)),
+        "clip clip add",
+    ),
+    "another bound": (lambda x: K.where(x < ONE, ZERO, x), "less where"),
+    "the other way": (lambda x: K.where(x > ZERO, x, ZERO), "greater where"),
+    "NaN": (lambda x: K.where(x < np.array(np.nan, np.float32), np.array(np.nan, np.float32), x), "less where"),
+    "comparison used": (lambda x: (lambda c: K.where(c, ZERO, x) * c)(x < ZERO), "less where multiply"),
+    "another operand": (lambda x: K.where(x < ZERO, ZERO, x * ONE), "less multiply where"),
+    "a wider bound": (lambda x: K.where(x < np.zeros(()), np.zeros(()), x), "clip"),
+}
+
+
+@pytest.mark.parametrize("name", LIMITED)
+def test_limits_are_one_call(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PIECE", 64)
+    body, functions = LIMITED[name]
+    special = [np.nan, -np.nan, 0.0, -0.0, np.inf, -np.inf, 0.5, -0.5, 1e-45, -1e-45]
+    x = np.resize(np.array([*special, *np.random.default_rng(0).standard_normal(13)], np.float32), 1003)
+    with np.errstate(all="ignore"):
+        found = trace(body, [x.dtype])
+        assert found is not None
+        want = body(x)
+        out = np.empty(x.shape, found.dtype)
+        found.run([x], out)
+    if name != "relu":
+        assert " ".join(step.function.__name__ for step in found.steps) == functions
+    np.testing.assert_array_equal(bits(out), bits(want))
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i4", "i8", "f8"])
+def test_limits_of_other_types(dtype: str) -> None:
+    x = np.arange(256).astype(dtype)
+    found = trace(lambda v: opweave.clamp.default.decl.body(K, v, 3, 100), [x.dtype])
+    assert found is not None and [step.function for step in found.steps] == [np.clip]
+    out = np.empty_like(x)
+    found.run([x], out)
+    np.testing.assert_array_equal(out, np.minimum(np.maximum(x, x.dtype.type(3)), x.dtype.type(100)))
+    below = trace(lambda v: opweave.clamp.default.decl.body(K, v, 3, None), [x.dtype])
+    assert below is not None
+    below.run([x], out)
+    np.testing.assert_array_equal(out, np.maximum(x, x.dtype.type(3)))
+
+
+@pytest.mark.parametrize("size", [1, 3, 70_000, 100_000])
+def test_a_zero_at_a_limit_of_zero_keeps_its_sign(size: int) -> None:
+    for zero in (0.0, -0.0):
+        x = from_numpy(np.full(size, zero, np.float32))
+        for found in (
+            x.clamp(0, 1),
+            x.clamp(min=-0.0),
+            x.clamp(-1, 0),
+            x.clamp(max=-0.0),
+            x.relu(),
+            x.clone().clamp_(0, 1),
+        ):
+            np.testing.assert_array_equal(np.signbit(found.numpy()), np.signbit(x.numpy()))
+
+
+COUNT = 70_000
+
+
+def large(seed: int = 0, count: int = COUNT, dtype: Any = np.float32) -> np.ndarray[Any, Any]:
+    return (np.random.default_rng(seed).standard_normal(count) * 10).astype(dtype)
+
+
+def test_numbers_that_are_equal_are_told_apart() -> None:
+    a, i = large(), large(dtype=np.int64)
+    x, n = from_numpy(a), from_numpy(i)
+    zero = from_numpy(np.zeros(COUNT, np.float32))
+    for _ in range(2):
+        assert not np.signbit((zero * 0.0).numpy()).any() and np.signbit((zero * -0.0).numpy()).all()
+        assert not np.signbit((zero.mul(0.0)).numpy()).any() and np.signbit((zero.mul(-0.0)).numpy()).all()
+        assert (n * 1).dtype is dtypes.int64 and (n * 1.0).dtype is dtypes.float32 and (n * True).dtype is dtypes.int64
+        assert (n > 0).dtype is dtypes.bool_
+        np.testing.assert_array_equal((x + 1).numpy(), a + np.float32(1))
+        np.testing.assert_array_equal((x + 2).numpy(), a + np.float32(2))
+        np.testing.assert_array_equal(opweave.add(x, x, alpha=2).numpy(), a + a * np.float32(2))
+        np.testing.assert_array_equal(opweave.add(x, x).numpy(), a + a)
+        np.testing.assert_array_equal((n + 3).numpy(), i + 3)
+        np.testing.assert_array_equal((n + 4).numpy(), i + 4)
+        np.testing.assert_array_equal((n - (-200)).numpy(), i + 200)
+        np.testing.assert_array_equal(opweave.where(x > 0, 2.0, x).numpy(), np.where(a > 0, np.float32(2), a))
+        np.testing.assert_array_equal(opweave.lerp(x, x + 1, 0.25).numpy(), a + np.float32(0.25) * ((a + 1) - a))
+
+
+def test_the_default_type_is_no_part_of_what_is_remembered() -> None:
+    n = from_numpy(large(dtype=np.int32))
+    assert n.sqrt().dtype is dtypes.float32 and (n / 2).dtype is dtypes.float32
+    assert opweave.zeros(3).dtype is opweave.full((3,), 1.0).dtype is dtypes.float32
+    try:
+        dtypes.set_default_dtype(dtypes.float64)
+        assert n.sqrt().dtype is dtypes.float64 and (n / 2).dtype is dtypes.float64
+        assert opweave.zeros(3).dtype is opweave.full((3,), 1.0).dtype is dtypes.float64
+    finally:
+        dtypes.set_default_dtype(dtypes.float32)
+    assert n.sqrt().dtype is dtypes.float32 and opweave.zeros(3).dtype is dtypes.float32
+
+
+def test_an_integer_divided_by_zero_is_refused_each_time() -> None:
+    n = from_numpy(large(dtype=np.int64))
+    for _ in range(2):
+        with pytest.raises(DivisionByZeroError):
+            opweave.floor_divide(n, 0)
+    np.testing.assert_array_equal((n // 3).numpy(), n.numpy() // 3)
+
+
+def test_in_place_reads_before_it_writes() -> None:
+    for _ in range(2):
+        a = large(count=COUNT + 1)
+        x = from_numpy(a.copy())
+        x[1:].add_(x[:-1])
+        np.testing.assert_array_equal(x.numpy(), np.concatenate([a[:1], a[1:] + a[:-1]]))
+        # Two storages over one array, by one call and by pieces.
+        b = a.copy()
+        from_numpy(b[1:]).add_(from_numpy(b[:-1]))
+        np.testing.assert_array_equal(b, x.numpy())
+        c = a.copy()
+        from_numpy(c[1:]).add_(from_numpy(c[:-1]), alpha=2)
+        np.testing.assert_array_equal(c[1:], a[1:] + a[:-1] * np.float32(2))
+        d = a.copy()
+        opweave.add(from_numpy(d[:-1]), from_numpy(d[:-1]), alpha=2, out=from_numpy(d[1:]))
+        np.testing.assert_array_equal(d[1:], a[:-1] + a[:-1] * np.float32(2))
+        e = a.reshape(-1)[:COUNT].reshape(250, 280).copy()
+        t = from_numpy(e.copy())
+        t.add_(t[0])
+        np.testing.assert_array_equal(t.numpy(), e + e[0])
+
+
+def test_in_place_counts_and_refuses() -> None:
+    x = from_numpy(large())
+    version = x._version
+    for _ in range(2):
+        x.add_(1.0)
+        x.mul_(x)
+    assert x._version == version + 4
+    for _ in range(2):
+        with pytest.raises(OpweaveError):
+            from_numpy(large(dtype=np.int64)).add_(1.5)
+        with pytest.raises(ShapeError):
+            opweave.zeros(1, COUNT).expand(3, COUNT).add_(1.0)
+        with pytest.raises(ShapeError):
+            x.add_(opweave.zeros(2, COUNT))
+
+
+def test_layouts_of_large_operands() -> None:
+    a, row = large(count=90_000).reshape(300, 300), large(3, 300)
+    x, r = from_numpy(a), from_numpy(row)
+    for _ in range(2):
+        for got, want in (
+            (x.t() + x.t(), (a + a).T), (x + x.t(), a + a.T), (x + r, a + row), (x * r.unsqueeze(1), a * row[:, None]),
+            (x[::2, 1:] + 1.0, a[::2, 1:] + np.float32(1)), (x.t().to(opweave.float64), a.T.astype(np.float64)),
+            (x[:, ::2].clone(), a[:, ::2]), (x.t().clone(), a.T), (x.t().relu(), np.maximum(a.T, np.float32(0))),
+            (x.t()[:, 3:].sigmoid(), 1 / (1 + np.exp(-a.T[:, 3:]))),
+            (r.expand(300, 300).clone(), np.broadcast_to(row, a.shape)),
+        ):  # fmt: skip
+            np.testing.assert_array_equal(got.numpy(), want)
+        part = from_numpy(a.copy())
+        part[:, 1:].mul_(2.0)
+        np.testing.assert_array_equal(part.numpy(), np.concatenate([a[:, :1], a[:, 1:] * 2], 1))
+    assert (x.t() + x.t()).stride() == (1, 300) and (x + x.t()).stride() == (300, 1)
+    assert x.t().clone().stride() == (1, 300)
+    assert x.t().clone(memory_format=0).stride() == (300, 1)
+
+
+def test_copies_share_nothing() -> None:
+    for count in (5, COUNT):
+        x = from_numpy(large(count=count))
+        for _ in range(3):
+            y = x.clone()
+            assert y.data_ptr() != x.data_ptr()
+            y.zero_()
+        np.testing.assert_array_equal(x.numpy(), large(count=count))
+    results = [x + x for _ in range(3)]
+    assert len({t.data_ptr() for t in results}) == 3
+
+
+CAST_TO = [
+    dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64, dtypes.int8, dtypes.uint8, dtypes.int64,
+    dtypes.bool_, dtypes.complex64,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("target", CAST_TO, ids=repr)
+@pytest.mark.parametrize("source", ["f4", "f8", "f2", "i4", "u1", "?"])
+def test_casts_of_large_tensors_are_as_their_parts(source: str, target: dtypes.DType) -> None:
+    a = large(dtype=np.float64)
+    a[:8] = [np.nan, np.inf, -np.inf, -0.0, 1e300, -1e300, 3e9, 300.7]
+    with np.errstate(all="ignore"):
+        a = a.astype(source)
+    whole = from_numpy(a).to(target)
+    parts = [from_numpy(part).to(target) for part in np.split(a, 7)]
+    assert whole.dtype is target
+    np.testing.assert_array_equal(bits(whole._array), np.concatenate([bits(part._array) for part in parts]))
+
+
+BODIES = {
+    "unused": lambda x, y: (x * y, x - y, x + y)[1],
+    "an input": lambda x, y: (x * y, y)[1],
+    "chain": lambda x, y: ((x + y) * x - y) / (y + x) * x,
+    "all alive": lambda x, y: (lambda a, b, c: (a * b - c) * (b * c - a) + a * c)(x + y, x - y, x * y),
+    "square": lambda x, y: (lambda a: a * a)(x + y),
+    "chosen": lambda x, y: np.where(x > y, x + y, x - y) * np.where(x < y, y * x, 1.0),
+    "chosen of one": lambda x, y: (lambda a, b: np.where(a > b, a, b))(x + y, y * y),
+    "chosen zero": lambda x, y: np.where(x > y, 0.0, x + y) - np.where(x > y, x * y, 0.0),
+    "compared": lambda x, y: (x + y > y) & (x * y < x) | ~(x == y),
+    "converted": lambda x, y: ((x + y).astype(np.float64) * 3).astype(np.float32) - x,
+    "bounded": lambda x, y: np.minimum(np.maximum(x + y, 0.0), 3.0) * np.maximum(x, -0.0),
+}
+
+
+FLOATING = ("chosen", "chosen zero", "converted", "bounded")
+CASES = [
+    (name, dtype, inputs)
+    for name in BODIES
+    for dtype in ("f4", "f8", "i4", "i8", "i2", "u1")
+    for inputs in ("apart", "first", "second", "both", "converted")
+    if dtype[0] == "f" or (name not in FLOATING and inputs != "converted")
+]
+
+
+@pytest.mark.parametrize(("name", "dtype", "inputs"), CASES)
+def test_values_stay_apart(name: str, dtype: str, inputs: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PIECE", 100)
+    body = BODIES[name]
+    x, y = (large(seed, 777, dtype) for seed in (1, 2))
+    if inputs == "both":
+        y = x
+    with np.errstate(all="ignore"):
+        found = trace(body, [x.dtype, y.dtype])
+        assert found is not None
+        given = [x, y.copy() if inputs == "apart" else y]
+        out = np.empty(777, found.dtype)
+        if inputs == "converted":
+            given[0] = x.astype("f4").astype({"f4": "f8", "f8": "f4"}[dtype])
+        elif inputs != "apart" and found.dtype == x.dtype:
+            out = given[0] if inputs in ("first", "both") else given[1]
+        want = np.asarray(body(given[0].astype(dtype), y)).astype(found.dtype)
+        kept = [v.copy() for v in given]
+        found.run(given, out)
+    np.testing.assert_array_equal(bits(out), bits(want))
+    for value, before in zip(given, kept, strict=True):
+        if value is not out:
+            np.testing.assert_array_equal(value, before)
+
+
+def repeated(value: Any, count: int) -> Any:
+    """A sample's argument for as many samples at once; tensors without dimensions stay as they are."""
+    if not isinstance(value, Tensor) or not value._sizes:
+        return value
+    return from_numpy(np.broadcast_to(value.numpy(), (count, *value._sizes)).copy())
+
+
+@pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
+def test_every_op_does_the_same_to_large_tensors(op: Any) -> None:
+    inplace = getattr(opweave.ops.aten, f"{op.opname}_", None)
+    for dtype in (dtypes.float32, dtypes.int64, dtypes.uint8):
+        try:
+            samples = list(op.decl.samples(maker(dtype)))
+        except Exception:  # samples of other types
+            continue
+        for args, kwargs in samples[:3]:
+            tensors = [a for a in (*args, *kwargs.values()) if isinstance(a, Tensor) and a._sizes]
+            if (
+                not tensors
+                or len({t._sizes for t in tensors}) > 1
+                or any(t.dtype.numpy.name == "bfloat16" for t in tensors)
+            ):
+                continue
+            try:
+                want = op(*args, **kwargs)
+            except OpweaveError:
+                continue
+            count = 70_000 // max(tensors[0].numel(), 1) + 1
+            for _ in range(2):
+                many = [repeated(a, count) for a in args]
+                given = [a.numpy().copy() if isinstance(a, Tensor) else None for a in many]
+                found = op(*many, **{name: repeated(a, count) for name, a in kwargs.items()})
+                assert found.dtype is want.dtype
+                expected = np.broadcast_to(want._array, found._sizes)
+                np.testing.assert_array_equal(bits(found._array), bits(expected))
+                for value, before in zip(many, given, strict=True):
+                    if isinstance(value, Tensor):
+                        np.testing.assert_array_equal(value.numpy(), before)
+                if inplace is not None and want.dtype is many[0].dtype and want._sizes == args[0]._sizes:
+                    try:
+                        inplace(*many, **{name: repeated(a, count) for name, a in kwargs.items()})
+                    except OpweaveError:
+                        continue
+                    np.testing.assert_array_equal(bits(many[0]._array), bits(expected))

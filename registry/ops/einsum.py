@@ -1,0 +1,248 @@
+"""Sums of products by Einstein's convention, as permutations, views and batched matrix products.
+
+Operands are taken two at a time, from the left or in the order of `path`: what only one of them has and nothing later
+needs is summed first, what both have and something later needs is the batch, what both have and nothing needs is summed
+by the product.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from opweave.registry import dtypes
+from opweave.registry.errors import ArgumentError, ShapeError
+from opweave.registry.op import ops
+from opweave.registry.ops.kinds import composite
+from opweave.registry.tensor import Tensor, describe
+
+Make = Callable[..., Tensor]
+Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
+aten = ops.aten
+
+#: Dimensions of the ellipsis, counted from the last, stand before all letters.
+Label = int | str
+
+
+def _labels(text: str, equation: str) -> list[str]:
+    """Letters, and "..." as one."""
+    parts, rest = [], text.replace(" ", "")
+    while rest:
+        step = 3 if rest.startswith("...") else 1
+        if step == 1 and not (rest[0].isascii() and rest[0].isalpha()):
+            raise ShapeError("einsum: subscripts are letters and one '...'", got=repr(equation))
+        parts.append(rest[:step])
+        rest = rest[step:]
+    if parts.count("...") > 1:
+        raise ShapeError("einsum: '...' stands twice in one operand", got=repr(equation))
+    return parts
+
+
+def _of_operand(parts: list[str], x: Tensor, equation: str) -> list[Label]:
+    """A label for each dimension."""
+    free = x.ndim - len(parts) + ("..." in parts)
+    if free < 0 or (free and "..." not in parts):
+        raise ShapeError("einsum: an operand has another number of dimensions", got=f"{describe(x)} in {equation!r}")
+    found: list[Label] = []
+    for part in parts:
+        found += [d - free for d in range(free)] if part == "..." else [part]
+    return found
+
+
+def _parsed(equation: str, tensors: Sequence[Tensor]) -> tuple[list[list[Label]], list[Label]]:
+    """The labels of the operands and of the result."""
+    left, arrow, right = equation.partition("->")
+    texts = left.split(",")
+    if len(texts) != len(tensors):
+        raise ShapeError("einsum: as many operands as subscripts", got=f"{len(tensors)} operands for {equation!r}")
+    operands = [_of_operand(_labels(t, equation), x, equation) for t, x in zip(texts, tensors, strict=True)]
+    spread = sorted({label for labels in operands for label in labels if isinstance(label, int)})
+    counts = Counter(label for labels in operands for label in labels)
+    if not arrow:
+        return operands, [*spread, *sorted(str(n) for n, c in counts.items() if isinstance(n, str) and c == 1)]
+    output: list[Label] = []
+    for part in _labels(right, equation):
+        if part != "..." and part not in counts:
+            raise ShapeError(f"einsum: the result has {part!r}, which no operand has", got=repr(equation))
+        output += spread if part == "..." else [part]
+    if len(set(output)) < len(output):
+        raise ShapeError("einsum: a subscript stands twice in the result", got=repr(equation))
+    return operands, output
+
+
+def _without_repeats(x: Tensor, labels: list[Label]) -> tuple[Tensor, list[Label]]:
+    """The diagonal, where a subscript stands twice."""
+    while len(set(labels)) < len(labels):
+        first, second = next((i, j) for i in range(len(labels)) for j in range(i) if labels[i] == labels[j])
+        if x._sizes[first] != x._sizes[second]:
+            raise ShapeError(f"einsum: {labels[first]!r} stands for two sizes", got=describe(x))
+        kept = labels[first]
+        x = aten.diagonal.default(x, 0, second, first)
+        labels = [n for d, n in enumerate(labels) if d not in (first, second)] + [kept]
+    return x, labels
+
+
+def _aligned(x: Tensor, labels: list[Label], order: list[Label]) -> Tensor:
+    """The tensor with its dimensions in this order, of size 1 where it has none."""
+    x = aten.permute.default(x, [labels.index(n) for n in order if n in labels])
+    for place, label in enumerate(order):
+        if label not in labels:
+            x = aten.unsqueeze.default(x, place)
+    return x
+
+
+def _product(a: Tensor, b: Tensor, batch: int, first: int, shared: int) -> Tensor:
+    """(batch..., first..., shared...) by (batch..., shared..., second...), all sizes of the batch alike."""
+    sizes = list(a._sizes[:batch])
+    rows, columns = list(a._sizes[batch : batch + first]), list(b._sizes[batch + shared :])
+    inner = list(a._sizes[batch + first :])
+    count, m, k, n = (_count(part) for part in (sizes, rows, inner, columns))
+    left, right = aten.reshape.default(a, [count, m, k]), aten.reshape.default(b, [count, k, n])
+    return aten.reshape.default(aten.bmm.default(left, right), [*sizes, *rows, *columns])
+
+
+def _count(sizes: Sequence[Any]) -> Any:
+    total: Any = 1
+    for size in sizes:
+        total = total * size
+    return total
+
+
+def _sizes_of(labels: list[Label], x: Tensor) -> dict[Label, Any]:
+    return dict(zip(labels, x._sizes, strict=True))
+
+
+def _contracted(
+    a: Tensor, a_labels: list[Label], b: Tensor, b_labels: list[Label], kept: set[Label]
+) -> tuple[Tensor, list[Label]]:
+    """The product of two operands, summed over what nothing else needs."""
+    a, a_labels = _summed(a, a_labels, kept | set(b_labels))
+    b, b_labels = _summed(b, b_labels, kept | set(a_labels))
+    # A size of 1 is spread over the other's: it needs no product.
+    mine, other = _sizes_of(a_labels, a), _sizes_of(b_labels, b)
+    for label in [n for n in a_labels if n in b_labels]:
+        if mine[label] == other[label]:
+            continue
+        if mine[label] == 1:
+            a, a_labels = aten.squeeze.dim(a, a_labels.index(label)), [n for n in a_labels if n != label]
+        elif other[label] == 1:
+            b, b_labels = aten.squeeze.dim(b, b_labels.index(label)), [n for n in b_labels if n != label]
+        else:
+            raise ShapeError(f"einsum: {label!r} stands for {mine[label]} and {other[label]}", got=describe([a, b]))
+    a, a_labels = _summed(a, a_labels, kept | set(b_labels))
+    b, b_labels = _summed(b, b_labels, kept | set(a_labels))
+    batch = [n for n in a_labels if n in b_labels and n in kept]
+    shared = [n for n in a_labels if n in b_labels and n not in kept]
+    first, second = ([n for n in one if n not in both] for one, both in ((a_labels, b_labels), (b_labels, a_labels)))
+    order = [*batch, *first, *second]
+    if not shared:
+        return aten.mul.Tensor(_aligned(a, a_labels, order), _aligned(b, b_labels, order)), order
+    left = _aligned(a, a_labels, [*batch, *first, *shared])
+    right = _aligned(b, b_labels, [*batch, *shared, *second])
+    return _product(left, right, len(batch), len(first), len(shared)), order
+
+
+def _summed(x: Tensor, labels: list[Label], kept: set[Label]) -> tuple[Tensor, list[Label]]:
+    gone = [d for d, n in enumerate(labels) if n not in kept]
+    if not gone:
+        return x, labels
+    # Of the tensor's own type, as a product would be.
+    return aten.sum.dim_IntList(x, gone, False, dtype=x._dtype), [n for n in labels if n in kept]
+
+
+@composite("aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor")
+def einsum(equation: str, tensors: Sequence[Tensor], *, path: Sequence[int] | None = None) -> Tensor:
+    """The sum of products that the subscripts describe: "ij,jk->ik" is a matrix product."""
+    if not tensors:
+        raise ShapeError("einsum: needs an operand", got=repr(equation))
+    labels, output = _parsed(equation, tensors)
+    if path is not None and len(path) != 2 * (len(tensors) - 1):
+        raise ShapeError("einsum: the path has two numbers for each product", got=f"path={list(path)}")
+    queue = [_without_repeats(x, one) for x, one in zip(tensors, labels, strict=True)]
+    _check_sizes(queue, equation)
+    steps = [0, 1] * (len(tensors) - 1) if path is None else list(path)
+    for i, j in zip(steps[::2], steps[1::2], strict=True):
+        if i == j or not (0 <= i < len(queue) and 0 <= j < len(queue)):
+            raise ShapeError("einsum: the path names an operand that is not there", got=f"path={steps}")
+        (a, a_labels), (b, b_labels) = queue[i], queue[j]
+        rest = [pair for place, pair in enumerate(queue) if place not in (i, j)]
+        needed = {*output, *(n for _, others in rest for n in others)}
+        found = _contracted(a, a_labels, b, b_labels, needed)
+        queue = [found, *rest] if path is None else [*rest, found]
+    x, own = queue[0]
+    gone = [d for d, n in enumerate(own) if n not in output]
+    if gone:  # whole numbers become int64, as in any sum
+        x, own = aten.sum.dim_IntList(x, gone), [n for n in own if n in output]
+    # What only operands of size 1 had is a size of 1 again.
+    return _aligned(x, own, output)
+
+
+def _check_sizes(queue: Sequence[tuple[Tensor, list[Label]]], equation: str) -> None:
+    known: dict[Label, Any] = {}
+    for x, labels in queue:
+        for label, size in zip(labels, x._sizes, strict=True):
+            if known.get(label, 1) == 1:
+                known[label] = size
+            elif size not in (1, known[label]):
+                raise ShapeError(
+                    f"einsum: {label!r} stands for {known[label]} and {size}", got=f"{describe(x)} in {equation!r}"
+                )
+
+
+def _from_sublists(operands: Sequence[Any]) -> tuple[str, list[Tensor]]:
+    """`(x, [0, 1], y, [1, 2], [0, 2])` as an equation and tensors."""
+
+    def text(items: Any) -> str:
+        letters = []
+        for item in items:
+            if item is Ellipsis:
+                letters.append("...")
+            elif isinstance(item, int) and 0 <= item < 52:
+                letters.append(chr(item + (65 if item < 26 else 71)))
+            else:
+                raise ShapeError("einsum: subscripts are numbers from 0 to 51 and ...", got=repr(items))
+        return "".join(letters)
+
+    pairs = len(operands) // 2
+    left = ",".join(text(operands[2 * i + 1]) for i in range(pairs))
+    arrow = "->" + text(operands[-1]) if len(operands) % 2 else ""
+    return left + arrow, [operands[2 * i] for i in range(pairs)]
+
+
+def function(*args: Any) -> Tensor:
+    """The sum of products that subscripts describe.
+
+    Parameters
+    ----------
+    *args
+        `"ij,jk->ik", x, y`: the subscripts, then tensors (or one list of them); without `->` the result has what stands
+        once, in the order of the alphabet, after the dimensions of `...`. Or tensors and lists of numbers in turn:
+        `x, [0, 1], y, [1, 2], [0, 2]`.
+
+    Raises
+    ------
+    ShapeError
+        If subscripts and sizes do not fit.
+    """
+    if not args:
+        raise ArgumentError("einsum: expected subscripts and tensors")
+    if isinstance(args[0], Tensor):
+        equation, tensors = _from_sublists(args)
+    else:
+        equation, rest = args[0], args[1:]
+        tensors = list(rest[0]) if len(rest) == 1 and isinstance(rest[0], (list, tuple)) else list(rest)
+    return aten.einsum.default(equation, tensors)
+
+
+@einsum.with_samples
+def _(make: Make) -> Samples:
+    yield ("ij,jk->ik", [make(3, 4), make(4, 5)]), {}
+    yield ("bij,bjk", [make(2, 3, 4), make(2, 4, 5)]), {}
+    yield ("...ij,...j->...i", [make(2, 3, 4), make(4)]), {}
+    yield ("ii->i", [make(4, 4)]), {}
+    yield ("ij->", [make(3, 4)]), {}
+    yield ("i,j,k->kji", [make(2), make(3), make(4)]), {}
+
+
+einsum.sample_dtypes = (dtypes.float32, dtypes.float64, dtypes.complex64)

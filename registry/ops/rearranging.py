@@ -1,0 +1,210 @@
+"""Elements in another order, or several times each: composites of views and gathers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from opweave.registry import dtypes
+from opweave.registry.errors import DTypeError, ShapeError
+from opweave.registry.fake_context import dynamic_size
+from opweave.registry.op import ops
+from opweave.registry.ops.kinds import composite, extern
+from opweave.registry.spec import TensorSpec, contiguous
+from opweave.registry.tensor import Tensor, describe, wrap_dim
+
+Make = Callable[..., Tensor]
+Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
+aten = ops.aten
+
+
+# ---- channels and pixels -------------------------------------------------------------------------------------------
+
+
+def _image(op: str, self: Tensor) -> tuple[list[Any], Any, Any, Any]:
+    if self.ndim < 3:
+        raise ShapeError(f"{op}: expected (..., channels, height, width)", got=describe(self))
+    *batch, channels, height, width = self._sizes
+    return batch, channels, height, width
+
+
+def _positive(op: str, factor: int) -> None:
+    if factor < 1:
+        raise ShapeError(f"{op}: the factor must be 1 or more", got=f"{factor}")
+
+
+@composite("aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor")
+def pixel_shuffle(self: Tensor, upscale_factor: int) -> Tensor:
+    """(..., C r², H, W) as (..., C, H r, W r): the channels of a pixel become a square of pixels."""
+    r = upscale_factor
+    batch, channels, height, width = _image("pixel_shuffle", self)
+    _positive("pixel_shuffle", r)
+    if channels % (r * r):
+        raise ShapeError("pixel_shuffle: the channels must be a multiple of the factor's square", got=describe(self))
+    split = aten.reshape.default(self, [*batch, channels // (r * r), r, r, height, width])
+    n = len(batch)
+    moved = aten.permute.default(split, [*range(n), n, n + 3, n + 1, n + 4, n + 2])
+    return aten.reshape.default(aten.contiguous.default(moved), [*batch, channels // (r * r), height * r, width * r])
+
+
+@composite("aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor")
+def pixel_unshuffle(self: Tensor, downscale_factor: int) -> Tensor:
+    """The inverse of `pixel_shuffle`."""
+    r = downscale_factor
+    batch, channels, height, width = _image("pixel_unshuffle", self)
+    _positive("pixel_unshuffle", r)
+    if height % r or width % r:
+        raise ShapeError("pixel_unshuffle: height and width must be multiples of the factor", got=describe(self))
+    split = aten.reshape.default(self, [*batch, channels, height // r, r, width // r, r])
+    n = len(batch)
+    moved = aten.permute.default(split, [*range(n), n, n + 2, n + 4, n + 1, n + 3])
+    return aten.reshape.default(aten.contiguous.default(moved), [*batch, channels * r * r, height // r, width // r])
+
+
+@composite("aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor")
+def channel_shuffle(self: Tensor, groups: int) -> Tensor:
+    """The channels of (N, C, ...) dealt out in turn to the groups that they came in."""
+    if self.ndim < 3:
+        raise ShapeError("channel_shuffle: expected (batch, channels, ...) and more", got=describe(self))
+    _positive("channel_shuffle", groups)
+    count, channels, *rest = self._sizes
+    if channels % groups:
+        raise ShapeError("channel_shuffle: the channels must be a multiple of the groups", got=f"{channels}, {groups}")
+    split = aten.reshape.default(self, [count, groups, channels // groups, *rest])
+    return aten.reshape.default(aten.contiguous.default(aten.transpose.int(split, 1, 2)), list(self._sizes))
+
+
+# ---- repetition ----------------------------------------------------------------------------------------------------
+
+
+_SIZED = "*, SymInt? output_size=None"
+
+
+@composite(f"aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, {_SIZED}) -> Tensor")
+def repeat_interleave_int(
+    self: Tensor, repeats: int, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
+    """Each element of a dimension so often, one after the other; of the flattened tensor without `dim`."""
+    x = aten.flatten.using_ints(self) if dim is None else self
+    axis = 0 if dim is None else wrap_dim(dim, x.ndim, "repeat_interleave")
+    if not x.ndim:
+        x = aten.unsqueeze.default(x, 0)
+    if repeats < 0:
+        raise ShapeError("repeat_interleave: the number of repeats must not be negative", got=f"{repeats}")
+    size = x._sizes[axis] * repeats
+    if output_size is not None and output_size != size:
+        raise ShapeError("repeat_interleave: output_size is wrong", got=f"output_size={output_size}, {size} elements")
+    wide = [*x._sizes[: axis + 1], repeats, *x._sizes[axis + 1 :]]
+    repeated = aten.contiguous.default(aten.expand.default(aten.unsqueeze.default(x, axis + 1), wide))
+    found = aten.view.default(repeated, [*x._sizes[:axis], size, *x._sizes[axis + 1 :]])
+    return aten.clone.default(found) if repeats == 1 else found  # no view of the input
+
+
+def _places_spec(repeats: Tensor, output_size: int | None = None) -> TensorSpec:
+    if repeats.ndim != 1:
+        raise ShapeError("repeat_interleave: the repeats must be a vector", got=describe(repeats))
+    if repeats._dtype not in (dtypes.int32, dtypes.int64):
+        raise DTypeError("repeat_interleave: the repeats must be int32 or int64", got=describe(repeats))
+    count = dynamic_size("repeat_interleave", repeats, 0, None) if output_size is None else output_size
+    return contiguous((count,), repeats._dtype, repeats._device)
+
+
+@extern(
+    "aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", spec=_places_spec,
+    tags=("dynamic_output_shape",),
+)  # fmt: skip
+def repeat_interleave_places(repeats: Tensor, *, output_size: int | None = None) -> Tensor:
+    """The place of each number, as often as it says: [2, 0, 1] gives [0, 0, 2]."""
+    counts, xp = repeats._array, repeats._device.xp
+    size = int(counts.sum()) if counts.ndim == 1 else 0
+    spec = _places_spec(repeats, size)
+    if bool((counts < 0).any()):
+        raise ShapeError("repeat_interleave: the number of repeats must not be negative", got=describe(repeats))
+    if output_size is not None and output_size != size:
+        raise ShapeError("repeat_interleave: output_size is wrong", got=f"output_size={output_size}, {size} elements")
+    places = xp.repeat(xp.arange(len(counts)), counts.tolist() if xp is not np else counts)
+    return Tensor._from_array(xp.ascontiguousarray(places.astype(spec.dtype.numpy)), repeats._device)
+
+
+repeat_interleave_places.backward()
+
+
+@composite(
+    "aten::repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None)"
+    " -> Tensor"
+)
+def repeat_interleave(
+    self: Tensor, repeats: Tensor, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
+    """Each element of a dimension as often as its number says, or all as often as the only number says."""
+    x = aten.flatten.using_ints(self) if dim is None else self
+    axis = 0 if dim is None else wrap_dim(dim, x.ndim, "repeat_interleave")
+    if not x.ndim:
+        x = aten.unsqueeze.default(x, 0)
+    if repeats.ndim > 1 or (repeats.ndim == 1 and repeats._sizes[0] not in (1, x._sizes[axis])):
+        raise ShapeError("repeat_interleave: needs a number for each element", got=describe([x, repeats]))
+    if repeats.numel() == 1 or not repeats.ndim:
+        repeats = aten.expand.default(aten.reshape.default(repeats, [1]), [x._sizes[axis]])
+    places = aten.repeat_interleave.Tensor(aten.contiguous.default(repeats), output_size=output_size)
+    return aten.index_select.default(x, axis, places)
+
+
+# ---- samples -------------------------------------------------------------------------------------------------------
+
+
+@pixel_shuffle.with_samples
+def _(make: Make) -> Samples:
+    yield (make(2, 8, 3, 2), 2), {}
+    yield (make(9, 2, 1), 3), {}
+
+
+@pixel_unshuffle.with_samples
+def _(make: Make) -> Samples:
+    yield (make(2, 3, 4, 6), 2), {}
+    yield (make(1, 3, 6), 3), {}
+
+
+@channel_shuffle.with_samples
+def _(make: Make) -> Samples:
+    yield (make(2, 6, 3, 2), 3), {}
+    yield (make(2, 4, 3, 2), 1), {}
+
+
+@repeat_interleave_int.with_samples
+def _(make: Make) -> Samples:
+    for repeats in (0, 1, 3):
+        yield (make(3, 4), repeats), {}
+        yield (make(3, 4), repeats, 0), {}
+        yield (aten.transpose.int(make(3, 4), 0, 1), repeats, -1), {}
+    yield (make(), 2), {}
+    yield (make(2, 0, 3), 2, 2), {}
+
+
+def _counts(make: Make, *sizes: int) -> Tensor:
+    return make(*sizes, dtype=dtypes.int64, low=0, high=3)
+
+
+def _total(counts: Tensor) -> dict[str, int]:
+    """With the size of the result, it is known without data."""
+    return {"output_size": int(counts._array.sum())}
+
+
+@repeat_interleave_places.with_samples
+def _(make: Make) -> Samples:
+    for size in (6, 1):
+        counts = _counts(make, size)
+        yield (counts,), _total(counts)
+
+
+@repeat_interleave.with_samples
+def _(make: Make) -> Samples:
+    counts = _counts(make, 5)
+    yield (make(5, 3), counts, 0), _total(counts)
+    yield (make(3, 5), counts, -1), _total(counts)
+    counts = _counts(make, 6)
+    yield (make(2, 3), counts), _total(counts)
+
+
+repeat_interleave_places.sample_dtypes = (dtypes.float32,)

@@ -1,0 +1,408 @@
+"""Every difference from PyTorch that the parity tests let pass, and why; `docs/parity.md` is made from this table.
+
+python tests/parity/differences.py > docs/parity.md
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+_WHOLE = ("bool", "uint8", "int8", "int16", "int32", "int64")
+_COMPLEX = ("complex64", "complex128")
+_HALF = ("float16", "bfloat16")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What may differ.
+
+    Parameters
+    ----------
+    reason : str
+        Why.
+    scale : float
+        Tolerances are this many times as wide.
+    rtol, atol : float, optional
+        Tolerances of a test that has its own, which compares with NumPy.
+    strides : bool
+        Whether strides are compared.
+    refused : tuple of str
+        Dtypes that PyTorch takes and opweave refuses, with an error.
+    uncompared : tuple of str
+        Dtypes of which nothing is compared.
+    left_out : bool
+        Whether nothing is compared.
+    error : str
+        The class of the error that opweave raises instead; `nothing` where it takes what PyTorch refuses.
+    """
+
+    reason: str
+    scale: float = 1.0
+    rtol: float | None = None
+    atol: float = 0.0
+    strides: bool = True
+    refused: tuple[str, ...] = ()
+    uncompared: tuple[str, ...] = ()
+    left_out: bool = False
+    error: str | None = None
+
+    @property
+    def what(self) -> str:
+        """What may differ, in words."""
+        parts = []
+        if self.left_out:
+            parts.append("not compared")
+        if self.scale != 1:
+            parts.append(f"tolerance × {self.scale:g}")
+        if self.rtol is not None and self.rtol >= 1:
+            parts.append(f"tolerance × {self.rtol:g}, none beside the largest")
+        elif self.rtol is not None:
+            parts.append(f"relative tolerance {self.rtol:g}, absolute {self.atol:g}")
+        if not self.strides:
+            parts.append("strides")
+        if self.refused:
+            parts.append("refuses " + ", ".join(self.refused))
+        if self.uncompared:
+            parts.append("does not compare " + ", ".join(self.uncompared))
+        if self.error is not None:
+            parts.append("takes it" if self.error == "nothing" else f"raises {self.error}")
+        return "; ".join(parts)
+
+
+_NONE = Difference("")
+
+
+def _same(names: Iterable[str], difference: Difference) -> dict[str, Difference]:
+    return dict.fromkeys(names, difference)
+
+
+_EDGES = [f"{kind}_pad{n}d_backward" for kind in ("reflection", "replication") for n in (1, 2, 3)]
+_CONVOLUTIONS = [
+    "convolution", "convolution_backward", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
+    "conv_transpose3d",
+]  # fmt: skip
+
+#: By the name of an op (all its overloads, if none is named, and its in-place form).
+OPS: dict[str, Difference] = {
+    **_same(
+        (name for name in _CONVOLUTIONS if name not in ("convolution", "convolution_backward")),
+        Difference("a sum of products, added up in another order", scale=16),
+    ),
+    "convolution": Difference(
+        "a sum of products, added up in another order; PyTorch takes bool where there is nothing to add up",
+        scale=16, refused=("bool",),
+    ),
+    "convolution_backward": Difference(
+        "as convolution; of whole numbers PyTorch takes those calls alone in which there is nothing to compute",
+        scale=16, refused=_WHOLE,
+    ),
+    "sum": Difference("sums cancel: their error goes with the size of the terms", scale=20),
+    "mm": Difference(
+        "sums cancel: their error goes with the size of the terms; PyTorch takes bool where there is nothing to "
+        "multiply",
+        scale=20, refused=("bool",),
+    ),
+    **_same(("nll_loss", "nll_loss_forward"), Difference("a mean, added up in another order", scale=4)),
+    **_same(_EDGES, Difference("PyTorch rounds a half type at each term; here once", scale=4)),
+    **_same(
+        ("bmm", "mv", "addmm", "matmul"),
+        Difference("PyTorch takes bool where there is nothing to multiply", refused=("bool",)),
+    ),
+    "hardsigmoid_backward": Difference("PyTorch rounds the constant 1/6 to float32", scale=2e4),
+    **_same(
+        ("grid_sampler_2d", "grid_sampler"),
+        Difference(
+            "half types are computed in float32 here, and PyTorch rounds each step; other types PyTorch takes where "
+            "there is nothing to sample", scale=32, refused=_WHOLE + _COMPLEX,
+        ),
+    ),
+    **_same(
+        ("mH", "adjoint", "matrix_H"),
+        Difference("PyTorch marks a view as conjugated, in the layout of its base; here numbers are conjugated",
+                   strides=False),
+    ),
+    "conj_physical": Difference("of real numbers PyTorch gives the tensor itself, gaps and all", strides=False),
+    "copy": Difference("PyTorch keeps the gaps between rows, of no use in a new tensor", strides=False),
+    **_same(
+        ("_cdist_backward", "_pdist_backward"),
+        Difference("the layout of a gradient that no one looks at", strides=False, scale=4),
+    ),
+    **_same(("im2col", "col2im"), Difference("no numbers", refused=("bool",))),
+    "_cdist_forward": Difference("the differences of half types are too coarse for distances", refused=_HALF),
+    "_pdist_forward": Difference(
+        "PyTorch takes other types where there is no pair", refused=_WHOLE + _COMPLEX + _HALF
+    ),
+    **_same(
+        ("sigmoid_backward", "tanh_backward", "silu_backward", "nan_to_num", "logaddexp", "scatter_reduce", "logsumexp",
+         "linalg_vector_norm", "rms_norm", "var", "std", "var_mean", "adaptive_avg_pool1d", "adaptive_avg_pool3d"),
+        Difference("not written for complex numbers", refused=_COMPLEX),
+    ),
+    **_same(
+        ("_softmax", "_log_softmax", "_adaptive_avg_pool2d", "adaptive_avg_pool2d"),
+        Difference("defined for floating types; PyTorch takes others where there is no element",
+                   refused=_WHOLE + _COMPLEX),
+    ),
+    **_same(
+        ("_softmax_backward_data", "_log_softmax_backward_data"),
+        Difference("PyTorch takes bool where there is no element", refused=("bool",)),
+    ),
+    "embedding_dense_backward": Difference(
+        "a gradient of whole numbers, which nothing asks for, is float32 here", uncompared=_WHOLE,
+    ),
+    "dropout": Difference("of whole numbers the result is float32 here, as for any probability", uncompared=_WHOLE),
+    "hinge_embedding_loss": Difference("a margin is a float, so the loss of whole numbers is one", uncompared=_WHOLE),
+    "einsum": Difference("a product of other operands first, in another layout", scale=20, strides=False),
+    "kthvalue": Difference("of equal elements any place may be told; here it is the first", uncompared=_WHOLE),
+    "round.decimals": Difference("half types are rounded once, at the end", uncompared=_HALF),
+    "soft_margin_loss": Difference("an exponential that is rounded to a half type and then added to 1", scale=4),
+    "view_as_complex": Difference("there is no complex type of two float16", refused=("float16",)),
+    "upsample_bilinear2d": Difference("PyTorch mixes bytes in fixed point, with another rounding", refused=("uint8",)),
+    "gelu_backward": Difference("PyTorch's library fails on a tensor without elements", error="nothing"),
+}  # fmt: skip
+
+#: Of all ops.
+EVERYWHERE: dict[str, Difference] = {
+    "more than PyTorch takes": Difference(
+        "where PyTorch has no kernel for a type, or wants a tensor where a number would do, opweave computes what the "
+        "op's definition says", error="nothing",
+    ),
+    "arguments that do not fit": Difference(
+        "a TypeError, as in Python, where PyTorch's dispatcher raises RuntimeError", error="ArgumentError",
+    ),
+    "binary_cross_entropy of what is no probability": Difference(
+        "a compiled kernel that looks for it would be slower; the loss is NaN, which no sum hides", error="nothing"
+    ),
+    "random numbers": Difference(
+        "another generator: sizes, types and moments are tested, in tests/registry", left_out=True
+    ),
+}  # fmt: skip
+
+_REORDERED = "the same numbers are added up in another order"
+_NEW_LAYOUT = "a gradient is laid out anew"
+
+#: Of tests that compare on their own, by the name that they look the difference up by.
+TESTS: dict[str, Difference] = {
+    "activation, eager": Difference("exp and tanh of another library", scale=4),
+    "agree, gradients": Difference(f"{_REORDERED}; {_NEW_LAYOUT}", scale=100, strides=False),
+    "autocast": Difference("half types: PyTorch rounds each step of some", scale=4),
+    "autocast, ops in no list": Difference("half types: PyTorch rounds each step of some", scale=20),
+    "autocast, gradients": Difference("half types", rtol=3e-2, atol=3e-2),
+    "batch_norm, compiled": Difference(_REORDERED, rtol=1e-5, atol=1e-5),
+    "batch_norm, gradients": Difference(_REORDERED, rtol=1e-4, atol=1e-4),
+    "cdist": Difference("powers of another library", scale=8),
+    "cdist, from products, float32": Difference("from products of matrices, distances lose half of the digits",
+                                                rtol=1e-3, atol=1e-3),
+    "cdist, from products, float64": Difference("from products of matrices, distances lose half of the digits",
+                                                rtol=1e-7, atol=1e-7),
+    "cdist, results, float32": Difference("powers of another library", rtol=1e-5, atol=1e-5),
+    "cdist, results, float64": Difference("powers of another library", rtol=1e-10, atol=1e-10),
+    "distance, results": Difference(_REORDERED, rtol=1e-12, atol=1e-12),
+    "einsum": Difference(f"{_REORDERED}, in another layout", scale=20, strides=False),
+    "embedding_bag, gradients": Difference(_REORDERED, rtol=1e-12, atol=1e-12),
+    "grid_sample": Difference("places are computed in another order; what is far from the image cancels", scale=1e3),
+    "grid_sample, compiled gradients": Difference("as above, and squared", scale=1e4),
+    "grid_sample, gradients": Difference(f"as above; {_NEW_LAYOUT}", scale=1e3, strides=False),
+    "grid_sample, half types": Difference("half a place is a large part of a half type's digits", scale=32),
+    "nn, gradients": Difference(_REORDERED, rtol=1e-9, atol=1e-12),
+    "nn, gradients of attention": Difference(_REORDERED, rtol=1e-8, atol=1e-10),
+    "nn, gradients of bfloat16": Difference("bfloat16", rtol=1.6e-2, atol=1e-2),
+    "nn, gradients of float32": Difference("half types in float32", rtol=2e-3, atol=1e-3),
+    "nn, gradients through norms": Difference(_REORDERED, rtol=1e-7, atol=1e-9),
+    "pad, compiled gradients": Difference(_REORDERED, rtol=1e-5, atol=1e-5),
+    "pointwise, gradients": Difference("functions of another library", rtol=1e-10, atol=1e-11),
+    "pointwise, gradients of bfloat16": Difference("bfloat16", rtol=2e-2, atol=2e-3),
+    "pointwise, gradients of float32": Difference("functions of another library", rtol=2e-5, atol=2e-6),
+    "pointwise, rounded": Difference("PyTorch rounds a constant to float32", rtol=1e-7, atol=1e-8),
+    "resample, factors": Difference(_REORDERED, scale=64),
+    "resample, factors, gradients": Difference(f"{_REORDERED}; {_NEW_LAYOUT}", scale=64, strides=False),
+    "control flow": Difference(_REORDERED, rtol=1e-10, atol=1e-12),
+    "control flow, gradients": Difference(_REORDERED, rtol=1e-9, atol=1e-11),
+    "convolution": Difference(_REORDERED, scale=16),
+    "convolution, gradients": Difference(f"{_REORDERED}; {_NEW_LAYOUT}", scale=1e3, strides=False),
+    "convolution, one example": Difference("a batch of convolutions is one, in its layout", scale=16, strides=False),
+    "distance, gradients": Difference(_REORDERED, rtol=1e-9, atol=1e-9),
+    "edges, gradients": Difference("half types: PyTorch rounds at each term", scale=4),
+    "export": Difference("compiled products", rtol=1e-5),
+    "fft, layout of sizes 1": Difference("the stride of a dimension of size 1 says nothing", strides=False, scale=8),
+    "fft": Difference("another library; the stride of a dimension of size 1 says nothing", strides=False, scale=8),
+    "linalg": Difference(_REORDERED, scale=8),
+    "fft, gradients": Difference(_REORDERED, rtol=1e-10, atol=1e-10),
+    "func": Difference(_REORDERED, rtol=1e-9, atol=1e-11),
+    "functional": Difference(_REORDERED, scale=8),
+    "functional, slopes at the ends": Difference("PyTorch rounds 1e-12 to float32", scale=1e4),
+    "functional, resized": Difference("places are rounded to the type, and volumes mixed in two steps", scale=64,
+                                      strides=False),
+    "gradients": Difference(_REORDERED, rtol=1e-8, atol=1e-10),
+    "gradients, hardsigmoid": Difference("PyTorch rounds the constant 1/6 to float32", rtol=1e-7, atol=1e-10),
+    "indices, gradients": Difference(_REORDERED, rtol=1e-10, atol=1e-10),
+    "models": Difference(_REORDERED, rtol=1e-8, atol=1e-9),
+    "optim": Difference("float32 steps over many iterations", rtol=2e-5, atol=2e-6),
+    "pad": Difference("PyTorch has many paths, with as many layouts", strides=False),
+    "pad, compiled": Difference("exp of another library", scale=4),
+    "pairs of types": Difference(
+        "rounding of PyTorch's approximations; left out are numbers that PyTorch divides by way of a reciprocal that "
+        "overflows, whole numbers of more than 8 bits beside half types, and the least integer by -1, which traps",
+        rtol=2.0,
+    ),
+    "autocast, native_group_norm without data": Difference(
+        "PyTorch's rule forgets the type that its kernel gives statistics of float32 parameters", left_out=True
+    ),
+    "autocast, _cdist_forward": Difference(
+        "PyTorch's calls a matrix product inside, which is cast and makes the distances of half precision",
+        left_out=True,
+    ),
+    "cdist of NaN by the largest difference": Difference("PyTorch's leaves NaN out, where pdist does not",
+                                                         left_out=True),
+    "topk, any order": Difference("what is not ordered is sorted first", left_out=True),
+    "pooling": Difference(_REORDERED, scale=4),
+    "pooling, gradients": Difference(f"{_REORDERED}; {_NEW_LAYOUT}", scale=4, strides=False),
+    "pooling, compiled gradients": Difference(_REORDERED, scale=100),
+    "resample": Difference(_REORDERED, scale=8),
+    "resample, gradients": Difference(f"{_REORDERED}; {_NEW_LAYOUT}", scale=8, strides=False),
+    "scatter, half types": Difference("PyTorch rounds a half type at each step; here once", scale=16),
+    "embedding, half types": Difference("PyTorch rounds a half type at each row; here once", scale=64),
+    "scatter": Difference(_REORDERED, scale=4),
+    "vmap": Difference("a batch has the layout of the whole", strides=False),
+}  # fmt: skip
+
+#: Of the first two derivatives of samples.
+NOT_DIFFERENTIATED: dict[str, Difference] = {
+    "empty_like": Difference("its values are undetermined", left_out=True),
+    **_same(
+        ("normal_functional", "uniform", "bernoulli"), Difference("random, or without a counterpart", left_out=True)
+    ),
+    "native_layer_norm": Difference("PyTorch takes the mean and the deviation as constants; here they have gradients"),
+}  # fmt: skip
+
+#: Classes of errors that stand for others in registration: ours for PyTorch's.
+ERRORS: dict[str, str] = {
+    **dict.fromkeys(
+        ("ArgumentError for RuntimeError", "ArgumentError for ValueError"),
+        "what does not fit a parameter is a TypeError, as in Python",
+    ),
+    **dict.fromkeys(
+        ("SchemaError for RuntimeError", "SchemaError for TypeError"),
+        "a text that is no schema is a ValueError wherever it is met",
+    ),
+    "RegistrationError for ValueError": "a registration that contradicts what is there is a RuntimeError",
+}
+
+_TENSORS = (
+    "Tensor", "Optional[Tensor]", "Tensor | None", "Sequence[Tensor]", "typing.Sequence[Tensor]", "List[Tensor]",
+    "list[Tensor]", "Sequence[Optional[Tensor]]", "List[Optional[Tensor]]",
+)  # fmt: skip
+_NO_WORD = "refused with an error that says what is wrong, where PyTorch stumbles over it or does so only at a call"
+
+#: Cases of `test_registration.py`.
+REGISTRATION: dict[str, Difference] = {
+    **_same(
+        [f"annotation {kind} keyword" for kind in _TENSORS],
+        Difference("keyword-only tensors are taken; they have no gradients", error="nothing"),
+    ),
+    **_same(
+        [f"annotation Optional[{kind}[Tensor]] {where}"
+         for kind in ("Sequence", "List") for where in ("first", "last", "keyword")],
+        Difference("optional lists of tensors are taken", error="nothing"),
+    ),
+    "default no Tensor": Difference("None is a default of an optional tensor", error="nothing"),
+    "library_fragment_with_key": Difference("a fragment may have its own key", error="nothing"),
+    "schema (Tensor x, Tensor x) -> Tensor": Difference("two parameters of one name", error="SchemaError"),
+    "write_to_a_leaf": Difference("PyTorch goes on to something that is wrong", error="AutogradError"),
+    "fake_context_outside": Difference("PyTorch gives None", error="FakeTensorError"),
+    "mode_rule_twice": Difference("PyTorch's NotImplementedError has no text", error="RegistrationError"),
+    "kernel_of_no_op": Difference("ops are defined before they get kernels", error="RegistrationError"),
+    "vmap_of_a_write": Difference("PyTorch goes on to something that is wrong", error="RegistrationError"),
+    "custom_op with an overload": Difference("PyTorch takes it, without effect", error="ArgumentError"),
+    "switch an unknown device": Difference("PyTorch takes it, without effect", error="ArgumentError"),
+    "setup_of_other_parameters": Difference(_NO_WORD, error="RegistrationError"),
+    "vmap_keyword_tensor": Difference(_NO_WORD, error="RegistrationError"),
+    "custom_op no function": Difference(_NO_WORD, error="ArgumentError"),
+}  # fmt: skip
+
+
+def of_op(name: str, overload: str) -> Difference:
+    """What may differ in the results of an op; an entry of the overload stands before one of the packet."""
+    return OPS.get(f"{name.removesuffix('_')}.{overload}") or OPS.get(name) or OPS.get(name.removesuffix("_")) or _NONE
+
+
+def of_test(name: str) -> Difference:
+    """What may differ in a test that says by which name."""
+    return TESTS[name]
+
+
+PAGE = """# Parity with PyTorch
+
+`make parity` runs the tests that compare with PyTorch 2.13. At the end it prints how many comparisons it made; with
+`ARGS=-v`, of each op. A comparison is one call of one op, with one sample of arguments of one dtype, whose values,
+dtype, sizes and strides, or derivatives, or class of error, were held against those of PyTorch. All declared samples
+of every op are called in every dtype there is, also in those that an op does not take. A call that PyTorch takes and
+opweave does not fails the test, unless the table below has it, and so does an error of another class.
+
+Tolerances, relative and beside the largest number: float16 2e-3, bfloat16 1.6e-2, float32 2e-6, complex64 5e-6, float64
+and complex128 1e-12. Whole numbers are equal.
+
+Everything that the tests let pass stands below; they take their exceptions from this table
+(`tests/parity/differences.py`).
+
+## By op
+
+| op | what may differ | why |
+|---|---|---|
+{ops}
+
+## Everywhere
+
+| what | what may differ | why |
+|---|---|---|
+{everywhere}
+
+## By test
+
+Tests of whole functions, gradients and compiled code, by what they compare.
+
+| what | what may differ | why |
+|---|---|---|
+{tests}
+
+## Derivatives of samples
+
+| op | what may differ | why |
+|---|---|---|
+{derivatives}
+
+## Registration
+
+| case | what may differ | why |
+|---|---|---|
+{registration}
+
+Classes of errors that stand for others:
+
+| class | why |
+|---|---|
+{errors}
+"""
+
+
+def _rows(table: dict[str, Difference], mark: str = "") -> str:
+    return "\n".join(f"| {_code(name, mark)} | {d.what} | {d.reason} |" for name, d in sorted(table.items()))
+
+
+def _code(name: str, mark: str) -> str:
+    """A name as a cell; a bar would end it."""
+    return f"{mark}{name}{mark}".replace("|", "\\|")
+
+
+def page() -> str:
+    """The page of the documentation."""
+    return PAGE.format(
+        ops=_rows(OPS, "`"), everywhere=_rows(EVERYWHERE), tests=_rows(TESTS),
+        derivatives=_rows(NOT_DIFFERENTIATED, "`"), registration=_rows(REGISTRATION, "`"),
+        errors="\n".join(f"| {name} | {reason} |" for name, reason in sorted(ERRORS.items())),
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())

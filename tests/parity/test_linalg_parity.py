@@ -1,0 +1,122 @@
+"""The functions of `opweave.linalg` against those of `torch.linalg`: results, gradients, and what both refuse."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="the oracle of parity tests is PyTorch, which is not installed")
+
+from op_samples import maker
+from oracle import agree
+
+import opweave as ow
+from opweave.registry import dtypes
+from opweave.registry.errors import UnsupportedError
+
+FLOATING = ["float32", "float64", "complex64", "complex128"]
+ORDERS: list[Any] = [None, 0, 1, -1, 2, -2, 3.5, -0.5, math.inf, -math.inf]
+
+
+@pytest.mark.parametrize("dtype", FLOATING)
+def test_vector_norm(dtype: str) -> None:
+    x = maker(getattr(dtypes, dtype))(3, 4, 2)
+    for order, dim, keepdim in itertools.product(ORDERS[1:], (None, 0, -1, (0, 2), [1]), (False, True)):
+        assert agree(
+            lambda m, x: m.linalg.vector_norm(x, order, dim, keepdim),
+            x,
+            difference="linalg",
+            note=(order, dim),  # noqa: B023
+        )
+    agree(lambda m, x: m.linalg.vector_norm(x, dtype=m.float64), x, difference="linalg")
+
+
+@pytest.mark.parametrize("dtype", FLOATING)
+def test_matrix_norm(dtype: str) -> None:
+    x = maker(getattr(dtypes, dtype))(3, 4, 2)
+    for order, dim, keepdim in itertools.product(
+        ("fro", 1, -1, math.inf, -math.inf), ((-2, -1), (0, 1), (2, 0), [1, 2]), (False, True)
+    ):
+        assert agree(
+            lambda m, x: m.linalg.matrix_norm(x, order, dim, keepdim),
+            x,
+            difference="linalg",
+            note=(order, dim),  # noqa: B023
+        )
+    for order in ("nuc", 2, -2):
+        with pytest.raises(UnsupportedError):
+            ow.linalg.matrix_norm(x, order)
+
+
+def test_norm() -> None:
+    for sizes in ((5,), (3, 4), (2, 3, 4)):
+        x = maker(dtypes.float64)(*sizes)
+        for order, dim in itertools.product(
+            (None, 0, 1, -1, 3, math.inf, -math.inf, "fro"), (None, 0, -1, (0,), (0, 1), (1, 0))
+        ):
+            agree(lambda m, x: m.linalg.norm(x, order, dim), x, difference="linalg", note=(sizes, order, dim))  # noqa: B023
+
+
+def test_refused_norms() -> None:
+    f64, i64 = maker(dtypes.float64), maker(dtypes.int64)
+    for call, x in [
+        (lambda m, x: m.linalg.vector_norm(x), i64(3)), (lambda m, x: m.linalg.matrix_norm(x), f64(3)),
+        (lambda m, x: m.linalg.matrix_norm(x, dim=(0, 0)), f64(3, 4)), (lambda m, x: m.linalg.norm(x, 7), f64(3, 4)),
+        (lambda m, x: m.linalg.matrix_norm(x, dim=(0, 3)), f64(3, 4)), (lambda m, x: m.linalg.norm(x, 1), f64(3, 4, 2)),
+        (lambda m, x: m.linalg.matrix_norm(x, "other"), f64(3, 4)),
+        (lambda m, x: m.linalg.norm(x, dim=(0, 1, 2)), f64(3, 4, 2)),
+        (lambda m, x: m.linalg.matrix_norm(x), i64(3, 4)),
+    ]:  # fmt: skip
+        assert not agree(call, x)
+
+
+PRODUCTS: list[tuple[Any, tuple[tuple[int, ...], ...]]] = [
+    (lambda m, a, b: m.linalg.matmul(a, b), ((2, 3, 4), (4, 5))),
+    (lambda m, a, b: m.linalg.vecdot(a, b), ((3, 4), (4,))),
+    (lambda m, a, b: m.linalg.vecdot(a, b, dim=0), ((3, 4), (3, 1))),
+    (lambda m, a, b: m.linalg.cross(a, b), ((4, 3), (4, 3))),
+    (lambda m, a, b: m.linalg.cross(a, b, dim=0), ((3, 4), (3, 1))),
+    (lambda m, a, b: m.linalg.cross(a, b), ((2, 1, 3), (1, 4, 3))),
+    (lambda m, a, b: m.linalg.multi_dot([a, b]), ((3, 4), (4, 2))),
+    (lambda m, a, b, c: m.linalg.multi_dot([a, b, c]), ((3, 4), (4, 2), (2, 5))),
+    (lambda m, a, b, c: m.linalg.multi_dot([a, b, c]), ((4,), (4, 2), (2,))),
+    (lambda m, a, b, c, d: m.linalg.multi_dot((a, b, c, d)), ((2, 30), (30, 4), (4, 20), (20, 1))),
+    (lambda m, a: m.linalg.matrix_power(a, 0), ((2, 3, 3),)),
+    (lambda m, a: m.linalg.matrix_power(a, 1), ((3, 3),)),
+    (lambda m, a: m.linalg.matrix_power(a, 5), ((2, 3, 3),)),
+    (lambda m, a: m.linalg.matrix_power(a, 6), ((3, 3),)),
+    (lambda m, a: m.linalg.vander(a), ((4,),)),
+    (lambda m, a: m.linalg.vander(a, N=5), ((2, 3),)),
+    (lambda m, a: m.linalg.diagonal(a), ((2, 3, 4),)),
+    (lambda m, a: m.linalg.diagonal(a, offset=1, dim1=0, dim2=2), ((2, 3, 4),)),
+]
+
+
+@pytest.mark.parametrize("dtype", FLOATING)
+@pytest.mark.parametrize("number", range(len(PRODUCTS)))
+def test_products(number: int, dtype: str) -> None:
+    call, sizes = PRODUCTS[number]
+    make = maker(getattr(dtypes, dtype))
+    assert agree(call, *[make(*s) for s in sizes], difference="linalg", note=number)
+
+
+WRONG: list[tuple[Any, tuple[tuple[int, ...], ...]]] = [
+    (lambda m, a, b: m.linalg.cross(a, b), ((4, 2), (4, 2))),
+    (lambda m, a, b: m.linalg.cross(a, b), ((4, 3), (3,))),
+    (lambda m, a, b: m.linalg.cross(a, b, dim=3), ((4, 3), (4, 3))),
+    (lambda m, a: m.linalg.multi_dot([a]), ((4, 3),)),
+    (lambda m, a, b: m.linalg.multi_dot([a, b]), ((4, 3), (4, 3))),
+    (lambda m, a, b, c: m.linalg.multi_dot([a, b, c]), ((4, 3), (3,), (3, 4))),
+    (lambda m, a: m.linalg.matrix_power(a, 2), ((4, 3),)),
+    (lambda m, a: m.linalg.vander(a, N=1), ((3,),)),
+    (lambda m, a, b: m.linalg.vecdot(a, b), ((3,), (4,))),
+]
+
+
+@pytest.mark.parametrize("number", range(len(WRONG)))
+def test_refused_products(number: int) -> None:
+    call, sizes = WRONG[number]
+    assert not agree(call, *[maker(dtypes.float64)(*s) for s in sizes])
