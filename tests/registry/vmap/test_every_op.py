@@ -20,6 +20,7 @@ from opweave.registry.tensor import Tensor
 SIZE = 3
 #: The number of elements in a result depends on data.
 DATA_DEPENDENT = {"aten::nonzero", "aten::masked_select"}
+DATA_DEPENDENT |= {"aten::repeat_interleave.Tensor", "aten::repeat_interleave.self_Tensor"}
 #: Run for one example after the other, which says so in a warning.
 WITHOUT_RULE = {"aten::_embedding_bag"}
 MODES = ("front", "back", "second", "first only", "all but first")
