@@ -86,6 +86,8 @@ def build_entry(op: Any) -> Callable[..., Any]:
             test = _FAST_CHECKS.get(kind, "{0} is not None").format(name)
             names[f"arg_{index}"] = argument
             checks.append(f"    if {test}: {name} = $coerce($op, $arg_{index}, {kind!r}, {name})")
+        if kind.rstrip("?").endswith("]"):  # the caller may change its list before a backward or a graph reads it
+            checks.append(f"    elif {name}.__class__ is $list: {name} = {name}.copy()")
     # Python allows None for a required Tensor where the schema gives it as the default.
     tensors = [a for a in arguments if str(a.type) == "Tensor"]
     required = ", ".join(identifier(a.name) for a in tensors if not (a.has_default and a.default is None))

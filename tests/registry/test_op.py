@@ -54,6 +54,27 @@ def test_entry_binds_like_the_schema(define):
     assert op(x, np.int64(7)) == ((x, 7), {"s": 0.5, "m": None})
 
 
+def test_a_list_belongs_to_the_call(define):
+    """What a backward or a graph reads later must not change with the caller's list."""
+    op = define("t::l(Tensor a, int[] n, int[2]? m, Tensor[] x) -> Tensor", CPU=lambda *a: a)
+    x = tensor(1)
+    given = [1, 2], [3, 4], [x]
+    got = op(x, *given)
+    for mine, theirs in zip(given, got[1:], strict=True):
+        assert list(theirs) == mine
+        mine.append(mine[0])
+        assert len(theirs) == len(mine) - 1
+
+
+def test_a_list_that_changes_leaves_gradients_alone():
+    x = from_numpy(np.arange(6, dtype=np.float32).reshape(2, 3)).requires_grad_()
+    dims = [0]
+    flipped = ops.aten.flip.default(x, dims)
+    dims[0] = 1
+    ops.aten.sum.default(flipped * from_numpy(np.arange(6, dtype=np.float32).reshape(2, 3))).backward()
+    np.testing.assert_array_equal(x.grad.numpy(), [[3, 4, 5], [0, 1, 2]])
+
+
 @pytest.mark.parametrize(
     ("args", "kwargs", "message"),
     [
