@@ -79,6 +79,8 @@ AUTOCAST_MASK = sum(key.bit for key in AUTOCAST_KEYS.values())
 GRAD = 1 << 30
 #: No key: inference mode is on.
 INFERENCE = 1 << 31
+#: No key: excluded, it makes compiled functions run as they were written, op by op.
+COMPILED = 1 << 32
 #: What an autograd kernel excludes for the calls below it.
 ABOVE_VIEWS = AUTOGRAD_MASK | GRAD | DispatchKey.ADInplaceOrView.bit
 #: The keys that every tensor of a device has.

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from opweave.codegen.triton_cpu.sanitizer import enabled as sanitizing
 from opweave.registry import dtypes
 from opweave.registry.dtypes import DType
 from opweave.registry.keys import ABOVE_VIEWS, AUTOCAST_MASK, GRAD, INFERENCE, state
@@ -90,7 +91,7 @@ class Context:
 
 def compilable() -> bool:
     """Whether the thread is in a state in which compiled code does what the function does."""
-    return not (state.modes or state.include & ~_INCLUDED or state.exclude & ~_EXCLUDED)
+    return not (state.modes or state.include & ~_INCLUDED or state.exclude & ~_EXCLUDED or sanitizing())
 
 
 @contextmanager

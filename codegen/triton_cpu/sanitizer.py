@@ -34,6 +34,7 @@ import numpy as np
 from opweave.codegen.triton_cpu import jit, pool
 from opweave.codegen.triton_cpu.analysis import CHECK, KINDS, ONE_OF_THEM, UNKNOWN
 from opweave.registry.errors import SanitizerError
+from opweave.registry.keys import COMPILED, state
 from opweave.registry.ops import creation
 from opweave.registry.storage import Storage
 
@@ -85,19 +86,21 @@ def sanitize(enabled: bool = True) -> Iterator[None]:
 
     A kernel that reads or writes outside its arguments' memory, at a misaligned address, in memory from `empty` that
     nobody wrote, or that writes one element from two programs without an atomic, raises `SanitizerError`. Kernels run
-    much slower. `OPWEAVE_SANITIZE=1` switches it on for the whole process.
+    much slower, and compiled functions run op by op. `OPWEAVE_SANITIZE=1` switches it on for the whole process.
 
     Parameters
     ----------
     enabled : bool
         False switches it off in a part of a sanitized program.
     """
-    token = _here.set(enabled)
+    token, compiled = _here.set(enabled), state.exclude & COMPILED
     _watch_empty()
+    state.exclude = state.exclude & ~COMPILED | (COMPILED if enabled else 0)
     try:
         yield
     finally:
         _here.reset(token)
+        state.exclude = state.exclude & ~COMPILED | compiled
 
 
 def _watch_empty() -> None:

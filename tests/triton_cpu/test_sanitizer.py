@@ -514,3 +514,39 @@ SOME = sorted(suite.CASES)[:: 1 if WHOLE else 9]
 def test_no_alarm_on_the_suite(name: str) -> None:
     with opweave.sanitize():
         suite.run(suite.CASES[name], wrap)
+
+
+# -- compiled functions
+
+
+@triton.jit
+def _shifted(x, out, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i + 1, i < n), i < n)  # one too far
+
+
+@opweave.library.triton_op("sanitizer_test::shifted", mutates_args=())
+def shifted(x: opweave.Tensor) -> opweave.Tensor:
+    out = opweave.empty_like(x)
+    opweave.library.wrap_triton(_shifted)[(1,)](x, out, x.shape[0], BLOCK=64)
+    return out
+
+
+def test_kernels_in_compiled_functions_are_sanitized() -> None:
+    compiled = opweave.compile(lambda x: shifted(x * 2) + 1)
+    whole = opweave.arange(33, dtype=opweave.float32)
+
+    def read(x: opweave.Tensor) -> list[float]:
+        return (compiled(x)[:-1] - 1).tolist()  # what the last one is, nobody knows
+
+    expected = (whole[1:32] * 2).tolist()
+    assert read(whole[:32]) == expected
+    entries = list(compiled.entries)
+    for _ in range(2):
+        with opweave.sanitize():
+            with pytest.raises(SanitizerError, match="_shifted"):
+                compiled(whole[:32])
+            with opweave.sanitize(False):
+                assert read(whole[:32]) == expected
+        assert read(whole[:32]) == expected
+    assert compiled.entries == entries
