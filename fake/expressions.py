@@ -160,12 +160,44 @@ def plain(expr: Any) -> Any:
 # ---- ranges --------------------------------------------------------------------------------------------------------
 
 
+class Ranges(dict[Any, Bounds]):
+    """Bounds by symbol, with those of all expressions that were asked for: sizes have most of their parts in common.
+
+    Attributes
+    ----------
+    changes : int
+        How often a symbol's bounds became others.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.changes = 0
+        self._found: dict[Any, Bounds] = {}
+
+    def __setitem__(self, symbol: Any, bounds: Bounds) -> None:
+        if symbol in self and self[symbol] != bounds:
+            self.changes += 1
+            self._found.clear()
+        super().__setitem__(symbol, bounds)
+
+    def of(self, expr: Any) -> Bounds:
+        """`bounds` of an expression."""
+        found = self._found.get(expr)
+        if found is None:
+            found = self._found[expr] = _bounds(expr, self)
+        return found
+
+
 def bounds(expr: Any, ranges: dict[Any, Bounds]) -> Bounds:
     """The least and largest value of an expression, for symbols in these ranges; may be wider than need be."""
-    if expr.is_number:
-        return expr, expr
     if expr.is_Symbol:
         return ranges.get(expr, (-INFINITY, INFINITY))
+    return ranges.of(expr) if isinstance(ranges, Ranges) else _bounds(expr, ranges)
+
+
+def _bounds(expr: Any, ranges: dict[Any, Bounds]) -> Bounds:
+    if expr.is_number:
+        return expr, expr
     parts = [bounds(arg, ranges) for arg in expr.args]
     if expr.is_Add:
         return _sum(part[0] for part in parts), _sum(part[1] for part in parts)
@@ -457,7 +489,7 @@ def taken_apart(expr: Any) -> tuple[str, list[Any]]:
     if expr.is_Relational:
         return _FUNCTIONS[type(expr)], list(_sides(expr))
     if expr.is_Add:
-        terms = sorted(expr.args, key=lambda term: (bool(term.is_number), _sign(term), str(term)))
+        terms = sorted(expr.args, key=_order)
         if not _sign(terms[0]) and _sign(terms[-1]) and not terms[-1].is_number:
             return "sub", [sympy.Add(*terms[:-1]), -terms[-1]]
         return "add", terms
@@ -496,8 +528,41 @@ def terms(expr: Any) -> list[tuple[int | None, list[Any]]]:
 # ---- text ----------------------------------------------------------------------------------------------------------
 
 
+class Texts:
+    """The text of expressions, each made once: what is derived from a size repeats its text."""
+
+    def __init__(self) -> None:
+        self._found: dict[Any, str] = {}
+        self._orders: dict[Any, tuple[bool, bool, str]] = {}
+
+    def __call__(self, expr: Any, name: Callable[[Any], str] = str) -> str:
+        """`text` of an expression."""
+        if name is not str:
+            return _text(expr, name, self)
+        found = self._found.get(expr)
+        if found is None:
+            found = self._found[expr] = _text(expr, name, self)
+        return found
+
+    def order(self, term: Any) -> tuple[bool, bool, str]:
+        """Where a term stands in its sum."""
+        found = self._orders.get(term)
+        if found is None:
+            found = self._orders[term] = _order(term)
+        return found
+
+
+def _order(term: Any) -> tuple[bool, bool, str]:
+    """Positive terms first, constants last."""
+    return bool(term.is_number), _sign(term), str(term)
+
+
 def text(expr: Any, name: Callable[[Any], str] = str) -> str:
     """The expression as Python; `name` gives each symbol's text."""
+    return Texts()(expr, name)
+
+
+def _text(expr: Any, name: Callable[[Any], str], text: Texts) -> str:
     if expr.is_Symbol:
         return name(expr)
     if expr.is_number or expr in (sympy.true, sympy.false):
@@ -514,27 +579,28 @@ def text(expr: Any, name: Callable[[Any], str] = str) -> str:
             left, right, sign = right, left, _SWAPPED[sign]
         return f"{text(left, name)} {sign} {text(right, name)}"
     if isinstance(expr, FloorDiv):
-        return f"{_inner(expr.args[0], name)} // {_inner(expr.args[1], name)}"
+        return f"{_inner(expr.args[0], name, text)} // {_inner(expr.args[1], name, text)}"
     if isinstance(expr, Mod):
-        return f"{_inner(expr.args[0], name)} % {_inner(expr.args[1], name)}"
+        return f"{_inner(expr.args[0], name, text)} % {_inner(expr.args[1], name, text)}"
     if isinstance(expr, (sympy.Max, sympy.Min)):
         word = "max" if isinstance(expr, sympy.Max) else "min"
         return f"{word}({', '.join(text(part, name) for part in expr.args)})"
     if expr.is_Add:
-        terms = sorted(expr.args, key=lambda term: (bool(term.is_number), _sign(term), str(term)))
+        terms = sorted(expr.args, key=text.order)
         found = text(terms[0], name)
         for term in terms[1:]:
-            found += f" - {_inner(-term, name, 'mul')}" if _sign(term) else f" + {_inner(term, name, 'mul')}"
+            minus = _sign(term)
+            found += f" {'-' if minus else '+'} {_inner(-term if minus else term, name, text, 'mul')}"
         return found
     if expr.is_Mul:
         numerator, denominator = sympy.fraction(expr)
         if denominator != 1:
-            return f"{_inner(numerator, name)} / {_inner(denominator, name)}"
+            return f"{_inner(numerator, name, text)} / {_inner(denominator, name, text)}"
         sign = "-" if expr.args[0] == -1 else ""
         factors = expr.args[1:] if sign else expr.args
-        return sign + "*".join(_inner(part, name) for part in factors)
+        return sign + "*".join(_inner(part, name, text) for part in factors)
     if expr.is_Pow:
-        return f"{_inner(expr.base, name)}**{_inner(expr.exp, name)}"
+        return f"{_inner(expr.base, name, text)}**{_inner(expr.exp, name, text)}"
     raise TypeError(f"an expression of a kind that is not known: {expr}")
 
 
@@ -565,7 +631,7 @@ def _sides(expr: Any) -> tuple[Any, Any]:
     return left, sympy.Add(*[-term for term in terms if _sign(term)])
 
 
-def _inner(expr: Any, name: Callable[[Any], str], around: str = "") -> str:
+def _inner(expr: Any, name: Callable[[Any], str], text: Texts, around: str = "") -> str:
     found = text(expr, name)
     simple = expr.is_Symbol or (expr.is_number and not _sign(expr)) or isinstance(expr, (sympy.Max, sympy.Min))
     return found if simple or (around == "mul" and (expr.is_Mul or expr.is_Pow)) else f"({found})"

@@ -133,7 +133,7 @@ class ShapeEnv:
         #: Called with each new assertion; a tracer records it.
         self.on_assertion: Callable[[Assertion], None] | None = None
         self.frozen = False
-        self._ranges: dict[Any, tuple[Any, Any]] = {}
+        self._ranges = self._x.Ranges()
         self._by_hint: dict[int, Any] = {}
         self._unbacked = 0
         self._backed = 0
@@ -142,6 +142,12 @@ class ShapeEnv:
         self._interned: dict[tuple[type, Any], SymNumber] = {}
         self._made: dict[tuple[Any, ...], Any] = {}
         self._known: dict[Any, bool] = {}
+        #: Relations that `known` could not tell, while facts, replacements and ranges were as `_open_in` says.
+        self._open: set[Any] = set()
+        self._open_in: tuple[int, ...] = ()
+        self._simple: dict[Any, Any] = {}
+        self._simple_with = 0
+        self._texts = self._x.Texts()
         self._hints: dict[Any, Any] = {}
 
     # ---- symbols -----------------------------------------------------------------------------------------------------
@@ -271,7 +277,16 @@ class ShapeEnv:
 
     def simplify(self, expr: Any) -> Any:
         """The expression with what is known to be equal put in."""
-        return expr.xreplace(self.replacements) if self.replacements and expr.free_symbols else expr
+        if not self.replacements:
+            return expr
+        if self._simple_with != len(self.replacements):
+            self._simple_with = len(self.replacements)
+            self._simple.clear()
+        found = self._simple.get(expr, self)
+        if found is self:
+            simple = expr.xreplace(self.replacements)
+            found = self._simple[expr] = None if simple is expr else simple
+        return expr if found is None else found  # itself, so that callers can see whether anything changed
 
     def _expr(self, value: Any) -> Any:
         if isinstance(value, SymNumber):
@@ -365,11 +380,11 @@ class ShapeEnv:
 
     def python(self, expr: Any, name: Callable[[Any], str]) -> str:
         """An expression as Python; `name` gives each symbol's text."""
-        return self._x.text(expr, name)
+        return self._texts(expr, name)
 
     def text(self, expr: Any) -> str:
         """The expression as Python, with what is known put in."""
-        return self._x.text(self.simplify(expr))
+        return self._texts(self.simplify(expr))
 
     def hint_of(self, expr: Any) -> Any:
         """The value of an expression in the example; None if it depends on data."""
@@ -385,7 +400,11 @@ class ShapeEnv:
     def known(self, expr: Any) -> bool | None:
         """Whether a relation holds for all values that the symbols may have (True), none (False), or some (None)."""
         found = self._known.get(expr)
-        if found is None:
+        state = len(self.facts), len(self.replacements), self._ranges.changes
+        if state != self._open_in:
+            self._open.clear()
+            self._open_in = state
+        if found is None and expr not in self._open:
             simple = self.simplify(expr)
             if simple is not expr:
                 simple = self._x.canonical(simple)
@@ -398,7 +417,9 @@ class ShapeEnv:
                 found = True
             if found is None:
                 found = self._x.decide_exactly(simple, self._ranges, self._divisible())
-            if found is not None:
+            if found is None:
+                self._open.add(expr)
+            else:
                 self._known[expr] = found
         return found
 
@@ -492,6 +513,7 @@ class ShapeEnv:
         if self.frozen:
             raise ShapeError("a decision on a size after the trace was finished", got=self.text(expr))
         self._known.clear()
+        self._open.clear()
         if isinstance(expr, self._x.sympy.And):
             for part in expr.args:
                 self.assume(self._x.canonical(part), site)
@@ -551,6 +573,7 @@ class ShapeEnv:
         step = {symbol: equal}
         self.replacements = {s: self._x.sympy.expand(e.xreplace(step)) for s, e in self.replacements.items()}
         self.replacements[symbol] = equal
+        self._simple.clear()
         self._made.clear()
         facts, self.facts = self.facts, {}
         for expr, fact in facts.items():

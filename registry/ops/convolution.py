@@ -1,14 +1,13 @@
 """Convolution and its adjoints, by matrix products over the windows of the input.
 
-Three kernels do all of it: the product with the windows (`_correlate`), its adjoint in the input (`_spread`, which is
-transposed convolution too) and its adjoint in the weight (`_correlate_weight`). Each is linear in both operands and the
-derivative of one is the others, so second derivatives need nothing more. Windows are copied to columns block by block,
-as many as a cache holds; half types are computed in float32 and rounded once.
+Three kernels do all of it: the product with the windows (`correlate`), its adjoint in the input (`spread`, which is
+transposed convolution too) and its adjoint in the weight (`correlate_weight`). Each is linear in both operands and the
+derivative of one is the others, so second derivatives need nothing more. `registry/ops/windows.py` has them; half types
+are computed in float32 and rounded once.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -20,6 +19,7 @@ from opweave.registry.errors import ArgumentError, DTypeError, ShapeError, Unsup
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import composite, extern
 from opweave.registry.ops.pointwise import conjugate
+from opweave.registry.ops.windows import Windows, correlate, correlate_weight, spread
 from opweave.registry.promote import common_device
 from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.tensor import Tensor, allocate_like, describe
@@ -29,178 +29,6 @@ Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
 Sizes = Sequence[int]
 
 _TYPES = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
-#: Bytes of the columns made at once.
-_BLOCK = 1 << 22
-
-
-# ---- windows -------------------------------------------------------------------------------------------------------
-
-
-class Windows:
-    """Where the windows of a convolution lie in its input.
-
-    Attributes
-    ----------
-    kernel, stride, padding, dilation : tuple of int
-        By spatial dimension.
-    sizes : tuple of int
-        Of the input, without padding.
-    counts : tuple of int
-        How many windows there are.
-    """
-
-    def __init__(self, sizes: Sizes, counts: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes):
-        self.sizes = tuple(sizes)
-        self.counts = tuple(counts)
-        self.kernel = tuple(kernel)
-        self.stride = tuple(stride)
-        self.padding = tuple(padding)
-        self.dilation = tuple(dilation)
-
-    @property
-    def padded(self) -> tuple[int, ...]:
-        """Sizes with padding on both sides."""
-        return tuple(size + 2 * p for size, p in zip(self.sizes, self.padding, strict=True))
-
-    @property
-    def inside(self) -> tuple[slice, ...]:
-        """The input in its padded form."""
-        return tuple(slice(p, p + size) for size, p in zip(self.sizes, self.padding, strict=True))
-
-    @property
-    def is_identity(self) -> bool:
-        """Whether a window is one element and they follow one another."""
-        return set(self.kernel) | set(self.stride) == {1} and not any(self.padding)
-
-    def pad(self, xp: Any, array: Any) -> Any:
-        """An array (..., *sizes) with zeros around it."""
-        if not any(self.padding):
-            return array
-        lead = array.shape[: array.ndim - len(self.sizes)]
-        padded = xp.zeros((*lead, *self.padded), array.dtype)
-        padded[(..., *self.inside)] = array
-        return padded
-
-    def taps(self) -> Iterator[tuple[int, ...]]:
-        """The places in a window, the last dimension fastest."""
-        return itertools.product(*map(range, self.kernel))
-
-    def at(self, tap: Sizes, start: int = 0, stop: int | None = None) -> tuple[Any, ...]:
-        """Index of a padded array's elements that a place of windows has, from row `start` to `stop` of them."""
-        counts = (self.counts[0] if stop is None else stop - start, *self.counts[1:])
-        first = (start * self.stride[0], *(0,) * (len(counts) - 1))
-        return (
-            ...,
-            *(
-                slice(f + t * d, f + t * d + (n - 1) * s + 1, s)
-                for f, t, d, n, s in zip(first, tap, self.dilation, counts, self.stride, strict=True)
-            ),
-        )
-
-    def view(self, xp: Any, padded: Any) -> Any:
-        """All windows of a padded array (n, channels, *padded) as (n, channels, *kernel, *counts), without a copy."""
-        steps = padded.strides[2:]
-        return xp.lib.stride_tricks.as_strided(
-            padded,
-            (*padded.shape[:2], *self.kernel, *self.counts),
-            (
-                *padded.strides[:2],
-                *(step * d for step, d in zip(steps, self.dilation, strict=True)),
-                *(step * s for step, s in zip(steps, self.stride, strict=True)),
-            ),
-        )
-
-    def blocks(self, images: int, row_bytes: int) -> Iterator[tuple[slice, int, int]]:
-        """(images, first and last row of windows) to work on together, given the bytes that one row of them takes."""
-        rows = self.counts[0]
-        if rows * row_bytes <= _BLOCK:
-            step = max(1, _BLOCK // max(rows * row_bytes, 1))
-            for start in range(0, images, step):
-                yield slice(start, min(start + step, images)), 0, rows
-            return
-        step = max(1, _BLOCK // row_bytes)
-        for image in range(images):
-            for start in range(0, rows, step):
-                yield slice(image, image + 1), start, min(start + step, rows)
-
-
-def _correlate(xp: Any, x: Any, w: Any, groups: int, windows: Windows) -> Any:
-    """(n, c, *sizes) and (o, c / groups, *kernel) to (n, o, *counts): each window times each filter, summed."""
-    n, c = x.shape[:2]
-    o = w.shape[0]
-    places, taps, rest = math.prod(windows.counts), math.prod(windows.kernel), math.prod(windows.counts[1:])
-    if not n * places * w.size:
-        return xp.zeros((n, o, *windows.counts), x.dtype)
-    filters = w.reshape(groups, o // groups, -1)
-    if windows.is_identity:
-        return xp.matmul(filters, x.reshape(n, groups, c // groups, places)).reshape(n, o, *windows.counts)
-    padded = windows.pad(xp, x)
-    if c == o == groups:
-        return _correlate_each(xp, padded, w, windows)
-    out = xp.empty((n, groups, o // groups, places), x.dtype)
-    view = windows.view(xp, padded)
-    for images, start, stop in windows.blocks(n, c * taps * rest * x.itemsize):
-        part = view[(images, slice(None), *(slice(None),) * len(windows.kernel), slice(start, stop))]
-        columns = part.reshape(len(part), groups, c // groups * taps, -1)
-        out[images, :, :, start * rest : stop * rest] = xp.matmul(filters, columns)
-    return out.reshape(n, o, *windows.counts)
-
-
-def _spread(xp: Any, y: Any, w: Any, groups: int, windows: Windows) -> Any:
-    """(n, o, *counts) and (o, c / groups, *kernel) to (n, c, *sizes): the adjoint of `_correlate` in the input."""
-    n, o = y.shape[:2]
-    c = w.shape[1] * groups
-    places, taps, rest = math.prod(windows.counts), math.prod(windows.kernel), math.prod(windows.counts[1:])
-    padded = xp.zeros((n, c, *windows.padded), y.dtype)
-    if not n * places * w.size:
-        return padded[(..., *windows.inside)]
-    if c == o == groups:
-        for tap in windows.taps():
-            padded[windows.at(tap)] += y * w[(slice(None), 0, *tap)].reshape(1, c, *(1,) * len(tap))
-        return padded[(..., *windows.inside)]
-    filters = w.reshape(groups, o // groups, -1).swapaxes(1, 2)
-    columns_of = y.reshape(n, groups, o // groups, places)
-    for images, start, stop in windows.blocks(n, c * taps * rest * y.itemsize):
-        columns = xp.matmul(filters, columns_of[images, :, :, start * rest : stop * rest])
-        columns = columns.reshape(len(columns), c, *windows.kernel, stop - start, *windows.counts[1:])
-        target = padded[images]
-        for tap in windows.taps():
-            target[windows.at(tap, start, stop)] += columns[(slice(None), slice(None), *tap)]
-    return padded[(..., *windows.inside)]
-
-
-def _correlate_weight(xp: Any, y: Any, x: Any, groups: int, windows: Windows) -> Any:
-    """(n, o, *counts) and (n, c, *sizes) to (o, c / groups, *kernel): the adjoint of `_correlate` in the weight."""
-    n, c = x.shape[:2]
-    o = y.shape[1]
-    places, taps, rest = math.prod(windows.counts), math.prod(windows.kernel), math.prod(windows.counts[1:])
-    total = xp.zeros((groups, o // groups, c // groups * taps), x.dtype)
-    if not n * places * total.size:
-        return total.reshape(o, c // groups, *windows.kernel)
-    padded = windows.pad(xp, x)
-    spatial = len(windows.kernel)
-    if c == o == groups:
-        for number, tap in enumerate(windows.taps()):
-            total[:, 0, number] = (y * padded[windows.at(tap)]).sum(axis=(0, *range(2, y.ndim)))
-        return total.reshape(o, 1, *windows.kernel)
-    view = windows.view(xp, padded)
-    # The images join the places that are summed over, so that a block is one product.
-    view = view.transpose(*range(1, 2 + spatial), 0, *range(2 + spatial, 2 + 2 * spatial))
-    grads = y.reshape(n, o, places).swapaxes(0, 1)
-    for images, start, stop in windows.blocks(n, c * taps * rest * x.itemsize):
-        part = view[(slice(None), *(slice(None),) * spatial, images, slice(start, stop))]
-        columns = part.reshape(groups, c // groups * taps, -1)
-        rows = grads[:, images, start * rest : stop * rest].reshape(groups, o // groups, -1)
-        total += xp.matmul(rows, columns.swapaxes(1, 2))
-    return total.reshape(o, c // groups, *windows.kernel)
-
-
-def _correlate_each(xp: Any, padded: Any, w: Any, windows: Windows) -> Any:
-    """`_correlate` with a filter for each channel: one multiplication and addition for each place of a window."""
-    out = xp.zeros((*padded.shape[:2], *windows.counts), padded.dtype)
-    for tap in windows.taps():
-        out += padded[windows.at(tap)] * w[(slice(None), 0, *tap)].reshape(1, -1, *(1,) * len(tap))
-    return out
 
 
 # ---- rules ---------------------------------------------------------------------------------------------------------
@@ -341,11 +169,16 @@ def convolution(
     windows = _geometry("convolution", *arguments)
     xp = input._device.xp
     with np.errstate(all="ignore"):
-        run = _spread if transposed else _correlate
-        found = run(xp, _computed(input), xp.ascontiguousarray(_computed(weight)), groups, windows)
+        run = spread if transposed else correlate
+        out = allocate_like(spec)
+        compute = spec.dtype.compute
+        found = out._array if compute is spec.dtype else xp.empty(spec.sizes, compute.numpy)
+        run(xp, found, _computed(input), xp.ascontiguousarray(_computed(weight)), groups, windows)
         if bias is not None:
             found += _computed(bias).reshape(-1, *(1,) * len(windows.kernel))
-    return _stored(spec, found)
+        if found is not out._array:
+            out._array[...] = found
+    return out
 
 
 def _weight_spec(
@@ -367,7 +200,7 @@ def convolution_weight(
     spec = _weight_spec(grad_output, input, weight_sizes, stride, padding, dilation, groups)
     windows = Windows(input._sizes[2:], grad_output._sizes[2:], weight_sizes[2:], stride, padding, dilation)
     with np.errstate(all="ignore"):
-        found = _correlate_weight(input._device.xp, _computed(grad_output), _computed(input), groups, windows)
+        found = correlate_weight(input._device.xp, _computed(grad_output), _computed(input), groups, windows)
     return _stored(spec, found)
 
 
@@ -601,8 +434,8 @@ def _declare(spatial: int) -> None:
         if padding == "same":
             if any(s != 1 for s in stride):
                 raise ShapeError(f"{name}: padding='same' needs stride 1", got=f"stride={list(stride)}")
-            spread = _spatial(name, "dilation", dilation, spatial, 1)
-            totals = [d * (k - 1) for d, k in zip(spread, weight._sizes[2:], strict=True)]
+            spacing = _spatial(name, "dilation", dilation, spatial, 1)
+            totals = [d * (k - 1) for d, k in zip(spacing, weight._sizes[2:], strict=True)]
             sides = [total // 2 for total in totals]
             if any(total % 2 for total in totals):
                 # What cannot be halved goes behind, as in PyTorch.

@@ -16,7 +16,7 @@ from oracle import check, close, compare, to_torch
 import opweave as ow
 from opweave.registry.errors import OpweaveError, UnsupportedError
 from opweave.registry.op import OpOverload
-from opweave.registry.ops import convolution
+from opweave.registry.ops import convolution, windows
 
 #: Sums of many products; their error goes with the size of the terms.
 
@@ -94,7 +94,7 @@ def test_a_filter_for_each_channel(multiplier: int, transposed: bool) -> None:
 
 @pytest.mark.parametrize("block", [1, 2000, 40000])
 def test_blocks_of_any_size_give_the_same(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(convolution, "_BLOCK", block)
+    monkeypatch.setattr(windows, "_BLOCK", block)
     for groups, stride in ((1, 1), (2, 2), (4, 1)):
         options = {"stride": stride, "padding": 1, "groups": groups}
         x, w = tensor(3, 4, 9, 8), tensor(8, 4 // groups, 3, 3, seed=1)
