@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from op_matrix import Outcome, calls_of, cases, compare, copied, dtypes_of, eagerly
+from op_matrix import Outcome, calls_of, cases, compare, compiled_of, copied, dtypes_of, eagerly
 from op_samples import Call, as_list, replace_tensors
 
 import opweave
@@ -82,6 +82,7 @@ def test_compiled(op: OpOverload) -> None:
         calls = accepted(op, dtype)
         if not calls:
             continue
+        calls = compiled_of(op, calls, dtype)
         try:
             count += check(op, opweave.compile(batch(op)), calls, dtype, "compiled")
         except OpweaveError:

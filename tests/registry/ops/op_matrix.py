@@ -219,6 +219,17 @@ def calls_of(op: OpOverload, dtype: DType) -> list[tuple[str, Call]]:
     return found + (rows if FULL else rows[:2])
 
 
+def compiled_of(op: OpOverload, calls: list[Any], dtype: DType) -> list[Any]:
+    """Those of an op's calls to compile, which takes longest: evenly chosen, more of them in the most used type.
+
+    An in-place op is its functional form and a write, so a few of it do.
+    """
+    most = 10 if dtype is dtypes.float32 else 4
+    if hasattr(op.decl, "functional"):
+        most = 3 if dtype is dtypes.float32 else 1
+    return calls if FULL else calls[:: -(-len(calls) // most)]
+
+
 # ---- what has to agree ---------------------------------------------------------------------------------------------
 
 
