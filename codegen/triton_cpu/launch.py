@@ -69,20 +69,10 @@ declare void @PyEval_RestoreThread(ptr)
 declare void @Py_IncRef(ptr)
 declare void @opweave_run(ptr, ptr, i64, i32, i32, i32, ptr)
 declare { i64, i1 } @llvm.smul.with.overflow.i64(i64, i64)
-declare i32 @clock_gettime(i32, ptr)
 @_Py_NoneStruct = external global i8
 @opweave_profiling = external global i32
 
-define internal i64 @now() alwaysinline {
-  %time = alloca { i64, i64 }
-  %r = call i32 @clock_gettime(i32 @CLOCK@, ptr %time)
-  %seconds = load i64, ptr %time
-  %rest = getelementptr { i64, i64 }, ptr %time, i64 0, i32 1
-  %ns = load i64, ptr %rest
-  %whole = mul i64 %seconds, 1000000000
-  %sum = add i64 %whole, %ns
-  ret i64 %sum
-}
+@NOW@
 
 define ptr @opweave_launch(ptr %self, ptr %args, i64 %given) {
 entry:
@@ -275,7 +265,7 @@ def _method() -> _MethodDef:
     imports |= {
         "opweave_run": pool.run_address(), "_Py_NoneStruct": id(None), "opweave_profiling": ctypes.addressof(profiling),
     }  # fmt: skip
-    source = _SOURCE.replace("@HOLD_NS@", f"{HOLD_NS:e}").replace("@CLOCK@", str(time.CLOCK_MONOTONIC))
+    source = _SOURCE.replace("@HOLD_NS@", f"{HOLD_NS:e}").replace("@NOW@", pool.NOW)
     code = jit.load(jit.compile_object(source, name="launcher", level=1), ("opweave_launch",), imports=imports)
     jit.keep_forever(code)
     entry = code.address("opweave_launch")

@@ -43,10 +43,25 @@ _PAUSE = {
     "arm64": ("call void @llvm.aarch64.hint(i32 1)", "declare void @llvm.aarch64.hint(i32)"),
 }
 
+#: `@now()`, nanoseconds of a clock that does not go back, as LLVM IR.
+NOW = """
+declare i32 @clock_gettime(i32, ptr)
+
+define internal i64 @now() alwaysinline {
+  %time = alloca { i64, i64 }
+  %r = call i32 @clock_gettime(i32 @CLOCK@, ptr %time)
+  %seconds = load i64, ptr %time
+  %rest = getelementptr { i64, i64 }, ptr %time, i64 0, i32 1
+  %ns = load i64, ptr %rest
+  %whole = mul i64 %seconds, 1000000000
+  %sum = add i64 %whole, %ns
+  ret i64 %sum
+}
+""".replace("@CLOCK@", str(time.CLOCK_MONOTONIC))
+
 # Sizes of the opaque pthread types are upper bounds over the platforms. The pairs `store flag; load count` on one side
 # and `add count; load flag` on the other decide who sees whom, so those accesses are sequentially consistent.
 _SOURCE = r"""
-declare i32 @clock_gettime(i32, ptr)
 declare i32 @getpid()
 declare i32 @sched_yield()
 declare i32 @sigfillset(ptr)
@@ -99,16 +114,7 @@ define void @opweave_set_threads(i64 %count) {
   ret void
 }
 
-define internal i64 @now() alwaysinline {
-  %time = alloca { i64, i64 }
-  %r = call i32 @clock_gettime(i32 @CLOCK@, ptr %time)
-  %seconds = load i64, ptr %time
-  %rest = getelementptr { i64, i64 }, ptr %time, i64 0, i32 1
-  %ns = load i64, ptr %rest
-  %whole = mul i64 %seconds, 1000000000
-  %sum = add i64 %whole, %ns
-  ret i64 %sum
-}
+@NOW@
 
 ; nanoseconds a program, of `count` programs since `start`
 define internal double @rate(i64 %start, i64 %count) alwaysinline {
@@ -431,7 +437,7 @@ def _source() -> str:
     values: dict[str, object] = {
         "PAUSE_DECLARATION": declaration,
         "PAUSE": pause,
-        "CLOCK": time.CLOCK_MONOTONIC,
+        "NOW": NOW,
         "SPINS": _SPINS,
         "SIG_SETMASK": int(signal.SIG_SETMASK),
         "STACK_BYTES": _STACK_BYTES,
