@@ -13,6 +13,7 @@ import ctypes
 import functools
 import hashlib
 import itertools
+import os
 import platform
 import threading
 from collections.abc import Iterable, Iterator, Mapping
@@ -119,22 +120,23 @@ def is_intact(obj: bytes) -> bool:
 class LoadedCode:
     """Machine code in memory. Addresses are valid as long as this object lives."""
 
-    __slots__ = ("_tracker", "name")
+    __slots__ = ("_addresses", "_owner", "name")
 
-    def __init__(self, tracker: Any, name: str) -> None:
-        self._tracker = tracker
+    def __init__(self, addresses: Mapping[str, int], name: str, owner: object = None) -> None:
+        self._addresses = addresses
+        self._owner = owner
         self.name = name
 
     def address(self, symbol: str) -> int:
         """Address of a symbol that was named when the code was loaded."""
-        return self._tracker[symbol]
+        return self._addresses[symbol]
 
     def __repr__(self) -> str:
         return f"<LoadedCode {self.name}>"
 
 
 def load(obj: bytes, symbols: Iterable[str], *, imports: Mapping[str, int] | None = None) -> LoadedCode:
-    """Load object code into this process.
+    """Load object code into this process, where gdb and perf find it if it has debug information.
 
     Parameters
     ----------
@@ -158,7 +160,10 @@ def load(obj: bytes, symbols: Iterable[str], *, imports: Mapping[str, int] | Non
             got=f"{len(obj)} bytes whose checksum does not fit",
             hint="a broken file in Triton's cache: remove the cache folder (TRITON_CACHE_DIR, ~/.triton/cache)",
         )
-    linker = _llvm().JITLibraryBuilder().add_object_img(obj[:-_TRAILER_BYTES])
+    image = obj[:-_TRAILER_BYTES]
+    if b".debug_line" in image:
+        return _load_for_debuggers(image, symbols, imports or {})
+    linker = _llvm().JITLibraryBuilder().add_object_img(image)
     for symbol, address in (imports or {}).items():
         linker.import_symbol(symbol, address)
     linker.add_current_process()
@@ -197,6 +202,10 @@ def _llvm() -> Any:
 
 @functools.cache
 def _target_machine() -> Any:
+    return _new_target_machine()
+
+
+def _new_target_machine() -> Any:
     ll = _llvm()
     target = ll.Target.from_triple(ll.get_process_triple())
     return target.create_target_machine(
@@ -207,6 +216,29 @@ def _target_machine() -> Any:
         codemodel="small",
         jit=True,
     )
+
+
+def _load_for_debuggers(image: bytes, symbols: tuple[str, ...], imports: Mapping[str, int]) -> LoadedCode:
+    """Load with LLVM's older linker: it alone tells gdb of the code, with its lines; perf is told of the name."""
+    ll = _llvm()
+    for symbol, address in imports.items():
+        ll.add_symbol(symbol, address)
+    empty = ll.parse_assembly(f'target triple = "{ll.get_process_triple()}"')
+    # An engine closes its target machine, so it gets one of its own.
+    engine = ll.create_mcjit_compiler(empty, _new_target_machine())
+    code = ll.ObjectFileRef.from_data(image)
+    size = sum(section.size() for section in code.sections() if section.is_text())
+    engine.add_object_file(code)
+    engine.finalize_object()
+    addresses = {symbol: engine.get_function_address(symbol) for symbol in symbols}
+    missing = [symbol for symbol, address in addresses.items() if not address]
+    if missing:
+        raise CompileError(f"{symbols[0]}: its object code cannot be loaded", got=f"no symbol {missing[0]}")
+    if platform.system() == "Linux":
+        # Where perf looks for the names of code that is in no file; one line has start, size and name.
+        with open(f"/tmp/perf-{os.getpid()}.map", "a") as names:
+            names.write(f"{addresses[symbols[0]]:x} {size:x} {symbols[0]}\n")
+    return LoadedCode(addresses, symbols[0], engine)
 
 
 _LOADS_A_SESSION = 64

@@ -5,6 +5,9 @@ from __future__ import annotations
 import logging
 import os
 import re
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -105,6 +108,39 @@ def test_debug_information_has_the_lines_of_the_kernel(monkeypatch: pytest.Monke
     assert number is not None and re.search(rf"fmul contract .*!dbg !{number.group(1)}$", text, re.M)
     assert {first + 3, inner} <= {int(n) for n in re.findall(r"\.loc\t\d+ (\d+) ", jit.assembly(text))}
     assert b".debug_line" in compiled.asm["obj"] and b".debug_line" not in plain.asm["obj"]
+
+
+_SCRIPT = """
+import opweave
+from tests.triton_cpu.test_debugging import doubled
+doubled[(4,)](opweave.ones(50), opweave.empty(50), 50, N=16)
+"""
+
+
+@pytest.mark.skipif(shutil.which("gdb") is None, reason="gdb is not installed")
+def test_gdb_stops_at_the_line_of_a_kernel(tmp_path: Path) -> None:
+    line = doubled.starting_line_number + 5
+    commands = ["set breakpoint pending on", f"break {os.path.basename(__file__)}:{line}", "run", "bt 1", "kill"]
+    found = subprocess.run(
+        ["gdb", "-q", "-batch", *(f"-ex={c}" for c in commands), "--args", sys.executable, "-c", _SCRIPT],
+        env=os.environ | {"OPWEAVE_DEBUG_INFO": "1", "OPWEAVE_NUM_THREADS": "1", "TRITON_CACHE_DIR": str(tmp_path)},
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    if "ptrace" in found.stderr:
+        pytest.skip("gdb may not run programs here")
+    assert re.search(rf"^#0 +doubled \(\) at .*{re.escape(os.path.basename(__file__))}:{line}$", found.stdout, re.M)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="perf is a tool of Linux")
+def test_perf_finds_the_names_of_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPWEAVE_DEBUG_INFO", "1")
+    code = jit.load(run().asm["obj"], ["doubled"])
+    path = Path(f"/tmp/perf-{os.getpid()}.map")
+    try:
+        start, size, name = path.read_text().splitlines()[-1].split()
+    finally:
+        path.unlink()
+    assert name == "doubled" and int(start, 16) == code.address("doubled") and int(size, 16) > 16
 
 
 def test_the_interpreter_is_no_secret(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
