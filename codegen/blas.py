@@ -5,6 +5,9 @@ the kernels behind it want: beside them a kernel runs little faster than on one 
 only, and the pool that runs the kernels runs the slabs. Which slabs there are depends on the sizes alone, so results do
 not depend on the number of threads.
 
+A kernel that reads the product can follow slab by slab (`multiply_then`), on the thread and from the cache that have
+the slab.
+
 Where NumPy's BLAS is not OpenBLAS, NumPy multiplies.
 """
 
@@ -33,14 +36,18 @@ MANY = 1 << 18
 #: Rows or columns of a slab, of a long and of a short side. Each slab packs the other operand again, which costs 3% of
 #: a long slab's time and 10% of a short one's.
 LONG, SHORT = 256, 128
+#: So many products are enough to share out; each is then one slab.
+MATRICES = 8
 #: Multiplications a nanosecond of one core, about: tells the pool that helpers are worth waking.
 _RATE = 40.0
 
 _ROW_MAJOR, _PLAIN, _TRANSPOSED = 101, 111, 112
 _FIELDS = ("gemm", "a", "b", "c", "m", "n", "k", "ta", "tb", "lda", "ldb", "ldc", "a_outer", "b_outer", "c_outer",
            "a_inner", "b_inner", "c_inner", "inner", "rows", "columns", "row_slabs", "column_slabs", "a_row",
-           "b_column")  # fmt: skip
+           "b_column", "then", "packed", "each", "programs", "grid_x", "grid_y", "grid_z")  # fmt: skip
+_POINTERS = ("gemm", "a", "b", "c", "then", "packed")
 _pack = struct.Struct(f"{len(_FIELDS)}q").pack
+_NO_EPILOGUE = (0,) * 7
 
 
 def multiplies(node: Node) -> bool:
@@ -67,15 +74,81 @@ def multiply(out: Tensor, a: Tensor, b: Tensor) -> None:
         with np.errstate(all="ignore"):
             np.matmul(a._array, b._array, out=out._array)
         return
+    job = _job(out, a, b)
+    if job.programs:
+        _run(library, job, _NO_EPILOGUE)
+
+
+def multiply_then(
+    out: Tensor, a: Tensor, b: Tensor, elements: int, each: int, launch: Callable[..., None], *arguments: int
+) -> None:
+    """`multiply`, then launch a kernel; or each of its programs as soon as what it reads of the product is there.
+
+    Parameters
+    ----------
+    out, a, b : Tensor
+        As for `multiply`; `out` is contiguous.
+    elements, each : int
+        `each` programs in a row read `elements` of `out` in a row, and no others; 0 where there is one program.
+    launch : callable
+        Launches the kernel.
+    *arguments : int
+        For `launch`: the grid, addresses and whole numbers.
+    """
+    library = _library()
+    kernel = library.native(launch) if library is not None else None
+    job = _job(out, a, b) if kernel is not None and all(type(value) is int for value in arguments) else None
+    if (
+        library is None
+        or kernel is None
+        or job is None
+        or not job.slab
+        or (job.programs > 1 and (not elements or job.slab % elements))
+    ):
+        multiply(out, a, b)
+        launch(*arguments)
+        return
+    gx, gy, gz = arguments[:3]
+    count = gx * gy * gz
+    packed = (ctypes.c_int64 * (len(arguments) - 3))(*arguments[3:])
+    with_slab = job.slab // elements * each if job.programs > 1 else count
+    _run(library, job, (kernel, ctypes.addressof(packed), with_slab, count, gx, gy, gz))
+
+
+class _Job(NamedTuple):
+    """A product as the native side is told of it.
+
+    Attributes
+    ----------
+    args : tuple of int
+        The first of `_FIELDS`, behind `gemm`.
+    programs : int
+        Slabs.
+    work : int
+        Multiplications of a slab.
+    slab : int
+        Elements of the result in a slab, 0 where they do not lie in a row.
+    dtype : str
+        Its name.
+    memory : object
+        What must live meanwhile.
+    """
+
+    args: tuple[int, ...]
+    programs: int
+    work: int
+    slab: int
+    dtype: str
+    memory: object
+
+
+def _job(out: Tensor, a: Tensor, b: Tensor) -> _Job:
     sizes, dtype = a._sizes, a._dtype
     m, k, n = sizes[-2], sizes[-1], out._sizes[-1]
     if not (m and n):
-        return
+        return _Job((), 0, 0, 0, dtype.name, None)
     left, right = _placed(a, dtype.itemsize), _placed(b, dtype.itemsize)
     steps = out._strides
-    by_rows = m >= n or m >= 2 * SHORT
-    rows, columns = (_slab(m), n) if by_rows else (m, _slab(n))
-    row_slabs, column_slabs = -(-m // rows), -(-n // columns)
     batches = inner = 1
     outer_steps = inner_steps = (0, 0, 0)
     if len(sizes) > 2:
@@ -84,21 +157,32 @@ def multiply(out: Tensor, a: Tensor, b: Tensor) -> None:
         if len(sizes) > 3:
             batches *= sizes[-4]
             outer_steps = left.batch[-2], right.batch[-2], steps[-4]
-    args = _pack(
-        library.gemm[dtype.name], left.address, right.address, out.data_ptr(), m, n, k, left.order, right.order,
-        left.leading, right.leading, steps[-2], *outer_steps, *inner_steps, inner or 1,
-        rows, columns, row_slabs, column_slabs, left.row, right.column,
+    if batches >= MATRICES and m <= LONG:
+        rows, columns = m, n
+    else:
+        by_rows = m >= n or m >= 2 * SHORT
+        rows, columns = (_slab(m), n) if by_rows else (m, _slab(n))
+    row_slabs, column_slabs = -(-m // rows), -(-n // columns)
+    args = (
+        left.address, right.address, out.data_ptr(), m, n, k, left.order, right.order, left.leading, right.leading,
+        steps[-2], *outer_steps, *inner_steps, inner or 1, rows, columns, row_slabs, column_slabs, left.row,
+        right.column,
     )  # fmt: skip
-    programs = batches * row_slabs * column_slabs
-    work = rows * columns * k
-    cost = ctypes.c_double(work / _RATE)
-    code = library.slabs[dtype.name]
-    if work < MANY:
-        library.run(code, args, programs, 1, 1, 1, ctypes.byref(cost))
+    in_a_row = column_slabs == 1 and (batches == 1 or m % rows == 0)
+    return _Job(
+        args, batches * row_slabs * column_slabs, rows * columns * k, rows * n * in_a_row, dtype.name, (left, right)
+    )
+
+
+def _run(library: _Blas, job: _Job, then: tuple[int, ...]) -> None:
+    args = _pack(library.gemm[job.dtype], *job.args, *then)
+    cost = ctypes.c_double(job.work / _RATE)
+    if job.work < MANY:
+        library.run(library.slabs[job.dtype], args, job.programs, 1, 1, 1, ctypes.byref(cost))
         return
     library.enter()
     try:
-        library.run(code, args, programs, 1, 1, 1, ctypes.byref(cost))
+        library.run(library.slabs[job.dtype], args, job.programs, 1, 1, 1, ctypes.byref(cost))
     finally:
         library.leave()
 
@@ -164,6 +248,8 @@ class _Blas:
         Address of the function that runs slabs of it.
     run : callable
         The pool's.
+    native : callable
+        Address of the code behind a function that launches a kernel, or None.
     get_threads, set_threads : callable
         OpenBLAS's own, for the whole process.
     """
@@ -171,6 +257,7 @@ class _Blas:
     gemm: dict[str, int]
     slabs: dict[str, int]
     run: Callable[..., None]
+    native: Callable[[object], int | None]
     get_threads: Callable[[], int]
     set_threads: Callable[[int], Any]
 
@@ -227,28 +314,27 @@ def _open(path: str) -> _Blas | None:
                 continue
             get.restype, set_threads.argtypes, set_threads.restype = ctypes.c_int, [ctypes.c_int], None
             addresses = {name: ctypes.cast(f, ctypes.c_void_p).value or 0 for name, f in routines.items()}
-            slabs, run = _native(word)
-            return _Blas(addresses, slabs, run, get, set_threads)
+            return _Blas(addresses, *_native(word), get, set_threads)
     return None
 
 
-def _native(word: str) -> tuple[dict[str, int], Callable[..., None]]:
+def _native(word: str) -> tuple[dict[str, int], Callable[..., None], Callable[[object], int | None]]:
     """Functions `void slabs(ptr args, i64 start, i64 end, ...)` for slabs `start` to `end - 1`, and the pool."""
     load_triton()  # the backend is a plug-in of Triton's, and loads it
-    from opweave.codegen.triton_cpu import jit, pool
+    from opweave.codegen.triton_cpu import jit, launch, pool
 
     names = {t.name: f"opweave_gemm_{t.name}" for t in _GEMM}
     source = "\n".join(_source(names[t.name], real, word) for t, (_, real) in _GEMM.items())
     text = f"{source}\ndeclare i64 @llvm.smin.i64(i64, i64)\n"
     code = jit.load(jit.compile_object(text, name="matrix products", level=0), names.values())
     jit.keep_forever(code)
-    return {t: code.address(name) for t, name in names.items()}, pool.native().run
+    return {t: code.address(name) for t, name in names.items()}, pool.native().run, launch.native_code
 
 
 def _source(name: str, real: str, word: str) -> str:
     loads = []
     for i, field in enumerate(_FIELDS):
-        kind = "ptr" if field in ("gemm", "a", "b", "c") else "i64"
+        kind = "ptr" if field in _POINTERS else "i64"
         loads += [
             f"  %{field}.at = getelementptr i64, ptr %args, i64 {i}",
             f"  %{field} = load {kind}, ptr %{field}.at",
@@ -270,10 +356,12 @@ def _source(name: str, real: str, word: str) -> str:
         "entry:", *loads,
         "  %ta.w = trunc i64 %ta to i32",
         "  %tb.w = trunc i64 %tb to i32",
+        *[f"  %{g}.w = trunc i64 %{g} to i32" for g in _FIELDS[-3:]],
+        "  %alone = icmp eq ptr %then, null",
         "  %slabs = mul i64 %row_slabs, %column_slabs",
         "  br label %loop",
         "loop:",
-        "  %i = phi i64 [ %start, %entry ], [ %next, %body ]",
+        "  %i = phi i64 [ %start, %entry ], [ %next, %continue ]",
         "  %more = icmp slt i64 %i, %end",
         "  br i1 %more, label %body, label %done",
         "body:",
@@ -296,6 +384,14 @@ def _source(name: str, real: str, word: str) -> str:
         "  %c.slab = add i64 %c.row, %column",
         *_offset(real, "c"),
         *casts, call,
+        "  br i1 %alone, label %continue, label %follow",
+        "follow:",
+        "  %first = mul i64 %i, %each",
+        "  %full = add i64 %first, %each",
+        "  %last = call i64 @llvm.smin.i64(i64 %full, i64 %programs)",
+        "  call void %then(ptr %packed, i64 %first, i64 %last, i32 %grid_x.w, i32 %grid_y.w, i32 %grid_z.w)",
+        "  br label %continue",
+        "continue:",
         "  %next = add i64 %i, 1",
         "  br label %loop",
         "done:",

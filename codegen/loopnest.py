@@ -105,6 +105,11 @@ class LoopNest:
         """Whether its reduced axes have to be run through in order."""
         return any(store.more is not None for store in self.stores)
 
+    @property
+    def scans(self) -> bool:
+        """Whether it has running totals along its reduced axes, outermost first."""
+        return any(value.op == "scan" for value in self.values())
+
     def indices(self) -> list[Index]:
         """Every index expression."""
         found = [store.offset for store in self.stores]
@@ -161,7 +166,7 @@ def _describe(value: Value, names: Mapping[Value, str]) -> str:
     if value.op == "gather":
         buffer, offset = load_parts(value)
         return f"load {buffer.name}[{offset!r} + {_operand(value.args[0], names)}]{note}"
-    if value.op == "reduce":
+    if value.op in ("reduce", "scan"):
         return f"{value.detail}({args}){note}"
     return f"{value.op}({args}){note}"
 
@@ -249,7 +254,7 @@ def simplify_axes(nest: LoopNest) -> LoopNest:
         nest = substitute(nest, {axis: (outer, inner)})
     nest = _merge_all(nest)
     nest.kept = _by_stride(nest, nest.kept)
-    if not nest.scatters:
+    if not nest.scatters and not nest.scans:
         nest.reduced = _by_stride(nest, nest.reduced)
     return nest
 
@@ -310,6 +315,8 @@ def rewrite(nest: LoopNest, mapping: Mapping[Axis, Index], kept: list[Axis], red
             known[value] = values.index(value.detail.substitute(mapping), value.dtype)
         elif value.op == "reduce":
             known[value] = values.reduce(str(value.detail), args, value.dtype, reduced)
+        elif value.op == "scan":
+            known[value] = values.scan(str(value.detail), args[0], value.dtype, reduced)
         else:
             known[value] = values.make(value.op, args, value.dtype, value.detail)
     stores = [

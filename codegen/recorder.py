@@ -18,6 +18,7 @@ from opweave.registry import dtypes
 from opweave.registry.dtypes import DType, promote_types
 from opweave.registry.errors import UnsupportedError
 from opweave.registry.ops.kinds.gather import Place, Places
+from opweave.registry.ops.kinds.scan import wide_type
 from opweave.registry.scalar import UNARY_FLOAT, Scalars
 from opweave.tracer.graph import Node
 from opweave.tracer.index import ZERO, Index, linearize, row_major
@@ -26,9 +27,11 @@ from opweave.tracer.iteration import (
     Guard,
     IterationSpace,
     index_at,
+    moved_index,
     piece_demand,
     pieces_of,
     places_of,
+    runs_backwards,
     scatter_of,
     sizes_of,
     view_index,
@@ -547,6 +550,19 @@ class Lowering:
                 t = t > 0  # over no elements it is the least int
         done = decl.finalize(self.k, t, count) if decl.finalize is not None else t
         return self._as_result(done, result, True)
+
+    def _scan(self, node: Node, index: tuple[Index, ...]) -> Term:
+        decl = node.target.decl  # type: ignore[union-attr]
+        source, dim = decl.params(node.args, node.kwargs, len(index))
+        result = node.meta["val"]._dtype
+        wide = wide_type(result)
+        t = self.k.cast(self._operand(source, node, index), wide)
+        (axis,) = self.space.reduced
+        combine = f"{decl.combine} backwards" if runs_backwards(axis, index[dim]) else decl.combine
+        return self._as_result(Term(self.k, self.values.scan(combine, t.value, wide, [axis])), result, False)
+
+    def _move(self, node: Node, index: tuple[Index, ...]) -> Term:
+        return self._operand(node.all_input_nodes[0], node, moved_index(node, index))
 
     def _gather(self, node: Node, index: tuple[Index, ...]) -> Term:
         places = places_of(node)

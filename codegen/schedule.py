@@ -8,6 +8,7 @@ pointwise       blocks of the one merged axis                one a block
  .. transpose   a square over the two unit-stride axes       one a square
 row reduction   the row whole, or looped over in chunks      one a row or bundle of short rows
 column reduction a block of columns, rows looped over        one a block of columns
+running totals  rows or columns whole                        one a bundle of rows or block of columns
 few long rows   as above over parts of the row               a second, small kernel combines the parts
 scatter         a block of columns, values looped over       one a block of columns
 =============== ============================================ ===========================================
@@ -174,6 +175,8 @@ def plan(nest: LoopNest, target: Target) -> list[tuple[LoopNest, Schedule]]:
         return [(nest, _pointwise(nest, target))]
     if nest.scatters:
         return [(nest, _scatter(nest, target))]
+    if nest.scans:
+        return [_scan(nest, target)]
     whole, schedule = _reduction(nest, target)
     parts = _parts(nest, schedule, target)
     if parts is not None:
@@ -311,6 +314,21 @@ def _column_reduction(nest: LoopNest, columns: Axis, target: Target) -> Schedule
     lanes = (row, _lane(columns, wide, "grid", "c", "COLS"))
     scalars = tuple(a for a in nest.kept if a is not columns)
     return Schedule(lanes, scalars, tuple(nest.reduced[:-1]), row, target.lane_accumulators)
+
+
+def _scan(nest: LoopNest, target: Target) -> tuple[LoopNest, Schedule]:
+    """Programs that hold rows, or columns, whole."""
+    if len(nest.reduced) > 1:
+        nest = _flatten_reduced(nest)
+    (axis,) = nest.reduced
+    columns = _columns_axis(nest)
+    if columns is None or hint(columns.size) <= 4:
+        return _row_reduction(nest, target)
+    assert isinstance(axis.size, int)
+    row = Lane(axis, power_of_two(axis.size), "whole", "r", "ROWS")
+    wide = min(_floor_power(max(target.whole_row // row.block, 1)), _cover(columns.size))
+    lanes = (row, _lane(columns, wide, "grid", "c", "COLS"))
+    return nest, Schedule(lanes, tuple(a for a in nest.kept if a is not columns), (), row, target.lane_accumulators)
 
 
 def _scatter(nest: LoopNest, target: Target) -> Schedule:

@@ -327,6 +327,8 @@ class _Printer:
             self.names[value] = (self.best[value.args[0]], ATOM)
         elif value.op == "reduce":
             self._reduce(value)
+        elif value.op == "scan":
+            self._bind(value, self._scan_call(value), True)
         else:
             self._compute(value)
 
@@ -462,6 +464,20 @@ class _Printer:
         self.combines.add(function)
         inputs = operands[0] if len(operands) == 1 else f"({', '.join(operands)})"
         return f"tl.reduce({inputs}, {self._axis}, {function}{keep})"
+
+    def _scan_call(self, value: Value) -> str:
+        (arg,), lane = value.args, self.schedule.reduced_lane
+        function, _, backwards = str(value.detail).partition(" ")
+        text = self.names[arg][0] if arg.op != "const" else typed_constant(arg.detail, arg.dtype)
+        if lane is not None and lane.axis not in arg.axes:
+            text = f"tl.broadcast_to({text}, {self._shape(arg, True)})"
+        if not backwards:
+            # What lies outside the row comes last, and changes nothing before it.
+            return f"tl.{function}({text}, {self._axis})"
+        if lane is not None and lane in self.live:
+            pad = constant(identity({"cumsum": "sum", "cumprod": "prod"}[function], arg.dtype), arg.dtype)
+            text = f"tl.where({self.live[lane]}, {text}, {pad})"
+        return f"tl.{function}({text}, {self._axis}, reverse=True)"
 
     def _padded(self, value: Value) -> list[str]:
         """Operands of a reduction with the lanes outside it made harmless, and spread along the reduced lane."""

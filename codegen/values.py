@@ -153,6 +153,14 @@ class Values:
             found = self._known["reduce", args, dtype, combine] = replace(found, axes=axes, depth=found.depth + 1)
         return found
 
+    def scan(self, combine: str, arg: Value, dtype: DType, reduced: Sequence[Axis]) -> Value:
+        """`combine` of a value and all before it along the reduced axes."""
+        found = self.make("scan", (arg,), dtype, combine)
+        axes = arg.axes | frozenset(reduced)
+        if found.axes != axes:
+            found = self._known["scan", (arg,), dtype, combine] = replace(found, axes=axes)
+        return found
+
 
 def _as_float(value: complex) -> float:
     if isinstance(value, complex):

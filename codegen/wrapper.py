@@ -29,7 +29,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from opweave.codegen import blas
+from opweave.codegen import blas, epilogues
 from opweave.codegen.checks import cell_of, passed
 from opweave.codegen.groups import LEAST, Member, addresses, in_blocks, is_flat, shared, tables
 from opweave.codegen.kernel import KernelSource
@@ -195,6 +195,9 @@ class _Wrapper:
         #: Members of groups that are launched once all of them are prepared.
         self.members: dict[Node, Member] = {}
         self.waiting: list[Member] = []
+        #: Products that wait for the kernel that follows them slab by slab.
+        self.epilogues: dict[Node, epilogues.Epilogue] = {}
+        self.followed: set[Node] = set()
         self.dead: list[str] = []
         self.cell = ""
 
@@ -205,6 +208,7 @@ class _Wrapper:
         # Inputs first: what any of them tells is there for all the rest.
         order.sort(key=lambda node: node.op != "placeholder")
         ends = self._find_groups(order)
+        self._find_epilogues(order, last)
         for node in order:
             if node.op == "placeholder":
                 parameters.append(node.name)
@@ -353,7 +357,7 @@ class _Wrapper:
                 self._line(f"{node.name} = {self._text(node.args[0])}[{self._text(node.args[1])}]", node)
         elif _is_plain_view(node):
             self._view(node)
-        elif self.device.type == "cpu" and declared(node) is not None and blas.multiplies(node):
+        elif self._is_product(node):
             self._product(node)
         else:
             self._opaque(node)
@@ -374,8 +378,12 @@ class _Wrapper:
     def _product(self, node: Node) -> None:
         value = node.meta["val"]
         self._allocate(node.name, sizes_from(value._sizes), sizes_from(value._strides), value._dtype)
-        function = self._inject("multiply", blas.multiply)
-        self._line(f"{function}({node.name}, {self._text(node.args[0])}, {self._text(node.args[1])})", node)
+        if node not in self.followed:
+            function = self._inject("multiply", blas.multiply)
+            self._line(f"{function}({node.name}, {self._text(node.args[0])}, {self._text(node.args[1])})", node)
+
+    def _is_product(self, node: Node) -> bool:
+        return self.device.type == "cpu" and declared(node) is not None and blas.multiplies(node)
 
     def _function(self, graph: Graph) -> str:
         """Print a graph that is an operand as a function of its own, which shares kernels and names with this one.
@@ -488,13 +496,24 @@ class _Wrapper:
                 arguments.append(f"{cell}.data_ptr()")
             arguments += [self._number(variable.number) for variable in numbers_of(stage, schedule)]
             grid = [self._size(schedule.programs), *map(str, kernel.grid[1:])]
-            self._line(f"{kernel.name}({', '.join([*grid, *arguments])})", node)
+            self._launch(node, kernel, [*grid, *arguments])
             if checks:
                 said = [(c.message, c.site and (c.site.file, c.site.line, c.site.function)) for c in checks]
                 self._line(f"{self._inject('passed', passed)}({cell}, {said!r})")
         self._count_writes(node)
         if scratch:
             self._line(f"del {', '.join(scratch)}")
+
+    def _launch(self, node: Node, kernel: KernelSource, arguments: list[str]) -> None:
+        epilogue = self.epilogues.get(node)
+        if epilogue is None:
+            self._line(f"{kernel.name}({', '.join(arguments)})", node)
+            return
+        product = epilogue.product
+        operands = [product.name, self._text(product.args[0]), self._text(product.args[1])]
+        stretch = [str(epilogue.elements), str(epilogue.programs)]
+        function = self._inject("multiply_then", blas.multiply_then)
+        self._line(f"{function}({', '.join([*operands, *stretch, kernel.name, *arguments])})", node)
 
     def _cell(self) -> str:
         """Where kernels report failed checks."""
@@ -514,6 +533,22 @@ class _Wrapper:
             nest = lower(region, wide=self.wide)
             self.nests[node] = nest, plan(nest, TARGETS[self.device.type])
         return self.nests[node]
+
+    def _find_epilogues(self, order: list[Node], last: dict[Node, list[Node]]) -> None:
+        """Note which products wait for a kernel, and keep their operands until then."""
+        found = epilogues.find(order, self._is_product, _is_plain_view, lambda node: self._planned(node, node.target))
+        position = {node: i for i, node in enumerate(order)}
+        for region, epilogue in found.items():
+            if region in self.members:
+                continue
+            product = epilogue.product
+            self.epilogues[region] = epilogue
+            self.followed.add(product)
+            for step in order[position[product] : position[region]]:
+                late = [node for node in last.get(step, ()) if node in product.all_input_nodes]
+                if late:
+                    last[step] = [node for node in last[step] if node not in late]
+                    last.setdefault(region, []).extend(late)
 
     # ---- groups ----------------------------------------------------------------------------------------------------
 

@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     )
     from opweave.fake.tensor import FakeTensor
     from opweave.pipeline import compile
+    from opweave.registry import return_types
     from opweave.registry.vmap.transform import vmap
     from opweave.tracer.control_flow import associative_scan, cond, map, scan, while_loop
     from opweave.tracer.make_fx import make_fx
@@ -103,6 +104,7 @@ _LAZY = {
     "make_fx": ("opweave.tracer.make_fx", "make_fx"),
     "compile": ("opweave.pipeline", "compile"),
     "fx": ("opweave.fx", None),
+    "return_types": ("opweave.registry.return_types", None),
     "explain": ("opweave.explaining", "explain"),
     **dict.fromkeys(
         (
@@ -156,7 +158,8 @@ __all__ = [
     "cfloat", "compile", "complex128", "complex64", "cuda_is_available", "device", "double", "dtype", "enable_grad",
     "float16", "float32", "float64", "from_numpy", "fx", "get_default_dtype", "half", "inference_mode", "int16",
     "int32", "int64", "int8", "is_grad_enabled", "is_inference_mode_enabled", "library", "long", "make_fx", "nn",
-    "no_grad", "ops", "promote_types", "result_type", "set_default_dtype", "set_grad_enabled", "short", "testing",
+    "no_grad", "ops", "promote_types", "result_type", "return_types", "set_default_dtype", "set_grad_enabled",
+    "short", "testing",
     "get_printoptions", "set_printoptions",
     "amp", "autocast", "clear_autocast_cache", "get_autocast_dtype", "is_autocast_cache_enabled", "is_autocast_enabled",
     "set_autocast_cache_enabled", "set_autocast_dtype", "set_autocast_enabled",

@@ -230,7 +230,7 @@ def _vmap(op: OpOverload, call: Call) -> str:
 
 
 def _backward(op: OpOverload, call: Call) -> str:
-    if op.decl is not None and op.decl.kind == "out":
+    if op.decl is not None and op.decl.kind in ("out", "outs"):
         return NONE
     run, tensors = _with_tensors(op, call)
     leaves = [t.detach() for t in _copied(tensors)]
@@ -250,7 +250,8 @@ def _variants(op: OpOverload, call: Call) -> str:
     found = []
     if f"aten::{op.opname}_" in names:
         found.append("in-place")
-    if any("out" in overload for overload in op.packet.overloads()):
+    overloads = [getattr(op.packet, overload) for overload in op.packet.overloads()]
+    if any(a.kwarg_only and a.is_write for overload in overloads for a in overload._schema.arguments):
         found.append("out=")
     return ", ".join(found) or NONE
 

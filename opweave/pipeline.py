@@ -52,7 +52,7 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("canonicalize", canonicalize.run),  # ops that change nothing go
     ("fold", fold.run),  # what depends on no input becomes a literal
     ("cse", cse.run),  # what is computed twice is computed once
-    ("products", products.run),  # batched products read and write where their neighbours lie
+    ("products", products.run),  # what is added to a product fuses; batched products read and write in place
     ("dce", dce.run),  # what no result needs goes
     ("fuse", fuse.run),  # what can be one kernel becomes one node
     ("reinplace", reinplace.run),  # mutating calls write in place where no copy is needed

@@ -208,6 +208,8 @@ class _Functionalization:
     def run(self) -> None:
         graph = self.graph
         for node in list(graph):
+            if node not in graph:
+                continue  # took a result of a mutation, whose readers now have that of the call in its place
             if node.op == "output":
                 with graph.inserting_before(node):
                     self._finish(node)

@@ -7,6 +7,7 @@ would wait for itself), and when joining pays. In particular
 * pointwise ops, views and generators join their users; views and generators join every user, since they cost nothing;
 * a reduction joins users that need its result once per kept index, so that softmax or layer_norm are one kernel;
 * a value that several groups need is stored by one of them, or recomputed in each where that saves memory traffic;
+* a running total joins users that need every element of it once, and holds a row in a program;
 * what a gather reads from lies in memory, so it is never computed in the gather's own kernel;
 * tensors side by side are a kernel where one of them is computed in it, or where it computes more: copies alone are a
   call;
@@ -306,7 +307,7 @@ class _Partition:
         space = group.space
         if is_scatter(node):
             return "what is scattered to is read from memory"
-        if space.scatters and (shared or self.kinds[node][0] == "reduction" or _expensive(node)):
+        if space.scatters and (shared or self.kinds[node][0] in ("reduction", "scan") or _expensive(node)):
             return "too much for the loop of a scatter, which runs in order"
         if _expensive(node) and any(demand.guards for demand in demands):
             return "one of several pieces, and computed for the others too"
@@ -380,10 +381,10 @@ class _Partition:
             self.leaves[node] = (frozenset([node]), 0) if isinstance(value, Tensor) else None
             return
         self.leaves[node] = None
-        if kind in ("reduction", "gather", "scatter") or _expensive(node):
+        if kind in ("reduction", "gather", "scatter", "scan") or _expensive(node):
             return
         sources: frozenset[Node] = frozenset()
-        cost = int(kind in ("pointwise", "pieces"))
+        cost = int(kind in ("pointwise", "pieces", "move"))
         for operand in node.all_input_nodes:
             known = self.leaves[operand]
             if known is None:

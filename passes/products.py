@@ -1,4 +1,9 @@
-"""Products: let batched products read and write where their neighbours lie, instead of copies.
+"""Products: leave to BLAS what only BLAS can do.
+
+What is added to a product (`addmm`, the bias of a convolution) becomes an op of its own, which a kernel can do with all
+that follows. A convolution whose windows are single elements is a batched product.
+
+Batched products read and write where their neighbours lie, instead of copies.
 
 `bmm` takes one batch dimension. Where the program has several, as attention with its batch and heads, they are joined
 by a copy before the product and taken apart behind it; the copies only move elements that BLAS can find by itself,
@@ -24,12 +29,21 @@ from opweave.tracer.declared import declared
 from opweave.tracer.graph import Graph, Node
 
 aten = ops.aten
+#: Products to which something is added.
+_SUMS = {aten.addmm.default: aten.mm.default, aten.baddbmm.default: aten.bmm.default}
 _RESHAPES = (aten.view.default, aten._unsafe_view.default)
 
 
 def run(graph: Graph) -> Graph:
-    """Rewrite the batched products of a graph on the CPU."""
+    """Rewrite the products of a graph on the CPU."""
     emit = Emitter(graph)
+    for node in list(graph):
+        if node.target in _SUMS and declared(node) is not None and _is_exact(value_of(node)):
+            with graph.inserting_before(node):
+                node.replace_all_uses_with(_apart(node, emit))
+            graph.erase_node(node)
+        elif node.target is aten.convolution.default and declared(node) is not None and _is_exact(value_of(node)):
+            _rewrite_convolution(node, emit)
     kept = escaping(graph)
     for node in list(graph):
         if node.target is aten.bmm.default and node not in kept and declared(node) is not None and _is_for_blas(node):
@@ -38,14 +52,70 @@ def run(graph: Graph) -> Graph:
     return graph
 
 
-def _is_for_blas(node: Node) -> bool:
-    value = value_of(node)
-    sizes = [size for operand in node.args for size in value_of(operand)._sizes]  # type: ignore[arg-type]
+def _apart(node: Node, emit: Emitter) -> Node:
+    """A product and what is added to it, in the order in which `addmm` computes."""
+    term, left, right = node.args
+    scales = {"alpha": 1, "beta": 1, **node.kwargs}
+    total = emit.call(_SUMS[node.target], left, right, like=node)  # type: ignore[index]
+    if scales["alpha"] != 1:
+        total = emit.call(aten.mul.Tensor, total, scales["alpha"], like=node)
+    if scales["beta"] == 0:
+        # NaN in the term does not count then.
+        return total
+    if scales["beta"] != 1:
+        term = emit.call(aten.mul.Tensor, term, scales["beta"], like=node)
+    return emit.call(aten.add.Tensor, total, term, like=node)
+
+
+def _rewrite_convolution(node: Node, emit: Emitter) -> None:
+    x, weight, bias, stride, padding, _, transposed, _, groups = node.args
+    with emit.graph.inserting_before(node):
+        if not transposed and groups == 1 and _is_by_element(x, weight, stride, padding):  # type: ignore[arg-type]
+            total = _by_element(node, emit)
+        elif bias is not None:
+            total = emit.call(node.target, x, weight, None, *node.args[3:], like=node)
+        else:
+            return
+        if bias is not None:
+            for _ in value_of(node)._sizes[2:]:
+                bias = emit.call(aten.unsqueeze.default, bias, -1, like=node)
+            total = emit.call(aten.add.Tensor, total, bias, like=node)
+    node.replace_all_uses_with(total)
+    emit.graph.erase_node(node)
+
+
+def _is_by_element(x: Node, weight: Node, stride: Sequence[int], padding: Sequence[int]) -> bool:
+    """Whether each element of a result comes from the elements at one place, which lie in order."""
+    values = value_of(x), value_of(weight)
     return (
-        value._device.type == "cpu"
-        and value._dtype.name in ("float32", "float64")
-        and all(type(size) is int and size > 0 for size in sizes)
+        set(stride) == {1}
+        and set(padding) == {0}
+        and all(size == 1 for size in values[1]._sizes[2:])
+        and all(type(size) is int and size > 0 for value in values for size in value._sizes)
+        and all(is_contiguous(value._sizes, value._strides) for value in values)
     )
+
+
+def _by_element(node: Node, emit: Emitter) -> Node:
+    """(n, c, ...) and (o, c, 1, ...) to (n, o, ...): a product for each image."""
+    x, weight = node.args[:2]
+    n, c, *places = value_of(x)._sizes  # type: ignore[arg-type]
+    o = value_of(weight)._sizes[0]  # type: ignore[arg-type]
+    filters = emit.call(aten.expand.default, emit.call(aten.view.default, weight, [1, o, c], like=node), [n, o, c],
+                        like=node)  # fmt: skip
+    columns = emit.call(aten.view.default, x, [n, c, math.prod(places)], like=node)
+    found = emit.call(aten.bmm.default, filters, columns, like=node)
+    return emit.call(aten.view.default, found, [n, o, *places], like=node)
+
+
+def _is_exact(value: Tensor) -> bool:
+    """Whether a product is computed in its own type, by BLAS on the CPU."""
+    return value._device.type == "cpu" and value._dtype.name in ("float32", "float64")
+
+
+def _is_for_blas(node: Node) -> bool:
+    sizes = [size for operand in node.args for size in value_of(operand)._sizes]  # type: ignore[arg-type]
+    return _is_exact(value_of(node)) and all(type(size) is int and size > 0 for size in sizes)
 
 
 def _rewrite(node: Node, emit: Emitter, kept: set[Node]) -> None:

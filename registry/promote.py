@@ -5,6 +5,7 @@ Sizes only meet `==`, `+`, `*` here, so a symbolic size works by duck typing.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +18,14 @@ from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor, describe
 
 Number = bool | int | float | complex
+
+#: The greatest finite value of each floating type.
+GREATEST = {
+    "float16": 65504.0,
+    "bfloat16": math.ldexp(255.0, 120),
+    "float32": math.ldexp(16777215.0, 104),
+    "float64": math.ldexp(9007199254740991.0, 971),
+}
 
 
 def broadcast_shapes(op: str, *shapes: Sequence[int]) -> tuple[int, ...]:
@@ -195,3 +204,42 @@ def result_type(*operands: Any) -> DType:
 def can_cast(source: DType, target: DType) -> bool:
     """Whether results of one type may be written to the other in place (the category must not fall)."""
     return _rank(source) <= _rank(target) or (source.kind in "iu" and target.kind in "iu")
+
+
+def as_element(op: str, value: Any, dtype: DType) -> Any:
+    """A number as an element of the type.
+
+    Raises
+    ------
+    DTypeError
+        If the type cannot hold it.
+    """
+    if isinstance(value, Symbolic):
+        return value
+    error = DTypeError(f"{op}: the value does not fit {dtype.name}", got=repr(value))
+    if dtype.kind == "b":
+        return bool(value)
+    if dtype.kind == "c":
+        greatest = GREATEST["float32" if dtype is dtypes.complex64 else "float64"]
+        if any(greatest < abs(part) < math.inf for part in (complex(value).real, complex(value).imag)):
+            raise error
+        return value
+    if isinstance(value, complex):
+        if value.imag:
+            raise error
+        value = value.real
+    if dtype.kind in "iu":
+        if isinstance(value, float) and not abs(value) < 2.0**64:
+            raise error
+        bits = 8 * dtype.itemsize
+        most = 2 ** (bits - (dtype.kind == "i")) - 1
+        # A negative number wraps into an unsigned type.
+        least = -most if dtype.kind == "u" else -most - 1
+        if not least <= int(value) <= most:
+            raise error
+        return int(value) % 2**bits if dtype.kind == "u" else int(value)
+    if dtype.kind == "f":
+        value = float(value)
+        if GREATEST[dtype.name] < abs(value) < math.inf:
+            raise error
+    return value

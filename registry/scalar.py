@@ -34,6 +34,8 @@ UNARY_FLOAT = (
 UNARY_ANY = ("abs", "sign", "neg", "reciprocal", "isnan", "isinf", "isfinite", "signbit", "logical_not")
 #: Functions of two arguments of one type.
 BINARY = ("maximum", "minimum", "fmod", "remainder", "floor_divide", "trunc_divide", "atan2", "pow")
+#: Of complex numbers, which are computed on arrays alone: no kernel is printed for them.
+COMPLEX = ("conj", "real", "imag", "complex")
 VOCABULARY = (*UNARY_FLOAT, *UNARY_ANY, *BINARY, "where", "cast", "const", "dtype")
 
 
@@ -145,6 +147,7 @@ class ArrayScalars(Scalars):
                      "isfinite", "signbit", "logical_not", "maximum", "minimum"):  # fmt: skip
             setattr(self, name, getattr(xp, self._RENAMED.get(name, name)))
         self.atan2 = xp.arctan2
+        self.conj = xp.conjugate
 
     def where(self, condition: Value, a: Value, b: Value) -> Value:
         return self.xp.where(condition, a, b)
@@ -167,6 +170,19 @@ class ArrayScalars(Scalars):
         if hasattr(x, "dtype"):
             return dtypes.from_numpy(x.dtype)
         return dtypes.bool_ if isinstance(x, bool) else dtypes.int64 if isinstance(x, int) else dtypes.float32
+
+    def real(self, x: Value) -> Value:
+        return x.real
+
+    def imag(self, x: Value) -> Value:
+        return x.imag
+
+    def complex(self, real: Value, imag: Value) -> Value:
+        # A sum with a multiple of 1j would make NaN of what is infinite.
+        parts = self.xp.broadcast_arrays(self.xp.asarray(real), self.xp.asarray(imag))
+        found = self.xp.empty(parts[0].shape, self.xp.result_type(*parts, np.complex64))
+        found.real, found.imag = parts
+        return found
 
     def rsqrt(self, x: Value) -> Value:
         return 1 / self.xp.sqrt(x)

@@ -26,7 +26,9 @@ from opweave.tracer.graph import Graph, Node
 from opweave.tracer.index import ZERO, Axis, Index, groups, linearize, regroup, row_major
 from opweave.tracer.size import Size, hint, product, size_of, sizes as sizes_from
 
-FUSIBLE = ("pointwise", "view", "reduction", "generator", "gather", "scatter", "pieces")
+FUSIBLE = ("pointwise", "view", "reduction", "generator", "gather", "scatter", "pieces", "move", "scan")
+#: Elements of a row up to which a program holds it whole, as running totals need.
+MAX_SCAN = 4096
 
 
 class Guard(NamedTuple):
@@ -101,6 +103,11 @@ def classify(node: Node) -> tuple[str | None, str]:
             return None, "view between sizes that are not known to be equal"
     if decl.kind == "reduction" and _may_be_undefined(node):
         return None, "the reduced dimensions may be empty"
+    if decl.kind == "scan":
+        _, dim = decl.params(node.args, node.kwargs, value.ndim)
+        size = value._sizes[dim] if value.ndim else 1
+        if not (type(size) is int and 1 < size <= MAX_SCAN):
+            return None, f"library call: a running total of {size} elements"
     if decl.kind == "gather" and places_of(node) is None:
         return None, "library call"
     if decl.kind == "scatter":
@@ -155,6 +162,19 @@ def view_index(node: Node, index: Sequence[Index]) -> tuple[Index, ...]:
             maps.append((strides, offset))
         node.meta["view_map"] = maps
     return tuple(linearize(index, strides) + offset for strides, offset in maps)
+
+
+def moved_index(node: Node, index: Sequence[Index]) -> tuple[Index, ...]:
+    """The element of a move's operand that is at `index` of its result."""
+    decl: Any = node.target.decl  # type: ignore[union-attr]
+    return tuple(decl.origin(index, sizes_of(node), *decl.bind(node.args, node.kwargs)[1:]))
+
+
+def runs_backwards(axis: Axis, part: Index) -> bool | None:
+    """Whether a dimension's index counts down as an axis counts up, None if it does neither."""
+    if part == Index.of(axis):
+        return False
+    return True if part == Index.of(axis) * -1 + (axis.size - 1) else None
 
 
 @dataclass(frozen=True)
@@ -361,6 +381,8 @@ class IterationSpace:
         for demand in self.demands[user]:
             if decl.kind == "view":
                 found = demand.at(view_index(user, demand.index), demand.exact and same)
+            elif decl.kind == "move":
+                found = demand.at(moved_index(user, demand.index), demand.exact)
             elif decl.kind == "reduction":
                 index = self.inputs_of_reductions[user]
                 found = Demand(index, self.covers(operand, Demand(index, demand.exact)))
@@ -450,12 +472,31 @@ class IterationSpace:
         self.frames.setdefault(sizes_of(node), demand.index)
         return ""
 
+    def admit_scan(self, node: Node, demands: list[Demand]) -> str:
+        """Make a running total a member: the axis that it runs along becomes a reduced one."""
+        if len(demands) != 1 or not self.covers(node, demands[0]):
+            return "running totals needed at several indices, or not of every element"
+        index = demands[0].index
+        _, dim = node.target.decl.params(node.args, node.kwargs, len(index))  # type: ignore[union-attr]
+        axis = next(iter(index[dim].axes()), None)
+        if axis is None or runs_backwards(axis, index[dim]) is None:
+            return "running totals needed at a regrouped index"
+        if self.reduced not in ([], [axis]):
+            return "runs along another axis"
+        self.kept = [other for other in self.kept if other is not axis]
+        self.reduced = [axis]
+        self.demands[node] = demands
+        self.frames.setdefault(sizes_of(node), index)
+        return ""
+
     def admit(self, node: Node, demands: list[Demand]) -> str:
         """Make a node a member at these indices; a reason if it does not fit."""
-        if node.target.decl.kind in ("reduction", "gather") and any(demand.guards for demand in demands):  # type: ignore[union-attr]
+        if node.target.decl.kind in ("reduction", "gather", "scan") and any(demand.guards for demand in demands):  # type: ignore[union-attr]
             return "one of several pieces"
         if node.target.decl.kind == "reduction":  # type: ignore[union-attr]
             return self.admit_reduction(node, demands)
+        if node.target.decl.kind == "scan":  # type: ignore[union-attr]
+            return self.admit_scan(node, demands)
         self.demands[node] = demands
         if is_scatter(node):
             return ""  # its demand is of what it writes, not of its result

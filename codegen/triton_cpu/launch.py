@@ -23,8 +23,8 @@ import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import FrameType
-from typing import Any
+from types import BuiltinFunctionType, FrameType
+from typing import Any, NamedTuple
 
 from numpy.lib.array_utils import byte_bounds
 
@@ -387,6 +387,15 @@ def flatten(signature: Iterable[Any], arguments: Iterable[Any]) -> list[Any]:
     return flat
 
 
+class _Owner(NamedTuple):
+    """What a launch function keeps alive; native code reads the first."""
+
+    native: int
+    memory: object
+    convert: Callable[..., None]
+    code: jit.LoadedCode
+
+
 class Launcher:
     """What stands behind a launch function: the kernel's code, and conversions that the native side leaves to Python.
 
@@ -426,7 +435,7 @@ class Launcher:
         description.arguments = len(native_params)
         table = (_NativeParameter * len(native_params)).from_buffer(memory, ctypes.sizeof(_Native))
         table[:] = native_params
-        owner = (ctypes.addressof(memory), memory, convert, code)
+        owner = _Owner(ctypes.addressof(memory), memory, convert, code)
         function = _new_c_function()(ctypes.addressof(_method()), owner, name)
         self._native: Callable[..., None] = function
         #: `launches`, `programs` and `spent` (ns): what the native side counted while `profiling` was on.
@@ -523,6 +532,29 @@ def direct_launcher(kernel: Any) -> Callable[..., None]:
     run = Launcher(kernel.name, params, code, code.address(kernel.name), assertions).launch
     # Native code that asked about the log at each launch would not be the fastest way to launch any more.
     return timed(kernel.name, run) if _log.isEnabledFor(logging.DEBUG) else run
+
+
+def native_code(launch: object) -> int | None:
+    """Address of the code `void kernel(ptr slots, i64 start, i64 end, i32 gx, i32 gy, i32 gz)` of a kernel.
+
+    Each argument has a slot of 8 bytes.
+
+    Parameters
+    ----------
+    launch : object
+        What may be a function of `direct_launcher`.
+
+    Returns
+    -------
+    int or None
+        None while launches are watched, and for kernels whose launches need Python.
+    """
+    if not isinstance(launch, BuiltinFunctionType) or profiling.value:
+        return None
+    owner = launch.__self__
+    if not isinstance(owner, _Owner):
+        return None
+    return _Native.from_address(owner.native).code
 
 
 def timed(name: str, run: Callable[..., None]) -> Callable[..., None]:

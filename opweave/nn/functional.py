@@ -11,6 +11,7 @@ from opweave.nn.losses import (
     binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
     cosine_embedding_loss as cosine_embedding_loss,
     cross_entropy as cross_entropy,
+    ctc_loss as ctc_loss,
     gaussian_nll_loss as gaussian_nll_loss,
     hinge_embedding_loss as hinge_embedding_loss,
     huber_loss as huber_loss,
@@ -18,16 +19,20 @@ from opweave.nn.losses import (
     l1_loss as l1_loss,
     margin_ranking_loss as margin_ranking_loss,
     mse_loss as mse_loss,
+    multi_margin_loss as multi_margin_loss,
+    multilabel_margin_loss as multilabel_margin_loss,
     multilabel_soft_margin_loss as multilabel_soft_margin_loss,
     nll_loss as nll_loss,
     poisson_nll_loss as poisson_nll_loss,
     smooth_l1_loss as smooth_l1_loss,
     soft_margin_loss as soft_margin_loss,
     triplet_margin_loss as triplet_margin_loss,
+    triplet_margin_with_distance_loss as triplet_margin_with_distance_loss,
 )
 from opweave.nn.resizing import interpolate as interpolate
+from opweave.registry.autograd.mode import no_grad
 from opweave.registry.dtypes import DType
-from opweave.registry.errors import ArgumentError, ShapeError, UnsupportedError
+from opweave.registry.errors import ArgumentError, DTypeError, ShapeError, UnsupportedError
 from opweave.registry.op import ops
 from opweave.registry.ops import surface as _surface
 from opweave.registry.tensor import Tensor, describe
@@ -149,6 +154,23 @@ def rrelu(
 def logsigmoid(input: Tensor) -> Tensor:
     """log(sigmoid(x)), computed without overflow."""
     return ops.aten.log_sigmoid.default(input)
+
+
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+    """softmax of logits with Gumbel noise, over tau; `hard` is 1 at the largest, with the softmax's gradient.
+
+    Jang et al. 2017. `eps` is not used.
+    """
+    # -log of a number with the exponential distribution; 1 - u of [0, 1) is never 0.
+    drawn = aten.neg.default(aten.log1p.default(aten.neg.default(aten.rand_like.default(logits))))
+    least = 2.0**-24 if logits._dtype.itemsize == 2 else 2.0**-60
+    noise = aten.neg.default(aten.log.default(aten.clamp_min.default(drawn, least)))
+    soft = aten.softmax.int(aten.div.Tensor(aten.add.Tensor(logits, noise), tau), dim)
+    if not hard:
+        return soft
+    at = aten.argmax.default(soft, dim, True)
+    sharp = aten.scatter.value(aten.zeros_like.default(logits), dim, at, 1.0)
+    return aten.add.Tensor(aten.sub.Tensor(sharp, aten.detach.default(soft)), soft)
 
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
@@ -303,6 +325,27 @@ def _channel_of(op: str, input: Tensor, least: int, most: int) -> int:
     return 1 if input.ndim == most else 0
 
 
+def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """Dropout for `selu`: what is dropped gets its least value; mean 0 and variance 1 stay (Klambauer et al. 2017)."""
+    _probability("alpha_dropout", p)
+    return (aten.alpha_dropout_ if inplace else aten.alpha_dropout).default(input, p, training)
+
+
+def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """`alpha_dropout` of whole channels of (batch, channels, ...)."""
+    _probability("feature_alpha_dropout", p)
+    return (aten.feature_alpha_dropout_ if inplace else aten.feature_alpha_dropout).default(input, p, training)
+
+
+def _limited(op: str, weight: Tensor, rows: Tensor, max_norm: float | None, norm_type: float, sparse: bool) -> None:
+    """Shorten the rows of an embedding that are read, in place and apart from gradients."""
+    if sparse:
+        raise UnsupportedError(f"{op}: there is no sparse gradient", got="sparse=True", hint="pass sparse=False")
+    if max_norm is not None:
+        with no_grad():
+            aten.embedding_renorm_.default(weight, rows, max_norm, norm_type)
+
+
 def embedding(
     input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
     norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False,
@@ -318,9 +361,9 @@ def embedding(
     padding_idx : int, optional
         A row that gets no gradient; a negative one counts from the end.
     max_norm : float, optional
-        Not there: rows are not changed by being read.
+        Rows that are read and have a larger norm are shortened to it, in place.
     norm_type : float
-        Goes with `max_norm`.
+        Which norm.
     scale_grad_by_freq : bool
         Divide a row's gradient by how often it is read.
     sparse : bool
@@ -329,12 +372,9 @@ def embedding(
     Raises
     ------
     UnsupportedError
-        With `max_norm` or `sparse`.
+        With `sparse`.
     """
-    if max_norm is not None or sparse:
-        raise UnsupportedError(
-            "embedding: there is no max_norm and no sparse gradient", got=f"max_norm={max_norm}, sparse={sparse}"
-        )
+    _limited("embedding", weight, input, max_norm, norm_type, sparse)
     row = -1
     if padding_idx is not None:
         rows = weight._sizes[0]
@@ -357,12 +397,8 @@ def embedding_bag(
     Raises
     ------
     UnsupportedError
-        With `max_norm` or `sparse`, which are not there.
+        With `sparse`.
     """
-    if max_norm is not None or sparse:
-        raise UnsupportedError(
-            "embedding_bag: there is no max_norm and no sparse gradient", got=f"max_norm={max_norm}, sparse={sparse}"
-        )
     if mode not in _BAGS:
         raise ShapeError("embedding_bag: unknown mode", got=repr(mode), hint=f"one of {list(_BAGS)}")
     factors = per_sample_weights
@@ -377,6 +413,7 @@ def embedding_bag(
         factors = None if factors is None else aten.reshape.default(factors, [-1])
     elif input.ndim != 1 or offsets is None:
         raise ShapeError("embedding_bag: expected a matrix, or a vector with offsets", got=describe(input))
+    _limited("embedding_bag", weight, input, max_norm, norm_type, sparse)
     return aten.embedding_bag.padding_idx(
         weight, input, offsets, scale_grad_by_freq, _BAGS[mode], False, factors, include_last_offset, padding_idx
     )[0]
@@ -639,6 +676,80 @@ def adaptive_avg_pool3d(input: Tensor, output_size: int | Sequence[int | None] |
     return ops.aten.adaptive_avg_pool3d.default(input, _sizes_of(input, output_size, 3))
 
 
+def adaptive_max_pool1d(input: Tensor, output_size: int | Sequence[int], return_indices: bool = False) -> Any:
+    """The maxima over windows that cover a line evenly; with `return_indices` their places too."""
+    found = ops.aten.adaptive_max_pool1d.default(input, output_size)
+    return found if return_indices else found[0]
+
+
+def adaptive_max_pool2d(
+    input: Tensor, output_size: int | Sequence[int | None] | None, return_indices: bool = False
+) -> Any:
+    """The maxima over windows that cover an image evenly; with `return_indices` their places in it too."""
+    found = ops.aten.adaptive_max_pool2d.default(input, _sizes_of(input, output_size, 2))
+    return found if return_indices else found[0]
+
+
+def adaptive_max_pool3d(
+    input: Tensor, output_size: int | Sequence[int | None] | None, return_indices: bool = False
+) -> Any:
+    """The maxima over windows that cover a volume evenly; with `return_indices` their places in it too."""
+    found = ops.aten.adaptive_max_pool3d.default(input, _sizes_of(input, output_size, 3))
+    return found if return_indices else found[0]
+
+
+def _unpooled_sizes(op: str, input: Tensor, count: int, windows: Sequence[Any], output_size: Any) -> list[Any]:
+    """(output sizes, strides, paddings) of the inverse of a pooling."""
+    kernel, stride, padding = (_each(n, count) for n in windows)
+    if not count + 1 <= input.ndim <= count + 2:
+        raise ShapeError(f"{op}: expected (batch, channels, ...) or (channels, ...)", got=describe(input))
+    usual = [(n - 1) * s - 2 * p + k for n, k, s, p in zip(input._sizes[-count:], kernel, stride, padding, strict=True)]
+    if output_size is None:
+        return [usual, stride, padding]
+    wanted = list(output_size)[-count:]
+    if len(output_size) not in (count, count + 2):
+        raise ShapeError(f"{op}: output_size needs {count} sizes", got=f"output_size={list(output_size)}")
+    if any(not n - s < w < n + s for w, n, s in zip(wanted, usual, stride, strict=True)):
+        raise ShapeError(
+            f"{op}: no pooling with these windows leads from there to here", got=f"output_size={wanted}",
+            hint=f"less than a stride from {usual}",
+        )  # fmt: skip
+    return [wanted, stride, padding]
+
+
+def max_unpool1d(
+    input: Tensor, indices: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0, output_size: Sequence[int] | None = None,
+) -> Tensor:  # fmt: skip
+    """A line of zeros with the elements where `max_pool1d` found them."""
+    windows = kernel_size, stride or kernel_size, padding
+    (size,), _, _ = _unpooled_sizes("max_unpool1d", input, 1, windows, output_size)
+    found = ops.aten.max_unpool2d.default(
+        aten.unsqueeze.default(input, -1), aten.unsqueeze.default(indices, -1), [size, 1]
+    )
+    return aten.squeeze.dim(found, -1)
+
+
+def max_unpool2d(
+    input: Tensor, indices: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0, output_size: Sequence[int] | None = None,
+) -> Tensor:  # fmt: skip
+    """An image of zeros with the elements where `max_pool2d` found them."""
+    windows = kernel_size, stride or kernel_size, padding
+    sizes, _, _ = _unpooled_sizes("max_unpool2d", input, 2, windows, output_size)
+    return ops.aten.max_unpool2d.default(input, indices, sizes)
+
+
+def max_unpool3d(
+    input: Tensor, indices: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0, output_size: Sequence[int] | None = None,
+) -> Tensor:  # fmt: skip
+    """A volume of zeros with the elements where `max_pool3d` found them."""
+    windows = kernel_size, stride or kernel_size, padding
+    sizes, strides, paddings = _unpooled_sizes("max_unpool3d", input, 3, windows, output_size)
+    return ops.aten.max_unpool3d.default(input, indices, sizes, strides, paddings)
+
+
 def _power_pool(input: Tensor, norm_type: float, kernel: int, average: Any) -> Tensor:
     """(Σ x^p)^(1/p) of each window, from the mean of x^p."""
     mean = average(aten.pow(input, norm_type))
@@ -722,3 +833,103 @@ def grid_sample(
     if input.ndim != 4:
         raise UnsupportedError("grid_sample: only for (batch, channels, height, width)", got=describe(input))
     return ops.aten.grid_sampler.default(input, grid, _SAMPLING[mode], _OUTSIDE[padding_mode], bool(align_corners))
+
+
+def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
+    """The places for `grid_sample` that affine maps take those of an image to.
+
+    Parameters
+    ----------
+    theta : Tensor
+        (batch, 2, 3), or (batch, 3, 4) for volumes.
+    size : sequence of int
+        Of the image to be made: (batch, channels, height, width), or (batch, channels, depth, height, width).
+    align_corners : bool, optional
+        Whether -1 and 1 are the centres of the outer elements, rather than their outer edges.
+
+    Returns
+    -------
+    Tensor
+        (batch, height, width, 2) or (batch, depth, height, width, 3).
+    """
+    spatial = len(size) - 2
+    if spatial not in (2, 3) or theta._sizes != (size[0], spatial, spatial + 1) or any(n < 1 for n in size):
+        raise ShapeError("affine_grid: expected a map (2, 3) or (3, 4) for each image of the size",
+                         got=f"{describe(theta)}, size={list(size)}")  # fmt: skip
+    if theta._dtype.kind != "f":
+        raise DTypeError("affine_grid: expected a floating type", got=describe(theta))
+    lines = []
+    for d, n in enumerate(size[2:]):
+        line = aten.linspace.default(-1, 1, n, dtype=theta._dtype, device=theta._device)
+        if n == 1:
+            line = aten.zeros_like.default(line)
+        elif not align_corners:
+            line = aten.div.Tensor(aten.mul.Tensor(line, n - 1), n)
+        wide = aten.view.default(line, [n if d == k else 1 for k in range(spatial)])
+        lines.append(aten.expand.default(wide, list(size[2:])))
+    lines = [*reversed(lines), aten.ones_like.default(lines[0])]
+    base = aten.reshape.default(aten.stack.default(lines, -1), [1, -1, spatial + 1])
+    base = aten.expand.default(base, [size[0], base._sizes[1], spatial + 1])
+    found = aten.bmm.default(base, aten.transpose.int(theta, 1, 2))
+    return aten.view.default(found, [size[0], *size[2:], spatial])
+
+
+# ---- other names ---------------------------------------------------------------------------------------------------
+
+
+def upsample(
+    input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
+    align_corners: bool | None = None,
+) -> Tensor:  # fmt: skip
+    """`interpolate`, by its earlier name."""
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """`interpolate` by the nearest element."""
+    return interpolate(input, size, scale_factor, "nearest")
+
+
+def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """`interpolate` of images by neighbours, with corners that are centres of pixels."""
+    return interpolate(input, size, scale_factor, "bilinear", True)
+
+
+def relu_(input: Tensor) -> Tensor:
+    """`relu` in place."""
+    return relu(input, inplace=True)
+
+
+def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """`elu` in place."""
+    return elu(input, alpha, inplace=True)
+
+
+def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """`celu` in place."""
+    return celu(input, alpha, inplace=True)
+
+
+def selu_(input: Tensor) -> Tensor:
+    """`selu` in place."""
+    return selu(input, inplace=True)
+
+
+def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
+    """`leaky_relu` in place."""
+    return leaky_relu(input, negative_slope, inplace=True)
+
+
+def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
+    """`hardtanh` in place."""
+    return hardtanh(input, min_val, max_val, inplace=True)
+
+
+def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
+    """x where it exceeds the threshold, else the value, in place."""
+    return aten.threshold_.default(input, threshold, value)
+
+
+def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
+    """`rrelu` in place."""
+    return rrelu(input, lower, upper, training, inplace=True)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 
 from opweave.registry.errors import ShapeError
 from opweave.registry.op import ops
@@ -15,9 +16,10 @@ from opweave.registry.tensor import Tensor, describe
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cross_entropy",
-    "gaussian_nll_loss", "hinge_embedding_loss", "huber_loss", "kl_div", "l1_loss", "margin_ranking_loss", "mse_loss",
-    "multilabel_soft_margin_loss", "nll_loss", "poisson_nll_loss", "smooth_l1_loss", "soft_margin_loss",
-    "triplet_margin_loss",
+    "ctc_loss", "gaussian_nll_loss", "hinge_embedding_loss", "huber_loss", "kl_div", "l1_loss", "margin_ranking_loss",
+    "mse_loss", "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "nll_loss",
+    "poisson_nll_loss", "smooth_l1_loss", "soft_margin_loss", "triplet_margin_loss",
+    "triplet_margin_with_distance_loss",
 ]  # fmt: skip
 
 _ = _surface  # declares the ops
@@ -313,3 +315,112 @@ def triplet_margin_loss(
         raise ShapeError("triplet_margin_loss: the margin must be positive", got=f"margin={margin}")
     number = _reduction(reduction, size_average, reduce)
     return aten.triplet_margin_loss.default(anchor, positive, negative, margin, p, eps, swap, number)
+
+
+def triplet_margin_with_distance_loss(
+    anchor: Tensor, positive: Tensor, negative: Tensor, *,
+    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None, margin: float = 1.0, swap: bool = False,
+    reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """max(0, margin + d(a, p) - d(a, n)), by a distance of one's own; `swap` takes the nearer of a and p to n."""
+    number = _reduction(reduction)
+    if not margin > 0:
+        raise ShapeError("triplet_margin_with_distance_loss: the margin must be positive", got=f"margin={margin}")
+    if not anchor.ndim == positive.ndim == negative.ndim:
+        raise ShapeError(
+            "triplet_margin_with_distance_loss: expected tensors with as many dimensions",
+            got=describe([anchor, positive, negative]),
+        )
+    distance = distance_function or aten.pairwise_distance.default
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = aten.minimum.default(far, distance(positive, negative))
+    return _reduced(aten.clamp_min.default(aten.sub.Tensor(aten.add.Scalar(near, margin), far), 0), number)
+
+
+# ---- margins of classes --------------------------------------------------------------------------------------------
+
+
+def _rows(op: str, input: Tensor, target: Tensor, wanted: tuple[int, ...]) -> Tensor:
+    """The input as (batch, classes)."""
+    if input.ndim not in (1, 2) or not input._sizes[-1] or target._sizes != wanted:
+        raise ShapeError(f"{op}: expected (batch, classes) or (classes), and targets for it",
+                         got=describe([input, target]))  # fmt: skip
+    return input if input.ndim == 2 else aten.unsqueeze.default(input, 0)
+
+
+def multi_margin_loss(
+    input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
+    size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """The mean over the other classes j of max(0, margin - x[t] + x[j])^p, times the weight of the class t."""
+    number = _reduction(reduction, size_average, reduce)
+    if p not in (1, 2):
+        raise ShapeError("multi_margin_loss: p is 1 or 2", got=f"p={p}")
+    single = input.ndim == 1 and target.ndim == 0
+    x = _rows("multi_margin_loss", input, target, () if single else input._sizes[:-1] or (1,))
+    at = aten.reshape.default(target, [-1, 1])
+    if weight is not None and weight._sizes != x._sizes[1:]:
+        raise ShapeError("multi_margin_loss: needs a weight for each class", got=describe([input, weight]))
+    loss = aten.clamp_min.default(
+        aten.add.Scalar(aten.sub.Tensor(x, aten.gather.default(x, 1, at)), margin), 0
+    )  # fmt: skip
+    if p == 2:
+        loss = aten.mul.Tensor(loss, loss)
+    if weight is not None:
+        loss = aten.mul.Tensor(loss, aten.index.Tensor(weight, [at]))
+    loss = aten.scatter.value(loss, 1, at, 0)
+    loss = aten.div.Tensor(aten.sum.dim_IntList(loss, [1]), x._sizes[1])
+    return _reduced(aten.squeeze.dim(loss, 0) if single else loss, number)
+
+
+def multilabel_margin_loss(
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """Σ max(0, 1 - x[t] + x[j]) / classes over targets t and classes j that are none.
+
+    The targets of a row are its classes up to the first negative number.
+    """
+    number = _reduction(reduction, size_average, reduce)
+    x = _rows("multilabel_margin_loss", input, target, input._sizes)
+    labels = aten.reshape.default(target, list(x._sizes))
+    named = aten.eq.Scalar(aten.cumsum.default(aten.lt.Scalar(labels, 0), 1), 0)
+    labels = aten.where(named, labels, 0)
+    ones = aten._to_copy.default(named, dtype=x._dtype)
+    wanted = aten.gt.Scalar(aten.scatter_add.default(aten.zeros_like.default(x), 1, labels, ones), 0)
+    chosen = aten.unsqueeze.default(aten.gather.default(x, 1, labels), 2)
+    loss = aten.clamp_min.default(aten.rsub.Scalar(aten.sub.Tensor(chosen, aten.unsqueeze.default(x, 1)), 1), 0)
+    counted = aten.logical_and.default(
+        aten.unsqueeze.default(named, 2), aten.unsqueeze.default(aten.logical_not.default(wanted), 1)
+    )
+    loss = aten.div.Tensor(aten.sum.dim_IntList(aten.where(counted, loss, 0.0), [1, 2]), x._sizes[1])
+    return _reduced(aten.squeeze.dim(loss, 0) if input.ndim == 1 else loss, number)
+
+
+# ---- sequences -----------------------------------------------------------------------------------------------------
+
+
+def ctc_loss(
+    log_probs: Tensor, targets: Tensor, input_lengths: Tensor | Sequence[int], target_lengths: Tensor | Sequence[int],
+    blank: int = 0, reduction: str = "mean", zero_infinity: bool = False,
+) -> Tensor:  # fmt: skip
+    """The negative log-likelihood of targets, by all ways to lay them in time (Graves et al. 2006).
+
+    Parameters
+    ----------
+    log_probs : Tensor
+        (time, batch, classes), or (time, classes): float32 or float64 logarithms of probabilities.
+    targets : Tensor
+        (batch, longest) or all in a row: int32 or int64 classes other than the blank.
+    input_lengths, target_lengths : Tensor or sequence of int
+        For each sequence.
+    blank : int
+        The class between labels.
+    reduction : str
+        `"mean"` is over the batch, of losses over their target's length.
+    zero_infinity : bool
+        Whether a target that does not fit counts 0, and its gradient too.
+    """
+    rest = blank, _reduction(reduction), zero_infinity
+    return aten.ctc_loss(log_probs, targets, input_lengths, target_lengths, *rest)

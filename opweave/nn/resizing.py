@@ -1,7 +1,7 @@
 """Lines, images and volumes at another size: `interpolate` of `torch.nn.functional`, over the ops.
 
-There is an op for the nearest pixel and one for a mean of four pixels, both of images. A line is an image of height 1,
-and a volume is resized in two steps, in its last two dimensions and then in its first.
+There are ops for the nearest pixel, for a mean of four pixels and for the filters, all of images. A line is an image of
+height 1, and a volume is resized in two steps, in its last two dimensions and then in its first.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opweave.registry import dtypes
-from opweave.registry.errors import DispatchError, ShapeError, UnsupportedError
+from opweave.registry.errors import DispatchError, DTypeError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor, describe
 
@@ -38,34 +38,32 @@ def interpolate(
         What the sizes are multiplied by.
     mode : str
         `"nearest"`, `"nearest-exact"`, `"area"` (means), or `"linear"`, `"bilinear"` and `"trilinear"` by the number of
-        dimensions. `"bicubic"` is not there.
+        dimensions, or `"bicubic"` for images.
     align_corners : bool, optional
         Whether the corners of the linear modes are centres of pixels of both.
     recompute_scale_factor : bool, optional
         Take the factor from the sizes that it gives.
     antialias : bool
-        Not there.
+        Have a pixel of a smaller image take all that it covers; for `"bilinear"` and `"bicubic"`.
 
     Raises
     ------
     ShapeError
         If arguments do not go together.
-    UnsupportedError
-        If there is no such mode, or with `antialias`.
     DispatchError
-        If a mode is for another number of dimensions.
+        If there is no such mode, or it is for another number of dimensions.
     """
     spatial = input.ndim - 2
-    if antialias or mode == "bicubic":
-        raise UnsupportedError(
-            "interpolate: there is no 'bicubic' and no antialias", got=f"mode={mode!r}, antialias={antialias}"
-        )
     if mode not in _MODES or not 1 <= spatial <= 3:
         raise DispatchError(
             "interpolate: expected a known mode, and 3, 4 or 5 dimensions", got=f"{describe(input)}, mode={mode!r}",
             hint=f"modes are {', '.join(_MODES)}",
         )  # fmt: skip
-    linear = mode in _LINEAR.values()
+    if antialias and (spatial != 2 or mode not in ("bilinear", "bicubic")):
+        raise ShapeError(
+            "interpolate: antialias is for images, by 'bilinear' or 'bicubic'", got=f"{describe(input)}, mode={mode!r}"
+        )
+    linear = mode in _LINEAR.values() or mode == "bicubic"
     if not linear and align_corners is not None:
         raise ShapeError("interpolate: align_corners is for linear modes", got=f"mode={mode!r}")
     if (size is None) == (scale_factor is None):
@@ -81,11 +79,17 @@ def interpolate(
     if factors is not None and (recompute_scale_factor or mode == "area"):
         sizes = [math.floor(n * f) for n, f in zip(input._sizes[2:], factors, strict=True)]
         factors = None
-    if linear and mode != _LINEAR[spatial]:
+    if linear and mode != _LINEAR[spatial] and (mode != "bicubic" or spatial != 2):
         raise DispatchError(f"interpolate: mode {mode!r} is for another number of dimensions", got=describe(input))
     if mode == "area":
         pools = aten.adaptive_avg_pool1d, aten.adaptive_avg_pool2d, aten.adaptive_avg_pool3d
         return pools[spatial - 1].default(input, sizes)
+    if antialias or mode == "bicubic":
+        if antialias:
+            op = aten._upsample_bilinear2d_aa if mode == "bilinear" else aten._upsample_bicubic2d_aa
+        else:
+            op = aten.upsample_bicubic2d
+        return op.vec(input, sizes, bool(align_corners), factors)
     if mode == "nearest-exact":
         return _nearest_centres(input, sizes, factors)
     return _resized(input, sizes, factors, bool(align_corners) if linear else None)
@@ -105,6 +109,8 @@ def _resized(x: Tensor, sizes: Any, factors: Any, corners: bool | None) -> Tenso
     count = x.ndim - 2
     if count == 2:
         return _image(x, sizes, factors, corners)
+    if corners is not None and x._dtype.kind != "f":
+        raise DTypeError(f"interpolate: mode {_LINEAR[count]!r} is for floating types", got=describe(x))
     if count == 1:
         tall = None if sizes is None else [1, *sizes], None if factors is None else [1.0, *factors]
         return aten.squeeze.dim(_image(aten.unsqueeze.default(x, 2), *tall, corners), 2)

@@ -276,7 +276,7 @@ def resolve(op: OpOverload, bits: int) -> Kernel | None:
     if make_kernel is not None:
         return make_kernel(op, below)
     plan = Plan(op, derivative)
-    if decl is not None and decl.kind == "out":
+    if decl is not None and decl.kind in ("out", "outs"):
         return lambda *args, **kwargs: _refuse_out(op)
     if plan.is_simple:
         return recording(plan, below)

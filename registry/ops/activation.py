@@ -74,8 +74,9 @@ def silu(k: Any, x: Any) -> Any:
     return x / (1 + k.exp(-x))
 
 
-@pointwise("aten::silu_backward(Tensor grad_output, Tensor self) -> Tensor", kinds="f", inplace=False, out=False)
+@pointwise("aten::silu_backward(Tensor grad_output, Tensor self) -> Tensor", kinds="fc", inplace=False, out=False)
 def silu_backward(k: Any, grad: Any, x: Any) -> Any:
+    """The gradient of silu for real numbers; for complex ones PyTorch's op does not conjugate, as a gradient would."""
     s = k.sigmoid(x)
     return grad * s * (1 + x * (1 - s))
 
@@ -89,11 +90,11 @@ def _silu_self(grad: Tensor, self: Tensor) -> Tensor:
 
 def _silu_bend(grad: Tensor, grad_output: Tensor, self: Tensor) -> Tensor:
     s = ops.aten.sigmoid.default(self)
-    return grad * grad_output * (s * (1 - s) * (2 + self * (1 - 2 * s)))
+    return grad * conjugate(grad_output * (s * (1 - s) * (2 + self * (1 - 2 * s))))
 
 
 silu.backward(self=_silu_self)
-silu_backward.backward(grad_output=lambda grad, self: ops.aten.silu_backward.default(grad, self), self=_silu_bend)
+silu_backward.backward(grad_output=_silu_self, self=_silu_bend)
 
 
 _Types = tuple[DType, DType]

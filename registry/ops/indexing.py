@@ -452,8 +452,8 @@ def _scatter_reduce_spec(
 ) -> TensorSpec:
     if reduce not in _REDUCES:
         raise ShapeError("scatter_reduce: unknown reduction", got=repr(reduce), hint="one of " + ", ".join(_REDUCES))
-    refused = {"mean": "b", "amax": "c", "amin": "c"}.get(reduce, "")
-    if self._dtype.kind in refused:
+    unordered = self._dtype.is_complex and reduce in ("amax", "amin") and index.numel()
+    if unordered or (self._dtype.kind == "b" and reduce == "mean"):
         raise DTypeError(f"scatter_reduce: {reduce} is not defined for {self._dtype.name}", got=describe(self))
     return _scatter_spec(self, dim, index, src)
 

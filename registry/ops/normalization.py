@@ -31,8 +31,9 @@ _FLOATING = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
 
 
 def _normalized(
-    op: str, input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None
-) -> tuple[list[int], DType]:
+    op: str, input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None,
+    kinds: str = "f",
+) -> tuple[list[int], DType]:  # fmt: skip
     """(axes, type of the statistics), after checking that the arguments fit."""
     wanted = tuple(normalized_shape)
     if not wanted or input._sizes[-len(wanted) :] != wanted:
@@ -40,7 +41,7 @@ def _normalized(
             f"{op}: the input must end in normalized_shape {list(wanted)}", got=describe(input),
             hint="normalized_shape is x.shape[-n:]",
         )  # fmt: skip
-    if input._dtype.kind != "f":
+    if input._dtype.kind not in kinds:
         raise DTypeError(f"{op}: defined for floating types only", got=describe(input))
     for name, t in (("weight", weight), ("bias", bias)):
         if t is not None and t._sizes != wanted:
@@ -199,7 +200,7 @@ def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
     aten = ops.aten
-    axes, _ = _normalized("rms_norm", input, normalized_shape, None, None)
+    axes, _ = _normalized("rms_norm", input, normalized_shape, None, None, "fc")
     if weight is not None and weight._sizes != tuple(normalized_shape):
         raise ShapeError(f"rms_norm: weight must have shape {list(normalized_shape)}", got=describe(weight))
     wide = widened(aten.contiguous.default(input))

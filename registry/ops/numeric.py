@@ -11,62 +11,10 @@ from opweave.registry.dtypes import DType
 from opweave.registry.errors import DTypeError
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import COMPARE, INT_TO_FLOAT, pointwise
-from opweave.registry.ops.pointwise import dropped, zeros
-from opweave.registry.promote import result_type
+from opweave.registry.ops.pointwise import conjugate, dropped, zeros
+from opweave.registry.promote import GREATEST, as_element as as_element, result_type
 from opweave.registry.scalar import erfc_tail
-from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor
-
-#: The greatest finite value of each floating type.
-_GREATEST = {
-    "float16": 65504.0,
-    "bfloat16": math.ldexp(255.0, 120),
-    "float32": math.ldexp(16777215.0, 104),
-    "float64": math.ldexp(9007199254740991.0, 971),
-}
-
-
-# ---- numbers as elements -------------------------------------------------------------------------------------------
-
-
-def as_element(op: str, value: Any, dtype: DType) -> Any:
-    """A number as an element of the type.
-
-    Raises
-    ------
-    DTypeError
-        If the type cannot hold it.
-    """
-    if isinstance(value, Symbolic):
-        return value
-    error = DTypeError(f"{op}: the value does not fit {dtype.name}", got=repr(value))
-    if dtype.kind == "b":
-        return bool(value)
-    if dtype.kind == "c":
-        greatest = _GREATEST["float32" if dtype is dtypes.complex64 else "float64"]
-        if any(greatest < abs(part) < math.inf for part in (complex(value).real, complex(value).imag)):
-            raise error
-        return value
-    if isinstance(value, complex):
-        if value.imag:
-            raise error
-        value = value.real
-    if dtype.kind in "iu":
-        if isinstance(value, float) and not abs(value) < 2.0**64:
-            raise error
-        bits = 8 * dtype.itemsize
-        most = 2 ** (bits - (dtype.kind == "i")) - 1
-        # A negative number wraps into an unsigned type.
-        least = -most if dtype.kind == "u" else -most - 1
-        if not least <= int(value) <= most:
-            raise error
-        return int(value) % 2**bits if dtype.kind == "u" else int(value)
-    if dtype.kind == "f":
-        value = float(value)
-        if _GREATEST[dtype.name] < abs(value) < math.inf:
-            raise error
-    return value
-
 
 # ---- shifts: by the width or more, or by a negative count, as an endless shift would --------------------------------
 
@@ -93,20 +41,27 @@ def _own_type(x: Any, **_: Any) -> tuple[DType, DType]:
 @pointwise(
     "aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",
     promote=_own_type,
-    kinds="buif",
 )
 def nan_to_num(k: Any, x: Any, nan: float | None, posinf: float | None, neginf: float | None) -> Any:
     dtype = k.dtype(x)
+    if dtype.is_complex:
+        parts = (nan_to_num.body(k, part, nan, posinf, neginf) for part in (k.real(x), k.imag(x)))
+        return k.complex(*parts)
     if dtype.kind != "f":
         return x
-    greatest = _GREATEST[dtype.name]
+    greatest = GREATEST[dtype.name]
     high, low = (greatest if posinf is None else posinf), (-greatest if neginf is None else neginf)
     finite = k.where(x == -math.inf, k.const(low, dtype), x)
     finite = k.where(x == math.inf, k.const(high, dtype), finite)
     return k.where(x != x, k.const(0.0 if nan is None else nan, dtype), finite)
 
 
-nan_to_num.backward(self=lambda grad, self: grad * ops.aten.isfinite.default(self))
+@nan_to_num.backward
+def _nan_to_num_backward(grad: Tensor, self: Tensor) -> tuple[Tensor]:
+    if not self._dtype.is_complex:
+        return (grad * ops.aten.isfinite.default(self),)
+    parts = ops.aten.view_as_real.default(grad) * ops.aten.isfinite.default(ops.aten.view_as_real.default(self))
+    return (ops.aten.view_as_complex.default(ops.aten.clone.default(parts, memory_format=0)),)
 
 
 @pointwise("aten::isposinf(Tensor self) -> Tensor", kinds="buif", promote=COMPARE, inplace=False)
@@ -139,14 +94,27 @@ def frac(k: Any, x: Any) -> Any:
 frac.backward(self=lambda grad: grad)
 
 
-@pointwise("aten::logaddexp(Tensor self, Tensor other) -> Tensor", kinds="f", inplace=False)
+@pointwise("aten::logaddexp(Tensor self, Tensor other) -> Tensor", kinds="fc", inplace=False)
 def logaddexp(k: Any, x: Any, y: Any) -> Any:
+    if k.dtype(x).is_complex or k.dtype(y).is_complex:
+        return _complex_logaddexp(k, x, y)
     # Of two equal infinities the difference is NaN, the sum of exponentials is not.
     return k.where((x == y) & k.isinf(x), x, k.maximum(x, y) + k.log1p(k.exp(-k.abs(x - y))))
 
 
+def _complex_logaddexp(k: Any, x: Any, y: Any) -> Any:
+    """The one with the smaller real part beside the other; NaN in any part makes all NaN, as in PyTorch."""
+    below = k.real(x) < k.real(y)
+    least, most = k.where(below, x, y), k.where(below, y, x)
+    # Infinities of one sign have no difference. Of negative ones the sum of exponentials is 0, whatever its angle.
+    same = k.isinf(k.real(least)) & (k.real(least) == k.real(most))
+    infinite = k.where(k.real(least) < 0, least, k.log(k.exp(least) + k.exp(most)))
+    found = k.where(same, infinite, k.log1p(k.exp(least - most)) + most)
+    return k.where(k.isnan(x) | k.isnan(y), k.const(complex(math.nan, math.nan), k.dtype(found)), found)
+
+
 def _logaddexp_share(grad: Tensor, self: Any, other: Any) -> Tensor:
-    return grad / (1 + ops.aten.exp.default(other - self))
+    return grad / conjugate(1 + ops.aten.exp.default(other - self))
 
 
 logaddexp.backward(self=_logaddexp_share, other=lambda grad, self, other: _logaddexp_share(grad, other, self))
@@ -267,6 +235,7 @@ for _decl in (bitwise_left_shift, bitwise_right_shift):
 for _decl in (nan_to_num, isposinf, isneginf):
     _decl.with_samples(lambda make: [((make(3, 4),), {}), ((make(),), {})])
     _decl.sample_dtypes = (*_FLOATS, dtypes.int64, dtypes.bool_)
+nan_to_num.sample_dtypes = (*_FLOATS, dtypes.int64, dtypes.bool_, dtypes.complex64)
 
 
 @nan_to_num.with_samples
@@ -277,6 +246,7 @@ def _(make: _Make) -> Iterable[Any]:
 for _decl in (copysign, logaddexp, xlogy):
     _decl.with_samples(lambda make: [((make(3, 4), make(4, low=1)), {}), ((make(2, 1), make(3, low=1)), {})])
     _decl.sample_dtypes = _FLOATS
+logaddexp.sample_dtypes = (*_FLOATS, dtypes.complex64)
 
 frac.with_samples(lambda make: [((make(3, 4),), {}), ((make(),), {})])
 frac.sample_dtypes = _FLOATS

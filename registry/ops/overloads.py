@@ -94,6 +94,10 @@ _into("aten::pow.Scalar_out(Scalar self, Tensor exponent, *, Tensor(a!) out)", "
 _hand_on("aten::pow_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)", aten.pow_.Tensor)
 _hand_on("aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor", aten.lerp.Tensor)
 _hand_on("aten::lerp_.Scalar(Tensor(a!) self, Tensor end, Scalar weight) -> Tensor(a!)", aten.lerp_.Tensor)
+for _name in ("max", "min"):
+    _target = getattr(aten, f"{_name}imum")
+    _hand_on(f"aten::{_name}.other(Tensor self, Tensor other) -> Tensor", _target.default)
+    _hand_on(f"aten::{_name}.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", _target.out)
 _hand_on("aten::where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor", aten.where.self)
 _hand_on("aten::where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor", aten.where.self)
 _hand_on("aten::where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor", aten.where.self)

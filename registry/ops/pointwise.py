@@ -16,7 +16,7 @@ from opweave.registry.dtypes import DType
 from opweave.registry.errors import ArgumentError, DTypeError
 from opweave.registry.op import ops, registry
 from opweave.registry.ops.kinds import COMPARE, DEFAULT, INT_TO_FLOAT, PointwiseDecl, composite, pointwise
-from opweave.registry.promote import result_type
+from opweave.registry.promote import as_element, result_type
 from opweave.registry.spec import TensorSpec
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
@@ -191,6 +191,8 @@ def _pow_types(*operands: Any) -> Types:
         )  # fmt: skip
     if common.kind == "b" and not isinstance(exponent, bool):
         raise DTypeError("pow: not defined for bool", got=f"{describe(base)}, {describe(exponent)}")
+    if isinstance(exponent, (int, float)) and (common.kind in "iu" or common.compute is not common):
+        as_element("pow", exponent, common)  # an exponent must not wrap, as a factor may
     return _computed(common)
 
 
@@ -484,37 +486,29 @@ sigmoid = _unary("sigmoid", INT_TO_FLOAT)
 tanh = _unary("tanh", INT_TO_FLOAT)
 
 
-@pointwise("aten::sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", kinds="f", inplace=False, out=False)
+@pointwise("aten::sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", kinds="fc", inplace=False, out=False)
 def sigmoid_backward(k: Any, grad: Any, output: Any) -> Any:
+    if k.dtype(output).is_complex:
+        return grad * k.conj((1 - output) * output)
     return grad * (1 - output) * output
 
 
-@pointwise("aten::tanh_backward(Tensor grad_output, Tensor output) -> Tensor", kinds="f", inplace=False, out=False)
+@pointwise("aten::tanh_backward(Tensor grad_output, Tensor output) -> Tensor", kinds="fc", inplace=False, out=False)
 def tanh_backward(k: Any, grad: Any, output: Any) -> Any:
-    return grad * (1 - output * output)
+    slope = 1 - output * output
+    return grad * (k.conj(slope) if k.dtype(output).is_complex else slope)
 
 
-def _sigmoid_self(grad: Tensor, result: Tensor) -> Tensor:
-    if result._dtype.is_complex:
-        return grad * conjugate((1 - result) * result)
-    return ops.aten.sigmoid_backward.default(grad, result)
-
-
-def _tanh_self(grad: Tensor, result: Tensor) -> Tensor:
-    if result._dtype.is_complex:
-        return grad * conjugate(1 - result * result)
-    return ops.aten.tanh_backward.default(grad, result)
-
-
-sigmoid.backward(self=_sigmoid_self)
-tanh.backward(self=_tanh_self)
+sigmoid.backward(self=lambda grad, result: ops.aten.sigmoid_backward.default(grad, result))
+tanh.backward(self=lambda grad, result: ops.aten.tanh_backward.default(grad, result))
+# They conjugate the output, so the gradient of that goes through its conjugate.
 sigmoid_backward.backward(
-    grad_output=lambda grad, output: ops.aten.sigmoid_backward.default(grad, output),
-    output=lambda grad, grad_output, output: grad * grad_output * (1 - 2 * output),
+    grad_output=lambda grad, output: ops.aten.sigmoid_backward.default(grad, conjugate(output)),
+    output=lambda grad, grad_output, output: conjugate(grad) * grad_output * (1 - 2 * conjugate(output)),
 )
 tanh_backward.backward(
-    grad_output=lambda grad, output: ops.aten.tanh_backward.default(grad, output),
-    output=lambda grad, grad_output, output: grad * (-2 * output * grad_output),
+    grad_output=lambda grad, output: ops.aten.tanh_backward.default(grad, conjugate(output)),
+    output=lambda grad, grad_output, output: conjugate(grad) * (-2 * conjugate(output) * grad_output),
 )
 
 

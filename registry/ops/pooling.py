@@ -29,7 +29,7 @@ Make = Callable[..., Tensor]
 Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
 Sizes = Sequence[int]
 
-_FLOATING = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
+FLOATING = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
 _INTEGERS = (dtypes.uint8, dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64)
 
 
@@ -76,7 +76,7 @@ class Axis:
         return stop - start
 
 
-def _numbers(op: str, name: str, values: Sequence[int], count: int) -> tuple[int, ...]:
+def numbers_of(op: str, name: str, values: Sequence[int], count: int) -> tuple[int, ...]:
     if len(values) not in (1, count):
         raise ShapeError(f"{op}: {name} must be one number or {count}", got=f"{name}={list(values)}")
     return tuple(values) * (count if len(values) == 1 else 1)
@@ -87,15 +87,15 @@ def _axes(
     spatial: int,
 ) -> list[Axis]:  # fmt: skip
     """The windows along each dimension, after checking the arguments."""
-    kernel = _numbers(op, "kernel_size", kernel_size, spatial)
-    step = _numbers(op, "stride", stride, spatial) if stride else kernel
-    pad, dilations = _numbers(op, "padding", padding, spatial), _numbers(op, "dilation", dilation, spatial)
+    kernel = numbers_of(op, "kernel_size", kernel_size, spatial)
+    step = numbers_of(op, "stride", stride, spatial) if stride else kernel
+    pad, dilations = numbers_of(op, "padding", padding, spatial), numbers_of(op, "dilation", dilation, spatial)
     given = f"kernel_size={list(kernel)}, stride={list(step)}, padding={list(pad)}, dilation={list(dilations)}"
     if min(kernel) < 1 or min(step) < 1 or min(dilations) < 1:
         raise ShapeError(f"{op}: kernel_size, stride and dilation must be positive", got=given)
     if any(p < 0 or 2 * p > k for p, k in zip(pad, kernel, strict=True)):
         raise ShapeError(f"{op}: padding must be between 0 and half of kernel_size", got=given)
-    _check_image(op, self, spatial, empty_channels=False)
+    check_image(op, self, spatial, empty_channels=False)
     found = []
     for size, k, s, p, d in zip(self._sizes[-spatial:], kernel, step, pad, dilations, strict=True):
         room = size + 2 * p - d * (k - 1) - 1
@@ -109,7 +109,7 @@ def _axes(
     return found
 
 
-def _check_image(op: str, self: Tensor, spatial: int, empty_channels: bool) -> None:
+def check_image(op: str, self: Tensor, spatial: int, empty_channels: bool) -> None:
     """Whether the tensor is (channels, *sizes) or (batch, channels, *sizes); the batch may be empty."""
     if self.ndim not in (spatial + 1, spatial + 2):
         raise ShapeError(
@@ -121,12 +121,12 @@ def _check_image(op: str, self: Tensor, spatial: int, empty_channels: bool) -> N
         raise ShapeError(f"{op}: only the batch may be empty", got=describe(self))
 
 
-def _check_type(op: str, self: Tensor, types: Sequence[DType]) -> None:
+def check_type(op: str, self: Tensor, types: Sequence[DType]) -> None:
     if self._dtype not in types:
         raise DTypeError(f"{op}: not defined for {self._dtype.name}", got=describe(self), hint="convert first")
 
 
-def _check_gradient(op: str, grad: Tensor, self: Tensor, sizes: Sizes) -> None:
+def check_gradient(op: str, grad: Tensor, self: Tensor, sizes: Sizes) -> None:
     if grad._dtype is not self._dtype:
         raise DTypeError(f"{op}: the gradient must have the input's type", got=describe([grad, self]))
     if grad._sizes != tuple(sizes):
@@ -136,29 +136,29 @@ def _check_gradient(op: str, grad: Tensor, self: Tensor, sizes: Sizes) -> None:
 # ---- windows as tensors --------------------------------------------------------------------------------------------
 
 
-def _steps(count: int, self: Tensor) -> Tensor:
+def counted(count: int, self: Tensor) -> Tensor:
     return ops.aten.arange.default(count, dtype=dtypes.int64, device=self._device)
 
 
-def _line(values: Tensor, axis: int, spatial: int) -> Tensor:
+def line_along(values: Tensor, axis: int, spatial: int) -> Tensor:
     """A vector over the windows of one dimension, to be broadcast with all windows."""
     return ops.aten.view.default(values, [-1 if d == axis else 1 for d in range(spatial)])
 
 
-def _grid(places: Tensor, axis: int, spatial: int) -> Tensor:
+def grid_along(places: Tensor, axis: int, spatial: int) -> Tensor:
     """Places (windows, elements) of one dimension, to be broadcast over (*windows, *elements) of all."""
     shape = [places._sizes[d // spatial] if d % spatial == axis else 1 for d in range(2 * spatial)]
     return ops.aten.view.default(places, shape)
 
 
-def _all(conditions: Sequence[Tensor]) -> Tensor:
+def all_of(conditions: Sequence[Tensor]) -> Tensor:
     found = conditions[0]
     for condition in conditions[1:]:
         found = ops.aten.logical_and.default(found, condition)
     return found
 
 
-def _gathered(self: Tensor, places: Sequence[Tensor], valid: Tensor | None, fill: float) -> Tensor:
+def gathered_at(self: Tensor, places: Sequence[Tensor], valid: Tensor | None, fill: float) -> Tensor:
     """The elements at places of the last dimensions, `fill` where a place is not valid."""
     aten = ops.aten
     spatial = len(places)
@@ -174,19 +174,19 @@ def _window_places(axes: Sequence[Axis], self: Tensor) -> list[Tensor]:
     aten = ops.aten
     found = []
     for number, axis in enumerate(axes):
-        start = aten.sub.Tensor(aten.mul.Tensor(_steps(axis.count, self), axis.stride), axis.padding)
-        offsets = aten.mul.Tensor(_steps(axis.kernel, self), axis.dilation)
+        start = aten.sub.Tensor(aten.mul.Tensor(counted(axis.count, self), axis.stride), axis.padding)
+        offsets = aten.mul.Tensor(counted(axis.kernel, self), axis.dilation)
         places = aten.add.Tensor(aten.unsqueeze.default(start, 1), offsets)
-        found.append(_grid(places, number, len(axes)))
+        found.append(grid_along(places, number, len(axes)))
     return found
 
 
 def _inside(places: Sequence[Tensor], sizes: Sizes) -> Tensor:
     aten = ops.aten
-    return _all([c for at, n in zip(places, sizes, strict=True) for c in (aten.ge(at, 0), aten.lt(at, n))])
+    return all_of([c for at, n in zip(places, sizes, strict=True) for c in (aten.ge(at, 0), aten.lt(at, n))])
 
 
-def _elements(spatial: int) -> list[int]:
+def element_axes(spatial: int) -> list[int]:
     return list(range(-spatial, 0))
 
 
@@ -218,19 +218,19 @@ def _taps(axes: Sequence[Axis]) -> Iterator[tuple[tuple[int, ...], tuple[Any, ..
         yield tap, (..., *(axis.taken(t) for axis, t in zip(axes, tap, strict=True)))
 
 
-def _computed(self: Tensor) -> Any:
+def computed(self: Tensor) -> Any:
     compute = self._dtype.compute
     return self._array if compute is self._dtype else self._array.astype(compute.numpy)
 
 
-def _stored(sizes: Sizes, dtype: DType, like: Tensor, values: Any) -> Tensor:
+def stored(sizes: Sizes, dtype: DType, like: Tensor, values: Any) -> Tensor:
     out = allocate_like(contiguous(sizes, dtype, like._device))
     with np.errstate(all="ignore"):
         out._array[...] = values
     return out
 
 
-def _product(xp: Any, vectors: Sequence[Any]) -> Any:
+def outer_product(xp: Any, vectors: Sequence[Any]) -> Any:
     """The outer product of vectors."""
     total = vectors[0]
     for vector in vectors[1:]:
@@ -241,7 +241,7 @@ def _product(xp: Any, vectors: Sequence[Any]) -> Any:
 # ---- maximum -------------------------------------------------------------------------------------------------------
 
 
-def _lowest(dtype: DType) -> Any:
+def lowest(dtype: DType) -> Any:
     return int(np.iinfo(dtype.numpy).min) if dtype.kind in "iu" else -math.inf
 
 
@@ -261,10 +261,10 @@ def _declare_max(spatial: int) -> tuple[CompositeDecl, CompositeDecl, CompositeD
         ceil_mode: bool = False,
     ) -> tuple[Tensor, Tensor]:  # fmt: skip
         axes, sizes = geometry(self, kernel_size, stride, padding, dilation, ceil_mode, name)
-        _check_type(name, self, (*_FLOATING, *_INTEGERS))
+        check_type(name, self, (*FLOATING, *_INTEGERS))
         xp = self._device.xp
-        source = _padded(xp, axes, _computed(self), _lowest(self._dtype))
-        best = xp.full(sizes, _lowest(self._dtype), source.dtype)
+        source = _padded(xp, axes, computed(self), lowest(self._dtype))
+        best = xp.full(sizes, lowest(self._dtype), source.dtype)
         index = xp.zeros(sizes, np.int64)
         starts = [xp.arange(axis.count) * axis.stride - axis.padding for axis in axes]
         # Where nothing exceeds the least value, it is the first place that is not in the left padding.
@@ -280,7 +280,7 @@ def _declare_max(spatial: int) -> tuple[CompositeDecl, CompositeDecl, CompositeD
             xp.copyto(best, value, where=better)
             place = _flat(xp, axes, [s + t * a.dilation for s, t, a in zip(starts, tap, axes, strict=True)])
             xp.copyto(index, xp.broadcast_to(place, sizes), where=better)
-        return _stored(sizes, self._dtype, self, best), _stored(sizes, dtypes.int64, self, index)
+        return stored(sizes, self._dtype, self, best), stored(sizes, dtypes.int64, self, index)
 
     @composite(
         f"aten::{name}(Tensor self, {ints} kernel_size, {ints} stride=[], {ints} padding=0, {ints} dilation=1,"
@@ -293,27 +293,27 @@ def _declare_max(spatial: int) -> tuple[CompositeDecl, CompositeDecl, CompositeD
     ) -> tuple[Tensor, Tensor]:  # fmt: skip
         """The largest element of each window and its place in the flattened image: the first, or the last NaN."""
         axes, _ = geometry(self, kernel_size, stride, padding, dilation, ceil_mode, name)
-        _check_type(name, self, (*_FLOATING, *_INTEGERS))
+        check_type(name, self, (*FLOATING, *_INTEGERS))
         aten = ops.aten
         source = aten.contiguous.default(self)
         image = source._sizes[-spatial:]
         places = _window_places(axes, source)
         outside = _reaches_out(axes, ceil_mode)
         valid = _inside(places, image) if outside else None
-        windows = _gathered(source, places, valid, _lowest(self._dtype))
-        best = aten.amax.default(windows, _elements(spatial), True)
+        windows = gathered_at(source, places, valid, lowest(self._dtype))
+        best = aten.amax.default(windows, element_axes(spatial), True)
         flat = places[0]
         for at, size in zip(places[1:], image[1:], strict=True):
             flat = aten.add.Tensor(aten.mul.Tensor(flat, size), at)
         chosen = aten.eq(windows, best)
         if outside:
-            chosen = aten.logical_and(chosen, _all([aten.ge(at, 0) for at in places]))
+            chosen = aten.logical_and(chosen, all_of([aten.ge(at, 0) for at in places]))
         beyond = np.iinfo(np.int64).max
-        index = aten.amin.default(aten.where(chosen, flat, int(beyond)), _elements(spatial))
+        index = aten.amin.default(aten.where(chosen, flat, int(beyond)), element_axes(spatial))
         if self._dtype.kind == "f":
-            last = aten.amax.default(aten.where(aten.isnan.default(windows), flat, -1), _elements(spatial))
+            last = aten.amax.default(aten.where(aten.isnan.default(windows), flat, -1), element_axes(spatial))
             index = aten.where(aten.ge(last, 0), last, index)
-        return aten.squeeze.dims(best, _elements(spatial)), index
+        return aten.squeeze.dims(best, element_axes(spatial)), index
 
     @composite(
         f"aten::{name}_backward(Tensor grad_output, Tensor self, {ints} kernel_size, {ints} stride, {ints} padding,"
@@ -327,8 +327,8 @@ def _declare_max(spatial: int) -> tuple[CompositeDecl, CompositeDecl, CompositeD
         """The gradient added up at the places that the forward op found."""
         op = f"{name}_backward"
         _, sizes = geometry(self, kernel_size, stride, padding, dilation, ceil_mode, op)
-        _check_type(op, self, _FLOATING)
-        _check_gradient(op, grad_output, self, sizes)
+        check_type(op, self, FLOATING)
+        check_gradient(op, grad_output, self, sizes)
         if indices._dtype is not dtypes.int64 or indices._sizes != sizes:
             raise (DTypeError if indices._sizes == sizes else ShapeError)(
                 f"{op}: indices must be int64 of shape {list(sizes)}", got=describe(indices)
@@ -381,14 +381,14 @@ max_pool3d_with_indices, max_pool3d_with_indices_backward, max_pool3d = _declare
 def _declare_average(spatial: int) -> tuple[CompositeDecl, CompositeDecl]:
     name = f"avg_pool{spatial}d"
     ints = f"int[{spatial}]"
-    types = (*_FLOATING, dtypes.int64)
+    types = (*FLOATING, dtypes.int64)
 
     def geometry(
         op: str, self: Tensor, kernel_size: Sizes, stride: Sizes, padding: Sizes, ceil_mode: bool,
         divisor_override: int | None,
     ) -> tuple[list[Axis], tuple[int, ...]]:  # fmt: skip
         """(windows, sizes of the result)."""
-        _check_type(op, self, types)
+        check_type(op, self, types)
         if divisor_override == 0:
             raise ShapeError(f"{op}: divisor_override must not be 0")
         axes = _axes(op, self, kernel_size, stride, padding, (1,), ceil_mode, spatial)
@@ -397,7 +397,7 @@ def _declare_average(spatial: int) -> tuple[CompositeDecl, CompositeDecl]:
     def divisors(xp: Any, axes: Sequence[Axis], include: bool, override: int | None) -> Any:
         if override is not None:
             return override
-        return _product(xp, [axis.divisors(xp, include) for axis in axes])
+        return outer_product(xp, [axis.divisors(xp, include) for axis in axes])
 
     def divided(xp: Any, total: Any, by: Any) -> Any:
         if total.dtype.kind == "i":  # rounded towards zero, as C does
@@ -410,13 +410,13 @@ def _declare_average(spatial: int) -> tuple[CompositeDecl, CompositeDecl]:
     ) -> Tensor:  # fmt: skip
         axes, sizes = geometry(name, self, kernel_size, stride, padding, ceil_mode, divisor_override)
         xp = self._device.xp
-        source = _padded(xp, axes, _computed(self), 0)
+        source = _padded(xp, axes, computed(self), 0)
         total = xp.zeros(sizes, source.dtype)
         with np.errstate(all="ignore"):
             for _, taken in _taps(axes):
                 total += source[taken]
             found = divided(xp, total, divisors(xp, axes, count_include_pad, divisor_override))
-        return _stored(sizes, self._dtype, self, found)
+        return stored(sizes, self._dtype, self, found)
 
     def quotient(total: Tensor, axes: Sequence[Axis], include: bool, override: int | None) -> Tensor:
         """The sums divided by the number of elements of each window."""
@@ -433,12 +433,12 @@ def _declare_average(spatial: int) -> tuple[CompositeDecl, CompositeDecl]:
             by = math.prod(axis.kernel for axis in axes)
         if by is None:
             for number, axis in enumerate(axes):
-                start = aten.sub.Tensor(aten.mul.Tensor(_steps(axis.count, total), axis.stride), axis.padding)
+                start = aten.sub.Tensor(aten.mul.Tensor(counted(axis.count, total), axis.stride), axis.padding)
                 stop = aten.clamp.default(aten.add.Tensor(start, axis.kernel), None, axis.size + axis.padding)
                 if not include:
                     start = aten.clamp.default(start, 0, None)
                     stop = aten.clamp.default(stop, None, axis.size)
-                line = _line(aten.sub.Tensor(stop, start), number, spatial)
+                line = line_along(aten.sub.Tensor(stop, start), number, spatial)
                 by = line if by is None else aten.mul.Tensor(by, line)
         if total._dtype.kind == "i":
             return aten.div.Tensor_mode(total, by, rounding_mode="trunc")
@@ -459,7 +459,7 @@ def _declare_average(spatial: int) -> tuple[CompositeDecl, CompositeDecl]:
         source = widened(aten.contiguous.default(self))
         places = _window_places(axes, source)
         valid = _inside(places, source._sizes[-spatial:]) if _reaches_out(axes, ceil_mode) else None
-        total = aten.sum.dim_IntList(_gathered(source, places, valid, 0), _elements(spatial))
+        total = aten.sum.dim_IntList(gathered_at(source, places, valid, 0), element_axes(spatial))
         return rounded(quotient(total, axes, count_include_pad, divisor_override), self._dtype)
 
     def backward_kernel(
@@ -468,15 +468,15 @@ def _declare_average(spatial: int) -> tuple[CompositeDecl, CompositeDecl]:
     ) -> Tensor:  # fmt: skip
         op = f"{name}_backward"
         axes, sizes = geometry(op, self, kernel_size, stride, padding, ceil_mode, divisor_override)
-        _check_gradient(op, grad_output, self, sizes)
+        check_gradient(op, grad_output, self, sizes)
         xp = self._device.xp
-        grad = _computed(grad_output)
+        grad = computed(grad_output)
         total = xp.zeros((*sizes[:-spatial], *(axis.padding + axis.padded for axis in axes)), grad.dtype)
         with np.errstate(all="ignore"):
             part = divided(xp, grad, divisors(xp, axes, count_include_pad, divisor_override))
             for _, taken in _taps(axes):
                 total[taken] += part
-        return _stored(self._sizes, self._dtype, self, total[_within(axes)])
+        return stored(self._sizes, self._dtype, self, total[_within(axes)])
 
     @composite(
         f"aten::{name}_backward(Tensor grad_output, Tensor self, {ints} kernel_size, {ints} stride, {ints} padding,"
@@ -490,22 +490,22 @@ def _declare_average(spatial: int) -> tuple[CompositeDecl, CompositeDecl]:
         """For each element of the input the sum over the windows that have it."""
         op = f"{name}_backward"
         axes, sizes = geometry(op, self, kernel_size, stride, padding, ceil_mode, divisor_override)
-        _check_gradient(op, grad_output, self, sizes)
+        check_gradient(op, grad_output, self, sizes)
         aten = ops.aten
         grad = widened(aten.contiguous.default(grad_output))
         part = quotient(grad, axes, count_include_pad, divisor_override)
         places, conditions = [], []
         for number, axis in enumerate(axes):
             most = (axis.kernel - 1) // axis.stride + 1
-            at = aten.unsqueeze.default(aten.add.Tensor(_steps(axis.size, grad), axis.padding), 1)
+            at = aten.unsqueeze.default(aten.add.Tensor(counted(axis.size, grad), axis.padding), 1)
             last = aten.floor_divide.default(at, axis.stride)
-            window = aten.add.Tensor(last, aten.sub.Tensor(_steps(most, grad), most - 1))
+            window = aten.add.Tensor(last, aten.sub.Tensor(counted(most, grad), most - 1))
             within = aten.lt(aten.sub.Tensor(at, aten.mul.Tensor(window, axis.stride)), axis.kernel)
-            valid = _all([within, aten.ge(window, 0), aten.lt(window, axis.count)])
-            places.append(_grid(window, number, spatial))
-            conditions.append(_grid(valid, number, spatial))
-        gathered = _gathered(part, places, _all(conditions), 0)
-        return rounded(aten.sum.dim_IntList(gathered, _elements(spatial)), self._dtype)
+            valid = all_of([within, aten.ge(window, 0), aten.lt(window, axis.count)])
+            places.append(grid_along(window, number, spatial))
+            conditions.append(grid_along(valid, number, spatial))
+        gathered = gathered_at(part, places, all_of(conditions), 0)
+        return rounded(aten.sum.dim_IntList(gathered, element_axes(spatial)), self._dtype)
 
     def gradient(
         grad: Tensor, self: Tensor, kernel_size: Sizes, stride: Sizes, padding: Sizes, ceil_mode: bool,
@@ -538,166 +538,13 @@ def avg_pool1d(
     count_include_pad: bool = True,
 ) -> Tensor:  # fmt: skip
     """The mean of each window of a line."""
-    kernel = _numbers("avg_pool1d", "kernel_size", kernel_size, 1)
-    step = _numbers("avg_pool1d", "stride", stride, 1) if stride else kernel
-    pad = _numbers("avg_pool1d", "padding", padding, 1)
-    _check_image("avg_pool1d", self, 1, empty_channels=False)
+    kernel = numbers_of("avg_pool1d", "kernel_size", kernel_size, 1)
+    step = numbers_of("avg_pool1d", "stride", stride, 1) if stride else kernel
+    pad = numbers_of("avg_pool1d", "padding", padding, 1)
+    check_image("avg_pool1d", self, 1, empty_channels=False)
     aten = ops.aten
     image = aten.unsqueeze.default(self, -2)
     found = aten.avg_pool2d.default(image, [1, *kernel], [1, *step], [0, *pad], ceil_mode, count_include_pad)
-    return aten.squeeze.dim(found, -2)
-
-
-# ---- average to a size ---------------------------------------------------------------------------------------------
-
-
-def _ends(count: int, size: int, steps: Any, divide: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
-    """(first, behind the last) element of each of `count` windows that cover `size` elements evenly."""
-    return divide(steps * size, count), divide((steps + 1) * size + (count - 1), count)
-
-
-def _longest(count: int, size: int) -> int:
-    """An upper bound of the length of a window; the length itself where the sizes are known."""
-    if isinstance(count, Symbolic) or isinstance(size, Symbolic):
-        return (size + count - 1) // count + 1
-    return max(
-        (stop - start for start, stop in (_ends(count, size, o, int.__floordiv__) for o in range(count))), default=0
-    )
-
-
-def _even_sums(self: Tensor, sizes: Sizes) -> Tensor:
-    """Sums over windows that cover the last dimensions evenly, as many as `sizes` says."""
-    aten = ops.aten
-    spatial = len(sizes)
-    places, conditions = [], []
-    for number, (count, size) in enumerate(zip(sizes, self._sizes[-spatial:], strict=True)):
-        start, stop = _ends(count, size, _steps(count, self), aten.floor_divide.default)
-        at = aten.add.Tensor(aten.unsqueeze.default(start, 1), _steps(_longest(count, size), self))
-        places.append(_grid(at, number, spatial))
-        conditions.append(_grid(aten.lt(at, aten.unsqueeze.default(stop, 1)), number, spatial))
-    return aten.sum.dim_IntList(_gathered(self, places, _all(conditions), 0), _elements(spatial))
-
-
-def _even_means(total: Tensor, counts: Sizes, sizes: Sizes) -> Tensor:
-    """`total` over (..., *counts) divided by the lengths of the windows."""
-    aten = ops.aten
-    for number, (count, size) in enumerate(zip(counts, sizes, strict=True)):
-        start, stop = _ends(count, size, _steps(count, total), aten.floor_divide.default)
-        total = aten.div.Tensor(total, _line(aten.sub.Tensor(stop, start), number, len(sizes)))
-    return total
-
-
-def _eager_sums(xp: Any, array: Any, sizes: Sizes) -> Any:
-    """`_even_sums` of an array, one dimension after the other."""
-    for number, count in enumerate(sizes):
-        axis = array.ndim - len(sizes) + number
-        size = array.shape[axis]
-        if count and size % count == 0:
-            shape = (*array.shape[:axis], count, size // count, *array.shape[axis + 1 :])
-            array = array.reshape(shape).sum(axis=axis + 1, dtype=array.dtype)
-            continue
-        start, stop = _ends(count, size, xp.arange(count), lambda a, b: a // max(b, 1))
-        total = xp.zeros((*array.shape[:axis], count, *array.shape[axis + 1 :]), array.dtype)
-        line = (-1, *(1,) * (array.ndim - axis - 1))
-        for tap in range(_longest(count, size)):
-            at = start + tap
-            part = xp.take(array, xp.minimum(at, size - 1), axis=axis)
-            total += xp.where((at < stop).reshape(line), part, array.dtype.type(0))
-        array = total
-    return array
-
-
-def _eager_lengths(xp: Any, counts: Sizes, sizes: Sizes, dtype: Any) -> Any:
-    ends = [_ends(n, size, xp.arange(n), lambda a, b: a // max(b, 1)) for n, size in zip(counts, sizes, strict=True)]
-    return _product(xp, [stop - start for start, stop in ends]).astype(dtype)
-
-
-def _declare_adaptive(spatial: int) -> tuple[CompositeDecl, CompositeDecl, CompositeDecl]:
-    name = f"_adaptive_avg_pool{spatial}d"
-
-    def check(op: str, self: Tensor, output_size: Sizes) -> tuple[int, ...]:
-        """Sizes of the result."""
-        _check_type(op, self, _FLOATING)
-        if len(output_size) != spatial or any(n < 0 for n in output_size):
-            raise ShapeError(f"{op}: output_size must be {spatial} sizes", got=f"output_size={list(output_size)}")
-        _check_image(op, self, spatial, empty_channels=True)
-        return (*self._sizes[:-spatial], *output_size)
-
-    def kernel(self: Tensor, output_size: Sizes) -> Tensor:
-        sizes = check(name, self, output_size)
-        xp = self._device.xp
-        source = _computed(self)
-        with np.errstate(all="ignore"):
-            total = _eager_sums(xp, source, output_size)
-            found = total / _eager_lengths(xp, output_size, self._sizes[-spatial:], source.dtype)
-        return _stored(sizes, self._dtype, self, found)
-
-    @composite(f"aten::{name}(Tensor self, SymInt[{spatial}] output_size) -> Tensor", explicit=True, kernel=kernel)
-    def pool(self: Tensor, output_size: Sizes) -> Tensor:
-        """The means over windows that cover the image evenly, as many as `output_size` says."""
-        sizes = check(name, self, output_size)
-        if any(n == 0 for n in output_size):
-            return ops.aten.new_zeros.default(self, list(sizes))
-        total = _even_sums(widened(ops.aten.contiguous.default(self)), output_size)
-        return rounded(_even_means(total, output_size, self._sizes[-spatial:]), self._dtype)
-
-    def check_backward(grad_output: Tensor, self: Tensor) -> tuple[int, ...]:
-        op = f"{name}_backward"
-        _check_type(op, self, _FLOATING)
-        _check_image(op, self, spatial, empty_channels=True)
-        _check_image(op, grad_output, spatial, empty_channels=True)
-        counts = grad_output._sizes[-spatial:]
-        _check_gradient(op, grad_output, self, (*self._sizes[:-spatial], *counts))
-        return counts
-
-    def backward_kernel(grad_output: Tensor, self: Tensor) -> Tensor:
-        counts = check_backward(grad_output, self)
-        xp = self._device.xp
-        image = self._sizes[-spatial:]
-        grad = _computed(grad_output)
-        with np.errstate(all="ignore"):
-            part = grad / _eager_lengths(xp, counts, image, grad.dtype)
-            # An element is in the windows that it would be the mean of if the sizes were the other way round.
-            found = _eager_sums(xp, part, image)
-        return _stored(self._sizes, self._dtype, self, found)
-
-    @composite(
-        f"aten::{name}_backward(Tensor grad_output, Tensor self) -> Tensor", explicit=True, kernel=backward_kernel
-    )
-    def pool_backward(grad_output: Tensor, self: Tensor) -> Tensor:
-        """For each element of the input the sum over the windows that have it."""
-        counts = check_backward(grad_output, self)
-        image = self._sizes[-spatial:]
-        part = _even_means(widened(ops.aten.contiguous.default(grad_output)), counts, image)
-        return rounded(_even_sums(part, image), self._dtype)
-
-    def second(grad: Tensor, grad_output_spec: Any) -> Tensor:
-        return pool.op(grad, list(grad_output_spec.sizes[-spatial:]))
-
-    pool.backward(self=lambda grad, self: pool_backward.op(grad, self))
-    pool_backward.backward(grad_output=second)
-
-    @composite(f"aten::adaptive_avg_pool{spatial}d(Tensor self, SymInt[{spatial}] output_size) -> Tensor")
-    def plain(self: Tensor, output_size: Sizes) -> Tensor:
-        check(name[1:], self, output_size)
-        if all(not isinstance(n, Symbolic) and n == 1 for n in output_size):
-            return ops.aten.mean.dim(self, _elements(spatial), True)
-        return pool.op(self, list(output_size))
-
-    return pool, pool_backward, plain
-
-
-_adaptive_avg_pool2d, _adaptive_avg_pool2d_backward, adaptive_avg_pool2d = _declare_adaptive(2)
-_adaptive_avg_pool3d, _adaptive_avg_pool3d_backward, adaptive_avg_pool3d = _declare_adaptive(3)
-
-
-@composite("aten::adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor")
-def adaptive_avg_pool1d(self: Tensor, output_size: Sizes) -> Tensor:
-    """The means over windows that cover a line evenly."""
-    count = _numbers("adaptive_avg_pool1d", "output_size", output_size, 1)
-    _check_image("adaptive_avg_pool1d", self, 1, empty_channels=True)
-    aten = ops.aten
-    found = aten.adaptive_avg_pool2d.default(aten.unsqueeze.default(self, -2), [1, *count])
     return aten.squeeze.dim(found, -2)
 
 
@@ -708,7 +555,7 @@ def _turned(x: Tensor) -> Tensor:
     return ops.aten.transpose.int(x, 0, -1)
 
 
-def _images(make: Make, spatial: int) -> Iterable[Tensor]:
+def image_samples(make: Make, spatial: int) -> Iterable[Tensor]:
     sizes = (7, 5, 4)[:spatial]
     yield make(2, 3, *sizes)
     yield make(3, *sizes)
@@ -725,7 +572,7 @@ def _options(spatial: int) -> Iterable[tuple[list[int], list[int], list[int], bo
 
 def _pairs(make: Make, spatial: int) -> Iterable[tuple[Tensor, tuple[list[int], list[int], list[int], bool]]]:
     """Every image and every way to lay windows, each at least once."""
-    images = list(_images(make, spatial))
+    images = list(image_samples(make, spatial))
     for number, options in enumerate(_options(spatial)):
         yield images[number % len(images)], options
 
@@ -746,7 +593,7 @@ for _spatial, _decls in (
 ):
     for _decl in _decls:
         _sample_max(_decl, _spatial)
-        _decl.sample_dtypes = (*_FLOATING, dtypes.int64, dtypes.uint8)
+        _decl.sample_dtypes = (*FLOATING, dtypes.int64, dtypes.uint8)
 
 
 def _sample_max_backward(decl: CompositeDecl, forward: CompositeDecl, spatial: int) -> None:
@@ -777,36 +624,12 @@ def _sample_average_backward(decl: CompositeDecl, forward: CompositeDecl, spatia
             yield (make(*sizes), x, *options, include, divisor), {}
 
 
-def _sample_adaptive(decl: CompositeDecl, spatial: int) -> None:
-    @decl.with_samples
-    def _(make: Make) -> Samples:
-        targets = [3, 2, 3], [1, 1, 1], [7, 9, 2]
-        for x, sizes in zip(_images(make, spatial), targets, strict=True):
-            yield (x, sizes[:spatial]), {}
-        yield (make(1, 2, *(7, 4, 5)[:spatial]), [2, 5, 6][:spatial]), {}
-        yield (make(0, 3, *(6, 5, 4)[:spatial]), [2] * spatial), {}
-        yield (make(2, *(6, 5, 4)[:spatial]), [0, 2, 3][:spatial]), {}
-
-
-def _sample_adaptive_backward(decl: CompositeDecl, spatial: int) -> None:
-    @decl.with_samples
-    def _(make: Make) -> Samples:
-        for x, sizes in zip(_images(make, spatial), ([3, 2, 3], [1, 1, 1], [7, 9, 2]), strict=True):
-            yield (make(*x._sizes[:-spatial], *sizes[:spatial]), x), {}
-
-
 _sample_max_backward(max_pool2d_with_indices_backward, max_pool2d_with_indices, 2)
 _sample_max_backward(max_pool3d_with_indices_backward, max_pool3d_with_indices, 3)
 _sample_average(avg_pool2d, 2)
 _sample_average(avg_pool3d, 3)
 _sample_average_backward(avg_pool2d_backward, avg_pool2d, 2)
 _sample_average_backward(avg_pool3d_backward, avg_pool3d, 3)
-for _decl, _spatial in (
-    (_adaptive_avg_pool2d, 2), (adaptive_avg_pool2d, 2), (_adaptive_avg_pool3d, 3), (adaptive_avg_pool3d, 3),
-):  # fmt: skip
-    _sample_adaptive(_decl, _spatial)
-_sample_adaptive_backward(_adaptive_avg_pool2d_backward, 2)
-_sample_adaptive_backward(_adaptive_avg_pool3d_backward, 3)
 
 
 @avg_pool1d.with_samples
@@ -815,17 +638,10 @@ def _(make: Make) -> Samples:
     yield (make(3, 7), [3], [2], [1], True, False), {}
 
 
-@adaptive_avg_pool1d.with_samples
-def _(make: Make) -> Samples:
-    yield (make(2, 3, 7), [3]), {}
-    yield (make(3, 7), [1]), {}
-
-
 for _decl in (
     max_pool2d_with_indices_backward, max_pool3d_with_indices_backward, avg_pool2d, avg_pool3d, avg_pool2d_backward,
-    avg_pool3d_backward, avg_pool1d, _adaptive_avg_pool2d, _adaptive_avg_pool2d_backward, adaptive_avg_pool2d,
-    _adaptive_avg_pool3d, _adaptive_avg_pool3d_backward, adaptive_avg_pool3d, adaptive_avg_pool1d,
+    avg_pool3d_backward, avg_pool1d,
 ):  # fmt: skip
-    _decl.sample_dtypes = _FLOATING
+    _decl.sample_dtypes = FLOATING
 for _decl in (avg_pool2d, avg_pool3d):
-    _decl.sample_dtypes = (*_FLOATING, dtypes.int64)
+    _decl.sample_dtypes = (*FLOATING, dtypes.int64)

@@ -19,8 +19,9 @@ from opweave.registry.dtypes import DType
 from opweave.registry.errors import DTypeError, OutOfRangeError
 from opweave.registry.keys import state
 from opweave.registry.op import ops
-from opweave.registry.ops.kinds import composite, extern, normalize_axes, reduction
+from opweave.registry.ops.kinds import composite, normalize_axes, reduction, scan, wide_type
 from opweave.registry.ops.pointwise import conjugate
+from opweave.registry.promote import result_type
 from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.symbolic import is_open, larger
 from opweave.registry.tensor import Tensor, describe, wrap_dim
@@ -255,13 +256,20 @@ def _squared(fresh: Tensor) -> Tensor:
 
 def _moments(op: str, self: Tensor, dim: Any, correction: Any, keepdim: bool) -> tuple[Tensor, Tensor]:
     """(variance, mean with its dimensions kept) in the compute type; the two-pass formula, which does not cancel."""
-    if self._dtype.kind != "f":
-        raise DTypeError(f"{op}: defined for real floating types only, not {self._dtype.name}", got=describe(self))
+    if self._dtype.kind not in "fc":
+        raise DTypeError(
+            f"{op}: defined for floating and complex types only, not {self._dtype.name}", got=describe(self)
+        )
     axes = list(normalize_axes(dim, self.ndim, op))
     wide = widened(self)
     mean_kept = ops.aten.mean.dim(wide, axes, True)
     centred = ops.aten.sub.Tensor(wide, mean_kept)
-    squares = ops.aten.sum.dim_IntList(_squared(centred), axes, keepdim)
+    if self._dtype.is_complex:
+        # The squares of the distances from the mean.
+        squares = ops.aten.sum.dim_IntList(_squared(ops.aten.view_as_real.default(centred)), [-1])
+    else:
+        squares = _squared(centred)
+    squares = ops.aten.sum.dim_IntList(squares, axes, keepdim)
     count = math.prod(self._sizes[d] for d in axes) if self._sizes else 1
     freedom = count - (1 if correction is None else correction)
     variance = ops.aten.div.Tensor(squares, larger(freedom, 0))
@@ -273,7 +281,7 @@ def _moments(op: str, self: Tensor, dim: Any, correction: Any, keepdim: bool) ->
     explicit=True,
 )
 def var(self: Tensor, dim: Any = None, correction: Any = None, keepdim: bool = False) -> Tensor:
-    return rounded(_moments("var", self, dim, correction, keepdim)[0], self._dtype)
+    return rounded(_moments("var", self, dim, correction, keepdim)[0], self._dtype.to_real())
 
 
 @composite(
@@ -281,7 +289,7 @@ def var(self: Tensor, dim: Any = None, correction: Any = None, keepdim: bool = F
     explicit=True,
 )
 def std(self: Tensor, dim: Any = None, correction: Any = None, keepdim: bool = False) -> Tensor:
-    return rounded(ops.aten.sqrt.default(_moments("std", self, dim, correction, keepdim)[0]), self._dtype)
+    return rounded(ops.aten.sqrt.default(_moments("std", self, dim, correction, keepdim)[0]), self._dtype.to_real())
 
 
 @composite(
@@ -293,7 +301,19 @@ def var_mean(self: Tensor, dim: Any = None, correction: Any = None, keepdim: boo
     variance, average = _moments("var_mean", self, dim, correction, keepdim)
     if not keepdim and self._sizes:
         average = ops.aten.squeeze.dims(average, list(normalize_axes(dim, self.ndim, "var_mean")))
-    return rounded(variance, self._dtype), rounded(average, self._dtype)
+    return rounded(variance, self._dtype.to_real()), rounded(average, self._dtype)
+
+
+@composite(
+    "aten::std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False)"
+    " -> (Tensor, Tensor)",
+    explicit=True,
+)
+def std_mean(self: Tensor, dim: Any = None, correction: Any = None, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    variance, average = _moments("std_mean", self, dim, correction, keepdim)
+    if not keepdim and self._sizes:
+        average = ops.aten.squeeze.dims(average, list(normalize_axes(dim, self.ndim, "std_mean")))
+    return rounded(ops.aten.sqrt.default(variance), self._dtype.to_real()), rounded(average, self._dtype)
 
 
 @composite("aten::var(Tensor self, bool unbiased=True) -> Tensor")
@@ -326,17 +346,25 @@ def var_mean_dim(self: Tensor, dim: Any, unbiased: bool = True, keepdim: bool = 
     return ops.aten.var_mean.correction(self, dim, correction=int(unbiased), keepdim=keepdim)
 
 
+@composite("aten::std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)")
+def std_mean_default(self: Tensor, unbiased: bool = True) -> tuple[Tensor, Tensor]:
+    return ops.aten.std_mean.correction(self, None, correction=int(unbiased))
+
+
+@composite("aten::std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)")
+def std_mean_dim(self: Tensor, dim: Any, unbiased: bool = True, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    return ops.aten.std_mean.correction(self, dim, correction=int(unbiased), keepdim=keepdim)
+
+
 @composite("aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", explicit=True)
 def logsumexp(self: Tensor, dim: Sequence[int], keepdim: bool = False) -> Tensor:
-    if self._dtype.is_complex:
-        raise DTypeError("logsumexp: not defined for complex types", got=describe(self))
     axes = list(normalize_axes(dim, self.ndim, "logsumexp"))
-    result = self._dtype if self._dtype.kind == "f" else dtypes.get_default_dtype()
+    result = self._dtype if self._dtype.kind in "fc" else dtypes.get_default_dtype()
     wide = rounded(self, result.compute)
     if 0 in self._sizes:
         total = ops.aten.sum.dim_IntList(ops.aten.exp.default(wide), axes, keepdim)
         return rounded(ops.aten.log.default(total), result)
-    top = ops.aten.amax.default(wide, axes, True)
+    top = ops.aten.amax.default(ops.aten.real.default(wide), axes, True)
     # An infinite maximum would give inf - inf.
     top = ops.aten.where(ops.aten.isfinite.default(top), top, 0)
     total = ops.aten.sum.dim_IntList(ops.aten.exp.default(ops.aten.sub.Tensor(wide, top)), axes, keepdim)
@@ -362,11 +390,17 @@ def count_nonzero_default(self: Tensor, dim: int | None = None) -> Tensor:
 def linalg_vector_norm(
     self: Tensor, ord: float = 2, dim: Any = None, keepdim: bool = False, dtype: DType | None = None
 ) -> Tensor:
-    if self._dtype.kind != "f":
-        raise DTypeError("linalg_vector_norm: expected a real floating type", got=describe(self))
-    result = dtype or self._dtype
+    if self._dtype.kind not in "fc":
+        raise DTypeError("linalg_vector_norm: expected a floating or complex type", got=describe(self))
+    if dtype is not None and (dtype.kind != self._dtype.kind or result_type(self._dtype, dtype) is not dtype):
+        raise DTypeError(
+            f"linalg_vector_norm: {self._dtype.name} does not become {dtype.name} without loss", got=describe(self),
+            hint="dtype is a type as wide as the input's, real or complex as that is",
+        )  # fmt: skip
+    wide = (dtype or self._dtype).compute
+    result = (dtype or self._dtype).to_real()
     axes = list(normalize_axes(dim, self.ndim, "linalg_vector_norm"))
-    size = ops.aten.abs.default(rounded(self, result.compute))
+    size = ops.aten.abs.default(rounded(self, wide))
     if math.isinf(ord):
         return rounded((ops.aten.amax if ord > 0 else ops.aten.amin).default(size, axes, keepdim), result)
     if ord == 0:
@@ -412,8 +446,7 @@ def _running(function: str, self: Tensor, dim: int, dtype: DType | None) -> Tens
     axis = wrap_dim(dim, self.ndim, function)
     result = _accumulated(self._dtype, dtype)[1]
     xp = self._device.xp
-    # A running total rounds at every step, so it runs in float64.
-    wide = dtypes.float64 if result.is_floating_point else dtypes.int64 if result.kind in "biu" else result
+    wide = wide_type(result)
     if xp is np and self.numel() > 1 and axis == self.ndim - 1 and self._array.flags.c_contiguous:
         rows = _running_rows(function, self._array.reshape(-1, self._sizes[-1]), wide, result)
         return Tensor._from_array(rows.reshape(self._sizes), self._device)
@@ -425,12 +458,12 @@ def _running(function: str, self: Tensor, dim: int, dtype: DType | None) -> Tens
     return Tensor._from_array(xp.ascontiguousarray(array).reshape(self._sizes), self._device)
 
 
-@extern("aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", spec=_running_spec)
+@scan("aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", spec=_running_spec, combine="cumsum")
 def cumsum(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     return _running("cumsum", self, dim, dtype)
 
 
-@extern("aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", spec=_running_spec)
+@scan("aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", spec=_running_spec, combine="cumprod")
 def cumprod(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     return _running("cumprod", self, dim, dtype)
 
@@ -577,18 +610,33 @@ def _var_mean_backward(
 ) -> tuple[Tensor | None]:
     of_var, of_mean = grads
     found = None if of_var is None else _var_gradient(of_var, self, dim, correction, keepdim)
+    return (_with_mean_gradient(found, of_mean, self, dim, keepdim),)
+
+
+@std_mean.backward
+def _std_mean_backward(
+    grads: Sequence[Tensor | None], self: Tensor, result: Tensor, dim: Any, correction: Any, keepdim: bool
+) -> tuple[Tensor | None]:
+    of_std, of_mean = grads
+    found = None if of_std is None else _std_backward(of_std, self, result, dim, correction, keepdim)[0]
+    return (_with_mean_gradient(found, of_mean, self, dim, keepdim),)
+
+
+def _with_mean_gradient(
+    found: Tensor | None, of_mean: Tensor | None, self: Tensor, dim: Any, keepdim: bool
+) -> Tensor | None:
     if of_mean is not None:
         axes = normalize_axes(dim, self.ndim, "var_mean")
         each = _spread(ops.aten.div(of_mean, _count(self._sizes, axes)), self._sizes, axes, keepdim)
         found = each if found is None else ops.aten.add.Tensor(found, each)
-    return (found,)
+    return found
 
 
 @logsumexp.backward
 def _logsumexp_backward(grad: Tensor, self: Tensor, result: Tensor, dim: Any, keepdim: bool) -> tuple[Tensor]:
     aten = ops.aten
     grad, result = (_kept(t, self._sizes, dim, keepdim) for t in (grad, result))
-    return (aten.mul.Tensor(grad, aten.exp.default(aten.sub.Tensor(self, result))),)
+    return (aten.mul.Tensor(grad, conjugate(aten.exp.default(aten.sub.Tensor(self, result)))),)
 
 
 @linalg_vector_norm.backward
@@ -600,8 +648,8 @@ def _norm_backward(
         return (None,)
     axes = list(normalize_axes(dim, self.ndim, "linalg_vector_norm"))
     grad, norm = (_kept(t, self._sizes, axes, keepdim) for t in (grad, result))
-    self = rounded(self, norm._dtype)
-    sign = aten.sign.default(self)
+    self = rounded(self, norm._dtype.to_complex() if self._dtype.is_complex else norm._dtype)
+    sign = (aten.sgn if self._dtype.is_complex else aten.sign).default(self)
     if ord == 1:
         return (aten.mul.Tensor(grad, sign),)
     if math.isinf(ord):
@@ -749,14 +797,16 @@ _SAMPLES: dict[Callable[[Make], Samples], tuple[Any, ...]] = {
     _along: (cumsum, cumprod),
     _factors: (prod_dim,),
     _places: (argmax, argmin),
-    _spreads: (var, std, var_mean),
+    _spreads: (var, std, var_mean, std_mean),
 }
 for _samples, _decls in _SAMPLES.items():
     for _decl in _decls:
         _decl.with_samples(_samples)
         _decl.sample_dtypes = _ALL
-for _decl in (mean, mean_dim, var, std, var_mean, logsumexp, linalg_vector_norm):
+for _decl in (mean, mean_dim):
     _decl.sample_dtypes = _FLOATING
+for _decl in (var, std, var_mean, std_mean, logsumexp, linalg_vector_norm):
+    _decl.sample_dtypes = (*_FLOATING, dtypes.complex64)
 for _decl in (argmax, argmin):
     _decl.sample_dtypes = _ORDERED
 
@@ -776,3 +826,5 @@ def _(make: Make) -> Samples:
     for order in (2, 1, 0, math.inf, -math.inf, 3):
         yield (make(4, 5), order), {}
         yield (make(4, 5), order, [1], True), {}
+    x = make(4, 5)
+    yield (x, 2, [0]), {"dtype": dtypes.complex128 if x._dtype.is_complex else dtypes.float64}

@@ -17,45 +17,15 @@ from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import composite
 from opweave.registry.ops.reduction import rounded, widened
+from opweave.registry.ops.resample_filters import FLOATING, Filter, Sizes, check_image, chosen_sizes, resized
 from opweave.registry.spec import contiguous
-from opweave.registry.symbolic import whole
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
 Make = Callable[..., Tensor]
 Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
-Sizes = Sequence[int]
-
-_FLOATING = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
 
 
 # ---- other sizes ---------------------------------------------------------------------------------------------------
-
-
-def _check_image(op: str, self: Tensor, output_size: Sizes, types: Sequence[DType]) -> None:
-    if self._dtype not in types:
-        raise DTypeError(f"{op}: not defined for {self._dtype.name}", got=describe(self), hint="convert first")
-    if self.ndim != 4 or len(output_size) != 2:
-        raise ShapeError(
-            f"{op}: expected an image (batch, channels, height, width) and two output sizes",
-            got=f"{describe(self)}, output_size={list(output_size)}",
-        )
-    if any(n == 0 for n in self._sizes[1:]) or any(n < 1 for n in output_size):
-        raise ShapeError(f"{op}: only the batch may be empty", got=f"{describe(self)}, output_size={list(output_size)}")
-
-
-def _chosen(op: str, input: Tensor, output_size: Sizes | None, scale_factors: Sequence[float] | None) -> list[int]:
-    """The output sizes that are given, or follow from scale factors."""
-    if (output_size is None) == (scale_factors is None):
-        raise ShapeError(
-            f"{op}: give either output_size or scale_factors",
-            got=f"output_size={output_size}, scale_factors={scale_factors}",
-        )
-    given: Any = output_size if output_size is not None else scale_factors
-    if input.ndim != 4 or len(given) != 2:
-        raise ShapeError(f"{op}: expected a 4-d image and two numbers", got=f"{describe(input)}, {list(given)}")
-    if output_size is not None:
-        return list(output_size)
-    return [whole(size * factor) for size, factor in zip(input._sizes[2:], given, strict=True)]
 
 
 def _given(factor: float | None) -> bool:
@@ -86,7 +56,7 @@ def _nearest_places(
     self: Tensor, output_size: Sizes, scales_h: float | None, scales_w: float | None
 ) -> tuple[Tensor, Tensor]:
     """(row, column) of the image for each row and column of the result, after checking the arguments."""
-    _check_image("upsample_nearest2d", self, output_size, (*_FLOATING, dtypes.uint8))
+    check_image("upsample_nearest2d", self, output_size, (*FLOATING, dtypes.uint8))
     height, width = output_size
     # PyTorch has two kernels, which round differently; asked only where it matters, since it decides on sizes.
     matters = self._dtype is dtypes.float64 or _given(scales_h) or _given(scales_w)
@@ -124,7 +94,7 @@ def upsample_nearest2d(
     explicit=True,
 )
 def upsample_nearest2d_vec(input: Tensor, output_size: Sizes | None, scale_factors: Sequence[float] | None) -> Tensor:
-    sizes = _chosen("upsample_nearest2d", input, output_size, scale_factors)
+    sizes = chosen_sizes("upsample_nearest2d", input, output_size, scale_factors)
     return ops.aten.upsample_nearest2d.default(input, sizes, *(scale_factors or (None, None)))
 
 
@@ -150,6 +120,10 @@ def _between(
     return before, behind, share
 
 
+#: The filter by which bytes are added up.
+_BYTES = Filter(2, antialias=False)
+
+
 def _bilinear_kernel(
     self: Tensor,
     output_size: Sizes,
@@ -157,7 +131,10 @@ def _bilinear_kernel(
     scales_h: float | None = None,
     scales_w: float | None = None,
 ) -> Tensor:
-    _check_image("upsample_bilinear2d", self, output_size, _FLOATING)
+    if self._dtype is dtypes.uint8:
+        scales = scales_h, scales_w
+        return resized("upsample_bilinear2d", self, output_size, align_corners, scales, _BYTES, eager=True)
+    check_image("upsample_bilinear2d", self, output_size, FLOATING)
     found = self._array.astype(self._dtype.compute.numpy, copy=False)
     out = allocate_like(contiguous((*self._sizes[:2], *output_size), self._dtype, self._device))
     # Columns first, then rows, where whole lines are added.
@@ -187,7 +164,10 @@ def upsample_bilinear2d(
     scales_w: float | None = None,
 ) -> Tensor:  # fmt: skip
     """The image at another size, each element weighted from the four around its place."""
-    _check_image("upsample_bilinear2d", self, output_size, _FLOATING)
+    if self._dtype is dtypes.uint8:
+        scales = scales_h, scales_w
+        return resized("upsample_bilinear2d", self, output_size, align_corners, scales, _BYTES)
+    check_image("upsample_bilinear2d", self, output_size, FLOATING)
     aten = ops.aten
     height, width = output_size
     top, bottom, down = _between(self, self._sizes[2], height, align_corners, scales_h)
@@ -218,7 +198,7 @@ def _one(like: Tensor) -> Tensor:
 def upsample_bilinear2d_vec(
     input: Tensor, output_size: Sizes | None, align_corners: bool, scale_factors: Sequence[float] | None
 ) -> Tensor:
-    sizes = _chosen("upsample_bilinear2d", input, output_size, scale_factors)
+    sizes = chosen_sizes("upsample_bilinear2d", input, output_size, scale_factors)
     return ops.aten.upsample_bilinear2d.default(input, sizes, align_corners, *(scale_factors or (None, None)))
 
 
@@ -309,7 +289,7 @@ def grid_sampler_2d(
             f"{op}: unknown mode", got=f"interpolation_mode={interpolation_mode}, padding_mode={padding_mode}",
             hint="modes are bilinear, nearest, bicubic; paddings zeros, border, reflection",
         )  # fmt: skip
-    if input._dtype not in _FLOATING or grid._dtype is not input._dtype:
+    if input._dtype not in FLOATING or grid._dtype is not input._dtype:
         raise DTypeError(f"{op}: image and grid must have one floating type", got=describe(both))
     if input.ndim != 4 or grid.ndim != 4 or grid._sizes[-1] != 2 or grid._sizes[0] != input._sizes[0]:
         raise ShapeError(
@@ -414,6 +394,6 @@ def _(make: Make) -> Samples:
 
 
 for _decl in (upsample_bilinear2d, upsample_bilinear2d_vec, grid_sampler_2d, grid_sampler):
-    _decl.sample_dtypes = _FLOATING
+    _decl.sample_dtypes = FLOATING
 for _decl in (upsample_nearest2d, upsample_nearest2d_vec):
-    _decl.sample_dtypes = (*_FLOATING, dtypes.uint8)
+    _decl.sample_dtypes = (*FLOATING, dtypes.uint8)

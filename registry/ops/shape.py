@@ -17,12 +17,13 @@ from opweave.registry.dtypes import DType
 from opweave.registry.errors import DeviceError, OutOfRangeError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import (
+    CONTIGUOUS_FORMAT,
     InplaceDecl,
     Pieces,
     PointwiseDecl,
     composite,
-    extern,
     handler,
+    move,
     normalize_axes,
     pointwise,
     side_by_side,
@@ -240,7 +241,12 @@ def _flip_spec(self: Tensor, dims: Sequence[int]) -> TensorSpec:
     return TensorSpec(self._sizes, pointwise_strides(self._sizes, [self]), self._dtype, self._device)
 
 
-@extern("aten::flip(Tensor self, int[] dims) -> Tensor", spec=_flip_spec)
+def _flip_origin(index: Sequence[Any], sizes: Sequence[Any], dims: Sequence[int]) -> list[Any]:
+    axes = {d % len(sizes) for d in dims}
+    return [part * -1 + (sizes[d] - 1) if d in axes else part for d, part in enumerate(index)]
+
+
+@move("aten::flip(Tensor self, int[] dims) -> Tensor", spec=_flip_spec, origin=_flip_origin)
 def flip(self: Tensor, dims: Sequence[int]) -> Tensor:
     """Reverse the order along dimensions (a copy: strides are never negative)."""
     out = allocate_like(_flip_spec(self, dims))
@@ -253,7 +259,8 @@ def flip(self: Tensor, dims: Sequence[int]) -> Tensor:
 flip.backward(self=lambda grad, dims: ops.aten.flip.default(grad, dims))
 
 
-def _roll_axes(self: Tensor, shifts: Sequence[int], dims: Sequence[int]) -> tuple[int, ...] | None:
+def roll_axes(self: Tensor, shifts: Sequence[int], dims: Sequence[int]) -> tuple[int, ...] | None:
+    """The dimensions that a roll shifts, checked; None for all elements in a row."""
     if not dims and len(shifts) == 1:
         return None
     if len(shifts) != len(dims) or not shifts:
@@ -264,18 +271,35 @@ def _roll_axes(self: Tensor, shifts: Sequence[int], dims: Sequence[int]) -> tupl
 
 
 def _roll_spec(self: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> TensorSpec:
-    _roll_axes(self, shifts, dims)
+    roll_axes(self, shifts, dims)
     return contiguous(self._sizes, self._dtype, self._device)
 
 
-@extern("aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", spec=_roll_spec)
-def roll(self: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tensor:
-    """Shift elements along dimensions, those beyond the end coming back at the start."""
-    axes = _roll_axes(self, shifts, dims)
+def _roll_kernel(self: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tensor:
+    axes = roll_axes(self, shifts, dims)
     out = allocate_like(_roll_spec(self, shifts, dims))
     xp = self._device.xp
     out._array[...] = xp.roll(self._array, shifts[0] if axes is None else tuple(shifts), axis=axes)
     return out
+
+
+@composite("aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", explicit=True, kernel=_roll_kernel)
+def roll(self: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tensor:
+    """Shift elements along dimensions, those beyond the end coming back at the start."""
+    aten = ops.aten
+    axes = roll_axes(self, shifts, dims)
+    if axes is None:
+        if self.ndim != 1:
+            return aten.view.default(aten.roll.default(aten.reshape.default(self, [-1]), shifts, [0]), self._sizes)
+        axes = (0,)
+    found = self
+    for shift, axis in zip(shifts, axes, strict=True):
+        size = self._sizes[axis]
+        if size != 0 and shift % size != 0:
+            start = size - shift % size
+            parts = [aten.slice.Tensor(found, axis, start, size), aten.slice.Tensor(found, axis, 0, start)]
+            found = aten.cat.default(parts, axis)
+    return aten.clone.default(self, memory_format=CONTIGUOUS_FORMAT) if found is self else found
 
 
 roll.backward(self=lambda grad, shifts, dims: ops.aten.roll.default(grad, [-shift for shift in shifts], dims))

@@ -80,7 +80,7 @@ sym_is_contiguous = NumberDecl(
     "aten::sym_is_contiguous(Tensor self, MemoryFormat memory_format=0) -> SymBool", _is_contiguous
 )
 local_scalar_dense = NumberDecl("aten::_local_scalar_dense(Tensor self) -> Scalar", _item, _unknown_item)
-assert_scalar = NumberDecl("aten::_assert_scalar(Scalar condition, str message) -> ()", _assert)
+assert_scalar = NumberDecl("aten::_assert_scalar(Scalar self, str assert_msg) -> ()", _assert)
 
 for _decl in (sym_size, sym_stride, sym_storage_offset, sym_numel, sym_is_contiguous, local_scalar_dense):
     _decl.backward()

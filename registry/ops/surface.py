@@ -20,9 +20,13 @@ from opweave.registry.errors import UnsupportedError
 from opweave.registry.op import OpOverload, OpOverloadPacket, ops, registry
 from opweave.registry.ops import (
     activation,
+    adaptive_pooling,
+    assembling,
     convolution,
     creation,
+    ctc,
     distance,
+    dropout,
     einsum,
     embedding_bag,
     fourier,
@@ -40,22 +44,27 @@ from opweave.registry.ops import (
     rearranging,
     reduction,
     resample,
+    resample_filters,
     reshape,
     shape,
     sizes,
     sorting,
+    special,
+    statistics,
     subscript,
     variants,
     view,
 )
+from opweave.registry.return_types import named
 from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor, describe, from_numpy
 
 #: The families, in the order they are declared.
 FAMILIES = (
     pointwise, numeric, activation, view, reshape, creation, random, shape, reduction, indexing, subscript, matmul,
-    nn, normalization, convolution, pooling, resample, padding, sorting, fourier, distance, losses,
-    rearranging, einsum, embedding_bag, overloads, variants, sizes,
+    nn, normalization, convolution, pooling, adaptive_pooling, resample, resample_filters, padding, sorting, fourier,
+    distance, losses, rearranging, einsum, embedding_bag, overloads, variants, sizes, dropout, ctc,
+    assembling, statistics, special,
 )  # fmt: skip
 
 _NUMBERS = (int, float, complex, Symbolic)
@@ -69,7 +78,9 @@ _VARIADIC_FUNCTIONS = {"empty", "zeros", "ones", "rand", "randn"}
 
 _ALIASES = {"subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div", "negative": "neg",
             "absolute": "abs", "greater": "gt", "greater_equal": "ge", "less": "lt", "less_equal": "le",
-            "not_equal": "ne", "arctan2": "atan2", "clip": "clamp", "concatenate": "concat"}  # fmt: skip
+            "not_equal": "ne", "arctan2": "atan2", "clip": "clamp", "concatenate": "concat", "fix": "trunc",
+            "moveaxis": "movedim", **{f"arc{name}": f"a{name}" for name in
+                                      ("cos", "cosh", "sin", "sinh", "tan", "tanh")}}  # fmt: skip
 
 # What would give a tensor other memory, on which views, graphs and what autograd saved rely.
 _REFUSED = {"resize_as_": "x = empty_like(other)", "set_": "x = other.view(sizes)"}
@@ -83,8 +94,10 @@ _NOT_FUNCTIONS = {"copy", "fill", "zero", "normal_functional", "uniform", "numpy
                   "leaky_relu", "mish", "hardtanh", "relu6", "hardswish",
                   "hardsigmoid", "log_sigmoid", "l1_loss", "smooth_l1_loss", "huber_loss", "soft_margin_loss",
                   "binary_cross_entropy", "one_hot", "nll_loss_nd", "glu", "softshrink", "unfold", "broadcast_tensors",
-                  "avg_pool2d", "avg_pool3d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "max_pool2d_with_indices",
-                  "max_pool3d_with_indices", "upsample_nearest2d", "upsample_bilinear2d", "im2col", "col2im",
+                  "avg_pool2d", "avg_pool3d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool2d",
+                  "adaptive_max_pool3d", "max_unpool2d", "max_unpool3d", "max_pool2d_with_indices",
+                  "max_pool3d_with_indices", "upsample_nearest2d", "upsample_bilinear2d", "upsample_bicubic2d",
+                  "im2col", "col2im",
                   "pad", "reflection_pad1d", "reflection_pad2d",
                   "reflection_pad3d", "replication_pad1d", "replication_pad2d",
                   "replication_pad3d"}  # fmt: skip
@@ -278,6 +291,8 @@ _METHODS: dict[str, Any] = {
     "type_as": lambda self, other: pointwise.to(self, other._dtype),
     "view": _view,
     "where": lambda self, condition, other: ops.aten.where(condition, self, other),
+    **statistics.FUNCTIONS,
+    "polygamma": lambda self, n: ops.aten.polygamma.default(n, self),
     "allclose": allclose,
     "isclose": isclose,
     "equal": equal,
@@ -323,7 +338,7 @@ def bind() -> None:
         if packet.namespace != "aten" or name.startswith("_") or name in taken:
             continue
         if _takes_self(packet):
-            method = _variadic(packet) if name in _VARIADIC_METHODS else packet
+            method = _variadic(packet) if name in _VARIADIC_METHODS else named(packet)
             setattr(Tensor, name, _factory(method) if _is_factory(packet) else method)
     for alias, name in _ALIASES.items():
         if alias not in taken:
@@ -345,7 +360,7 @@ def functions() -> dict[str, Any]:
         name = packet.opname
         if packet.namespace != "aten" or name.startswith("_") or name.endswith("_backward") or name in _NOT_FUNCTIONS:
             continue
-        function = _variadic_function(packet) if name in _VARIADIC_FUNCTIONS else packet
+        function = _variadic_function(packet) if name in _VARIADIC_FUNCTIONS else named(packet)
         table[name] = _factory(function) if _is_factory(packet) else function
     for alias, name in _ALIASES.items():
         table[alias] = table[name]
@@ -353,7 +368,7 @@ def functions() -> dict[str, Any]:
         tensor=_factory(creation.tensor), as_tensor=creation.as_tensor, manual_seed=random.manual_seed,
         Generator=random.Generator, einsum=einsum.function,
         allclose=allclose, isclose=isclose, equal=equal, is_tensor=is_tensor, numel=numel,
-        pi=math.pi, inf=math.inf, nan=math.nan, e=math.e, newaxis=None,
+        pi=math.pi, inf=math.inf, nan=math.nan, e=math.e, newaxis=None, **assembling.FUNCTIONS, **statistics.FUNCTIONS,
     )  # fmt: skip
     return table
 

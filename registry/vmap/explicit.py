@@ -12,6 +12,7 @@ from opweave.registry.errors import DataDependentError
 from opweave.registry.keys import AUTOGRAD_KEYS, DispatchKey
 from opweave.registry.op import OpOverload, fallthrough_kernel, ops, tensors_in
 from opweave.registry.ops.indexing import MASK_TYPES, _without_masks
+from opweave.registry.ops.shape import roll_axes
 from opweave.registry.promote import broadcast_shapes
 from opweave.registry.tensor import Tensor, describe, wrap_dim
 from opweave.registry.vmap.rules import (
@@ -291,7 +292,7 @@ def _flip(op: OpOverload, level: Level, args: Args, kwargs: Kwargs) -> Any:
 
 @rule("roll")
 def _roll(op: OpOverload, level: Level, args: Args, kwargs: Kwargs) -> Any:
-    _validate(op, args, kwargs)
+    roll_axes(*op.decl.bind(args, kwargs))
     values = bound(op, args, kwargs)
     t, shifts, dims = values["self"], values["shifts"], values["dims"]
     whole = front(t, level)

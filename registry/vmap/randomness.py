@@ -13,14 +13,14 @@ from opweave.registry.keys import DispatchKey
 from opweave.registry.op import Kernel, OpOverload, ops, resolvers
 from opweave.registry.tensor import Tensor
 from opweave.registry.vmap.levels import active, left
-from opweave.registry.vmap.rules import bound, call, refuse_write, stretched
+from opweave.registry.vmap.rules import bound, call, refuse_write, stretched, write_each
 
 _TAG = "nondeterministic_seeded"
 
 
 def _is_random(op: OpOverload) -> bool:
     decl = op.decl
-    if decl is not None and decl.kind in ("inplace", "out"):
+    if decl is not None and decl.kind in ("inplace", "out", "outs"):
         return _TAG in decl.functional.tags
     return _TAG in op.tags
 
@@ -55,6 +55,13 @@ def _random(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[st
         if level.randomness == "different":
             refuse_write(op, target, level)
         return ops.aten.copy_.default(target, call(decl.functional, values))
+    if decl.kind == "outs":
+        targets, rest = decl.split(values)
+        if level.randomness == "different":
+            for target in targets:
+                refuse_write(op, target, level)
+        results = decl.functional(**rest)
+        return write_each(op, targets, [results] if isinstance(results, Tensor) else list(results))
     name = op._schema.arguments[0].name
     source = values[name]
     if level.randomness == "same":

@@ -15,7 +15,15 @@ from opweave.registry.batched import BatchedTensor, Level, make_batched, to_fron
 from opweave.registry.errors import ArgumentError, DTypeError, ShapeError, UnsupportedError
 from opweave.registry.keys import DispatchKey
 from opweave.registry.op import Kernel, OpOverload, ops, resolvers, tensors_in
-from opweave.registry.ops.kinds import InplaceDecl, OutDecl, PointwiseDecl, ReductionDecl, ViewDecl, normalize_axes
+from opweave.registry.ops.kinds import (
+    InplaceDecl,
+    OutDecl,
+    OutsDecl,
+    PointwiseDecl,
+    ReductionDecl,
+    ViewDecl,
+    normalize_axes,
+)
 from opweave.registry.ops.reshape import infer_size
 from opweave.registry.promote import can_cast, result_type
 from opweave.registry.tensor import Tensor, describe, wrap_dim
@@ -323,6 +331,24 @@ def out(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, A
     return ops.aten.copy_.default(target, result)
 
 
+def outs(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The functional form, each result copied to an argument."""
+    targets, rest = op.decl.split(kwargs)
+    for target in targets:
+        refuse_write(op, target, level)
+    results = op.decl.functional(*args, **rest)
+    return write_each(op, targets, [results] if isinstance(results, Tensor) else list(results))
+
+
+def write_each(op: OpOverload, targets: list[Tensor], results: list[Tensor]) -> Any:
+    """Results of the functional form, copied to what an op writes to."""
+    for target, result in zip(targets, results, strict=True):
+        _check_result(op, target, result)
+    for target, result in zip(targets, results, strict=True):
+        ops.aten.copy_.default(target, result)
+    return targets[0] if len(targets) == 1 else tuple(targets)
+
+
 def body(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The ops that a composite is written with."""
     return op.decl.body(*args, **kwargs)
@@ -433,6 +459,8 @@ def rule_of(op: OpOverload) -> Rule:
         return pointwise if isinstance(decl.functional.decl, PointwiseDecl) else inplace
     if isinstance(decl, OutDecl):
         return out
+    if isinstance(decl, OutsDecl):
+        return outs
     if decl is not None and decl.kind == "composite":
         return body
     return one_by_one

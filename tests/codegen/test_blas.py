@@ -152,6 +152,6 @@ def test_the_library_keeps_its_threads() -> None:
 @needs_openblas
 def test_compiled_code_calls_it() -> None:
     a, b = operand(300, 70), operand(70, 300)
-    check(opweave.compile(lambda a, b: a @ b * 2)(a, b).numpy() / 2, a, b)
-    report = opweave.explain(lambda a, b: a @ b * 2)(a, b)
+    check(opweave.compile(lambda a, b: a @ b)(a, b).numpy(), a, b)
+    report = opweave.explain(lambda a, b: a @ b)(a, b)
     assert "multiply(" in report.versions[-1].code

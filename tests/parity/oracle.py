@@ -86,7 +86,18 @@ def compare(ours: Tensor, theirs: torch.Tensor, note: Any, difference: str | Non
 def close(ours: Any, theirs: Any, difference: str, note: Any = "") -> None:
     """Fail unless two arrays agree within the tolerance of an entry of `differences.TESTS`."""
     comparisons.note_test()
+    hold_close(ours, theirs, differences.of_test(difference), note)
+
+
+def are_close(ours: Any, theirs: Any, difference: str) -> Any:
+    """Of which elements of two arrays the difference is within the tolerance of an entry of `differences.TESTS`."""
     allowed = differences.of_test(difference)
+    assert allowed.rtol is not None
+    return np.isclose(ours, theirs, allowed.rtol, allowed.atol)
+
+
+def hold_close(ours: Any, theirs: Any, allowed: Difference, note: Any = "") -> None:
+    """Fail unless two arrays agree within the tolerance of an entry of the tables."""
     assert allowed.rtol is not None
     np.testing.assert_allclose(ours, theirs, allowed.rtol, allowed.atol, err_msg=str(note))
 
@@ -114,7 +125,7 @@ def _outcome(target: Any, args: Any, kwargs: Any) -> Any:
         return error
 
 
-def _error_of(op: OpOverload, args: Any, kwargs: Any) -> OpweaveError | None:
+def _error_of(op: Callable[..., Any], args: Any, kwargs: Any) -> OpweaveError | None:
     try:
         op(*args, **kwargs)
     except OpweaveError as error:
@@ -142,6 +153,7 @@ def check(op: OpOverload, *, difference: str | None = None, every_type: bool = T
     target = getattr(getattr(torch.ops.aten, op.opname), op.overload)
     allowed = differences.of_test(difference) if difference else differences.of_op(op.opname, op.overload)
     name, count = str(op), 0
+    refused: set[str] = set()
     for dtype, (args, kwargs) in _all_calls(op) if every_type else calls(op):
         if dtype.name in allowed.uncompared:
             continue
@@ -158,6 +170,7 @@ def check(op: OpOverload, *, difference: str | None = None, every_type: bool = T
             ours = op(*args, **kwargs)
         except OpweaveError as error:
             if dtype.name in allowed.refused:
+                refused.add(dtype.name)
                 continue
             raise AssertionError(f"{note}: PyTorch takes this") from error
         results, expected = as_list(ours), as_list(theirs)
@@ -169,6 +182,8 @@ def check(op: OpOverload, *, difference: str | None = None, every_type: bool = T
         comparisons.note("sample", name)
         count += 1
     assert count, f"PyTorch took no sample of {op}"
+    if every_type and not op.is_mutable:  # the entry of an in-place op is that of the op
+        assert refused == set(allowed.refused), f"{op}: the table has refusals that are none"
     return count
 
 

@@ -10,8 +10,9 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="the oracle of parity tests is PyTorch, which is not installed")
 
+from differences import left_out
 from op_samples import maker
-from oracle import agree, compare, to_torch
+from oracle import agree, close, compare, to_torch
 
 import opweave as ow
 from opweave.registry import dtypes
@@ -84,7 +85,7 @@ def test_other_forms() -> None:
             difference="einsum",
         )  # fmt: skip
     run = ow.compile(lambda a, b: ow.einsum("ij,jk->ki", a, b) + 1)
-    np.testing.assert_allclose(run(a, b).numpy(), (a.numpy() @ b.numpy()).T + 1)
+    close(run(a, b).numpy(), (a.numpy() @ b.numpy()).T + 1, "einsum, compiled")
 
 
 def test_repetition() -> None:
@@ -186,7 +187,7 @@ def test_special_numbers() -> None:
         assert agree(call, x.float(), difference="einsum")
     z = from_numpy(np.array([0, 1 + 1j, -3j, 2, -1e-3 + 4j]))
     assert agree(lambda m, z: m.sgn(z), z)
-    assert agree(lambda m, z: m.sgn(z), z[1:].contiguous(), order=2)  # at 0 PyTorch's second one is NaN
+    assert agree(lambda m, z: m.sgn(z), z[1:].contiguous(), order=2) and left_out("sgn, second derivative at 0")
     assert not agree(lambda m, x: m.heaviside(x, x.float()), x)
 
 
@@ -212,10 +213,10 @@ def test_draws_follow_their_weights() -> None:
     weights = ow.tensor([[0.0, 1.0, 3.0, 0.0], [2.0, 2.0, 0.0, 4.0]])
     drawn_places = ow.multinomial(weights, 8000, replacement=True).numpy()
     for row, expected in zip(drawn_places, ([0, 0.25, 0.75, 0], [0.25, 0.25, 0, 0.5]), strict=True):
-        np.testing.assert_allclose(np.bincount(row, minlength=4) / 8000, expected, atol=0.03)
+        close(np.bincount(row, minlength=4) / 8000, expected, "draws")
     firsts = np.array([ow.multinomial(weights[1], 3).tolist() for _ in range(3000)])
     assert (np.sort(firsts, 1) == [0, 1, 3]).all()
-    np.testing.assert_allclose(np.bincount(firsts[:, 0], minlength=4) / 3000, [0.25, 0.25, 0, 0.5], atol=0.04)
+    close(np.bincount(firsts[:, 0], minlength=4) / 3000, [0.25, 0.25, 0, 0.5], "draws")
     for call in (lambda m, w: m.multinomial(w, 5), lambda m, w: m.multinomial(w, 0), lambda m, w: m.multinomial(-w, 1),
                  lambda m, w: m.multinomial(w * 0, 1), lambda m, w: m.multinomial(w.long(), 1)):  # fmt: skip
         assert not agree(call, weights)

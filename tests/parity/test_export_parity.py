@@ -13,6 +13,7 @@ from opweave.export import Dim, ExportedProgram, ExportGraphSignature, export
 
 torch = pytest.importorskip("torch", reason="the oracle of parity tests is PyTorch, which is not installed")
 
+from differences import left_out
 from oracle import close
 
 
@@ -63,8 +64,8 @@ def test_nodes(programs: tuple[ExportedProgram, Any]) -> None:
 )  # fmt: skip
 def test_the_signature(programs: tuple[ExportedProgram, Any], name: str) -> None:
     ours, theirs = (getattr(p.graph_signature, name) for p in programs)
-    if name == "user_outputs":
-        theirs = tuple(value for value in theirs if value is not None)  # part of the structure here
+    if name == "user_outputs" and left_out("export, outputs that are None"):
+        theirs = tuple(value for value in theirs if value is not None)
     assert ours == theirs
 
 
@@ -134,7 +135,7 @@ def test_dynamic_sizes(f: Any, sizes: Any, specs: Any, others: Any) -> None:
         sorted(str(node.target) for node in program.graph.nodes if str(node.target).startswith("aten"))
         for program in (ours, theirs)
     ]
-    called[1] = [name for name in called[1] if "assert" not in name]
+    called[1] = [name for name in called[1] if "assert" not in name or not left_out("export, assertions on sizes")]
     assert [n for n in called[0] if "sym_" not in n] == [n for n in called[1] if "sym_" not in n]
     ranges = sorted((low, high) for low, high in ours.range_constraints.values())
     symbols = {key: value for key, value in theirs.range_constraints.items() if key.is_Symbol}

@@ -10,6 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="the oracle of parity tests is PyTorch, which is not installed")
 
+from differences import left_out
 from op_samples import maker, ops_with_samples
 from oracle import check, close, compare, to_torch
 
@@ -88,7 +89,8 @@ WRONG = [
 @pytest.mark.parametrize(("name", "dtype", "sizes", "rest"), WRONG, ids=str)
 def test_refused(name: str, dtype: str, sizes: tuple[int, ...], rest: tuple[Any, ...]) -> None:
     x = maker(getattr(dtypes, dtype))(*sizes)
-    if 0 not in sizes and rest[0] == [0]:  # of others PyTorch takes some
+    meaningless = 0 in sizes or rest[0] != [0]
+    if not (meaningless and left_out("fft of nothing, or twice over a dimension")):
         with pytest.raises((RuntimeError, IndexError)):
             getattr(torch.ops.aten, name).default(to_torch(x), *rest)
     with pytest.raises(OpweaveError):

@@ -11,8 +11,9 @@ torch = pytest.importorskip("torch", reason="the oracle of parity tests is PyTor
 
 import comparisons
 import differences
+from differences import left_out
 from op_samples import as_list, maker, replace_tensors
-from oracle import REFUSALS, _argument, to_torch
+from oracle import REFUSALS, _argument, hold_close, to_torch
 
 import opweave as ow
 from opweave.registry import dtypes
@@ -65,7 +66,7 @@ def _derivatives(module: Any, results: Any, leaves: list[Any], orders: int) -> l
     for order in range(orders):
         if not outputs:  # constants to autograd
             found += [np.zeros(tuple(t.shape)) for t in leaves]
-            continue
+            continue  # no difference: zeros are what such a derivative is
         outputs = module.autograd.grad(
             outputs, leaves, [_weights(t, 3 + order, module) for t in outputs], create_graph=order + 1 < orders,
             allow_unused=True, materialize_grads=True,
@@ -81,7 +82,7 @@ def _of_pytorch(target: Any, args: Any, kwargs: Any, count: int | None, leaves: 
         try:
             return _derivatives(torch, as_list(target(*args, **kwargs))[:count], leaves, orders)
         except REFUSALS:
-            continue
+            continue  # no difference: then the first alone is compared
     return None
 
 
@@ -92,7 +93,6 @@ def test_matches_pytorch(op: OpOverload) -> None:
     kinds = {d.kind for d in taken} if taken else {"f"}
     named = f"gradients, {op.opname}"
     allowed = differences.of_test(named if named in differences.TESTS else "gradients")
-    assert allowed.rtol is not None
     count = 0
     for dtype in [d for d in (dtypes.float64, dtypes.complex128) if d.kind in kinds]:
         for args, kwargs in op.decl.samples(maker(dtype, 1)):
@@ -112,13 +112,14 @@ def test_matches_pytorch(op: OpOverload) -> None:
                 return twin
 
             theirs = _argument(replace_tensors(mine, double))
-            if not leaves or any(t._dtype.itemsize < 8 for t in leaves):
+            narrow = any(t._dtype.itemsize < 8 for t in leaves)
+            if not leaves or narrow and left_out("gradients of samples with a narrow tensor"):
                 continue
             note = f"{op} {dtype} {args} {kwargs}"
             compared = DIFFERENTIABLE.get(op.opname)
             expected = _of_pytorch(target, *theirs, compared, twins)
             if expected is None:
-                continue  # what PyTorch refuses is tested on its own
+                continue  # no difference: what PyTorch refuses is tested on its own
             try:
                 orders = len(expected) // len(leaves)
                 found = _derivatives(ow, as_list(op(*mine[0], **mine[1]))[:compared], leaves, orders)
@@ -127,8 +128,8 @@ def test_matches_pytorch(op: OpOverload) -> None:
             assert len(found) == len(expected), note
             for a, b in zip(found, expected, strict=True):
                 assert a.shape == b.shape, note
-                np.testing.assert_allclose(a, b, allowed.rtol, allowed.atol, err_msg=note)
+                hold_close(a, b, allowed, note)
             comparisons.note("gradient", str(op))
             count += 1
     if not count:
-        pytest.skip("no sample of it has a gradient in PyTorch")
+        pytest.skip("no sample of it has a gradient in PyTorch")  # no difference: there is nothing to compare

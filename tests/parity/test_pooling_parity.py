@@ -10,13 +10,14 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="the oracle of parity tests is PyTorch, which is not installed")
 
+from differences import left_out
 from op_samples import ops_with_samples
-from oracle import check, compare, to_torch
+from oracle import agree, check, compare, to_torch
 
 import opweave as ow
 from opweave.registry.errors import OpweaveError
 from opweave.registry.op import OpOverload
-from opweave.registry.ops import pooling
+from opweave.registry.ops import adaptive_pooling, pooling
 
 
 def tensor(*sizes: int, seed: int = 0, dtype: Any = ow.float64) -> ow.Tensor:
@@ -36,7 +37,7 @@ def same(name: str, x: ow.Tensor, *arguments: Any, order: int = 2, difference: s
         for _ in range(order):
             if not out.requires_grad:
                 kept.append(module.zeros_like(leaf).detach())
-                continue
+                continue  # no difference: zeros are what such a derivative is
             weight = module.linspace(-1, 2, out.numel(), dtype=out.dtype).reshape(out.shape)
             (out,) = module.autograd.grad(
                 [(out * weight).sum()], [leaf], create_graph=True, allow_unused=True, materialize_grads=True
@@ -48,7 +49,7 @@ def same(name: str, x: ow.Tensor, *arguments: Any, order: int = 2, difference: s
         compare(mine, other, (name, x, arguments), difference if mine is found[0][0] else "pooling, gradients")
 
 
-@pytest.mark.parametrize("op", ops_with_samples(pooling), ids=str)
+@pytest.mark.parametrize("op", ops_with_samples(pooling, adaptive_pooling), ids=str)
 def test_samples(op: OpOverload) -> None:
     assert check(op)
 
@@ -87,12 +88,59 @@ def test_windows_of_lines(kernel: int, ceil_mode: bool, include: bool) -> None:
 @pytest.mark.parametrize("sizes", [(1, 1), (1, 3), (2, 2), (4, 3), (7, 6), (9, 13), (0, 2)], ids=str)
 def test_windows_for_a_size(sizes: Any) -> None:
     for shape in ((3, 7, 6), (2, 3, 5, 4), (0, 3, 5, 4)):
-        # PyTorch has no gradient of an average that takes no element.
-        same("_adaptive_avg_pool2d", tensor(*shape), list(sizes), order=2 if 0 not in (*sizes, *shape) else 0)
+        nothing = 0 in (*sizes, *shape) and left_out("gradients of an average of nothing")
+        same("_adaptive_avg_pool2d", tensor(*shape), list(sizes), order=0 if nothing else 2)
         same("adaptive_avg_pool2d", tensor(*shape), list(sizes), order=0)
     same("adaptive_avg_pool1d", tensor(2, 3, 7), [sizes[1]])
     if 0 not in sizes:
         same("_adaptive_avg_pool3d", tensor(2, 4, 5, 6), [3, *sizes])
+
+
+@pytest.mark.parametrize("sizes", [(1, 1), (1, 3), (2, 2), (4, 3), (7, 6), (9, 13)], ids=str)
+def test_maxima_for_a_size(sizes: Any) -> None:
+    for shape in ((3, 7, 6), (2, 3, 5, 4), (0, 3, 5, 4)):
+        same("adaptive_max_pool2d", tensor(*shape), list(sizes), order=2 if 0 not in shape else 0)
+    same("adaptive_max_pool1d", tensor(2, 3, 7), [sizes[1]])
+    same("adaptive_max_pool3d", tensor(2, 4, 5, 6), [3, *sizes])
+
+
+@pytest.mark.parametrize("number", range(5), ids=["ties", "zeros", "least", "nan", "mixed"])
+def test_special_values_in_maxima_for_a_size(number: int) -> None:
+    x = ow.from_numpy(special()[number])
+    for sizes in ((3, 4), (1, 1), (9, 2)):
+        theirs = torch.ops.aten.adaptive_max_pool2d(to_torch(x), sizes)
+        op = ow.ops.aten.adaptive_max_pool2d.default
+        for ours in (op(x, sizes), ow.compile(lambda x: op(x, sizes))(x)):  # noqa: B023
+            for mine, other in zip(ours, theirs, strict=True):
+                compare(mine, other, (number, sizes), "pooling")
+
+
+def test_unpooling_takes_maxima_back() -> None:
+    for count, sizes in ((1, (9,)), (2, (7, 6)), (3, (5, 4, 6))):
+        for kernel, stride, padding in ((2, None, 0), (3, 2, 1)):
+
+            def call(m: Any, x: Any, count: int = count, windows: Any = (kernel, stride, padding)) -> Any:
+                f = m.nn.functional
+                best, at = getattr(f, f"max_pool{count}d")(x, *windows, return_indices=True)
+                return getattr(f, f"max_unpool{count}d")(best, at, *windows, output_size=x.shape[2:])
+
+            agree(call, tensor(2, 3, *sizes))
+    agree(lambda m, x: m.nn.functional.max_unpool2d(x, m.arange(2).reshape(1, 1, 2), 2), tensor(1, 1, 2))
+    agree(
+        lambda m, x: m.nn.functional.max_unpool2d(x, m.arange(2).reshape(1, 1, 2), 2, output_size=[9, 9]),
+        tensor(1, 1, 2),
+    )
+
+
+def test_functions_of_maxima_for_a_size() -> None:
+    for count, sizes in ((1, (9,)), (2, (7, 6)), (3, (5, 4, 6))):
+        for wanted in (3, [2] * count) + (((None, 2, 3)[:count],) if count > 1 else ()):
+            name = f"adaptive_max_pool{count}d"
+            agree(lambda m, x: getattr(m.nn.functional, name)(x, wanted), tensor(2, 3, *sizes))  # noqa: B023
+            agree(
+                lambda m, x: getattr(m.nn.functional, name)(x, wanted, return_indices=True),  # noqa: B023
+                tensor(3, *sizes),
+            )
 
 
 @pytest.mark.parametrize("dtype", [ow.float32, ow.float16, ow.bfloat16], ids=repr)
@@ -101,6 +149,7 @@ def test_types(dtype: Any) -> None:
     same("max_pool2d_with_indices", x, [3, 2], [2, 2], [1, 1], [1, 1], True, order=1)
     same("avg_pool2d", x, [3, 2], [2, 2], [1, 1], True, False, order=1)
     same("_adaptive_avg_pool2d", x, [4, 3], order=1)
+    same("adaptive_max_pool2d", x, [4, 3], order=1)
 
 
 @pytest.mark.parametrize("dtype", [ow.uint8, ow.int8, ow.int16, ow.int32, ow.int64], ids=repr)

@@ -11,6 +11,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="the oracle of parity tests is PyTorch, which is not installed")
 
+from differences import left_out
 from op_samples import maker, replace_tensors
 from oracle import close, compare, to_torch
 
@@ -54,11 +55,11 @@ def test_scatter_reduce(reduce: str, dtype: str) -> None:
     for include_self in (True, False):
         for x in (make(4, 5, 3), ow.permute(make(5, 3, 4), (2, 0, 1))):
             for dim, sizes in ((0, (6, 2, 3)), (1, (4, 9, 1)), (-1, (2, 2, 2)), (2, (0, 1, 1))):
-                if 0 in sizes and dtype == "complex64":
-                    continue  # with nothing to compare PyTorch does not mind that complex numbers have no order
                 index = places(*sizes, below=3)
                 args = (x, dim, index, make(6, 9, 4), reduce)
-                seen.add(both("scatter_reduce", "two", *args, include_self=include_self, difference=difference))
+                found = both("scatter_reduce", "two", *args, include_self=include_self, difference=difference)
+                if index.numel():
+                    seen.add(found)
     assert len(seen) == 1
 
 
@@ -85,7 +86,7 @@ def test_scatter_value(dtype: str) -> None:
     seen = set()
     for value in (0, 1, -1, 2.5, True, 300, 1e6, float("inf"), 1j, 2 + 0j):
         if value in (float("inf"), 1j) and getattr(dtypes, dtype).kind in "iub":
-            continue  # PyTorch's choice is not the same on all machines
+            continue  # no difference: PyTorch's choice is not the same on all machines
         for dim, sizes in ((0, (6, 2, 3)), (1, (4, 9, 1)), (-1, (2, 2, 2))):
             seen.add(both("scatter", "value", make(4, 5, 3), dim, places(*sizes, below=3), value))
     assert "same" in seen
@@ -180,8 +181,7 @@ def derivatives(module: Any, fn: Callable[..., Any], args: tuple[Any, ...], orde
 @pytest.mark.parametrize("include_self", [True, False])
 @pytest.mark.parametrize("reduce", REDUCES[:5])
 def test_gradients_of_reductions(reduce: str, include_self: bool, compiled: bool) -> None:
-    # The product of several zeros: PyTorch says that its second derivative is not there.
-    low = -2 if reduce != "prod" else 1
+    low = 1 if reduce == "prod" and left_out("scatter, second derivative of a product with zeros") else -2
     index = places(6, 3, below=4)
     args = numbers(4, 3, low=low), numbers(6, 3, low=low, seed=1)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -117,3 +118,82 @@ def test_written_operands() -> None:
     want, found = f(*given[0]), opweave.compile(f)(*given[1])
     np.testing.assert_allclose(found.numpy(), want.numpy(), rtol=1e-5, atol=1e-5)
     np.testing.assert_array_equal(given[0][0].numpy(), given[1][0].numpy())
+
+
+# ---- what is added to a product ------------------------------------------------------------------------------------
+
+ADDED: dict[str, tuple[Callable[..., Any], tuple[Tensor, ...], str]] = {
+    # with the call that is left besides one kernel
+    "addmm": (
+        lambda b, x, w: opweave.relu(opweave.addmm(b, x, w)),
+        (real(7), real(9, 5), real(5, 7)),
+        "multiply_then",
+    ),
+    "scaled": (
+        lambda b, x, w: opweave.addmm(b, x, w, beta=0.5, alpha=-2),
+        (real(9, 1), real(9, 5), real(5, 7)),
+        "multiply_then",
+    ),
+    "baddbmm": (
+        lambda b, x, w: opweave.baddbmm(b, x, w, beta=2) * 3,
+        (real(2, 9, 7), real(2, 9, 5), real(2, 5, 7)),
+        "multiply_then",
+    ),
+    "float64": (
+        lambda b, x, w: opweave.addmm(b, x, w),
+        tuple(real(*sizes, dtype="float64") for sizes in ((7,), (9, 5), (5, 7))),
+        "multiply_then",
+    ),
+    "a convolution's bias": (
+        lambda x, w, b: opweave.relu(opweave.nn.functional.conv2d(x, w, b, stride=2, padding=1)),
+        (real(2, 3, 8, 9), real(5, 3, 3, 3), real(5)),
+        "aten_convolution",
+    ),
+    "a transposed convolution's": (
+        lambda x, w, b: opweave.relu(opweave.nn.functional.conv_transpose2d(x, w, b, stride=2)),
+        (real(2, 3, 8, 9), real(3, 5, 3, 3), real(5)),
+        "aten_convolution",
+    ),
+    "windows of one element": (
+        lambda x, w, b: opweave.relu(opweave.nn.functional.conv2d(x, w, b)),
+        (real(2, 3, 8, 9), real(5, 3, 1, 1), real(5)),
+        "multiply_then",
+    ),
+    "windows of one element, one dimension, no bias": (
+        lambda x, w: opweave.relu(opweave.nn.functional.conv1d(x, w)),
+        (real(2, 3, 8), real(5, 3, 1)),
+        "multiply_then",
+    ),
+    "windows of one element with gaps": (
+        lambda x, w, b: opweave.relu(opweave.nn.functional.conv2d(x, w, b, stride=2)),
+        (real(2, 3, 8, 9), real(5, 3, 1, 1), real(5)),
+        "aten_convolution",
+    ),
+    "windows of one element in groups": (
+        lambda x, w, b: opweave.relu(opweave.nn.functional.conv2d(x, w, b, groups=2)),
+        (real(2, 6, 8, 9), real(4, 3, 1, 1), real(4)),
+        "aten_convolution",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ADDED.values(), ids=ADDED)
+def test_what_is_added_is_left_to_a_kernel(case: tuple[Callable[..., Any], tuple[Tensor, ...], str]) -> None:
+    function, args, call = case
+    wrapper = opweave.explain(function)(*args).versions[-1].code.partition("import triton")[0]
+    assert re.findall(r"aten_\w+|multiply\w*(?=\()", wrapper) == [call]
+    assert len(re.findall(r"\bfused_\w+", wrapper)) == 1
+    np.testing.assert_allclose(opweave.compile(function)(*args).numpy(), function(*args).numpy(), rtol=2e-5, atol=1e-5)
+
+
+def test_a_factor_of_zero_hides_nan() -> None:
+    b, x, w = from_numpy(np.full(7, np.nan, np.float32)), real(9, 5), real(5, 7)
+    found = opweave.compile(lambda b, x, w: opweave.addmm(b, x, w, beta=0))(b, x, w)
+    np.testing.assert_allclose(found.numpy(), x.numpy() @ w.numpy(), rtol=2e-5, atol=1e-5)
+
+
+def test_half_types_are_rounded_once() -> None:
+    """So what is added stays with the product."""
+    b, x, w = (real(*sizes).to(opweave.float16) for sizes in ((7,), (9, 300), (300, 7)))
+    function = lambda b, x, w: opweave.addmm(b, x, w)  # noqa: E731
+    np.testing.assert_array_equal(opweave.compile(function)(b, x, w).numpy(), function(b, x, w).numpy())

@@ -287,6 +287,10 @@ def _pure(m: Maker) -> Line | None:
     fits = [f"{a} + {m.number()}", f"{a} * 2", f"{a}.clone()", f"{a}.sum()", f"-{a}", f"{a}.relu()", f"{a} * 1"]
     fits += [f"{a}.to(opweave.{m.draw.choice(('float32', 'float16', 'int64', 'bool'))})", f"{a}.contiguous()"]
     fits += [f"opweave.zeros({tuple(m.space[a].shape)})", f"tripled({a})"]
+    fits += [f"{a}.flip({d})" for d in range(m.space[a].ndim)] + [f"opweave.roll({a}, {m.number()})"]
+    if m.space[a].is_floating_point():
+        fits += [f"{a}.cumsum({d})" for d in range(m.space[a].ndim)]
+        fits += [f"opweave.mm({a}, {a}.t()) * 0.125"] * (m.space[a].ndim == 2)
     fits += [f"{a}.reshape(-1)", f"opweave.zeros_like({a})", f"opweave.full({tuple(m.space[a].shape)}, {m.number()})"]
     if b is not None:
         fits += [f"{a} + {b}", f"{a} * {b}", f"opweave.where({b} > 0, {a}, 1)", f"opweave.cat([{a}, {b}], 0)"]

@@ -10,7 +10,7 @@ import optree
 
 from opweave.fake.mode import FakeTensorMode
 from opweave.fake.tensor import make_fake
-from opweave.registry import dtypes
+from opweave.registry import dtypes, return_types
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import DeviceError, UnsupportedError
@@ -339,6 +339,8 @@ def _encode_tree(value: Any, what: str) -> Any:
     if kind in (dict, OrderedDict) and all(type(key) in (str, int) for key in value):
         name = "dict" if kind is dict else "ordered_dict"
         return {name: [[key, _encode_tree(item, what)] for key, item in value.items()]}
+    if return_types.classes.get(kind.__name__) is kind:
+        return {"return_type": [kind.__name__, *(_encode_tree(item, what) for item in value)]}
     raise UnsupportedError(
         f"save: {what} have a {kind.__name__}, which a file cannot describe", got=repr(value)[:80],
         hint="tuples, lists, and dicts with strings or integers as keys",
@@ -369,12 +371,18 @@ def _decode_tree(source: Reader, depth: int) -> Any:
     if kind in ("tuple", "list"):
         items = [_decode_tree(item, depth + 1) for item in inner.items()]
         return items if kind == "list" else tuple(items)
+    if kind == "return_type":
+        name, *items = inner.items() or [inner]  # one without a name is refused below
+        found = return_types.classes.get(name.text())
+        if found is None or len(items) != len(found._fields):
+            inner.fail("an op with named results, and a structure for each")
+        return found._make(_decode_tree(item, depth + 1) for item in items)
     if kind not in ("dict", "ordered_dict"):
         source.fail("a structure")
-    found: Any = {} if kind == "dict" else OrderedDict()
+    entries: Any = {} if kind == "dict" else OrderedDict()
     for item in inner.items():
         pair = item.items()
-        if len(pair) != 2 or type(pair[0].value) not in (str, int) or pair[0].value in found:
+        if len(pair) != 2 or type(pair[0].value) not in (str, int) or pair[0].value in entries:
             item.fail("a key, once, and a structure")
-        found[pair[0].value] = _decode_tree(pair[1], depth + 1)
-    return found
+        entries[pair[0].value] = _decode_tree(pair[1], depth + 1)
+    return entries

@@ -15,9 +15,13 @@ generator   every element a function of its index               `body(k, index, 
 gather      elements of a tensor where others say               `body(*args)`, `spec`, `places`
 scatter     a copy, written where other tensors say             `body(*args)`, `spec`, `target`
 pieces      tensors side by side                                `body(*args)`, `spec`, `pieces`
+move        each element from another place                 `body(*args)`, `spec`, `origin`
+scan        each element combined with those before it          `body(*args)`, `spec`, `combine`
 composite   written with other ops                              `body(*args)`
 extern      a call into a library                               `body(*args)`, `spec`
 inplace     writes into its first argument                      `functional`
+out         writes into an argument `out`                       `functional`
+outs        writes each result into an argument of its own      `functional`, `targets`
 ==========  ==================================================  =========================================
 
 `decl.meta(make, args, kwargs)` computes an op's results without data: `make(spec)` creates a tensor, so the same rule
@@ -39,6 +43,7 @@ from opweave.registry.ops.kinds.base import (
 from opweave.registry.ops.kinds.composite import CompositeDecl, ExternDecl, composite, extern
 from opweave.registry.ops.kinds.gather import GatherDecl, Place, Places, Scatter, ScatterDecl, gather, scatter
 from opweave.registry.ops.kinds.generator import GeneratorDecl, generator
+from opweave.registry.ops.kinds.move import MoveDecl, move
 from opweave.registry.ops.kinds.pieces import Pieces, PiecesDecl, side_by_side
 from opweave.registry.ops.kinds.pointwise import PointwiseDecl
 from opweave.registry.ops.kinds.reduction import (
@@ -48,20 +53,24 @@ from opweave.registry.ops.kinds.reduction import (
     reduced_sizes,
     reduction,
 )
+from opweave.registry.ops.kinds.scan import ScanDecl, scan, wide_type
 from opweave.registry.ops.kinds.view import ViewDecl, view
 from opweave.registry.ops.kinds.writing import (
     InplaceDecl,
     OutDecl,
+    OutsDecl,
     WritingDecl,
     declare_inplace,
     declare_out,
+    declare_outs,
     pointwise,
 )
 
 __all__ = [
     "COMBINES", "COMPARE", "CONTIGUOUS_FORMAT", "DEFAULT", "INT_TO_FLOAT", "PRESERVE_FORMAT", "CompositeDecl", "Decl",
-    "ExternDecl", "GatherDecl", "GeneratorDecl", "InplaceDecl", "Maker", "OutDecl", "Pieces", "PiecesDecl", "Place",
-    "Places", "PointwiseDecl", "ReductionDecl", "Scatter", "ScatterDecl", "ViewDecl", "WritingDecl", "composite",
-    "declare_inplace", "declare_out", "extern", "gather", "generator", "handler", "normalize_axes", "pointwise",
-    "reduced_sizes", "reduction", "scatter", "side_by_side", "view",
+    "ExternDecl", "GatherDecl", "GeneratorDecl", "InplaceDecl", "Maker", "MoveDecl", "OutDecl", "OutsDecl", "Pieces",
+    "PiecesDecl", "Place", "Places", "PointwiseDecl", "ReductionDecl", "ScanDecl", "Scatter", "ScatterDecl", "ViewDecl",
+    "WritingDecl", "composite", "declare_inplace", "declare_out", "declare_outs", "extern", "gather", "generator",
+    "handler", "move", "normalize_axes", "pointwise", "reduced_sizes", "reduction", "scan", "scatter", "side_by_side",
+    "view", "wide_type",
 ]  # fmt: skip

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from opweave.registry.device import meta as _META
 from opweave.registry.dtypes import DType
-from opweave.registry.errors import DTypeError, OpweaveError, ShapeError
+from opweave.registry.errors import ArgumentError, DTypeError, OpweaveError, ShapeError, UnsupportedError
 from opweave.registry.op import OpOverload
 from opweave.registry.ops.kinds.base import DEFAULT, Decl, Maker, handler, store
 from opweave.registry.ops.kinds.pointwise import PointwiseDecl
@@ -17,9 +18,20 @@ from opweave.registry.promote import can_cast
 from opweave.registry.spec import TensorSpec, overlaps_itself
 from opweave.registry.tensor import Tensor, allocate, allocate_like, describe
 
+#: What a function that makes tensors is told of them; its `out=` variant is told by the tensor.
+_OPTIONS = ("dtype", "layout", "device", "pin_memory")
 
-def _arguments_text(op: OpOverload, first: str | None = None, extra: str | None = None) -> str:
-    arguments = op._schema.arguments
+
+def _is_factory(op: OpOverload) -> bool:
+    """Whether an op is told what tensor to make."""
+    return any(a.name == "pin_memory" for a in op._schema.arguments)
+
+
+def _arguments_text(
+    op: OpOverload, first: str | None = None, extra: str | None = None, without: Sequence[str] = ()
+) -> str:
+    left_out = without if _is_factory(op) else ()
+    arguments = [a for a in op._schema.arguments if a.name not in left_out]
     positional = [str(a) for a in arguments if not a.kwarg_only]
     named = [str(a) for a in arguments if a.kwarg_only]
     if first is not None:
@@ -37,6 +49,33 @@ def declare_inplace(op: OpOverload, overload: str) -> InplaceDecl:
         return f"{name}({_arguments_text(op, first=f'Tensor(a!) {op._schema.arguments[0].name}')}) -> Tensor(a!)"
 
     return InplaceDecl(schema, op, name)
+
+
+def declare_outs(op: OpOverload, overload: str, *targets: str) -> OutsDecl:
+    """Declare an `out=` variant of an op with several results, or of one that makes tensors, or by other names.
+
+    Parameters
+    ----------
+    op : OpOverload
+        What it computes.
+    overload : str
+        The variant's.
+    targets : str
+        What the arguments are called that the results are written to.
+    """
+    name = f"{op.namespace}::{op.opname}.{overload}"
+
+    def schema() -> str:
+        taken = sum(a.is_write for a in op._schema.arguments)
+        first = ord("a") + taken + bool(taken)  # as PyTorch's are named, which leave one letter out
+        written = [f"Tensor({chr(first + i)}!)" for i in range(len(targets))]
+        extra = ", ".join(f"{kind} {target}" for kind, target in zip(written, targets, strict=True))
+        names = [r.name for r in op._schema.returns]
+        returns = [f"{kind} {name}" if name else kind for kind, name in zip(written, names, strict=True)]
+        found = returns[0] if len(returns) == 1 else f"({', '.join(returns)})"
+        return f"{name}({_arguments_text(op, extra=extra, without=_OPTIONS)}) -> {found}"
+
+    return OutsDecl(schema, op, targets, name)
 
 
 def declare_out(op: OpOverload, overload: str | None) -> OutDecl:
@@ -78,6 +117,8 @@ class WritingDecl(Decl):
 
     def _check(self, target: Tensor, sizes: tuple[int, ...], dtype: DType) -> None:
         name = self.op.opname
+        if not isinstance(target, Tensor):
+            raise ArgumentError(f"{name}: what is written to must be a tensor", got=describe(target))
         if sizes != target._sizes:
             raise ShapeError(
                 f"{name}: the result's shape {list(sizes)} does not fit the tensor written to", got=describe(target),
@@ -171,6 +212,61 @@ class OutDecl(WritingDecl):
         spec = self._result_spec(args, kwargs)
         self._check(out, spec.sizes, spec.dtype)
         return out
+
+
+class OutsDecl(WritingDecl):
+    """An `out=` variant that writes each result of `functional` into an argument of its own.
+
+    It stays one call in graphs. Where `functional` makes tensors, they have the type and device of the one that is
+    written to.
+    """
+
+    kind = "outs"
+
+    def __init__(
+        self, schema: str | Callable[[], str], functional: OpOverload, targets: tuple[str, ...], name: str = ""
+    ):
+        super().__init__(schema, functional, name)
+        self.targets = targets
+
+    def split(self, kwargs: dict[str, Any]) -> tuple[list[Tensor], dict[str, Any]]:
+        """The tensors to write to, and the functional op's keyword arguments."""
+        rest = dict(kwargs)
+        targets = [rest.pop(name) for name in self.targets]
+        if self.is_factory:
+            wanted = {"dtype": targets[0]._dtype, "device": targets[0]._device}
+            rest.update({name: value for name, value in wanted.items() if name in self.functional._defaults})
+        return targets, rest
+
+    @cached_property
+    def is_factory(self) -> bool:
+        """Whether the functional op is told what tensor to make."""
+        return _is_factory(self.functional)
+
+    def run(self, *args: Any, **kwargs: Any) -> Tensor | tuple[Tensor, ...]:
+        targets, rest = self.split(kwargs)
+        results = self._results(targets, self.functional(*args, **rest))
+        with np.errstate(all="ignore"):
+            for target, result in zip(targets, results, strict=True):
+                store(handler(target._device.xp), target._array, result._array, target._dtype)
+        return targets[0] if len(targets) == 1 else tuple(targets)
+
+    def meta(self, make: Maker, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor | tuple[Tensor, ...]:
+        targets, rest = self.split(kwargs)
+        self._results(targets, self.functional.decl.meta(make, *self.arguments(args, rest)))
+        return targets[0] if len(targets) == 1 else tuple(targets)
+
+    def _results(self, targets: list[Tensor], found: Any) -> list[Tensor]:
+        """What the functional op gave, after checking that it fits the tensors to write to."""
+        results = [found] if isinstance(found, Tensor) else list(found)
+        for name, target, result in zip(self.targets, targets, results, strict=True):
+            if result is None:
+                raise UnsupportedError(
+                    f"{self.op}: {name} would not be computed", got=describe(target),
+                    hint="ask for all results, or use the functional form",
+                )  # fmt: skip
+            self._check(target, result._sizes, result._dtype)
+        return results
 
 
 def pointwise(

@@ -31,11 +31,11 @@ _ROUNDED = frozenset((
     "square", "fill", "copy", "full", "full_like", "zero", "amax", "amin", "tril", "triu", "leaky_relu", "gather",
 ))  # fmt: skip
 #: Of -0.0 and 0.0 neither is larger.
-_EITHER_ZERO = frozenset(("maximum", "minimum", "clamp", "relu"))
+_EITHER_ZERO = frozenset(("maximum", "minimum", "clamp", "relu", "fmax", "fmin"))
 #: Ops that add products, which may be contracted, and may cancel; slopes of activations among them.
 _SUMS = frozenset(
     ("lerp", "addcmul", "addcdiv", "tanh_backward", "silu_backward", "gelu_backward", "softplus_backward",
-     "mish_backward")
+     "mish_backward", "logaddexp2", "lgamma", "digamma")
 )  # fmt: skip
 
 

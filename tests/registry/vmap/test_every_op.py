@@ -22,7 +22,7 @@ SIZE = 3
 DATA_DEPENDENT = {"aten::nonzero", "aten::masked_select"}
 DATA_DEPENDENT |= {"aten::repeat_interleave.Tensor", "aten::repeat_interleave.self_Tensor"}
 #: Run for one example after the other, which says so in a warning.
-WITHOUT_RULE = {"aten::_embedding_bag"}
+WITHOUT_RULE = {"aten::_embedding_bag", "aten::_ctc_loss"}
 MODES = ("front", "back", "second", "first only", "all but first")
 WANTED = (dtypes.float32, dtypes.int64, dtypes.bool_, dtypes.complex64)
 

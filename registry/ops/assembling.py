@@ -1,0 +1,619 @@
+"""Tensors put together from others or taken apart, and elements read and written by number: composites of other ops."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from opweave.registry import dtypes
+from opweave.registry.errors import DTypeError, OutOfRangeError, ShapeError
+from opweave.registry.op import ops
+from opweave.registry.ops.creation import tensor
+from opweave.registry.ops.kinds import composite
+from opweave.registry.promote import broadcast_shapes
+from opweave.registry.tensor import Tensor, describe, wrap_dim
+
+aten = ops.aten
+
+
+# ---- at least so many dimensions -----------------------------------------------------------------------------------
+
+
+@composite("aten::atleast_1d(Tensor self) -> Tensor")
+def atleast_1d(self: Tensor) -> Tensor:
+    """A number as a vector of one."""
+    return self if self.ndim else aten.reshape.default(self, [1])
+
+
+@composite("aten::atleast_2d(Tensor self) -> Tensor")
+def atleast_2d(self: Tensor) -> Tensor:
+    """A vector as a row, a number as a matrix of one."""
+    return self if self.ndim > 1 else aten.unsqueeze.default(atleast_1d.body(self), 0)
+
+
+@composite("aten::atleast_3d(Tensor self) -> Tensor")
+def atleast_3d(self: Tensor) -> Tensor:
+    """With a last dimension of 1 for a matrix, a first one too for a vector."""
+    return self if self.ndim > 2 else aten.unsqueeze.default(atleast_2d.body(self), -1)
+
+
+def _each(schema: str, op: Any) -> None:
+    @composite(schema)
+    def body(tensors: list[Tensor]) -> list[Tensor]:
+        return [op(t) for t in tensors]
+
+
+for _count in (1, 2, 3):
+    _op = getattr(aten, f"atleast_{_count}d").default
+    _each(f"aten::atleast_{_count}d.Sequence(Tensor[] tensors) -> Tensor[]", _op)
+
+
+# ---- pieces --------------------------------------------------------------------------------------------------------
+
+
+def _declare_split(name: str, least: int, axis: Callable[[Tensor], int]) -> None:
+    def checked(self: Tensor) -> int:
+        if self.ndim < least:
+            raise ShapeError(f"{name}: expected {least} dimensions at least", got=describe(self))
+        return axis(self)
+
+    @composite(f"aten::{name}.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]")
+    def by_count(self: Tensor, sections: int) -> list[Tensor]:
+        dim = checked(self)
+        if sections < 1 or self._sizes[dim] % sections:
+            raise ShapeError(f"{name}: the dimension does not split into {sections}", got=describe(self))
+        return aten.tensor_split.sections(self, sections, dim)
+
+    @composite(f"aten::{name}.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]")
+    def by_places(self: Tensor, indices: Sequence[int]) -> list[Tensor]:
+        return aten.tensor_split.indices(self, list(indices), checked(self))
+
+
+_declare_split("hsplit", 1, lambda x: 0 if x.ndim == 1 else 1)
+_declare_split("vsplit", 2, lambda x: 0)
+_declare_split("dsplit", 3, lambda x: 2)
+
+
+@composite("aten::column_stack(Tensor[] tensors) -> Tensor")
+def column_stack(tensors: list[Tensor]) -> Tensor:
+    """Side by side, vectors as columns."""
+    return aten.hstack.default([t if t.ndim > 1 else aten.reshape.default(t, [-1, 1]) for t in tensors])
+
+
+@composite("aten::row_stack(Tensor[] tensors) -> Tensor")
+def row_stack(tensors: list[Tensor]) -> Tensor:
+    """One above the other, vectors as rows."""
+    return aten.vstack.default(tensors)
+
+
+@composite("aten::block_diag(Tensor[] tensors) -> Tensor")
+def block_diag(tensors: list[Tensor]) -> Tensor:
+    """Matrices along the diagonal, 0 elsewhere."""
+    if any(t.ndim > 2 for t in tensors):
+        raise ShapeError("block_diag: expected two dimensions at most", got=describe(tensors))
+    blocks = [atleast_2d.body(t) for t in tensors]
+    if not blocks:
+        return aten.empty.memory_format([1, 0])
+    total, before, rows = sum(t._sizes[1] for t in blocks), 0, []
+    for t in blocks:
+        rows.append(aten.constant_pad_nd.default(t, [before, total - before - t._sizes[1]]))
+        before += t._sizes[1]
+    return aten.cat.default(rows)
+
+
+@composite("aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]")
+def meshgrid_indexing(tensors: list[Tensor], *, indexing: str) -> list[Tensor]:
+    """Views of each vector over the grid of all; `"xy"` swaps the first two dimensions."""
+    if indexing not in ("ij", "xy"):
+        raise ShapeError("meshgrid: indexing is 'ij' or 'xy'", got=repr(indexing))
+    if not tensors or any(t.ndim > 1 for t in tensors):
+        raise ShapeError("meshgrid: expected vectors or numbers", got=describe(tensors))
+    if len({t._dtype for t in tensors}) > 1:
+        raise DTypeError("meshgrid: expected one dtype", got=describe(tensors))
+    lines = list(tensors)
+    swap = indexing == "xy" and len(lines) > 1
+    if swap:
+        lines[0], lines[1] = lines[1], lines[0]
+    sizes = [t.numel() for t in lines]
+    found = [
+        aten.expand.default(aten.view.default(t, [n if d == k else 1 for k in range(len(lines))]), sizes)
+        for d, (t, n) in enumerate(zip(lines, sizes, strict=True))
+    ]
+    if swap:
+        found[0], found[1] = found[1], found[0]
+    return found
+
+
+@composite("aten::meshgrid(Tensor[] tensors) -> Tensor[]")
+def meshgrid(tensors: list[Tensor]) -> list[Tensor]:
+    return meshgrid_indexing.body(tensors, indexing="ij")
+
+
+@composite("aten::cartesian_prod(Tensor[] tensors) -> Tensor")
+def cartesian_prod(tensors: list[Tensor]) -> Tensor:
+    """All choices of an element of each vector, a row for each."""
+    if any(t.ndim != 1 for t in tensors):
+        raise ShapeError("cartesian_prod: expected vectors", got=describe(tensors))
+    if len(tensors) == 1:
+        return tensors[0]
+    return aten.stack.default([aten.flatten.using_ints(t) for t in meshgrid.body(tensors)], 1)
+
+
+@composite("aten::combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor")
+def combinations(self: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """All choices of r elements, in their order, a row for each."""
+    if self.ndim != 1 or r < 0:
+        raise ShapeError("combinations: expected a vector, and r from 0 up", got=f"{describe(self)}, r={r}")
+    if r == 0:
+        return aten.new_empty.default(self, [0])
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    places = np.array(list(choose(range(int(self._sizes[0])), r)), np.int64).reshape(-1, r)
+    return aten.index.Tensor(self, [tensor(places, device=self._device)])
+
+
+# ---- turned --------------------------------------------------------------------------------------------------------
+
+
+@composite("aten::fliplr(Tensor self) -> Tensor")
+def fliplr(self: Tensor) -> Tensor:
+    """The columns backwards."""
+    if self.ndim < 2:
+        raise ShapeError("fliplr: expected two dimensions at least", got=describe(self))
+    return aten.flip.default(self, [1])
+
+
+@composite("aten::flipud(Tensor self) -> Tensor")
+def flipud(self: Tensor) -> Tensor:
+    """The rows backwards."""
+    if self.ndim < 1:
+        raise ShapeError("flipud: expected one dimension at least", got=describe(self))
+    return aten.flip.default(self, [0])
+
+
+@composite("aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor")
+def rot90(self: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
+    """Turned by k quarters, from the first of two dimensions towards the second."""
+    if len(dims) != 2 or self.ndim < 2:
+        raise ShapeError("rot90: expected two dimensions to turn in", got=f"{describe(self)}, dims={list(dims)}")
+    first, second = (wrap_dim(d, self.ndim, "rot90") for d in dims)
+    if first == second:
+        raise ShapeError("rot90: the two dimensions must differ", got=f"dims={list(dims)}")
+    quarters = k % 4
+    if quarters == 0:
+        return aten.clone.default(self, memory_format=0)
+    if quarters == 2:
+        return aten.flip.default(self, [first, second])
+    return aten.transpose.int(aten.flip.default(self, [second if quarters == 1 else first]), first, second)
+
+
+# ---- diagonals -----------------------------------------------------------------------------------------------------
+
+
+@composite("aten::diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor")
+def diag_embed(self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """The last dimension as a diagonal of matrices of zeros in two new ones."""
+    count = self.ndim + 1
+    if not self.ndim:
+        raise ShapeError("diag_embed: expected one dimension at least", got=describe(self))
+    first, second = (wrap_dim(d, count, "diag_embed") for d in (dim1, dim2))
+    if first == second:
+        raise ShapeError("diag_embed: the two dimensions must differ", got=f"dim1={dim1}, dim2={dim2}")
+    wide = self._sizes[-1] + abs(offset)
+    rest = iter(self._sizes[:-1])
+    sizes = [wide if d in (first, second) else next(rest) for d in range(count)]
+    return aten.diagonal_backward.default(self, sizes, offset, first, second)
+
+
+@composite("aten::diagflat(Tensor self, int offset=0) -> Tensor")
+def diagflat(self: Tensor, offset: int = 0) -> Tensor:
+    """A matrix of zeros with all elements on a diagonal."""
+    return diag_embed.body(aten.reshape.default(self, [-1]), offset)
+
+
+@composite("aten::diag(Tensor self, int diagonal=0) -> Tensor")
+def diag(self: Tensor, diagonal: int = 0) -> Tensor:
+    """The diagonal of a matrix, or a matrix of zeros with a vector as its diagonal."""
+    if self.ndim == 1:
+        return diag_embed.body(self, diagonal)
+    if self.ndim != 2:
+        raise ShapeError("diag: expected a vector or a matrix", got=describe(self))
+    return aten.clone.default(aten.diagonal.default(self, diagonal))
+
+
+@composite("aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor")
+def diagonal_scatter(self: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """A copy with another diagonal."""
+    where = aten.diagonal.default(self, offset, dim1, dim2)
+    if where._sizes != src._sizes:
+        raise ShapeError("diagonal_scatter: expected a tensor of the diagonal's shape", got=describe([where, src]))
+    place = list(self._sizes), offset, dim1, dim2
+    mask = aten.diagonal_backward.default(aten.ones_like.default(src, dtype=dtypes.bool_), *place)
+    spread = aten.diagonal_backward.default(aten._to_copy.default(src, dtype=self._dtype), *place)
+    return aten.where.self(mask, spread, self)
+
+
+@composite("aten::trace(Tensor self) -> Tensor")
+def trace(self: Tensor) -> Tensor:
+    """The sum of the diagonal of a matrix."""
+    if self.ndim != 2:
+        raise ShapeError("trace: expected a matrix", got=describe(self))
+    return aten.sum.default(aten.diagonal.default(self))
+
+
+def _indices(name: str, pick: Callable[..., Any]) -> None:
+    @composite(
+        f"aten::{name}(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None,"
+        " Device? device=None, bool? pin_memory=None) -> Tensor"
+    )
+    def body(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, **_: Any) -> Tensor:
+        if row < 0 or col < 0:
+            raise ShapeError(f"{name}: sizes must not be negative", got=f"row={row}, col={col}")
+        return tensor(np.stack(pick(row, offset, col)).astype(np.int64), dtype=dtype or dtypes.int64, device=device)
+
+
+_indices("tril_indices", np.tril_indices)
+_indices("triu_indices", np.triu_indices)
+
+
+# ---- by number -----------------------------------------------------------------------------------------------------
+
+
+def _whole(op: str, index: Tensor) -> Tensor:
+    if index._dtype not in (dtypes.int64, dtypes.int32):
+        raise DTypeError(f"{op}: the index must be int32 or int64", got=describe(index))
+    return index if index._dtype is dtypes.int64 else aten._to_copy.default(index, dtype=dtypes.int64)
+
+
+@composite("aten::take(Tensor self, Tensor index) -> Tensor")
+def take(self: Tensor, index: Tensor) -> Tensor:
+    """Elements of the flattened tensor."""
+    if index._dtype is not dtypes.int64:
+        raise DTypeError("take: the index must be int64", got=describe(index))
+    return aten.index.Tensor(aten.reshape.default(self, [-1]), [index])
+
+
+@composite("aten::put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor")
+def put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy with elements of the flattened tensor written, or added to."""
+    if index._dtype is not dtypes.int64 or source._dtype is not self._dtype:
+        raise DTypeError("put: expected an int64 index and a source of one dtype", got=describe([self, index, source]))
+    if index.numel() != source.numel():
+        raise OutOfRangeError("put: needs a number for each element", got=describe([index, source]))
+    flat, at, values = (aten.reshape.default(t, [-1]) for t in (self, index, source))
+    return aten.reshape.default(aten.index_put.default(flat, [at], values, accumulate), list(self._sizes))
+
+
+@composite("aten::put_(Tensor(a!) self, Tensor index, Tensor source, bool accumulate=False) -> Tensor(a!)")
+def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    return aten.copy_.default(self, put.body(self, index, source, accumulate))
+
+
+def _slices(op: str, self: Tensor, dim: int, index: Tensor, source: Any) -> tuple[Any, int, Any, Any]:
+    """(tensor, dimension, index of each element, source), a number as a vector of one."""
+    at = _whole(op, index)
+    if index.ndim > 1:
+        raise ShapeError(f"{op}: the index must be a vector", got=describe(index))
+    at = aten.reshape.default(at, [-1])
+    axis = wrap_dim(dim, self.ndim, op)
+    x = atleast_1d.body(self)
+    sizes = [*x._sizes[:axis], at._sizes[0], *x._sizes[axis + 1 :]]
+    if source is not None:
+        if source._dtype is not self._dtype:
+            raise DTypeError(f"{op}: the source must have the tensor's type", got=describe([self, source]))
+        if source.ndim == 0 and (not self.ndim or (op == "index_copy" and x.ndim == 1)) and at._sizes[0] == 1:
+            source = atleast_1d.body(source)
+        if source._sizes != tuple(sizes):
+            kind = OutOfRangeError if op == "index_copy" and source.ndim == x.ndim else ShapeError
+            raise kind(f"{op}: the source must be a slice for each number", got=describe([self, index, source]))
+    wide = aten.view.default(at, [-1 if d == axis else 1 for d in range(x.ndim)])
+    return x, axis, aten.expand.default(wide, sizes), source
+
+
+def _like(self: Tensor, found: Tensor) -> Tensor:
+    return found if self.ndim else aten.reshape.default(found, [])
+
+
+@composite("aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor")
+def index_add(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
+    """A copy with slices of the source, times alpha, added to those of these numbers."""
+    x, axis, at, source = _slices("index_add", self, dim, index, source)
+    return _like(self, aten.scatter_add.default(x, axis, at, source if alpha == 1 else aten.mul.Tensor(source, alpha)))
+
+
+@composite("aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor")
+def index_copy(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    """A copy with slices of the source in the place of those of these numbers."""
+    x, axis, at, source = _slices("index_copy", self, dim, index, source)
+    return _like(self, aten.scatter.src(x, axis, at, source))
+
+
+@composite("aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor")
+def index_fill(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    """A copy with a number in the slices of these numbers."""
+    x, axis, at, _ = _slices("index_fill", self, dim, index, None)
+    at = aten.where(aten.lt.Scalar(at, 0), aten.add.Scalar(at, x._sizes[axis]), at)
+    return _like(self, aten.scatter.value(x, axis, at, value))
+
+
+@composite("aten::index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor")
+def index_fill_tensor(self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
+    if value.ndim:
+        raise ShapeError("index_fill: the value must be a 0-d tensor", got=describe(value))
+    x, axis, at, _ = _slices("index_fill", self, dim, index, None)
+    at = aten.where(aten.lt.Scalar(at, 0), aten.add.Scalar(at, x._sizes[axis]), at)
+    wide = aten.expand.default(aten._to_copy.default(value, dtype=self._dtype), list(at._sizes))
+    return _like(self, aten.scatter.src(x, axis, at, wide))
+
+
+_REDUCES = ("prod", "mean", "amax", "amin")
+
+
+@composite(
+    "aten::index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True)"
+    " -> Tensor"
+)
+def index_reduce(
+    self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
+    """A copy with the products, means or extremes of slices of the source that have one number."""
+    if reduce not in _REDUCES:
+        raise ShapeError("index_reduce: unknown reduction", got=repr(reduce), hint=f"one of {list(_REDUCES)}")
+    x, axis, at, source = _slices("index_reduce", self, dim, index, source)
+    return _like(self, aten.scatter_reduce.two(x, axis, at, source, reduce, include_self=include_self))
+
+
+def _written(schema: str, decl: Any) -> None:
+    """The form that writes into its first argument."""
+
+    @composite(schema)
+    def body(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return aten.copy_.default(self, decl.body(self, *args, **kwargs))
+
+
+for _schema, _decl in (
+    ("index_add_(Tensor(a!) self, int dim, Tensor index, Tensor source, *, Scalar alpha=1)", index_add),
+    ("index_copy_(Tensor(a!) self, int dim, Tensor index, Tensor source)", index_copy),
+    ("index_fill_.int_Scalar(Tensor(a!) self, int dim, Tensor index, Scalar value)", index_fill),
+    ("index_fill_.int_Tensor(Tensor(a!) self, int dim, Tensor index, Tensor value)", index_fill_tensor),
+    ("index_reduce_(Tensor(a!) self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True)",
+     index_reduce),
+):  # fmt: skip
+    _written(f"aten::{_schema} -> Tensor(a!)", _decl)
+
+
+# A number would do for a tensor too, so this form is looked at first.
+
+
+@composite(
+    "aten::isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False)"
+    " -> Tensor"
+)
+def isin_number(elements: Tensor, test_element: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
+    return (aten.ne if invert else aten.eq).Scalar(elements, test_element)
+
+
+@composite(
+    "aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False)"
+    " -> Tensor"
+)
+def isin(elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
+    """Whether each element is among others."""
+    tested = aten.reshape.default(test_elements, [-1])
+    found = aten.any.dim(aten.eq.Tensor(aten.unsqueeze.default(elements, -1), tested), -1)
+    return aten.logical_not.default(found) if invert else found
+
+
+@composite("aten::argwhere(Tensor self) -> Tensor")
+def argwhere(self: Tensor) -> Tensor:
+    """The indices of all elements other than 0, a row for each."""
+    return aten.nonzero.default(self)
+
+
+# ---- sums of products ----------------------------------------------------------------------------------------------
+
+
+@composite("aten::kron(Tensor self, Tensor other) -> Tensor")
+def kron(self: Tensor, other: Tensor) -> Tensor:
+    """A block for each element of the first: its product with the second."""
+    count = max(self.ndim, other.ndim)
+    a, b = ([1] * (count - t.ndim) + list(t._sizes) for t in (self, other))
+    left = aten.reshape.default(self, [n for size in a for n in (size, 1)])
+    right = aten.reshape.default(other, [n for size in b for n in (1, size)])
+    return aten.reshape.default(aten.mul.Tensor(left, right), [m * n for m, n in zip(a, b, strict=True)])
+
+
+@composite("aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor")
+def tensordot(self: Tensor, other: Tensor, dims_self: Sequence[int], dims_other: Sequence[int]) -> Tensor:
+    """The sum of products over pairs of dimensions; the other dimensions of the first, then of the second."""
+    if len(dims_self) != len(dims_other):
+        raise ShapeError("tensordot: expected pairs of dimensions", got=f"{list(dims_self)}, {list(dims_other)}")
+    first = [wrap_dim(d, self.ndim, "tensordot") for d in dims_self]
+    second = [wrap_dim(d, other.ndim, "tensordot") for d in dims_other]
+    x, y = self, other
+    for i, j in zip(first, second, strict=True):
+        if self._sizes[i] == other._sizes[j]:
+            continue
+        # A dimension of 1 goes with all elements of the other.
+        if other._sizes[j] == 1:
+            x = aten.sum.dim_IntList(x, [i], True, dtype=x._dtype)
+        elif self._sizes[i] == 1:
+            y = aten.sum.dim_IntList(y, [j], True, dtype=y._dtype)
+        else:
+            raise ShapeError("tensordot: the sizes of a pair differ", got=describe([self, other]))
+    own = [d for d in range(x.ndim) if d not in first]
+    rest = [d for d in range(y.ndim) if d not in second]
+    common = math.prod(x._sizes[d] for d in first)
+    rows, columns = [x._sizes[d] for d in own], [y._sizes[d] for d in rest]
+    left = aten.reshape.default(aten.permute.default(x, [*own, *first]), [math.prod(rows), common])
+    right = aten.reshape.default(aten.permute.default(y, [*second, *rest]), [common, math.prod(columns)])
+    return aten.reshape.default(aten.mm.default(left, right), [*rows, *columns])
+
+
+@composite("aten::inner(Tensor self, Tensor other) -> Tensor")
+def inner(self: Tensor, other: Tensor) -> Tensor:
+    """The sums of products over the last dimensions."""
+    if not self.ndim or not other.ndim:
+        return aten.mul.Tensor(self, other)
+    if self._sizes[-1] != other._sizes[-1]:
+        raise ShapeError("inner: the last sizes differ", got=describe([self, other]))
+    return tensordot.body(self, other, [-1], [-1])
+
+
+@composite("aten::vdot(Tensor self, Tensor other) -> Tensor")
+def vdot(self: Tensor, other: Tensor) -> Tensor:
+    """The sum of products of two vectors, the first conjugated."""
+    return aten.dot.default(aten.conj_physical.default(self) if self._dtype.kind == "c" else self, other)
+
+
+@composite("aten::ger(Tensor self, Tensor vec2) -> Tensor")
+def ger(self: Tensor, vec2: Tensor) -> Tensor:
+    """All products of two vectors' elements."""
+    return aten.outer.default(self, vec2)
+
+
+@composite("aten::cross(Tensor self, Tensor other, int? dim=None) -> Tensor")
+def cross(self: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
+    """The product of vectors in space, in the first dimension of 3 elements if none is named."""
+    if self.ndim != other.ndim:
+        raise ShapeError("cross: expected tensors with as many dimensions", got=describe([self, other]))
+    sizes = broadcast_shapes("cross", self._sizes, other._sizes)
+    found = next((d for d, n in enumerate(sizes) if n == 3), None) if dim is None else wrap_dim(dim, self.ndim, "cross")
+    if found is None or self._sizes[found] != 3 or other._sizes[found] != 3:
+        raise ShapeError("cross: expected 3 elements in the dimension", got=f"dim={dim} of {describe([self, other])}")
+    a, b = (aten.expand.default(t, list(sizes)) for t in (self, other))
+
+    def turned(t: Tensor, by: int) -> Tensor:
+        return aten.roll.default(t, [-by], [found])
+
+    return aten.sub.Tensor(
+        aten.mul.Tensor(turned(a, 1), turned(b, 2)), aten.mul.Tensor(turned(a, 2), turned(b, 1))
+    )  # fmt: skip
+
+
+@composite("aten::vander(Tensor x, int? N=None, bool increasing=False) -> Tensor")
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+    """The powers of each element, a row for each, the highest first."""
+    count = x._sizes[0] if N is None and x.ndim == 1 else N
+    if x.ndim != 1 or count is None or count < 0:
+        raise ShapeError("vander: expected a vector, and N from 0 up", got=f"{describe(x)}, N={N}")
+    dtype = dtypes.int64 if x._dtype.kind in "biu" else x._dtype
+    wide = aten.expand.default(aten.unsqueeze.default(aten._to_copy.default(x, dtype=dtype), 1), [x._sizes[0], count])
+    ones = aten.ones_like.default(aten.slice.Tensor(wide, 1, 0, 1))
+    powers = aten.cumprod.default(aten.cat.default([ones, aten.slice.Tensor(wide, 1, 1)], 1), 1)
+    return powers if increasing else aten.flip.default(powers, [1])
+
+
+def _combined(self: Any, product: Any, beta: Any, alpha: Any) -> Tensor:
+    scaled = product if alpha == 1 else product * alpha
+    if beta == 0:
+        return aten.expand.default(scaled, list(broadcast_shapes("add", self._sizes, scaled._sizes)))
+    return (self if beta == 1 else self * beta) + scaled
+
+
+@composite("aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor")
+def addr(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """beta x + alpha v wᵀ; where beta is 0, x does not count."""
+    return _combined(self, aten.outer.default(vec1, vec2), beta, alpha)
+
+
+@composite("aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor")
+def addbmm(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """beta x + alpha Σ a b over a batch; where beta is 0, x does not count."""
+    return _combined(self, aten.sum.dim_IntList(aten.bmm.default(batch1, batch2), [0]), beta, alpha)
+
+
+for _schema, _decl in (
+    ("addr_(Tensor(a!) self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1)", addr),
+    ("addbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1)", addbmm),
+):  # fmt: skip
+    _written(f"aten::{_schema} -> Tensor(a!)", _decl)
+
+
+# ---- as functions of the package -----------------------------------------------------------------------------------
+
+
+def _listed(tensors: tuple[Any, ...]) -> list[Tensor]:
+    """Tensors written out, or in one list."""
+    return list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else list(tensors)
+
+
+def _all_or_one(packet: Any) -> Callable[..., Any]:
+    def function(*tensors: Any) -> Any:
+        if len(tensors) == 1 and isinstance(tensors[0], Tensor):
+            return packet.default(tensors[0])
+        return tuple(packet.default(t) for t in _listed(tensors))
+
+    function.__name__ = packet.opname
+    return function
+
+
+def _written_out(packet: Any) -> Callable[..., Tensor]:
+    def function(*tensors: Any) -> Tensor:
+        return packet.default(_listed(tensors))
+
+    function.__name__ = packet.opname
+    return function
+
+
+def meshgrid_function(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
+    """Views of each vector over the grid of all; `"xy"` swaps the first two dimensions."""
+    return tuple(aten.meshgrid.indexing(_listed(tensors), indexing=indexing))
+
+
+def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
+    """The tensors as views of their common shape."""
+    return tuple(aten.broadcast_tensors.default(_listed(tensors)))
+
+
+def broadcast_shapes_function(*shapes: Any) -> tuple[int, ...]:
+    """The shape that tensors of these shapes have together; an int is a shape of one size."""
+    sizes: tuple[int, ...] = ()
+    for shape in shapes:
+        sizes = broadcast_shapes("broadcast_shapes", sizes, (shape,) if isinstance(shape, int) else tuple(shape))
+    return sizes
+
+
+def tensordot_function(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
+    """The sum of products over the last dimensions of one and the first of the other, or over pairs of them.
+
+    Parameters
+    ----------
+    a, b : Tensor
+    dims : int or (list of int, list of int)
+        How many, or which of each.
+    """
+    if isinstance(dims, Tensor):
+        dims = dims.tolist()
+    if isinstance(dims, (list, tuple)):
+        first, second = ([d] if isinstance(d, int) else list(d) for d in dims)
+        return aten.tensordot.default(a, b, first, second)
+    if not 0 <= dims <= min(a.ndim, b.ndim):
+        raise ShapeError("tensordot: more dimensions than there are", got=f"dims={dims}, {describe([a, b])}")
+    return aten.tensordot.default(a, b, list(range(a.ndim - dims, a.ndim)), list(range(dims)))
+
+
+def unravel_index(indices: Any, shape: Any) -> tuple[Tensor, ...]:
+    """The index along each dimension of elements that are counted in a tensor of this shape."""
+    sizes = [shape] if isinstance(shape, int) else list(shape)
+    if indices._dtype.kind not in "iu":
+        raise DTypeError("unravel_index: expected whole numbers", got=describe(indices))
+    if any(n < 0 for n in sizes):
+        raise ShapeError("unravel_index: sizes must not be negative", got=f"shape={sizes}")
+    found = []
+    for n in reversed(sizes):
+        found.append(indices % n)
+        indices = indices // n
+    return tuple(reversed(found))
+
+
+#: What takes its tensors written out, or has another signature than the op.
+FUNCTIONS: dict[str, Any] = {
+    **{name: _all_or_one(getattr(aten, name)) for name in ("atleast_1d", "atleast_2d", "atleast_3d")},
+    **{name: _written_out(getattr(aten, name)) for name in ("block_diag", "cartesian_prod")},
+    "meshgrid": meshgrid_function, "broadcast_tensors": broadcast_tensors, "tensordot": tensordot_function,
+    "broadcast_shapes": broadcast_shapes_function, "unravel_index": unravel_index,
+}  # fmt: skip

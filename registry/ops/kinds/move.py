@@ -1,0 +1,40 @@
+"""Ops that only put elements elsewhere, each to a place that its index says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from opweave.registry.ops.kinds.composite import ExternDecl
+from opweave.registry.spec import TensorSpec
+
+
+class MoveDecl(ExternDecl):
+    """A call into a library that a kernel can stand in for.
+
+    Attributes
+    ----------
+    origin : callable
+        `origin(index, sizes, *args)` is the index of the operand's element that the result has at `index`, linear in
+        it; each element goes to one place. `args` are the schema's arguments after the first.
+    """
+
+    kind = "move"
+
+    def __init__(
+        self, schema: str, body: Callable[..., Any], spec: Callable[..., TensorSpec],
+        origin: Callable[..., Sequence[Any]],
+    ):  # fmt: skip
+        super().__init__(schema, body, spec, ())
+        self.origin = origin
+
+
+def move(
+    schema: str, *, spec: Callable[..., TensorSpec], origin: Callable[..., Sequence[Any]]
+) -> Callable[[Callable[..., Any]], MoveDecl]:
+    """Declare an op that puts elements elsewhere; the decorated function is its eager kernel."""
+
+    def declare(body: Callable[..., Any]) -> MoveDecl:
+        return MoveDecl(schema, body, spec, origin)
+
+    return declare

@@ -1,0 +1,79 @@
+"""Results that have names: `x.max(1).values`.
+
+Ops give plain tuples, as in PyTorch; functions of the package and methods of `Tensor` give these. There is a class for
+each op whose schema names its results, `opweave.return_types.max`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import namedtuple
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from opweave.registry.errors import ArgumentError
+from opweave.registry.op import OpOverloadPacket
+
+_RETURNS = re.compile(r"-> \((.*,.*)\)$")
+_NAMED = re.compile(r"[\w?\[\]]+(?:\([^)]*\))? (\w+)")
+
+#: By the name of the op.
+classes: dict[str, Any] = {}
+
+
+def _text(self: Any) -> str:
+    fields = ",\n".join(f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True))
+    return f"opweave.return_types.{type(self).__name__}(\n{fields})"
+
+
+def names(packet: OpOverloadPacket) -> tuple[str, ...]:
+    """What the results of an op are called, by the first overload that says so; empty where none does."""
+    for name in packet.overloads():
+        source = getattr(packet, name).schema_source
+        found = _RETURNS.search(source) if isinstance(source, str) else None
+        fields = [_NAMED.fullmatch(part.strip()) for part in found[1].split(",")] if found else []
+        if fields and all(fields):
+            return tuple(field[1] for field in fields if field is not None)
+    return ()
+
+
+def named(packet: OpOverloadPacket) -> Callable[..., Any]:
+    """The op as a function that gives its results by name; the packet itself where they have none."""
+    fields = names(packet)
+    if not fields:
+        return packet
+    kind = classes.get(packet.opname)
+    if kind is None:
+        kind = namedtuple(packet.opname, fields, module=__name__)  # pyright: ignore[reportUntypedNamedTuple]
+        kind.__repr__ = _text
+        classes[packet.opname] = kind
+    make = kind._make
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        if type(kwargs.get("out")) in (tuple, list):
+            kwargs.update(_by_name(packet, kwargs.pop("out")))
+        found = packet(*args, **kwargs)
+        return make(found) if type(found) in (tuple, list) else found
+
+    function.__name__ = function.__qualname__ = packet.opname
+    function.__doc__ = packet.__doc__
+    return function
+
+
+def _by_name(packet: OpOverloadPacket, out: Sequence[Any]) -> dict[str, Any]:
+    """The tensors of `out=(values, indices)` by the names that the op's variant has for them."""
+    declared = (getattr(getattr(packet, name).decl, "targets", ()) for name in packet.overloads())
+    targets = next((names for names in declared if len(names) == len(out)), None)
+    if targets is None:
+        raise ArgumentError(f"{packet}: out= is not as many tensors", got=f"{len(out)} tensors")
+    return dict(zip(targets, out, strict=True))
+
+
+def __getattr__(name: str) -> type[Any]:
+    if name in classes:
+        return classes[name]
+    raise AttributeError(f"no op {name!r} names its results")
+
+
+def __dir__() -> list[str]:
+    return sorted(classes)
