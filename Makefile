@@ -16,6 +16,9 @@ ARGS ?=
 # One thread a worker, or the workers would fight over the cores.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
+# Tests start many processes, which start sooner from compiled files.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: demo examples test lint parity matrix bench clean
 .DELETE_ON_ERROR:
 .SECONDARY:

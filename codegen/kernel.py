@@ -100,7 +100,11 @@ def compile_source(
         from opweave.codegen.aot import compile_kernel
 
     function = getattr(load(write(kernel, folder), {}), kernel.name)
-    options = {} if target == "cpu" else {"num_warps": kernel.num_warps}
+    # Products and sums are rounded as eager ones are. Joined in one kernel and apart in another, they would give two
+    # answers to what is one number, of which one may choose a place and the other its weight.
+    options: dict[str, Any] = {"enable_fp_fusion": False}
+    if target != "cpu":
+        options["num_warps"] = kernel.num_warps
     attributes = dict.fromkeys(kernel.aligned, 16)
     constants = dict(kernel.constexprs)
     return compile_kernel(function, kernel.signature, constants, attributes, target=target, options=options)

@@ -367,7 +367,9 @@ class _Printer:
         number, text = self.checks[inside], _grouped(self.names[inside])
         mask = self.mask(inside.axes)
         failed = f"~{text} & {mask}" if mask else f"~{text}"
-        if any(lane.axis in inside.axes for lane in self.schedule.lanes):
+        # Two-dimensional tiles stay so when they are reduced.
+        reduced = len(self.schedule.lanes) == 2 and inside.depth > 0
+        if reduced or any(lane.axis in inside.axes for lane in self.schedule.lanes):
             failed = f"tl.max(({failed}).to(tl.int32), axis=None) != 0"
         self.line(f"tl.store({self.cell}, {number}, {failed})", user.label, user.site)
 

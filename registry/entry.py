@@ -264,25 +264,36 @@ def _convert_list(kind: str, value: Any) -> Any:
 
 def fits(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], exact: bool = False) -> bool:
     """Whether the arguments bind to the schema and each has its type."""
-    arguments = op._schema.arguments
-    positional = [a for a in arguments if not a.kwarg_only]
-    if len(args) > len(positional):
+    bound = _bound(op, args, kwargs)
+    if bound is None:
         return False
-    bound = {a.name: value for a, value in zip(positional, args, strict=False)}
-    names = {a.name: a for a in arguments}
-    for key, value in kwargs.items():
-        if key not in names or key in bound:
-            return False
-        bound[key] = value
-    for argument in arguments:
-        if argument.name not in bound:
-            if not argument.has_default:
-                return False
-        else:
+    for argument in op._schema.arguments:
+        if argument.name in bound:
             value, kind = bound[argument.name], str(argument.type)
             if not _has_type(op, kind, value) or (exact and isinstance(value, Tensor) and "Tensor" not in kind):
                 return False
     return True
+
+
+def binds(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether there are as many arguments as the schema takes, by names that it has."""
+    return _bound(op, args, kwargs) is not None
+
+
+def _bound(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
+    arguments = op._schema.arguments
+    positional = [a for a in arguments if not a.kwarg_only]
+    if len(args) > len(positional):
+        return None
+    bound = {a.name: value for a, value in zip(positional, args, strict=False)}
+    names = {a.name: a for a in arguments}
+    for key, value in kwargs.items():
+        if key not in names or key in bound:
+            return None
+        bound[key] = value
+    if any(a.name not in bound and not a.has_default for a in arguments):
+        return None
+    return bound
 
 
 def _has_type(op: Any, kind: str, value: Any) -> bool:

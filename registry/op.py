@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
-from opweave.registry.entry import build_entry, fits
+from opweave.registry.entry import binds, build_entry, fits
 from opweave.registry.errors import ArgumentError, AutogradError, DispatchError, RegistrationError, Site, user_frame
 from opweave.registry.keys import (
     ABOVE_VIEWS,
@@ -597,6 +597,9 @@ class OpOverloadPacket:
             found = next((op for exact in (True, False) for op in self._overloads.values()
                           if fits(op, args, kwargs, exact)), None)  # fmt: skip
             if found is None:
+                named = [op for op in self._overloads.values() if binds(op, args, kwargs)]
+                if len(named) == 1:
+                    return named[0]  # which says what is wrong with the values
                 given = [*map(describe, args), *(f"{key}={describe(value)}" for key, value in kwargs.items())]
                 raise ArgumentError(
                     f"{self}: no overload takes these arguments", got=f"({', '.join(given)})",

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from op_matrix import Outcome, calls_of, cases, compare, compiled_of, copied, dtypes_of, eagerly
+from op_matrix import Outcome, calls_of, cases, compare, compiled_dtypes_of, compiled_of, copied, dtypes_of, eagerly
 from op_samples import Call, as_list, replace_tensors
 
 import opweave
@@ -78,7 +78,7 @@ def test_traced(op: OpOverload) -> None:
 @pytest.mark.parametrize("op", cases(), ids=str)
 def test_compiled(op: OpOverload) -> None:
     count = 0
-    for dtype in dtypes_of(op):
+    for dtype in compiled_dtypes_of(op):
         calls = accepted(op, dtype)
         if not calls:
             continue

@@ -30,11 +30,9 @@ def test_text():
         "exp = allocate((8, 8), (8, 1), float32, cpu)",
         "fused_exp_0(1, 1, 1, x_1.data_ptr(), exp.data_ptr())",
         "mm = allocate((8, 8), (8, 1), float32, cpu)",
-        "multiply(mm, exp, y_1)",
-        "del exp",
         "relu = allocate((8, 8), (8, 1), float32, cpu)",
-        "fused_relu_1(1, 1, 1, mm.data_ptr(), relu.data_ptr())",
-        "del mm",
+        "multiply_then(mm, exp, y_1, 0, 1, fused_relu_1, 1, 1, 1, mm.data_ptr(), relu.data_ptr())",
+        "del mm, exp",
         "return (relu,)",
     ]
 

@@ -26,6 +26,7 @@ SAMPLES = 1
 NOT_CHECKED = {
     "aten.pow.Tensor_Tensor": "powers of negative numbers are NaN",
     "aten._to_copy.default": "casts to a narrower type",
+    "aten._ctc_loss.default": "the formula takes probabilities to add up to 1, which a difference changes",
 }
 
 
@@ -65,7 +66,10 @@ def check_differences(compiled: Any, args: Any, kwargs: Any, leaves: list[opweav
         results = compiled(*replace_tensors((args, kwargs), lambda t: next(entered) if t.dtype.kind == "f" else t))
         return tuple([t for t in as_list(results) if t is not None and t.dtype.kind == "f"])
 
-    assert opweave.autograd.gradcheck(run, tuple(leaves))
+    # Of large ones some directions are checked, not every element.
+    results = [t for t in as_list(compiled(args, kwargs)) if t is not None]
+    large = sum(t.numel() for t in leaves) + sum(t.numel() for t in results) > 200
+    assert opweave.autograd.gradcheck(run, tuple(leaves), fast_mode=large)
 
 
 @pytest.mark.parametrize("op", [op for op in registry.operators.values() if _tested(op)], ids=str)

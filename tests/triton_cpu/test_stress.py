@@ -100,7 +100,7 @@ def test_code_goes_with_its_kernel(stress: Any, monkeypatch: pytest.MonkeyPatch,
     def watched(obj: bytes, symbols: tuple[str, ...], **named: Any) -> jit.LoadedCode:
         code = load(obj, symbols, **named)
         if "tripled" in symbols:  # not what launches need once a process
-            trackers.append(weakref.ref(code._tracker))
+            trackers.append(weakref.ref(code._addresses))
         return code
 
     mux.activate()

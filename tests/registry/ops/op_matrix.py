@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -217,6 +218,17 @@ def calls_of(op: OpOverload, dtype: DType) -> list[tuple[str, Call]]:
     found += [("special values", call) for call in _special_calls(op, dtype)]
     rows = [("special values", call) for call in _special_rows(op, dtype)]
     return found + (rows if FULL else rows[:2])
+
+
+def compiled_dtypes_of(op: OpOverload) -> tuple[DType, ...]:
+    """Types to compile an op for: float32 and two more, other ones for each op."""
+    known = dtypes_of(op)
+    if FULL or len(known) <= 3:
+        return known
+    first = dtypes.float32 if dtypes.float32 in known else known[0]
+    rest = [dtype for dtype in known if dtype is not first]
+    start = zlib.crc32(str(op).encode())
+    return first, rest[start % len(rest)], rest[(start + len(rest) // 2) % len(rest)]
 
 
 def compiled_of(op: OpOverload, calls: list[Any], dtype: DType) -> list[Any]:
