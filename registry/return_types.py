@@ -30,7 +30,8 @@ def names(packet: OpOverloadPacket) -> tuple[str, ...]:
     """What the results of an op are called, by the first overload that says so; empty where none does."""
     for name in packet.overloads():
         source = getattr(packet, name).schema_source
-        found = _RETURNS.search(source) if isinstance(source, str) else None
+        # Few ops have several results, and this is asked of all while opweave is imported.
+        found = _RETURNS.search(source) if isinstance(source, str) and source.endswith(")") else None
         fields = [_NAMED.fullmatch(part.strip()) for part in found[1].split(",")] if found else []
         if fields and all(fields):
             return tuple(field[1] for field in fields if field is not None)
