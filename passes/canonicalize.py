@@ -116,7 +116,8 @@ def to_power_one(node: Node, emit: Emitter) -> Node | None:
 def twice_negated(node: Node, emit: Emitter) -> Node | None:
     """`-(-x)`."""
     inner = node.args[0]
-    return inner.args[0] if isinstance(inner, Node) and inner.target is node.target and _alone(inner) else None
+    twice = isinstance(inner, Node) and inner.target is node.target and _alone(inner)
+    return _operand_if_same(node, inner.args[0]) if twice else None
 
 
 def cast(node: Node, emit: Emitter) -> Node | None:

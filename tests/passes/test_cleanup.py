@@ -159,3 +159,10 @@ def test_decompose_softmax_and_layer_norm():
 def test_decomposed_nodes_have_the_users_line():
     graph = decompose.run(trace(lambda x: opweave.softmax(x, -1), tensor(4, 8)).graph)
     assert {n.meta["site"].file for n in graph if n.op == "call_function"} == {__file__}
+
+
+def test_what_replaces_a_value_lies_as_it_did():
+    """A stretched tensor negated twice is a tensor of its own, which can be viewed as a stretched one cannot."""
+    function = lambda x: x.expand(2, 2).neg().neg().view(4) * 2  # noqa: E731
+    x = tensor(1, 2)
+    np.testing.assert_array_equal(opweave.compile(function)(x).numpy(), function(x).numpy())
