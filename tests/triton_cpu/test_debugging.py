@@ -63,7 +63,7 @@ def run() -> Any:
 
 
 def messages(caplog: pytest.LogCaptureFixture, name: str) -> list[str]:
-    # A logger that did not propagate when the test began has the fixture's handler too, and passes it each record twice.
+    # A logger that did not propagate when a test began has the fixture's handler too, which then gets records twice.
     records = dict.fromkeys(caplog.records)
     return [record.getMessage() for record in records if record.name == f"opweave.{name}"]
 
