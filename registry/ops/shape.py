@@ -17,11 +17,11 @@ from opweave.registry.dtypes import DType
 from opweave.registry.errors import DeviceError, OutOfRangeError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import (
-    CONTIGUOUS_FORMAT,
     InplaceDecl,
     Pieces,
     PointwiseDecl,
     composite,
+    extern,
     handler,
     move,
     normalize_axes,
@@ -275,31 +275,14 @@ def _roll_spec(self: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) ->
     return contiguous(self._sizes, self._dtype, self._device)
 
 
-def _roll_kernel(self: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tensor:
+@extern("aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", spec=_roll_spec)
+def roll(self: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tensor:
+    """Shift elements along dimensions, those beyond the end coming back at the start."""
     axes = roll_axes(self, shifts, dims)
     out = allocate_like(_roll_spec(self, shifts, dims))
     xp = self._device.xp
     out._array[...] = xp.roll(self._array, shifts[0] if axes is None else tuple(shifts), axis=axes)
     return out
-
-
-@composite("aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", explicit=True, kernel=_roll_kernel)
-def roll(self: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tensor:
-    """Shift elements along dimensions, those beyond the end coming back at the start."""
-    aten = ops.aten
-    axes = roll_axes(self, shifts, dims)
-    if axes is None:
-        if self.ndim != 1:
-            return aten.view.default(aten.roll.default(aten.reshape.default(self, [-1]), shifts, [0]), self._sizes)
-        axes = (0,)
-    found = self
-    for shift, axis in zip(shifts, axes, strict=True):
-        size = self._sizes[axis]
-        if size != 0 and shift % size != 0:
-            start = size - shift % size
-            parts = [aten.slice.Tensor(found, axis, start, size), aten.slice.Tensor(found, axis, 0, start)]
-            found = aten.cat.default(parts, axis)
-    return aten.clone.default(self, memory_format=CONTIGUOUS_FORMAT) if found is self else found
 
 
 roll.backward(self=lambda grad, shifts, dims: ops.aten.roll.default(grad, [-shift for shift in shifts], dims))
