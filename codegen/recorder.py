@@ -26,6 +26,7 @@ from opweave.tracer.iteration import (
     Demand,
     Guard,
     IterationSpace,
+    broadcast_index,
     index_at,
     moved_index,
     piece_demand,
@@ -507,9 +508,7 @@ class Lowering:
         terms: list[Any] = []
         for operand in operands:
             if isinstance(operand, Node):
-                sizes = sizes_of(operand)
-                lead = len(index) - len(sizes)
-                at = tuple(Index() if s == 1 else part for s, part in zip(sizes, index[lead:], strict=True))
+                at = broadcast_index(index, sizes_of(operand), sizes_of(node))
                 terms.append(self._as_compute(self._operand(operand, node, at), compute))
             else:
                 terms.append(None if operand is None else self.k.const(operand, compute))

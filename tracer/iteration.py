@@ -164,6 +164,16 @@ def view_index(node: Node, index: Sequence[Index]) -> tuple[Index, ...]:
     return tuple(linearize(index, strides) + offset for strides, offset in maps)
 
 
+def broadcast_index(index: Sequence[Index], sizes: Sequence[Size], out: Sequence[Size]) -> tuple[Index, ...]:
+    """The element of an operand of these sizes that belongs to an element of a result."""
+    lead = len(out) - len(sizes)
+    return tuple([
+        # A size that is no number may be held to 1 by a guard: it was stretched if the result is larger.
+        ZERO if size == 1 or (hint(size) == 1 and hint(whole) != 1) else part
+        for size, whole, part in zip(sizes, out[lead:], index[lead:], strict=True)
+    ])  # fmt: skip
+
+
 def moved_index(node: Node, index: Sequence[Index]) -> tuple[Index, ...]:
     """The element of a move's operand that is at `index` of its result."""
     decl: Any = node.target.decl  # type: ignore[union-attr]
@@ -387,11 +397,7 @@ class IterationSpace:
                 index = self.inputs_of_reductions[user]
                 found = Demand(index, self.covers(operand, Demand(index, demand.exact)))
             else:
-                lead = len(out) - len(sizes)
-                index = tuple(
-                    ZERO if size == 1 else part for size, part in zip(sizes, demand.index[lead:], strict=True)
-                )
-                found = demand.at(index, demand.exact and same)
+                found = demand.at(broadcast_index(demand.index, sizes, out), demand.exact and same)
             _add(result, [found])
         return result
 

@@ -362,3 +362,16 @@ def fused_mul_add_1(nonzero, out, u0, n1, BLOCK: tl.constexpr):
     t1 = t0 * 2
     tl.store(out + i, t1 + tl.cast(n1, tl.int64), live)""",
     )
+
+
+def test_a_size_that_a_guard_holds_to_one_is_stretched():
+    """The second part of three columns has `n - (n + 1) // 2` of them, which no expression shows to be 1."""
+
+    def run(a):
+        first, second = a.chunk(2, 1)
+        return first + second
+
+    compiled = opweave.compile(run, dynamic=True)
+    for columns in (3, 2, 3):
+        a = opweave.arange(3 * columns, dtype=opweave.float32).reshape(3, columns)
+        np.testing.assert_array_equal(compiled(a).numpy(), run(a).numpy())
