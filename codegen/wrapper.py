@@ -41,6 +41,7 @@ from opweave.fake.symbolic import SymNumber
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import CompileError
+from opweave.registry.memory_format import MemoryFormat
 from opweave.registry.op import HigherOrderOperator, OpOverload
 from opweave.registry.tensor import Tensor, allocate, as_view, describe
 from opweave.tracer.declared import declared
@@ -275,6 +276,8 @@ class _Wrapper:
             return self._function(value)
         if isinstance(value, SymNumber):
             return self._number(value)
+        if isinstance(value, MemoryFormat):
+            return self._inject(value.name, value)
         if value is None or isinstance(value, (bool, int, str)):
             return repr(value)
         if isinstance(value, float):

@@ -5,6 +5,7 @@ This module loads sympy, which takes longer than opweave itself; `ShapeEnv` load
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -332,7 +333,7 @@ def decide_exactly(expr: Any, ranges: dict[Any, Bounds], divisible: Iterable[Any
     if by_case is not None or not expr.has(FloorDiv, Mod):
         return by_case
     part = _unfloored(sympy.expand(expr.lhs - expr.rhs), divisible)
-    whole = sympy.expand(part * sympy.ilcm(1, *[factor.q for factor in _coefficients(part) if factor.is_Rational]))
+    whole = sympy.expand(part * math.lcm(1, *[int(factor.q) for factor in _coefficients(part) if factor.is_Rational]))
     return decide(expr.func(whole, 0, evaluate=False), ranges)
 
 
@@ -375,11 +376,11 @@ def exact(value: float) -> Any:
 
 def follows(expr: Any, facts: Iterable[Any]) -> bool:
     """Whether a canonical `part <= 0` follows from one that asks for more: from `part + 1 <= 0`."""
-    if not isinstance(expr, sympy.LessThan):
+    if not isinstance(expr, sympy.LessThan) or not is_whole(expr):
         return False
     constant, rest = expr.lhs.as_coeff_Add()
     for fact in facts:
-        if isinstance(fact, sympy.LessThan):
+        if isinstance(fact, sympy.LessThan) and is_whole(fact):
             least, same = fact.lhs.as_coeff_Add()
             if same == rest and least > constant:
                 return True
@@ -393,10 +394,20 @@ def remainder_of(expr: Any) -> Any:
     return None
 
 
+def is_whole(relation: Any) -> bool:
+    """Whether a relation compares integers: the form of others is not canonical, and no bound is read from it."""
+    return bool(relation.lhs.is_integer and relation.rhs.is_integer)
+
+
 def canonical(expr: Any) -> Any:
-    """One form for relations that say the same: `part <= 0`, `part == 0` or `part != 0`, in lowest terms."""
+    """One form for relations of integers that say the same: `part <= 0`, `part == 0` or `part != 0`, in lowest terms.
+
+    A relation of other numbers stays as it is.
+    """
     if not getattr(expr, "is_Relational", False):
         return expr.func(*map(canonical, expr.args)) if isinstance(expr, (sympy.And, sympy.Or, sympy.Not)) else expr
+    if not is_whole(expr):
+        return expr
     part = sympy.expand(expr.lhs - expr.rhs)
     if isinstance(expr, (sympy.Eq, sympy.Ne)):
         if part.has(FloorDiv):
@@ -445,7 +456,7 @@ def negated(expr: Any) -> Any:
 
 def linear_bound(expr: Any) -> tuple[Any, int | None, int | None] | None:
     """For a canonical `a * s + b <= 0`: the symbol, and the least or the largest value that it says; else None."""
-    if not isinstance(expr, sympy.LessThan) or len(expr.free_symbols) != 1:
+    if not isinstance(expr, sympy.LessThan) or len(expr.free_symbols) != 1 or not is_whole(expr):
         return None
     (one,) = expr.free_symbols
     a, b = expr.lhs.coeff(one, 1), expr.lhs.coeff(one, 0)
@@ -458,7 +469,7 @@ def linear_bound(expr: Any) -> tuple[Any, int | None, int | None] | None:
 
 def solved(expr: Any) -> tuple[Any, Any] | None:
     """For `part == 0`: a symbol that stands alone in it, and what it equals; None where there is none."""
-    if not isinstance(expr, sympy.Eq):
+    if not isinstance(expr, sympy.Eq) or not is_whole(expr):
         return None
     part = sympy.expand(expr.lhs - expr.rhs)
     # The youngest symbol gives way to the others.

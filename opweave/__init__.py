@@ -46,6 +46,13 @@ from opweave.registry.dtypes import (
     uint8,
 )
 from opweave.registry.keys import DispatchKey, DispatchKeySet, DispatchMode
+from opweave.registry.memory_format import (
+    MemoryFormat as memory_format,
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    preserve_format,
+)
 from opweave.registry.op import HigherOrderOperator, OpOverload, OpOverloadPacket, ops
 from opweave.registry.ops import surface as _surface
 from opweave.registry.printing import get_printoptions, set_printoptions
@@ -159,7 +166,7 @@ __all__ = [
     "float16", "float32", "float64", "from_numpy", "fx", "get_default_dtype", "half", "inference_mode", "int16",
     "int32", "int64", "int8", "is_grad_enabled", "is_inference_mode_enabled", "library", "long", "make_fx", "nn",
     "no_grad", "ops", "promote_types", "result_type", "return_types", "set_default_dtype", "set_grad_enabled",
-    "short", "testing",
+    "short", "testing", "channels_last", "channels_last_3d", "contiguous_format", "memory_format", "preserve_format",
     "get_printoptions", "set_printoptions",
     "amp", "autocast", "clear_autocast_cache", "get_autocast_dtype", "is_autocast_cache_enabled", "is_autocast_enabled",
     "set_autocast_cache_enabled", "set_autocast_dtype", "set_autocast_enabled",

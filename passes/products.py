@@ -70,7 +70,7 @@ def _apart(node: Node, emit: Emitter) -> Node:
 def _rewrite_convolution(node: Node, emit: Emitter) -> None:
     x, weight, bias, stride, padding, _, transposed, _, groups = node.args
     with emit.graph.inserting_before(node):
-        if not transposed and groups == 1 and _is_by_element(x, weight, stride, padding):  # type: ignore[arg-type]
+        if not transposed and groups == 1 and _is_by_element(value_of(node), x, weight, stride, padding):  # type: ignore[arg-type]
             total = _by_element(node, emit)
         elif bias is not None:
             total = emit.call(node.target, x, weight, None, *node.args[3:], like=node)
@@ -84,7 +84,7 @@ def _rewrite_convolution(node: Node, emit: Emitter) -> None:
     emit.graph.erase_node(node)
 
 
-def _is_by_element(x: Node, weight: Node, stride: Sequence[int], padding: Sequence[int]) -> bool:
+def _is_by_element(result: Tensor, x: Node, weight: Node, stride: Sequence[int], padding: Sequence[int]) -> bool:
     """Whether each element of a result comes from the elements at one place, which lie in order."""
     values = value_of(x), value_of(weight)
     return (
@@ -92,7 +92,7 @@ def _is_by_element(x: Node, weight: Node, stride: Sequence[int], padding: Sequen
         and set(padding) == {0}
         and all(size == 1 for size in values[1]._sizes[2:])
         and all(type(size) is int and size > 0 for value in values for size in value._sizes)
-        and all(is_contiguous(value._sizes, value._strides) for value in values)
+        and all(is_contiguous(value._sizes, value._strides) for value in (*values, result))
     )
 
 

@@ -16,6 +16,7 @@ from opweave.registry.device import Device, parse_device
 from opweave.registry.dtypes import DType, as_dtype
 from opweave.registry.errors import ArgumentError, OpweaveError
 from opweave.registry.keys import DEVICE_KEYS, state
+from opweave.registry.memory_format import MemoryFormat
 from opweave.registry.schema import Argument, FunctionSchema
 from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor
@@ -56,7 +57,7 @@ def build_entry(op: Any) -> Callable[..., Any]:
         "op": op, "table": op._table, "state": state, "slow_keys": _slow_keys, "coerce": _coerce,
         "device_bits": _device_bits, "DType": DType, "list": list, "int": int, "float": float, "bool": bool, "str": str,
         "FLOAT_OR_INT": (float, int), "LISTS": (list, tuple), "ONLY_INT": {int}, "map": map, "type": type,
-        "cpu_bit": DEVICE_KEYS["cpu"].bit, "AttributeError": AttributeError,
+        "cpu_bit": DEVICE_KEYS["cpu"].bit, "MemoryFormat": MemoryFormat, "AttributeError": AttributeError,
     }  # fmt: skip
     keys, checks, optional_keys = [], [], []
     no_gaps: set[str] = set()  # lists that must not have None in them
@@ -134,6 +135,8 @@ _FAST_CHECKS = {
     "int[]?": "{0} is not None and (" + _NOT_INTS + ")",
     "SymInt[]?": "{0} is not None and (" + _NOT_INTS + ")",
     "SymInt?": "{0} is not None and {0}.__class__ is not $int",
+    "MemoryFormat": "{0}.__class__ is not $MemoryFormat",
+    "MemoryFormat?": "{0} is not None and {0}.__class__ is not $MemoryFormat",
     "ScalarType?": "{0} is not None and {0}.__class__ is not $DType",
     "float?": "{0} is not None and {0}.__class__ is not $float",
     "bool?": "{0} is not None and {0}.__class__ is not $bool",
@@ -234,6 +237,8 @@ def convert(kind: str, value: Any) -> Any:
         raise TypeError
     if kind == "ScalarType":
         return as_dtype(value)
+    if kind == "MemoryFormat":
+        return MemoryFormat(value)
     if kind == "Device":
         return value if type(value) is Device else parse_device(value)
     return value

@@ -73,12 +73,15 @@ def expanded_strides(sizes: Sequence[int], strides: Sequence[int], target: Seque
     )
 
 
-def pointwise_strides(shape: tuple[int, ...], operands: Sequence[Tensor]) -> tuple[int, ...]:
+def pointwise_strides(shape: tuple[int, ...], operands: Sequence[Tensor], numbers: bool = False) -> tuple[int, ...]:
     """Strides of a pointwise result, as PyTorch's TensorIterator chooses them.
 
     A result keeps the order of dimensions in memory that its operands have; ties are broken by the first operand that
-    has an opinion.
+    has an opinion. `numbers` says that there are operands without dimensions besides these: then the strides of
+    dimensions of size 1 have a say too.
     """
+    if numbers and any(t._strides != contiguous_strides(t._sizes) for t in operands):
+        return _ordered_strides(shape, operands)
     full = [t for t in operands if len(t._sizes) == len(shape) and t._sizes == shape]
     if len(full) == len(operands) and all(is_contiguous(t._sizes, t._strides) for t in full):
         return contiguous_strides(shape)
@@ -86,6 +89,10 @@ def pointwise_strides(shape: tuple[int, ...], operands: Sequence[Tensor]) -> tup
         strides = full[0]._strides
         if all(t._strides == strides for t in full) and is_dense(shape, strides):
             return strides
+    return _ordered_strides(shape, operands)
+
+
+def _ordered_strides(shape: tuple[int, ...], operands: Sequence[Tensor]) -> tuple[int, ...]:
     seen = [expanded_strides(t._sizes, t._strides, shape) for t in operands]
     order = list(range(len(shape)))[::-1]  # fastest first
     for i in range(1, len(order)):
@@ -103,6 +110,11 @@ def pointwise_strides(shape: tuple[int, ...], operands: Sequence[Tensor]) -> tup
         strides_out[dim] = step
         step = step * max(shape[dim], 1)
     return tuple(strides_out)
+
+
+def copied_strides(t: Tensor) -> tuple[int, ...]:
+    """Strides of a copy: those of the tensor where it is dense, else of the same order without gaps."""
+    return t._strides if is_dense(t._sizes, t._strides) else pointwise_strides(t._sizes, [t])
 
 
 def _compare(a: int, b: int, shape: Sequence[int], seen: Sequence[Sequence[int]]) -> int:

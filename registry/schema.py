@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 from opweave.registry import dtypes
 from opweave.registry.annotations import infer_schema, register_annotation
 from opweave.registry.errors import SchemaError
+from opweave.registry.memory_format import MemoryFormat
 from opweave.registry.signature import (
     BASE_NAMES,
     MISSING,
@@ -60,6 +61,7 @@ _TOKEN = re.compile(
 )
 
 _SCALAR_TYPES = {code: dtypes.DTYPES[name] for name, code in SCALAR_TYPE_CODES.items()}
+_MEMORY_FORMATS = {int(found): found for found in MemoryFormat}
 _SCALAR_TYPE_NAMES = {
     **SCALAR_TYPE_CODES, "short": 2, "int": 3, "long": 4, "half": 5, "float": 6, "double": 7, "complex": 9,
     "cfloat": 9, "cdouble": 10,
@@ -384,12 +386,11 @@ class _Parser:
         if token == "-" or token_kind == "number" or token in _NOT_FINITE:
             # PyTorch makes a float of `1` in `float x=1` but not in `float? x=1`.
             value = self.number(as_float=str(element) in ("float", "SymFloat"))
-            return _SCALAR_TYPES.get(value, value) if name == "ScalarType" else value
+            return _enumerator(name, value)
         if token in _SCALAR_TYPE_NAMES:
-            code = _SCALAR_TYPE_NAMES[self.take()]
-            return _SCALAR_TYPES[code] if name == "ScalarType" else code
+            return _enumerator(name, _SCALAR_TYPE_NAMES[self.take()])
         if token in _ENUMERATORS:
-            return _ENUMERATORS[self.take()]
+            return _enumerator(name, _ENUMERATORS[self.take()])
         self.fail(f"expected a default value but found {self.found}")
 
     def default_list(self, element: Type) -> tuple[Any, ...]:
@@ -416,6 +417,11 @@ class _Parser:
             self.index += 2
             return complex(value, float(follows + imaginary[:-1]))
         return value
+
+
+def _enumerator(kind: str, value: Any) -> Any:
+    """A number as an enumeration's member; as it is where the type is no enumeration, or has no such member."""
+    return {"ScalarType": _SCALAR_TYPES, "MemoryFormat": _MEMORY_FORMATS}.get(kind, {}).get(value, value)
 
 
 def _unquote(literal: str) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import ArgumentError
+from opweave.registry.memory_format import MemoryFormat
 
 # --- types
 
@@ -208,7 +209,7 @@ class Argument:
         Its type.
     default : Any
         `MISSING` where there is none. Lists are tuples (or one integer for all elements of an `int[n]`), a `ScalarType`
-        is a `DType`, other enumerations are integers, a `Device` is its name.
+        is a `DType`, a `MemoryFormat` is one, other enumerations are integers, a `Device` is its name.
     kwarg_only : bool
         Whether it stands after the `*`.
     alias : Alias or None
@@ -446,6 +447,8 @@ def _default_text(value: Any, kind: Type) -> str:
         return quote(value)
     if isinstance(value, DType):
         return str(SCALAR_TYPE_CODES[value.name])
+    if isinstance(value, MemoryFormat):
+        return str(int(value))
     if isinstance(value, complex):
         return f"{_float_text(value.real)}{'' if str(value.imag).startswith('-') else '+'}{_float_text(value.imag)}j"
     return _float_text(value) if isinstance(value, float) else str(value)

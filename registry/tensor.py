@@ -23,7 +23,8 @@ from opweave.registry.device import Device, cpu, parse_device
 from opweave.registry.dtypes import DType, as_dtype, from_numpy as dtype_from_numpy, get_default_dtype
 from opweave.registry.errors import ArgumentError, AutogradError, DeviceError, DTypeError, OutOfRangeError, ShapeError
 from opweave.registry.keys import GRAD, PYTHON_BIT, TENSOR_BITS as _KEY_BITS, DispatchKey, DispatchKeySet, state
-from opweave.registry.spec import TensorSpec, contiguous_strides, is_contiguous, span
+from opweave.registry.memory_format import MemoryFormat, as_memory_format, contiguous_format, is_in_format
+from opweave.registry.spec import TensorSpec, contiguous_strides, span
 from opweave.registry.storage import Storage
 
 _version_lock = threading.Lock()
@@ -281,9 +282,9 @@ class Tensor:
         """Bytes of the elements, without gaps between them."""
         return self.numel() * self._dtype.itemsize
 
-    def is_contiguous(self) -> bool:
-        """Whether the elements lie in row-major order without gaps."""
-        return is_contiguous(self._sizes, self._strides)
+    def is_contiguous(self, memory_format: MemoryFormat = contiguous_format) -> bool:
+        """Whether the elements lie in row-major order, or that of another format, without gaps."""
+        return is_in_format(self._sizes, self._strides, as_memory_format(memory_format, "is_contiguous"))
 
     @property
     def is_cuda(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -10,7 +11,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from opweave.registry.custom_op import definitions
 from opweave.registry.device import is_cuda_available
+from opweave.registry.library import _forever
+from opweave.registry.op import registry
 
 # The declared samples of ops are for the tests of every stage.
 sys.path.append(str(Path(__file__).parent / "registry" / "ops"))
@@ -39,6 +43,20 @@ def fresh_caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             os.environ.pop(name, None)
         else:
             os.environ[name] = value
+
+
+@pytest.fixture
+def forget() -> Iterator[None]:
+    """What a test registers is gone after it."""
+    known, libraries, names = set(registry.operators), len(_forever), set(definitions)
+    yield
+    del _forever[libraries:]
+    gc.collect()
+    for name in set(definitions) - names:
+        del definitions[name]
+    for name in set(registry.operators) - known:
+        registry.remove(registry.operators[name])
+    gc.collect()
 
 
 @pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.cuda)])

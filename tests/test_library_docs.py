@@ -18,9 +18,7 @@ import numpy as np
 import pytest
 
 import opweave
-from opweave.registry.custom_op import definitions
 from opweave.registry.errors import RegistrationError, UnsupportedError
-from opweave.registry.library import _forever
 from opweave.registry.op import registry
 
 _serial = itertools.count()
@@ -35,18 +33,7 @@ RENAMED = {
 }
 
 
-@pytest.fixture(autouse=True)
-def forget():
-    """What a test registers is gone after it."""
-    known, libraries, names = set(registry.operators), len(_forever), set(definitions)
-    yield
-    del _forever[libraries:]
-    gc.collect()
-    for name in set(definitions) - names:
-        del definitions[name]
-    for name in set(registry.operators) - known:
-        registry.remove(registry.operators[name])
-    gc.collect()
+pytestmark = pytest.mark.usefixtures("forget")
 
 
 @pytest.fixture

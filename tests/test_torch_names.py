@@ -9,6 +9,8 @@ import opweave as torch
 from opweave import Tensor, make_fx
 from opweave.library import custom_op, infer_schema, triton_op, wrap_triton
 
+pytestmark = pytest.mark.usefixtures("forget")  # names that other tests define too
+
 
 @triton.jit
 def add_kernel(in_ptr0, in_ptr1, out_ptr, n_elements, BLOCK_SIZE: "tl.constexpr"):

@@ -17,6 +17,7 @@ from opweave.registry import dtypes
 from opweave.registry.device import Device
 from opweave.registry.errors import GraphError, Site
 from opweave.registry.loading import parsing
+from opweave.registry.memory_format import MemoryFormat
 from opweave.registry.op import ops, registry
 from opweave.tracer.graph import Graph, Node
 
@@ -186,6 +187,8 @@ class _Reader:
         if isinstance(item, ast.Attribute) and isinstance(item.value, ast.Name) and item.value.id == "opweave":
             if item.attr in dtypes.DTYPES:
                 return dtypes.DTYPES[item.attr]
+            if item.attr in MemoryFormat.__members__:
+                return MemoryFormat[item.attr]
         if isinstance(item, ast.Call):
             return self.made(item, nodes)
         return self.fail(item, f"cannot read {ast.unparse(item)}")

@@ -21,6 +21,7 @@ from opweave.registry import dtypes
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import GraphError
+from opweave.registry.memory_format import MemoryFormat
 from opweave.registry.op import HigherOrderOperator, OpOverload, ops
 from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor
@@ -38,7 +39,7 @@ _MODULES = {"_operator": "operator", "operator": "operator", "math": "math"}
 
 def namespace(functions: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """What printed code needs to run, by name; `functions` are those of `foreign_functions`."""
-    public = SimpleNamespace(device=Device, **dtypes.DTYPES)
+    public = SimpleNamespace(device=Device, **dtypes.DTYPES, **MemoryFormat.__members__)
     return {
         "ops": ops, "opweave": public, "operator": operator, "math": math, "inf": math.inf, "nan": math.nan,
         "slice": slice, "complex": complex, "functions": SimpleNamespace(**(functions or {})), "__builtins__": builtins,
@@ -220,7 +221,7 @@ def operand_text(value: Any) -> str:
         return repr(value)
     if value is Ellipsis:
         return "..."
-    if isinstance(value, DType):
+    if isinstance(value, (DType, MemoryFormat)):
         return repr(value)
     if isinstance(value, Device):
         return f'opweave.device("{value}")'

@@ -12,6 +12,7 @@ from opweave.registry import dtypes
 from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import CompositeDecl, composite
+from opweave.registry.ops.layout import laid_out
 from opweave.registry.ops.pooling import (
     FLOATING,
     Make,
@@ -24,6 +25,7 @@ from opweave.registry.ops.pooling import (
     computed,
     counted,
     element_axes,
+    format_of_images,
     gathered_at,
     grid_along,
     image_samples,
@@ -117,6 +119,7 @@ def _check_sizes(op: str, self: Tensor, output_size: Sizes, spatial: int) -> tup
 
 def _declare_adaptive(spatial: int) -> tuple[CompositeDecl, CompositeDecl, CompositeDecl]:
     name = f"_adaptive_avg_pool{spatial}d"
+    format_for = format_of_images(spatial)
 
     def kernel(self: Tensor, output_size: Sizes) -> Tensor:
         sizes = _check_sizes(name, self, output_size, spatial)
@@ -125,16 +128,17 @@ def _declare_adaptive(spatial: int) -> tuple[CompositeDecl, CompositeDecl, Compo
         with np.errstate(all="ignore"):
             total = _eager_sums(xp, source, output_size)
             found = total / _eager_lengths(xp, output_size, self._sizes[-spatial:], source.dtype)
-        return stored(sizes, self._dtype, self, found)
+        return stored(sizes, self._dtype, self, found, format_for(self))
 
     @composite(f"aten::{name}(Tensor self, SymInt[{spatial}] output_size) -> Tensor", explicit=True, kernel=kernel)
     def pool(self: Tensor, output_size: Sizes) -> Tensor:
         """The means over windows that cover the image evenly, as many as `output_size` says."""
         sizes = _check_sizes(name, self, output_size, spatial)
         if any(n == 0 for n in output_size):
-            return ops.aten.new_zeros.default(self, list(sizes))
-        total = _even_sums(widened(ops.aten.contiguous.default(self)), output_size)
-        return rounded(_even_means(total, output_size, self._sizes[-spatial:]), self._dtype)
+            return laid_out(ops.aten.new_zeros.default(self, list(sizes)), format_for(self))
+        total = _even_sums(widened(laid_out(self, format_for(self))), output_size)
+        found = rounded(_even_means(total, output_size, self._sizes[-spatial:]), self._dtype)
+        return laid_out(found, format_for(self))
 
     def check_backward(grad_output: Tensor, self: Tensor) -> tuple[int, ...]:
         op = f"{name}_backward"
@@ -154,7 +158,7 @@ def _declare_adaptive(spatial: int) -> tuple[CompositeDecl, CompositeDecl, Compo
             part = grad / _eager_lengths(xp, counts, image, grad.dtype)
             # An element is in the windows that it would be the mean of if the sizes were the other way round.
             found = _eager_sums(xp, part, image)
-        return stored(self._sizes, self._dtype, self, found)
+        return stored(self._sizes, self._dtype, self, found, format_for(self))
 
     @composite(
         f"aten::{name}_backward(Tensor grad_output, Tensor self) -> Tensor", explicit=True, kernel=backward_kernel
@@ -163,8 +167,8 @@ def _declare_adaptive(spatial: int) -> tuple[CompositeDecl, CompositeDecl, Compo
         """For each element of the input the sum over the windows that have it."""
         counts = check_backward(grad_output, self)
         image = self._sizes[-spatial:]
-        part = _even_means(widened(ops.aten.contiguous.default(grad_output)), counts, image)
-        return rounded(_even_sums(part, image), self._dtype)
+        part = _even_means(widened(laid_out(grad_output, format_for(self))), counts, image)
+        return laid_out(rounded(_even_sums(part, image), self._dtype), format_for(self))
 
     def second(grad: Tensor, grad_output_spec: Any) -> Tensor:
         return pool.op(grad, list(grad_output_spec.sizes[-spatial:]))
@@ -222,11 +226,13 @@ def _eager_maxima(xp: Any, array: Any, sizes: Sizes) -> tuple[Any, Any]:
 
 def _declare_adaptive_max(spatial: int) -> tuple[CompositeDecl, CompositeDecl]:
     name = f"adaptive_max_pool{spatial}d"
+    format_for = format_of_images(spatial)
 
     def kernel(self: Tensor, output_size: Sizes) -> tuple[Tensor, Tensor]:
         sizes = _check_sizes(name, self, output_size, spatial)
         best, index = _eager_maxima(self._device.xp, computed(self), output_size)
-        return stored(sizes, self._dtype, self, best), stored(sizes, dtypes.int64, self, index)
+        layout = format_for(self)
+        return stored(sizes, self._dtype, self, best, layout), stored(sizes, dtypes.int64, self, index, layout)
 
     @composite(
         f"aten::{name}(Tensor self, int[{spatial}] output_size) -> (Tensor, Tensor)", explicit=True, kernel=kernel
@@ -234,11 +240,11 @@ def _declare_adaptive_max(spatial: int) -> tuple[CompositeDecl, CompositeDecl]:
     def pool(self: Tensor, output_size: Sizes) -> tuple[Tensor, Tensor]:
         """The maxima over windows that cover the image evenly and their places in it: the first, or the last NaN."""
         sizes = _check_sizes(name, self, output_size, spatial)
-        aten = ops.aten
+        aten, layout = ops.aten, format_for(self)
         if any(n == 0 for n in output_size):
-            empty = aten.new_zeros.default(self, list(sizes))
-            return empty, aten.new_zeros.default(self, list(sizes), dtype=dtypes.int64)
-        source = aten.contiguous.default(self)
+            empty, none = (aten.new_zeros.default(self, list(sizes), dtype=t) for t in (self._dtype, dtypes.int64))
+            return laid_out(empty, layout), laid_out(none, layout)
+        source = laid_out(self, layout)
         image = source._sizes[-spatial:]
         places, valid = _even_places(source, output_size)
         windows = gathered_at(source, places, valid, -math.inf)
@@ -251,7 +257,7 @@ def _declare_adaptive_max(spatial: int) -> tuple[CompositeDecl, CompositeDecl]:
         index = aten.amin.default(aten.where(chosen, flat, beyond), element_axes(spatial))
         last = aten.amax.default(aten.where(aten.isnan.default(windows), flat, -1), element_axes(spatial))
         index = aten.where(aten.ge(last, 0), last, index)
-        return aten.squeeze.dims(best, element_axes(spatial)), index
+        return laid_out(aten.squeeze.dims(best, element_axes(spatial)), layout), laid_out(index, layout)
 
     @composite(f"aten::{name}_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor", explicit=True)
     def pool_backward(grad_output: Tensor, self: Tensor, indices: Tensor) -> Tensor:
@@ -272,7 +278,7 @@ def _declare_adaptive_max(spatial: int) -> tuple[CompositeDecl, CompositeDecl]:
         empty = aten.new_zeros.default(self, [rows, math.prod(self._sizes[-spatial:])], dtype=self._dtype.compute)
         at = aten.reshape.default(indices, [rows, places])
         total = aten.scatter_add.default(empty, 1, at, aten.reshape.default(widened(grad_output), [rows, places]))
-        return rounded(aten.view.default(total, list(self._sizes)), self._dtype)
+        return laid_out(rounded(aten.view.default(total, list(self._sizes)), self._dtype), format_for(self))
 
     def second(grad: Tensor, grad_output_spec: Any, indices: Tensor) -> Tensor:
         aten = ops.aten

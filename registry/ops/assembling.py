@@ -11,6 +11,7 @@ import numpy as np
 
 from opweave.registry import dtypes
 from opweave.registry.errors import DTypeError, OutOfRangeError, ShapeError
+from opweave.registry.memory_format import contiguous_format
 from opweave.registry.op import ops
 from opweave.registry.ops.creation import tensor
 from opweave.registry.ops.kinds import composite
@@ -184,7 +185,7 @@ def rot90(self: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
         raise ShapeError("rot90: the two dimensions must differ", got=f"dims={list(dims)}")
     quarters = k % 4
     if quarters == 0:
-        return aten.clone.default(self, memory_format=0)
+        return aten.clone.default(self, memory_format=contiguous_format)
     if quarters == 2:
         return aten.flip.default(self, [first, second])
     return aten.transpose.int(aten.flip.default(self, [second if quarters == 1 else first]), first, second)

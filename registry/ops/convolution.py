@@ -18,10 +18,11 @@ from opweave.registry import dtypes
 from opweave.registry.errors import ArgumentError, DTypeError, ShapeError, UnsupportedError
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import composite, extern
+from opweave.registry.ops.layout import format_of, laid_out, spec_like
 from opweave.registry.ops.pointwise import conjugate
-from opweave.registry.ops.windows import Windows, correlate, correlate_weight, spread
+from opweave.registry.ops.windows import Windows, correlate, correlate_innermost, correlate_weight, spread
 from opweave.registry.promote import common_device
-from opweave.registry.spec import TensorSpec, contiguous
+from opweave.registry.spec import TensorSpec, contiguous, is_contiguous
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
 Make = Callable[..., Tensor]
@@ -135,10 +136,8 @@ def _convolution_spec(
     windows = _geometry(
         "convolution", input, weight, bias, stride, padding, dilation, transposed, output_padding, groups
     )
-    n = input._sizes[0]
-    if transposed:
-        return contiguous((n, weight._sizes[1] * groups, *windows.sizes), input._dtype, input._device)
-    return contiguous((n, weight._sizes[0], *windows.counts), input._dtype, input._device)
+    found = (weight._sizes[1] * groups, *windows.sizes) if transposed else (weight._sizes[0], *windows.counts)
+    return spec_like(input, (input._sizes[0], *found), format_of(input, weight))
 
 
 def _computed(t: Tensor) -> Any:
@@ -169,11 +168,18 @@ def convolution(
     windows = _geometry("convolution", *arguments)
     xp = input._device.xp
     with np.errstate(all="ignore"):
-        run = spread if transposed else correlate
         out = allocate_like(spec)
         compute = spec.dtype.compute
-        found = out._array if compute is spec.dtype else xp.empty(spec.sizes, compute.numpy)
-        run(xp, found, _computed(input), xp.ascontiguousarray(_computed(weight)), groups, windows)
+        x, w = _computed(input), _computed(weight)
+        innermost = not is_contiguous(spec.sizes, spec.strides)
+        found = out._array
+        if compute is not spec.dtype or innermost and (transposed or groups > 1):
+            found = xp.empty(spec.sizes, compute.numpy)
+            innermost = False
+        if innermost:
+            correlate_innermost(xp, xp.moveaxis(found, 1, -1), xp.moveaxis(x, 1, -1), w, windows)
+        else:
+            (spread if transposed else correlate)(xp, found, x, xp.ascontiguousarray(w), groups, windows)
         if bias is not None:
             found += _computed(bias).reshape(-1, *(1,) * len(windows.kernel))
         if found is not out._array:
@@ -240,7 +246,7 @@ def convolution_backward(
         raise DTypeError(f"{op}: defined for floating and complex types only", got=describe([grad_output, input]))
     if grad_output._sizes != wanted:
         raise ShapeError(f"{op}: the gradient must have shape {list(wanted)}", got=describe([grad_output]))
-    aten = ops.aten
+    aten, layout = ops.aten, format_of(input, weight)
     steps = list(windows.stride), list(windows.padding), list(windows.dilation)
     none = [0] * len(windows.kernel)
     of_input = of_weight = of_bias = None
@@ -248,11 +254,12 @@ def convolution_backward(
         extra = none if transposed else _missing(windows.sizes, windows.counts, windows.kernel, *steps)
         filters = conjugate(weight)
         of_input = aten.convolution.default(grad_output, filters, None, *steps, not transposed, extra, groups)
-        of_input = _first_windows(of_input, input._sizes)
+        of_input = laid_out(_first_windows(of_input, input._sizes), layout)
     if output_mask[1]:
         x, y = conjugate(input), grad_output
         pair = (x, y) if transposed else (y, x)
         of_weight = ops.opweave.convolution_weight.default(*pair, list(weight._sizes), *steps, groups)
+        of_weight = laid_out(of_weight, layout)
     if output_mask[2]:
         of_bias = aten.sum.dim_IntList(grad_output, [0, *range(2, grad_output.ndim)])
     return of_input, of_weight, of_bias

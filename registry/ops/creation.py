@@ -14,10 +14,11 @@ from opweave.registry.device import parse_device
 from opweave.registry.dtypes import DType, as_dtype, get_default_dtype, promote_types
 from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
 from opweave.registry.keys import state
+from opweave.registry.memory_format import contiguous_format, format_strides, preserve_format
 from opweave.registry.op import ops
-from opweave.registry.ops.kinds import CONTIGUOUS_FORMAT, composite, extern, generator
-from opweave.registry.promote import number_dtype
-from opweave.registry.spec import TensorSpec, contiguous, is_contiguous, is_dense
+from opweave.registry.ops.kinds import composite, extern, generator
+from opweave.registry.promote import copied_strides, number_dtype
+from opweave.registry.spec import TensorSpec, contiguous, is_contiguous
 from opweave.registry.storage import Storage
 from opweave.registry.symbolic import is_finite, is_float, is_int, whole
 from opweave.registry.tensor import Tensor, allocate_like, describe
@@ -34,19 +35,18 @@ def _sizes(op: str, size: Sequence[int]) -> tuple[int, ...]:
     return tuple(size)
 
 
-def _new(op: str, size: Sequence[int], dtype: DType | None, device: Any) -> TensorSpec:
-    return contiguous(_sizes(op, size), dtype or get_default_dtype(), parse_device(device))
+def _new(op: str, size: Sequence[int], dtype: DType | None, device: Any, memory_format: Any = None) -> TensorSpec:
+    strides = format_strides(op, _sizes(op, size), memory_format or contiguous_format)
+    return TensorSpec(tuple(size), strides, dtype or get_default_dtype(), parse_device(device))
 
 
-def layout_like(self: Tensor, dtype: DType | None, device: Any, memory_format: Any) -> TensorSpec:
+def layout_like(op: str, self: Tensor, dtype: DType | None, device: Any, memory_format: Any) -> TensorSpec:
     """The layout of an existing tensor; a gappy or overlapping one becomes dense, its dimensions in memory order."""
     target = self._device if device is None else parse_device(device)
     kind = dtype or self._dtype
-    if memory_format == CONTIGUOUS_FORMAT:
-        return contiguous(self._sizes, kind, target)
-    if is_dense(self._sizes, self._strides):
-        return TensorSpec(self._sizes, self._strides, kind, target)
-    return ops.aten.clone.default.decl.spec([self], {})._replace(dtype=kind, device=target)
+    if memory_format not in (None, preserve_format):
+        return TensorSpec(self._sizes, format_strides(op, self._sizes, memory_format), kind, target)
+    return TensorSpec(self._sizes, copied_strides(self), kind, target)
 
 
 # ---- uninitialised -------------------------------------------------------------------------------------------------
@@ -65,13 +65,13 @@ def _uninitialised(spec: TensorSpec) -> Tensor:
 def _empty_spec(
     size: Sequence[int], dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any = None
 ) -> TensorSpec:
-    return _new("empty", size, dtype, device)
+    return _new("empty", size, dtype, device, memory_format)
 
 
 @extern(f"aten::empty.memory_format(SymInt[] size, *, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor",
         spec=_empty_spec)  # fmt: skip
 def empty(size: Sequence[int], *, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Tensor:
-    return _uninitialised(_new("empty", size, dtype, device))
+    return _uninitialised(_new("empty", size, dtype, device, memory_format))
 
 
 def _empty_strided_spec(size: Any, stride: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> TensorSpec:
@@ -89,13 +89,13 @@ def empty_strided(size: Any, stride: Any, *, dtype: Any, layout: Any, device: An
 def _empty_like_spec(
     self: Tensor, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any
 ) -> TensorSpec:
-    return layout_like(self, dtype, device, memory_format)
+    return layout_like("empty_like", self, dtype, device, memory_format)
 
 
 @extern(f"aten::empty_like(Tensor self, *, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor",
         spec=_empty_like_spec)  # fmt: skip
 def empty_like(self: Tensor, *, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Tensor:
-    return _uninitialised(layout_like(self, dtype, device, memory_format))
+    return _uninitialised(layout_like("empty_like", self, dtype, device, memory_format))
 
 
 empty_like.backward()
@@ -120,7 +120,7 @@ def full(k: Any, index: Any, size: Any, fill_value: Any, dtype: Any, *_: Any) ->
 def _full_like_spec(
     self: Tensor, fill_value: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any
 ) -> TensorSpec:
-    return layout_like(self, dtype, device, memory_format)
+    return layout_like("full_like", self, dtype, device, memory_format)
 
 
 @generator(
@@ -310,7 +310,7 @@ def _triangle(op: str, self: Tensor, diagonal: int, lower: bool) -> Tensor:
     edge = edge if diagonal == 0 else aten.add.Tensor(edge, diagonal)
     kept = aten.le.Tensor(columns, edge) if lower else aten.ge.Tensor(columns, edge)
     if not is_contiguous(self._sizes, self._strides):
-        self = aten.clone.default(self, memory_format=CONTIGUOUS_FORMAT)
+        self = aten.clone.default(self, memory_format=contiguous_format)
     return aten.where.self(kept, self, False if self._dtype.kind == "b" else 0)
 
 

@@ -17,6 +17,7 @@ from opweave.registry.dtypes import DType
 from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import composite
+from opweave.registry.ops.layout import format_of, laid_out
 from opweave.registry.ops.reduction import rounded, widened
 from opweave.registry.spec import contiguous
 from opweave.registry.tensor import Tensor, allocate_like, describe
@@ -272,7 +273,8 @@ def native_group_norm(
     if bias is not None:
         result = aten.add.Tensor(result, _per_channel(bias, (N, C, HxW), group))
     mean, rstd = (rounded(aten.view.default(t, [N, group]), statistics) for t in (mean, rstd))
-    return rounded(aten.view.default(result, list(input._sizes)), input._dtype), mean, rstd
+    result = rounded(aten.view.default(result, list(input._sizes)), input._dtype)
+    return laid_out(result, format_of(input)), mean, rstd
 
 
 @composite(

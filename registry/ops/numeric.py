@@ -9,6 +9,7 @@ from typing import Any
 from opweave.registry import dtypes
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import DTypeError
+from opweave.registry.memory_format import contiguous_format
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import COMPARE, INT_TO_FLOAT, pointwise
 from opweave.registry.ops.pointwise import conjugate, dropped, zeros
@@ -61,7 +62,7 @@ def _nan_to_num_backward(grad: Tensor, self: Tensor) -> tuple[Tensor]:
     if not self._dtype.is_complex:
         return (grad * ops.aten.isfinite.default(self),)
     parts = ops.aten.view_as_real.default(grad) * ops.aten.isfinite.default(ops.aten.view_as_real.default(self))
-    return (ops.aten.view_as_complex.default(ops.aten.clone.default(parts, memory_format=0)),)
+    return (ops.aten.view_as_complex.default(ops.aten.clone.default(parts, memory_format=contiguous_format)),)
 
 
 @pointwise("aten::isposinf(Tensor self) -> Tensor", kinds="buif", promote=COMPARE, inplace=False)

@@ -10,57 +10,17 @@ from typing import Any, NamedTuple
 
 from opweave.registry import dtypes
 from opweave.registry.errors import DTypeError, ShapeError, UnsupportedError
+from opweave.registry.memory_format import contiguous_format
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import CompositeDecl, composite
+from opweave.registry.ops.layout import format_of, laid_out, spec_like
 from opweave.registry.ops.numeric import as_element
 from opweave.registry.ops.reduction import rounded, widened
-from opweave.registry.spec import TensorSpec, contiguous_strides
 from opweave.registry.symbolic import demand, larger, smaller
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
 Make = Callable[..., Tensor]
 Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
-
-
-# ---- layout --------------------------------------------------------------------------------------------------------
-
-
-def _channels_last(self: Tensor) -> bool:
-    """Whether an image (N, C, H, W) or volume lies in memory with its channels innermost."""
-    if self.ndim not in (4, 5):
-        return False
-    least = 0
-    for d in (1, *range(self.ndim - 1, 1, -1), 0):
-        if self._sizes[d] == 0 or self._strides[d] < least or (d == 1 and self._strides[d] == 0):
-            return False
-        if d == 0 and least == self._strides[1]:
-            return False  # all sizes are 1: either order
-        least = self._strides[d] * self._sizes[d] if self._sizes[d] > 1 else self._strides[d]
-    return True
-
-
-def _innermost(ndim: int) -> list[int]:
-    return [0, *range(2, ndim), 1]
-
-
-def _like(self: Tensor, sizes: Sequence[int], last: bool) -> TensorSpec:
-    """The spec of a row-major result, or of one with its channels innermost."""
-    sizes = tuple(sizes)
-    if not last:
-        return TensorSpec(sizes, contiguous_strides(sizes), self._dtype, self._device)
-    order = _innermost(len(sizes))
-    packed = contiguous_strides([sizes[d] for d in order])
-    return TensorSpec(sizes, tuple([packed[order.index(d)] for d in range(len(sizes))]), self._dtype, self._device)
-
-
-def _laid_out(t: Tensor, last: bool) -> Tensor:
-    """The tensor in the layout of `_like`."""
-    aten = ops.aten
-    if not last:
-        return aten.contiguous.default(t)
-    order = _innermost(t.ndim)
-    packed = aten.contiguous.default(aten.permute.default(t, order))
-    return aten.permute.default(packed, [order.index(d) for d in range(t.ndim)])
 
 
 # ---- with a constant -----------------------------------------------------------------------------------------------
@@ -103,7 +63,7 @@ def _constant_pad_kernel(self: Tensor, pad: Sequence[int], value: Any = 0) -> Te
     part = _cut(self, around)
     if not any(before > 0 or after > 0 for before, after in around):
         return ops.aten.clone.default(part)
-    out = allocate_like(_like(self, sizes, _channels_last(self)))
+    out = allocate_like(spec_like(self, sizes))
     inside = [slice(max(b, 0), max(b, 0) + n) for (b, _), n in zip(around, part._sizes, strict=True)]
     out._array[...] = number
     out._array[tuple(inside)] = part._array
@@ -122,9 +82,9 @@ def constant_pad_nd(self: Tensor, pad: Sequence[int], value: Any = 0) -> Tensor:
     padded = [d for d, (before, after) in enumerate(around) if before > 0 or after > 0]
     if not padded:
         return aten.clone.default(_cut(self, around))
-    last = _channels_last(self)
+    layout = format_of(self)
     if not self.numel():
-        return _laid_out(aten.new_full.default(self, sizes, number), last)
+        return laid_out(aten.new_full.default(self, sizes, number), layout)
     part = _cut(self, [pair if d not in padded else (0, 0) for d, pair in enumerate(around)])
     places: dict[int, Tensor] = {}
     inside: Tensor | None = None
@@ -135,7 +95,7 @@ def constant_pad_nd(self: Tensor, pad: Sequence[int], value: Any = 0) -> Tensor:
         within = aten.logical_and.default(aten.ge.Scalar(counted, 0), aten.lt.Scalar(counted, size))
         inside = within if inside is None else aten.logical_and.default(inside, within)
         places[d] = aten.clamp.default(step, 0, size - 1)
-    return _laid_out(aten.where(inside, _taken(part, places), number), last)
+    return laid_out(aten.where(inside, _taken(part, places), number), layout)
 
 
 def _steps(self: Tensor, size: int, start: int) -> Tensor:
@@ -239,7 +199,7 @@ def _declare_edge(mode: str, count: int) -> tuple[CompositeDecl, CompositeDecl]:
 
     def forward_kernel(self: Tensor, padding: Sequence[int]) -> Tensor:
         sizes = _edge_sizes(name, edge, self, padding, count)
-        out = allocate_like(_like(self, sizes, _channels_last(self)))
+        out = allocate_like(spec_like(self, sizes))
         array = self._array
         for d, places in _edge_arrays(self, padding, sizes, edge).items():
             array = self._device.xp.take(array, places, axis=d)
@@ -249,7 +209,7 @@ def _declare_edge(mode: str, count: int) -> tuple[CompositeDecl, CompositeDecl]:
     @composite(f"aten::{name}(Tensor self, {schema}) -> Tensor", explicit=True, kernel=forward_kernel)
     def forward(self: Tensor, padding: Sequence[int]) -> Tensor:
         sizes = _edge_sizes(name, edge, self, padding, count)
-        return _laid_out(_taken(self, _edge_places(self, padding, sizes, edge)), _channels_last(self))
+        return laid_out(_taken(self, _edge_places(self, padding, sizes, edge)), format_of(self))
 
     def check(grad_output: Tensor, self: Tensor, padding: Sequence[int]) -> list[int]:
         sizes = _edge_sizes(f"{name}_backward", edge, self, padding, count)
@@ -262,7 +222,7 @@ def _declare_edge(mode: str, count: int) -> tuple[CompositeDecl, CompositeDecl]:
 
     def backward_kernel(grad_output: Tensor, self: Tensor, padding: Sequence[int]) -> Tensor:
         sizes = check(grad_output, self, padding)
-        out = allocate_like(_like(self, self._sizes, _channels_last(self)))
+        out = allocate_like(spec_like(self, self._sizes))
         xp = self._device.xp
         array = grad_output._array
         compute = self._dtype.compute
@@ -282,7 +242,7 @@ def _declare_edge(mode: str, count: int) -> tuple[CompositeDecl, CompositeDecl]:
         grad = widened(grad_output)
         places = _spread(_edge_places(self, padding, sizes, edge), self)
         found = aten.index_put.default(aten.new_zeros.default(grad, list(self._sizes)), places, grad, True)
-        return _laid_out(rounded(found, self._dtype), _channels_last(self))
+        return laid_out(rounded(found, self._dtype), format_of(self))
 
     forward.backward(self=lambda grad, self, padding: backward(grad, self, padding))
     backward.backward(grad_output=lambda grad, padding: forward(grad, padding))
@@ -333,7 +293,7 @@ def _pad_circular(self: Tensor, pad: Sequence[int]) -> Tensor:
             turned = aten.remainder.Scalar(_steps(self, size + before + after, -larger(before, 0)), end - start)
             places[d] = aten.add.Tensor(turned, start)
     if not places:
-        return aten.clone.default(self, memory_format=0)
+        return aten.clone.default(self, memory_format=contiguous_format)
     return aten.contiguous.default(_taken(self, places))
 
 

@@ -14,6 +14,7 @@ from opweave.registry import dtypes
 from opweave.registry.device import Device, parse_device
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import ArgumentError, DTypeError
+from opweave.registry.memory_format import as_memory_format, preserve_format, suggested_format
 from opweave.registry.op import ops, registry
 from opweave.registry.ops.kinds import COMPARE, DEFAULT, INT_TO_FLOAT, PointwiseDecl, composite, pointwise
 from opweave.registry.promote import as_element, result_type
@@ -741,6 +742,12 @@ def to(
     ----------
     *args
         A dtype, a device, both in either order, or a tensor whose dtype and device are taken.
+    dtype, device
+        The same by name.
+    copy : bool
+        Whether the result is new even where nothing changes.
+    memory_format : MemoryFormat, optional
+        How the result lies in memory; as the tensor does by default.
     """
     for arg in args:
         if isinstance(arg, Tensor):
@@ -753,11 +760,15 @@ def to(
             dtype = dtypes.as_dtype(arg, "to")
     target = self._device if device is None else parse_device(device)
     wanted = self._dtype if dtype is None else dtypes.as_dtype(dtype, "to")
+    layout = preserve_format if memory_format is None else as_memory_format(memory_format, "to")
     if wanted is self._dtype and target is self._device and not copy:
-        return self
+        if layout == preserve_format or layout == suggested_format(self._sizes, self._strides):
+            return self
     attributes: dict[str, Any] = {"dtype": wanted} if wanted is not self._dtype else {}
     if target is not self._device:
         attributes["device"] = target
+    if layout != preserve_format:
+        attributes["memory_format"] = layout
     return ops.aten._to_copy.default(self, **attributes)
 
 

@@ -18,10 +18,11 @@ import numpy as np
 from opweave.registry import dtypes
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import DTypeError, ShapeError
+from opweave.registry.memory_format import MemoryFormat, contiguous_format
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import CompositeDecl, composite
+from opweave.registry.ops.layout import format_of, laid_out, spec_like
 from opweave.registry.ops.reduction import rounded, widened
-from opweave.registry.spec import contiguous
 from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
@@ -223,11 +224,16 @@ def computed(self: Tensor) -> Any:
     return self._array if compute is self._dtype else self._array.astype(compute.numpy)
 
 
-def stored(sizes: Sizes, dtype: DType, like: Tensor, values: Any) -> Tensor:
-    out = allocate_like(contiguous(sizes, dtype, like._device))
+def stored(sizes: Sizes, dtype: DType, like: Tensor, values: Any, memory_format: MemoryFormat) -> Tensor:
+    out = allocate_like(spec_like(like, sizes, memory_format, dtype))
     with np.errstate(all="ignore"):
         out._array[...] = values
     return out
+
+
+def format_of_images(spatial: int) -> Callable[[Tensor], MemoryFormat]:
+    """Images may lie with their channels innermost; what PyTorch averages of volumes is always row-major."""
+    return format_of if spatial == 2 else lambda _: contiguous_format
 
 
 def outer_product(xp: Any, vectors: Sequence[Any]) -> Any:
@@ -280,7 +286,8 @@ def _declare_max(spatial: int) -> tuple[CompositeDecl, CompositeDecl, CompositeD
             xp.copyto(best, value, where=better)
             place = _flat(xp, axes, [s + t * a.dilation for s, t, a in zip(starts, tap, axes, strict=True)])
             xp.copyto(index, xp.broadcast_to(place, sizes), where=better)
-        return stored(sizes, self._dtype, self, best), stored(sizes, dtypes.int64, self, index)
+        layout = format_of(self)
+        return stored(sizes, self._dtype, self, best, layout), stored(sizes, dtypes.int64, self, index, layout)
 
     @composite(
         f"aten::{name}(Tensor self, {ints} kernel_size, {ints} stride=[], {ints} padding=0, {ints} dilation=1,"
@@ -294,8 +301,8 @@ def _declare_max(spatial: int) -> tuple[CompositeDecl, CompositeDecl, CompositeD
         """The largest element of each window and its place in the flattened image: the first, or the last NaN."""
         axes, _ = geometry(self, kernel_size, stride, padding, dilation, ceil_mode, name)
         check_type(name, self, (*FLOATING, *_INTEGERS))
-        aten = ops.aten
-        source = aten.contiguous.default(self)
+        aten, layout = ops.aten, format_of(self)
+        source = laid_out(self, layout)
         image = source._sizes[-spatial:]
         places = _window_places(axes, source)
         outside = _reaches_out(axes, ceil_mode)
@@ -313,7 +320,7 @@ def _declare_max(spatial: int) -> tuple[CompositeDecl, CompositeDecl, CompositeD
         if self._dtype.kind == "f":
             last = aten.amax.default(aten.where(aten.isnan.default(windows), flat, -1), element_axes(spatial))
             index = aten.where(aten.ge(last, 0), last, index)
-        return aten.squeeze.dims(best, element_axes(spatial)), index
+        return laid_out(aten.squeeze.dims(best, element_axes(spatial)), layout), laid_out(index, layout)
 
     @composite(
         f"aten::{name}_backward(Tensor grad_output, Tensor self, {ints} kernel_size, {ints} stride, {ints} padding,"
@@ -340,7 +347,7 @@ def _declare_max(spatial: int) -> tuple[CompositeDecl, CompositeDecl, CompositeD
         at = aten.reshape.default(indices, [rows, places])
         values = aten.reshape.default(widened(grad_output), [rows, places])
         total = aten.scatter_add.default(empty, 1, at, values)
-        return rounded(aten.view.default(total, list(self._sizes)), self._dtype)
+        return laid_out(rounded(aten.view.default(total, list(self._sizes)), self._dtype), format_of(self))
 
     def gradient(
         grad: Tensor, self: Tensor, kernel_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes,
@@ -380,6 +387,7 @@ max_pool3d_with_indices, max_pool3d_with_indices_backward, max_pool3d = _declare
 
 def _declare_average(spatial: int) -> tuple[CompositeDecl, CompositeDecl]:
     name = f"avg_pool{spatial}d"
+    format_for = format_of_images(spatial)
     ints = f"int[{spatial}]"
     types = (*FLOATING, dtypes.int64)
 
@@ -416,7 +424,7 @@ def _declare_average(spatial: int) -> tuple[CompositeDecl, CompositeDecl]:
             for _, taken in _taps(axes):
                 total += source[taken]
             found = divided(xp, total, divisors(xp, axes, count_include_pad, divisor_override))
-        return stored(sizes, self._dtype, self, found)
+        return stored(sizes, self._dtype, self, found, format_for(self))
 
     def quotient(total: Tensor, axes: Sequence[Axis], include: bool, override: int | None) -> Tensor:
         """The sums divided by the number of elements of each window."""
@@ -456,11 +464,12 @@ def _declare_average(spatial: int) -> tuple[CompositeDecl, CompositeDecl]:
         """The mean of each window."""
         axes, _ = geometry(name, self, kernel_size, stride, padding, ceil_mode, divisor_override)
         aten = ops.aten
-        source = widened(aten.contiguous.default(self))
+        source = widened(laid_out(self, format_for(self)))
         places = _window_places(axes, source)
         valid = _inside(places, source._sizes[-spatial:]) if _reaches_out(axes, ceil_mode) else None
         total = aten.sum.dim_IntList(gathered_at(source, places, valid, 0), element_axes(spatial))
-        return rounded(quotient(total, axes, count_include_pad, divisor_override), self._dtype)
+        found = rounded(quotient(total, axes, count_include_pad, divisor_override), self._dtype)
+        return laid_out(found, format_for(self))
 
     def backward_kernel(
         grad_output: Tensor, self: Tensor, kernel_size: Sizes, stride: Sizes, padding: Sizes, ceil_mode: bool,
@@ -476,7 +485,7 @@ def _declare_average(spatial: int) -> tuple[CompositeDecl, CompositeDecl]:
             part = divided(xp, grad, divisors(xp, axes, count_include_pad, divisor_override))
             for _, taken in _taps(axes):
                 total[taken] += part
-        return stored(self._sizes, self._dtype, self, total[_within(axes)])
+        return stored(self._sizes, self._dtype, self, total[_within(axes)], format_for(self))
 
     @composite(
         f"aten::{name}_backward(Tensor grad_output, Tensor self, {ints} kernel_size, {ints} stride, {ints} padding,"
@@ -492,7 +501,7 @@ def _declare_average(spatial: int) -> tuple[CompositeDecl, CompositeDecl]:
         axes, sizes = geometry(op, self, kernel_size, stride, padding, ceil_mode, divisor_override)
         check_gradient(op, grad_output, self, sizes)
         aten = ops.aten
-        grad = widened(aten.contiguous.default(grad_output))
+        grad = widened(laid_out(grad_output, format_for(self)))
         part = quotient(grad, axes, count_include_pad, divisor_override)
         places, conditions = [], []
         for number, axis in enumerate(axes):
@@ -505,7 +514,8 @@ def _declare_average(spatial: int) -> tuple[CompositeDecl, CompositeDecl]:
             places.append(grid_along(window, number, spatial))
             conditions.append(grid_along(valid, number, spatial))
         gathered = gathered_at(part, places, all_of(conditions), 0)
-        return rounded(aten.sum.dim_IntList(gathered, element_axes(spatial)), self._dtype)
+        found = rounded(aten.sum.dim_IntList(gathered, element_axes(spatial)), self._dtype)
+        return laid_out(found, format_for(self))
 
     def gradient(
         grad: Tensor, self: Tensor, kernel_size: Sizes, stride: Sizes, padding: Sizes, ceil_mode: bool,

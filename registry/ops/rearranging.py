@@ -12,6 +12,7 @@ from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.fake_context import dynamic_size
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import composite, extern
+from opweave.registry.ops.layout import format_of, laid_out
 from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.tensor import Tensor, describe, wrap_dim
 
@@ -46,7 +47,8 @@ def pixel_shuffle(self: Tensor, upscale_factor: int) -> Tensor:
     split = aten.reshape.default(self, [*batch, channels // (r * r), r, r, height, width])
     n = len(batch)
     moved = aten.permute.default(split, [*range(n), n, n + 3, n + 1, n + 4, n + 2])
-    return aten.reshape.default(aten.contiguous.default(moved), [*batch, channels // (r * r), height * r, width * r])
+    sizes = [*batch, channels // (r * r), height * r, width * r]
+    return laid_out(aten.reshape.default(aten.contiguous.default(moved), sizes), format_of(self))
 
 
 @composite("aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor")
@@ -60,7 +62,8 @@ def pixel_unshuffle(self: Tensor, downscale_factor: int) -> Tensor:
     split = aten.reshape.default(self, [*batch, channels, height // r, r, width // r, r])
     n = len(batch)
     moved = aten.permute.default(split, [*range(n), n, n + 2, n + 4, n + 1, n + 3])
-    return aten.reshape.default(aten.contiguous.default(moved), [*batch, channels * r * r, height // r, width // r])
+    sizes = [*batch, channels * r * r, height // r, width // r]
+    return laid_out(aten.reshape.default(aten.contiguous.default(moved), sizes), format_of(self))
 
 
 @composite("aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor")
@@ -73,7 +76,8 @@ def channel_shuffle(self: Tensor, groups: int) -> Tensor:
     if channels % groups:
         raise ShapeError("channel_shuffle: the channels must be a multiple of the groups", got=f"{channels}, {groups}")
     split = aten.reshape.default(self, [count, groups, channels // groups, *rest])
-    return aten.reshape.default(aten.contiguous.default(aten.transpose.int(split, 1, 2)), list(self._sizes))
+    moved = aten.contiguous.default(aten.transpose.int(split, 1, 2))
+    return laid_out(aten.reshape.default(moved, list(self._sizes)), format_of(self))
 
 
 # ---- repetition ----------------------------------------------------------------------------------------------------

@@ -16,9 +16,9 @@ from opweave.registry.dtypes import DType
 from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import composite
+from opweave.registry.ops.layout import format_of, laid_out, spec_like
 from opweave.registry.ops.reduction import rounded, widened
 from opweave.registry.ops.resample_filters import FLOATING, Filter, Sizes, check_image, chosen_sizes, resized
-from opweave.registry.spec import contiguous
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
 Make = Callable[..., Tensor]
@@ -69,7 +69,7 @@ def _nearest_kernel(
     self: Tensor, output_size: Sizes, scales_h: float | None = None, scales_w: float | None = None
 ) -> Tensor:
     rows, columns = _nearest_places(self, output_size, scales_h, scales_w)
-    out = allocate_like(contiguous((*self._sizes[:2], *output_size), self._dtype, self._device))
+    out = allocate_like(spec_like(self, (*self._sizes[:2], *output_size)))
     out._array[...] = self._array.take(columns._array, axis=3).take(rows._array, axis=2)
     return out
 
@@ -86,7 +86,9 @@ def upsample_nearest2d(
     """The image at another size, each element that of the nearest place above and left."""
     rows, columns = _nearest_places(self, output_size, scales_h, scales_w)
     aten = ops.aten
-    return aten.index.Tensor(aten.contiguous.default(self), [None, None, aten.unsqueeze.default(rows, 1), columns])
+    layout = format_of(self)
+    found = aten.index.Tensor(laid_out(self, layout), [None, None, aten.unsqueeze.default(rows, 1), columns])
+    return laid_out(found, layout)
 
 
 @composite(
@@ -136,7 +138,7 @@ def _bilinear_kernel(
         return resized("upsample_bilinear2d", self, output_size, align_corners, scales, _BYTES, eager=True)
     check_image("upsample_bilinear2d", self, output_size, FLOATING)
     found = self._array.astype(self._dtype.compute.numpy, copy=False)
-    out = allocate_like(contiguous((*self._sizes[:2], *output_size), self._dtype, self._device))
+    out = allocate_like(spec_like(self, (*self._sizes[:2], *output_size)))
     # Columns first, then rows, where whole lines are added.
     with np.errstate(all="ignore"):
         for axis, factor in ((3, scales_w), (2, scales_h)):
@@ -173,7 +175,7 @@ def upsample_bilinear2d(
     top, bottom, down = _between(self, self._sizes[2], height, align_corners, scales_h)
     left, right, along = _between(self, self._sizes[3], width, align_corners, scales_w)
     top, bottom, down = (aten.unsqueeze.default(t, 1) for t in (top, bottom, down))
-    source = widened(aten.contiguous.default(self))
+    source = widened(laid_out(self, format_of(self)))
 
     def line(rows: Tensor) -> Tensor:
         first = aten.index.Tensor(source, [None, None, rows, left])
@@ -183,7 +185,8 @@ def upsample_bilinear2d(
         )
 
     upper = aten.mul.Tensor(line(top), aten.sub.Tensor(_one(down), down))
-    return rounded(aten.add.Tensor(upper, aten.mul.Tensor(line(bottom), down)), self._dtype)
+    found = rounded(aten.add.Tensor(upper, aten.mul.Tensor(line(bottom), down)), self._dtype)
+    return laid_out(found, format_of(self))
 
 
 def _one(like: Tensor) -> Tensor:
@@ -300,7 +303,7 @@ def grid_sampler_2d(
         raise ShapeError(f"{op}: the image has no elements", got=describe(both))
     aten = ops.aten
     source = widened(aten.contiguous.default(input))
-    places = widened(grid)
+    places = widened(aten.contiguous.default(grid))
     height, width = input._sizes[2:]
     x = _unnormalized(aten.select.int(places, -1, 0), width, align_corners)
     y = _unnormalized(aten.select.int(places, -1, 1), height, align_corners)

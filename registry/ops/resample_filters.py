@@ -18,9 +18,9 @@ from opweave.registry import dtypes
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.op import ops
-from opweave.registry.ops.kinds import CONTIGUOUS_FORMAT, CompositeDecl, composite
+from opweave.registry.ops.kinds import CompositeDecl, composite
+from opweave.registry.ops.layout import format_of, laid_out, spec_like
 from opweave.registry.ops.reduction import rounded, widened
-from opweave.registry.spec import contiguous
 from opweave.registry.symbolic import Symbolic, whole
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
@@ -215,11 +215,11 @@ def _changed(axes: Sequence[Axis], kernel: Filter, bytes_: bool) -> list[tuple[i
 
 def _resized(self: Tensor, axes: Sequence[Axis], kernel: Filter) -> Tensor:
     """The image with its last two dimensions resized, columns first."""
-    bytes_ = self._dtype.kind == "u"
+    bytes_, layout = self._dtype.kind == "u", format_of(self)
     changed = _changed(axes, kernel, bytes_)
     if not changed:
-        return aten.clone.default(self, memory_format=CONTIGUOUS_FORMAT)
-    found = aten.contiguous.default(self)
+        return aten.clone.default(self, memory_format=layout)
+    found = laid_out(self, layout)
     if not bytes_:
         found = widened(found)
     for dim, axis in changed:
@@ -238,7 +238,7 @@ def _resized(self: Tensor, axes: Sequence[Axis], kernel: Filter) -> Tensor:
             half = aten.bitwise_left_shift.Tensor(aten.ones_like.default(digits), digits - 1)
             found = aten.bitwise_right_shift.Tensor(aten.add.Tensor(found, half), digits)
             found = aten.clamp.default(found, 0, 255)
-    return rounded(found, self._dtype)
+    return laid_out(rounded(found, self._dtype), layout)
 
 
 def _eager(self: Tensor, axes: Sequence[Axis], kernel: Filter) -> Tensor:
@@ -246,7 +246,7 @@ def _eager(self: Tensor, axes: Sequence[Axis], kernel: Filter) -> Tensor:
     xp = self._device.xp
     bytes_ = self._dtype.kind == "u"
     found = self._array.astype(np.int64 if bytes_ else self._dtype.compute.numpy, copy=False)
-    out = allocate_like(contiguous((*self._sizes[:2], axes[0].count, axes[1].count), self._dtype, self._device))
+    out = allocate_like(spec_like(self, (*self._sizes[:2], axes[0].count, axes[1].count)))
     with np.errstate(all="ignore"):
         for dim, axis in _changed(axes, kernel, bytes_):
             dtype = dtypes.float64 if bytes_ else self._dtype.compute

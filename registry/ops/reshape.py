@@ -12,11 +12,12 @@ from typing import Any
 from opweave.registry import dtypes
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import DTypeError, ShapeError
+from opweave.registry.memory_format import contiguous_format, is_in_format, preserve_format
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import ViewDecl, composite, extern, view
 from opweave.registry.ops.view import Layout, Sizes, sample_layouts, view_samples
 from opweave.registry.promote import pointwise_strides
-from opweave.registry.spec import TensorSpec, contiguous_strides, is_contiguous
+from opweave.registry.spec import TensorSpec, contiguous_strides
 from opweave.registry.tensor import Tensor, allocate_like, as_view, describe, wrap_dim
 
 # ---- reshape-like --------------------------------------------------------------------------------------------------
@@ -109,14 +110,16 @@ def reshape(self: Tensor, shape: Sizes) -> Tensor:
     full = infer_size("reshape", self._sizes, shape)
     if viewed_strides(self._sizes, self._strides, full) is not None:
         return ops.aten.view.default(self, list(full))
-    return ops.aten._unsafe_view.default(ops.aten.clone.default(self, memory_format=0), list(full))
+    return ops.aten._unsafe_view.default(ops.aten.clone.default(self, memory_format=contiguous_format), list(full))
 
 
-@composite("aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)")
-def contiguous(self: Tensor, memory_format: Any = 0) -> Tensor:
-    if is_contiguous(self._sizes, self._strides):
+@composite("aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)")
+def contiguous(self: Tensor, memory_format: Any = contiguous_format) -> Tensor:
+    if is_in_format(self._sizes, self._strides, memory_format):
         return self
-    return ops.aten.clone.default(self, memory_format=0)
+    if memory_format == preserve_format:
+        raise ShapeError("contiguous: there is no layout to preserve", got=f"memory_format={memory_format}")
+    return ops.aten.clone.default(self, memory_format=memory_format)
 
 
 @composite("aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)")
@@ -227,7 +230,7 @@ view_as_complex.backward(self=lambda grad: ops.aten.view_as_real.default(grad))
 def _packed(t: Tensor) -> Tensor:
     """A tensor that `view_as_complex` takes: itself, or a copy without an offset."""
     fits = t._strides[-1] == 1 and not t._offset % 2 and not any(stride % 2 for stride in t._strides[:-1])
-    return t if fits else ops.aten.clone.default(t, memory_format=0)
+    return t if fits else ops.aten.clone.default(t, memory_format=contiguous_format)
 
 
 @extern(

@@ -15,6 +15,7 @@ from opweave.registry import dtypes
 from opweave.registry.device import cpu
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import DeviceError, OutOfRangeError, ShapeError
+from opweave.registry.memory_format import MemoryFormat, contiguous_format, format_strides, suggested_format
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import (
     InplaceDecl,
@@ -29,8 +30,8 @@ from opweave.registry.ops.kinds import (
     side_by_side,
 )
 from opweave.registry.ops.pointwise import zeros
-from opweave.registry.promote import broadcast_shapes, common_device, pointwise_strides, result_type
-from opweave.registry.spec import TensorSpec, contiguous, contiguous_strides
+from opweave.registry.promote import broadcast_shapes, common_device, copied_strides, result_type
+from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.tensor import Tensor, allocate, allocate_like, describe, wrap_dim
 
 Make = Callable[..., Tensor]
@@ -77,7 +78,19 @@ def _joined_spec(tensors: Sequence[Tensor], axis: int, counted: Sequence[Tensor]
     dtype = tensors[0]._dtype
     if any(t._dtype is not dtype for t in tensors):
         dtype = result_type(*[t._dtype for t in tensors])
-    return contiguous(sizes, dtype, counted[0]._device)
+    strides = format_strides("cat", sizes, _joined_format(tensors))
+    return TensorSpec(tuple(sizes), strides, dtype, counted[0]._device)
+
+
+def _joined_format(tensors: Sequence[Tensor]) -> MemoryFormat:
+    """The format that all tensors have, else row-major."""
+    found = contiguous_format
+    for t in tensors:
+        seen = suggested_format(t._sizes, t._strides)
+        if seen == contiguous_format or seen != found != contiguous_format:
+            return contiguous_format
+        found = seen
+    return found
 
 
 def _cat_pieces(tensors: Sequence[Any], dim: int = 0) -> Pieces:
@@ -93,7 +106,7 @@ def _joined_on_cpu(tensors: Sequence[Tensor], dim: int) -> Tensor | None:
         if t._device is not cpu or t._dtype is not dtype:
             return None
         shapes.append(t._sizes)
-    known = _known_join(tuple(shapes), dim)
+    known = _known_join(tuple(shapes), dim, _joined_format(tensors))
     if known is None:
         return None
     axis, sizes, strides = known
@@ -103,7 +116,9 @@ def _joined_on_cpu(tensors: Sequence[Tensor], dim: int) -> Tensor | None:
 
 
 @functools.lru_cache(maxsize=1024)
-def _known_join(shapes: tuple[tuple[int, ...], ...], dim: int) -> tuple[int, tuple[int, ...], tuple[int, ...]] | None:
+def _known_join(
+    shapes: tuple[tuple[int, ...], ...], dim: int, memory_format: MemoryFormat
+) -> tuple[int, tuple[int, ...], tuple[int, ...]] | None:
     """(dimension, sizes and strides of the result) for shapes that fit, without those that are left out."""
     first = shapes[0]
     axis = dim + len(first) if dim < 0 else dim
@@ -112,7 +127,7 @@ def _known_join(shapes: tuple[tuple[int, ...], ...], dim: int) -> tuple[int, tup
     if any(shape[:axis] + shape[axis + 1 :] != first[:axis] + first[axis + 1 :] for shape in shapes):
         return None
     sizes = (*first[:axis], sum(shape[axis] for shape in shapes), *first[axis + 1 :])
-    return axis, sizes, contiguous_strides(sizes)
+    return axis, sizes, format_strides("cat", sizes, memory_format)
 
 
 @side_by_side("aten::cat(Tensor[] tensors, int dim=0) -> Tensor", spec=_cat_spec, pieces=_cat_pieces)
@@ -165,7 +180,12 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
         raise ShapeError("stack: expected at least one tensor")
     if any(t._sizes != tensors[0]._sizes for t in tensors):
         raise ShapeError("stack: all tensors must have the same sizes", got=describe(tensors))
-    axis = wrap_dim(dim, tensors[0].ndim + 1, "stack")
+    sizes = tensors[0]._sizes
+    axis = wrap_dim(dim, len(sizes) + 1, "stack")
+    if axis < len(sizes) and _joined_format(tensors) != contiguous_format:  # which tensors of one more dimension hide
+        split = [*sizes[:axis], len(tensors), *sizes[axis:]]
+        joined = ops.aten.cat.default(tensors, axis)
+        return ops.aten._unsafe_view.default(joined, split)
     return ops.aten.cat.default([ops.aten.unsqueeze.default(t, axis) for t in tensors], axis)
 
 
@@ -218,7 +238,7 @@ def repeat(self: Tensor, repeats: Sequence[int]) -> Tensor:
     for d in range(len(sizes)):
         spread = aten.unsqueeze.default(spread, 2 * d)
     stretched = aten.expand.default(spread, [n for r, s in zip(repeats, sizes, strict=True) for n in (r, s)])
-    copied = aten.clone.default(stretched, memory_format=0)
+    copied = aten.clone.default(stretched, memory_format=contiguous_format)
     return aten._unsafe_view.default(copied, [r * s for r, s in zip(repeats, sizes, strict=True)])
 
 
@@ -238,7 +258,7 @@ def tile(self: Tensor, dims: Sequence[int]) -> Tensor:
 
 def _flip_spec(self: Tensor, dims: Sequence[int]) -> TensorSpec:
     normalize_axes(list(dims), self.ndim, "flip")
-    return TensorSpec(self._sizes, pointwise_strides(self._sizes, [self]), self._dtype, self._device)
+    return TensorSpec(self._sizes, copied_strides(self), self._dtype, self._device)
 
 
 def _flip_origin(index: Sequence[Any], sizes: Sequence[Any], dims: Sequence[int]) -> list[Any]:

@@ -12,8 +12,8 @@ from typing import Any
 
 from opweave.registry.errors import ShapeError
 from opweave.registry.fake_context import dynamic_size
+from opweave.registry.memory_format import MemoryFormat, is_in_format
 from opweave.registry.ops.kinds.base import Decl, Maker
-from opweave.registry.spec import is_contiguous
 from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor
 
@@ -47,9 +47,9 @@ def _numel(self: Tensor) -> int:
     return math.prod(self._sizes)
 
 
-def _is_contiguous(self: Tensor, memory_format: int) -> Any:
-    """Whether the elements lie in row-major order without gaps."""
-    return is_contiguous(self._sizes, self._strides)
+def _is_contiguous(self: Tensor, memory_format: MemoryFormat) -> Any:
+    """Whether the elements lie in row-major order, or that of another format, without gaps."""
+    return is_in_format(self._sizes, self._strides, memory_format)
 
 
 def _offset(self: Tensor) -> int:

@@ -54,6 +54,7 @@ from opweave.registry.ops import (
     subscript,
     variants,
     view,
+    windowing,
 )
 from opweave.registry.return_types import named
 from opweave.registry.symbolic import Symbolic
@@ -64,7 +65,7 @@ FAMILIES = (
     pointwise, numeric, activation, view, reshape, creation, random, shape, reduction, indexing, subscript, matmul,
     nn, normalization, convolution, pooling, adaptive_pooling, resample, resample_filters, padding, sorting, fourier,
     distance, losses, rearranging, einsum, embedding_bag, overloads, variants, sizes, dropout, ctc,
-    assembling, statistics, special,
+    assembling, statistics, special, windowing,
 )  # fmt: skip
 
 _NUMBERS = (int, float, complex, Symbolic)
@@ -100,7 +101,9 @@ _NOT_FUNCTIONS = {"copy", "fill", "zero", "normal_functional", "uniform", "numpy
                   "im2col", "col2im",
                   "pad", "reflection_pad1d", "reflection_pad2d",
                   "reflection_pad3d", "replication_pad1d", "replication_pad2d",
-                  "replication_pad3d"}  # fmt: skip
+                  "replication_pad3d", "exponential", "geometric", "log_normal", "cauchy", "random",
+                  "special_xlog1py", "special_xlogy", "special_i0", "special_i0e", "special_i1",
+                  "special_i1e"}  # fmt: skip
 
 
 def _variadic(packet: OpOverloadPacket) -> Callable[..., Any]:
@@ -210,8 +213,8 @@ def _operators() -> dict[str, Callable[..., Any]]:
 # ---- methods that are not an op of that name -----------------------------------------------------------------------
 
 
-def _cast(dtype: dtypes.DType) -> Callable[[Tensor], Tensor]:
-    return lambda self: pointwise.to(self, dtype)
+def _cast(dtype: dtypes.DType) -> Callable[..., Tensor]:
+    return lambda self, memory_format=None: pointwise.to(self, dtype, memory_format=memory_format)
 
 
 def _type(self: Tensor, dtype: Any = None) -> Any:
@@ -224,35 +227,6 @@ def _view(self: Tensor, *args: Any, dtype: Any = None) -> Tensor:
         return ops.aten.view.dtype(self, dtype or args[0])
     size = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
     return ops.aten.view.default(self, size)
-
-
-def allclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
-    """Whether `|input - other| <= atol + rtol * |other|` everywhere.
-
-    Parameters
-    ----------
-    input, other : Tensor
-        Of one dtype.
-    rtol, atol : float
-        Relative and absolute tolerance.
-    equal_nan : bool
-        Whether NaN equals NaN.
-    """
-    return bool(isclose(input, other, rtol, atol, equal_nan).all())  # type: ignore[attr-defined]  # bound below
-
-
-def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
-    """Elementwise `allclose`."""
-    a, b = input._array, other._array
-    if input._dtype.name == "bfloat16":
-        a, b = a.astype(np.float32), b.astype(np.float32)
-    xp = input._device.xp
-    return Tensor._from_array(xp.asarray(xp.isclose(a, b, rtol, atol, equal_nan)), input._device)
-
-
-def equal(input: Tensor, other: Tensor) -> bool:
-    """Whether both have the same shape and elements (NaN equals nothing)."""
-    return input._sizes == other._sizes and bool((input._array == other._array).all())
 
 
 def is_tensor(value: Any) -> bool:
@@ -285,17 +259,16 @@ def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None
 _METHODS: dict[str, Any] = {
     "new_tensor": _factory(new_tensor),
     "to": pointwise.to,
-    "cpu": lambda self: pointwise.to(self, "cpu"),
-    "cuda": lambda self, device="cuda": pointwise.to(self, device),
+    "cpu": lambda self, memory_format=None: pointwise.to(self, "cpu", memory_format=memory_format),
+    "cuda": lambda self, device="cuda", memory_format=None: pointwise.to(self, device, memory_format=memory_format),
     "type": _type,
     "type_as": lambda self, other: pointwise.to(self, other._dtype),
     "view": _view,
     "where": lambda self, condition, other: ops.aten.where(condition, self, other),
     **statistics.FUNCTIONS,
+    **special.FUNCTIONS,
+    **windowing.FUNCTIONS,
     "polygamma": lambda self, n: ops.aten.polygamma.default(n, self),
-    "allclose": allclose,
-    "isclose": isclose,
-    "equal": equal,
     "__getitem__": subscript.getitem,
     "__setitem__": subscript.setitem,
     **{name: _cast(getattr(dtypes, target)) for name, target in (
@@ -367,8 +340,9 @@ def functions() -> dict[str, Any]:
     table.update(
         tensor=_factory(creation.tensor), as_tensor=creation.as_tensor, manual_seed=random.manual_seed,
         Generator=random.Generator, einsum=einsum.function,
-        allclose=allclose, isclose=isclose, equal=equal, is_tensor=is_tensor, numel=numel,
+        is_tensor=is_tensor, numel=numel,
         pi=math.pi, inf=math.inf, nan=math.nan, e=math.e, newaxis=None, **assembling.FUNCTIONS, **statistics.FUNCTIONS,
+        **special.FUNCTIONS, **windowing.FUNCTIONS,
     )  # fmt: skip
     return table
 

@@ -380,6 +380,33 @@ def correlate(xp: Any, out: Any, x: Any, w: Any, groups: int, windows: Windows) 
         by_place[images, :, :, start * rest : stop * rest] = xp.matmul(filters, columns)
 
 
+def correlate_innermost(xp: Any, out: Any, x: Any, w: Any, windows: Windows) -> None:
+    """`correlate` of one group with the channels last: (n, *sizes, c) and (o, c, *kernel) to `out`, (n, *counts, o)."""
+    n, c = x.shape[0], x.shape[-1]
+    taps, rest = math.prod(windows.kernel), math.prod(windows.counts[1:])
+    if not out.size or not w.size:
+        out[...] = 0
+        return
+    spatial = len(windows.kernel)
+    by_place = out.reshape(n, -1, out.shape[-1])
+    # Of columns and filters the smaller one is brought into the order of the other.
+    channels_first = w.flags.c_contiguous and w.size > by_place.shape[0] * by_place.shape[1] * taps * c
+    filters = (w if channels_first else xp.moveaxis(w, 1, -1)).reshape(-1, taps * c).T
+    if windows.is_identity:
+        xp.matmul(x.reshape(n, -1, c), filters, out=by_place)
+        return
+    padded = x
+    if any(windows.padding):
+        padded = xp.zeros((n, *windows.padded, c), x.dtype)
+        padded[(slice(None), *windows.inside)] = x
+    view = windows.view(xp, xp.moveaxis(padded, -1, 1))  # (n, c, *kernel, *counts)
+    kernel = range(2, 2 + spatial)
+    view = view.transpose(0, *range(2 + spatial, 2 + 2 * spatial), *((1, *kernel) if channels_first else (*kernel, 1)))
+    for images, start, stop in windows.blocks(n, c * taps * rest * x.itemsize):
+        columns = view[images, start:stop].reshape(-1, (stop - start) * rest, taps * c)
+        by_place[images, start * rest : stop * rest] = xp.matmul(columns, filters)
+
+
 def _takes_runs(xp: Any, x: Any, groups: int) -> bool:
     """Whether `Runs` may serve: with groups the products are small and columns of short rows cost more than they do."""
     return xp is np and groups > 1 and x.dtype.kind in "fc"

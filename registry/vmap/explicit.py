@@ -10,6 +10,7 @@ from opweave.registry.autograd.graph import reach
 from opweave.registry.batched import Level, make_batched
 from opweave.registry.errors import DataDependentError
 from opweave.registry.keys import AUTOGRAD_KEYS, DispatchKey
+from opweave.registry.memory_format import CHANNELS_LAST, contiguous_format
 from opweave.registry.op import OpOverload, fallthrough_kernel, ops, tensors_in
 from opweave.registry.ops.indexing import MASK_TYPES, _without_masks
 from opweave.registry.ops.shape import roll_axes
@@ -21,6 +22,7 @@ from opweave.registry.vmap.rules import (
     body,
     bound,
     call,
+    channels_last,
     flat,
     front,
     is_at,
@@ -369,7 +371,10 @@ def _layer_norm(op: OpOverload, level: Level, args: Args, kwargs: Kwargs) -> Any
 @rule("full_like", "empty_like")
 def _like(op: OpOverload, level: Level, args: Args, kwargs: Kwargs) -> Any:
     values = bound(op, args, kwargs)
-    values["self"] = front(values["self"], level)
+    example = values["self"]
+    values["self"] = front(example, level)
+    if values["memory_format"] in CHANNELS_LAST:
+        return channels_last(op, level, values, "self", example)
     return wrap(call(op, values), level)
 
 
@@ -538,7 +543,7 @@ def _scatter(op: OpOverload, level: Level, args: Args, kwargs: Kwargs) -> Any:
     _validate(op, args, kwargs)
     t, dim, index, source, *rest = args
     if not index.numel():
-        return wrap(ops.aten.clone.default(stretched(t, level), memory_format=0), level)
+        return wrap(ops.aten.clone.default(stretched(t, level), memory_format=contiguous_format), level)
     axis = wrap_dim(dim, t.ndim, "scatter") + 1
     found = op(_raised(t, level), axis, _raised(index, level), _raised(source, level), *rest, **kwargs)
     return wrap(found if t._sizes else ops.aten.view.default(found, [level.size]), level)

@@ -14,6 +14,7 @@ from typing import Any
 from opweave.registry.batched import BatchedTensor, Level, make_batched, to_front
 from opweave.registry.errors import ArgumentError, DTypeError, ShapeError, UnsupportedError
 from opweave.registry.keys import DispatchKey
+from opweave.registry.memory_format import CHANNELS_LAST, contiguous_format, dims_in_memory
 from opweave.registry.op import Kernel, OpOverload, ops, resolvers, tensors_in
 from opweave.registry.ops.kinds import (
     InplaceDecl,
@@ -142,8 +143,18 @@ def pointwise(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[
     values.update({name: ranked(t, level, rank) for name, t in logical.items()})
     if len({t._dtype for t in tensors}) > 1 and any(not t._sizes and is_at(t, level) for t in tensors):
         _keep_types(op, decl, logical, values)
+    if values.get("memory_format") in CHANNELS_LAST:
+        return channels_last(op, level, values, names[0], target)
     result = call(op, values)
     return target if inplace else make_batched(result, 0, level)
+
+
+def channels_last(op: OpOverload, level: Level, values: dict[str, Any], name: str, example: Tensor) -> Any:
+    """Call an op on a whole batch so that each example lies with its channels innermost."""
+    order = [0, *(d + 1 for d in dims_in_memory(op.opname, example._sizes, values["memory_format"]))]
+    values[name] = ops.aten.permute.default(values[name], order)
+    values["memory_format"] = contiguous_format
+    return wrap(ops.aten.permute.default(call(op, values), [order.index(d) for d in range(len(order))]), level)
 
 
 def _keep_types(op: OpOverload, decl: PointwiseDecl, logical: dict[str, Any], values: dict[str, Any]) -> None:

@@ -139,7 +139,10 @@ def _catches(theirs: Exception, ours: OpweaveError) -> bool:
     return isinstance(ours, tuple(kinds)) or type(ours).__name__ == EVERYWHERE["arguments that do not fit"].error
 
 
-def check(op: OpOverload, *, difference: str | None = None, every_type: bool = True) -> int:
+def check(
+    op: OpOverload, *, difference: str | None = None, every_type: bool = True,
+    layout: Callable[[Tensor], Tensor] | None = None,
+) -> int:  # fmt: skip
     """Compare all sample calls of an op; the number that PyTorch takes.
 
     Parameters
@@ -149,6 +152,8 @@ def check(op: OpOverload, *, difference: str | None = None, every_type: bool = T
         The entry of `differences.TESTS` that says what may differ, instead of the entry of the op.
     every_type : bool
         Whether the samples are called in all dtypes, or in those alone that the op declares.
+    layout : callable, optional
+        What is done to the tensors of a sample first.
     """
     target = getattr(getattr(torch.ops.aten, op.opname), op.overload)
     allowed = differences.of_test(difference) if difference else differences.of_op(op.opname, op.overload)
@@ -157,6 +162,8 @@ def check(op: OpOverload, *, difference: str | None = None, every_type: bool = T
     for dtype, (args, kwargs) in _all_calls(op) if every_type else calls(op):
         if dtype.name in allowed.uncompared:
             continue
+        if layout is not None:
+            args, kwargs = replace_tensors((args, kwargs), layout)
         theirs_args, theirs_kwargs = _argument(replace_tensors((args, kwargs), to_torch))
         note = (name, dtype, args, kwargs)
         theirs = _outcome(target, theirs_args, theirs_kwargs)

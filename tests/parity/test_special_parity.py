@@ -10,17 +10,19 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="the oracle of parity tests is PyTorch, which is not installed")
 
+from differences import left_out
 from op_samples import ops_with_samples
 from oracle import agree, check
 
 import opweave as ow
+from opweave.registry.errors import DataDependentError
 from opweave.registry.op import OpOverload
 from opweave.registry.ops import special
 
 
 @pytest.mark.parametrize("op", ops_with_samples(special), ids=str)
 def test_samples(op: OpOverload) -> None:
-    assert check(op, difference="functional")
+    assert check(op, difference=None if op.opname == "complex" else "functional")
 
 
 FAR = [1e-5, -1e-5, 1e8, 1e30, 0.0, -0.0, -3.0, np.inf, -np.inf, np.nan, 1.0, 2.0, 1 + 1e-9, 2 - 1e-9, 0.25, 0.5]
@@ -101,3 +103,96 @@ def test_expression(expression: str) -> None:
 
     agree(call, ow.tensor([1.5, -0.5, 3.0], dtype=ow.float64), ow.tensor([12, -18, 0]), ow.tensor([8, 27, -5]),
           difference="functional")  # fmt: skip
+
+
+#: `t` is the package, `x` and `y` f64[8] with special values, `n` and `u` i64[8] and u8[8], `b` b8[8], `c` c128[8].
+CLOSE = """
+t.isclose(x, y); x.isclose(y, 0.1, 0.5); t.isclose(x, x, equal_nan=True); t.isclose(x, y, rtol=0, atol=0)
+t.isclose(x, x, rtol=0, atol=0, equal_nan=True); t.isclose(n, n + 1, atol=1); t.isclose(u, u + 1, rtol=0.3)
+t.isclose(b, ~b); t.isclose(b, b); t.isclose(c, c, equal_nan=True); t.isclose(c, c * 1.001, rtol=0.01)
+t.isclose(x, y.float()); t.isclose(x, y, rtol=-1.0); t.isclose(x, y, atol=t.nan); t.isclose(x, y[:3])
+t.isclose(x, y[3]); t.isclose(x.half(), y.half()); t.isclose(x.bfloat16(), y.bfloat16(), atol=0.1)
+t.allclose(x, y); t.allclose(n, n); t.allclose(x, x, equal_nan=True); x.allclose(y.float()); t.allclose(x[:0], y[:0])
+t.equal(x, x); t.equal(n, n); n.equal(n[:3]); t.equal(n, n + 0.0); t.equal(b, ~b); t.equal(x[:0], y[:0])
+"""
+
+
+@pytest.mark.parametrize("expression", [e.strip() for e in CLOSE.replace("\n", ";").split(";") if e.strip()])
+def test_close(expression: str) -> None:
+    x = ow.tensor([1.0, -2.0, 0.0, np.inf, -np.inf, np.nan, 1e-9, 3.0], dtype=ow.float64)
+    y = ow.tensor([1.0 + 1e-6, -2.3, 1e-9, np.inf, np.inf, np.nan, -0.0, 2.9], dtype=ow.float64)
+    n, u = ow.arange(8), ow.arange(8, dtype=ow.uint8)
+
+    def call(m: Any, *given: Any) -> Any:
+        return eval(expression, dict(zip("txynubc", (m, *given), strict=True)))
+
+    agree(call, x, y, n, u, n % 3 == 0, ow.complex(x, y), order=0)
+
+
+@pytest.mark.parametrize("name", ["allclose", "equal"])
+def test_a_truth_that_a_trace_does_not_know(name: str) -> None:
+    x = ow.ones(3)
+    with pytest.raises(DataDependentError, match=r"isclose\(.*\)\.all\(\)"):
+        ow.compile(lambda x: x + 1 if getattr(ow, name)(x, x) else x)(x)
+
+
+@pytest.mark.parametrize("name", ["i0", "special.i0e", "special.i1", "special.i1e"])
+def test_bessel_functions(name: str) -> None:
+    values = np.concatenate([np.linspace(-30, 30, 301), [1e-30, 0.0, -0.0, 20.0, 300.0, -700.0, np.nan]])
+
+    def call(m: Any, x: Any) -> Any:
+        return getattr(m.ops.aten, name.replace(".", "_"))(x)
+
+    for dtype in (ow.float64, ow.float32):
+        agree(call, ow.from_numpy(values).to(dtype), order=0, difference="Bessel functions")
+    agree(call, ow.arange(5), order=0, difference="functional")
+    agree(call, ow.linspace(-6, 6, 13, dtype=ow.float64), order=2, difference="functional")
+    large = ow.tensor([90.0, np.inf])
+    assert name.endswith("e") or left_out("Bessel functions near the largest number")
+    assert np.isinf(call(ow, large).numpy()).tolist() == [False, not name.endswith("e")]
+
+
+def test_angles_and_parts() -> None:
+    x = ow.tensor([1.0, -2.0, 0.0, -0.0, np.inf, -np.inf, np.nan, 3.0], dtype=ow.float64)
+    agree(lambda m, x: m.angle(x), x, difference="functional")
+    agree(lambda m, n: n.angle(), ow.arange(4) - 2, difference="functional")
+    z = ow.complex(ow.tensor([1.0, -2.0, 0.0, -0.5], dtype=ow.float64), ow.tensor([0.5, -1.0, 0.0, 2.0]).double())
+    agree(lambda m, z: m.angle(z), z, difference="functional")
+    agree(lambda m, z: m.angle(z), z[[0, 1, 3]], order=2, difference="functional")
+    r, phi = ow.tensor([1.0, -2.0, 0.0]).double(), ow.tensor([[0.5], [4.0]]).double()
+    agree(lambda m, r, phi: m.polar(r, phi), r, phi, order=2, difference="functional")
+    agree(lambda m, r, phi: m.complex(r, phi), r, phi, order=2, difference="functional")
+    for name in ("polar", "complex"):
+        agree(lambda m, r, phi: getattr(m, name)(r, phi), r, phi.float())  # noqa: B023
+
+
+@pytest.mark.parametrize("dtype", [ow.float64, ow.float32, ow.float16, ow.bfloat16], ids=repr)
+def test_neighbours_and_exponents(dtype: Any) -> None:
+    bits = np.random.default_rng(0).integers(0, 1 << 16, 300).astype(np.uint16)
+    some = np.array([0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 1.5, 2.0, 1e-40, 6e-8])
+    wide = (np.concatenate([bits, bits]).astype(np.uint32) << 16)[: bits.size].view(np.float32).astype(np.float64)
+    x = ow.from_numpy(np.concatenate([some, wide])).to(dtype)
+    y = ow.from_numpy(np.concatenate([some[::-1], wide[::-1]])).to(dtype)
+    for other in (y, x[::2][0] * 0 + np.inf, -x[2] / 0, x * 1):
+        agree(lambda m, x, y: m.nextafter(x, y), x, other)
+    agree(lambda m, x: m.frexp(x), x)
+    agree(lambda m, x: m.frexp(x)[0] * 2, x[7:9], order=1)
+    top = ow.tensor([ow.finfo(dtype).max], dtype=dtype) if hasattr(ow, "finfo") else x[:1]
+    agree(lambda m, x: m.nextafter(x, x * 2), top)
+
+
+#: `x` f64[3], `n` i64[3], `y` f64[3] above -1.
+LOGARITHMS = """
+s.xlog1py(x, y); s.xlog1py(x, 2.5); s.xlog1py(0, y); s.xlog1py(n, y); s.xlog1py(n, 2); s.xlogy(x, y + 2)
+s.xlogy(x, 3.0); s.xlogy(3.0, y + 2)
+"""
+
+
+@pytest.mark.parametrize("expression", [e.strip() for e in LOGARITHMS.replace("\n", ";").split(";") if e.strip()])
+def test_logarithms(expression: str) -> None:
+    def call(m: Any, x: Any, n: Any, y: Any) -> Any:
+        called = expression.replace("s.", "a.special_")
+        return eval(called, {"a": m.ops.aten, "x": x, "n": n, "y": y})
+
+    x, n, y = ow.tensor([1.5, 0.0, -3.0]).double(), ow.tensor([2, 0, -1]), ow.tensor([0.5, -0.5, 2.0]).double()
+    agree(call, x, n, y, difference="functional")

@@ -128,6 +128,25 @@ def test_a_branch_on_a_size_is_a_guard(recompiles):
     assert "x.size(0) <= 10" in recompiles()[0]
 
 
+@pytest.mark.parametrize(
+    "decision",
+    [
+        lambda n: n / 3 > 1.0, lambda n: n / 3 >= 1.0, lambda n: n / 3 < 1, lambda n: n / 3 <= 1,
+        lambda n: not n / 3 > 1, lambda n: n * 0.4 > 1.0, lambda n: n <= 3.7, lambda n: n / 2 != 1.5, lambda n: n * 0.5 == 2,
+        lambda n: n // 3 > 1.5, lambda n: (n // 3) * 0.0625 >= 0.1,
+    ],
+)  # fmt: skip
+def test_a_branch_on_a_fraction_of_a_size(decision):
+    # A relation of integers may be brought into the form `part + 1 <= 0`, one of fractions may not.
+    def fn(x):
+        return x * 2 if decision(x.shape[0]) else x * 3
+
+    for first in (5, 2):
+        fast = compiled(fn, dynamic=True)
+        for n in (first, 2, 3, 4, 5, 7, 9):
+            same(fast(tensor(n)), fn(tensor(n)))
+
+
 def test_sizes_that_were_equal_by_chance():
     def fn(x, y):
         return x * 2, y.sum(0)

@@ -14,6 +14,7 @@ from opweave.registry import dtypes, return_types
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import DeviceError, UnsupportedError
+from opweave.registry.memory_format import MemoryFormat
 from opweave.registry.spec import TensorSpec, span
 from opweave.registry.storage import Storage
 from opweave.registry.symbolic import Symbolic
@@ -158,6 +159,8 @@ def encode_operand(value: Any, what: str) -> Any:
         return {"slice": [encode_operand(item, what) for item in (value.start, value.stop, value.step)]}
     if isinstance(value, DType):
         return {"dtype": value.name}
+    if isinstance(value, MemoryFormat):
+        return {"memory_format": value.name}
     if isinstance(value, Device):
         return {"device": str(value)}
     if value is Ellipsis:
@@ -191,6 +194,9 @@ def decode_operand(source: Reader, nodes: dict[str, Node], depth: int = 0) -> An
         return _NOT_FINITE[inner.text()] if inner.text() in _NOT_FINITE else inner.fail("inf, -inf or nan")
     if kind == "dtype":
         return inner.dtype()
+    if kind == "memory_format":
+        found = MemoryFormat.__members__.get(inner.text())
+        return found if found is not None else inner.fail("a memory format")
     if kind == "device":
         return inner.device()
     if kind == "ellipsis":

@@ -32,10 +32,8 @@ from __future__ import annotations
 
 from opweave.registry.ops.kinds.base import (
     COMPARE,
-    CONTIGUOUS_FORMAT,
     DEFAULT,
     INT_TO_FLOAT,
-    PRESERVE_FORMAT,
     Decl,
     Maker,
     handler,
@@ -67,7 +65,7 @@ from opweave.registry.ops.kinds.writing import (
 )
 
 __all__ = [
-    "COMBINES", "COMPARE", "CONTIGUOUS_FORMAT", "DEFAULT", "INT_TO_FLOAT", "PRESERVE_FORMAT", "CompositeDecl", "Decl",
+    "COMBINES", "COMPARE", "DEFAULT", "INT_TO_FLOAT", "CompositeDecl", "Decl",
     "ExternDecl", "GatherDecl", "GeneratorDecl", "InplaceDecl", "Maker", "MoveDecl", "OutDecl", "OutsDecl", "Pieces",
     "PiecesDecl", "Place", "Places", "PointwiseDecl", "ReductionDecl", "ScanDecl", "Scatter", "ScatterDecl", "ViewDecl",
     "WritingDecl", "composite", "declare_inplace", "declare_out", "declare_outs", "extern", "gather", "generator",

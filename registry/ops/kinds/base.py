@@ -36,9 +36,6 @@ DEFAULT = "default"  # the promoted type
 INT_TO_FLOAT = "int_to_float"  # integers and bools become the default floating type
 COMPARE = "compare"  # computed in the promoted type, the result is bool
 
-#: PyTorch's numbers of the memory formats that mean something here.
-CONTIGUOUS_FORMAT, PRESERVE_FORMAT = 0, 1
-
 _handlers: dict[Any, ArrayScalars] = {}
 
 

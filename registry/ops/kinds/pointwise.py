@@ -14,9 +14,9 @@ from opweave.registry.autograd.formula import NOT_DIFFERENTIABLE
 from opweave.registry.device import cpu
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import ArgumentError, DTypeError
+from opweave.registry.memory_format import MemoryFormat, format_strides, preserve_format
 from opweave.registry.ops.kinds.base import (
     COMPARE,
-    CONTIGUOUS_FORMAT,
     IGNORED,
     INT_TO_FLOAT,
     Decl,
@@ -28,10 +28,24 @@ from opweave.registry.ops.kinds.base import (
     store,
 )
 from opweave.registry.ops.kinds.steps import Steps, trace
-from opweave.registry.promote import broadcast_shapes, can_cast, common_device, pointwise_strides, result_type
+from opweave.registry.promote import (
+    broadcast_shapes,
+    can_cast,
+    common_device,
+    copied_strides,
+    pointwise_strides,
+    result_type,
+)
 from opweave.registry.scalar import ArrayScalars
 from opweave.registry.schema import Argument
-from opweave.registry.spec import TensorSpec, contiguous_strides, is_contiguous, overlaps_itself, row_major, span
+from opweave.registry.spec import (
+    TensorSpec,
+    contiguous_strides,
+    is_contiguous,
+    overlaps_itself,
+    row_major,
+    span,
+)
 from opweave.registry.tensor import Tensor, allocate_bytes, allocate_like, describe, wrap_array
 
 # A pointwise body is evaluated in pieces of this many elements so that its temporaries stay in the cache.
@@ -167,9 +181,16 @@ class PointwiseDecl(Decl):
             sizes = broadcast_shapes(self.op.opname, *[t._sizes for t in tensors])
             device = common_device(self.op.opname, tensors)
         result = self.types(*operands, **attributes)[1]
-        if attributes.get("memory_format") == CONTIGUOUS_FORMAT:
-            return TensorSpec(sizes, contiguous_strides(sizes), result, device)
-        return TensorSpec(sizes, pointwise_strides(sizes, tensors), result, device)
+        if "memory_format" in attributes:
+            return TensorSpec(sizes, self._copied_strides(tensors[0], attributes["memory_format"]), result, device)
+        numbers = sum(operand is not None for operand in operands) > len(tensors)
+        return TensorSpec(sizes, pointwise_strides(sizes, tensors, numbers), result, device)
+
+    def _copied_strides(self, source: Tensor, memory_format: MemoryFormat | None) -> tuple[int, ...]:
+        """Strides of a copy: those of a format, or of the tensor itself where it has no gaps."""
+        if memory_format is not None and memory_format != preserve_format:
+            return format_strides(self.op.opname, source._sizes, memory_format)
+        return copied_strides(source)
 
     def meta(self, make: Maker, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
         return make(self.spec(*self.operands(args, kwargs)))

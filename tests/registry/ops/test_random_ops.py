@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from typing import Any
 
@@ -97,6 +98,49 @@ def test_integers_cover_their_range() -> None:
     assert opweave.randint_like(x, 5, dtype=opweave.int16).dtype is opweave.int16
 
 
+@pytest.mark.parametrize("dtype", FLOATS, ids=repr)
+def test_fills(dtype: Any) -> None:
+    opweave.manual_seed(4)
+
+    def of(name: str, *numbers: Any) -> Any:
+        x = opweave.zeros(200, 100, dtype=dtype).t()
+        assert getattr(x, name)(*numbers) is x
+        return x.numpy().astype(np.float64)
+
+    waits = of("exponential_", 2.0)
+    assert waits.min() > 0 or dtype is opweave.float16
+    assert abs(waits.mean() - 0.5) < 0.02 and abs(waits.std() - 0.5) < 0.02
+    assert not of("exponential_", math.inf).any()
+    spread = of("cauchy_", 3.0, 0.5)
+    assert np.abs(np.quantile(spread, [0.25, 0.5, 0.75]) - [2.5, 3, 3.5]).max() < 0.05
+    logs = np.log(of("log_normal_", 0.5, 0.25))
+    assert abs(logs.mean() - 0.5) < 0.02 and abs(logs.std() - 0.25) < 0.02
+    trials = of("geometric_", 0.25)
+    assert trials.min() == 1 and abs(trials.mean() - 4) < 0.1
+    top = {"float16": 1 << 11, "bfloat16": 1 << 8, "float32": 1 << 24, "float64": 1 << 53}[dtype.name]
+    whole = of("random_")
+    assert (whole == np.round(whole)).all() and 0 <= whole.min() and 0.9 * top < whole.max() <= top
+    assert set(of("random_", 3).ravel().tolist()) == {0, 1, 2}
+    assert set(of("random_", -1, 2).ravel().tolist()) == {-1, 0, 1}
+    coins = of("bernoulli_", opweave.linspace(0, 1, 200))
+    assert abs(coins.mean(axis=0) - np.linspace(0, 1, 200)).max() < 0.2 and not coins[:, 0].any() and coins[:, -1].all()
+
+
+def test_fills_of_integers() -> None:
+    opweave.manual_seed(5)
+    assert set(opweave.zeros(5000, dtype=opweave.uint8).random_().tolist()) == set(range(256))
+    assert set(opweave.zeros(5000, dtype=opweave.int8).random_().tolist()) == set(range(128))
+    assert set(opweave.zeros(5000, dtype=opweave.int8).random_(-3, None).tolist()) == set(range(-3, 128))
+    assert set(opweave.zeros(99, dtype=opweave.bool).random_().tolist()) == {False, True}
+    wide = opweave.zeros(999, dtype=opweave.int64).random_(-(2**63), None).numpy()
+    assert wide.min() < -(2**62) and wide.max() > 2**62
+    assert opweave.zeros(999, dtype=opweave.int32).geometric_(0.9).numpy().min() == 1
+    x = opweave.zeros(3, requires_grad=True)
+    (x * 2).exponential_().sum().backward()
+    assert x.grad is not None and not x.grad.numpy().any()
+    assert opweave.compile(lambda x: x.clone().random_(2, 3))(x.detach()).tolist() == [2, 2, 2]
+
+
 @pytest.mark.parametrize(
     ("call", "error"),
     [
@@ -110,6 +154,19 @@ def test_integers_cover_their_range() -> None:
         (lambda: opweave.zeros(2).normal_(0, -1), ArgumentError),
         (lambda: opweave.zeros(2).uniform_(1, 0), ArgumentError),
         (lambda: opweave.zeros(2, dtype=opweave.int64).uniform_(), DTypeError),
+        (lambda: opweave.zeros(2, dtype=opweave.int64).exponential_(), DTypeError),
+        (lambda: opweave.zeros(2).exponential_(0.0), ArgumentError),
+        (lambda: opweave.zeros(2).cauchy_(0, -1), ArgumentError),
+        (lambda: opweave.zeros(2).log_normal_(0, 0), ArgumentError),
+        (lambda: opweave.zeros(2).geometric_(1.0), ArgumentError),
+        (lambda: opweave.zeros(2, dtype=opweave.bool).geometric_(0.5), DTypeError),
+        (lambda: opweave.zeros(2).random_(3, 3), ArgumentError),
+        (lambda: opweave.zeros(2, dtype=opweave.float16).random_(0, 70000), ArgumentError),
+        (lambda: opweave.zeros(2, dtype=opweave.uint8).random_(-1, 3), ArgumentError),
+        (lambda: opweave.zeros(2, dtype=opweave.complex64).random_(), DTypeError),
+        (lambda: opweave.zeros(2).bernoulli_(opweave.zeros(3)), ShapeError),
+        (lambda: opweave.zeros(2).bernoulli_(opweave.full((2,), 1.5)), ArgumentError),
+        (lambda: opweave.zeros(2).bernoulli_(opweave.zeros(2, dtype=opweave.int64)), DTypeError),
     ],
 )
 def test_refused(call: Any, error: type[Exception]) -> None:
