@@ -132,8 +132,8 @@ def test_a_branch_on_a_size_is_a_guard(recompiles):
     "decision",
     [
         lambda n: n / 3 > 1.0, lambda n: n / 3 >= 1.0, lambda n: n / 3 < 1, lambda n: n / 3 <= 1,
-        lambda n: not n / 3 > 1, lambda n: n * 0.4 > 1.0, lambda n: n <= 3.7, lambda n: n / 2 != 1.5, lambda n: n * 0.5 == 2,
-        lambda n: n // 3 > 1.5, lambda n: (n // 3) * 0.0625 >= 0.1,
+        lambda n: not n / 3 > 1, lambda n: n * 0.4 > 1.0, lambda n: n <= 3.7, lambda n: n / 2 != 1.5,
+        lambda n: n * 0.5 == 2, lambda n: n // 3 > 1.5, lambda n: (n // 3) * 0.0625 >= 0.1,
     ],
 )  # fmt: skip
 def test_a_branch_on_a_fraction_of_a_size(decision):
