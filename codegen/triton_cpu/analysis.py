@@ -11,9 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import gcd
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opweave.codegen.triton_cpu.ttir import Block, Function, Op, Value, walk
+
+if TYPE_CHECKING:  # it loads LLVM
+    from opweave.codegen.triton_cpu.jit import Host
 
 
 @dataclass(frozen=True)
@@ -30,12 +33,20 @@ class TargetFeatures:
         Registers processed together by one step of a vector loop, which hides the latency of its operations.
     sanitize : bool
         Whether to work element by element, and ask `opweave_check` about each access (see `sanitizer`).
+    streams : bool
+        Whether stores with the cache modifier `.cs` go to memory past the caches.
     """
 
     vector_bits: int = 256
     fma: bool = True
     interleave: int = 4
     sanitize: bool = False
+    streams: bool = False
+
+    @classmethod
+    def of(cls, host: Host, sanitize: bool = False) -> TargetFeatures:
+        """Those of a machine."""
+        return cls(vector_bits=host.vector_bits, fma=host.fma, sanitize=sanitize, streams=host.streams)
 
 
 @dataclass(frozen=True)

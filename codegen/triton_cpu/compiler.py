@@ -149,7 +149,7 @@ class CPUBackend(BaseBackend):
 
         host = jit.host()
         sanitize = is_sanitized(metadata["target"])
-        features = TargetFeatures(vector_bits=host.vector_bits, fma=host.fma, sanitize=sanitize)
+        features = TargetFeatures.of(host, sanitize)
         text = module.str_nodebug()
         try:
             # Places in the user's source make the text twice as long: only where something will name them.

@@ -144,6 +144,8 @@ class Context:
         self.program_id: tuple[str, str, str] = ("", "", "")
         self.dummy = ""
         self.needs_print = False
+        #: Whether some stores go past the caches.
+        self.streams = False
         self.assertions: list[str] = []
         """Of each `tt.assert` where it stands and what it says, with a NUL between."""
         self.assertion_slot = self.program_end = ""

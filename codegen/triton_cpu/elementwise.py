@@ -127,8 +127,11 @@ def _constant(cx: Context, v: Value, idx: Indices) -> Lanes:
 
 @elementwise(*_FLOAT_BINARY)
 def _float_binary(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
-    # `contract` lets a product and a sum become one fma; no flag that assumes away NaN or infinity is ever set.
-    return from_f32(cx, binary(cx, _FLOAT_BINARY[op.name] + " contract", widened(cx, args)), args[0].elem)
+    # `contract` lets a product and a sum become one fma; no flag that assumes away NaN or infinity is ever set. Narrow
+    # types round after every operation, whether or not the machine has an fma for them.
+    elem = args[0].elem
+    opcode = _FLOAT_BINARY[op.name] + (" contract" if elem in ("f32", "f64") else "")
+    return from_f32(cx, binary(cx, opcode, widened(cx, args)), elem)
 
 
 @elementwise("arith.remf")

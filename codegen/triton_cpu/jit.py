@@ -62,6 +62,11 @@ class Host:
         return "avx" in self.features and not {"avx512vl", "avx512bw"} <= self.features
 
     @property
+    def streams(self) -> bool:
+        """Whether there are stores past the caches, which `sfence` orders."""
+        return self.triple.startswith("x86_64")
+
+    @property
     def fma(self) -> bool:
         """Whether a fused multiply-add is one instruction."""
         return "fma" in self.features or self.triple.startswith(("aarch64", "arm64"))

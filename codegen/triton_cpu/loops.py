@@ -198,6 +198,24 @@ def transposed_loads(cx: Context, stores: Sequence[Op], shape: tuple[int, ...]) 
     return []
 
 
+def visited_at(cx: Context, values: Sequence[Value], target: Value, idx: Indices) -> set[Indices]:
+    """The indices at which evaluating `values` at an index evaluates a value."""
+    found: set[Indices] = set()
+    seen: set[Key] = set()
+    todo = [(v, idx) for v in values]
+    with cx.dry_run(), cx.lanes(1):
+        while todo:
+            v, at = todo.pop()
+            if not v.type.is_tensor or v in cx.buffers or v in cx.inductions or key_of(v, at) in seen:
+                continue
+            seen.add(key_of(v, at))
+            if v is target:
+                found.add(at)
+            elif v.op is not None and v.op.name not in REARRANGES and (v.op.name not in ROOTS or v.op.name in LAZY):
+                todo += cx.inputs(v.op, at)
+    return found
+
+
 def _contiguous_somewhere(cx: Context, load: Op) -> bool:
     dims = load.result.type.dims
     along = [_accesses(cx, [load.result], [], _lanes_along(dims, d))[0][load] for d in range(len(dims)) if dims[d] > 1]
@@ -304,6 +322,33 @@ def _mask_leaves(
                 if whole:
                     gates[leaf, (*key[1], "whole")] = whole
     return bounds, gates
+
+
+def everywhere(
+    cx: Context, values: Sequence[Value], stores: Sequence[Op], shape: tuple[int, ...], keys: Sequence[str]
+) -> tuple[list[str], list[Key]] | None:
+    """When all masks are true at all positions of a shape: (conditions, comparisons that hold then).
+
+    The comparisons stand at an index with these keys. None where a mask is no bound along one dimension.
+    """
+    conditions: list[str] = []
+    found: list[Key] = []
+    unknown = cx.unknown
+    try:
+        for d, extent in enumerate(shape):
+            here = tuple(Index("%unknown", int(k == d), key) for k, key in enumerate(keys))
+            cx.unknown = unknown | {key for k, key in enumerate(keys) if k != d}
+            bounds, gates = _mask_leaves(cx, values, stores, here)
+            for mask, at, _ in _masks(cx, values, stores, here):
+                for leaf, i in _leaves(cx, mask, at):
+                    if any(x.lane for x in i) and key_of(leaf, i) not in bounds and key_of(leaf, i) not in cx.assumed:
+                        return None
+            conditions += [cx.em.inst(f"icmp sge i64 {bound}, {extent}") for bound in dict.fromkeys(bounds.values())]
+            conditions += dict.fromkeys(gates.values())
+            found += [*bounds, *gates]
+    finally:
+        cx.unknown = unknown
+    return conditions, found
 
 
 def _masks(

@@ -210,10 +210,20 @@ def _store(cx: Context, op: Op) -> None:
     values = [s.operands[1] for s in group]
     before_write(cx, group, [o for s in group for o in s.operands])
     shape = pointer.type.dims
-    if len(shape) > 1:
-        crossed = _across(cx, transposed_loads(cx, group, shape))
-    else:
-        crossed = []
+    loads = transposed_loads(cx, group, shape) if len(shape) > 1 else []
+    if len(loads) == 1 and loads[0] not in cx.buffers and not side_outputs(cx, group, values, shape):
+        crossing = tiles.crossing(cx, loads[0], loads[0].type.elem)
+        if crossing and tiles.store_across(cx, group, loads[0], crossing[0], lambda: _store_all(cx, group, loads)):
+            cx.done.update(group)
+            return
+    _store_all(cx, group, loads)
+    cx.done.update(group)
+
+
+def _store_all(cx: Context, group: Sequence[Op], loads: Sequence[Value]) -> None:
+    """The stores in a nest of loops; `loads` run across them."""
+    shape, values = group[0].operands[0].type.dims, [s.operands[1] for s in group]
+    crossed = _across(cx, loads)
     side = side_outputs(cx, group, values, shape)
     kept = side_buffers(cx, side)
 
@@ -231,7 +241,6 @@ def _store(cx: Context, op: Op) -> None:
     for v in crossed:  # no later root needs it, else it would have been kept before
         del cx.buffers[v]
     cx.buffers.update(zip(side, kept, strict=True))
-    cx.done.update(group)
 
 
 def _across(cx: Context, loads: Sequence[Value]) -> list[Value]:
@@ -281,6 +290,10 @@ def _print(cx: Context, name: str, arguments: int) -> str:
     em = cx.em
     entry, end = [*em.entry, "  br label %begin"], "  ret void"
     declarations = dict(em.declarations)
+    if cx.streams:
+        # What went past the caches is there for other threads before anything that they are told afterwards.
+        declarations["sfence"] = "declare void @llvm.x86.sse.sfence()"
+        end = f"  call void @llvm.x86.sse.sfence()\n{end}"
     if em.heap_bytes:
         declarations |= {"aligned_alloc": "declare ptr @aligned_alloc(i64, i64)", "free": "declare void @free(ptr)"}
         cx.assertions.append(f"{HEAP}\0{em.heap_bytes}")

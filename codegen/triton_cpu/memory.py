@@ -14,6 +14,9 @@ from opweave.codegen.triton_cpu.elementwise import from_f32, select, to_f32
 from opweave.codegen.triton_cpu.emit import FLOATS, LLVM_TYPE, SIZE, float_literal, storage, suffix, vector
 from opweave.codegen.triton_cpu.ttir import Op, Value
 
+#: Bytes of a line of the caches.
+LINE = 64
+
 TRUE = Lanes("uniform", "true", "i1")
 
 
@@ -109,8 +112,11 @@ def _dummy(cx: Context) -> str:
     return cx.dummy
 
 
-def prepare_store(cx: Context, op: Op, idx: Indices) -> Callable[[], None] | None:
-    """Evaluate what is stored, where, and under which mask; the returned function stores. None: nothing to do."""
+def prepare_store(cx: Context, op: Op, idx: Indices, part: int = 0, parts: int = 1) -> Callable[[], None] | None:
+    """Evaluate what is stored, where, and under which mask; the returned function stores. None: nothing to do.
+
+    `part` says the how manieth of `parts` vectors it is that are stored one after the other, side by side.
+    """
     mask = at(cx, op.operands[2], idx) if len(op.operands) > 2 else TRUE
     if mask.value == "false":
         return None
@@ -120,7 +126,10 @@ def prepare_store(cx: Context, op: Op, idx: Indices) -> Callable[[], None] | Non
     def store() -> None:
         if cx.features.sanitize:
             check_access(cx, op, "write", pointer, mask, idx, value.elem)
-        _store(cx, pointer, _to_memory(cx, value), mask)
+        x = _to_memory(cx, value)
+        width = cx.width * SIZE[x.elem]
+        streamed = cx.features.streams and "cacheModifier = cs" in op.attrs and width * parts % LINE == 0
+        _store(cx, pointer, x, mask, part * width % LINE if streamed else None)
 
     return store
 
@@ -165,7 +174,8 @@ def argument_of(cx: Context, pointer: Value) -> int:
     return cx.parameters[bases.pop()] if len(bases) == 1 else ONE_OF_THEM
 
 
-def _store(cx: Context, pointer: Lanes, value: Lanes, mask: Lanes) -> None:
+def _store(cx: Context, pointer: Lanes, value: Lanes, mask: Lanes, place: int | None) -> None:
+    """`place`: where in a line of the caches it has to be to go past them; None to go through them."""
     em, w, elem = cx.em, cx.width, value.elem
     t, size = LLVM_TYPE[elem], SIZE[elem]
     if w == 1 or (pointer.uniform and value.uniform and mask.uniform):
@@ -177,7 +187,11 @@ def _store(cx: Context, pointer: Lanes, value: Lanes, mask: Lanes) -> None:
         return
     v, lanes = cx.vector(elem), cx.operand(value)
     if pointer.kind == "affine" and pointer.stride == size and mask.value == "true":
-        em.line(f"store {v} {lanes}, ptr {cx.position(pointer)}, align {size}")
+        address = cx.position(pointer)
+        if place is None:
+            em.line(f"store {v} {lanes}, ptr {address}, align {size}")
+        else:
+            _stream(cx, f"store {v} {lanes}, ptr {address}", address, size, min(w * size, LINE), place)
         return
     name = suffix(elem, w)
     tail = [("i32", str(size)), (cx.vector("i1"), cx.operand(mask))]
@@ -187,6 +201,21 @@ def _store(cx: Context, pointer: Lanes, value: Lanes, mask: Lanes) -> None:
         em.call(
             "void", f"llvm.masked.scatter.{name}.v{w}p0", [(v, lanes), (cx.vector("ptr"), cx.operand(pointer)), *tail]
         )
+
+
+def _stream(cx: Context, store: str, address: str, size: int, aligned: int, place: int) -> None:
+    """A store past the caches, which spares reading what is written over; the usual one in another place of a line.
+
+    The processor joins such stores to whole lines; a part of a line costs many times what is spared.
+    """
+    em = cx.em
+    cx.streams = True
+    low = em.inst(f"and i64 {em.inst(f'ptrtoint ptr {address} to i64')}, {LINE - 1}")
+
+    def past() -> None:
+        em.line(f"{store}, align {aligned}, !nontemporal !{{i32 1}}")
+
+    em.when(em.inst(f"icmp eq i64 {low}, {place}"), past, lambda: em.line(f"{store}, align {size}"))
 
 
 # -- atomics

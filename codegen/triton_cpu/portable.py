@@ -132,7 +132,7 @@ def launcher(name: str, text: str, parameters: Sequence[tuple[str, str]]) -> Cal
         text = _verified(text)
         function = parse(text).entry(name)
         _check_parameters(name, function.args, parameters)
-        lowered = lower(text, name=name, features=TargetFeatures(vector_bits=host.vector_bits, fma=host.fma))
+        lowered = lower(text, name=name, features=TargetFeatures.of(host))
         code = jit.load(jit.compile_object(lowered.llvm_ir, name=name), (lowered.name,))
     except OpweaveError:
         raise

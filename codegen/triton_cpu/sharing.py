@@ -75,6 +75,6 @@ def careful_launcher(
     from opweave.codegen.triton_cpu.lower import lower
 
     host = jit.host()
-    lowered = lower(text, features=TargetFeatures(vector_bits=host.vector_bits, fma=host.fma), distinct=False)
+    lowered = lower(text, features=TargetFeatures.of(host), distinct=False)
     code = jit.load(jit.compile_object(finish(lowered.llvm_ir), name=lowered.name), (lowered.name,))
     return Launcher(name, params, code, code.address(lowered.name), lowered.assertions).launch

@@ -6,12 +6,14 @@ many rows as a register has lanes takes log2(lanes) shuffles a row to turn aroun
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 
-from opweave.codegen.triton_cpu.context import ZERO, Context, Index, Indices, Lanes
+from opweave.codegen.triton_cpu.context import ZERO, Context, Index, Indices, Lanes, key_of
 from opweave.codegen.triton_cpu.emit import FLOATS, SIZE, Buffer
-from opweave.codegen.triton_cpu.loops import contiguous_dimension, replaced, vector_loop
-from opweave.codegen.triton_cpu.ttir import Value
+from opweave.codegen.triton_cpu.loops import contiguous_dimension, everywhere, replaced, vector_loop, visited_at
+from opweave.codegen.triton_cpu.memory import LINE, prepare_store
+from opweave.codegen.triton_cpu.ttir import Op, Value
 
 Widen = Callable[[Lanes], Lanes]
 
@@ -85,6 +87,110 @@ def transposed(cx: Context, rows: Sequence[str], elem: str) -> list[str]:
 def _shuffle(cx: Context, t: str, a: str, b: str, picked: Sequence[int]) -> str:
     mask = ", ".join(f"i32 {k}" for k in picked)
     return cx.em.inst(f"shufflevector {t} {a}, {t} {b}, <{len(picked)} x i32> <{mask}>")
+
+
+def store_across(cx: Context, stores: Sequence[Op], v: Value, along: int, otherwise: Callable[[], None]) -> bool:
+    """Stores of what comes from a matrix that is read across their direction: from register to memory, tile by tile.
+
+    Parameters
+    ----------
+    stores : sequence of Op
+        Of one shape, contiguous along the other dimension than the matrix.
+    v : Value
+        The matrix.
+    along : int
+        The dimension in which it is contiguous.
+    otherwise : callable
+        Emits the stores for programs whose masks are not all true.
+
+    Returns
+    -------
+    bool
+        False, and nothing is emitted, where the stores are not of this form.
+    """
+    em, elem, side, shape = cx.em, v.type.elem, lanes_of(cx, v.type.elem), stores[0].operands[0].type.dims
+    values = [s.operands[1] for s in stores]
+    keys = [cx.fresh_key("k") for _ in shape]
+    places = visited_at(cx, values, v, tuple(Index("%dry", 0, key) for key in keys))
+    if len(shape) != 2 or len(places) != 1 or [i.key for i in places.copy().pop()] != keys[::-1]:
+        return False
+    mark = len(em.lines)
+    with cx.scope():
+        masks = everywhere(cx, values, stores, shape, keys)
+    if masks is None:
+        del em.lines[mark:]
+        return False
+    conditions, comparisons = masks
+    # Of the stores' dimensions one is the matrix' own direction, in which a tile's columns are `side` indices.
+    own, other = 1 - along, along  # dimensions of the stores: that of the matrix' vectors, that of the stores' vectors
+    # A line of the caches is written at once: half of one would be read first, or merged in memory.
+    count = max(1, LINE // (side * SIZE[elem]))
+    count = count if shape[other] % (side * count) == 0 else 1
+    steps = {own: side, other: side * count}
+    lanes = {own: [cx.fresh_key("v")], other: [cx.fresh_key("v") for _ in range(count)]}
+    apart = {dim: [cx.fresh_key("t") for _ in range(step)] for dim, step in steps.items()}
+    variants = {key: (*lanes[dim], *apart[dim]) for dim, key in enumerate(keys)}
+    assumed = {
+        (leaf, tuple(replaced_keys)): True
+        for leaf, names in comparisons
+        for replaced_keys in itertools.product(*(variants.get(name, (name,)) for name in names))
+    }
+
+    def at(dim: int, start: str, j: int) -> Index:
+        return Index(em.add(start, str(j)), 0, apart[dim][j])
+
+    def tile(first: str, second: str) -> None:
+        """`count` tiles, from `first` of the stores' dimension `own` and `second` of the other one."""
+        cx.positioned = True
+        cx.origins[lanes[own][0]] = first
+        along_matrix = Index(first, 1, lanes[own][0])
+        columns, along_stores = [], []
+        for k, key in enumerate(lanes[other]):
+            start = cx.origins[key] = em.add(second, str(k * side))
+            along_stores.append(Index(start, 1, key))
+            rows = [_pair(own, along_matrix, at(other, second, k * side + j)) for j in range(side)]
+            columns.append(transposed(cx, [cx.operand(cx.evaluate(v, idx[::-1])) for idx in rows], elem))
+        for j in range(side):
+            for k in range(count):
+                idx = _pair(own, at(own, first, j), along_stores[k])
+                cx.remember(key_of(v, idx[::-1]), Lanes("vector", columns[k][j], elem))
+                for action in [prepare_store(cx, s, idx, k, count) for s in stores]:
+                    assert action is not None
+                    action()
+        cx.positioned = False
+
+    def inside() -> None:
+        saved, cx.assumed = cx.assumed, {**cx.assumed, **assumed}
+
+        def walk(first: str) -> None:
+            def step(second: str) -> None:
+                with cx.scope():
+                    tile(first, second)
+
+            em.loop("0", str(shape[other]), str(steps[other]), step)
+
+        with cx.scope(), cx.lanes(side):
+            em.loop("0", str(shape[own]), str(side), walk)
+        cx.assumed = saved
+
+    if not conditions:
+        inside()
+        return True
+    condition = conditions[0]
+    for more in conditions[1:]:
+        condition = em.inst(f"and i1 {condition}, {more}")
+
+    def outside() -> None:
+        with cx.scope():
+            otherwise()
+
+    em.when(condition, inside, outside)
+    return True
+
+
+def _pair(dim: int, index: Index, other: Index) -> Indices:
+    """The index with one position in a dimension of two."""
+    return (index, other) if dim == 0 else (other, index)
 
 
 def materialize_across(cx: Context, v: Value, along: int) -> None:

@@ -72,13 +72,12 @@ def _kind(arg: Any) -> str:
 
 @cache
 def _compiled(
-    kernel: JITFunction[Any], kinds: tuple[str, ...], constants: tuple[tuple[str, Any], ...]
+    kernel: JITFunction[Any], kinds: tuple[str, ...], constants: tuple[tuple[str, Any], ...], features: TargetFeatures
 ) -> tuple[Any, Lowered]:
     names = [p.name for p in kernel.params if p.name not in dict(constants)]
     signature = dict(zip(names, kinds, strict=True)) | {name: "constexpr" for name, _ in constants}
     ordered = {p.name: signature[p.name] for p in kernel.params}
-    host = jit.host()
-    lowered = lower(ttir(kernel, ordered, dict(constants)), features=TargetFeatures(host.vector_bits, host.fma))
+    lowered = lower(ttir(kernel, ordered, dict(constants)), features=features)
     code = jit.load(jit.compile_object(lowered.llvm_ir, name=lowered.name), [lowered.name])
     function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, *[ctypes.c_int32] * 3)
     entry = function(code.address(lowered.name))
@@ -86,16 +85,19 @@ def _compiled(
     return entry, lowered
 
 
-def compiled(kernel: JITFunction[Any], *args: Any, **constants: Any) -> tuple[Callable[..., None], bytes, Lowered]:
+def compiled(
+    kernel: JITFunction[Any], *args: Any, features_: TargetFeatures | None = None, **constants: Any
+) -> tuple[Callable[..., None], bytes, Lowered]:
     kinds = tuple(_kind(a) for a in args)
-    entry, lowered = _compiled(kernel, kinds, tuple(constants.items()))
+    features = features_ or TargetFeatures.of(jit.host())
+    entry, lowered = _compiled(kernel, kinds, tuple(constants.items()), features)
     values = [a.ctypes.data if isinstance(a, np.ndarray) else a for a in args]
     layout = "<" + "".join(_PACK.get(k, "q") for k in kinds)
     return entry, struct.pack(layout, *values), lowered
 
 
 def launch(kernel: JITFunction[Any], grid: Sequence[int], *args: Any, **constants: Any) -> None:
-    """Run `kernel` on a grid; arrays are passed as pointers, keywords as constexprs."""
+    """Run `kernel` on a grid; arrays are passed as pointers, keywords as constexprs, but for `features_`."""
     gx, gy, gz = (*grid, 1, 1)[:3]
     entry, packed, _ = compiled(kernel, *args, **constants)
     entry(packed, 0, gx * gy * gz, gx, gy, gz)

@@ -557,7 +557,7 @@ def run(kernel: Kernel) -> None:
     signature = {a.name: f"*{a.kind}" for a in kernel.arrays} | {"trips": "i32"}
     text = ttir(triton.jit(scope["kernel"]), signature, {})
     host = jit.host()
-    lowered = lower(text, features=TargetFeatures(host.vector_bits, host.fma))
+    lowered = lower(text, features=TargetFeatures.of(host))
     assert not lowered.assertions
     # NumPy rounds products and sums apart.
     code = jit.load(jit.compile_object(lowered.llvm_ir.replace(" contract ", " ")), [lowered.name])

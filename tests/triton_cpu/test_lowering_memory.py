@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 import triton
 import triton.language as tl
-from native import BF16, launch
+from native import BF16, compiled, launch
+
+from opweave.codegen.triton_cpu import jit
+from opweave.codegen.triton_cpu.analysis import TargetFeatures
 
 
 @triton.jit
@@ -244,3 +249,70 @@ def test_pointers_are_data() -> None:
     want = np.zeros(32)
     want[np.where(i % 2 == 0, i, 16 + i)] = i + 1
     np.testing.assert_array_equal(out, want)
+
+
+# ---- past the caches, and tile by tile -----------------------------------------------------------------------------
+
+
+def room(shape: tuple[int, ...], dtype: type, offset: int) -> np.ndarray:
+    """Memory for a result that starts `offset` elements behind the start of a line of the caches."""
+    size = np.dtype(dtype).itemsize
+    whole = np.full(int(np.prod(shape)) * size + 192, 0x5A, np.uint8)
+    start = -whole.ctypes.data % 64 + offset * size
+    return whole[start : start + int(np.prod(shape)) * size].view(dtype).reshape(shape)
+
+
+@triton.jit
+def streamed(x, out, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i, i < n), i < n, cache_modifier=".cs")
+
+
+@pytest.mark.parametrize("bits", [128, 256, 512])
+@pytest.mark.parametrize("dtype", [np.int8, np.float32, np.float64])
+def test_stores_past_the_caches(dtype: type, bits: int) -> None:
+    features = TargetFeatures(bits, streams=jit.host().streams)
+    x = np.random.default_rng(0).integers(-100, 100, 1000).astype(dtype)
+    for offset, n in ((0, 1000), (0, 200), (1, 1000), (5, 700)):
+        out = room((1000,), dtype, offset)
+        want = out.copy()
+        want[:n] = x[:n]
+        launch(streamed, (4,), x, out, n, BLOCK=256, features_=features)
+        np.testing.assert_array_equal(out, want)
+    text = compiled(streamed, x, out, 5, BLOCK=256, features_=features)[2].llvm_ir
+    assert ("!nontemporal" in text) == ("sfence" in text) == features.streams
+
+
+@triton.jit
+def turned(x, bias, out, positive, rows, cols, HIGH: tl.constexpr, WIDE: tl.constexpr):
+    r = tl.program_id(0) * HIGH + tl.arange(0, HIGH)
+    c = tl.program_id(1) * WIDE + tl.arange(0, WIDE)
+    live = (r[:, None] < rows) & (c[None, :] < cols)
+    tile = tl.load(x + r[:, None] * cols + c[None, :], live)
+    value = tl.trans(tile) * 2 + tl.load(bias + c, c < cols)[:, None]
+    at = c[:, None] * rows + r[None, :]
+    tl.store(out + at, value, tl.trans(live), cache_modifier=".cs")
+    tl.store(positive + at, value > 0, tl.trans(live))
+
+
+@pytest.mark.parametrize("bits", [128, 256, 512])
+@pytest.mark.parametrize("tile", [(16, 64), (32, 32), (64, 16)], ids=str)
+def test_a_matrix_is_turned_tile_by_tile(tile: tuple[int, int], bits: int) -> None:
+    features = TargetFeatures(bits, streams=jit.host().streams)
+    rng = np.random.default_rng(1)
+    for rows, cols, offset in ((64, 64, 0), (64, 128, 3), (70, 50, 0), (15, 200, 2)):
+        x, bias = rng.normal(size=(rows, cols)).astype(np.float32), rng.normal(size=cols).astype(np.float32)
+        out, positive = room((cols, rows), np.float32, offset), np.zeros((cols, rows), bool)
+        grid = triton.cdiv(rows, tile[0]), triton.cdiv(cols, tile[1])
+        launch(turned, grid, x, bias, out, positive, rows, cols, HIGH=tile[0], WIDE=tile[1], features_=features)
+        want = x.T * np.float32(2) + bias[:, None]  # the kernel rounds once, by an fma
+        np.testing.assert_allclose(out, want, rtol=1e-6, atol=1e-6)
+        np.testing.assert_array_equal(positive, out > 0)
+
+
+def test_no_buffer_stands_between_the_registers_and_a_turned_matrix() -> None:
+    x, out, flags = (np.zeros((64, 64), t) for t in (np.float32, np.float32, bool))
+    text = compiled(turned, x, x[0], out, flags, 64, 64, HIGH=32, WIDE=32, features_=TargetFeatures(512))[2].llvm_ir
+    _, whole, part = re.split(r"^(?:begin|else\w*):$", text, maxsplit=2, flags=re.M)
+    assert "shufflevector <16 x float>" in whole and "shufflevector <16 x float>" in part
+    assert "masked" not in whole and "masked" in part
