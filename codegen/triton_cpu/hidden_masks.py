@@ -1,15 +1,19 @@
-"""Masks of loads, hidden from LLVM's x86 backend where it gets them wrong.
+"""Masks of loads and stores, hidden from LLVM's x86 backend where it gets them wrong.
 
-LLVM (20 to 22, at least) splits a masked load that is wider than a register during instruction selection. Where it then
-knows that a part's mask is false in all lanes, it may describe that mask by a constant whose lanes are 1, of which the
-sign bits (what the instruction looks at) are 0; `combineMaskedLoadConstantMask` takes every lane that is not 0 for
-true, and makes an unmasked load of it. So the load returns what the mask excludes, and reads memory that it must not
-touch. `rows[:, None] < n & columns[None, :] < 20`, with a block of 32 columns, is enough.
+Loads: LLVM (20 to 22, at least) splits a masked load that is wider than a register during instruction selection.
+Where it then knows that a part's mask is false in all lanes, it may describe that mask by a constant whose lanes are 1,
+of which the sign bits (what the instruction looks at) are 0; `combineMaskedLoadConstantMask` takes every lane that is
+not 0 for true, and makes an unmasked load of it. So the load returns what the mask excludes, and reads memory that it
+must not touch. `rows[:, None] < n & columns[None, :] < 20`, with a block of 32 columns, is enough.
 
 Only masks that are combined of others are affected: the parts of a comparison are comparisons. `hide` passes such masks
 through an empty piece of inline assembly, behind which the backend knows nothing about them. There they are a byte per
 lane, as between operations on masks anyway, so this costs nearly nothing. Machines with mask registers (AVX-512), and
 those without masked loads, are not affected.
+
+Stores: on machines with mask registers, LLVM 22 joins a `trunc` and the masked store of its result. Where all but one
+lane of the mask turn out to be false, it stores the one element as it was before: eight bytes of an i64 where four were
+meant. `hide_from_stores` lets no mask of such a store be a constant.
 """
 
 from __future__ import annotations
@@ -19,6 +23,11 @@ import re
 _LOAD = re.compile(
     r"^( *%[\w.]+ = call <(\d+) x (?:float|double|i32|i64|ptr)> @llvm\.masked\.load\.[^(]*"
     r"\(ptr [^,]+, i32 \d+, <\d+ x i1> )(%[\w.]+)(, .*)$",
+    re.MULTILINE,
+)
+_STORE = re.compile(
+    r"^( *call void @llvm\.masked\.store\.v\d+i(?:8|16|32)\.p0\(<(\d+) x i\d+> [^,]+, ptr [^,]+, i32 \d+, <\d+ x i1> )"
+    r"(%[\w.]+)\)",
     re.MULTILINE,
 )
 # Not `eq` and `ne`, by which integers are made masks again: optimisations undo that.
@@ -47,6 +56,27 @@ def hide(llvm_ir: str) -> str:
         return "\n".join([*lines, f"{start}{name}{rest}"])
 
     return _LOAD.sub(hidden, llvm_ir)
+
+
+def hide_from_stores(llvm_ir: str) -> str:
+    """The text with the masks of stores of narrow integers hidden."""
+    numbers = iter(range(1 << 30))
+
+    def hidden(found: re.Match[str]) -> str:
+        start, lanes, mask = found.groups()
+        name, m = f"%unknown{next(numbers)}", f"<{lanes} x i1>"
+        return "\n".join(
+            [
+                f'  {name}.r = call i8 asm "", "=r,0"(i8 1)',
+                f"  {name}.t = trunc i8 {name}.r to i1",
+                f"  {name}.o = insertelement {m} poison, i1 {name}.t, i64 0",
+                f"  {name}.a = shufflevector {m} {name}.o, {m} poison, <{lanes} x i32> zeroinitializer",
+                f"  {name} = and {m} {mask}, {name}.a",
+                f"{start}{name})",
+            ]
+        )
+
+    return _STORE.sub(hidden, llvm_ir)
 
 
 def _barrier(mask: str, lanes: int, name: str) -> tuple[list[str], str]:

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from opweave.codegen.triton_cpu.hidden_masks import hide
+from opweave.codegen.triton_cpu.hidden_masks import hide, hide_from_stores
 from opweave.registry.errors import CompileError
 
 _MAGIC = b"opweave\x01"
@@ -60,6 +60,11 @@ class Host:
     def hides_masks(self) -> bool:
         """Whether masks of loads have to be hidden from LLVM; see `hidden_masks`."""
         return "avx" in self.features and not {"avx512vl", "avx512bw"} <= self.features
+
+    @property
+    def truncates_in_stores(self) -> bool:
+        """Whether masks of stores have to be hidden from LLVM; see `hidden_masks`."""
+        return "avx512f" in self.features
 
     @property
     def streams(self) -> bool:
@@ -282,6 +287,8 @@ def _optimised(llvm_ir: str, name: str, level: int) -> Iterator[Any]:
     """
     ll = _llvm()
     machine = _target_machine()
+    if host().truncates_in_stores:
+        llvm_ir = hide_from_stores(llvm_ir)
     if host().hides_masks:
         llvm_ir = hide(llvm_ir)
     with ll.create_context() as context:  # its own: type names of modules in the shared one would pile up and clash

@@ -30,6 +30,8 @@ Body = Callable[[Indices], bool]
 """Emits one step at an index; False if there was nothing to emit (all masked off)."""
 _MOST_LOOPS = 2
 """Loops around a vector loop, at most."""
+_DEAR = 4
+"""From this cost on, a row that all rows share is computed once."""
 _UPPER = {"slt": 0, "sle": 1}
 _SWAPPED = {"sgt": "slt", "sge": "sle"}
 
@@ -64,6 +66,28 @@ def nest(
     if not shape:
         body(())
         return
+    narrow = _dear_and_narrow(cx, [*values, *(o for op in stores for o in op.operands)])
+    materialize(cx, narrow)
+    _nest(cx, shape, values, stores, body, merge)
+    for v in narrow:  # what follows may not come by here
+        del cx.buffers[v]
+
+
+def _dear_and_narrow(cx: Context, values: Sequence[Value]) -> list[Value]:
+    """Values that a nest would compute anew for each row, since all rows share them, and that cost more than a load."""
+    found = {}
+    for v in cx.tree(list(values)):
+        if v.op is None or v.op.name != "tt.broadcast":
+            continue
+        source = v.op.operands[0]
+        if 1 < source.type.numel < v.type.numel and source not in cx.buffers and cx.cost(source) >= _DEAR:
+            found[source] = None
+    return list(found)
+
+
+def _nest(
+    cx: Context, shape: tuple[int, ...], values: Sequence[Value], stores: Sequence[Op], body: Body, merge: bool
+) -> None:
     if merge:
         shape = merged(cx, shape, [*values, *(o for op in stores for o in op.operands)])
     dim = vector_dimension(cx, values, stores, shape)

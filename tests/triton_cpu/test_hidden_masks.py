@@ -115,3 +115,39 @@ def test_a_hidden_mask() -> None:
   %hidden0.0r = call <16 x i8> asm "", "=x,0"(<16 x i8> %hidden0.b)
   %hidden0 = icmp slt <16 x i8> %hidden0.0r, zeroinitializer""",
     )
+
+
+def _converted(source: str, target: str, lanes: int, mask: str) -> str:
+    """A masked store of what a masked load gives in another type, under a constant mask."""
+    m, a, b = f"<{lanes} x i1>", f"<{lanes} x {source}>", f"<{lanes} x {target}>"
+    load = f"llvm.masked.load.v{lanes}{TYPES[source][0]}.p0"
+    store = f"llvm.masked.store.v{lanes}{TYPES[target][0]}.p0"
+    cast = "trunc" if int(source[1:]) > int(target[1:]) else "sext"
+    return f"""
+declare {a} @{load}(ptr, i32, {m}, {a})
+declare void @{store}({b}, ptr, i32, {m})
+
+define void @copied(ptr noalias %x, ptr noalias %y) {{
+  %mask = or {m} {mask}, zeroinitializer
+  %v = call {a} @{load}(ptr %x, i32 1, {m} %mask, {a} zeroinitializer)
+  %w = {cast} {a} %v to {b}
+  call void @{store}({b} %w, ptr %y, i32 1, {m} %mask)
+  ret void
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "target"), [(a, b) for a in ("i8", "i16", "i32", "i64") for b in ("i8", "i16", "i32", "i64") if a != b]
+)
+def test_conversions_under_masks_that_are_constants(source: str, target: str) -> None:
+    for lanes in (4, 8, 16, 64):
+        x = (TYPES[source][1] * lanes)(*[-(i + 1) for i in range(lanes)])
+        for chosen in ({0}, {lanes - 1}, {1, 2}, set(range(lanes // 2))):
+            text = _converted(source, target, lanes, _constant(lanes, lambda i, chosen=chosen: i in chosen))
+            code = jit.load(jit.compile_object(text), ["copied"])
+            y = (TYPES[target][1] * lanes)(*[77] * lanes)
+            ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(code.address("copied"))(
+                ctypes.addressof(x), ctypes.addressof(y)
+            )
+            assert list(y) == [-(i + 1) if i in chosen else 77 for i in range(lanes)], (lanes, chosen)

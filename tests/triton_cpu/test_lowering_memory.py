@@ -316,3 +316,21 @@ def test_no_buffer_stands_between_the_registers_and_a_turned_matrix() -> None:
     _, whole, part = re.split(r"^(?:begin|else\w*):$", text, maxsplit=2, flags=re.M)
     assert "shufflevector <16 x float>" in whole and "shufflevector <16 x float>" in part
     assert "masked" not in whole and "masked" in part
+
+
+@triton.jit
+def shared_row(y, out, ROWS: tl.constexpr, COLS: tl.constexpr):
+    r, c = tl.arange(0, ROWS)[:, None], tl.arange(0, COLS)[None, :]
+    row = tl.floor(1.0 / tl.load(y + c))
+    tl.store(out + r * COLS + c, row * r)
+    tl.store(out + (ROWS + r) * COLS + c, row - r)
+
+
+def test_what_all_rows_share_is_computed_once() -> None:
+    y, out = np.linspace(0.01, 1, 64, dtype=np.float32), np.zeros((32, 64), np.float32)
+    launch(shared_row, (1,), y, out, ROWS=16, COLS=64)
+    row, r = np.floor(np.float32(1) / y), np.arange(16, dtype=np.float32)[:, None]
+    np.testing.assert_array_equal(out, np.concatenate([row * r, row - r]))
+    text = compiled(shared_row, y, out, ROWS=16, COLS=64)[2].llvm_ir
+    quotient, after = text.index("fdiv"), text.index("fmul")
+    assert "\nhead" in text[quotient:after]  # the loop over rows begins behind the quotients
