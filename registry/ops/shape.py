@@ -338,6 +338,10 @@ def _filled(self: Any, value: Any, **_: Any) -> tuple[DType, DType]:
 class OverwriteDecl(PointwiseDecl):
     """The second operand in the shape and type of the first, whose elements eager need not look at."""
 
+    def spec(self, operands: Sequence[Any], attributes: dict[str, Any]) -> TensorSpec:
+        found, target = super().spec(operands, attributes), operands[0]
+        return found._replace(strides=copied_strides(target)) if found.sizes == target._sizes else found
+
     def evaluate(
         self, operands: Sequence[Any], attributes: dict[str, Any], spec: TensorSpec, out: Tensor | None
     ) -> Tensor:

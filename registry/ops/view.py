@@ -19,7 +19,7 @@ from opweave.registry.errors import DataDependentError, OutOfRangeError, ShapeEr
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.kinds import ViewDecl, composite, handler, normalize_axes, view
 from opweave.registry.ops.kinds.base import store
-from opweave.registry.promote import pointwise_strides
+from opweave.registry.promote import copied_strides
 from opweave.registry.spec import TensorSpec, contiguous_strides, span
 from opweave.registry.symbolic import Symbolic, demand, is_open, larger, smaller, unknown_up_to
 from opweave.registry.tensor import Tensor, allocate_like, as_view, describe, wrap_dim
@@ -549,7 +549,7 @@ diagonal_backward.backward(
 
 def _like(self: Tensor) -> TensorSpec:
     """A copy keeps the order of dimensions in memory, without gaps."""
-    return TensorSpec(self._sizes, pointwise_strides(self._sizes, [self]), self._dtype, self._device)
+    return TensorSpec(self._sizes, copied_strides(self), self._dtype, self._device)
 
 
 def _replacing(part: Callable[..., Layout]) -> Callable[..., Tensor]:
