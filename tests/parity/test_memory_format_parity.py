@@ -49,7 +49,7 @@ WAYS: dict[str, Callable[..., Any]] = {
     "double": lambda m, x, **f: x.double(**f),
     "zeros_like": lambda m, x, **f: m.zeros_like(x, **f),
     "full_like": lambda m, x, **f: m.full_like(x, 2, **f),
-    "empty": lambda m, x, **f: m.empty(x.shape, **f) * 0,
+    "empty": lambda m, x, **f: m.empty(x.shape, **f).zero_(),
 }
 
 
