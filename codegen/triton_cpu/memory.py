@@ -115,7 +115,7 @@ def _dummy(cx: Context) -> str:
 def prepare_store(cx: Context, op: Op, idx: Indices, part: int = 0, parts: int = 1) -> Callable[[], None] | None:
     """Evaluate what is stored, where, and under which mask; the returned function stores. None: nothing to do.
 
-    `part` says the how manieth of `parts` vectors it is that are stored one after the other, side by side.
+    Of `parts` vectors that are stored one after the other, side by side, it is number `part`.
     """
     mask = at(cx, op.operands[2], idx) if len(op.operands) > 2 else TRUE
     if mask.value == "false":

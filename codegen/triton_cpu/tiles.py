@@ -112,7 +112,7 @@ def store_across(cx: Context, stores: Sequence[Op], v: Value, along: int, otherw
     values = [s.operands[1] for s in stores]
     keys = [cx.fresh_key("k") for _ in shape]
     places = visited_at(cx, values, v, tuple(Index("%dry", 0, key) for key in keys))
-    if len(shape) != 2 or len(places) != 1 or [i.key for i in places.copy().pop()] != keys[::-1]:
+    if len(shape) != 2 or len(places) != 1 or [i.key for i in next(iter(places))] != keys[::-1]:
         return False
     mark = len(em.lines)
     with cx.scope():
