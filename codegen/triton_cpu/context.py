@@ -144,6 +144,8 @@ class Context:
         self.program_id: tuple[str, str, str] = ("", "", "")
         self.dummy = ""
         self.needs_print = False
+        self.ahead = ""
+        """How many bytes behind those that a vector load reads are read soon; "" where it is not said."""
         #: Whether some stores go past the caches.
         self.streams = False
         self.assertions: list[str] = []

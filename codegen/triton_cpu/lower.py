@@ -204,7 +204,7 @@ def _store(cx: Context, op: Op) -> None:
         before_write(cx, [op], [])
         store = memory.prepare_store(cx, op, ())
         if store is not None:
-            store()
+            memory.emit_store(cx, store)
         return
     group = _store_group(cx, op)
     values = [s.operands[1] for s in group]
@@ -228,13 +228,13 @@ def _store_all(cx: Context, group: Sequence[Op], loads: Sequence[Value]) -> None
     kept = side_buffers(cx, side)
 
     def body(idx: Indices) -> bool:
-        actions = [memory.prepare_store(cx, s, idx) for s in group]
-        if not side and all(a is None for a in actions):
+        stores = [memory.prepare_store(cx, s, idx) for s in group]
+        if not side and all(s is None for s in stores):
             return False
         write_all(cx, side, kept, idx)
-        for action in actions:
-            if action is not None:
-                action()
+        for store in stores:
+            if store is not None:
+                memory.emit_store(cx, store)
         return True
 
     nest(cx, shape, [*values, *side], group, body, merge=True)

@@ -6,7 +6,8 @@ does; other pointers gather and scatter. A mask that an enclosing region assumes
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from opweave.codegen.triton_cpu.analysis import CHECK, KINDS, ONE_OF_THEM, UNKNOWN, pointer_bases
 from opweave.codegen.triton_cpu.context import Context, Indices, Lanes, lazy
@@ -73,7 +74,11 @@ def _load_vector(cx: Context, pointer: Lanes, mask: Lanes, other: Callable[[], L
     t, size = cx.vector(mem), SIZE[mem]
     contiguous = pointer.kind == "affine" and pointer.stride == size
     if contiguous and mask.value == "true":
-        x = em.inst(f"load {t}, ptr {cx.position(pointer)}, align {size}")
+        address = cx.position(pointer)
+        if cx.ahead:  # read, into the second cache, data
+            later = ("ptr", em.offset(address, cx.ahead))
+            em.call("void", "llvm.prefetch.p0", [later, ("i32", "0"), ("i32", "2"), ("i32", "1")])
+        x = em.inst(f"load {t}, ptr {address}, align {size}")
         return Lanes("vector", _from_memory(cx, x, elem, w), elem)
     fill = cx.operand(_to_memory(cx, other()))
     if contiguous:
@@ -112,26 +117,60 @@ def _dummy(cx: Context) -> str:
     return cx.dummy
 
 
-def prepare_store(cx: Context, op: Op, idx: Indices, part: int = 0, parts: int = 1) -> Callable[[], None] | None:
-    """Evaluate what is stored, where, and under which mask; the returned function stores. None: nothing to do.
+@dataclass(frozen=True)
+class Store:
+    """A store whose operands are evaluated: `value` to `pointer` where `mask` is true.
 
-    Of `parts` vectors that are stored one after the other, side by side, it is number `part`.
+    Attributes
+    ----------
+    past : bool
+        Whether it may go past the caches: the kernel says so, and it is one span of memory.
     """
+
+    op: Op
+    idx: Indices
+    pointer: Lanes
+    value: Lanes
+    mask: Lanes
+    past: bool
+
+
+def prepare_store(cx: Context, op: Op, idx: Indices) -> Store | None:
+    """Evaluate what is stored, where, and under which mask. None: nothing to do."""
     mask = at(cx, op.operands[2], idx) if len(op.operands) > 2 else TRUE
     if mask.value == "false":
         return None
     value = at(cx, op.operands[1], idx)
     pointer = at(cx, op.operands[0], idx)
+    span = cx.width > 1 and pointer.kind == "affine" and pointer.stride == SIZE[value.elem] and mask.value == "true"
+    return Store(op, idx, pointer, value, mask, span and cx.features.streams and "cacheModifier = cs" in op.attrs)
 
-    def store() -> None:
-        if cx.features.sanitize:
-            check_access(cx, op, "write", pointer, mask, idx, value.elem)
-        x = _to_memory(cx, value)
-        width = cx.width * SIZE[x.elem]
-        streamed = cx.features.streams and "cacheModifier = cs" in op.attrs and width * parts % LINE == 0
-        _store(cx, pointer, x, mask, part * width % LINE if streamed else None)
 
-    return store
+def emit_store(cx: Context, store: Store, past: bool | None = None) -> None:
+    """Store what was prepared; `past` the caches where it may, None: if it is whole lines of them, which is asked."""
+    if cx.features.sanitize:
+        check_access(cx, store.op, "write", store.pointer, store.mask, store.idx, store.value.elem)
+    value = _to_memory(cx, store.value)
+    if past is None and store.past and cx.width * SIZE[value.elem] % LINE == 0:
+        cx.em.when(
+            at_lines(cx, [store]),
+            lambda: _store(cx, store.pointer, value, store.mask, True),
+            lambda: _store(cx, store.pointer, value, store.mask, False),
+        )
+    else:
+        _store(cx, store.pointer, value, store.mask, bool(past) and store.past)
+
+
+def at_lines(cx: Context, stores: Sequence[Store]) -> str:
+    """Whether all of these start at a line of the caches.
+
+    The processor joins stores that go past the caches to whole lines; a part of a line costs many times what is spared.
+    """
+    em = cx.em
+    low = "0"
+    for address in [em.inst(f"ptrtoint ptr {cx.position(s.pointer)} to i64") for s in stores]:
+        low = address if low == "0" else em.inst(f"or i64 {low}, {address}")
+    return em.inst(f"icmp eq i64 {em.inst(f'and i64 {low}, {LINE - 1}')}, 0")
 
 
 # -- sanitized kernels
@@ -174,8 +213,8 @@ def argument_of(cx: Context, pointer: Value) -> int:
     return cx.parameters[bases.pop()] if len(bases) == 1 else ONE_OF_THEM
 
 
-def _store(cx: Context, pointer: Lanes, value: Lanes, mask: Lanes, place: int | None) -> None:
-    """`place`: where in a line of the caches it has to be to go past them; None to go through them."""
+def _store(cx: Context, pointer: Lanes, value: Lanes, mask: Lanes, past: bool) -> None:
+    """`past` the caches: the address is known to be the start of a register's width, or of a line."""
     em, w, elem = cx.em, cx.width, value.elem
     t, size = LLVM_TYPE[elem], SIZE[elem]
     if w == 1 or (pointer.uniform and value.uniform and mask.uniform):
@@ -187,11 +226,9 @@ def _store(cx: Context, pointer: Lanes, value: Lanes, mask: Lanes, place: int | 
         return
     v, lanes = cx.vector(elem), cx.operand(value)
     if pointer.kind == "affine" and pointer.stride == size and mask.value == "true":
-        address = cx.position(pointer)
-        if place is None:
-            em.line(f"store {v} {lanes}, ptr {address}, align {size}")
-        else:
-            _stream(cx, f"store {v} {lanes}, ptr {address}", address, size, min(w * size, LINE), place)
+        cx.streams |= past
+        how = f"align {min(w * size, LINE)}, !nontemporal !{{i32 1}}" if past else f"align {size}"
+        em.line(f"store {v} {lanes}, ptr {cx.position(pointer)}, {how}")
         return
     name = suffix(elem, w)
     tail = [("i32", str(size)), (cx.vector("i1"), cx.operand(mask))]
@@ -201,21 +238,6 @@ def _store(cx: Context, pointer: Lanes, value: Lanes, mask: Lanes, place: int | 
         em.call(
             "void", f"llvm.masked.scatter.{name}.v{w}p0", [(v, lanes), (cx.vector("ptr"), cx.operand(pointer)), *tail]
         )
-
-
-def _stream(cx: Context, store: str, address: str, size: int, aligned: int, place: int) -> None:
-    """A store past the caches, which spares reading what is written over; the usual one in another place of a line.
-
-    The processor joins such stores to whole lines; a part of a line costs many times what is spared.
-    """
-    em = cx.em
-    cx.streams = True
-    low = em.inst(f"and i64 {em.inst(f'ptrtoint ptr {address} to i64')}, {LINE - 1}")
-
-    def past() -> None:
-        em.line(f"{store}, align {aligned}, !nontemporal !{{i32 1}}")
-
-    em.when(em.inst(f"icmp eq i64 {low}, {place}"), past, lambda: em.line(f"{store}, align {size}"))
 
 
 # -- atomics

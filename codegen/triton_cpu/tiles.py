@@ -12,8 +12,11 @@ from collections.abc import Callable, Sequence
 from opweave.codegen.triton_cpu.context import ZERO, Context, Index, Indices, Lanes, key_of
 from opweave.codegen.triton_cpu.emit import FLOATS, SIZE, Buffer
 from opweave.codegen.triton_cpu.loops import contiguous_dimension, everywhere, replaced, vector_loop, visited_at
-from opweave.codegen.triton_cpu.memory import LINE, prepare_store
+from opweave.codegen.triton_cpu.memory import LINE, Store, at_lines, emit_store, prepare_store
 from opweave.codegen.triton_cpu.ttir import Op, Value
+
+#: How many bytes of a row before its use a tile is asked for from memory.
+AHEAD = 2 * LINE
 
 Widen = Callable[[Lanes], Lanes]
 
@@ -123,9 +126,11 @@ def store_across(cx: Context, stores: Sequence[Op], v: Value, along: int, otherw
     conditions, comparisons = masks
     # Of the stores' dimensions one is the matrix' own direction, in which a tile's columns are `side` indices.
     own, other = 1 - along, along  # dimensions of the stores: that of the matrix' vectors, that of the stores' vectors
-    # A line of the caches is written at once: half of one would be read first, or merged in memory.
-    count = max(1, LINE // (side * SIZE[elem]))
-    count = count if shape[other] % (side * count) == 0 else 1
+    # Lines of the caches are written whole, two neighbours at once where there are: memory takes them up faster, and
+    # half a line would be read first.
+    counts = (lines * LINE // (side * SIZE[elem]) for lines in (2, 1))
+    count = next((n for n in counts if n and shape[other] % (side * n) == 0), 1)
+    whole = count * side * SIZE[elem] % LINE == 0
     steps = {own: side, other: side * count}
     lanes = {own: [cx.fresh_key("v")], other: [cx.fresh_key("v") for _ in range(count)]}
     apart = {dim: [cx.fresh_key("t") for _ in range(step)] for dim, step in steps.items()}
@@ -150,13 +155,22 @@ def store_across(cx: Context, stores: Sequence[Op], v: Value, along: int, otherw
             along_stores.append(Index(start, 1, key))
             rows = [_pair(own, along_matrix, at(other, second, k * side + j)) for j in range(side)]
             columns.append(transposed(cx, [cx.operand(cx.evaluate(v, idx[::-1])) for idx in rows], elem))
-        for j in range(side):
-            for k in range(count):
-                idx = _pair(own, at(own, first, j), along_stores[k])
-                cx.remember(key_of(v, idx[::-1]), Lanes("vector", columns[k][j], elem))
-                for action in [prepare_store(cx, s, idx, k, count) for s in stores]:
-                    assert action is not None
-                    action()
+        ready: list[tuple[int, Store]] = []
+        for j, k in itertools.product(range(side), range(count)):
+            idx = _pair(own, at(own, first, j), along_stores[k])
+            cx.remember(key_of(v, idx[::-1]), Lanes("vector", columns[k][j], elem))
+            ready += [(k, store) for s in stores if (store := prepare_store(cx, s, idx))]
+
+        def emit(past: bool) -> None:
+            with cx.scope():
+                for _, store in ready:
+                    emit_store(cx, store, past)
+
+        starts = [store for k, store in ready if k == 0 and store.past]
+        if starts and whole:
+            em.when(at_lines(cx, starts), lambda: emit(True), lambda: emit(False))
+        else:
+            emit(False)
         cx.positioned = False
 
     def inside() -> None:
@@ -167,7 +181,11 @@ def store_across(cx: Context, stores: Sequence[Op], v: Value, along: int, otherw
                 with cx.scope():
                     tile(first, second)
 
+            # Rows of a matrix are too far apart for the processor to see what is read next, up to the tile's end.
+            more = em.inst(f"icmp slt i64 {em.add(first, str(AHEAD // SIZE[elem]))}, {shape[own]}")
+            cx.ahead = em.inst(f"select i1 {more}, i64 {AHEAD}, i64 0")
             em.loop("0", str(shape[other]), str(steps[other]), step)
+            cx.ahead = ""
 
         with cx.scope(), cx.lanes(side):
             em.loop("0", str(shape[own]), str(side), walk)

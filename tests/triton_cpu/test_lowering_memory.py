@@ -297,15 +297,16 @@ def turned(x, bias, out, positive, rows, cols, HIGH: tl.constexpr, WIDE: tl.cons
 
 @pytest.mark.parametrize("bits", [128, 256, 512])
 @pytest.mark.parametrize("tile", [(16, 64), (32, 32), (64, 16)], ids=str)
-def test_a_matrix_is_turned_tile_by_tile(tile: tuple[int, int], bits: int) -> None:
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_matrix_is_turned_tile_by_tile(dtype: type, tile: tuple[int, int], bits: int) -> None:
     features = TargetFeatures(bits, streams=jit.host().streams)
     rng = np.random.default_rng(1)
-    for rows, cols, offset in ((64, 64, 0), (64, 128, 3), (70, 50, 0), (15, 200, 2)):
-        x, bias = rng.normal(size=(rows, cols)).astype(np.float32), rng.normal(size=cols).astype(np.float32)
-        out, positive = room((cols, rows), np.float32, offset), np.zeros((cols, rows), bool)
+    for rows, cols, offset in ((64, 64, 0), (64, 128, 3), (68, 64, 0), (70, 50, 0), (15, 200, 2)):
+        x, bias = rng.normal(size=(rows, cols)).astype(dtype), rng.normal(size=cols).astype(dtype)
+        out, positive = room((cols, rows), dtype, offset), np.zeros((cols, rows), bool)
         grid = triton.cdiv(rows, tile[0]), triton.cdiv(cols, tile[1])
         launch(turned, grid, x, bias, out, positive, rows, cols, HIGH=tile[0], WIDE=tile[1], features_=features)
-        want = x.T * np.float32(2) + bias[:, None]  # the kernel rounds once, by an fma
+        want = x.T * dtype(2) + bias[:, None]  # the kernel rounds once, by an fma
         np.testing.assert_allclose(out, want, rtol=1e-6, atol=1e-6)
         np.testing.assert_array_equal(positive, out > 0)
 
@@ -316,6 +317,7 @@ def test_no_buffer_stands_between_the_registers_and_a_turned_matrix() -> None:
     _, whole, part = re.split(r"^(?:begin|else\w*):$", text, maxsplit=2, flags=re.M)
     assert "shufflevector <16 x float>" in whole and "shufflevector <16 x float>" in part
     assert "masked" not in whole and "masked" in part
+    assert "@llvm.prefetch" in whole and "@llvm.prefetch" not in part  # only where all that is read is there
 
 
 @triton.jit
