@@ -1,9 +1,9 @@
 """Time of Triton kernels run natively on the CPU, beside the same work in other libraries: `make kernels`.
 
-One library a process, started in turns: their threads would stand in each other's way. `--page` measures all of them,
-with one thread and with two, and writes `kernels.md` and `kernels.svg` beside this file; `--library` measures one and
-prints JSON. Sizes are in `WORK`, with the bytes that must move or the operations that must be done, so that times
-become fractions of what the machine can do.
+One library a process, since their threads would stand in each other's way, and the processes work in turns, a tenth of
+a second each: the speed of a machine that others use as well changes within seconds. `--page` writes `kernels.md` and
+`kernels.svg` beside this file. Sizes are in `WORK`, with the bytes that must move or the operations that must be done,
+so that times become fractions of what the machine can do.
 """
 
 from __future__ import annotations
@@ -34,6 +34,12 @@ NO_FAULTS = {
     "MALLOC_TOP_PAD_": "268435456",
     "MALLOC_ARENA_MAX": "1",
 }
+
+#: Work that only moves memory.
+STREAMS = ("copy", "vector add", "transpose")
+
+#: Seconds until the threads of the library before have stopped to wait in loops for more work.
+PAUSE = 0.1
 
 Calls = dict[str, Callable[[], Any]]
 DRAW = np.random.default_rng(0)
@@ -277,24 +283,59 @@ def available(library: str) -> bool:
     return importlib.util.find_spec(module) is not None
 
 
-def measured(library: str, seconds: float, only: str) -> dict[str, float]:
-    """Median seconds of each call, in this process."""
-    found = {}
-    for name, call in LIBRARIES[library]().items():
-        if only and only not in name:
-            continue
+def measured(call: Callable[[], Any], seconds: float) -> float:
+    """Median seconds of a call, after one that is not counted."""
+    call()
+    times: list[float] = []
+    until = time.perf_counter() + seconds
+    while len(times) < 3 or (time.perf_counter() < until and len(times) < 1000):
+        started = time.perf_counter()
         call()
-        times: list[float] = []
-        until = time.perf_counter() + seconds
-        while len(times) < 5 or (time.perf_counter() < until and len(times) < 1000):
-            started = time.perf_counter()
-            call()
-            times.append(time.perf_counter() - started)
-        found[name] = statistics.median(times)
-    return found
+        times.append(time.perf_counter() - started)
+    return statistics.median(times)
 
 
-Times = dict[str, dict[str, float]]
+def serve(library: str) -> None:
+    """Measure what standard input names, a line each (`seconds work`), and answer with seconds."""
+    calls = LIBRARIES[library]()
+    print(json.dumps([*calls]), flush=True)
+    for line in sys.stdin:
+        seconds, _, name = line.strip().partition(" ")
+        print(measured(calls[name], float(seconds)), flush=True)
+
+
+class Worker:
+    """A process that has one library, and waits to be asked."""
+
+    def __init__(self, library: str, python: str, threads: int) -> None:
+        names = ("OMP", "MKL", "OPENBLAS", "OPWEAVE", "NUMBA")
+        environment = {**os.environ, **NO_FAULTS, **{f"{name}_NUM_THREADS": str(threads) for name in names}}
+        command = [python, __file__, "--library", library]
+        if threads == 1 and shutil.which("taskset"):
+            command = ["taskset", "-c", "0", *command]  # JAX takes what cores it sees
+        self._process = subprocess.Popen(
+            command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        self.work: list[str] = json.loads(self._line())
+
+    def _line(self) -> str:
+        assert self._process.stdout
+        while (line := self._process.stdout.readline()) and line[0] not in "[0123456789":
+            pass  # what a library has to say
+        return line
+
+    def seconds(self, name: str, seconds: float) -> float:
+        assert self._process.stdin
+        self._process.stdin.write(f"{seconds} {name}\n")
+        self._process.stdin.flush()
+        return float(self._line())
+
+    def close(self) -> None:
+        self._process.communicate()
+
+
+#: Of each piece of work, of each library: seconds in each round.
+Times = dict[str, dict[str, list[float]]]
 
 
 def processor() -> str:
@@ -306,20 +347,25 @@ def processor() -> str:
     return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
 
 
-def all_of(pythons: dict[str, str], threads: int, rounds: int, seconds: float) -> Times:
-    """Median seconds of each piece of work in each library."""
-    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OPWEAVE_NUM_THREADS", "NUMBA_NUM_THREADS")
-    environment = {**os.environ, **NO_FAULTS, **dict.fromkeys(names, str(threads))}
-    times: dict[str, dict[str, list[float]]] = {name: {} for name in WORK}
-    for _ in range(rounds):
-        for library, python in pythons.items():
-            command = [python, __file__, "--library", library, "--seconds", str(seconds)]
-            if threads == 1 and shutil.which("taskset"):
-                command = ["taskset", "-c", "0", *command]  # JAX takes what cores it sees
-            done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
-            for name, value in json.loads(done.stdout.strip().splitlines()[-1]).items():
-                times[name].setdefault(library, []).append(value)
-    return {name: {k: statistics.median(v) for k, v in row.items()} for name, row in times.items()}
+def all_of(pythons: dict[str, str], threads: int, rounds: int, seconds: float, only: str) -> Times:
+    """Seconds of each piece of work in each library; the libraries take turns, each for `seconds` at a time."""
+    workers = {library: Worker(library, python, threads) for library, python in pythons.items()}
+    times: Times = {name: {} for name in WORK if only in name}
+    for turn in range(rounds):
+        for name, row in times.items():
+            able = [library for library, worker in workers.items() if name in worker.work]
+            first = turn % len(able)
+            for library in able[first:] + able[:first]:
+                time.sleep(PAUSE)
+                row.setdefault(library, []).append(workers[library].seconds(name, seconds))
+    for worker in workers.values():
+        worker.close()
+    return times
+
+
+def over(times: list[float], others: list[float]) -> float:
+    """Median over the rounds of the time of one as a multiple of another's: a slow spell of the machine hits both."""
+    return statistics.median(a / b for a, b in zip(times, others, strict=True))
 
 
 def rate(name: str, seconds: float) -> str:
@@ -332,10 +378,11 @@ def page(found: dict[int, Times]) -> str:
     """The results as Markdown."""
     lines = [
         "# Triton kernels on the CPU", "",
-        f"`make kernels` on {processor()}, {os.cpu_count()} cores; milliseconds, medians over processes in turns,",
-        "without page faults. The kernels are those of `examples/triton_speed.py` and `examples/triton_attention.py`.",
-        "*Reached* counts the bytes that must move (not those that a store reads before it writes) or the operations;",
-        "*best other* is the time of the best other library over opweave's, so that above 1 opweave is first.", "",
+        f"`make kernels` on {processor()}, {os.cpu_count()} cores; milliseconds, medians over rounds in which the",
+        "libraries take turns, without page faults. The kernels are those of `examples/triton_speed.py` and",
+        "`examples/triton_attention.py`. *Reached* counts the bytes that must move (not those that a store reads",
+        "before it writes) or the operations; *best other* is the time of the best other library over opweave's, so",
+        "that above 1 opweave is first.", "",
         "![milliseconds with two threads](kernels.svg)",
     ]  # fmt: skip
     for threads, times in sorted(found.items(), reverse=True):
@@ -343,10 +390,17 @@ def page(found: dict[int, Times]) -> str:
         lines += ["", f"## {threads} thread{'s' * (threads > 1)}", ""]
         lines += [f"| | {' | '.join(libraries)} | reached | best other |", "|---" * (len(libraries) + 3) + "|"]
         for name, row in times.items():
-            cells = [f"{row[library] * 1e3:.2f}" if library in row else "" for library in libraries]
-            others = min(value for library, value in row.items() if library != "opweave")
-            ratio = f"{others / row['opweave']:.2f}"
-            lines.append(f"| {name} | {' | '.join(cells)} | {rate(name, row['opweave'])} | {ratio} |")
+            median = {library: statistics.median(row[library]) for library in row}
+            cells = [f"{median[library] * 1e3:.2f}" if library in row else "" for library in libraries]
+            ratio = min(over(row[library], row["opweave"]) for library in row if library != "opweave")
+            lines.append(f"| {name} | {' | '.join(cells)} | {rate(name, median['opweave'])} | {ratio:.2f} |")
+        if all(name in times for name in STREAMS):
+            part = [
+                f"{n} {over(times['copy']['opweave'], times[n]['opweave']) * WORK[n][1] / WORK['copy'][1]:.2f}"
+                for n in STREAMS[1:]
+            ]
+            told = ", ".join(part)
+            lines += ["", f"Of the bytes that opweave's copy moves in a second: {told}."]
     return "\n".join(lines) + "\n"
 
 
@@ -361,7 +415,7 @@ def plot(times: Times) -> str:
     for name, row in times.items():
         parts.append(f'<text x="{left - 8}" y="{y + bar * len(row) / 2 + 4}" text-anchor="end">{name}</text>')
         for library in (library for library in LIBRARIES if library in row):
-            ratio = row[library] / row["opweave"]
+            ratio = over(row[library], row["opweave"])
             width = min(ratio, most) * unit
             parts.append(f'<rect x="{left}" y="{y}" width="{width:.1f}" height="{bar - 2}" fill="{colours[library]}"/>')
             parts.append(f'<text x="{left + width + 4:.1f}" y="{y + bar - 3}" font-size="9">{ratio:.2f}</text>')
@@ -375,20 +429,22 @@ def plot(times: Times) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--library", choices=LIBRARIES, help="measure one in this process")
-    parser.add_argument("--page", action="store_true", help="measure all, and write kernels.md and kernels.svg")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--library", choices=LIBRARIES, help="serve one in this process")
+    parser.add_argument("--page", action="store_true", help="write kernels.md and kernels.svg")
+    parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--numba-python", default=sys.executable, help="an interpreter that has numba")
-    parser.add_argument("--seconds", type=float, default=0.3, help="for each piece of work")
-    parser.add_argument("--only", default="")
+    parser.add_argument("--seconds", type=float, default=0.1, help="for each piece of work in each round")
+    parser.add_argument("--only", default="", help="a part of the name of the work to measure")
+    parser.add_argument("--libraries", default=",".join(LIBRARIES), help="which of them, with commas between")
     options = parser.parse_args()
     if options.library:
-        print(json.dumps(measured(options.library, options.seconds, options.only)))
+        serve(options.library)
         return
-    pythons = {library: sys.executable for library in LIBRARIES if available(library)}
-    if options.numba_python != sys.executable:
+    asked = options.libraries.split(",")
+    pythons = {library: sys.executable for library in LIBRARIES if library in asked and available(library)}
+    if options.numba_python != sys.executable and "numba" in asked:
         pythons["numba"] = options.numba_python
-    found = {threads: all_of(pythons, threads, options.rounds, options.seconds) for threads in (1, 2)}
+    found = {n: all_of(pythons, n, options.rounds, options.seconds, options.only) for n in (1, 2)}
     text = page(found)
     print(text)
     if options.page:
