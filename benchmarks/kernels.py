@@ -99,7 +99,7 @@ def of_triton() -> Calls:
         "layer norm": lambda: speed.layer_norm(d["rows"], d["w"], d["b"], rows),
         "gelu chain": lambda: speed.gelu_chain(d["u"], d["v"], chained),
         "cross entropy": lambda: speed.cross_entropy(d["scores"], d["labels"], losses),
-        "attention": lambda: attention.attention(d["q"], d["k"], d["value"], seen, lse, False, 128, 256),
+        "attention": lambda: attention.attention(d["q"], d["k"], d["value"], seen, lse, False, 256, 256),
     }
     for n in SIZES:
         found[f"matmul {n}"] = lambda n=n: speed.matmul(d[f"a{n}"], d[f"b{n}"], products[n])

@@ -142,5 +142,5 @@ def matmul_kernel(a, b, c, M, N, K, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr
 def matmul(a: Any, b: Any, out: Any) -> None:
     """out = a @ b, for contiguous matrices."""
     (m, k), n = a.shape, b.shape[1]
-    grid = triton.cdiv(m, 128), triton.cdiv(n, 256)
-    matmul_kernel[grid](a, b, out, m, n, k, BLOCK_M=128, BLOCK_N=256, BLOCK_K=256)
+    grid = triton.cdiv(m, 256), triton.cdiv(n, 256)
+    matmul_kernel[grid](a, b, out, m, n, k, BLOCK_M=256, BLOCK_N=256, BLOCK_K=128)

@@ -43,6 +43,11 @@ class TargetFeatures:
     sanitize: bool = False
     streams: bool = False
 
+    @property
+    def registers(self) -> int:
+        """How many vector registers there are."""
+        return 32 if self.vector_bits == 512 else 16
+
     @classmethod
     def of(cls, host: Host, sanitize: bool = False) -> TargetFeatures:
         """Those of a machine."""

@@ -1,13 +1,14 @@
 """tl.dot: a register-blocked microkernel on packed operands.
 
 Both operands are packed in the type they are multiplied in: the left one row-major, the right one in panels as wide as
-the microkernel, each row-major, so that a panel stays in the cache while all rows pass by. The innermost loop over k
-keeps a block of `rows` x `columns` accumulators in registers. Where the accumulator is carried by the enclosing loop
-and used only here, it is updated in place.
+the microkernel, each row-major. The innermost loop over k keeps a block of `rows` x `columns` accumulators in
+registers; what it reads of a panel stays in the first cache while all rows pass by. Where the accumulator is carried by
+the enclosing loop and used only here, it is updated in place.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from opweave.codegen.triton_cpu import tiles
@@ -17,6 +18,9 @@ from opweave.codegen.triton_cpu.elementwise import cast, from_f32, to_f32
 from opweave.codegen.triton_cpu.emit import FLOATS, LLVM_TYPE, SIZE, Buffer, vector
 from opweave.codegen.triton_cpu.loops import fill, nest, outer_loops, vector_loop, vector_width
 from opweave.codegen.triton_cpu.ttir import Op, Value
+
+#: Bytes that stay in the first cache beside what passes by.
+HALF_CACHE = 32 * 1024
 
 
 @root("tt.dot")
@@ -102,7 +106,12 @@ class Panels(Buffer):
 
 def panel_width(cx: Context, elem: str) -> int:
     """Columns that the microkernel works on."""
-    return 2 * (cx.features.vector_bits // 8 // SIZE[elem])
+    return most_columns(cx) * (cx.features.vector_bits // 8 // SIZE[elem])
+
+
+def most_columns(cx: Context) -> int:
+    """Registers side by side: the more, the fewer elements of the left operand are read for each multiplication."""
+    return 4 if cx.features.registers == 32 else 2
 
 
 def _panels_pay(cx: Context, op: Op, elem: str) -> bool:
@@ -185,50 +194,52 @@ class _Product:
     def __init__(
         self, cx: Context, elem: str, m: int, n: int, k: int, a: str, b: str, c: str, *, panels: bool = False
     ) -> None:
-        self.panels = panels
         self.fma = "fma" if cx.features.fma else "fmuladd"
         self.em, self.elem, self.m, self.n, self.k, self.a, self.b, self.c = cx.em, elem, m, n, k, a, b, c
         lanes = cx.features.vector_bits // 8 // SIZE[elem]
         while n % lanes:
             lanes //= 2
         self.lanes = lanes
-        self.columns = 2 if n % (2 * lanes) == 0 else 1
+        self.columns = next(c for c in (4, 2, 1) if c <= most_columns(cx) and n % (c * lanes) == 0)
+        self.width = self.columns * lanes
+        self.pitch = self.width if panels else n
+        """Elements from a row of B to the next."""
+        # The rest of the registers is for a row of B and an element of A.
+        most = cx.features.registers * 3 // 4 // self.columns
+        self.rows = math.ceil(m / math.ceil(m / most))
+        self.depth = k
+        while self.width * self.depth * SIZE[elem] > HALF_CACHE and self.depth % 2 == 0:
+            self.depth //= 2
         self.type = vector(elem, lanes)
 
     def emit(self) -> None:
-        """Blocks of rows, whose accumulators hide the latency of the fma, then the rows that are left."""
-        rows = 6 if self.m % 6 == 0 or self.panels else 4
-        whole = self.m - self.m % rows
-        if self.panels:
+        """All rows meet a part of B that stays in the cache."""
+        em, whole = self.em, self.m - self.m % self.rows
 
-            def panel(j: str) -> None:
-                self.em.loop("0", str(whole), str(rows), lambda i: self._block(i, j, rows))
-                if whole < self.m:
-                    self._block(str(whole), j, self.m - whole)
+        def part(j: str, k: str) -> None:
+            em.loop("0", str(whole), str(self.rows), lambda i: self._block(i, j, k, self.rows))
+            if whole < self.m:
+                self._block(str(whole), j, k, self.m - whole)
 
-            self.em.loop("0", str(self.n), str(self.columns * self.lanes), panel)
-            return
-        if whole:
-            self.em.loop("0", str(whole), str(rows), lambda i: self._row_block(i, rows))
-        if whole < self.m:
-            self._row_block(str(whole), self.m - whole)
+        em.loop(
+            "0", str(self.n), str(self.width),
+            lambda j: em.loop("0", str(self.k), str(self.depth), lambda k: part(j, k)),
+        )  # fmt: skip
 
-    def _row_block(self, i: str, count: int) -> None:
-        self.em.loop("0", str(self.n), str(self.columns * self.lanes), lambda j: self._block(i, j, count))
-
-    def _block(self, i: str, j: str, count: int) -> None:
+    def _block(self, i: str, j: str, start: str, count: int) -> None:
+        """`count` rows from i, a panel's columns from j, and `depth` products of each from `start`."""
         em, t = self.em, self.type
         rows = [em.add(i, str(r)) for r in range(count)]
-        a_rows = [em.offset(self.a, em.mul(r, str(self.k)), self.elem) for r in rows]
+        a_rows = [em.offset(self.a, em.add(em.mul(r, str(self.k)), start), self.elem) for r in rows]
         c_rows = [em.offset(self.c, em.add(em.mul(r, str(self.n)), j), self.elem) for r in rows]
-        width = self.columns * self.lanes if self.panels else self.n
-        b_column = em.offset(self.b, em.mul(j, str(self.k)) if self.panels else j, self.elem)
+        panel = em.mul(j, str(self.k)) if self.pitch == self.width else j
+        b_column = em.offset(self.b, em.add(panel, em.mul(start, str(self.pitch))), self.elem)
         size = SIZE[self.elem]
         places = [[em.offset(c, str(q * self.lanes), self.elem) for q in range(self.columns)] for c in c_rows]
         sums = [[em.slot(t, em.inst(f"load {t}, ptr {p}, align {size}")) for p in row] for row in places]
 
         def step(k: str) -> None:
-            b_row = em.offset(b_column, em.mul(k, str(width)), self.elem)
+            b_row = em.offset(b_column, em.mul(k, str(self.pitch)), self.elem)
             bs = [
                 em.inst(f"load {t}, ptr {em.offset(b_row, str(q * self.lanes), self.elem)}, align {size}")
                 for q in range(self.columns)
@@ -238,13 +249,14 @@ class _Product:
                 for b, slot in zip(bs, row, strict=True):
                     self._accumulate(a, b, slot)
 
-        unrolled = next(u for u in (4, 2, 1) if self.k % u == 0)
+        # More at once would only take longer to compile.
+        unrolled = next(u for u in (4, 2, 1) if u == 1 or self.depth % u == 0 and u * self.rows * self.columns <= 48)
 
         def steps(k: str) -> None:
             for u in range(unrolled):
                 step(em.add(k, str(u)))
 
-        em.loop("0", str(self.k), str(unrolled), steps)
+        em.loop("0", str(self.depth), str(unrolled), steps)
         for places_row, row in zip(places, sums, strict=True):
             for place, slot in zip(places_row, row, strict=True):
                 em.line(f"store {t} {em.inst(f'load {t}, ptr {slot}')}, ptr {place}, align {size}")

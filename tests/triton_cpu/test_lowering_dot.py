@@ -8,6 +8,8 @@ import triton
 import triton.language as tl
 from native import BF16, launch
 
+from opweave.codegen.triton_cpu.analysis import TargetFeatures
+
 
 @triton.jit
 def matmul(a_ptr, b_ptr, c_ptr, M, N, K, ACC: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
@@ -57,6 +59,22 @@ def test_matmul(dtype: type, acc: tl.dtype, shape: tuple[int, int, int]) -> None
         BN=16,
         BK=32 if dtype is np.int8 else 16,
     )
+    np.testing.assert_array_equal(out, a.astype(np.float64) @ b.astype(np.float64))
+
+
+@pytest.mark.parametrize("bits", [128, 256, 512])
+@pytest.mark.parametrize("tile", [(16, 32, 512), (16, 64, 256), (64, 128, 256), (128, 256, 32), (8, 64, 32)], ids=str)
+@pytest.mark.parametrize(
+    ("dtype", "acc"), [KINDS[0], KINDS[3], KINDS[4]], ids=lambda v: str(np.dtype(v)) if isinstance(v, type) else ""
+)
+def test_panels_of_every_width(dtype: type, acc: tl.dtype, tile: tuple[int, int, int], bits: int) -> None:
+    """Tiles that are several panels, one, or none; deeper than the cache; whose rows leave a rest."""
+    (bm, bn, bk), rng = tile, np.random.default_rng(0)
+    m, n, k = bm + 3, bn + 5, bk + 7
+    a, b = (rng.integers(-9, 9, s).astype(dtype) for s in ((m, k), (k, n)))
+    out = np.zeros((m, n), {tl.float32: np.float32, tl.float64: np.float64, tl.int32: np.int32}[acc])
+    features = TargetFeatures(bits)
+    launch(matmul, (2, 2), a, b, out, m, n, k, ACC=acc, BM=bm, BN=bn, BK=bk, features_=features)
     np.testing.assert_array_equal(out, a.astype(np.float64) @ b.astype(np.float64))
 
 
