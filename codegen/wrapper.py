@@ -37,7 +37,7 @@ from opweave.codegen.loopnest import LoopNest, lower
 from opweave.codegen.schedule import TARGETS, Schedule, plan
 from opweave.codegen.triton_source import numbers_of, print_group, print_kernel
 from opweave.codegen.values import Buffer
-from opweave.fake.symbolic import SymNumber
+from opweave.fake.symbolic import SymFloat, SymNumber
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import CompileError
@@ -340,7 +340,9 @@ class _Wrapper:
                         hint="return a tensor of that size from the op that made it",
                     )  # fmt: skip
                 self.symbols[symbol.name] = self.symbols[equal.name]
-        return env.python(expr, lambda symbol: self.symbols[symbol.name])
+        text = env.python(expr, lambda symbol: self.symbols[symbol.name])
+        # An expression of integers computes an int, also where it is a float: `n * 2.0`.
+        return f"({text}) / 1" if isinstance(value, SymFloat) and expr.is_integer else text
 
     def _size(self, size: Size) -> str:
         return str(size) if isinstance(size, int) else self._number(number_of(size))

@@ -1,4 +1,7 @@
-"""Integer expressions over sizes: sympy's, with floor division and remainder that simplify as sizes need.
+"""Expressions over sizes: sympy's, with floor division and remainder that simplify as sizes need.
+
+All numbers in them are exact: a float is the rational number that it is. An operation on floats that rounds is a
+function of its own, which sympy does not rearrange: `(n * 0.3) / 3` is rounded twice, in this order.
 
 This module loads sympy, which takes longer than opweave itself; `ShapeEnv` loads it when the first one is made.
 """
@@ -108,6 +111,95 @@ class Mod(sympy.Function):
         return True if self.args[1].is_positive else None
 
 
+class Rounded(sympy.Function):
+    """An operation on floats whose result may have to be rounded.
+
+    Attributes
+    ----------
+    operation : str
+        Its name in `BINARY`.
+    """
+
+    nargs = (2,)
+    is_real = True
+    operation = ""
+
+    @classmethod
+    def eval(cls, a: Any, b: Any) -> Any:
+        """The float that Python computes from two numbers; None keeps what has symbols."""
+        if not (a.is_number and b.is_number):
+            return None
+        return number(_PYTHON[cls.operation](as_float(a), as_float(b)))
+
+
+_PYTHON: dict[str, Callable[[float, float], float]] = {
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "truediv": operator.truediv,
+    "floordiv": operator.floordiv, "mod": operator.mod, "pow": math.pow,
+}  # fmt: skip
+_ROUNDED: dict[str, Any] = {
+    name: type(f"Float{name.capitalize()}", (Rounded,), {"operation": name}) for name in _PYTHON
+}
+
+
+def as_float(value: Any) -> float:
+    """A constant expression as a float."""
+    return int(value.p) / int(value.q) if value.is_Rational else float(value)
+
+
+def is_exact(expr: Any) -> bool:
+    """Whether floats hold the expression's values: integers over powers of two, put together without rounding.
+
+    A product of symbols is taken to be below 2**32, as the numbers of elements are.
+    """
+    if expr.is_Rational:
+        return abs(expr.p) < _MOST and expr.q <= _MOST and not expr.q & (expr.q - 1)
+    if expr.is_integer:
+        return all(abs(constant) < _MOST for constant in expr.atoms(sympy.Integer))
+    return bool(expr.is_Add or expr.is_Mul) and all(map(is_exact, expr.args))
+
+
+#: What gives the same number for two small ints as for the floats that equal them.
+_PLAIN = frozenset({"add", "sub", "mul"})
+
+#: Up to here the numerators and denominators of constants leave a product with a size exact.
+_MOST = 1 << 20
+
+
+def floating(name: str, a: Any, b: Any) -> Any:
+    """`a <op> b` in floats; an operation that does not round is exact arithmetic."""
+    if name in ("min", "max"):
+        return BINARY[name](a, b)
+    if name == "mul" and -1 in (a, b):
+        return -a if b == -1 else -b
+    if is_exact(a) and is_exact(b):
+        if name in ("add", "sub", "mul"):
+            return BINARY[name](a, b)
+        if name == "truediv" and b.is_Rational and b != 0 and abs(b.p) & (abs(b.p) - 1) == 0:
+            return a / b
+        if name in ("floordiv", "mod"):
+            whole = quotient_down(a, b)
+            return whole if name == "floordiv" else sympy.expand(a - whole * b)
+    if name != "truediv":  # Python would compute with ints where both are
+        a = _ROUNDED["truediv"](a, _ONE) if a.is_integer and not (a.is_number or is_exact(a) and name in _PLAIN) else a
+        b = _ROUNDED["truediv"](b, _ONE) if b.is_integer and not (b.is_number or is_exact(b)) else b
+    return _ROUNDED[name](a, b)
+
+
+def quotient_down(a: Any, b: Any) -> Any:
+    """The largest integer that is not above `a / b`, for exact expressions."""
+    (above, below), (over, under) = a.as_numer_denom(), b.as_numer_denom()
+    return FloorDiv(sympy.expand(above * under), sympy.expand(below * over))
+
+
+def rounded_down(expr: Any) -> Any:
+    """The largest integer that is not above a float; None where no expression tells it."""
+    if is_exact(expr):
+        return quotient_down(expr, _ONE)
+    quotient = isinstance(expr, (_ROUNDED["truediv"], _ROUNDED["floordiv"]))
+    # A quotient of numbers that floats hold is not rounded up to an integer.
+    return quotient_down(*expr.args) if quotient and all(map(is_exact, expr.args)) else None
+
+
 def _coefficients(a: Any) -> list[Any]:
     return [term.as_coeff_Mul()[0] for term in sympy.Add.make_args(a)]
 
@@ -128,10 +220,10 @@ def _times(a: Any, b: Any) -> Any:
     return sympy.expand(a * b) if a.is_Add or b.is_Add else a * b
 
 
-#: What the operators of symbolic numbers make.
+#: What the operators of symbolic integers make.
 BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "add": operator.add, "sub": operator.sub, "mul": _times, "floordiv": FloorDiv, "mod": Mod, "pow": power,
-    "truediv": operator.truediv, "min": sympy.Min, "max": sympy.Max,
+    "truediv": lambda a, b: floating("truediv", a, b), "min": sympy.Min, "max": sympy.Max,
 }  # fmt: skip
 
 RELATIONS: dict[str, Any] = {
@@ -143,7 +235,9 @@ def number(value: Any) -> Any:
     """A Python number as an expression."""
     if isinstance(value, bool):
         return sympy.true if value else sympy.false
-    return sympy.Integer(value) if isinstance(value, int) else sympy.Float(value)
+    if isinstance(value, int):
+        return sympy.Integer(value)
+    return sympy.Rational(*value.as_integer_ratio()) if math.isfinite(value) else sympy.Float(value)
 
 
 def plain(expr: Any) -> Any:
@@ -155,7 +249,7 @@ def plain(expr: Any) -> Any:
     if not expr.is_number:
         return expr
     # Inside of others sympy leaves some constants as they were put together: `max(2, 5)`.
-    return int(expr) if expr.is_integer and not expr.is_Float else float(expr)
+    return int(expr) if expr.is_integer else as_float(expr)
 
 
 # ---- ranges --------------------------------------------------------------------------------------------------------
@@ -225,7 +319,25 @@ def _bounds(expr: Any, ranges: dict[Any, Bounds]) -> Bounds:
         return max(part[0] for part in parts), max(part[1] for part in parts)
     if isinstance(expr, sympy.Min):
         return min(part[0] for part in parts), min(part[1] for part in parts)
+    if isinstance(expr, Rounded):
+        return _rounded_bounds(expr.operation, *parts)
     return -INFINITY, INFINITY
+
+
+def _rounded_bounds(name: str, a: Bounds, b: Bounds) -> Bounds:
+    """Rounding keeps the order of numbers, so that of the exact bounds gives bounds."""
+    if name == "add":
+        ends = a[0] + b[0], a[1] + b[1]
+    elif name == "sub":
+        ends = a[0] - b[1], a[1] - b[0]
+    elif name == "mul":
+        ends = _product(a, b)
+    elif name == "truediv" and b[0] > 0:
+        ends = _product(a, (1 / b[1], 1 / b[0]))
+    else:
+        return -INFINITY, INFINITY
+    low, high = (end if end in (INFINITY, -INFINITY) else number(as_float(end)) for end in ends)
+    return low, high
 
 
 def _sum(values: Any) -> Any:
@@ -252,10 +364,10 @@ def _shifted_bounds(part: Any, ranges: dict[Any, Bounds]) -> Bounds:
     Each symbol is written as its least value plus something that is not negative. If all coefficients then have one
     sign, the constant term is a bound.
     """
-    atoms = part.atoms(FloorDiv, Mod, sympy.Max, sympy.Min)
     known = dict(ranges)
-    for atom in atoms:
-        dummy = sympy.Dummy(integer=True)
+    # The outer ones first: the others are inside of them.
+    for atom in sorted(part.atoms(FloorDiv, Mod, sympy.Max, sympy.Min, Rounded), key=sympy.count_ops, reverse=True):
+        dummy = sympy.Dummy(integer=True) if atom.is_integer else sympy.Dummy(real=True)
         known[dummy] = bounds(atom, ranges)
         part = part.xreplace({atom: dummy})
     steps = {}
@@ -365,13 +477,6 @@ def _cases(
     if isinstance(extreme, sympy.Max) == bool(factor > 0):
         return False if False in found else True if all(found) else None
     return True if True in found else False if all(one is False for one in found) else None
-
-
-def exact(value: float) -> Any:
-    """A float by which one divides without rounding, as a rational number; None for any other."""
-    numerator, denominator = value.as_integer_ratio() if value == value and abs(value) < 1e9 else (0, 1)
-    power = abs(numerator) in (1 << i for i in range(31)) and denominator <= 1 << 30
-    return sympy.Rational(numerator, denominator) if power else None
 
 
 def follows(expr: Any, facts: Iterable[Any]) -> bool:
@@ -499,6 +604,8 @@ def taken_apart(expr: Any) -> tuple[str, list[Any]]:
     """The operation at the top of an expression, by the name of Python's, and its operands."""
     if expr.is_Relational:
         return _FUNCTIONS[type(expr)], list(_sides(expr))
+    if isinstance(expr, Rounded):
+        return expr.operation, list(expr.args)
     if expr.is_Add:
         terms = sorted(expr.args, key=_order)
         if not _sign(terms[0]) and _sign(terms[-1]) and not terms[-1].is_number:
@@ -593,6 +700,8 @@ def _text(expr: Any, name: Callable[[Any], str], text: Texts) -> str:
         return f"{_inner(expr.args[0], name, text)} // {_inner(expr.args[1], name, text)}"
     if isinstance(expr, Mod):
         return f"{_inner(expr.args[0], name, text)} % {_inner(expr.args[1], name, text)}"
+    if isinstance(expr, Rounded):
+        return f"{_inner(expr.args[0], name, text)} {_OPERATORS[expr.operation]} {_inner(expr.args[1], name, text)}"
     if isinstance(expr, (sympy.Max, sympy.Min)):
         word = "max" if isinstance(expr, sympy.Max) else "min"
         return f"{word}({', '.join(text(part, name) for part in expr.args)})"
@@ -620,6 +729,10 @@ _SIGNS = {
     sympy.GreaterThan: ">=",
 }  # fmt: skip
 
+
+_OPERATORS = {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**",
+}  # fmt: skip
 
 #: Of a relation with its sides swapped.
 _SWAPPED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}

@@ -15,6 +15,7 @@ Sizes 0 and 1 are fixed at creation (a size of 1 broadcasts, so code differs the
 from __future__ import annotations
 
 import importlib
+import math
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -300,20 +301,18 @@ class ShapeEnv:
 
     def binary(self, name: str, a: Any, b: Any) -> Any:
         """`a <op> b`; see `expressions.BINARY` for the names."""
-        key = (name, a.expr if isinstance(a, SymNumber) else a, b.expr if isinstance(b, SymNumber) else b,
-               type(a) is float or type(b) is float)  # fmt: skip
+        floating = name == "truediv" or any(isinstance(v, (float, SymFloat)) for v in (a, b))
+        floating |= name == "pow" and type(b) is int and b < 0
+        key = (name, a.expr if isinstance(a, SymNumber) else a, b.expr if isinstance(b, SymNumber) else b, floating)
         found = self._made.get(key)
         if found is None:
-            if name in ("floordiv", "mod", "truediv") and not isinstance(b, float) and b == 0:
+            if name in ("floordiv", "mod", "truediv") and not isinstance(b, SymNumber) and b == 0:
                 raise ZeroDivisionError("division of a symbolic number by zero")
-            floating = name == "truediv" or any(isinstance(v, (float, SymFloat)) for v in (a, b))
+            if name not in ("min", "max", "pow") and any(v != v for v in (a, b) if type(v) is float):
+                return math.nan
             left, right = self._expr(a), self._expr(b)
-            if name == "truediv" and type(b) is float:
-                exact = self._x.exact(b)
-                right = right if exact is None else exact
-            if name == "floordiv" and floating:
-                return self.rounded_down(self.binary("truediv", a, b))
-            found = self.wrap(self._x.BINARY[name](left, right), SymFloat if floating else SymInt)
+            expr = self._x.floating(name, left, right) if floating else self._x.BINARY[name](left, right)
+            found = self.wrap(expr, SymFloat if floating else SymInt)
             if len(self._made) > _CACHE_LIMIT:
                 self._made.clear()
             self._made[key] = found
@@ -323,19 +322,17 @@ class ShapeEnv:
         """The largest int that is not above a number."""
         if not isinstance(value, SymFloat):
             return int(value // 1)
-        numerator, denominator = value.expr.as_numer_denom()
-        if not (numerator.is_integer and denominator.is_integer):
-            return int(float(value) // 1)
-        return self.wrap(self._x.FloorDiv(numerator, denominator))
+        down = self._x.rounded_down(self.simplify(value.expr))
+        return int(float(value) // 1) if down is None else self.wrap(down)
 
     def relation(self, name: str, a: Any, b: Any) -> Any:
         """`a <rel> b`, as a bool where every value of the symbols gives the same."""
         key = (name, a.expr if isinstance(a, SymNumber) else a, b.expr if isinstance(b, SymNumber) else b)
         found = self._made.get(key)
         if found is None:
-            expr = self._x.RELATIONS[name](self._expr(a), self._expr(b))
-            floating = any(isinstance(v, (float, SymFloat)) for v in (a, b))
-            expr = expr if floating else self._x.canonical(expr)
+            if type(b) is float and b != b:
+                return name == "ne"
+            expr = self._x.canonical(self._x.RELATIONS[name](self._expr(a), self._expr(b)))
             known = self.known(expr)
             if known is None:
                 if type(b) is int and 0 <= b <= 2 and isinstance(a, SymInt) and self.hint_of(expr) is None:

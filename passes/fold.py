@@ -13,6 +13,7 @@ from opweave.passes.emission import Emitter, map_nodes, nodes_in, value_of
 from opweave.registry.keys import no_modes
 from opweave.registry.op import ops
 from opweave.registry.spec import is_contiguous
+from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor
 from opweave.tracer.declared import declared
 from opweave.tracer.graph import Graph, Node
@@ -76,6 +77,8 @@ def _evaluate(node: Node, uniform: dict[Node, Any], *, one_element: bool = False
             args = ([1], *args[1:])
         elif one_element and math.prod(value_of(node)._sizes) != 1:
             return None
+        if any(isinstance(value, Symbolic) for value in (*args, *kwargs.values())):
+            return None  # a number that the sizes at hand decide
         result = node.target(*args, **{k: v for k, v in kwargs.items() if k != "device"})
         return result.item()
 

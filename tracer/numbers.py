@@ -139,8 +139,8 @@ class Numbers:
 
     def _compound(self, expr: Any) -> Any:
         name, parts = self.env.taken_apart(expr)
-        if name in ("add", "mul", "and", "or", "min", "max"):
-            function = _REPEATED[name]
+        function = _FUNCTIONS[name]
+        if len(parts) > 2:
             result: Any = None
             made: Any = None
             for part in parts:
@@ -152,7 +152,7 @@ class Numbers:
                 known = self._nodes.get(made)
                 result = known if known is not None else self._call(made, function, (result, operand))
             return result
-        return self._call(expr, _SIMPLE[name], tuple([self._make(part) for part in parts]))
+        return self._call(expr, function, tuple([self._make(part) for part in parts]))
 
     def _call(self, expr: Any, target: Any, args: tuple[Any, ...]) -> Node:
         node = self.graph.create_node("call_function", target, args, {})
@@ -176,10 +176,8 @@ class Numbers:
             node.meta.update(site=assertion.site, stack=None, val=None)
 
 
-_REPEATED: dict[str, Any] = {
+_FUNCTIONS: dict[str, Any] = {
     "add": operator.add, "mul": operator.mul, "and": operator.and_, "or": operator.or_, "min": min, "max": max,
-}  # fmt: skip
-_SIMPLE: dict[str, Any] = {
     "sub": operator.sub, "floordiv": operator.floordiv, "mod": operator.mod, "truediv": operator.truediv,
     "pow": operator.pow, "neg": operator.neg, "not": operator.not_, "eq": operator.eq, "ne": operator.ne,
     "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge, "floor": math.floor,

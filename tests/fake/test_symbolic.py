@@ -98,6 +98,78 @@ def test_floats_and_rounding() -> None:
     assert float(n) == 7.0 and guards(env) == ["s0 == 7"]
 
 
+FLOATING = (
+    operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.pow, sym_max,
+    sym_min,
+)  # fmt: skip
+CONSTANTS = (0.3, 0.1, 1 / 3, 2.0, 0.5, 1.5, 3, 7, -2, -0.7, 1e-3, 100.0, 2**30 + 1)
+RELATIONS = (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge)
+steps_of_floats = st.lists(
+    st.tuples(st.sampled_from(FLOATING), st.integers(0, 9), st.integers(0, 9), st.sampled_from(CONSTANTS)),
+    min_size=1, max_size=6,
+)  # fmt: skip
+
+
+def run_floats(steps: list[Any], sizes: tuple[Any, Any]) -> list[Any]:
+    """The values; a step that Python refuses, or that does not stay a modest number, is left out."""
+    values = [*sizes]
+    for operation, i, j, constant in steps:
+        a, b = values[i % len(values)], values[j % len(values)] if j < 5 else constant
+        a, b = (b, a) if j == 9 else (a, b)
+        if operation is operator.pow:
+            b = 2 if j % 2 else 0.5
+        numbers = [v.hint if isinstance(v, (SymInt, SymFloat)) else v for v in (a, b)]
+        if operation in (operator.truediv, operator.floordiv, operator.mod) and numbers[1] == 0:
+            continue
+        if operation is operator.pow and not 0 < numbers[0] < 1e6:
+            continue
+        values.append(operation(a, b))
+    return values
+
+
+@settings(max_examples=300)
+@given(steps_of_floats, st.tuples(st.integers(2, 60), st.integers(2, 60)), st.data())
+def test_floats_are_rounded_where_python_rounds_them(steps: list[Any], sizes: tuple[int, int], data: Any) -> None:
+    env = ShapeEnv(duck_shape=False)
+    symbolic = run_floats(steps, (env.new_size(sizes[0], "x.shape[0]"), env.new_size(sizes[1], "x.shape[1]")))
+    plain = run_floats(steps, sizes)
+    assert len(symbolic) == len(plain)
+    names = {"s0": sizes[0], "s1": sizes[1], "min": min, "max": max}
+    for value, number in zip(symbolic, plain, strict=True):
+        if isinstance(value, (SymInt, SymFloat)):
+            assert value.hint == number and eval(str(value), names) == number, str(value)
+            # An extreme of an int and a float is a float, whichever it is.
+            mixed = any(step[0] in (sym_max, sym_min) for step in steps)
+            assert mixed or isinstance(value, SymFloat) == isinstance(number, float)
+        else:
+            assert value == number
+    i, j = (data.draw(st.integers(0, len(plain) - 1)) for _ in range(2))
+    relation = data.draw(st.sampled_from(RELATIONS))
+    other, number = data.draw(st.sampled_from([(symbolic[j], plain[j]), (plain[j], plain[j])]))
+    found = bool(relation(symbolic[i], other))
+    assert found == relation(plain[i], number)
+    # Wherever the guards hold, the answer is the same.
+    tests = [compile(text, "guard", "eval") for text in guards(env)]
+    for n in range(2, 61, 3):
+        at = {"s0": n, "s1": sizes[1], "min": min, "max": max}
+        try:
+            if all(eval(test, at) for test in tests):
+                left, right = (eval(str(v), at) for v in (symbolic[i], other))
+                assert relation(left, right) == found, (n, guards(env))
+        except ZeroDivisionError:  # Python's own answer at this size
+            pass
+
+
+def test_what_floats_hold_is_not_rounded() -> None:
+    env = ShapeEnv()
+    n = env.new_size(7, "x.shape[0]")
+    assert str(math.floor(n * 1.5)) == "3*s0 // 2".replace("3*s0", "(3*s0)") and str(math.ceil(n / 0.25)) == "4*s0"
+    assert str(n * 0.3 / 3) == "(s0 * 0.3) / 3" and (n * 0.3) / 3 != 0.7 and 0.1 + 0.2 * n == 0.1 + 0.2 * 7
+    assert math.floor(n / 3).hint == 2 and str(math.floor(n / 3)) == "s0 // 3"
+    assert isinstance(n * 2.0 + 1, SymFloat) and isinstance(n * 2 + 1, SymInt)
+    assert math.isnan(n * math.nan) and (n / 3 != math.nan) is True and n * 0.3 < math.inf
+
+
 def test_as_keys_and_copies() -> None:
     env = ShapeEnv()
     n = env.new_size(5, "x.shape[0]")

@@ -134,6 +134,8 @@ def test_a_branch_on_a_size_is_a_guard(recompiles):
         lambda n: n / 3 > 1.0, lambda n: n / 3 >= 1.0, lambda n: n / 3 < 1, lambda n: n / 3 <= 1,
         lambda n: not n / 3 > 1, lambda n: n * 0.4 > 1.0, lambda n: n <= 3.7, lambda n: n / 2 != 1.5,
         lambda n: n * 0.5 == 2, lambda n: n // 3 > 1.5, lambda n: (n // 3) * 0.0625 >= 0.1,
+        lambda n: (n * 0.3) / 3 == 0.5, lambda n: n / 3 == 7 / 3, lambda n: n * 0.1 + 0.2 > 0.7,
+        lambda n: n * 0.1 * 3 == n * 0.3,
     ],
 )  # fmt: skip
 def test_a_branch_on_a_fraction_of_a_size(decision):
@@ -145,6 +147,31 @@ def test_a_branch_on_a_fraction_of_a_size(decision):
         fast = compiled(fn, dynamic=True)
         for n in (first, 2, 3, 4, 5, 7, 9):
             same(fast(tensor(n)), fn(tensor(n)))
+
+
+def test_a_fraction_of_a_size_is_computed_where_the_function_runs():
+    def fn(x):
+        n = x.shape[0]
+        row = opweave.zeros(n) + n / 7
+        return (
+            row,
+            opweave.full((3,), n * 0.3 / 3),
+            opweave.ones(2) + n,
+            x * (n * 0.1 + 0.2),
+            n * 2.0,
+            n / 2 * 2,
+            n // 2.0,
+        )
+
+    fast = compiled(fn, dynamic=True)
+    for n in (5, 7, 10, 3):
+        found, want = fast(tensor(n)), fn(tensor(n))
+        for a, b in zip(found, want, strict=True):
+            if isinstance(b, float):
+                assert type(a) is float and a == b
+            else:
+                same(a, b)
+    assert len(fast.entries) == 1
 
 
 def test_sizes_that_were_equal_by_chance():
