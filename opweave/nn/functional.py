@@ -250,7 +250,7 @@ def instance_norm(
     if not use_input_stats:
         if running_mean is None or running_var is None:
             raise ShapeError("instance_norm: without the input's statistics, it needs the running ones")
-        return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
+        return batch_norm(aten.contiguous.default(input), running_mean, running_var, weight, bias, False, momentum, eps)
     count, channels, *rest = input._sizes
     if math.prod(rest) == 1:
         raise ShapeError("instance_norm: one element has no variance", got=describe(input))

@@ -385,13 +385,18 @@ def _along(parameter: Tensor, input: Tensor) -> Tensor:
     return ops.aten.view.default(widened(ops.aten.contiguous.default(parameter)), sizes)
 
 
+def _dense(input: Tensor) -> Tensor:
+    """The input in its memory format, wide enough to compute with."""
+    return widened(ops.aten.contiguous.default(input, memory_format=format_of(input)))
+
+
 def _affine(input: Tensor, normal: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
     aten = ops.aten
     if weight is not None:
         normal = aten.mul.Tensor(normal, _along(weight, input))
     if bias is not None:
         normal = aten.add.Tensor(normal, _along(bias, input))
-    return rounded(normal, input._dtype)
+    return laid_out(rounded(normal, input._dtype), format_of(input))
 
 
 def _batch_statistics(op: str, input: Tensor) -> tuple[Tensor, Tensor, Tensor, int]:
@@ -399,7 +404,7 @@ def _batch_statistics(op: str, input: Tensor) -> tuple[Tensor, Tensor, Tensor, i
     aten = ops.aten
     axes = [d for d in range(input.ndim) if d != 1]
     count = math.prod(input._sizes[d] for d in axes)
-    wide = widened(aten.contiguous.default(input))
+    wide = _dense(input)
     mean = aten.mean.dim(wide, axes, True)
     centred = aten.sub.Tensor(wide, mean)
     return centred, mean, aten.mean.dim(aten.mul.Tensor(centred, centred), axes, True), count
@@ -436,7 +441,7 @@ def batch_norm_no_training(
     """(result by the running statistics, and two tensors without elements)."""
     aten = ops.aten
     statistics = _batch_types("_native_batch_norm_legit_no_training", input, weight, bias, running_mean, running_var)
-    centred = aten.sub.Tensor(widened(aten.contiguous.default(input)), _along(running_mean, input))
+    centred = aten.sub.Tensor(_dense(input), _along(running_mean, input))
     rstd = aten.rsqrt.default(aten.add.Tensor(_along(running_var, input), eps))
     result = _affine(input, aten.mul.Tensor(centred, rstd), weight, bias)
     nothing = [aten.new_empty.default(input, [0], dtype=statistics) for _ in range(2)]
@@ -549,6 +554,7 @@ def _(make: Make) -> Samples:
 def _(make: Make) -> Samples:
     yield (make(4, 3, 5), make(3), make(3), True, 0.1, 1e-5), {}
     yield (_turned(make(5, 3, 4)), None, make(3), True, 0.1, 1e-3), {}
+    yield (make(2, 3, 4, 2), make(3), None, True, 0.1, 1e-5), {}
     yield (make(6, 3), None, None, True, 0.1, 1e-5), {}
 
 
@@ -556,6 +562,7 @@ def _(make: Make) -> Samples:
 def _(make: Make) -> Samples:
     yield (make(4, 3, 5), make(3), make(3), make(3), make(3, low=0.5, high=1.5), 0.1, 1e-5), {}
     yield (make(6, 3), None, None, make(3), make(3, low=0.5, high=1.5), 0.1, 1e-5), {}
+    yield (make(2, 3, 4, 2), None, make(3), make(3), make(3, low=0.5, high=1.5), 0.1, 1e-5), {}
 
 
 @batch_norm.with_samples

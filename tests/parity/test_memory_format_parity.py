@@ -82,7 +82,8 @@ OPS = """
 _adaptive_avg_pool2d _adaptive_avg_pool2d_backward _adaptive_avg_pool3d adaptive_max_pool2d adaptive_max_pool2d_backward
 adaptive_max_pool3d avg_pool2d avg_pool2d_backward avg_pool3d max_pool2d_with_indices max_pool2d_with_indices_backward
 max_pool3d_with_indices max_pool3d_with_indices_backward convolution convolution_backward conv2d conv_transpose2d
-native_group_norm native_layer_norm pixel_shuffle pixel_unshuffle channel_shuffle upsample_nearest2d upsample_nearest3d
+native_group_norm native_layer_norm _native_batch_norm_legit _native_batch_norm_legit_no_training pixel_shuffle
+pixel_unshuffle channel_shuffle upsample_nearest2d upsample_nearest3d
 upsample_bilinear2d upsample_trilinear3d upsample_bicubic2d _upsample_bilinear2d_aa _upsample_bicubic2d_aa
 grid_sampler_2d constant_pad_nd reflection_pad2d reflection_pad2d_backward replication_pad3d cat flip gelu where
 """.split()
@@ -106,6 +107,10 @@ NETWORKS: dict[str, Callable[..., Any]] = {
     "convolutions": lambda m, x, w: m.nn.functional.conv2d(m.relu(m.nn.functional.conv2d(x, w, padding=1)), w),
     "pools": lambda m, x, w: m.nn.functional.max_pool2d(m.nn.functional.avg_pool2d(x * w[:1, :, :1, :1], 2), 2),
     "norms": lambda m, x, w: m.nn.functional.group_norm(m.nn.functional.pixel_shuffle(m.cat([x] * 4, 1), 2), 2) * 2,
+    "batches": lambda m, x, w: m.nn.functional.instance_norm(
+        m.nn.functional.batch_norm(m.nn.functional.conv2d(x, w), w[0, :, 0, 0].detach(), w[1, :, 0, 0].detach() ** 2)
+    ),
+    "a batch": lambda m, x, w: m.nn.functional.batch_norm(m.nn.functional.conv2d(x, w), None, None, training=True),
     "resized": lambda m, x, w: m.nn.functional.interpolate(
         x + w[0, :, :1, :1], scale_factor=2, mode="bilinear"
     ).to(memory_format=m.contiguous_format),
