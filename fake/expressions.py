@@ -169,7 +169,7 @@ def floating(name: str, a: Any, b: Any) -> Any:
     """`a <op> b` in floats; an operation that does not round is exact arithmetic."""
     if name in ("min", "max"):
         return BINARY[name](a, b)
-    if name == "mul" and -1 in (a, b):
+    if name == "mul" and any(factor == -1 for factor in (a, b)):
         return -a if b == -1 else -b
     if is_exact(a) and is_exact(b):
         if name in ("add", "sub", "mul"):
