@@ -169,12 +169,12 @@ def floating(name: str, a: Any, b: Any) -> Any:
     """`a <op> b` in floats; an operation that does not round is exact arithmetic."""
     if name in ("min", "max"):
         return BINARY[name](a, b)
-    if name == "mul" and any(factor == -1 for factor in (a, b)):
+    if name == "mul" and -1 in (a, b):
         return -a if b == -1 else -b
     if is_exact(a) and is_exact(b):
         if name in ("add", "sub", "mul"):
             return BINARY[name](a, b)
-        if name == "truediv" and b.is_Rational and b != 0 and abs(b.p) & (abs(b.p) - 1) == 0:
+        if name == "truediv" and b.is_Rational and b.p and not abs(b.p) & (abs(b.p) - 1):
             return a / b
         if name in ("floordiv", "mod"):
             whole = quotient_down(a, b)
