@@ -142,8 +142,11 @@ _ROUNDED: dict[str, Any] = {
 
 
 def as_float(value: Any) -> float:
-    """A constant expression as a float."""
-    return int(value.p) / int(value.q) if value.is_Rational else float(value)
+    """A constant expression as a float; infinite beyond the largest one."""
+    try:
+        return int(value.p) / int(value.q) if value.is_Rational else float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def is_exact(expr: Any) -> bool:

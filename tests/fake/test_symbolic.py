@@ -160,6 +160,22 @@ def test_floats_are_rounded_where_python_rounds_them(steps: list[Any], sizes: tu
             pass
 
 
+def test_a_quotient_inside_of_another_may_be_negative() -> None:
+    env = ShapeEnv(duck_shape=False)
+    for d in range(8):  # in which order the quotients were met depended on their hashes
+        n = env.new_size(4, f"x.shape[{d}]")
+        relations = (n // 2 - 9) // 5 + n // 2 >= 1, (n // 5 - 7) // 4 + n // 5 + 1 >= 0
+        assert not any(map(statically_known_true, relations))
+        assert [bool(relation) for relation in relations] == [False, False]
+
+
+def test_large_and_small_floats() -> None:
+    env = ShapeEnv()
+    n = env.new_size(4, "x.shape[0]")
+    assert n * 1e307 > 1e300 and (n * 1e300) * -1e10 < -1e300 and n / 1e-300 > 1e300 and n * 1e300 < 1e302
+    assert n + 1e16 == 1e16 + 5 and n * 5e-324 > 0 and n * 1e-200 * 1e-200 == 0
+
+
 def test_what_floats_hold_is_not_rounded() -> None:
     env = ShapeEnv()
     n = env.new_size(7, "x.shape[0]")
