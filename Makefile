@@ -19,7 +19,7 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 # Tests start many processes, which start sooner from compiled files.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo examples test lint parity matrix bench clean
+.PHONY: demo examples test lint parity matrix bench kernels clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
