@@ -320,9 +320,10 @@ class Worker:
 
     def _line(self) -> str:
         assert self._process.stdout
-        while (line := self._process.stdout.readline()) and line[0] not in "[0123456789":
-            pass  # what a library has to say
-        return line
+        for line in self._process.stdout:
+            if line[0] in "[0123456789":  # and not what a library has to say
+                return line
+        raise SystemExit(f"{' '.join(self._process.args)} ended with {self._process.wait()}")
 
     def seconds(self, name: str, seconds: float) -> float:
         assert self._process.stdin
@@ -392,7 +393,7 @@ def page(found: dict[int, Times]) -> str:
         for name, row in times.items():
             median = {library: statistics.median(row[library]) for library in row}
             cells = [f"{median[library] * 1e3:.2f}" if library in row else "" for library in libraries]
-            ratio = min(over(row[library], row["opweave"]) for library in row if library != "opweave")
+            ratio = min((over(row[library], row["opweave"]) for library in row if library != "opweave"), default=1.0)
             lines.append(f"| {name} | {' | '.join(cells)} | {rate(name, median['opweave'])} | {ratio:.2f} |")
         if all(name in times for name in STREAMS):
             part = [
@@ -435,12 +436,12 @@ def main() -> None:
     parser.add_argument("--numba-python", default=sys.executable, help="an interpreter that has numba")
     parser.add_argument("--seconds", type=float, default=0.1, help="for each piece of work in each round")
     parser.add_argument("--only", default="", help="a part of the name of the work to measure")
-    parser.add_argument("--libraries", default=",".join(LIBRARIES), help="which of them, with commas between")
+    parser.add_argument("--libraries", default=",".join(LIBRARIES), help="beside opweave, with commas between")
     options = parser.parse_args()
     if options.library:
         serve(options.library)
         return
-    asked = options.libraries.split(",")
+    asked = ["opweave", *options.libraries.split(",")]
     pythons = {library: sys.executable for library in LIBRARIES if library in asked and available(library)}
     if options.numba_python != sys.executable and "numba" in asked:
         pythons["numba"] = options.numba_python

@@ -198,9 +198,9 @@ def rounded_down(expr: Any) -> Any:
     """The largest integer that is not above a float; None where no expression tells it."""
     if is_exact(expr):
         return quotient_down(expr, _ONE)
-    quotient = isinstance(expr, (_ROUNDED["truediv"], _ROUNDED["floordiv"]))
     # A quotient of numbers that floats hold is not rounded up to an integer.
-    return quotient_down(*expr.args) if quotient and all(map(is_exact, expr.args)) else None
+    held = isinstance(expr, _ROUNDED["truediv"]) and all(map(is_exact, expr.args))
+    return quotient_down(*expr.args) if held else None
 
 
 def _coefficients(a: Any) -> list[Any]:

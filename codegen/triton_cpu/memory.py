@@ -75,9 +75,12 @@ def _load_vector(cx: Context, pointer: Lanes, mask: Lanes, other: Callable[[], L
     contiguous = pointer.kind == "affine" and pointer.stride == size
     if contiguous and mask.value == "true":
         address = cx.position(pointer)
-        if cx.ahead:  # read, into the second cache, data
-            later = ("ptr", em.offset(address, cx.ahead))
-            em.call("void", "llvm.prefetch.p0", [later, ("i32", "0"), ("i32", "2"), ("i32", "1")])
+        if cx.ahead:
+            later, kind = (
+                ("ptr", em.offset(address, cx.ahead)),
+                ("0", "2", "1"),
+            )  # a read; kept in the second cache; data
+            em.call("void", "llvm.prefetch.p0", [later, *(("i32", k) for k in kind)])
         x = em.inst(f"load {t}, ptr {address}, align {size}")
         return Lanes("vector", _from_memory(cx, x, elem, w), elem)
     fill = cx.operand(_to_memory(cx, other()))

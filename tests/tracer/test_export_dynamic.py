@@ -258,6 +258,23 @@ def test_nested_arguments_numbers_and_lifted_tensors(through: Through) -> None:
         program.module()({"a": [x]}, 6)
 
 
+def test_floats_of_sizes(through: Through) -> None:
+    def f(x: Tensor) -> tuple[Tensor, Tensor]:
+        n = x.shape[0]
+        return opweave.zeros(n) + n * 2.0, x * (n / 3)
+
+    program = through(export(f, (tensor(5, 1),), dynamic_shapes=({0: Dim("n", min=3)},)))
+    for found, want in zip(program.module()(tensor(8, 1)), f(tensor(8, 1)), strict=True):
+        np.testing.assert_array_equal(found.numpy(), want.numpy())
+
+
+def test_a_float_that_a_file_does_not_hold() -> None:
+    program = export(lambda x: x * (x.shape[0] * 0.3), (tensor(5, 1),), dynamic_shapes=({0: Dim("n", min=3)},))
+    with pytest.raises(UnsupportedError, match="an expression that a file does not hold") as caught:
+        save(program, io.BytesIO())
+    assert "* 0.3" in str(caught.value) and "no floats but a quotient" in str(caught.value)
+
+
 def test_sizes_that_depend_on_data(through: Through) -> None:
     def f(x: Tensor) -> Tensor:
         places = x.nonzero()

@@ -39,20 +39,20 @@ def encode_expression(env: ExportEnv, expr: Any, what: str) -> Any:
     Raises
     ------
     UnsupportedError
-        If it is longer than `decode_expression` reads.
+        If `decode_expression` does not read it: it is too long, or computes with floats.
     """
-    tree = _encode(env, expr, what, 0)
     try:
+        tree = _encode(env, expr, what, 0)
         _measure(Reader(tree, what), {info.name for info in env.symbols.values()}, 0)
     except OpweaveError:
-        raise _too_long(env, expr, what) from None
+        raise _not_held(env, expr, what) from None
     return tree
 
 
-def _too_long(env: ExportEnv, expr: Any, what: str) -> UnsupportedError:
+def _not_held(env: ExportEnv, expr: Any, what: str) -> UnsupportedError:
     return UnsupportedError(
-        f"save: a size of {what} is too long an expression for a file", got=env.text(expr)[:200],
-        hint="have fewer dynamic sizes in one product",
+        f"save: a number of {what} is an expression that a file does not hold", got=env.text(expr)[:200],
+        hint="have fewer dynamic sizes in one product, and no floats but a quotient of sizes",
     )  # fmt: skip
 
 
@@ -63,11 +63,11 @@ def _encode(env: ExportEnv, expr: Any, what: str, depth: int) -> Any:
     if isinstance(plain, (bool, int)):
         return plain
     if depth > _DEPTH or isinstance(plain, float):
-        raise _too_long(env, expr, what)
+        raise _not_held(env, expr, what)
     try:
         name, parts = env.taken_apart(expr)
     except KeyError:
-        raise _too_long(env, expr, what) from None
+        raise _not_held(env, expr, what) from None
     return [name, *(_encode(env, part, what, depth + 1) for part in parts)]
 
 

@@ -378,7 +378,9 @@ class _Numbers(Numbers):
     def encode(self, value: Any, what: str) -> Any:
         if value.env is not self.env:
             return super().encode(value, what)
-        return encode_expression(self.env, value.expr, what)
+        tree = encode_expression(self.env, value.expr, what)
+        # A float that is whole for all sizes, `n * 2.0`, is read as an int otherwise.
+        return ["truediv", tree, 1] if value.kind == "float" and value.expr.is_integer else tree
 
     def decode(self, source: Reader) -> Any:
         kind = "int"
