@@ -190,7 +190,8 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     sized = []
     for x in aten.broadcast_tensors.default([rounded(x1, dtype), rounded(x2, dtype)]):
         norm = aten.linalg_vector_norm.default(x, 2, [dim], True)
-        missing = aten.detach.default(aten.sub.Tensor(aten.clamp_min.default(norm, eps), norm))
+        # Of a norm that overflows nothing is missing.
+        missing = aten.detach.default(aten.clamp_min.default(aten.rsub.Scalar(norm, eps), 0))
         sized.append(aten.div.Tensor(x, aten.add.Tensor(norm, missing)))
     return aten.sum.dim_IntList(aten.mul.Tensor(*sized), [dim])
 

@@ -122,7 +122,7 @@ def _places_spec(repeats: Tensor, output_size: int | None = None) -> TensorSpec:
 def repeat_interleave_places(repeats: Tensor, *, output_size: int | None = None) -> Tensor:
     """The place of each number, as often as it says: [2, 0, 1] gives [0, 0, 2]."""
     counts, xp = repeats._array, repeats._device.xp
-    size = int(counts.sum()) if counts.ndim == 1 else 0
+    size = int(counts.sum()) if counts.ndim == 1 and repeats._dtype.kind == "i" else 0  # what else, the spec says
     spec = _places_spec(repeats, size)
     if bool((counts < 0).any()):
         raise ShapeError("repeat_interleave: the number of repeats must not be negative", got=describe(repeats))

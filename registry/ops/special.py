@@ -379,7 +379,7 @@ def _polygamma_spec(n: int, self: Tensor) -> TensorSpec:
 
 @extern("aten::polygamma(int n, Tensor self) -> Tensor", spec=_polygamma_spec)
 def polygamma(n: int, self: Tensor) -> Tensor:
-    """The n-th derivative of the digamma function."""
+    """The n-th derivative of the digamma function; NaN below -1e6, if n is 2 or more."""
     out = allocate_like(_polygamma_spec(n, self))
     if n == 0:
         out._array[...] = aten._to_copy.default(aten.digamma.default(self), dtype=out._dtype)._array
@@ -388,12 +388,15 @@ def polygamma(n: int, self: Tensor) -> Tensor:
     x = self._array.astype(np.float64)
     with np.errstate(all="ignore"):
         # Σ 1 / (x + i)^(n + 1), up to where the rest is Euler's and Maclaurin's; terms below 0 are added too.
-        total, at = xp.zeros_like(x), x.copy()
-        low = at < 12
-        while bool(low.any()) and float(-at[low].min()) < 1e6:
+        # Of what is mirrored, and of what is too far below 0 to add up to, below.
+        mirrored = (x < 0) & (n == 1)
+        total, at = xp.zeros_like(x), xp.where(mirrored, 1 - x, x + 0.0)  # of both zeros the same
+        far = at < -1e6
+        low = (at < 12) & ~far
+        while bool(low.any()):
             total = total + xp.where(low, at ** -float(order), 0.0)
             at = xp.where(low, at + 1, at)
-            low = at < 12
+            low = (at < 12) & ~far
         tail = at ** (1.0 - order) / (order - 1) + 0.5 * at ** -float(order)
         factor, power = float(order), at ** -float(order + 1)
         for j, b in enumerate(_BERNOULLI, 1):
@@ -401,7 +404,10 @@ def polygamma(n: int, self: Tensor) -> Tensor:
             factor *= (order + 2 * j - 1) * (order + 2 * j)
             power = power / (at * at)
         found = (-1.0) ** order * math.factorial(n) * (total + tail)
-        out._array[...] = xp.where(low & ~xp.isnan(x), np.nan, found)
+        # ψ'(x) + ψ'(1 - x) = (π / sin πx)²
+        turned = math.pi / xp.sin(math.pi * (x - xp.round(x)))
+        found = xp.where(mirrored, turned * turned - found, found)
+        out._array[...] = xp.where(far, np.nan, found)
     return out
 
 

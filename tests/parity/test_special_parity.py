@@ -66,6 +66,16 @@ def test_the_first_derivative_of_digamma() -> None:
     assert np.abs(found.numpy() / wanted - 1).max() < 1e-14
 
 
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_no_element_of_polygamma_depends_on_another(order: int) -> None:
+    values = [1.0, 0.5, -2.5, -0.0, np.inf, -np.inf, np.nan, -1e7 + 0.5, 1e20, -3.0]
+    alone = [ow.polygamma(order, ow.tensor([value], dtype=ow.float64)).item() for value in values]
+    together = ow.polygamma(order, ow.tensor(values, dtype=ow.float64)).numpy()
+    np.testing.assert_array_equal(together, alone)
+    if order == 1:
+        assert abs(together[7] / np.pi**2 - 1) < 1e-14
+
+
 def test_a_clipped_logit() -> None:
     x = ow.linspace(-0.2, 1.2, 15, dtype=ow.float64)
     agree(lambda m, x: m.logit(x, 0.1), x, difference="functional")
