@@ -378,6 +378,124 @@ REGISTRATION: dict[str, Difference] = {
 }  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Meant:
+    """A difference between runs of a random program.
+
+    Parameters
+    ----------
+    what : str
+        What differs, in words.
+    reason : str
+        Why.
+    why : str
+        A pattern for what the comparison says.
+    program : str
+        A pattern for the program.
+    """
+
+    what: str
+    reason: str
+    why: str
+    program: str = ""
+
+
+_PIECES = "hardshrink|hardtanh|relu6|elu|celu|selu|hardswish"
+_SQUARES = r"std|var|norm|similarity|mse|\*\* 3|pow_\(3"
+
+#: What `random_programs.py` lets pass; the first that fits says why.
+PROGRAMS = (
+    Meant(
+        "writes to a tensor whose elements share memory are refused",
+        "the result depends on the order of the writes",
+        r"opweave alone raises ShapeError: .*several elements of the tensor written to share memory",
+    ),
+    Meant(
+        "the gradient of scatter_add with a src larger than the index",
+        "PyTorch cannot compute it",
+        "ScatterAddBackward0 returned an invalid gradient",
+    ),
+    Meant(
+        "gradients that PyTorch refuses since a tensor was written to",
+        "PyTorch has saved what the formula here does not need",
+        "PyTorch alone refuses gradients: one of the variables needed .*modified by an inplace",
+    ),
+    Meant(
+        "writes to one of the parts of a tensor (split, chunk, unbind)",
+        "each is a view like any other, with its gradients",
+        r"PyTorch alone (raises|refuses).*(returns multiple views|Output \d of \w+ is a view and)",
+        "split|unbind|chunk",
+    ),
+    Meant(
+        "a view made under no_grad does not require grad",
+        "no gradient flows through it in PyTorch either, which says that it does",
+        r"type: expected \(.*True\), got \(.*False\)|created in no_grad mode and its base or another view",
+        "no_grad",
+    ),
+    Meant(
+        "strides of what select_scatter and its like return",
+        "PyTorch keeps the gaps between rows, of no use in a new tensor",
+        "strides: expected",
+        "(slice|select|diagonal)_scatter",
+    ),
+    Meant(
+        "strides of what nonzero returns",
+        "PyTorch gives the places in columns",
+        r"strides: expected \(1, ",
+        r"nonzero\(\)",
+    ),
+    Meant(
+        "a matrix transpose of what is no matrix is refused",
+        "deprecated in PyTorch",
+        "alone raises ShapeError: mT",
+    ),
+    Meant(
+        "remainders are differentiable by the divisor too",
+        "PyTorch has no formula for some",
+        r"derivative for aten::\w+ is not implemented",
+        "remainder|fmod|%",
+    ),
+    Meant(
+        "squares of 1e30 overflow",
+        "PyTorch takes some sums in float64 and rounds the root of them alone",
+        "expected",
+        f"1e\\+30.*({_SQUARES})|({_SQUARES}).*1e\\+30",
+    ),
+    Meant(
+        "the gradient at a NaN of what is made of pieces (hardtanh, elu, ...)",
+        "in PyTorch it depends on where in the tensor the NaN is",
+        "gradient",
+        f"nan.*({_PIECES})",
+    ),
+    Meant("gelu of infinity", "PyTorch's is NaN", "expected.*nan", "inf.*gelu"),
+    Meant("a bool does not require grad", "there are no derivatives of truth", r"type: expected .*\bbool', True\)"),
+    Meant(
+        "a write through a view of another dtype is refused where gradients flow",
+        "bits have no derivatives",
+        "in-place write through a view of another element type",
+        r"view\(T",
+    ),
+    Meant(
+        "gradients behind a view of another dtype",
+        "PyTorch loses them once such a tensor is written to",
+        "gradient|type: expected",
+        r"\.view\(T\.(float|bfloat|complex)",
+    ),
+    Meant(
+        "x.data shares its version",
+        "a write through it after x was saved for the backward is an error, not a wrong gradient",
+        "opweave alone refuses gradients: a tensor needed for backward was modified",
+        r"\.data\b",
+    ),
+    Meant(
+        "types are looked at also where there is no element",
+        "whether a call is allowed must not depend on sizes",
+        "cumsum_: result type",
+        r"\(0, 4\)",
+    ),
+)
+
+
 def of_op(name: str, overload: str) -> Difference:
     """What may differ in the results of an op; an entry of the overload stands before one of the packet."""
     return OPS.get(f"{name.removesuffix('_')}.{overload}") or OPS.get(name) or OPS.get(name.removesuffix("_")) or _NONE
@@ -448,6 +566,17 @@ of each that it is no difference.)
 |---|---|---|
 {registration}
 
+## Random programs
+
+`tests/parity/random_programs.py` makes programs of views, in-place ops, dtypes and special values, and runs them in
+PyTorch and here, eager and compiled. What it lets pass:
+
+| what | why |
+|---|---|
+{programs}
+
+## Errors
+
 Classes of errors that stand for others:
 
 | class | why |
@@ -471,6 +600,7 @@ def page() -> str:
         ops=_rows(OPS, "`"), everywhere=_rows(EVERYWHERE), tests=_rows(TESTS),
         derivatives=_rows(NOT_DIFFERENTIATED, "`"), registration=_rows(REGISTRATION, "`"),
         inputs="\n".join(f"| {_code(name, '')} | {d.reason} |" for name, d in sorted(INPUTS.items())),
+        programs="\n".join(f"| {meant.what} | {meant.reason} |" for meant in PROGRAMS),
         errors="\n".join(f"| {name} | {reason} |" for name, reason in sorted(ERRORS.items())),
     )  # fmt: skip
 

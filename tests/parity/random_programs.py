@@ -28,119 +28,158 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
+
+sys.path.append(str(Path(__file__).parent))
 
 import numpy as np
 import torch
+from differences import PROGRAMS
 
 import opweave
 from opweave.registry.errors import OpweaveError, UnsupportedError
 
 SIZES = ((3, 4), (3, 4), (4, 3), (12,), (2, 3, 2), (4,), (3,), (3, 3), (1, 4), (), (), (0, 4), (1,), (2, 2))
-DTYPES = ("float32",) * 8 + ("float64",) * 2 + ("float16", "bfloat16", "int64", "int64", "int32", "int8", "uint8", "int16", "bool", "complex64")  # fmt: skip
+DTYPES = (
+    *("float32",) * 8, *("float64",) * 2, *("int64",) * 2, "float16", "bfloat16", "int32", "int8", "uint8", "int16",
+    "bool", "complex64",
+)  # fmt: skip
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 WHOLE = ("uint8", "int8", "int16", "int32", "int64")
-SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 1.5, 2.0, 3.0, -3.0, math.inf, -math.inf, math.nan, 1e-3, 255.0, 1e30, 1e-40)
+SPECIAL = (
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.5,
+    -2.5,
+    1.5,
+    2.0,
+    3.0,
+    -3.0,
+    math.inf,
+    -math.inf,
+    math.nan,
+    1e-3,
+    255.0,
+    1e30,
+    1e-40,
+)
 #: Relative to the largest number of a tensor; what rounds in several steps.
-TOLERANCE = {"float16": 8e-3, "bfloat16": 6e-2, "float32": 2e-5, "float64": 1e-10, "complex64": 4e-5, "complex128": 1e-10}
+TOLERANCE = {
+    "float16": 8e-3,
+    "bfloat16": 6e-2,
+    "float32": 2e-5,
+    "float64": 1e-10,
+    "complex64": 4e-5,
+    "complex128": 1e-10,
+}
 #: PyTorch has no kernel for a type; opweave may take it.
-MISSING = re.compile("not implemented|not supported|unsupported|isn't implemented|only support|Expected .* dtype|not currently")
-
-#: Differences that are meant, by what `difference` says of them (and the program's text), and why.
-EXPLAINED = (
-    (r"opweave alone raises ShapeError: .*several elements of the tensor written to share memory", "",
-     "what is written through a tensor whose elements share memory depends on the order: refused"),
-    (r"ScatterAddBackward0 returned an invalid gradient", "", "PyTorch cannot differentiate a src larger than the index"),
-    (r"PyTorch alone refuses gradients: one of the variables needed .*modified by an inplace", "",
-     "PyTorch has saved what the formula here does not need"),
-    (r"PyTorch alone (raises|refuses).*(returns multiple views|Output \d of (Unbind|Split\w*|Chunk|Unsqueeze|\w+)Backward\d? is a view and)", r"split|unbind|chunk",
-     "parts of one tensor may be written to here, with their gradients"),
-    (r"type: expected \(.*True\), got \(.*False\)", "no_grad",
-     "a view made under no_grad says in PyTorch that it requires grad, though none flows"),
-    (r"strides: expected", r"(slice|select|diagonal)_scatter", "PyTorch keeps the gaps between rows, of no use in a new tensor"),
-    (r"alone raises ShapeError: mT", "", "a matrix transpose of what is no matrix, deprecated in PyTorch, is refused"),
-    (r"derivative for aten::\w+ is not implemented", "remainder|fmod|%", "remainders are differentiable here by the divisor too"),
-    (r"strides: expected \(1, ", r"nonzero\(\)", "PyTorch gives the places of nonzero in columns"),
-    (r"expected", r"(?s)1e\+30.*(std|var|norm|similarity|mse|\*\* 3|pow_\(3)|(std|var|norm|similarity|mse).*1e\+30",
-     "squares of 1e30 are beyond float32, also between steps that PyTorch takes in float64"),
-    (r"gradient", r"(?s)nan.*(hardshrink|hardtanh|relu6|elu|celu|selu|hardswish)",
-     "at a NaN PyTorch's gradient of what is made of pieces depends on where in the tensor it is"),
-    (r"expected.*nan", r"(?s)inf.*gelu", "PyTorch's gelu of infinity is NaN"),
-    (r"type: expected .*\bbool', True\)", "", "a bool does not require grad"),
-    (r"in-place write through a view of another element type", r"view\(T", "a refusal that says why"),
-    (r"opweave alone refuses gradients: a tensor needed for backward was modified", r"\.data\b", "writes to x.data are counted here"),
-    (r"cumsum_: result type", r"\(0, 4\)", "PyTorch looks at the type only where there is an element"),
-    (r"created in no_grad mode and its base or another view", "no_grad", "a view made under no_grad has no gradient here, whatever is written"),
-    (r"type: expected|gradient", r"\.view\(T\.complex", "PyTorch loses gradients behind a view of a dtype that is written to"),
-    (r"gradient", r"\.view\(T\.(float|bfloat)", "PyTorch loses gradients behind a view of a dtype that is written to"),
+MISSING = re.compile(
+    "not implemented|not supported|unsupported|isn't implemented|only support|Expected .* dtype|not currently"
 )
 
-# Placeholders: {x} a tensor, {y} another that broadcasts with it, {z} one of the same sizes, {f} a float tensor, {i} one
-# of whole numbers, {m} a bool tensor of the same sizes, {d} {e} dimensions of the first tensor, {n} an index in
-# dimension d, {lo} {hi} bounds there, {k} a number, {c} a small whole number, {t} a dtype, {sizes} of the first tensor.
+# Placeholders: {x} a tensor, {y} another that broadcasts with it, {z} one of the same sizes, {f} a float tensor, {i}
+# one of whole numbers, {m} a bool tensor of the same sizes, {d} {e} dimensions of the first tensor, {n} an index in
+# dimension d, {lo} {hi} bounds there, {k} a number, {c} a small whole number, {t} a dtype, {sizes} of the first tensor,
+# {flip} those in reverse, {last} the last of them, {ones} a 1 for each, {perm} an order of its dimensions.
 VIEWS = """
-{x}[{n}] | {x}[{lo}:] | {x}[:{hi}] | {x}[::2] | {x}[..., {c}:] | {x}[None] | {x}[..., None] | {x}[-1]
-{x}.t() | {x}.mT | {x}.transpose({d}, {e}) | {x}.reshape(-1) | {x}.view(-1) | {x}.flatten() | {x}.permute({perm}) | {x}.unsqueeze({d})
-{x}.squeeze() | {x}.squeeze({d}) | {x}.narrow({d}, {lo}, 1) | {x}.select({d}, {n}) | {x}.unbind({d})[0] | {x}.chunk(2, {d})[0]
-{x}.split(2, {d})[-1] | {x}.diagonal() | {x}.movedim({d}, {e}) | {x}.swapaxes({d}, {e}) | {x}.unfold({d}, 2, 1)
-{x}.expand_as(T.stack([{x}, {x}])) | {x}[None].expand(2, *{x}.shape) | {x}.detach() | {x}.view_as({z}) | {x}.real | T.atleast_2d({x})
-{x}.reshape({flip}) | {x}.view({flip}) | {x}.T | {x}.tensor_split(2, {d})[0] | {x}.alias() | {x}.contiguous() | {x}.to({x}.dtype)
-{x}.unflatten(0, (1, -1)) | {x}.flatten({d}) | T.as_strided({x}, (2,), (1,), {x}.storage_offset()) | {x}.expand(2, {sizes}) | {x}.broadcast_to({sizes})
+{x}[{n}] | {x}[{lo}:] | {x}[:{hi}] | {x}[::2] | {x}[..., {c}:] | {x}[None] | {x}[..., None] | {x}[-1] | {x}.t()
+{x}.mT | {x}.transpose({d}, {e}) | {x}.reshape(-1) | {x}.view(-1) | {x}.flatten() | {x}.permute({perm})
+{x}.unsqueeze({d}) | {x}.squeeze() | {x}.squeeze({d}) | {x}.narrow({d}, {lo}, 1) | {x}.select({d}, {n})
+{x}.unbind({d})[0] | {x}.chunk(2, {d})[0] | {x}.split(2, {d})[-1] | {x}.diagonal() | {x}.movedim({d}, {e})
+{x}.swapaxes({d}, {e}) | {x}.unfold({d}, 2, 1) | {x}.expand_as(T.stack([{x}, {x}])) | {x}[None].expand(2, *{x}.shape)
+{x}.detach() | {x}.view_as({z}) | {x}.real | T.atleast_2d({x}) | {x}.reshape({flip}) | {x}.view({flip}) | {x}.T
+{x}.tensor_split(2, {d})[0] | {x}.alias() | {x}.contiguous() | {x}.to({x}.dtype) | {x}.unflatten(0, (1, -1))
+{x}.flatten({d}) | T.as_strided({x}, (2,), (1,), {x}.storage_offset()) | {x}.expand(2, {sizes})
+{x}.broadcast_to({sizes})
 """
-RETYPED = """{x}.view({t}) | {x}.view({t})[..., :1]"""
+RETYPED = """
+{x}.view({t}) | {x}.view({t})[..., :1]
+"""
 #: Calls whose results round alike everywhere.
 EXACT = """
-{x} + {y} | {x} - {y} | {x} * {y} | {x} + {k} | {x} * {k} | ({k}) - {x} | -{x} |  {x}.clone() | {x} * {x}
-{f} / {y} | {f} / {k} | {f}.sqrt() | {f}.reciprocal() | {x}.square() | {x}.neg() | T.add({x}, {y}, alpha={c}) | T.sub({x}, {y}, alpha=2)
-{x}.to({t}) | {x}.float() | {x}.double() | {x}.type_as({y}) | {x}.conj() | {x}.positive() | {f}.rsub({k}) | {x}.ravel()
-T.where({m}, {x}, {z}) | T.where({m}, {x}, {k}) | {x}.masked_fill({m}, {k}) | T.nan_to_num({f}) | T.nan_to_num({f}, 1.0, 2.0, -2.0)
-T.zeros_like({x}) | T.ones_like({x}) | T.full_like({x}, {c}) | T.zeros({sizes}) + {x} | {x}.new_zeros({sizes}) | {x}.new_full((2,), {c})
-T.cat([{x}, {z}], {d}) | T.stack([{x}, {z}], {d}) | T.cat([{x}, {x}[:1]]) | {x}.repeat(2, {ones}) | {x}.tile(2) | {x}.flip({d}) | T.roll({x}, {c}, {d})
-{x}[[0, -1]] | {x}[T.tensor([{n}, 0])] | {x}.index_select({d}, T.tensor([{n}, 0, {n}])) | {x}.gather({d}, T.zeros_like({x}, dtype=T.int64))
-{x}.tril() | {x}.triu(1) | T.nn.functional.pad({x}, (1, 0)) | T.nn.functional.pad({x}, (1, -1), value=2.0) | {x}.diag() | {x}.diag_embed()
-{x}.repeat_interleave(2, {d}) | {x}.index_fill({d}, T.tensor([0, 0]), {c}) | {x}.index_add({d}, T.tensor([0]), {x}.narrow({d}, 0, 1))
-{x}.masked_select({m}) | {x}[{m}] | {x}.take(T.tensor([0])) | T.diff({x}) | {x}.rot90() | T.hstack([{x}, {z}]) | T.column_stack([{x}, {x}])
-{x}.scatter({d}, T.zeros_like({x}, dtype=T.int64), {c}) | {x}.scatter_add({d}, T.zeros_like({x}, dtype=T.int64).narrow({d}, 0, 1), {x}) | T.hardtanh({f}) | T.relu({x})
-{x}.select_scatter({x}.select({d}, 0), {d}, {n}) | {x}.slice_scatter({x}[:1], 0, 0, 1) | T.broadcast_tensors({x}, {y})[0] | T.einsum('...->...', {x})
+{x} + {y} | {x} - {y} | {x} * {y} | {x} + {k} | {x} * {k} | ({k}) - {x} | -{x} | {x}.clone() | {x} * {x} | {f} / {y}
+{f} / {k} | {f}.sqrt() | {f}.reciprocal() | {x}.square() | {x}.neg() | T.add({x}, {y}, alpha={c})
+T.sub({x}, {y}, alpha=2) | {x}.to({t}) | {x}.float() | {x}.double() | {x}.type_as({y}) | {x}.conj() | {x}.positive()
+{f}.rsub({k}) | {x}.ravel() | T.where({m}, {x}, {z}) | T.where({m}, {x}, {k}) | {x}.masked_fill({m}, {k})
+T.nan_to_num({f}) | T.nan_to_num({f}, 1.0, 2.0, -2.0) | T.zeros_like({x}) | T.ones_like({x}) | T.full_like({x}, {c})
+T.zeros({sizes}) + {x} | {x}.new_zeros({sizes}) | {x}.new_full((2,), {c}) | T.cat([{x}, {z}], {d})
+T.stack([{x}, {z}], {d}) | T.cat([{x}, {x}[:1]]) | {x}.repeat(2, {ones}) | {x}.tile(2) | {x}.flip({d})
+T.roll({x}, {c}, {d}) | {x}[[0, -1]] | {x}[T.tensor([{n}, 0])] | {x}.index_select({d}, T.tensor([{n}, 0, {n}]))
+{x}.gather({d}, T.zeros_like({x}, dtype=T.int64)) | {x}.tril() | {x}.triu(1) | T.nn.functional.pad({x}, (1, 0))
+T.nn.functional.pad({x}, (1, -1), value=2.0) | {x}.diag() | {x}.diag_embed() | {x}.repeat_interleave(2, {d})
+{x}.index_fill({d}, T.tensor([0, 0]), {c}) | {x}.index_add({d}, T.tensor([0]), {x}.narrow({d}, 0, 1))
+{x}.masked_select({m}) | {x}[{m}] | {x}.take(T.tensor([0])) | T.diff({x}) | {x}.rot90() | T.hstack([{x}, {z}])
+T.column_stack([{x}, {x}]) | {x}.scatter({d}, T.zeros_like({x}, dtype=T.int64), {c})
+{x}.scatter_add({d}, T.zeros_like({x}, dtype=T.int64).narrow({d}, 0, 1), {x}) | T.hardtanh({f}) | T.relu({x})
+{x}.select_scatter({x}.select({d}, 0), {d}, {n}) | {x}.slice_scatter({x}[:1], 0, 0, 1)
+T.broadcast_tensors({x}, {y})[0] | T.einsum('...->...', {x})
 """
 #: Calls whose result jumps; they read no rough value.
 JUMPS = """
-{x} < {y} | {x} <= {k} | {x} == {z} | {x} != {y} | {x} > {k} | {x}.sign() | {x}.sgn() | {f}.floor() | {f}.ceil() | {f}.round() | {f}.trunc() | {f}.frac()
-{f} // {y} | {f} // {k} | {f} % {y} | {f} % {k} | {f}.fmod({y}) | {f}.fmod({k}) | {f}.remainder({k}) | {i} // 2 | {i} % 3 | {i} // -3 | {i} % -2 | {i}.fmod(-3)
-T.div({x}, {y}, rounding_mode='floor') | T.div({x}, {k}, rounding_mode='trunc') | {i} / {y} | {x} / {k} | {i}.fmod({y}) | {i} // {y} | {i} % {y} | ({k}) / {f} | ({k}) // {f} | ({k}) % {f}
-{f} ** 2 | {f} ** 0.5 | {f} ** -1 | {i} ** 2 | {i} ** 3 | {i} ** {i} | T.pow(2, {i})
-{x}.isnan() | {f}.isinf() | {f}.isfinite() | T.signbit({x}) | T.copysign({f}, {y}) | {x}.bool() | T.logical_and({x}, {y}) | T.logical_not({x}) | T.logical_xor({x}, {y})
-{i} & {i} | {i} | 5 | {i} ^ {i} | ~{i} | {i} << 1 | {i} >> 1 | T.bitwise_and({i}, {i}) | T.gcd({i}, {i}) | T.lcm({i}, {c}) | T.heaviside({f}, {f}) | T.nextafter({f}, {f})
-{x}.argmax({d}) | {x}.argmin() | {x}.any({d}) | {x}.all() | {x}.max({d}).indices
-{x}.nonzero() | T.unique({i}) | T.isclose({x}, {z}) | {x}.count_nonzero({d})
-{i}.to(T.float32) | {f}.to(T.int64) | {f}.to(T.int32) | {x}.to(T.bool) | {f}.int() | {f}.sin() > 0.5 | T.relu6({f}) | T.nn.functional.leaky_relu({f}) | T.nn.functional.threshold({f}, 0.5, 2.0) | T.nn.functional.hardshrink({f}) | T.nn.functional.relu({f})
+{x} < {y} | {x} <= {k} | {x} == {z} | {x} != {y} | {x} > {k} | {x}.sign() | {x}.sgn() | {f}.floor() | {f}.ceil()
+{f}.round() | {f}.trunc() | {f}.frac() | {f} // {y} | {f} // {k} | {f} % {y} | {f} % {k} | {f}.fmod({y})
+{f}.fmod({k}) | {f}.remainder({k}) | {i} // 2 | {i} % 3 | {i} // -3 | {i} % -2 | {i}.fmod(-3)
+T.div({x}, {y}, rounding_mode='floor') | T.div({x}, {k}, rounding_mode='trunc') | {i} / {y} | {x} / {k}
+{i}.fmod({y}) | {i} // {y} | {i} % {y} | ({k}) / {f} | ({k}) // {f} | ({k}) % {f} | {f} ** 2 | {f} ** 0.5 | {f} ** -1
+{i} ** 2 | {i} ** 3 | {i} ** {i} | T.pow(2, {i}) | {x}.isnan() | {f}.isinf() | {f}.isfinite() | T.signbit({x})
+T.copysign({f}, {y}) | {x}.bool() | T.logical_and({x}, {y}) | T.logical_not({x}) | T.logical_xor({x}, {y}) | {i} & {i}
+{i} | 5 | {i} ^ {i} | ~{i} | {i} << 1 | {i} >> 1 | T.bitwise_and({i}, {i}) | T.gcd({i}, {i}) | T.lcm({i}, {c})
+T.heaviside({f}, {f}) | T.nextafter({f}, {f}) | {x}.argmax({d}) | {x}.argmin() | {x}.any({d}) | {x}.all()
+{x}.max({d}).indices | {x}.nonzero() | T.unique({i}) | T.isclose({x}, {z}) | {x}.count_nonzero({d})
+{i}.to(T.float32) | {f}.to(T.int64) | {f}.to(T.int32) | {x}.to(T.bool) | {f}.int() | {f}.sin() > 0.5 | T.relu6({f})
+T.nn.functional.leaky_relu({f}) | T.nn.functional.threshold({f}, 0.5, 2.0) | T.nn.functional.hardshrink({f})
+T.nn.functional.relu({f})
 """
 #: Calls that read no rough value and make one: powers, and what may choose either of two zeros.
 ROUGH_JUMPS = """
-{f} ** 3 | {f} ** -0.5 | {f} ** {y} | ({k}) ** {f} | {f} ** {k} | {f}.rsqrt() | T.atan2({f}, {y}) | {f}.fmod({y}) | {x}.pow({i}) | {x} ** -2 | {f}.float_power(2) | {f}.log() | T.xlogy({f}, {y})
-T.minimum({x}, {y}) | T.maximum({x}, {y}) | T.fmin({x}, {y}) | T.fmax({x}, {y}) | {x}.clamp({c}, 3) | {x}.clamp(min={y}) | {x}.clamp_max({k}) | {x}.clamp(min={k}) | T.clip({x}, -1, 1)
-{x}.amax() | {x}.amin({d}) | {x}.amax({d}, keepdim=True) | {x}.max({d}).values | {x}.min({d}).values | {x}.max() | {x}.median()
-{x}.sort({d}).values | {x}.cummax({d}).values | {x}.cummin({d}).values | {x}.topk(1, {d}).values | {x}.kthvalue(1, {d}).values | {x}.aminmax().max
+{f} ** 3 | {f} ** -0.5 | {f} ** {y} | ({k}) ** {f} | {f} ** {k} | {f}.rsqrt() | T.atan2({f}, {y}) | {f}.fmod({y})
+{x}.pow({i}) | {x} ** -2 | {f}.float_power(2) | {f}.log() | T.xlogy({f}, {y}) | T.minimum({x}, {y})
+T.maximum({x}, {y}) | T.fmin({x}, {y}) | T.fmax({x}, {y}) | {x}.clamp({c}, 3) | {x}.clamp(min={y})
+{x}.clamp_max({k}) | {x}.clamp(min={k}) | T.clip({x}, -1, 1) | {x}.amax() | {x}.amin({d})
+{x}.amax({d}, keepdim=True) | {x}.max({d}).values | {x}.min({d}).values | {x}.max() | {x}.median()
+{x}.sort({d}).values | {x}.cummax({d}).values | {x}.cummin({d}).values | {x}.topk(1, {d}).values
+{x}.kthvalue(1, {d}).values | {x}.aminmax().max
 """
 ROUGH = """
-{f}.exp() | {f}.sin() | {f}.cos() | {f}.tanh() | T.sigmoid({f}) | {f}.log1p() | {f}.expm1() | {f}.erf() | T.hypot({f}, {f}) | T.logaddexp({f}, {f}) | {x}.abs()
-{x}.sum() | {x}.sum({d}) | {x}.sum({d}, keepdim=True) | {f}.mean({d}) | {f}.mean() | {x}.prod({d}) | {x}.cumsum({d}) | {x}.cumprod({d}) | {f}.logsumexp({d}) | {f}.softmax({d}) | {f}.log_softmax({d}) | {f}.var({d}) | {f}.std() | {f}.norm() | {f}.nansum({d})
-T.lerp({f}, {z}, 0.25) | T.addcmul({f}, {z}, {z}, value=2) | T.addcdiv({f}, {z}, {z}) | {f} @ {f}.mT | T.nn.functional.gelu({f}) | T.nn.functional.softplus({f}) | T.nn.functional.silu({f}) | T.nn.functional.elu({f}) | T.outer({x}, {x}) | T.nn.functional.mse_loss({f}, {z})
-{f}.sinh() | {f}.atan() | {f}.asin() | {f}.log2() | {f}.exp2() | T.nn.functional.logsigmoid({f}) | T.ldexp({f}, {i}) | {f}.trace() | T.dot({f}, {f}) | {f}.mv({f}[0]) | T.nn.functional.mish({f}) | T.nn.functional.layer_norm({f}, ({last},)) | T.logit({f}, 0.1) | T.cosine_similarity({f}, {z}, -1)
+{f}.exp() | {f}.sin() | {f}.cos() | {f}.tanh() | T.sigmoid({f}) | {f}.log1p() | {f}.expm1() | {f}.erf()
+T.hypot({f}, {f}) | T.logaddexp({f}, {f}) | {x}.abs() | {x}.sum() | {x}.sum({d}) | {x}.sum({d}, keepdim=True)
+{f}.mean({d}) | {f}.mean() | {x}.prod({d}) | {x}.cumsum({d}) | {x}.cumprod({d}) | {f}.logsumexp({d})
+{f}.softmax({d}) | {f}.log_softmax({d}) | {f}.var({d}) | {f}.std() | {f}.norm() | {f}.nansum({d})
+T.lerp({f}, {z}, 0.25) | T.addcmul({f}, {z}, {z}, value=2) | T.addcdiv({f}, {z}, {z}) | {f} @ {f}.mT
+T.nn.functional.gelu({f}) | T.nn.functional.softplus({f}) | T.nn.functional.silu({f}) | T.nn.functional.elu({f})
+T.outer({x}, {x}) | T.nn.functional.mse_loss({f}, {z}) | {f}.sinh() | {f}.atan() | {f}.asin() | {f}.log2()
+{f}.exp2() | T.nn.functional.logsigmoid({f}) | T.ldexp({f}, {i}) | {f}.trace() | T.dot({f}, {f}) | {f}.mv({f}[0])
+T.nn.functional.mish({f}) | T.nn.functional.layer_norm({f}, ({last},)) | T.logit({f}, 0.1)
+T.cosine_similarity({f}, {z}, -1)
 """
 WRITES = """
-{x}.add_({y}) | {x}.sub_({k}) | {x}.mul_({y}) | {x}.mul_({k}) | {x}.neg_() | {x}.abs_() | {x}.fill_({k}) | {x}.zero_() | {x}.copy_({y}) | {x}.square_() | {x}.add_({z}, alpha=2) | {x} += {k} | {x} *= {y} | {x} -= {x}
-{x}[{lo}:] = {k} | {x}[{n}] = {c} | {x}[..., 0] = {y}[..., 0] | {x}[{m}] = {k} | {x}.masked_fill_({m}, {k}) | {x}[[0, -1]] = {c} | {x}[:1] += {c} | {x}[1:] = {x}[:-1].clone() | {x}[...] = {y} | {x}[None] = {c} | {x}[::2].mul_(2)
-{x}.t_() | {x}.transpose_({d}, {e}) | {x}.unsqueeze_({d}) | {x}.squeeze_() | {x}.swapaxes_({d}, {e}) | {x}.tril_() | {x}.triu_() | {x}.index_fill_({d}, T.tensor([0]), {c}) | {x}.index_add_({d}, T.tensor([0]), {x}.narrow({d}, 0, 1).clone())
-{x}.index_copy_({d}, T.tensor([0]), {x}.narrow({d}, -1, 1).clone()) | {x}.scatter_({d}, T.zeros_like({x}, dtype=T.int64), {c}) | {x}.masked_scatter_({m}, {z}) | {x}.index_put_((T.tensor([0, 0]),), {x}[:1].clone(), accumulate=True) | {x}.select({d}, 0).fill_({c})
-{x}.t().add_({c}) | {x}.view(-1).mul_(2) | {x}.unsqueeze(0).zero_() | {x}.detach().add_({c}) | {x}.diagonal().fill_({c}) | {x}.data.mul_({c}) | {x}.relu_() | {x}.conj_physical_() | {x}.clone().mul_({y}) | {x}.requires_grad_() | {x}.fill_diagonal_({c}) | {f}.nan_to_num_() | {x}.real.mul_(2)
+{x}.add_({y}) | {x}.sub_({k}) | {x}.mul_({y}) | {x}.mul_({k}) | {x}.neg_() | {x}.abs_() | {x}.fill_({k}) | {x}.zero_()
+{x}.copy_({y}) | {x}.square_() | {x}.add_({z}, alpha=2) | {x} += {k} | {x} *= {y} | {x} -= {x} | {x}[{lo}:] = {k}
+{x}[{n}] = {c} | {x}[..., 0] = {y}[..., 0] | {x}[{m}] = {k} | {x}.masked_fill_({m}, {k}) | {x}[[0, -1]] = {c}
+{x}[:1] += {c} | {x}[1:] = {x}[:-1].clone() | {x}[...] = {y} | {x}[None] = {c} | {x}[::2].mul_(2) | {x}.t_()
+{x}.transpose_({d}, {e}) | {x}.unsqueeze_({d}) | {x}.squeeze_() | {x}.swapaxes_({d}, {e}) | {x}.tril_() | {x}.triu_()
+{x}.index_fill_({d}, T.tensor([0]), {c}) | {x}.index_add_({d}, T.tensor([0]), {x}.narrow({d}, 0, 1).clone())
+{x}.index_copy_({d}, T.tensor([0]), {x}.narrow({d}, -1, 1).clone())
+{x}.scatter_({d}, T.zeros_like({x}, dtype=T.int64), {c}) | {x}.masked_scatter_({m}, {z})
+{x}.index_put_((T.tensor([0, 0]),), {x}[:1].clone(), accumulate=True) | {x}.select({d}, 0).fill_({c})
+{x}.t().add_({c}) | {x}.view(-1).mul_(2) | {x}.unsqueeze(0).zero_() | {x}.detach().add_({c})
+{x}.diagonal().fill_({c}) | {x}.data.mul_({c}) | {x}.relu_() | {x}.conj_physical_() | {x}.clone().mul_({y})
+{x}.requires_grad_() | {x}.fill_diagonal_({c}) | {f}.nan_to_num_() | {x}.real.mul_(2)
 """
 JUMPING_WRITES = """
-{f}.div_({y}) | {x}.div_({k}) | {x}.lt_({y}) | {x}.eq_({c}) | {x}.logical_not_() | {x}.clamp_(-1, 2) | {f}.floor_() | {f}.round_() | {x}.sign_() | {f}.remainder_({k}) | {i}.bitwise_and_(3) | {i}.floor_divide_(2) | {f}.fmod_({y}) | {f}.pow_(2) | {f}.reciprocal_() | {f}.sqrt_()
-{x}.ge_({k}) | {x}.ne_({y}) | {x}.clamp_min_({c}) | {x}.logical_and_({y}) | {f}.trunc_() | {i}.__ilshift__(1) | {x}.floor_divide_({y}) | {i} //= {y} | {f} %= {y} | {x} /= {k} | {i}.remainder_({y}) | {f}.copysign_({y}) | {x}.eq_({z})
+{f}.div_({y}) | {x}.div_({k}) | {x}.lt_({y}) | {x}.eq_({c}) | {x}.logical_not_() | {x}.clamp_(-1, 2) | {f}.floor_()
+{f}.round_() | {x}.sign_() | {f}.remainder_({k}) | {i}.bitwise_and_(3) | {i}.floor_divide_(2) | {f}.fmod_({y})
+{f}.pow_(2) | {f}.reciprocal_() | {f}.sqrt_() | {x}.ge_({k}) | {x}.ne_({y}) | {x}.clamp_min_({c})
+{x}.logical_and_({y}) | {f}.trunc_() | {i}.__ilshift__(1) | {x}.floor_divide_({y}) | {i} //= {y} | {f} %= {y}
+{x} /= {k} | {i}.remainder_({y}) | {f}.copysign_({y}) | {x}.eq_({z})
 """
 ROUGH_WRITES = """
-{f}.exp_() | {x}.pow_({c}) | {f}.pow_(3) | {f}.sigmoid_() | {f}.tanh_() | {f}.addcmul_({z}, {z}) | {f}.lerp_({z}, 0.5) | {x}.cumsum_({d}) | {f}.log_() | {f}.sin_() | {f}.addcdiv_({z}, {z}) | {f}.softmax(-1).mul_(2) | {x}.addcmul_({z}, {z}, value={c})
+{f}.exp_() | {x}.pow_({c}) | {f}.pow_(3) | {f}.sigmoid_() | {f}.tanh_() | {f}.addcmul_({z}, {z}) | {f}.lerp_({z}, 0.5)
+{x}.cumsum_({d}) | {f}.log_() | {f}.sin_() | {f}.addcdiv_({z}, {z}) | {f}.softmax(-1).mul_(2)
+{x}.addcmul_({z}, {z}, value={c})
 """
 
 
@@ -459,7 +498,9 @@ class _Choice:
             case "z":
                 return self._any(lambda t: t.shape == self.first.shape)
             case "m":
-                masks = [n for n in self.maker.pool if space[n].dtype == torch.bool and space[n].shape == self.first.shape]
+                masks = [
+                    n for n in self.maker.pool if space[n].dtype == torch.bool and space[n].shape == self.first.shape
+                ]
                 if masks:
                     return draw.choice(masks)
                 if _memory(self.first) in self.maker.rough or self.first.dtype.is_complex:
@@ -563,7 +604,10 @@ def observe(program: Program, module: Any, compiled: bool = False, dynamic: bool
     except Exception as error:
         return Seen(error=error)
     seen = Seen()
-    everything = [*((f"argument {i}", t) for i, t in enumerate(given)), *((f"result {i}", t) for i, t in enumerate(results))]
+    everything = [
+        *((f"argument {i}", t) for i, t in enumerate(given)),
+        *((f"result {i}", t) for i, t in enumerate(results)),
+    ]
     first: dict[Any, tuple[str, Any]] = {}
     for name, t in everything:
         seen.facts[f"{name}: type"] = (tuple(t.shape), str(t.dtype).partition(".")[2], t.requires_grad)
@@ -664,9 +708,9 @@ class Outcome:
 
 def failed(why: str, program: Program) -> Outcome:
     """A difference: `"explained"` or `"failed"`."""
-    for sort, text, reason in EXPLAINED:
-        if re.search(sort, why, re.DOTALL) and re.search(text, str(program)):
-            return Outcome("explained", reason)
+    for meant in PROGRAMS:
+        if re.search(meant.why, why, re.DOTALL) and re.search(meant.program, str(program), re.DOTALL):
+            return Outcome("explained", meant.reason)
     return Outcome("failed", why)
 
 
