@@ -430,7 +430,7 @@ PROGRAMS = (
         "a view made under no_grad does not require grad",
         "no gradient flows through it in PyTorch either, which says that it does",
         r"type: expected \(.*True\), got \(.*False\)|created in no_grad mode and its base or another view",
-        "no_grad",
+        r"no_grad|\.requires_grad_\(\)\n.*def run.*\.requires_grad_",
     ),
     Meant(
         "strides of what select_scatter and its like return",
@@ -466,6 +466,23 @@ PROGRAMS = (
         "in PyTorch it depends on where in the tensor the NaN is",
         "gradient",
         f"nan.*({_PIECES})",
+    ),
+    Meant(
+        "a leaf that requires grad is not overwritten by logical_not_ and its like",
+        "PyTorch takes this for no write",
+        r"logical_\w+: a (view of a )?leaf that requires grad",
+    ),
+    Meant(
+        "strides of a number to the power of a tensor, of signbit and of masked_fill",
+        "PyTorch lays some of these out anew, as rows",
+        "strides: expected",
+        r"\) \*\* |pow\(2|signbit|masked_fill\(",
+    ),
+    Meant(
+        "zeros of a negated complex number are negated",
+        "PyTorch subtracts from 0",
+        r"values: expected.*j",
+        r"= -\w+|neg",
     ),
     Meant("gelu of infinity", "PyTorch's is NaN", "expected.*nan", "inf.*gelu"),
     Meant("a bool does not require grad", "there are no derivatives of truth", r"type: expected .*\bbool', True\)"),

@@ -101,7 +101,7 @@ RETYPED = """
 #: Calls whose results round alike everywhere.
 EXACT = """
 {x} + {y} | {x} - {y} | {x} * {y} | {x} + {k} | {x} * {k} | ({k}) - {x} | -{x} | {x}.clone() | {x} * {x} | {f} / {y}
-{f} / {k} | {f}.sqrt() | {f}.reciprocal() | {x}.square() | {x}.neg() | T.add({x}, {y}, alpha={c})
+{f} / {k} | {f}.reciprocal() | {x}.square() | {x}.neg() | T.add({x}, {y}, alpha={c})
 T.sub({x}, {y}, alpha=2) | {x}.to({t}) | {x}.float() | {x}.double() | {x}.type_as({y}) | {x}.conj() | {x}.positive()
 {f}.rsub({k}) | {x}.ravel() | T.where({m}, {x}, {z}) | T.where({m}, {x}, {k}) | {x}.masked_fill({m}, {k})
 T.nan_to_num({f}) | T.nan_to_num({f}, 1.0, 2.0, -2.0) | T.zeros_like({x}) | T.ones_like({x}) | T.full_like({x}, {c})
@@ -123,7 +123,7 @@ JUMPS = """
 {f}.round() | {f}.trunc() | {f}.frac() | {f} // {y} | {f} // {k} | {f} % {y} | {f} % {k} | {f}.fmod({y})
 {f}.fmod({k}) | {f}.remainder({k}) | {i} // 2 | {i} % 3 | {i} // -3 | {i} % -2 | {i}.fmod(-3)
 T.div({x}, {y}, rounding_mode='floor') | T.div({x}, {k}, rounding_mode='trunc') | {i} / {y} | {x} / {k}
-{i}.fmod({y}) | {i} // {y} | {i} % {y} | ({k}) / {f} | ({k}) // {f} | ({k}) % {f} | {f} ** 2 | {f} ** 0.5 | {f} ** -1
+{i}.fmod({y}) | {i} // {y} | {i} % {y} | ({k}) / {f} | ({k}) // {f} | ({k}) % {f} | {f} ** 2 | {f} ** -1
 {i} ** 2 | {i} ** 3 | {i} ** {i} | T.pow(2, {i}) | {x}.isnan() | {f}.isinf() | {f}.isfinite() | T.signbit({x})
 T.copysign({f}, {y}) | {x}.bool() | T.logical_and({x}, {y}) | T.logical_not({x}) | T.logical_xor({x}, {y}) | {i} & {i}
 {i} | 5 | {i} ^ {i} | ~{i} | {i} << 1 | {i} >> 1 | T.bitwise_and({i}, {i}) | T.gcd({i}, {i}) | T.lcm({i}, {c})
@@ -135,7 +135,7 @@ T.nn.functional.relu({f})
 """
 #: Calls that read no rough value and make one: powers, and what may choose either of two zeros.
 ROUGH_JUMPS = """
-{f} ** 3 | {f} ** -0.5 | {f} ** {y} | ({k}) ** {f} | {f} ** {k} | {f}.rsqrt() | T.atan2({f}, {y}) | {f}.fmod({y})
+{f}.sqrt() | {f} ** 0.5 | {f} ** 3 | {f} ** -0.5 | {f} ** {y} | ({k}) ** {f} | {f} ** {k} | {f}.rsqrt() | T.atan2({f}, {y}) | {f}.fmod({y})
 {x}.pow({i}) | {x} ** -2 | {f}.float_power(2) | {f}.log() | T.xlogy({f}, {y}) | T.minimum({x}, {y})
 T.maximum({x}, {y}) | T.fmin({x}, {y}) | T.fmax({x}, {y}) | {x}.clamp({c}, 3) | {x}.clamp(min={y})
 {x}.clamp_max({k}) | {x}.clamp(min={k}) | T.clip({x}, -1, 1) | {x}.amax() | {x}.amin({d})
@@ -172,7 +172,7 @@ WRITES = """
 JUMPING_WRITES = """
 {f}.div_({y}) | {x}.div_({k}) | {x}.lt_({y}) | {x}.eq_({c}) | {x}.logical_not_() | {x}.clamp_(-1, 2) | {f}.floor_()
 {f}.round_() | {x}.sign_() | {f}.remainder_({k}) | {i}.bitwise_and_(3) | {i}.floor_divide_(2) | {f}.fmod_({y})
-{f}.pow_(2) | {f}.reciprocal_() | {f}.sqrt_() | {x}.ge_({k}) | {x}.ne_({y}) | {x}.clamp_min_({c})
+{f}.pow_(2) | {f}.reciprocal_() | {f}.neg_() | {x}.ge_({k}) | {x}.ne_({y}) | {x}.clamp_min_({c})
 {x}.logical_and_({y}) | {f}.trunc_() | {i}.__ilshift__(1) | {x}.floor_divide_({y}) | {i} //= {y} | {f} %= {y}
 {x} /= {k} | {i}.remainder_({y}) | {f}.copysign_({y}) | {x}.eq_({z})
 """
@@ -574,6 +574,8 @@ def _undefined(text: str, read: list[torch.Tensor]) -> bool:
         return bool(first.isnan().any())  # which NaN it is
     if re.search(r"<<|>>|lshift", text) or "lcm" in text or "gcd" in text:
         return any(t.numel() and bool((t.detach().double().abs() > 30).any()) for t in read)
+    if re.search("signbit|copysign", text):
+        return any(bool(t.isnan().any()) for t in read)  # the sign of a NaN
     if _LEAST.search(text):
         for t in read:
             if not t.dtype.is_floating_point and not t.dtype.is_complex and t.dtype != torch.bool and t.numel():
