@@ -18,6 +18,7 @@ from opweave.registry.errors import ArgumentError, AutogradError, DTypeError, Sh
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import composite
 from opweave.registry.ops.reduction import rounded, widened
+from opweave.registry.promote import result_type
 from opweave.registry.spec import contiguous
 from opweave.registry.symbolic import square_root
 from opweave.registry.tensor import Tensor, allocate_like, describe, wrap_dim
@@ -208,7 +209,9 @@ def _reduced(loss: Tensor, reduction: int) -> Tensor:
 
 @composite("aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", explicit=True)
 def mse_loss(self: Tensor, target: Tensor, reduction: int = _MEAN) -> Tensor:
-    difference = ops.aten.sub.Tensor(self, target)
+    # Of a float and a bool too, which have no difference by themselves.
+    common = result_type(self, target)
+    difference = ops.aten.sub.Tensor(rounded(self, common), rounded(target, common))
     return _reduced(ops.aten.mul.Tensor(difference, difference), reduction)
 
 

@@ -135,7 +135,8 @@ T.nn.functional.relu({f})
 """
 #: Calls that read no rough value and make one: powers, and what may choose either of two zeros.
 ROUGH_JUMPS = """
-{f}.sqrt() | {f} ** 0.5 | {f} ** 3 | {f} ** -0.5 | {f} ** {y} | ({k}) ** {f} | {f} ** {k} | {f}.rsqrt() | T.atan2({f}, {y}) | {f}.fmod({y})
+{f}.sqrt() | {f} ** 0.5 | {f} ** 3 | {f} ** -0.5 | {f} ** {y} | ({k}) ** {f}
+{f} ** {k} | {f}.rsqrt() | T.atan2({f}, {y}) | {f}.fmod({y})
 {x}.pow({i}) | {x} ** -2 | {f}.float_power(2) | {f}.log() | T.xlogy({f}, {y}) | T.minimum({x}, {y})
 T.maximum({x}, {y}) | T.fmin({x}, {y}) | T.fmax({x}, {y}) | {x}.clamp({c}, 3) | {x}.clamp(min={y})
 {x}.clamp_max({k}) | {x}.clamp(min={k}) | T.clip({x}, -1, 1) | {x}.amax() | {x}.amin({d})

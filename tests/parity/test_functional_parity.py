@@ -223,6 +223,7 @@ CALLS: list[tuple[str, Any, tuple[tuple[int, ...], ...]]] = [
     ("cosine dim", lambda f, a, b: f.cosine_similarity(a, b, dim=-1, eps=10.0), ((2, 3, 4), (3, 4))),
     ("cosine 0", lambda f, a, b: f.cosine_similarity(a * 0, b, dim=0), ((4,), (4,))),
     ("cosine overflow", lambda f, a, b: f.cosine_similarity(a * 1e30, b, dim=-1), ((3, 4), (3, 4))),
+    ("mse of a mask", lambda f, a, b: f.mse_loss(a, b > 0), ((3, 4), (3, 4))),
     ("pairwise", lambda f, a, b: f.pairwise_distance(a, b, keepdim=True), ((3, 4), (3, 4))),
     ("pairwise 1", lambda f, a, b: f.pairwise_distance(a, b, 1.0), ((3, 4), (4,))),
     ("pdist", lambda f, a: f.pdist(a), ((4, 3),)), ("linear", lambda f, *t: f.linear(*t), ((2, 3, 4), (5, 4), (5,))),
