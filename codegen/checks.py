@@ -1,4 +1,5 @@
-"""Checks that kernels make while they run: a place outside a tensor is an error, as it is in eager code.
+"""Checks that kernels make while they run: a place outside a tensor, or an integer divided by zero, is an error, as it
+is in eager code.
 
 A kernel cannot raise. Where a check fails it writes the check's number to a cell, goes on with a harmless place, and
 whoever launched it looks at the cell. Each thread has a cell of its own on each device.
@@ -11,7 +12,8 @@ from collections.abc import Sequence
 
 from opweave.registry.device import Device
 from opweave.registry.dtypes import int32
-from opweave.registry.errors import OutOfRangeError, Site
+from opweave.registry.errors import DivisionByZeroError, OutOfRangeError, Site
+from opweave.registry.scalar import DIVISION_BY_ZERO, DIVISION_HINT
 from opweave.registry.tensor import Tensor, allocate
 
 
@@ -44,11 +46,14 @@ def passed(cell: Tensor, checks: Sequence[tuple[str, Sequence[object] | None]]) 
 
     Raises
     ------
-    OutOfRangeError
+    OutOfRangeError, DivisionByZeroError
         If a check failed; the cell holds 0 again.
     """
     number = cell._array[0]
     if number:
         cell._array[0] = 0
         what, site = checks[int(number) - 1]
-        raise OutOfRangeError(what, at=None if site is None else Site(*site))  # type: ignore[arg-type]
+        at = None if site is None else Site(*site)  # type: ignore[arg-type]
+        if what == DIVISION_BY_ZERO:
+            raise DivisionByZeroError(what, at=at, hint=DIVISION_HINT)
+        raise OutOfRangeError(what, at=at)

@@ -131,6 +131,8 @@ class LoopNest:
             if value.op == "gather":
                 where = value.detail[2]  # type: ignore[index]
                 found.setdefault(value.args[1], Check(value.args[1], f"{value.label}: {where}", value.site))
+            elif value.op == "require":
+                found.setdefault(value.args[1], Check(value.args[1], str(value.detail), value.site))
         for store in self.stores:
             if store.inside is not None:
                 found.setdefault(store.inside, Check(store.inside, f"{store.label}: {store.message}", store.site))

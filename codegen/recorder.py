@@ -19,7 +19,7 @@ from opweave.registry.dtypes import DType, promote_types
 from opweave.registry.errors import UnsupportedError
 from opweave.registry.ops.kinds.gather import Place, Places
 from opweave.registry.ops.kinds.scan import wide_type
-from opweave.registry.scalar import UNARY_FLOAT, Scalars
+from opweave.registry.scalar import DIVISION_BY_ZERO, UNARY_FLOAT, Scalars
 from opweave.tracer.graph import Node
 from opweave.tracer.index import ZERO, Index, linearize, row_major
 from opweave.tracer.iteration import (
@@ -54,12 +54,13 @@ _IDENTITY_ON_INTEGERS = frozenset(("floor", "ceil", "trunc", "round"))
 class Term:
     """A value with the operators that bodies use."""
 
-    __slots__ = ("k", "value")
+    __slots__ = ("k", "number", "value")
     __hash__ = None  # type: ignore[assignment]  # `==` makes a value
 
-    def __init__(self, k: Recorder, value: Value):
+    def __init__(self, k: Recorder, value: Value, number: float | None = None):
         self.k = k
         self.value = value
+        self.number = number
 
     def __add__(self, other: Any) -> Term:
         return self.k.binary("add", self, other)
@@ -151,6 +152,10 @@ class Recorder(Scalars):
 
     def __init__(self, values: Values):
         self.values = values
+        #: Where what is computed means something; None stands for everywhere.
+        self.inside: Value | None = None
+        #: Whether kernels report what eager code raises.
+        self.checks = True
 
     # ---- typing ----------------------------------------------------------------------------------------------------
 
@@ -207,6 +212,15 @@ class Recorder(Scalars):
 
     def dtype(self, x: Any) -> DType:
         return x.value.dtype if isinstance(x, Term) else self.term(x).value.dtype
+
+    def number(self, x: Any) -> float | None:
+        return x.number if isinstance(x, Term) else super().number(x)
+
+    def operand(self, value: Any, dtype: DType) -> Term:
+        """A Python number in a tensor's place, which remembers what it is."""
+        found = self.const(value, dtype)
+        found.number = float(value) if type(value) in (int, float) and dtype.kind == "f" else None
+        return found
 
     def const(self, value: Any, dtype: DType) -> Term:
         if isinstance(value, (Poly, SymNumber)):
@@ -311,28 +325,37 @@ class Recorder(Scalars):
         ta, tb = self.pair(a, b)
         return ta & tb if ta.value.dtype.kind == "b" else self.op("minimum", ta, tb)
 
-    def _divisor(self, b: Term) -> tuple[Term, Term | None]:
-        """A divisor that is not zero, and where it was (None: nowhere)."""
-        if b.value.op == "const" and b.value.detail:
-            return b, None
-        zero = b == 0
-        return self.where(zero, self.const(1, b.value.dtype), b), zero
+    def require(self, x: Term, holds: Term, message: str) -> Term:
+        """`x`, and a report where it means something but `holds` is false."""
+        if not self.checks:
+            return x
+        if self.inside is not None:
+            holds = holds | self.op("invert", Term(self, self.inside))
+        return Term(self, self.values.require(x.value, holds.value, message))
+
+    def _divisor(self, b: Term) -> Term:
+        """A divisor that is not zero; that it was is reported."""
+        one = self.const(1, b.value.dtype)
+        if b.value.op == "const":
+            return b if b.value.detail else self.require(one, self.const(False, dtypes.bool_), DIVISION_BY_ZERO)
+        nonzero = b != 0
+        return self.require(self.where(nonzero, b, one), nonzero, DIVISION_BY_ZERO)
 
     def trunc_divide(self, a: Any, b: Any) -> Term:
         ta, tb = self.pair(a, b)
         if ta.value.dtype.kind == "f":
             return self.trunc(ta / tb)
-        safe, zero = self._divisor(tb)
-        quotient = self.op("tdiv", ta, safe)
-        return quotient if zero is None else self.where(zero, 0, quotient)
+        return self._by_zero(tb, self.op("tdiv", ta, self._divisor(tb)))
+
+    def _by_zero(self, b: Term, result: Term) -> Term:
+        """What an integer division gives, or 0 where it was by zero."""
+        return result if b.value.op == "const" and b.value.detail else self.where(b == 0, 0, result)
 
     def fmod(self, a: Any, b: Any) -> Term:
         ta, tb = self.pair(a, b)
         if ta.value.dtype.kind == "f":
             return self.op("fmod", ta, tb)
-        safe, zero = self._divisor(tb)
-        rest = self.op("tmod", ta, safe)
-        return rest if zero is None else self.where(zero, 0, rest)
+        return self._by_zero(tb, self.op("tmod", ta, self._divisor(tb)))
 
     def remainder(self, a: Any, b: Any) -> Term:
         ta, tb = self.pair(a, b)
@@ -463,7 +486,7 @@ class Lowering:
                 buffer = self.buffers[node]
                 found = self.values.load(buffer, linearize(index, buffer.strides), self._inside(guards))
             else:
-                self.values.label, self.values.site = label_of(node), node.meta.get("site")
+                self._turn_to(node)
                 found = getattr(self, f"_{node.target.decl.kind}")(node, index).value  # type: ignore[union-attr]
             self.guards = outer
             self.memo[key] = found
@@ -486,8 +509,13 @@ class Lowering:
 
     def _operand(self, node: Node, user: Node, index: tuple[Index, ...]) -> Term:
         value = self.evaluate(node, index, self.guards)
-        self.values.label, self.values.site = label_of(user), user.meta.get("site")
+        self._turn_to(user)
         return Term(self.k, value)
+
+    def _turn_to(self, node: Node) -> None:
+        """What is recorded from here on belongs to a node."""
+        self.values.label, self.values.site = label_of(node), node.meta.get("site")
+        self.k.inside = self._inside(self.guards) if self.guards else None
 
     def _as_compute(self, t: Term, dtype: DType) -> Term:
         if t.value.op == "narrow" and t.value.args[0].dtype is dtype:
@@ -502,6 +530,7 @@ class Lowering:
 
     def _pointwise(self, node: Node, index: tuple[Index, ...]) -> Term:
         decl = node.target.decl  # type: ignore[union-attr]
+        self.k.checks = node.meta["val"]._device.type == "cpu"  # as in eager code: on a GPU one would have to wait
         operands, attributes = decl.operands(node.args, node.kwargs)
         fakes = [o.meta["val"] if isinstance(o, Node) else o for o in operands]
         compute, result = decl.types(*fakes, **attributes)
@@ -511,7 +540,7 @@ class Lowering:
                 at = broadcast_index(index, sizes_of(operand), sizes_of(node))
                 terms.append(self._as_compute(self._operand(operand, node, at), compute))
             else:
-                terms.append(None if operand is None else self.k.const(operand, compute))
+                terms.append(None if operand is None else self.k.operand(operand, compute))
         # A conversion the user asked for rounds; one that only ends an op may be skipped by the next op.
         explicit = "dtype" in attributes
         return self._as_result(decl.body(self.k, *terms, **attributes), result, not explicit)
@@ -615,7 +644,7 @@ class Lowering:
             demand = piece_demand(here, dim, start, stop)
             value = self.evaluate(part, demand.index, demand.guards)
             inside = self._inside(demand.guards)
-            self.values.label, self.values.site = label_of(node), node.meta.get("site")
+            self._turn_to(node)
             found.append((self.k.cast(Term(self.k, value), dtype), inside, demand.guards[-1]))
         filled = [(t, inside) for t, inside, _ in found if not (t.value.op == "const" and _is_zero(t.value.detail))]
         if not filled:

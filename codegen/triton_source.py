@@ -323,6 +323,12 @@ class _Printer:
         elif value.op == "gather":
             self._check(value.args[1], value)
             self._bind(value, self._load(value), True)
+        elif value.op == "require":
+            self._check(value.args[1], value)
+            kept = value.args[0]
+            self.names[value] = (
+                (typed_constant(kept.detail, kept.dtype), ATOM) if kept.op == "const" else self.names[kept]
+            )
         elif value.op == "best":
             self.names[value] = (self.best[value.args[0]], ATOM)
         elif value.op == "reduce":
@@ -361,15 +367,17 @@ class _Printer:
 
     def _check(self, inside: Value, user: Value | Store) -> None:
         """Report where a value is false."""
-        if inside in self.checked or inside.op == "const":
+        if inside in self.checked or (inside.op == "const" and inside.detail):
             return
         self.checked.add(inside)
         number, text = self.checks[inside], _grouped(self.names[inside])
-        mask = self.mask(inside.axes)
-        failed = f"~{text} & {mask}" if mask else f"~{text}"
+        never = inside.op == "const"
+        axes = user.axes if never else inside.axes
+        mask = self.mask(axes)
+        failed = (mask if never else f"~{text} & {mask}") if mask else "True" if never else f"~{text}"
         # Two-dimensional tiles stay so when they are reduced.
         reduced = len(self.schedule.lanes) == 2 and inside.depth > 0
-        if reduced or any(lane.axis in inside.axes for lane in self.schedule.lanes):
+        if failed != "True" and (reduced or any(lane.axis in axes for lane in self.schedule.lanes)):
             failed = f"tl.max(({failed}).to(tl.int32), axis=None) != 0"
         self.line(f"tl.store({self.cell}, {number}, {failed})", user.label, user.site)
 

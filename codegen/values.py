@@ -36,10 +36,11 @@ class Value:
     Attributes
     ----------
     op : str
-        `"load"`, `"gather"`, `"index"`, `"const"`, `"size"`, `"reduce"`, or a name of the scalar vocabulary. `"narrow"`
-        is the rounding of a half-type result, which the next op of the same kernel may skip. A load may have an operand
-        that says where it happens; it is 0 elsewhere. A gather loads from a place that its first operand is added to;
-        its second says whether that is inside the buffer.
+        `"load"`, `"gather"`, `"index"`, `"const"`, `"size"`, `"reduce"`, `"require"`, or a name of the scalar
+        vocabulary. `"narrow"` is the rounding of a half-type result, which the next op of the same kernel may skip. A
+        load may have an operand that says where it happens; it is 0 elsewhere. A gather loads from a place that its
+        first operand is added to; its second says whether that is inside the buffer. `"require"` is its first operand,
+        and reports where the second does not hold.
     args : tuple of Value
         Operands.
     dtype : DType
@@ -47,9 +48,9 @@ class Value:
     axes : frozenset of Axis
         What it varies with.
     detail : object
-        Constant, index, size (a `Poly`), (buffer, offset) of a load, with what to say of a wrong place of a gather, or
-        combine of a reduction ("sum", "prod", "max", "min", "argmax", "argmin"; the last two have a second operand,
-        the position to report).
+        Constant, index, size (a `Poly`), (buffer, offset) of a load, with what to say of a wrong place of a gather,
+        what to say where a requirement does not hold, or combine of a reduction ("sum", "prod", "max", "min",
+        "argmax", "argmin"; the last two have a second operand, the position to report).
     label, site : str, Site
         The op and the user's line it comes from.
     depth : int
@@ -124,6 +125,10 @@ class Values:
     def gather(self, buffer: Buffer, offset: Index, more: Value, inside: Value, where: str) -> Value:
         """The element at `offset` and `more`, if that is `inside` the buffer; `where` tells in messages."""
         return self.make("gather", (more, inside), buffer.dtype, (buffer, offset, where))
+
+    def require(self, value: Value, holds: Value, message: str) -> Value:
+        """The value itself, and a check that `holds` wherever it is computed."""
+        return self.make("require", (value, holds), value.dtype, message)
 
     def index(self, index: Index, dtype: DType = dtypes.int64) -> Value:
         """An index as a value."""

@@ -6,6 +6,7 @@ reads the view made again on that value. In-place ops become their functional fo
 that it writes in two ways, and so must see its own writes. A write through a view that keeps every
 element (reshapes, permutations) is undone by the inverse views; any other becomes `write_view`, a copy of the base with
 the view's elements replaced. At the end inputs that were mutated are written back with `copy_`, the only mutation left.
+Through a view as another type bits are written, never values: such views are undone one by one.
 What cannot be shown to be right raises, with the user's line.
 """
 
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -281,6 +282,12 @@ class _Functionalization:
         if getattr(step.target, "name", "") != "aten::as_strided":
             return args, kwargs
         view, origin = self._traced(step.node), self._traced(base.origin)
+        if view._dtype.itemsize != origin._dtype.itemsize:
+            if base.version:
+                raise self._refuse(
+                    step.node, "it tells places in a tensor that is mutated as another type", base.origin
+                )
+            return args, kwargs
         if base.version and not _within(view, origin):
             raise self._refuse(step.node, "it reaches past a tensor that is mutated", base.origin)
         offset = value_of(base.current)._offset + view._offset - origin._offset
@@ -291,10 +298,7 @@ class _Functionalization:
         alias = self.aliases[node]
         base = alias.base
         if alias.version != base.version:
-            current = base.current
-            for step in alias.chain:
-                current = self._again(step, current)
-            alias.node, alias.version = current, base.version
+            alias.node, alias.version = self._seen(base, alias.chain), base.version
         return alias.node
 
     def _again(self, step: _Step, parent: Node) -> Node:
@@ -456,23 +460,56 @@ class _Functionalization:
         return self._write(base, value, old, like)
 
     def _through(self, alias: _Alias, value: Node, like: Node) -> Node:
-        """The base after its view got a value."""
-        base, current = alias.base, value
-        for step in reversed(alias.chain):
-            inverse = _inverse(step)
-            if inverse is None:
-                return self._write(base, value, self._traced(alias.chain[-1].node), like)
-            try:
-                current = self.emit.call(inverse[0], current, *inverse[1], like=like)
-            except OpweaveError:  # this layout cannot be regrouped without a copy
-                return self._write(base, value, self._traced(alias.chain[-1].node), like)
+        """The base after its view got a value.
+
+        Views of another type are undone one by one, since only there the bits are what stays; of the other ones that
+        have no inverse, the last is written in its place in the base, or in the last view of another type before it.
+        """
+        base, chain = alias.base, alias.chain
+        current = value
+        kept, place = value, len(chain)  # what to write where an inverse is missing, and of how many steps it is a view
+        at = len(chain)
+        while at:
+            made = self._undone(chain[at - 1], current, like)
+            if made is None:
+                typed = next((i for i in range(at, 0, -1) if _retypes(chain[i - 1])), 0)
+                if not typed:
+                    return self._write(base, kept, self._traced(chain[place - 1].node), like)
+                whole = self._seen(base, chain[:typed])
+                view, origin = self._traced(chain[place - 1].node), self._traced(chain[typed - 1].node)
+                current = self._put(whole, kept, view, origin, like)
+                at, made = typed, self._undone(chain[typed - 1], current, like)
+                if made is None:
+                    raise self._refuse(like, "it writes a view of another type", chain[typed - 1].node)
+            if _retypes(chain[at - 1]):
+                kept, place = made, at - 1
+            current, at = made, at - 1
         return self._laid_out(base, current, like)
 
+    def _undone(self, step: _Step, value: Node, like: Node) -> Node | None:
+        """What a view was made of, from a value for the view; None where there is no inverse."""
+        inverse = _inverse(step)
+        if inverse is None:
+            return None
+        try:
+            return self.emit.call(inverse[0], value, *inverse[1], like=like)
+        except OpweaveError:  # this layout cannot be regrouped without a copy
+            return None
+
+    def _seen(self, base: _Base, chain: Sequence[_Step]) -> Node:
+        """The base's present value through views."""
+        current = base.current
+        for step in chain:
+            current = self._again(step, current)
+        return current
+
     def _write(self, base: _Base, value: Node, view: Tensor, like: Node) -> Node:
-        origin = value_of(base.origin)
-        layout = list(origin._strides)
-        place = list(view._sizes), list(view._strides), view._offset - origin._offset, layout
-        return self.emit.call(write_view, base.current, value, *place, like=like)
+        return self._put(base.current, value, view, value_of(base.origin), like)
+
+    def _put(self, whole: Node, value: Node, view: Tensor, origin: Tensor, like: Node) -> Node:
+        """A copy of the whole, laid out as `origin`, in which a view holds the value."""
+        place = list(view._sizes), list(view._strides), view._offset - origin._offset, list(origin._strides)
+        return self.emit.call(write_view, whole, value, *place, like=like)
 
     # ---- what is refused
 
@@ -485,7 +522,10 @@ class _Functionalization:
         alias = self.aliases[tensor]
         for step in alias.chain:
             if getattr(step.target, "name", "") == "aten::as_strided":
-                if not _within(self._traced(step.node), self._traced(alias.base.origin)):
+                view, origin = self._traced(step.node), self._traced(alias.base.origin)
+                if view._dtype.itemsize != origin._dtype.itemsize:
+                    raise self._refuse(node, "it writes a view by places in a tensor of another type", tensor)
+                if not _within(view, origin):
                     raise self._refuse(node, "it writes a view that reaches past the tensor it was made of", tensor)
 
     def _are_distinct(self, tensors: list[Node], written: list[Node]) -> bool:
@@ -552,6 +592,12 @@ def overlap(one: Tensor, other: Tensor) -> bool:
     """Whether two views of one base may share elements."""
     if 0 in one._sizes or 0 in other._sizes:
         return False
+    if one._dtype.itemsize != other._dtype.itemsize:  # places are counted in elements
+        (a, b), (c, d) = (
+            (low * t._dtype.itemsize, (high + 1) * t._dtype.itemsize - 1)
+            for t in (one, other) for low, high in (_bounds(t),)
+        )  # fmt: skip
+        return bool(a <= d and c <= b)
     (a, b), (c, d) = _bounds(one), _bounds(other)
     if not (a <= d and c <= b):
         return False
@@ -591,12 +637,23 @@ def _elements(t: Tensor) -> set[int] | None:
     return places
 
 
+def _retypes(step: _Step) -> bool:
+    """Whether a view shows its memory as another type."""
+    parent, value = value_of(step.parent), value_of(step.node)
+    return isinstance(value, Tensor) and isinstance(parent, Tensor) and value._dtype is not parent._dtype
+
+
 def _inverse(step: _Step) -> tuple[Any, tuple[Any, ...]] | None:
     """The view that undoes a view of all elements, with its arguments; None where there is none."""
     parent, value = value_of(step.parent), value_of(step.node)
     name = getattr(step.target, "opname", "")
     if step.target is operator.getitem or not isinstance(value, Tensor):
         return None
+    if value._dtype is not parent._dtype:
+        opposite = {"view_as_real": aten.view_as_complex.default, "view_as_complex": aten.view_as_real.default}
+        if name in opposite:
+            return opposite[name], ()
+        return (aten.view.dtype, (parent._dtype,)) if name == "view" else None
     if name in ("t", "transpose", "swapaxes"):
         return step.target, step.args[1:]
     if name == "permute":

@@ -39,6 +39,11 @@ COMPLEX = ("conj", "real", "imag", "complex")
 VOCABULARY = (*UNARY_FLOAT, *UNARY_ANY, *BINARY, "where", "cast", "const", "dtype")
 
 
+#: What is said where an integer is divided by zero, and what to do about it.
+DIVISION_BY_ZERO = "integer division by zero"
+DIVISION_HINT = "convert to float first, or mask the zeros"
+
+
 def erfc_tail(k: Any, x: Value) -> Value:
     """1 - erf(x) for float64 numbers from 1.25 on, by the handler `k` (the approximation of `erf`, Sun 1993)."""
     s = 1.0 / (x * x)
@@ -53,9 +58,15 @@ class Scalars(ABC):
 
     Semantics that handlers must agree on: `round` is half to even; `sign` keeps NaN and maps both zeros to 0;
     `maximum` and `minimum` propagate NaN; `fmod` has the dividend's sign and `remainder` the divisor's; integer
-    `floor_divide`, `trunc_divide`, `fmod` and `remainder` by zero give 0 in a kernel that cannot raise (eager raises
-    first); integers wrap.
+    `floor_divide`, `trunc_divide`, `fmod` and `remainder` by zero raise on the CPU, and give 0 on a GPU; integers wrap.
     """
+
+    def number(self, x: Value) -> float | None:
+        """An operand that the caller gave as a Python float, or as an int beside floats; None if it is none.
+
+        For bodies where a number means something else than a tensor that holds it.
+        """
+        return x if type(x) is float else None
 
     @abstractmethod
     def where(self, condition: Value, a: Value, b: Value) -> Value:
@@ -244,16 +255,19 @@ class ArrayScalars(Scalars):
     def pow(self, a: Value, b: Value) -> Value:
         if self.xp.result_type(a, b).kind in "biu":
             return _integer_power(self.xp, a, b)
-        if isinstance(b, (int, float)) and b in (2, 0.5):
-            # The two powers with an exactly rounded shortcut.
-            return a * a if b == 2 else self.xp.where(a == -math.inf, math.inf, self.xp.sqrt(a + 0.0))
-        return self.xp.power(a, b)
+        found = self.xp.power(a, b)
+        if isinstance(b, np.ndarray) and b.shape != np.shape(a) and (b == 0.5).any():
+            # NumPy takes a root where one exponent stands for many; of what has no root the power is another.
+            root = b == 0.5
+            found = np.where(root & (a == -math.inf), b.dtype.type(math.inf), found)
+            found = np.where(root & (a == 0), b.dtype.type(0), found)
+        return found
 
 
 def _check_divisor(xp: Any, a: Any, b: Any) -> None:
     """Refuse an integer division by zero on the CPU; on a GPU it would have to wait for the data."""
     if xp is np and np.result_type(a, b).kind in "iu" and not np.all(b) and np.size(a) and np.size(b):
-        raise DivisionByZeroError("integer division by zero", hint="convert to float first, or mask the zeros")
+        raise DivisionByZeroError(DIVISION_BY_ZERO, hint=DIVISION_HINT)
 
 
 def _float_to_int(xp: Any, x: Any, target: np.dtype[Any]) -> Any:

@@ -148,15 +148,65 @@ def test_position_of_the_largest_among_no_rows(name):
     assert getattr(opweave, name)(opweave.zeros(0, 3), 1).shape == (0,)
 
 
+# ---- integer division by zero ----------------------------------------------------------------------------------------
+
+DIVISIONS = ["floor_divide", "remainder", "fmod", "trunc"]
+
+
+def division(name: str) -> Callable[..., Any]:
+    if name == "trunc":
+        return lambda x, y: opweave.div(x, y, rounding_mode="trunc")
+    return getattr(opweave, name)
+
+
+def refusals(function: Callable[..., Any], *args: Any) -> list[str]:
+    """What eager and compiled code say, with the line."""
+    found = []
+    for call in (function, opweave.compile(function)):
+        with pytest.raises(ZeroDivisionError) as caught:
+            call(*args)
+        found.append(str(caught.value))
+    return found
+
+
 @pytest.mark.parametrize("dtype", [opweave.int32, opweave.int64, opweave.uint8], ids=repr)
-@pytest.mark.parametrize("name", ["floor_divide", "remainder", "fmod"])
+@pytest.mark.parametrize("name", DIVISIONS)
 def test_integer_division_by_zero(name, dtype):
-    """Eager refuses, as PyTorch does; a kernel cannot, and gives 0."""
-    function = getattr(opweave, name)
+    function = division(name)
     x, y = opweave.tensor([6, 7], dtype=dtype), opweave.tensor([0, 7], dtype=dtype)
-    with pytest.raises(ZeroDivisionError):
-        function(x, y)
-    assert compiled(lambda x, y: function(x, y), x, y).tolist() == [0, int(name == "floor_divide")]
+    for call in (lambda x, y: function(x, y), lambda x, y: function(x, 0), lambda x, y: function(5, y)):
+        eager, kernel = refusals(call, x, y)
+        assert eager == kernel and "test_op_matrix.py" in eager
+    assert compiled(lambda x, y: function(x, y), x + 1, y + 1).tolist() == function(x + 1, y + 1).tolist()
+
+
+def test_integer_division_by_zero_of_nothing():
+    """Where nothing is divided nothing is wrong."""
+    x, y = opweave.zeros(0, 3, dtype=opweave.int64), opweave.tensor([0, 1, 2])
+    for function in (lambda x, y: x // y, lambda x, y: (x // 0).sum(0), lambda x, y: opweave.cat([x // y, x + 5])):
+        assert compiled(function, x, y).tolist() == function(x, y).tolist()
+
+
+def test_integer_division_by_zero_in_part_of_a_kernel():
+    """Beside each other in one kernel, along a reduction, and in loops; only what is divided is looked at."""
+    x, y = opweave.arange(3000).view(3, 1000) + 1, opweave.arange(1000)
+    joined = lambda x, y: opweave.cat([y + 1, x[0] // (y + 1)])  # noqa: E731
+    assert compiled(joined, x, y).tolist() == joined(x, y).tolist()
+    for function in (
+        lambda x, y: opweave.cat([y, x[0] // y]),
+        lambda x, y: (x // y).sum(1),
+        lambda x, y: (x % y).sum() + 1,
+        lambda x, y: (x.sum(1) // y[0]) + 1,
+        lambda x, y: opweave.where(y == 0, 0, x // y),
+        lambda x, y: (x @ opweave.ones(1000, 3, dtype=opweave.int64)) // y[:3],
+    ):
+        eager, kernel = refusals(function, x, y)
+        assert eager == kernel
+    again = opweave.compile(lambda x, y: x % y)
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            again(x, y)
+        np.testing.assert_array_equal(again(x, y + 1).numpy(), (x % (y + 1)).numpy())
 
 
 def test_the_least_integer_divided_by_minus_one_wraps():

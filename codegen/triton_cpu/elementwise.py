@@ -137,9 +137,14 @@ def _float_binary(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
 @elementwise("arith.remf")
 def _remf(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
     wide = widened(cx, args)
-    w, values = cx.operands(wide)
-    name = "fmod" if wide[0].elem == "f64" else "fmodf"
-    return from_f32(cx, cx.like(wide, scalar_calls(cx, name, wide[0].elem, w, values), wide[0].elem), args[0].elem)
+    return from_f32(cx, remainder_of(cx, wide), args[0].elem)
+
+
+def remainder_of(cx: Context, args: list[Lanes]) -> Lanes:
+    """C's fmod of f32 or f64, as the instruction: LLVM takes a call of that name to give no NaN where the dividend is
+    finite and the divisor not zero, and forgets that a divisor may be NaN.
+    """
+    return binary(cx, "frem", args)
 
 
 def scalar_calls(cx: Context, name: str, elem: str, width: int, values: list[str], arg_elem: str | None = None) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from opweave.codegen.triton_cpu.context import Context, Lanes, elementwise
-from opweave.codegen.triton_cpu.elementwise import cast, from_f32, intrinsic, scalar_calls, widened
+from opweave.codegen.triton_cpu.elementwise import cast, from_f32, intrinsic, remainder_of, scalar_calls, widened
 from opweave.codegen.triton_cpu.emit import float_literal, splat, vector
 from opweave.codegen.triton_cpu.ttir import Op
 
@@ -285,7 +285,7 @@ _ROUNDING = {
 }  # fmt: skip
 _LIBM = frozenset({
     "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "asinh", "acosh", "atanh", "pow", "cbrt",
-    "erfc", "lgamma", "tgamma", "exp10", "hypot", "fmod", "remainder", "fdim", "nextafter", "j0", "j1", "y0", "y1",
+    "erfc", "lgamma", "tgamma", "exp10", "hypot", "remainder", "fdim", "nextafter", "j0", "j1", "y0", "y1",
     "logb", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "tanh", "erf",
 })  # fmt: skip
 
@@ -301,6 +301,8 @@ def apply(cx: Context, op: Op, name: str, args: list[Lanes]) -> Lanes:
         wide, elem = [cast(cx, "fpext", x, "f64") for x in wide], "f64"
     if name in _ROUNDING:
         return from_f32(cx, intrinsic(cx, _ROUNDING[name], wide), args[0].elem)
+    if name == "fmod":
+        return from_f32(cx, remainder_of(cx, wide), args[0].elem)
     w, values = cx.operands(wide)
     if elem == "f32" and name in _F32:
         result = _F32[name](F32(cx, w), values[0])

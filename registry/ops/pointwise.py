@@ -203,11 +203,12 @@ def _pow_types(*operands: Any) -> Types:
     inplace="Tensor",
 )
 def pow_(k: Any, x: Any, y: Any) -> Any:
-    if isinstance(y, float) and y == 2.0:
+    exponent = k.number(y)
+    if exponent == 2.0:
         return x * x
-    if isinstance(y, float) and abs(y) == 0.5:
-        # The roots know the sign of zero, and that -inf has none; C's pow does not.
-        return k.sqrt(x) if y > 0 else k.rsqrt(x)
+    if exponent in (0.5, -0.5):
+        # The roots know the sign of zero, and that -inf has none; C's pow, which tensors of exponents get, does not.
+        return k.sqrt(x) if exponent == 0.5 else k.rsqrt(x)
     return k.pow(x, y)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from opweave.codegen.checks import cell_of, passed
 from opweave.codegen.kernel import KernelSource, compile_source
 from opweave.codegen.loopnest import LoopNest, Store
 from opweave.codegen.recorder import Recorder, Term
@@ -19,6 +20,7 @@ from opweave.codegen.triton_source import print_kernel
 from opweave.codegen.values import Buffer, Values
 from opweave.codegen.wrapper import Generated, generate
 from opweave.pipeline import lower
+from opweave.registry.device import cpu
 from opweave.registry.dtypes import from_numpy as dtype_of
 from opweave.registry.tensor import Tensor, from_numpy
 from opweave.runtime.load import load_module
@@ -97,4 +99,9 @@ def run_nest(nest: LoopNest, target: Target, arrays: Sequence[np.ndarray[Any, An
         for buffer in stage.outputs:
             if buffer not in known:
                 known[buffer] = np.empty(buffer.sizes, buffer.dtype.numpy)
-        launcher(kernel)(*kernel.grid, *[known[b].ctypes.data for b in (*stage.inputs, *stage.outputs)])
+        addresses = [known[b].ctypes.data for b in (*stage.inputs, *stage.outputs)]
+        checks, cell = stage.checks(), cell_of(cpu)
+        if checks:
+            addresses.append(cell.data_ptr())
+        launcher(kernel)(*kernel.grid, *addresses)
+        passed(cell, [(check.message, None) for check in checks])

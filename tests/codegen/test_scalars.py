@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 from compiling import evaluate
 
+from opweave.codegen.recorder import Recorder
+from opweave.codegen.values import Values, topological
 from opweave.registry.dtypes import DTYPES
+from opweave.registry.errors import DivisionByZeroError
 from opweave.registry.scalar import BINARY, UNARY_ANY, UNARY_FLOAT, ArrayScalars
 
 EAGER = ArrayScalars(np)
@@ -103,10 +106,15 @@ def test_binary_on_integers(name, dtype):
 
 
 @pytest.mark.parametrize("name", ["fmod", "remainder", "floor_divide", "trunc_divide"])
-def test_integer_division_by_zero_does_not_trap(name):
+def test_integer_division_by_zero_is_reported(name):
     x = np.array([5, -5, 0], np.int32)
-    found = evaluate(lambda k, a, b: getattr(k, name)(a, b), x, np.zeros(3, np.int32))
-    np.testing.assert_array_equal(found, 0)
+    with pytest.raises(DivisionByZeroError, match="integer division by zero"):
+        evaluate(lambda k, a, b: getattr(k, name)(a, b), x, np.zeros(3, np.int32))
+    with pytest.raises(DivisionByZeroError):
+        evaluate(lambda k, a: getattr(k, name)(a, 0), x)
+    k = Recorder(Values())
+    k.checks = False  # a GPU does not wait to find out
+    assert "require" not in {value.op for value in topological([k.trunc_divide(k.term(5), k.term(0)).value])}
 
 
 @pytest.mark.parametrize("dtype", INTEGERS)
