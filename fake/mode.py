@@ -241,23 +241,20 @@ class FakeTensorMode(DispatchMode):
             )
         with self, running_rule(op.name, self.shape_env):
             result = rule(*args, **kwargs) if not op._defaults else rule(*fill_defaults(op, args, kwargs), **kwargs)
-        self._check_result(op, result, args, kwargs)
-        return result
+        return self._checked_result(op, result, args, kwargs)
 
-    def _check_result(self, op: OpOverload, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        outputs = list(tensors_in([result]))
+    def _checked_result(self, op: OpOverload, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What a rule returned, in the structure of the schema."""
         returns = op._schema.returns
-        values = (() if result is None else (result,)) if not returns else (result,) if len(returns) == 1 else result
-        if (
-            not isinstance(values, (tuple, list))
-            or len(values) != len(returns)
-            or not all(_is_of(str(r.type), value) for r, value in zip(returns, values, strict=True))
-        ):
+        try:
+            found = op._conform(result)
+        except (TypeError, AttributeError):
             raise FakeTensorError(
                 f"{op}: the fake rule must return {', '.join(str(r.type) for r in returns) or 'None'}",
                 got=describe(result) if isinstance(result, (Tensor, tuple, list)) else type(result).__name__,
                 hint=f"schema: {op._schema}",
-            )
+            ) from None
+        outputs = list(tensors_in([found]))
         for output in outputs:
             if not isinstance(output, FakeTensor):
                 raise FakeTensorError(
@@ -272,6 +269,7 @@ class FakeTensorMode(DispatchMode):
                         f"{op}: the fake rule returned an input or a view of it, the schema says the output is fresh",
                         got=describe(output), hint="return opweave.empty_like(x)",
                     )  # fmt: skip
+        return found
 
     def _dispatch_higher_order(self, op: HigherOrderOperator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         rule = op.mode_rules.get(FakeTensorMode)
@@ -287,18 +285,8 @@ def fill_defaults(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any])
     for argument in arguments[len(args) :]:
         if argument.name in kwargs or not argument.has_default:
             break
-        filled.append(argument.default)
+        filled.append(list(argument.default) if isinstance(argument.default, tuple) else argument.default)
     return tuple(filled)
-
-
-def _is_of(kind: str, value: Any) -> bool:
-    """Whether a value may be a result of this schema type."""
-    if kind.endswith("?"):
-        return value is None or _is_of(kind[:-1], value)
-    if kind.endswith("]"):
-        element = kind.rpartition("[")[0]
-        return isinstance(value, (list, tuple)) and all(_is_of(element, item) for item in value)
-    return isinstance(value, Tensor) == kind.startswith("Tensor") and (value is not None)
 
 
 def _names(op: OpOverload) -> str:

@@ -37,6 +37,7 @@ from opweave.registry.keys import (
     DispatchKeySet,
     state,
 )
+from opweave.registry.results import conforming
 from opweave.registry.schema import Argument, FunctionSchema, parse_schema
 from opweave.registry.tensor import Tensor, describe
 
@@ -173,6 +174,10 @@ class OpOverload:
     @cached_property
     def _defaults(self) -> dict[str, Argument]:
         return {argument.name: argument for argument in self._schema.arguments if argument.has_default}
+
+    @cached_property
+    def _conform(self) -> Callable[[Any], Any]:
+        return conforming(self._schema)
 
     @cached_property
     def is_mutable(self) -> bool:
@@ -398,14 +403,15 @@ class OpOverload:
         """Leave out arguments that equal their defaults, as a person would write the call."""
         arguments = self._schema.arguments
         count = len(args)
-        while count and _is_default(arguments[count - 1], args[count - 1]):
+        while count and is_default(arguments[count - 1], args[count - 1]):
             count -= 1
         defaults = self._defaults
-        kept = {k: v for k, v in kwargs.items() if k not in defaults or not _is_default(defaults[k], v)}
+        kept = {k: v for k, v in kwargs.items() if k not in defaults or not is_default(defaults[k], v)}
         return args[:count], kept
 
 
-def _is_default(argument: Argument, value: Any) -> bool:
+def is_default(argument: Argument, value: Any) -> bool:
+    """Whether a value cannot be told from the argument's default."""
     if not argument.has_default or isinstance(value, Tensor):
         return False
     default = argument.default

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from opweave.registry.autograd.function import RegisteredBackward
 from opweave.registry.dtypes import DType
@@ -248,32 +248,20 @@ def add_kernel(op: OpOverload, device_types: DeviceTypes, fn: Callable[..., Any]
 def _checked(op: OpOverload, fn: Callable[..., Any]) -> Kernel:
     """The user's function with its results checked against the schema: number, type, and no alias of an input."""
     schema = op._schema
-    kinds = [str(r.type) for r in schema.returns]
     check_aliases = not schema.aliased_returns
-    if kinds == ["Tensor"] and check_aliases:
+    if [str(r.type) for r in schema.returns] == ["Tensor"] and check_aliases:
         return _checked_tensor(op, fn)
+    conform = op._conform
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
         result = fn(*args, **kwargs)
-        outputs: Sequence[Any]
-        if not kinds:
-            if result is not None:
-                _refuse_result(op, fn, result)
-            return None
-        if len(kinds) == 1:
-            if kinds[0] == "Tensor" and not isinstance(result, Tensor):
-                _refuse_result(op, fn, result)
-            outputs = result if isinstance(result, (list, tuple)) else (result,)
-        else:
-            if not isinstance(result, (list, tuple)) or len(result) != len(kinds):
-                _refuse_result(op, fn, result)
-            for kind, value in zip(kinds, result, strict=True):
-                if kind == "Tensor" and not isinstance(value, Tensor):
-                    _refuse_result(op, fn, result)
-            outputs = result
+        try:
+            found = conform(result)
+        except (TypeError, AttributeError):
+            _refuse_result(op, fn, result)
         if check_aliases:
-            _refuse_aliases(op, outputs, args, kwargs)
-        return result
+            _refuse_aliases(op, found if isinstance(found, (list, tuple)) else (found,), args, kwargs)
+        return found
 
     kernel.__wrapped__ = fn  # type: ignore[attr-defined]  # `inspect.signature` then shows the user's parameters
     return kernel
@@ -327,7 +315,7 @@ def _apart(storage: Any, owner: Any) -> bool:
     return storage.owner is not owner and _owns(storage.owner)
 
 
-def _refuse_result(op: OpOverload, fn: Callable[..., Any], result: Any) -> None:
+def _refuse_result(op: OpOverload, fn: Callable[..., Any], result: Any) -> NoReturn:
     got = describe(result) if isinstance(result, Tensor) else f"{type(result).__name__}"
     if isinstance(result, (list, tuple)):
         got = f"{type(result).__name__} of {', '.join(type(item).__name__ for item in result)}"

@@ -7,6 +7,7 @@ Both run the forward without recording and put one `FunctionNode` behind the res
 from __future__ import annotations
 
 import functools
+import itertools
 import weakref
 from collections.abc import Callable, Container, Sequence
 from typing import Any
@@ -18,7 +19,8 @@ from opweave.registry.autograd.views import check_write, rebase
 from opweave.registry.entry import compile_function, identifier, parameters
 from opweave.registry.errors import ArgumentError, AutogradError
 from opweave.registry.keys import ABOVE_VIEWS, BATCHED_BIT, GRAD, state
-from opweave.registry.op import Kernel, OpOverload, ops
+from opweave.registry.op import Kernel, OpOverload, is_default, ops
+from opweave.registry.schema import Argument
 from opweave.registry.spec import TensorSpec
 from opweave.registry.tensor import Tensor, describe
 
@@ -41,6 +43,8 @@ class FunctionCtx:
     _non_differentiable: tuple[Tensor, ...] = ()
     _materialize = True
     _freed = False
+    #: Of a registered op: the last arguments, those that a call may leave out; True for tensors.
+    _given: tuple[Any, ...] = ()
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep tensors for the backward, checked there for later writes. Once; a second call replaces the first."""
@@ -114,7 +118,7 @@ class FunctionNode(Node):
         if ctx._materialize:
             for i, grad in enumerate(filled):
                 spec = self.output_specs[i] if i < len(self.output_specs) else None
-                if grad is None and spec is not None and spec.dtype.kind in "fc":
+                if grad is None and spec is not None:
                     filled[i] = ops.aten.zeros.default(list(spec.sizes), dtype=spec.dtype, device=spec.device)
         if ctx._node is None:
             ctx._node = weakref.ref(self)
@@ -379,7 +383,7 @@ class RegisteredBackward:
     Attributes
     ----------
     backward : callable or None
-        `backward(ctx, *grads)`, one gradient for each argument.
+        `backward(ctx, *grads)`, one gradient for each argument, in the structure of the schema: one list for a list.
     setup_context : callable or None
         `setup_context(ctx, inputs, output)`, with `keyword_only_inputs` where the op has such arguments.
     """
@@ -397,27 +401,31 @@ class RegisteredBackward:
         schema = op._schema
         keyword_names = tuple(a.name for a in schema.arguments if a.kwarg_only)
         label = f"{op.opname}Backward"
-        lists = any(a.type.has_tensor and str(a.type).rstrip("?").endswith("]") for a in schema.arguments)
-        if not keyword_names and not lists and [str(r.type) for r in schema.returns] == ["Tensor"]:
+        takes_lists = any(_is_list(a) for a in schema.arguments)
+        if not keyword_names and not takes_lists and [str(r.type) for r in schema.returns] == ["Tensor"]:
             return self._simple_kernel(op, below, label)
+        lists = tuple(_is_list(a) for a in schema.arguments if not a.kwarg_only)
+        many = len(schema.returns) != 1
+        result_lists = tuple(map(_is_list, schema.returns))
+        optional = _trailing(op)
 
         def kernel(*args: Any, **kwargs: Any) -> Any:
-            positional, keyword = schema.bind(args, kwargs)
-            positional = tuple(positional)
+            bound, keyword = schema.bind(args, kwargs)
+            positional = tuple(bound)
             result = run_below(below, args, kwargs)
             ctx = FunctionCtx()
             ctx.needs_input_grad = tuple(_needs(value) for value in positional)
-            flat, layout = _flatten(positional)
-            node = FunctionNode(ctx, self._backward(layout, op), flat, label)
-            many = isinstance(result, (tuple, list))
-            outputs = list(result) if many else [result]
-            flat_outputs, out_layout = _flatten(outputs)
+            ctx._given = tuple([True if _holds_tensors(v) else v for v in positional[len(positional) - optional :]])
+            flat, layout = _flatten(positional, lists)
+            outputs = (result or ()) if many else (result,)
+            flat_outputs, out_layout = _flatten(outputs, result_lists)
+            node = FunctionNode(ctx, self._backward(op, layout, out_layout), flat, label)
             if self.setup_context is not None:
                 extra = {"keyword_only_inputs": keyword} if keyword_names else {}
                 with GradModeFor(False):
                     self.setup_context(ctx=ctx, inputs=positional, output=result, **extra)
             finished = _rebuild(finish(node, ctx, flat, flat_outputs, op.name), out_layout)
-            return tuple(finished) if isinstance(result, tuple) else finished if many else finished[0]
+            return tuple(finished) if many else finished[0]
 
         return kernel
 
@@ -438,6 +446,8 @@ class RegisteredBackward:
             return f"({', '.join(parts)}{',' * (len(parts) == 1)})"
 
         inputs = f"({', '.join(names)}{',' * (len(names) == 1)})"
+        last = names[len(names) - _trailing(op) :]
+        given_last = [f"True if {name} is not None else None" if name in tensors else name for name in last]
         is_input = "".join(f" or $result is {name}" for name in tensors)
         keys = [f"$keys_of({name})" if optional else f"{name}._keys" for name, optional in tensors.items()]
         lines = [
@@ -447,6 +457,7 @@ class RegisteredBackward:
             f"    $keys = {' | '.join(keys) or '0'}",
             "    $ctx = $FunctionCtx()",
             f"    $ctx.needs_input_grad = {for_each('({0}._keys & $GRAD != 0)', 'False')}",
+            *([f"    $ctx._given = ({', '.join(given_last)},)"] if given_last else []),
             "    $before = $state.exclude",
             "    try:",
             "        $state.exclude = $before | $ABOVE_VIEWS",
@@ -482,55 +493,99 @@ class RegisteredBackward:
         known |= {
             "ABOVE_VIEWS": ABOVE_VIEWS, "BATCHED_BIT": BATCHED_BIT, "FIRST": frozenset({0}), "FunctionCtx": FunctionCtx,
             "FunctionNode": FunctionNode, "GRAD": GRAD, "TensorSpec": TensorSpec, "attach": attach, "below": below,
-            "backward": self._backward([None] * len(names), op), "edge_of": edge_of, "finish": finish, "id": id,
+            "backward": self._backward(op, [None] * len(names), [None]), "edge_of": edge_of, "finish": finish, "id": id,
             "keep": _keep, "keys_of": lambda t: 0 if t is None else t._keys, "label": label, "name": op.name,
             "new_node": FunctionNode.__new__, "next_sequence": next_sequence, "setup_context": self.setup_context,
             "spec": tuple.__new__, "state": state,
         }  # fmt: skip
         return compile_function(f"<opweave autograd of {op.name}>", lines, known)
 
-    def _backward(self, layout: list[int | None], op: OpOverload) -> Callable[..., Any]:
+    def _backward(
+        self, op: OpOverload, layout: list[int | None], out_layout: list[int | None]
+    ) -> Callable[..., list[Any]]:
+        """What a node calls: gradients of the results and of the arguments one by one, lists written out."""
+        nested = any(width is not None for width in out_layout)
+
         def backward(ctx: FunctionCtx, *grads: Any) -> list[Any]:
-            found = self.backward(ctx, *grads)
-            listed = (
-                list(found) if isinstance(found, tuple) or (isinstance(found, list) and len(layout) != 1) else [found]
-            )
-            if len(listed) != len(layout):
+            found = self.backward(ctx, *(_rebuild(list(grads), out_layout) if nested else grads))
+            listed = list(found) if isinstance(found, tuple) else [found]
+            count = len(layout)
+            if len(listed) > count and all(grad is None for grad in listed[count:]):
+                listed = listed[:count]
+            if _count_given(op, ctx) <= len(listed) < count:
+                # As the caller left out arguments, so may the backward.
+                listed += [None] * (count - len(listed))
+            if len(listed) != count:
                 raise AutogradError(
-                    f"{op.name}: backward returned {len(listed)} gradients for {len(layout)} arguments",
+                    f"{op.name}: backward returned {len(listed)} gradients for {count} arguments",
                     got=f"schema: {op._schema}",
-                    hint="return one for each argument, None for those that are no tensors",
+                    hint="return a tuple with one for each argument, None for those that are no tensors",
                 )
             flat: list[Any] = []
-            for value, width in zip(listed, layout, strict=True):
-                if width is None:
-                    flat.append(value)
-                    continue
-                if value is None:
-                    flat.extend([None] * width)
-                elif isinstance(value, (list, tuple)) and len(value) == width:
-                    flat.extend(value)
-                else:
-                    raise AutogradError(
-                        f"{op.name}: the gradient of a list argument must be a list of {width}",
-                        got=describe(value), hint="one gradient (or None) for each tensor of the list",
-                    )  # fmt: skip
+            for position, (value, width) in enumerate(zip(listed, layout, strict=True)):
+                flat.extend(_one_by_one(op, position, value, width))
             return flat
 
         return backward
 
 
+def _one_by_one(op: OpOverload, position: int, value: Any, width: int | None) -> Sequence[Any]:
+    """The gradient of an argument as those of the tensors in it; `width` is how many a list has."""
+    if width is None:
+        # A list without elements may be anything's: `int[]` has no gradient either.
+        if isinstance(value, (list, tuple)) and value:
+            raise AutogradError(
+                f"{op.name}: the gradient of argument {position} must be a tensor or None",
+                got=f"{type(value).__name__} of {len(value)}",
+                hint="backward returns a tuple of gradients; only an argument that is a list has a list of them",
+            )
+        return [None if isinstance(value, (list, tuple)) else value]
+    if value is None:
+        return [None] * width
+    if isinstance(value, list) and len(value) == width:
+        return value
+    raise AutogradError(
+        f"{op.name}: the gradient of a list argument must be a list of {width}",
+        got=describe(value) if not isinstance(value, (list, tuple)) else f"{type(value).__name__} of {len(value)}",
+        hint="one gradient (or None) for each tensor of the list",
+    )  # fmt: skip
+
+
+def _trailing(op: OpOverload) -> int:
+    """How many of the last positional arguments a call may leave out."""
+    positional = [a for a in op._schema.arguments if not a.kwarg_only]
+    return next((i for i, a in enumerate(reversed(positional)) if not a.has_default), len(positional))
+
+
+def _count_given(op: OpOverload, ctx: FunctionCtx) -> int:
+    """How many positional arguments a call needed to give; what equals its default at the end counts as left out."""
+    positional = [a for a in op._schema.arguments if not a.kwarg_only]
+    count, given = len(positional), list(ctx._given)
+    while given and is_default(positional[count - 1], given.pop()):
+        count -= 1
+    return count
+
+
+def _holds_tensors(value: Any) -> bool:
+    return isinstance(value, Tensor) or (isinstance(value, (list, tuple)) and any(map(_holds_tensors, value)))
+
+
+def _is_list(argument: Argument) -> bool:
+    return argument.type.has_tensor and str(argument.type).rstrip("?").endswith("]")
+
+
 def _needs(value: Any) -> Any:
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple)) and (not value or _holds_tensors(value)):
         return [_needs(item) for item in value]
     return isinstance(value, Tensor) and bool(value._keys & GRAD)
 
 
-def _flatten(values: Sequence[Any]) -> tuple[list[Any], list[int | None]]:
+def _flatten(values: Sequence[Any], lists: Sequence[bool]) -> tuple[list[Any], list[int | None]]:
+    """Values with the lists among them written out, and how long each list is."""
     flat: list[Any] = []
     layout: list[int | None] = []
-    for value in values:
-        if isinstance(value, (list, tuple)) and any(isinstance(item, Tensor) for item in value):
+    for value, is_list in itertools.zip_longest(values, lists, fillvalue=False):
+        if is_list and isinstance(value, (list, tuple)):
             flat.extend(value)
             layout.append(len(value))
         else:
