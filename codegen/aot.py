@@ -27,6 +27,7 @@ from opweave.codegen.triton_cpu.driver import activate, use
 from opweave.codegen.triton_cpu.host import host_target
 from opweave.codegen.triton_cpu.ttir import UnsupportedTritonOp
 from opweave.registry.errors import ArgumentError, CompileError, OpweaveError, Site, UnsupportedError
+from opweave.registry.interrupts import deferred, let_through
 from opweave.registry.loading import parsing
 
 _SM = re.compile(r"sm_?(\d+)[af]?")
@@ -75,7 +76,7 @@ def compile_kernel(
     """
     compile_target = parse_target(target)
     activate()
-    with parsing, use(compile_target):
+    with parsing, deferred(), use(compile_target):
         source = fn if isinstance(fn, ASTSource) else _source(fn, signature, constexprs, attrs)
         try:
             return _compiled(source, compile_target, dict(options or {}))
@@ -84,6 +85,7 @@ def compile_kernel(
         except OpweaveError:
             raise
         except Exception as error:
+            let_through(error)
             raise _explained(error, source, compile_target) from error
 
 

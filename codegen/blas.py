@@ -17,7 +17,6 @@ import ctypes
 import functools
 import os
 import struct
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from opweave.registry import dtypes
+from opweave.registry import dtypes, forking
 from opweave.registry.loading import load_triton
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor
@@ -262,7 +261,7 @@ class _Blas:
     set_threads: Callable[[int], Any]
 
     def __post_init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = forking.lock()
         self._users = 0
         self._threads = 1
 

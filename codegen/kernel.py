@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from opweave.registry.dtypes import DType
-from opweave.registry.loading import loading
+from opweave.registry.loading import load_heavy
 
 
 @dataclass(frozen=True)
@@ -96,9 +96,7 @@ def compile_source(
     triton.compiler.CompiledKernel
         For the launcher of the target's runtime.
     """
-    with loading:
-        from opweave.codegen.aot import compile_kernel
-
+    compile_kernel = load_heavy("opweave.codegen.aot").compile_kernel
     function = getattr(load(write(kernel, folder), {}), kernel.name)
     # Products and sums are rounded as eager ones are. Joined in one kernel and apart in another, they would give two
     # answers to what is one number, of which one may choose a place and the other its weight.

@@ -14,10 +14,8 @@ Sizes 0 and 1 are fixed at creation (a size of 1 broadcasts, so code differs the
 
 from __future__ import annotations
 
-import importlib
 import math
 import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -35,10 +33,10 @@ from opweave.registry.errors import (
     is_own_file,
     user_frame,
 )
+from opweave.registry.loading import load_heavy
 from opweave.registry.spec import contiguous_strides
 
 _CACHE_LIMIT = 1 << 16
-_loading = threading.Lock()
 
 
 @dataclass(slots=True)
@@ -120,8 +118,7 @@ class ShapeEnv:
     """
 
     def __init__(self, *, duck_shape: bool = True, specialize_zero_one: bool = True):
-        with _loading:
-            self._x: Any = importlib.import_module("opweave.fake.expressions")  # loads sympy
+        self._x: Any = load_heavy("opweave.fake.expressions")  # loads sympy
         self.duck_shape = duck_shape
         self.specialize_zero_one = specialize_zero_one
         self.symbols: dict[Any, SymbolInfo] = {}

@@ -11,53 +11,64 @@ import importlib
 import os
 from typing import TYPE_CHECKING, Any
 
-from opweave import library, nn, testing
-from opweave.registry import dtypes as _dtypes, triton_op as _triton_op
-from opweave.registry.autograd.mode import (
-    enable_grad,
-    inference_mode,
-    is_grad_enabled,
-    is_inference_mode_enabled,
-    no_grad,
-    set_grad_enabled,
-)
-from opweave.registry.device import Device as device, is_cuda_available as _is_cuda_available
-from opweave.registry.dtypes import (
-    DType as dtype,
-    bfloat16,
-    cdouble,
-    cfloat,
-    complex64,
-    complex128,
-    double,
-    float16,
-    float32,
-    float64,
-    get_default_dtype,
-    half,
-    int8,
-    int16,
-    int32,
-    int64,
-    long,
-    promote_types,
-    set_default_dtype,
-    short,
-    uint8,
-)
-from opweave.registry.keys import DispatchKey, DispatchKeySet, DispatchMode
-from opweave.registry.memory_format import (
-    MemoryFormat as memory_format,
-    channels_last,
-    channels_last_3d,
-    contiguous_format,
-    preserve_format,
-)
-from opweave.registry.op import HigherOrderOperator, OpOverload, OpOverloadPacket, ops
-from opweave.registry.ops import surface as _surface
-from opweave.registry.printing import get_printoptions, set_printoptions
-from opweave.registry.promote import result_type
-from opweave.registry.tensor import Size, Tensor, from_numpy
+from opweave.registry.interrupts import deferred as _deferred
+
+# Interrupted half way, it could not be imported again: its modules declare ops, and NumPy loads once a process.
+with _deferred(patient=False):
+    from opweave import library, nn, testing
+    from opweave.registry import dtypes as _dtypes, triton_op as _triton_op
+    from opweave.registry.autograd.mode import (
+        enable_grad,
+        inference_mode,
+        is_grad_enabled,
+        is_inference_mode_enabled,
+        no_grad,
+        set_grad_enabled,
+    )
+    from opweave.registry.device import Device as device, is_cuda_available as _is_cuda_available
+    from opweave.registry.dtypes import (
+        DType as dtype,
+        bfloat16,
+        cdouble,
+        cfloat,
+        complex64,
+        complex128,
+        double,
+        float16,
+        float32,
+        float64,
+        get_default_dtype,
+        half,
+        int8,
+        int16,
+        int32,
+        int64,
+        long,
+        promote_types,
+        set_default_dtype,
+        short,
+        uint8,
+    )
+    from opweave.registry.keys import DispatchKey, DispatchKeySet, DispatchMode
+    from opweave.registry.loading import load_heavy as _load_heavy
+    from opweave.registry.memory_format import (
+        MemoryFormat as memory_format,
+        channels_last,
+        channels_last_3d,
+        contiguous_format,
+        preserve_format,
+    )
+    from opweave.registry.op import HigherOrderOperator, OpOverload, OpOverloadPacket, ops
+    from opweave.registry.ops import surface as _surface
+    from opweave.registry.printing import get_printoptions, set_printoptions
+    from opweave.registry.promote import result_type
+    from opweave.registry.tensor import Size, Tensor, from_numpy
+
+    importlib.import_module("opweave.registry.vmap")  # what the key of batched tensors does
+    importlib.import_module("opweave.registry.autocast")  # what the Autocast keys do
+    importlib.import_module("opweave.registry.control_flow")  # ops whose operands are functions
+    if os.environ.get("OPWEAVE_LOGS"):  # kernels are compiled and launched without the compiler, too
+        importlib.import_module("opweave.runtime.logging")
 
 if TYPE_CHECKING:
     from opweave import amp, autograd, export, fft, func, fx, linalg, optim
@@ -92,12 +103,6 @@ if TYPE_CHECKING:
     from opweave.registry.vmap.transform import vmap
     from opweave.tracer.control_flow import associative_scan, cond, map, scan, while_loop
     from opweave.tracer.make_fx import make_fx
-
-importlib.import_module("opweave.registry.vmap")  # what the key of batched tensors does
-importlib.import_module("opweave.registry.autocast")  # what the Autocast keys do
-importlib.import_module("opweave.registry.control_flow")  # ops whose operands are functions
-if os.environ.get("OPWEAVE_LOGS"):  # kernels are compiled and launched without the compiler, too
-    importlib.import_module("opweave.runtime.logging")
 
 __version__ = "0.1.0"
 
@@ -184,7 +189,7 @@ def cuda_is_available() -> Any:
 
 def _prepare_launch() -> None:
     """Make Triton launch on opweave's devices, before the first kernel does."""
-    cuda = importlib.import_module("opweave.runtime.cuda")  # loads Triton
+    cuda = _load_heavy("opweave.runtime.cuda")  # loads Triton
     cuda.install()
 
 
@@ -195,7 +200,7 @@ def __getattr__(name: str) -> Any:
     found = _LAZY.get(name)
     if found is None:
         raise AttributeError(f"module 'opweave' has no attribute {name!r}")
-    module = importlib.import_module(found[0])
+    module = _load_heavy(found[0])
     value = module if found[1] is None else getattr(module, found[1] or name)
     globals()[name] = value
     return value

@@ -19,11 +19,10 @@ sizes at hand. Control flow is exported with its branches, which may call such o
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from typing import Any
 
-from opweave.registry.loading import load_triton, loading
+from opweave.registry.loading import load_heavy, load_triton
 from opweave.tracer.export import kernels as _kernels
 from opweave.tracer.export.dims import Dim
 from opweave.tracer.export.kernels import TextKernel as _TextKernel
@@ -48,8 +47,7 @@ __all__ = [
 
 def _portable() -> Any:
     load_triton()
-    with loading:
-        return importlib.import_module("opweave.codegen.triton_cpu.portable")
+    return load_heavy("opweave.codegen.triton_cpu.portable")
 
 
 def _lower(kernel: Any, arguments: dict[str, Any]) -> Any:

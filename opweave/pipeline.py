@@ -32,6 +32,7 @@ from opweave.passes import (
 )
 from opweave.registry.device import Device, cpu
 from opweave.registry.errors import ArgumentError, CompileError, DeviceError, UnsupportedError
+from opweave.registry.interrupts import checkpoint, let_through
 from opweave.registry.tensor import Tensor, describe
 from opweave.runtime.compiled import CompiledFunction, Program
 from opweave.runtime.context import below_autograd
@@ -82,6 +83,7 @@ def lower(graph: Graph, stages: dict[str, str] | None = None) -> Graph:
             # The functions of control flow are programs of their own; to the node that holds them they are opaque.
             node.args = tuple([lower(value) if isinstance(value, Graph) else value for value in node.args])
     for name, run in PASSES:
+        checkpoint()
         version, start = graph.version, time.perf_counter()
         with below_autograd():
             graph = run(graph)
@@ -129,6 +131,7 @@ def _check(name: str, graph: Graph) -> None:
     try:
         graph.lint()
     except Exception as error:
+        let_through(error)
         raise CompileError(f"the pass {name} left a graph that breaks the rules: {error}") from error
 
 

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import SchemaError, Site
+from opweave.registry.interrupts import let_through
 from opweave.registry.signature import (
     MISSING,
     TENSOR,
@@ -201,6 +202,7 @@ class _Inference:
         try:
             return typing.get_type_hints(holder, self.scope, self.scope, include_extras=True)["value"]
         except Exception as error:  # the annotation is the user's expression and can raise anything
+            let_through(error)
             self.fail(
                 f"{where} has an annotation that cannot be evaluated: {type(error).__name__}: {error}",
                 hint="string annotations, which `from __future__ import annotations` makes of all, see the module's "

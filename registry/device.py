@@ -12,6 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from opweave.registry.errors import DeviceError
+from opweave.registry.interrupts import let_through
+from opweave.registry.loading import load_heavy
 
 _TYPES = ("cpu", "cuda", "meta")
 
@@ -91,10 +93,10 @@ def _array_module(kind: str) -> Any:
         return np
     if kind == "cuda":
         try:
-            import cupy
-
+            cupy = load_heavy("cupy")
             count = cupy.cuda.runtime.getDeviceCount()
         except Exception as error:  # an absent driver raises CuPy's own classes, which cannot be named without it
+            let_through(error)
             raise DeviceError(
                 "cuda: not available", got=f"{type(error).__name__}: {error}",
                 hint="needs an NVIDIA GPU and `pip install opweave[cuda]`; on the CPU drop device='cuda'",

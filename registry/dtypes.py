@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from opweave.registry.errors import DTypeError
+from opweave.registry.loading import load_heavy
 
 
 class DType:
@@ -55,9 +56,7 @@ class DType:
     def numpy(self) -> np.dtype[Any]:
         """The NumPy dtype (bfloat16 comes from ml_dtypes, loaded at first use)."""
         if self._numpy is None:
-            import ml_dtypes
-
-            self._numpy = np.dtype(getattr(ml_dtypes, self.name))
+            self._numpy = np.dtype(getattr(load_heavy("ml_dtypes"), self.name))
         return self._numpy
 
     def __repr__(self) -> str:

@@ -213,6 +213,17 @@ class DispatchState(threading.local):
         self.used: dict[Any, int] | None = None
         self.checkpoint: int | None = None
 
+    def snapshot(self) -> tuple[dict[str, Any], list[DispatchMode]]:
+        """This thread's state, for `restore`."""
+        return dict(self.__dict__), list(self.modes)
+
+    def restore(self, snapshot: tuple[dict[str, Any], list[DispatchMode]]) -> None:
+        """Go back to what this thread's state was."""
+        values, modes = snapshot
+        self.__dict__.clear()
+        self.__dict__.update(values)
+        self.modes[:] = modes
+
 
 state = DispatchState()
 

@@ -1,30 +1,43 @@
-"""Loads Triton when it is first needed, in one thread at a time.
+"""Loads heavy modules when they are first needed: in one thread at a time, and to the end.
 
-Its modules import each other in circles, and opweave's backend for the CPU, which Triton loads as a plug-in, imports
-Triton: threads that enter the circle at different places would see half-made modules.
+Triton's modules import each other in circles, and opweave's backend for the CPU, which Triton loads as a plug-in,
+imports Triton: threads that enter the circle at different places would see half-made modules. So would whoever comes
+after an import that the handler of a signal ended, and a child that was forked in the middle of one.
 """
 
 from __future__ import annotations
 
 import importlib
-import threading
+from types import ModuleType
 
-#: Held while Triton, or a module that needs it, is loaded.
-loading = threading.RLock()
+from opweave.registry import forking
+from opweave.registry.interrupts import deferred
+
+#: Held while a heavy module, or one that needs it, is loaded.
+loading = forking.short_lock()
 
 #: Held while Python source is parsed to a tree, which Triton does with kernels: up to 3.12, CPython keeps the depth of
 #: that in a place that threads share, and fails with a SystemError where two do it at once.
-parsing = threading.RLock()
+parsing = forking.short_lock()
 
 _MODULES = ("triton", "triton.runtime.autotuner", "triton.runtime.jit", "triton.compiler", "triton.backends.compiler")
-_loaded = False
+_loaded: dict[str, ModuleType] = {}
+_has_triton = False
+
+
+def load_heavy(name: str) -> ModuleType:
+    """A module that loads much, or that registers what must not be registered twice."""
+    found = _loaded.get(name)
+    if found is None:
+        with loading, deferred(patient=False):
+            found = _loaded[name] = importlib.import_module(name)
+    return found
 
 
 def load_triton() -> None:
     """Have Triton's modules loaded; call this before an import of any inside a function."""
-    global _loaded
-    if not _loaded:
-        with loading:
-            for name in _MODULES:
-                importlib.import_module(name)
-            _loaded = True
+    global _has_triton
+    if not _has_triton:
+        for name in _MODULES:
+            load_heavy(name)
+        _has_triton = True

@@ -3,6 +3,8 @@
 The first touch of fresh pages costs more than most kernels, so freed blocks wait in a list per size class instead of
 going back to the system. A block is owned by every array that looks into it (it is their `base`): it comes back to
 its list only when the last of them is gone, so no array can see its memory handed out again.
+
+The memory belongs to one process: a forked child has what its parent had, as it was, in pages of its own.
 """
 
 from __future__ import annotations
@@ -10,25 +12,60 @@ from __future__ import annotations
 import math
 import mmap
 import os
-import threading
 from collections import deque
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from opweave.registry import forking
 from opweave.registry.errors import OutOfMemoryError
+from opweave.registry.interrupts import let_through
 
 _ALIGN = 64
 _SLAB = 1 << 20
 _SMALL = 1 << 16
+_BATCH = 64  # spans that are carved from a slab at once
 _UINT8 = np.dtype(np.uint8)
 
-#: (capacity, address, mapping, offset in the mapping)
-Entry = tuple[int, int, mmap.mmap, int]
+
+class Span:
+    """Memory that one block at a time may use.
+
+    Attributes
+    ----------
+    capacity : int
+        Bytes.
+    ptr : int
+        Address of the first.
+    mapping : mmap
+        The pages, `offset` bytes into which it begins.
+    release : callable or None
+        Puts it back to the list it came from.
+    """
+
+    __slots__ = ("capacity", "mapping", "offset", "ptr", "release")
+
+    def __init__(self, capacity: int, mapping: mmap.mmap, base: int, offset: int, home: deque[Span]) -> None:
+        self.capacity = capacity
+        self.mapping = mapping
+        self.offset = offset
+        self.ptr = base + offset
+        # Small ones always come back, since dropping one would not release its slab.
+        self.release: Any = partial(home.append if capacity < _SMALL else partial(_keep, home), self)
+
+    def drop(self) -> None:
+        """Give the pages up with the last reference: `release` refers back."""
+        self.release = None
 
 
 class Block(np.ndarray):
     """A span of CPU memory that returns to the allocator when nothing refers to it any more.
+
+    The finaliser of a block is what stands in its slot `__del__`, since that of a small one is thereby run by no Python
+    code: the handler of a signal would run there, and Python drops what a finaliser raises. Arrays that NumPy itself
+    derives from a block have nothing in that slot, and own nothing.
 
     Attributes
     ----------
@@ -36,26 +73,8 @@ class Block(np.ndarray):
         Address of the first byte.
     """
 
-    __slots__ = ("entry", "home", "ptr")
+    __slots__ = ("__del__", "ptr")
     ptr: int
-    entry: Entry
-    home: deque[Entry]
-
-    def __del__(self) -> None:
-        try:
-            entry = self.entry
-        except AttributeError:  # an array that NumPy itself derives from a block owns nothing
-            return
-        capacity = entry[0]
-        # Small blocks always come back, since dropping one would not release its slab.
-        if capacity < _SMALL:
-            self.home.append(entry)
-            return
-        pool = _pool
-        with pool.lock:
-            if pool.cached + capacity <= pool.limit:  # enough may be kept already
-                pool.cached += capacity
-                self.home.append(entry)
 
 
 class _Pool:
@@ -64,13 +83,15 @@ class _Pool:
     def __init__(self) -> None:
         # Reentrant: collecting garbage while it is held may run a block's finaliser in the same thread. Taking from
         # and adding to a deque is atomic, so only the count of bytes and the dicts need the lock.
-        self.lock = threading.RLock()
-        self.free: dict[int, deque[Entry]] = {}
-        self.home_of: dict[int, tuple[int, deque[Entry]]] = {}
+        self.lock = forking.short_lock()
+        self.free: dict[int, deque[Span]] = {}
+        self.home_of: dict[int, tuple[int, deque[Span]]] = {}
+        #: Of each small size, the slab that is being carved: its address, and where its unused parts begin.
+        self.slabs: dict[int, tuple[mmap.mmap, int, Iterator[int]]] = {}
         self.cached = 0
         self.limit = int(os.environ.get("OPWEAVE_CPU_CACHE_BYTES", str(2 << 30)))
 
-    def home(self, nbytes: int) -> tuple[int, deque[Entry]]:
+    def home(self, nbytes: int) -> tuple[int, deque[Span]]:
         """Size class of a request, and its free list; remembered by the exact size."""
         capacity = _size_class(nbytes)
         with self.lock:
@@ -79,17 +100,46 @@ class _Pool:
             found = self.home_of[nbytes] = capacity, self.free.setdefault(capacity, deque())
         return found
 
-    def fresh(self, capacity: int, home: deque[Entry]) -> Entry:
-        """A block that was never used."""
+    def fresh(self, capacity: int, home: deque[Span]) -> Span:
+        """A span that was never used."""
         if capacity >= _SMALL:
-            mapping = mmap.mmap(-1, capacity)
+            self.count_again()
+            mapping = _map(capacity)
             if capacity >= 2 << 20 and hasattr(mmap, "MADV_HUGEPAGE"):
                 mapping.madvise(mmap.MADV_HUGEPAGE)
-            return capacity, _address(mapping), mapping, 0
-        slab = mmap.mmap(-1, _SLAB)
-        base = _address(slab)
-        home.extend((capacity, base + at, slab, at) for at in range(capacity, _SLAB - capacity + 1, capacity))
-        return capacity, base, slab, 0
+            return Span(capacity, mapping, _address(mapping), 0, home)
+        slab, base, starts = self.slabs.get(capacity) or (None, 0, iter(()))
+        start = next(starts, None)  # atomic: a finaliser or a signal's handler may come here meanwhile
+        if slab is None or start is None:
+            slab, start = _map(_SLAB), 0
+            base, starts = _address(slab), iter(range(_BATCH * capacity, _SLAB - capacity + 1, _BATCH * capacity))
+            self.slabs[capacity] = slab, base, starts
+        end = min(start + _BATCH * capacity, _SLAB - capacity + 1)
+        home.extend([Span(capacity, slab, base, at, home) for at in range(start + capacity, end, capacity)])
+        return Span(capacity, slab, base, start, home)
+
+    def count_again(self) -> None:
+        """Find `cached`, which a thread that was interrupted, or is not in a forked child, may have been changing."""
+        with self.lock:
+            self.cached = sum(size * len(waiting) for size, waiting in self.free.items() if size >= _SMALL)
+
+
+def _keep(home: deque[Span], span: Span) -> None:
+    """Put a large span back, unless enough is kept already."""
+    pool = _pool
+    with pool.lock:
+        if pool.cached + span.capacity <= pool.limit:
+            pool.cached += span.capacity
+            home.append(span)
+            return
+    span.drop()
+
+
+def _map(nbytes: int) -> mmap.mmap:
+    """Fresh pages of this process's own. Python shares those that it maps without being told otherwise."""
+    if not hasattr(mmap, "MAP_PRIVATE"):
+        return mmap.mmap(-1, nbytes)  # Windows, which has no fork
+    return mmap.mmap(-1, nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 
 
 def _address(mapping: mmap.mmap) -> int:
@@ -121,21 +171,21 @@ def allocate(nbytes: int) -> Block:
         capacity, home = _homes.get(nbytes) or _pool.home(nbytes)
         try:
             if capacity < _SMALL:
-                entry = home.pop()
+                span = home.pop()
             else:
                 with _pool.lock:
-                    entry = home.pop()
+                    span = home.pop()
                     _pool.cached -= capacity
         except IndexError:
-            entry = _pool.fresh(capacity, home)
+            span = _pool.fresh(capacity, home)
     except (OSError, ValueError, OverflowError) as error:
+        let_through(error)
         raise OutOfMemoryError(
             f"cannot allocate {nbytes} bytes of CPU memory", got=str(error), hint="check the sizes; is one a typo?"
         ) from None
-    block = _new_array(Block, (capacity,), _UINT8, entry[2], entry[3])
-    block.entry = entry
-    block.home = home
-    block.ptr = entry[1]
+    block: Any = _new_array(Block, (capacity,), _UINT8, span.mapping, span.offset)
+    block.__del__ = span.release
+    block.ptr = span.ptr
     return block
 
 
@@ -153,9 +203,13 @@ def empty_cache() -> None:
         for capacity, waiting in _pool.free.items():
             if capacity >= _SMALL:
                 _pool.cached -= capacity * len(waiting)
-                waiting.clear()
+                while waiting:
+                    waiting.pop().drop()
 
 
 def cached_bytes() -> int:
     """Bytes of large blocks that wait for reuse."""
     return _pool.cached
+
+
+forking.after_fork_in_child(_pool.count_again)

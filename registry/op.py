@@ -16,11 +16,11 @@ else what the key does with any op (`resolvers`), else on to the next key.
 from __future__ import annotations
 
 import difflib
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
+from opweave.registry import forking
 from opweave.registry.entry import binds, build_entry, fits
 from opweave.registry.errors import ArgumentError, AutogradError, DispatchError, RegistrationError, Site, user_frame
 from opweave.registry.keys import (
@@ -46,7 +46,7 @@ Kernel = Callable[..., Any]
 SchemaSource = FunctionSchema | str | Callable[[], str]
 
 #: Guards every change to the registry; calls take no lock.
-lock = threading.RLock()
+lock = forking.short_lock()
 
 #: What a key does with an op that has no kernel for it: `resolver(op, bits)` makes the kernel, or gives None to go on
 #: to the next key. Autograd, batching, autocast enter themselves here.

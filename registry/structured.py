@@ -28,6 +28,7 @@ from typing import Any
 
 from opweave.registry.annotations import type_of_annotation
 from opweave.registry.errors import ArgumentError, SchemaError
+from opweave.registry.interrupts import let_through
 
 Leaf = tuple[str, Any]
 
@@ -229,7 +230,8 @@ class Structure:
         try:
             signature = inspect.signature(fn)
             hints = typing.get_type_hints(fn)
-        except Exception:  # annotations are the user's expressions; `infer_schema` says what is wrong with them
+        except Exception as error:  # annotations are the user's expressions; `infer_schema` says what is wrong
+            let_through(error)
             return None
         name = getattr(fn, "__name__", "function")
         parameters: dict[str, Codec] = {}

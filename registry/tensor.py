@@ -9,7 +9,6 @@ CUDA; it shares the tensor's memory.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from copy import deepcopy
 from operator import index
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from opweave.registry import memory, printing
+from opweave.registry import forking, memory, printing
 from opweave.registry.annotations import register_annotation
 from opweave.registry.device import Device, cpu, parse_device
 from opweave.registry.dtypes import DType, as_dtype, from_numpy as dtype_from_numpy, get_default_dtype
@@ -27,7 +26,7 @@ from opweave.registry.memory_format import MemoryFormat, as_memory_format, conti
 from opweave.registry.spec import TensorSpec, contiguous_strides, span
 from opweave.registry.storage import Storage
 
-_version_lock = threading.Lock()
+_version_lock = forking.short_lock()
 _VIEW_BIT = DispatchKey.ADInplaceOrView.bit
 
 

@@ -16,12 +16,12 @@ it is given, and an address made from an integer or read from memory may point i
 from __future__ import annotations
 
 import itertools
-import threading
 import weakref
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from opweave.registry import forking, interrupts
 from opweave.registry.errors import ArgumentError, CompileError
 from opweave.registry.loading import load_triton, parsing
 from opweave.registry.symbolic import Symbolic
@@ -47,7 +47,7 @@ _PURE = frozenset({
 _PURE_DIALECTS = ("arith.", "math.", "scf.", "cf.", "ub.")
 
 _cache: weakref.WeakKeyDictionary[Any, dict[Any, frozenset[str]]] = weakref.WeakKeyDictionary()
-_lock = threading.Lock()
+_lock = forking.short_lock()
 
 
 class _Pointer:
@@ -185,8 +185,10 @@ def _written_by(jit: Any, values: dict[str, Any]) -> frozenset[str]:
     found = known.get(key)
     if found is None:
         try:
-            found = _read(jit, values)
+            with interrupts.deferred():
+                found = _read(jit, values)
         except Exception as error:  # Triton raises whatever its frontend stumbles over
+            interrupts.let_through(error)
             raise CompileError(
                 f"Triton kernel {jit.__name__}: cannot be lowered for these arguments",
                 got=f"{type(error).__name__}: {error}",

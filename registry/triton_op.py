@@ -8,12 +8,12 @@ kernel's arguments by name, so that a trace shows the launch and a pass can see 
 from __future__ import annotations
 
 import operator
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from opweave.registry import forking, interrupts
 from opweave.registry.custom_op import CustomOpDef, define_custom_op
 from opweave.registry.errors import (
     ArgumentError,
@@ -38,7 +38,7 @@ class SideTable:
     """Kernels and the constants of launches, which a graph refers to by index."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = forking.lock()
         self._items: list[Any] = []
         self._by_id: dict[int, int] = {}
 
@@ -269,6 +269,7 @@ def run(kernel: Any, grid: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> 
     except OpweaveError:
         raise
     except Exception as error:
+        interrupts.let_through(error)
         raise _explain(kernel, args, kwargs, error) from error
 
 

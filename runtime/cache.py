@@ -9,7 +9,6 @@ ends with the process.
 
 from __future__ import annotations
 
-import atexit
 import functools
 import hashlib
 import importlib.metadata
@@ -23,6 +22,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from opweave.registry import forking
 from opweave.runtime.logging import channel
 
 _log = channel("kernels")
@@ -62,11 +62,13 @@ def directory() -> Path:
     return Path(configured) if configured else Path.home() / ".cache" / "opweave"
 
 
-@functools.cache
 def _process_directory() -> Path:
-    path = tempfile.mkdtemp(prefix="opweave-")
-    atexit.register(shutil.rmtree, path, ignore_errors=True)
-    return Path(path)
+    return _directory_of(os.getpid())
+
+
+@functools.cache
+def _directory_of(process: int) -> Path:
+    return Path(forking.temporary_folder("opweave-"))
 
 
 def key_of(*parts: str) -> str:

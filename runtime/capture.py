@@ -23,6 +23,7 @@ from opweave.fake.mode import FakeTensorMode
 from opweave.fake.shape_env import ShapeEnv
 from opweave.fake.symbolic import SymNumber
 from opweave.registry.errors import Site, UnsupportedError
+from opweave.registry.interrupts import allowed
 from opweave.registry.keys import BATCHED_BIT, GRAD, state as threads
 from opweave.registry.op import OpOverload
 from opweave.registry.tensor import Size, Tensor
@@ -122,6 +123,7 @@ def capture(
     UnsupportedError
         If the function reads what cannot be guarded, or leaves changed Python state behind.
     """
+    dispatch = threads.snapshot()
     try:
         guards = find_dependencies(function, arguments, prefix)
         given = {id(t): i for i, t in enumerate(_tensors(list(arguments.values())))}
@@ -185,8 +187,10 @@ def capture(
             given_to_trace: list[Any] = [_opened(t, mode) for t in explicit]
             numbers = [] if env is None else [_number(name, ints[name], guards, env) for name in opened]
             given_to_trace += [number.value for number in numbers]
-            graph, constants = trace_flat(flat, given_to_trace, mode, names=[*names, *opened], compiling=True)
+            with allowed():  # the user's code runs
+                graph, constants = trace_flat(flat, given_to_trace, mode, names=[*names, *opened], compiling=True)
     except BaseException as error:
+        threads.restore(dispatch)  # an interruption may have kept a block from being left
         state.restore()
         if env is None and getattr(error, "needs_symbols", False):
             # A size that depends on data: the same again with symbols, which take time to set up.

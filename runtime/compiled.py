@@ -10,7 +10,6 @@ from __future__ import annotations
 import collections
 import functools
 import inspect
-import threading
 import types
 import warnings
 from collections.abc import Callable, Iterable
@@ -18,7 +17,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from opweave.passes.partition import TANGENT, WAY_BACK, Partition
+from opweave.registry import forking
 from opweave.registry.errors import ArgumentError, CompileError, UnsupportedError
+from opweave.registry.interrupts import deferred
 from opweave.registry.keys import ABOVE_VIEWS, AUTOCAST_MASK, BATCHED_BIT, GRAD, PYTHON_BIT, DispatchKey
 from opweave.registry.op import OpOverload, registry, tensors_in
 from opweave.runtime.aliases import join
@@ -102,7 +103,7 @@ class CompiledFunction:
         self._split = split
         self._limit = limit
         self._openness = Openness(dynamic)
-        self._lock = threading.RLock()
+        self._lock = forking.lock()
         self._parameters = Parameters.of(function)
         name = getattr(function, "__name__", type(function).__name__)
         self._name = name if name.isidentifier() else "compiled"
@@ -196,7 +197,7 @@ class CompiledFunction:
         if fake or not compilable():
             # Being traced itself (its ops become part of the outer graph), or batched.
             return function(*args, **kwargs)
-        with self._lock:
+        with self._lock, deferred():
             reasons = self.mismatches(args, kwargs)
             fitting = [entry for entry, reason in reasons if reason is None]
             if not fitting:

@@ -29,13 +29,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from opweave.registry.interrupts import let_through
 from opweave.registry.op import OpOverload, registry
 from opweave.runtime.context import NAMES, Context
 from opweave.runtime.guards import GuardSet
 from opweave.runtime.sources import MISSING, NumberInput, TensorInput
 
 _LOOKUP = (KeyError, IndexError, AttributeError, ValueError, TypeError, RuntimeError)
-_GLOBALS = {**NAMES, "_ow_errors": _LOOKUP, "_ow_registry": registry, "__name__": "opweave.runtime.entry"}
+_GLOBALS = {
+    **NAMES,
+    "_ow_errors": _LOOKUP,
+    "_ow_let_through": let_through,
+    "_ow_registry": registry,
+    "__name__": "opweave.runtime.entry",
+}
 _BUILTINS = frozenset({"type", "len", "id", "repr", "int", "float", "str", "list", "tuple", "dict"})
 _serial = itertools.count()
 
@@ -237,6 +244,7 @@ class Entry:
         try:
             text = guard.explain(value)
         except Exception as error:  # wording must never hide the recompilation itself
+            let_through(error)
             text = f"{guard.source.text} changed ({type(error).__name__} while describing it)"
         return f"{text} ({guard.source.site.short})"
 
@@ -245,7 +253,8 @@ def _explainer(entry: Entry, parameters: Parameters) -> Callable[..., tuple[int,
     lines = [f"def why({parameters.declared}):", "    _ow_at = 0", "    try:"]
     for i, guard in enumerate(entry.guards.guards):
         lines += [f"        _ow_at = {i}", f"        if not ({guard.test}): return _ow_at, {guard.source.var}"]
-    lines += ["        pass", "    except _ow_errors:", "        return _ow_at, _ow_missing", "    return -1, None"]
+    lines += ["        pass", "    except _ow_errors as _ow_error:", "        _ow_let_through(_ow_error)"]
+    lines += ["        return _ow_at, _ow_missing", "    return -1, None"]
     return _define("why", "\n".join(lines), {**parameters.defaults, **entry.constants(), "_ow_missing": MISSING})
 
 
@@ -283,7 +292,8 @@ def build(
         lines += [
             "        try:",
             f"            _ow_ok = {entry.test}",
-            "        except _ow_errors:",
+            "        except _ow_errors as _ow_error:",
+            "            _ow_let_through(_ow_error)",
             "            _ow_ok = False",
             "        if _ow_ok:",
             *_call_lines(entry, "            "),

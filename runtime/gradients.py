@@ -15,7 +15,6 @@ refused.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -23,6 +22,7 @@ from typing import Any
 
 from opweave.fake.tensor import FakeTensor
 from opweave.passes.partition import TANGENT, WAY_BACK
+from opweave.registry import forking
 from opweave.registry.autograd import engine
 from opweave.registry.autograd.graph import (
     AutogradMeta,
@@ -36,6 +36,7 @@ from opweave.registry.autograd.graph import (
 )
 from opweave.registry.autograd.views import rebase, views_of
 from opweave.registry.errors import AutogradError, OpweaveError, UnsupportedError
+from opweave.registry.interrupts import deferred, let_through
 from opweave.registry.keys import ABOVE_VIEWS, BATCHED_BIT, GRAD, INFERENCE, PYTHON_BIT, state
 from opweave.registry.op import ops, tensors_in
 from opweave.registry.spec import TensorSpec, contiguous_strides
@@ -90,7 +91,7 @@ class Backward:
     depends: list[frozenset[int]] = field(default_factory=list)
     compile: Callable[[], Callable[..., Any]] | None = None
     _run: Callable[..., Any] | None = None
-    _lock: Any = field(default_factory=threading.Lock)
+    _lock: Any = field(default_factory=forking.lock)
 
     def run(self, *values: Any) -> Any:
         """The gradients of `sources`."""
@@ -99,7 +100,7 @@ class Backward:
             assert self.graph is not None
             return Interpreter(self.graph, self.constants).run(*values)
         if self._run is None:
-            with self._lock:
+            with self._lock, deferred():
                 if self._run is None:
                     assert self.compile is not None
                     self._run, self.compile = self.compile(), None
@@ -307,6 +308,7 @@ def trace_back(
             if grad is not None:
                 mode.operand(grad)
     except Exception as error:  # a user's backward may raise anything, and nobody may ever ask for a gradient
+        let_through(error)
         result.problem = _problem(name, error)
     new = [node for node in graph.nodes if node not in before]
     mode.refused = None

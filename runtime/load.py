@@ -20,7 +20,8 @@ from opweave.fake.symbolic import SymNumber
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DTYPES, DType
 from opweave.registry.errors import note_own_file
-from opweave.registry.loading import load_triton
+from opweave.registry.interrupts import checkpoint
+from opweave.registry.loading import load_heavy, load_triton
 from opweave.registry.op import HigherOrderOperator, OpOverload, registry
 from opweave.registry.tensor import Tensor
 from opweave.runtime import cache
@@ -106,18 +107,15 @@ def launcher(kernel: KernelSource, folder: Path, device: Device) -> Callable[...
     """Compile a kernel; the function that launches it as `launch(gx, gy, gz, *addresses)`."""
     load_triton()  # and LLVM with what follows: at the first compilation, not with opweave
     if device.type == "cpu":
-        from opweave.codegen.triton_cpu.launch import direct_launcher
-
-        target: Any = "cpu"
+        backend, target = load_heavy("opweave.codegen.triton_cpu.launch"), "cpu"
     else:
-        from opweave.codegen.triton_cpu.driver import device_driver
-        from opweave.runtime.cuda import direct_launcher, install
-
-        install()
-        target = device_driver("cuda").get_current_target()
+        backend = load_heavy("opweave.runtime.cuda")
+        backend.install()
+        target = load_heavy("opweave.codegen.triton_cpu.driver").device_driver("cuda").get_current_target()
     compiled = compile_source(kernel, folder, load_module, target)
     _kernels_log.debug("%s", lazily(lambda: f"{kernel.name}: grid {kernel.grid}, {folder / kernel.file_name}"))
-    return direct_launcher(compiled)
+    checkpoint()
+    return backend.direct_launcher(compiled)
 
 
 def fingerprint(graph: Graph) -> Iterator[str]:

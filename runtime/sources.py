@@ -9,6 +9,7 @@ from typing import Any
 import optree
 
 from opweave.registry.errors import Site
+from opweave.registry.interrupts import let_through
 from opweave.registry.tensor import Tensor, describe
 from opweave.runtime.reads import CodeReads, scan
 
@@ -179,5 +180,6 @@ def brief(value: Any) -> str:
     try:
         text = repr(value)
     except Exception as error:  # a user's __repr__ may raise anything, and must not hide the reason being told
+        let_through(error)
         text = f"<{type(value).__name__}, whose repr raised {type(error).__name__}>"
     return text if len(text) <= 80 else text[:77] + "..."

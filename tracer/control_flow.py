@@ -43,6 +43,7 @@ from opweave.registry.control_flow.operators import (
     while_loop_op,
 )
 from opweave.registry.errors import ArgumentError, UnsupportedError
+from opweave.registry.interrupts import let_through
 from opweave.registry.keys import BATCHED_BIT, GRAD, no_modes, state
 from opweave.registry.op import ops
 from opweave.registry.spec import TensorSpec, contiguous
@@ -497,7 +498,8 @@ def _compare_branches(
     try:
         with FakeTensorMode(allow_non_fake_inputs=True) as mode, no_grad():
             found = other(*[mode.from_tensor(t) for t in operands])
-    except Exception:
+    except Exception as error:
+        let_through(error)
         # It cannot run without data, or not at all: that is said when it is chosen.
         return
     functions.check_same_structure("cond", *sorted((ran, other), key=lambda part: part.label, reverse=True))

@@ -19,6 +19,7 @@ from typing import Any
 from triton._C.libtriton import ir, passes
 from triton.backends.compiler import BaseBackend, GPUTarget, Language
 
+from opweave.registry import interrupts
 from opweave.registry.errors import UnsupportedError
 
 
@@ -147,6 +148,7 @@ class CPUBackend(BaseBackend):
         from opweave.codegen.triton_cpu.lower import lower
         from opweave.codegen.triton_cpu.ttir import UnsupportedTritonOp
 
+        interrupts.checkpoint()
         host = jit.host()
         sanitize = is_sanitized(metadata["target"])
         features = TargetFeatures.of(host, sanitize)

@@ -19,13 +19,11 @@ while it is imported itself, so the devices' own drivers load at first use. A la
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import copy
 import functools
 import logging
 import os
-import shutil
 import sys
 import tempfile
 import threading
@@ -38,6 +36,7 @@ from triton.backends.compiler import GPUTarget
 from triton.backends.driver import DriverBase
 
 from opweave.codegen.triton_cpu.launch import device_kind
+from opweave.registry import forking
 from opweave.registry.errors import ArgumentError, DeviceError
 from opweave.registry.loading import parsing
 
@@ -107,7 +106,7 @@ def _host() -> DeviceDriver:
     return HostDriver()
 
 
-_lock = threading.RLock()
+_lock = forking.short_lock()
 _factories: dict[str, Callable[[], DeviceDriver]] = {"cpu": _host}
 _drivers: dict[str, DeviceDriver] = {}
 _chosen: ContextVar[DeviceDriver | None] = ContextVar("opweave_triton_device", default=None)
@@ -198,10 +197,18 @@ def _ensure_cache() -> None:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        fresh = tempfile.mkdtemp(prefix="opweave-triton-")
-        atexit.register(shutil.rmtree, fresh, ignore_errors=True)
+        fresh = forking.temporary_folder("opweave-triton-")
         knobs.cache.dir = fresh
+        forking.after_fork_in_child(lambda: _renew_cache(fresh))
         _log.warning("cache: cannot write %s (%s); Triton keeps its kernels for this process only", folder, error)
+
+
+def _renew_cache(inherited: str) -> None:
+    """In a forked child: its parent removes the folder that they share when it ends."""
+    from triton import knobs
+
+    if knobs.cache.dir == inherited:
+        knobs.cache.dir = forking.temporary_folder("opweave-triton-")
 
 
 def _warn_of_the_interpreter() -> None:

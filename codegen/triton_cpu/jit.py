@@ -15,19 +15,21 @@ import hashlib
 import itertools
 import os
 import platform
-import threading
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from opweave.codegen.triton_cpu.hidden_masks import hide, hide_from_stores
+from opweave.registry import forking, interrupts
 from opweave.registry.errors import CompileError
+from opweave.registry.loading import load_heavy
 
 _MAGIC = b"opweave\x01"
 _DIGEST_BYTES = 16
 _TRAILER_BYTES = len(_MAGIC) + _DIGEST_BYTES
 
-_lock = threading.Lock()
+_lock = forking.short_lock()
 _library_numbers = itertools.count()
 
 
@@ -110,14 +112,17 @@ def compile_object(llvm_ir: str, *, name: str = "kernel", level: int = 2) -> byt
     CompileError
         If LLVM rejects the text.
     """
-    with _optimised(llvm_ir, name, level) as module:
-        image = _target_machine().emit_object(module)
+    with interrupts.deferred():
+        interrupts.checkpoint()
+        with _optimised(llvm_ir, name, level) as module:
+            image = _target_machine().emit_object(module)
+        interrupts.checkpoint()
     return image + _MAGIC + _digest(image)
 
 
 def assembly(llvm_ir: str, *, name: str = "kernel", level: int = 2) -> str:
     """The assembly text of what `compile_object` makes, for reading."""
-    with _optimised(llvm_ir, name, level) as module:
+    with interrupts.deferred(), _optimised(llvm_ir, name, level) as module:
         return _target_machine().emit_assembly(module)
 
 
@@ -171,10 +176,15 @@ def load(obj: bytes, symbols: Iterable[str], *, imports: Mapping[str, int] | Non
             hint="a broken file in Triton's cache: remove the cache folder (TRITON_CACHE_DIR, ~/.triton/cache)",
         )
     image = obj[:-_TRAILER_BYTES]
-    if b".debug_line" in image:
-        return _load_for_debuggers(image, symbols, imports or {})
+    with interrupts.deferred():
+        if b".debug_line" in image:
+            return _load_for_debuggers(image, symbols, imports or {})
+        return _linked(image, symbols, imports or {})
+
+
+def _linked(image: bytes, symbols: tuple[str, ...], imports: Mapping[str, int]) -> LoadedCode:
     linker = _llvm().JITLibraryBuilder().add_object_img(image)
-    for symbol, address in (imports or {}).items():
+    for symbol, address in imports.items():
         linker.import_symbol(symbol, address)
     linker.add_current_process()
     for symbol in symbols:
@@ -183,9 +193,11 @@ def load(obj: bytes, symbols: Iterable[str], *, imports: Mapping[str, int] | Non
         tracker = linker.link(_linker_session(), f"opweave{next(_library_numbers)}")
     except RuntimeError as error:
         raise CompileError(
-            f"{name}: its object code cannot be loaded", got=str(error), hint="LLVM names the cause on standard error"
+            f"{symbols[0]}: its object code cannot be loaded",
+            got=str(error),
+            hint="LLVM names the cause on standard error",
         ) from error
-    return LoadedCode(tracker, name)
+    return LoadedCode(tracker, symbols[0])
 
 
 def keep_forever(value: object) -> None:
@@ -199,8 +211,15 @@ def _digest(image: bytes) -> bytes:
 
 @functools.cache
 def _llvm() -> Any:
-    import llvmlite.binding as ll
+    # Cached twice, since threads may come here at once. LLVM takes an option once, and llvmlite keeps its lock where
+    # the handler of a signal ends a call.
+    with _lock, interrupts.deferred(patient=False):
+        return _loaded_llvm()
 
+
+@functools.cache
+def _loaded_llvm() -> Any:
+    ll = load_heavy("llvmlite.binding")
     ll.initialize_native_target()
     ll.initialize_native_asmprinter()
     if platform.machine().lower() in ("x86_64", "amd64"):
@@ -208,6 +227,16 @@ def _llvm() -> Any:
         # store with a constant mask has not: it would abort the process. Other machines do not know the option.
         ll.set_option("opweave", "-x86-disable-avoid-SFB")
     return ll
+
+
+def _llvm_lock() -> Any:
+    """llvmlite's own lock, held through each call of LLVM; None before it is loaded."""
+    ll = sys.modules.get("llvmlite.binding")
+    holder = getattr(getattr(getattr(ll, "ffi", None), "lib", None), "_lock", None)
+    return getattr(holder, "_lock", None)
+
+
+forking.guard_library(_llvm_lock)
 
 
 @functools.cache

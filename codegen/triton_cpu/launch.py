@@ -41,6 +41,7 @@ from opweave.registry.errors import (
     Site,
     is_own_file,
 )
+from opweave.registry.interrupts import let_through
 
 _log = logging.getLogger("opweave.launches")
 
@@ -647,7 +648,8 @@ def _as(what: str, make: Callable[[Any], Any], value: Any, wanted: str) -> Any:
         return make(value)
     except OpweaveError:
         raise
-    except Exception:
+    except Exception as error:
+        let_through(error)
         got = f"{value!r} ({type(value).__name__})"
         raise ArgumentError(f"{what} must be {wanted}", got=got, at=_caller()) from None
 

@@ -19,11 +19,11 @@ import functools
 import os
 import platform
 import signal
-import threading
 import time
 from collections.abc import Callable
 
 from opweave.codegen.triton_cpu import jit
+from opweave.registry import forking
 from opweave.registry.errors import ArgumentError
 
 PROBE_NS = 5e3
@@ -469,7 +469,7 @@ class _Native:
 
 
 _EXPORTS = ("opweave_run", "opweave_set_threads")
-_lock = threading.Lock()
+_lock = forking.short_lock()
 _threads: int | None = None
 _native: _Native | None = None
 

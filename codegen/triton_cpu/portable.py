@@ -25,6 +25,7 @@ from opweave.codegen.triton_cpu.lower import lower
 from opweave.codegen.triton_cpu.sharing import careful_launcher, overlap
 from opweave.codegen.triton_cpu.ttir import parse
 from opweave.registry.errors import CompileError, ExportError, OpweaveError, UnsupportedError
+from opweave.registry.interrupts import deferred, let_through
 from opweave.registry.loading import parsing
 from opweave.registry.triton_effects import configurations, source_of
 
@@ -73,7 +74,7 @@ def to_text(kernel: Any, arguments: Mapping[str, Any]) -> Lowered:
     activate()
     target = host_target()
     try:
-        with parsing, use(target):
+        with parsing, deferred(), use(target):
             source, _, options, _ = source_of(jit_fn, values, target)
             source.attrs = {}
             context = ir.context()
@@ -85,6 +86,7 @@ def to_text(kernel: Any, arguments: Mapping[str, Any]) -> Lowered:
     except OpweaveError:
         raise
     except Exception as error:  # Triton raises whatever its frontend stumbles over
+        let_through(error)
         raise CompileError(
             f"save: {jit_fn.__name__} cannot be lowered for these arguments", got=f"{type(error).__name__}: {error}"
         ) from error
@@ -137,6 +139,7 @@ def launcher(name: str, text: str, parameters: Sequence[tuple[str, str]]) -> Cal
     except OpweaveError:
         raise
     except Exception as error:  # damaged text makes the parser and the lowering stumble anywhere
+        let_through(error)
         raise CompileError(
             f"{name}: the exported program's kernel does not compile", got=f"{type(error).__name__}: {error}"
         ) from error

@@ -6,14 +6,14 @@ a launch pays for one comparison.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from opweave.codegen.triton_cpu.launch import Launcher, launchers, profiled, profiling
+from opweave.registry import forking
 
-_lock = threading.Lock()
+_lock = forking.short_lock()
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,6 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
-import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -33,6 +32,7 @@ import numpy as np
 
 from opweave.codegen.triton_cpu import jit, pool
 from opweave.codegen.triton_cpu.analysis import CHECK, KINDS, ONE_OF_THEM, UNKNOWN
+from opweave.registry import forking
 from opweave.registry.errors import SanitizerError
 from opweave.registry.keys import COMPILED, state
 from opweave.registry.ops import creation
@@ -123,7 +123,7 @@ if _everywhere:
 
 # ---- a launch ------------------------------------------------------------------------------------------------------
 
-_lock = threading.RLock()
+_lock = forking.lock()
 
 
 class _Memory(NamedTuple):

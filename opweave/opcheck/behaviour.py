@@ -30,6 +30,7 @@ from opweave.registry.errors import (
     RegistrationError,
     UnsupportedError,
 )
+from opweave.registry.interrupts import let_through
 from opweave.registry.op import OpOverload, tensors_in
 from opweave.registry.schema import ListType, OptionalType, Type
 from opweave.registry.tensor import Tensor, describe
@@ -65,6 +66,7 @@ def run(sample: Sample, values: Values) -> Any:
         with no_grad():
             return call(op, values)
     except Exception as error:
+        let_through(error)
         own = isinstance(error, (RegistrationError, FakeTensorError)) or (
             isinstance(error, ArgumentError) and error.what.startswith(f"{op.name}: the implementation")
         )
@@ -333,6 +335,7 @@ def _check_fake_call(sample: Sample, tolerance: Tolerance) -> None:
             with mode, no_grad():
                 found = call(op, given, trimmed=trimmed)
         except Exception as error:
+            let_through(error)
             if _UNSIZED & set(op.tags) and isinstance(error, (UnsupportedError, DataDependentError)):
                 return
             hint = getattr(error, "hint", None)

@@ -30,6 +30,7 @@ from opweave.registry.autograd.graph import ErrorNode, grad_fn_of, nodes_from
 from opweave.registry.autograd.mode import no_grad
 from opweave.registry.autograd.surface import requires_grad_
 from opweave.registry.errors import UnsupportedError
+from opweave.registry.interrupts import let_through
 from opweave.registry.keys import ABOVE_VIEWS, ALIASES, GRAD, DispatchKey
 from opweave.registry.op import tensors_in
 from opweave.registry.tensor import Tensor, describe
@@ -62,7 +63,8 @@ def check_registration(given: Sample) -> None:
     inputs = {id(t) for t in tensors_in(values)}
     try:
         result = _call_with(op._lookup(bits & ~ABOVE_VIEWS), given, values)
-    except Exception:
+    except Exception as error:
+        let_through(error)
         return  # a kernel need not work while calls are recorded: none are below Autograd
     outputs = [t for t in tensors_in([result]) if t._keys & GRAD and id(t) not in inputs]
     if f"{op.namespace}::{op.opname}" in custom_op.definitions:
@@ -123,6 +125,7 @@ def _check_compiled_call(given: Sample, tolerance: Tolerance) -> None:
                 return
             raise
         except Exception as error:
+            let_through(error)
             raise _explained(given, "it cannot be compiled", error) from error
     if leaves_values_open(op):
         return
@@ -219,6 +222,7 @@ def _backward(sample: Sample, made: Pass, weights: Sequence[Tensor], **options: 
     try:
         return _gradients(made, weights, **options)
     except Exception as error:
+        let_through(error)
         raise _explained(sample, "backward raised an error", error) from error
 
 
@@ -289,7 +293,8 @@ def _check_layouts(
         try:
             made = _forward(sample, values)
             found = _gradients(made, weights)
-        except Exception:
+        except Exception as error:
+            let_through(error)
             continue  # it may insist on a layout
         _expect(
             sample, tolerance, found, reference, "gradients are others for the same inputs in another memory layout",
@@ -315,6 +320,7 @@ def _check_traced(given: Sample, tolerance: Tolerance, weights: list[Tensor], re
     try:
         module = make_fx(gradients, "fake")(*plain, *weights)
     except Exception as error:
+        let_through(error)
         raise _explained(given, "backward cannot be traced without data", error) from error
     if is_random(given.op):
         return
@@ -331,6 +337,7 @@ def _check_traced(given: Sample, tolerance: Tolerance, weights: list[Tensor], re
     except UnsupportedError:
         return
     except Exception as error:
+        let_through(error)
         raise _explained(given, "it cannot be compiled with inputs that require grad", error) from error
     outputs = [t for t in tensors_in([result]) if t._keys & GRAD]
     if len(outputs) != len(weights):
@@ -368,7 +375,8 @@ class _Differences:
         """The call in double precision; None if the op does not take it."""
         try:
             made = _forward(self.sample, self.sample.fresh(grad=True))
-        except Exception:
+        except Exception as error:
+            let_through(error)
             return None
         return made if made.outputs else None
 
@@ -406,7 +414,8 @@ class _Differences:
     def _first_order(self, points: Arrays) -> tuple[str, str, str] | None:
         try:
             analytic = self.first(points)
-        except Exception:
+        except Exception as error:
+            let_through(error)
             return None  # reported elsewhere, or outside of what the op takes
         for i, gradient in enumerate(analytic):
             found = self._along(i, points, gradient, self.value)
@@ -452,7 +461,8 @@ class _Differences:
                 if narrow == 0 and wide == 0 and shifted(scale) != shifted(0.0):
                     return None  # piecewise constant: any gradient is a choice
                 return mine, narrow
-        except Exception:
+        except Exception as error:
+            let_through(error)
             return None
         return None
 
@@ -471,7 +481,8 @@ class _Differences:
             second: Sequence[Any] = [None] * len(wanted)
             if live:
                 second = grad([g for g, _ in live], wanted, [v for _, v in live], allow_unused=True)
-        except Exception:
+        except Exception as error:
+            let_through(error)
             return None  # it says that there is none
         count = len(points)
         kept = [numpy_of(v) for v in vectors]
@@ -567,7 +578,8 @@ def _check_batch(
         try:
             with no_grad():
                 expected.append(list(tensors_in([call(op, values)])))
-        except Exception:
+        except Exception as error:
+            let_through(error)
             return  # the op does not take these examples
     batched = mapped(
         given.values,
@@ -582,6 +594,7 @@ def _check_batch(
     try:
         found, found_dims = _batched_call(sample, batched, dims)
     except Exception as error:
+        let_through(error)
         raise _explained(sample, "the vmap rule failed", error) from error
     outputs = list(tensors_in([found]))
     out_dims = _flat_dims(found, found_dims)

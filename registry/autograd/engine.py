@@ -7,10 +7,10 @@ other node that is ready, so that their gradients are let go early.
 from __future__ import annotations
 
 import heapq
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from opweave.registry import forking
 from opweave.registry.autograd.graph import (
     AccumulateGrad,
     Edge,
@@ -30,7 +30,7 @@ from opweave.registry.tensor import Tensor, describe
 Tensors = Tensor | Sequence[Tensor]
 
 #: Threads that run backward at once take turns at the leaves they share.
-_accumulating = threading.RLock()
+_accumulating = forking.lock()
 
 
 def _listed(value: Any, what: str) -> list[Any]:

@@ -23,6 +23,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from opweave.registry.errors import ArgumentError, ExportError
+from opweave.registry.interrupts import let_through
 
 FORMAT = "opweave.export"
 VERSION = 2
@@ -135,6 +136,7 @@ def read(source: Any) -> tuple[dict[str, Any], dict[str, bytes]]:
     except ExportError:
         raise
     except Exception as error:  # zipfile raises whatever a damaged directory leads to
+        let_through(error)
         refuse("the file is no exported program, or it is damaged", f"{type(error).__name__}: {error}")
     manifest = from_json(entries.pop(MANIFEST, b""), MANIFEST)
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from opweave.registry import forking
 from opweave.registry.errors import ArgumentError, DeviceError, DTypeError, ExportError, UnsupportedError
 from opweave.registry.tensor import Tensor, describe
 from opweave.registry.triton_op import CompiledText, constants, kernels, launch_effects
@@ -124,7 +124,7 @@ lower: Lower | None = None
 #: Gives `launch(gx, gy, gz, *arguments)` for the parameters that are not `constexpr`; set likewise.
 compile_text: Compile | None = None
 
-_lock = threading.Lock()
+_lock = forking.lock()
 _launchers: dict[str, Callable[..., None]] = {}
 _known: dict[str, TextKernel] = {}
 

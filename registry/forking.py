@@ -1,0 +1,118 @@
+"""What a forked child has to make its own: locks that nobody there releases, and folders that are not its to remove.
+
+A fork copies a process with one of its threads. A lock that another thread held stays locked in the child for good, and
+what it guards may be half changed. So every lock of opweave is made here, and is one of two sorts:
+
+* `short_lock`: held for moments, never while code of the user's runs. A fork waits until it can hold them all, so that
+  the child gets what they guard whole.
+* `lock`: may be held for long (while a function is traced, which runs the user's code). It is free in the child, and
+  what it guards bears being left in the middle by a thread that is gone.
+
+Both are reentrant: whoever forks may hold some, in a signal handler or a finaliser.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from opweave.registry import interrupts
+
+#: Seconds that a fork waits for locks. One that is not free by then is likely to wait for whoever forks.
+PATIENCE = 10.0
+
+_locks: weakref.WeakSet[Any] = weakref.WeakSet()
+_short: list[Any] = []
+_held: list[Any] = []
+_foreign: list[Callable[[], Any]] = []
+
+
+def lock() -> Any:
+    """A reentrant lock that is free in a forked child, unless the thread that forked holds it."""
+    made: Any = threading.RLock()
+    _locks.add(made)
+    return made
+
+
+def short_lock() -> Any:
+    """A reentrant lock, for a module, that forks wait for; never to be held while code of the user's runs."""
+    made = lock()
+    _short.append(made)
+    return made
+
+
+def guard_library(find: Callable[[], Any]) -> None:
+    """Have forks wait for a lock that belongs to another library.
+
+    Parameters
+    ----------
+    find : callable
+        Gives the lock, a `threading.RLock`; None while there is none.
+    """
+    _foreign.append(find)
+
+
+def after_fork_in_child(function: Callable[[], None]) -> None:
+    """Call a function in each forked child, when locks are in order there."""
+    os.register_at_fork(after_in_child=function)
+
+
+def temporary_folder(prefix: str) -> str:
+    """A new folder, removed when this process ends: not when a child that was forked from it does."""
+    path = tempfile.mkdtemp(prefix=prefix)
+    atexit.register(_remove, path, os.getpid())
+    return path
+
+
+def _remove(path: str, owner: int) -> None:
+    if os.getpid() == owner:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _before() -> None:
+    """Hold all short locks: while it waits for one, it holds none, so that it is part of no deadlock."""
+    with interrupts.deferred(patient=False):
+        wanted = [*_short, *(found for find in _foreign if (found := find()) is not None)]
+        until = time.monotonic() + PATIENCE
+        awaited: Any = None
+        while True:
+            if awaited is not None and awaited.acquire(timeout=max(until - time.monotonic(), 0)):
+                _held.append(awaited)
+            late = time.monotonic() > until
+            missing = None
+            for each in wanted:
+                if each is awaited and each in _held:
+                    continue
+                if each.acquire(blocking=False):
+                    _held.append(each)
+                else:
+                    missing = each
+                    if not late:
+                        break
+            if missing is None or late:
+                return
+            _release()
+            awaited = missing
+
+
+def _release() -> None:
+    while _held:
+        _held.pop().release()
+
+
+def _renew() -> None:
+    """Free what threads that are not here held."""
+    _release()
+    for each in [*_locks, *(found for find in _foreign if (found := find()) is not None)]:
+        if not each._is_owned():
+            each._at_fork_reinit()
+
+
+os.register_at_fork(before=_before, after_in_parent=_release, after_in_child=_renew)
