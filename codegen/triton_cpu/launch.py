@@ -68,7 +68,7 @@ declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
 declare ptr @PyEval_SaveThread()
 declare void @PyEval_RestoreThread(ptr)
 declare void @Py_IncRef(ptr)
-declare void @opweave_run(ptr, ptr, i64, i32, i32, i32, ptr)
+declare i32 @opweave_run(ptr, ptr, i64, i32, i32, i32, ptr)
 declare { i64, i1 } @llvm.smul.with.overflow.i64(i64, i64)
 @_Py_NoneStruct = external global i8
 @opweave_profiling = external global i32
@@ -183,14 +183,20 @@ started:
   %begin = phi i64 [ 0, %run ], [ %begun, %starting ]
   br i1 %hold, label %held, label %released
 held:
-  call void @opweave_run(ptr %code, ptr %packed, i64 %n, i32 %gx32, i32 %gy32, i32 %gz32, ptr %cost.p)
+  %stopped.kept = call i32 @opweave_run(ptr %code, ptr %packed, i64 %n, i32 %gx32, i32 %gy32, i32 %gz32, ptr %cost.p)
   br label %ran
 released:
   %thread = call ptr @PyEval_SaveThread()
-  call void @opweave_run(ptr %code, ptr %packed, i64 %n, i32 %gx32, i32 %gy32, i32 %gz32, ptr %cost.p)
+  %stopped.free = call i32 @opweave_run(ptr %code, ptr %packed, i64 %n, i32 %gx32, i32 %gy32, i32 %gz32, ptr %cost.p)
   call void @PyEval_RestoreThread(ptr %thread)
   br label %ran
 ran:
+  %stopped = phi i32 [ %stopped.kept, %held ], [ %stopped.free, %released ]
+  %raised = icmp ne i32 %stopped, 0
+  br i1 %raised, label %failed, label %well
+failed:                                                  ; with what the handler of a signal raised
+  ret ptr null
+well:
   br i1 %profiled, label %counted, label %done
 counted:
   %end = call i64 @now()

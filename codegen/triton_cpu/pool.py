@@ -9,7 +9,12 @@ Jobs that are too short to be worth a helper run on the caller alone. How long a
 each kernel remembers its last figure, and a launch that seems short first runs a few programs by itself.
 
 One job runs at a time; a thread that finds the pool taken runs its job alone. After a fork the pool belongs to a
-process id that is not the child's, by which the child knows to start threads of its own.
+process id that is not the child's, by which the child knows to start threads of its own. The handler of a signal may
+fork in the middle of a job: helpers finish what they are on before, and the rest is the forking thread's in both.
+
+A job of the main thread that takes long asks the interpreter now and then, between programs, whether a signal has come.
+Its handler runs at once, while helpers go on; if it raises, no more programs are started and the exception is the
+launch's.
 """
 
 from __future__ import annotations
@@ -19,6 +24,7 @@ import functools
 import os
 import platform
 import signal
+import threading
 import time
 from collections.abc import Callable
 
@@ -33,8 +39,14 @@ SERIAL_NS = 15e3
 PARALLEL_NS = 100e3
 """Expected work from which helpers are woken without a probe."""
 
+CHECK_NS = 50e6
+"""Time after which a job asks whether a signal has come."""
+PIECE_NS = 1e6
+"""Time that one call of a kernel's code should take at most, if it has several programs to run."""
+
 _SPINS = 3000  # polls of a helper before it sleeps: about 50 µs
 _CHUNKS_PER_THREAD = 8  # enough to even out threads that are slow or busy elsewhere
+_CHUNK_NS = 20e6  # longest chunk, if several programs: until a job that is to stop does
 _STACK_BYTES = 8 << 20
 
 _PAUSE = {
@@ -59,9 +71,24 @@ define internal i64 @now() alwaysinline {
 }
 """.replace("@CLOCK@", str(time.CLOCK_MONOTONIC))
 
+#: `@ticks()`: what tells a moment from a thousandth of a second, at less cost than `@now()`.
+_TICKS = """
+define internal i64 @ticks() alwaysinline {
+  %t = call i64 @TICKS@()
+  ret i64 %t
+}
+"""
+_HAS_COUNTER = platform.machine() == "x86_64"
+
 # Sizes of the opaque pthread types are upper bounds over the platforms. The pairs `store flag; load count` on one side
 # and `add count; load flag` on the other decide who sees whom, so those accesses are sequentially consistent.
 _SOURCE = r"""
+declare i32 @PyGILState_Ensure()
+declare i32 @PyErr_CheckSignals()
+declare void @PyGILState_Release(i32)
+declare ptr @PyEval_SaveThread()
+declare void @PyEval_RestoreThread(ptr)
+declare i64 @pthread_self()
 declare i32 @getpid()
 declare i32 @sched_yield()
 declare i32 @sigfillset(ptr)
@@ -86,6 +113,8 @@ declare i64 @llvm.fptosi.sat.i64.f64(double)
 
 @threads = internal global i64 1, align 64     ; wanted, the caller included
 @owner   = internal global i64 0, align 64     ; process id of whoever runs a job, 0: nobody
+@runner  = internal global i64 0               ; that thread
+@main    = internal global i64 0               ; the interpreter's main thread, which handles signals
 @home    = internal global i64 0               ; process id that the helpers live in
 @helpers = internal global i64 0               ; threads started there
 
@@ -115,6 +144,7 @@ define void @opweave_set_threads(i64 %count) {
 }
 
 @NOW@
+@TICKS_DEFINITION@
 
 ; nanoseconds a program, of `count` programs since `start`
 define internal double @rate(i64 %start, i64 %count) alwaysinline {
@@ -128,8 +158,36 @@ define internal double @rate(i64 %start, i64 %count) alwaysinline {
   ret double %r
 }
 
-; take chunks until none is left
-define internal void @work() {
+; whether the handler of a signal raised: asks in the main thread, CHECK_NS after `since`, which it sets
+define internal i1 @stopped(ptr %since) noinline {
+entry:
+  %time = call i64 @now()
+  %last = load i64, ptr %since
+  %spent = sub i64 %time, %last
+  %due = icmp sgt i64 %spent, @CHECK_NS@
+  br i1 %due, label %where, label %no
+where:
+  %self = call i64 @pthread_self()
+  %main = load atomic i64, ptr @main monotonic, align 8
+  %handles = icmp eq i64 %self, %main
+  br i1 %handles, label %ask, label %later
+ask:
+  %lock = call i32 @PyGILState_Ensure()
+  %result = call i32 @PyErr_CheckSignals()
+  call void @PyGILState_Release(i32 %lock)
+  %error = icmp ne i32 %result, 0
+  br label %later
+later:
+  %raised = phi i1 [ false, %where ], [ %error, %ask ]
+  %after = call i64 @now()
+  store i64 %after, ptr %since
+  ret i1 %raised
+no:
+  ret i1 false
+}
+
+; take chunks until none is left; true if the job was stopped, which only its owner, who has a `since`, can do
+define internal i1 @work(ptr %since) {
 entry:
   %code = load ptr, ptr @code
   %args = load ptr, ptr @args
@@ -138,6 +196,7 @@ entry:
   %gx = load i32, ptr @gx
   %gy = load i32, ptr @gy
   %gz = load i32, ptr @gz
+  %helps = icmp eq ptr %since, null
   br label %take
 take:
   %from = atomicrmw add ptr @next, i64 %chunk monotonic
@@ -147,9 +206,41 @@ run:
   %beyond = add i64 %from, %chunk
   %to = call i64 @llvm.smin.i64(i64 %beyond, i64 %end)
   call void %code(ptr %args, i64 %from, i64 %to, i32 %gx, i32 %gy, i32 %gz)
-  br label %take
+  br i1 %helps, label %take, label %check
+check:
+  %stop = call i1 @stopped(ptr %since)
+  br i1 %stop, label %halt, label %take
+halt:
+  store atomic i64 %end, ptr @next monotonic, align 8
+  ret i1 true
 done:
-  ret void
+  ret i1 false
+}
+
+; run programs from..end-1 in pieces, first of `size`, then larger; returns the next one where a piece took long
+define internal i64 @stretch(ptr %code, ptr %args, i64 %from, i64 %end, i32 %gx, i32 %gy, i32 %gz, i64 %size) {
+entry:
+  %begin = call i64 @ticks()
+  br label %take
+take:
+  %at = phi i64 [ %from, %entry ], [ %to, %on ]
+  %piece = phi i64 [ %size, %entry ], [ %twice, %on ]
+  %since = phi i64 [ %begin, %entry ], [ %time, %on ]
+  %beyond = add i64 %at, %piece
+  %to = call i64 @llvm.smin.i64(i64 %beyond, i64 %end)
+  call void %code(ptr %args, i64 %at, i64 %to, i32 %gx, i32 %gy, i32 %gz)
+  %finished = icmp eq i64 %to, %end
+  br i1 %finished, label %out, label %judge
+judge:
+  %time = call i64 @ticks()
+  %took = sub i64 %time, %since
+  %long = icmp sgt i64 %took, @PIECE_TICKS@
+  br i1 %long, label %out, label %on
+on:
+  %twice = mul i64 %piece, 2
+  br label %take
+out:
+  ret i64 %to
 }
 
 define internal ptr @helper(ptr %start) {
@@ -196,7 +287,7 @@ ticket:
   %wanted = icmp slt i64 %t, %limit
   br i1 %wanted, label %help, label %left
 help:
-  call void @work()
+  %stopped = call i1 @work(ptr null)
   br label %left
 left:
   %d = atomicrmw sub ptr @active, i64 1 seq_cst
@@ -307,27 +398,58 @@ no:
   ret i1 false
 }
 
-; Run programs 0..n-1. `cost` is the kernel's measured nanoseconds a program, 0.0 at first; it is updated.
-define void @opweave_run(ptr %code, ptr %args, i64 %n, i32 %gx, i32 %gy, i32 %gz, ptr %cost) {
+; Run programs 0..n-1. `cost` is the kernel's measured nanoseconds a program, 0.0 at first; it is updated. The result
+; is 1 if the handler of a signal raised an exception, which this thread has then, and programs were left out; else 0.
+define i32 @opweave_run(ptr %code, ptr %args, i64 %n, i32 %gx, i32 %gy, i32 %gz, ptr %cost) {
 entry:
+  %since = alloca i64
   %threads = load atomic i64, ptr @threads monotonic, align 8
   %known = load atomic double, ptr %cost monotonic, align 8
   %begin = call i64 @now()
+  store i64 %begin, ptr %since
   %one = icmp eq i64 %n, 1
-  %solo = icmp sle i64 %threads, 1
-  %alone = or i1 %one, %solo
-  br i1 %alone, label %all, label %several
+  br i1 %one, label %single, label %more
 
-several:
+single:
+  call void %code(ptr %args, i64 0, i64 1, i32 %gx, i32 %gy, i32 %gz)
+  br label %measure
+
+more:                                          ; the figure may be of other sizes: not all at once, unless they are few
   %count = sitofp i64 %n to double
   %expected = fmul double %known, %count
+  %unknown = fcmp ole double %known, 0.0
+  %fit = fdiv double @PIECE_NS@, %known
+  %fit.i = call i64 @llvm.fptosi.sat.i64.f64(double %fit)
+  %quarter = sdiv i64 %n, 4
+  %cautious = call i64 @llvm.smin.i64(i64 %quarter, i64 %fit.i)
+  %some = call i64 @llvm.smax.i64(i64 %cautious, i64 1)
+  %piece.0 = select i1 %unknown, i64 1, i64 %some
+  %solo = icmp sle i64 %threads, 1
+  %small = fcmp olt double %expected, @PROBE_NS@
+  %told = xor i1 %unknown, true
+  %brief = and i1 %told, %small
+  %alone = or i1 %solo, %brief
+  br i1 %alone, label %lone, label %several
+
+lone:                                          ; on this thread
+  %at.lone = phi i64 [ 0, %more ], [ %first, %remainder ], [ %reached, %delayed ], [ %from, %share ]
+  %piece = phi i64 [ %piece.0, %more ], [ %piece.1, %remainder ], [ 1, %delayed ], [ 1, %share ]
+  %reached = call i64 @stretch(ptr %code, ptr %args, i64 %at.lone, i64 %n, i32 %gx, i32 %gy, i32 %gz, i64 %piece)
+  %complete = icmp eq i64 %reached, %n
+  br i1 %complete, label %measure, label %asking
+asking:
+  %stop = call i1 @stopped(ptr %since)
+  br i1 %stop, label %given.up, label %delayed
+delayed:                                       ; it takes longer than was thought
+  br i1 %solo, label %lone, label %share
+
+several:
   %long = fcmp ogt double %expected, @PARALLEL_NS@
   br i1 %long, label %share, label %probe
 
 probe:                                         ; as many as should take PROBE_NS; one, then twice as many, if unknown
-  %unknown = fcmp ole double %known, 0.0
-  %fit = fdiv double @PROBE_NS@, %known
-  %few = select i1 %unknown, double 1.0, double %fit
+  %fit.probe = fdiv double @PROBE_NS@, %known
+  %few = select i1 %unknown, double 1.0, double %fit.probe
   %few.i = call i64 @llvm.fptosi.sat.i64.f64(double %few)
   %batch.0 = call i64 @llvm.smax.i64(i64 %few.i, i64 1)
   br label %try
@@ -337,17 +459,21 @@ try:
   %sum = add i64 %at, %batch
   %first = call i64 @llvm.smin.i64(i64 %sum, i64 %n)
   %size = sub i64 %first, %at
-  %since = call i64 @now()
+  %started = call i64 @now()
   call void %code(ptr %args, i64 %at, i64 %first, i32 %gx, i32 %gy, i32 %gz)
   %left = sub i64 %n, %first
   %finished = icmp eq i64 %left, 0
   br i1 %finished, label %measure, label %judge
 judge:
-  %each = call double @rate(i64 %since, i64 %size)
+  %each = call double @rate(i64 %started, i64 %size)
   %left.f = sitofp i64 %left to double
   %rest = fmul double %each, %left.f
   %short = fcmp olt double %rest, @SERIAL_NS@
   br i1 %short, label %remainder, label %convinced
+remainder:
+  %half = sdiv i64 %left, 2
+  %piece.1 = call i64 @llvm.smax.i64(i64 %half, i64 1)
+  br label %lone
 convinced:                                     ; the very first program pays for cold caches: one is not enough to tell
   %size.f = sitofp i64 %size to double
   %spent.here = fmul double %each, %size.f
@@ -358,19 +484,25 @@ warm:
   br label %try
 
 share:
-  %from = phi i64 [ 0, %several ], [ %first, %convinced ]
+  %from = phi i64 [ 0, %several ], [ %first, %convinced ], [ %reached, %delayed ]
+  %pace = phi double [ %known, %several ], [ %each, %convinced ], [ @PIECE_NS@, %delayed ]
   %pid.i = call i32 @getpid()
   %pid = zext i32 %pid.i to i64
   %mine = call i1 @claim(i64 %pid)
-  br i1 %mine, label %parallel, label %remainder
+  br i1 %mine, label %parallel, label %lone
 
 parallel:
+  %self = call i64 @pthread_self()
+  store atomic i64 %self, ptr @runner monotonic, align 8
   %extra = sub i64 %threads, 1
   call void @staff(i64 %pid, i64 %extra)
   %todo = sub i64 %n, %from
   %pieces.wanted = mul i64 %threads, @CHUNKS_PER_THREAD@
   %share.size = sdiv i64 %todo, %pieces.wanted
-  %chunk = call i64 @llvm.smax.i64(i64 %share.size, i64 1)
+  %prompt = fdiv double @CHUNK_NS@, %pace
+  %prompt.i = call i64 @llvm.fptosi.sat.i64.f64(double %prompt)
+  %chunk.size = call i64 @llvm.smin.i64(i64 %share.size, i64 %prompt.i)
+  %chunk = call i64 @llvm.smax.i64(i64 %chunk.size, i64 1)
   %up = add i64 %todo, %chunk
   %up1 = sub i64 %up, 1
   %pieces = sdiv i64 %up1, %chunk
@@ -390,14 +522,46 @@ parallel:
   %number = atomicrmw add ptr @epoch, i64 1 seq_cst
   call void @rouse(i64 %limit)
   %together = call i64 @now()
-  call void @work()
+  %halted = call i1 @work(ptr %since)
+  call void @close()
+  %tickets = load atomic i64, ptr @joined monotonic, align 8
+  store atomic i64 0, ptr @owner seq_cst, align 8
+  br i1 %halted, label %given.up, label %counted
+counted:
+  %helped = call i64 @llvm.smin.i64(i64 %tickets, i64 %limit)
+  %hands = add i64 %helped, 1
+  %hands.f = sitofp i64 %hands to double
+  %wall = call double @rate(i64 %together, i64 %todo)
+  %spent = fmul double %wall, %hands.f
+  store atomic double %spent, ptr %cost monotonic, align 8
+  ret i32 0
+
+measure:
+  %took = call double @rate(i64 %begin, i64 %n)
+  store atomic double %took, ptr %cost monotonic, align 8
+  ret i32 0
+given.up:
+  ret i32 1
+}
+
+; `opweave_run` for a caller that holds the interpreter's lock, and that looks for an exception afterwards
+define void @opweave_run_released(ptr %code, ptr %args, i64 %n, i32 %gx, i32 %gy, i32 %gz, ptr %cost) {
+  %thread = call ptr @PyEval_SaveThread()
+  %stopped = call i32 @opweave_run(ptr %code, ptr %args, i64 %n, i32 %gx, i32 %gy, i32 %gz, ptr %cost)
+  call void @PyEval_RestoreThread(ptr %thread)
+  ret void
+}
+
+; let nobody else join the job, and wait for those that did
+define internal void @close() {
+entry:
   store atomic i64 0, ptr @open seq_cst, align 8
   br label %wait
 wait:
-  %polls = phi i64 [ 0, %parallel ], [ %polls.1, %pause ], [ 0, %yield ]
+  %polls = phi i64 [ 0, %entry ], [ %polls.1, %pause ], [ 0, %yield ]
   %active = load atomic i64, ptr @active seq_cst, align 8
   %quiet = icmp eq i64 %active, 0
-  br i1 %quiet, label %close, label %pause
+  br i1 %quiet, label %out, label %pause
 pause:
   @PAUSE@
   %polls.1 = add i64 %polls, 1
@@ -406,27 +570,49 @@ pause:
 yield:
   %y = call i32 @sched_yield()
   br label %wait
-close:
-  %tickets = load atomic i64, ptr @joined monotonic, align 8
-  %helped = call i64 @llvm.smin.i64(i64 %tickets, i64 %limit)
-  %hands = add i64 %helped, 1
-  %hands.f = sitofp i64 %hands to double
-  %wall = call double @rate(i64 %together, i64 %todo)
-  %spent = fmul double %wall, %hands.f
-  store atomic double %spent, ptr %cost monotonic, align 8
-  store atomic i64 0, ptr @owner seq_cst, align 8
+out:
   ret void
+}
 
-remainder:
-  %start = phi i64 [ %first, %judge ], [ %from, %share ]
-  call void %code(ptr %args, i64 %start, i64 %n, i32 %gx, i32 %gy, i32 %gz)
-  br label %measure
-all:
-  call void %code(ptr %args, i64 0, i64 %n, i32 %gx, i32 %gy, i32 %gz)
-  br label %measure
-measure:
-  %took = call double @rate(i64 %begin, i64 %n)
-  store atomic double %took, ptr %cost monotonic, align 8
+; whether this thread runs a job: it forks in the handler of a signal
+define internal i1 @is_runner() {
+  %who = load atomic i64, ptr @owner seq_cst, align 8
+  %busy = icmp ne i64 %who, 0
+  %runner = load atomic i64, ptr @runner monotonic, align 8
+  %self = call i64 @pthread_self()
+  %same = icmp eq i64 %runner, %self
+  %yes = and i1 %busy, %same
+  ret i1 %yes
+}
+
+; before a fork: what helpers are on would be lost to the child
+define void @opweave_before_fork() {
+  %inside = call i1 @is_runner()
+  br i1 %inside, label %finish, label %out
+finish:
+  call void @close()
+  br label %out
+out:
+  ret void
+}
+
+; in the child: there are no helpers here, and this is the interpreter's main thread
+define void @opweave_after_fork() {
+  %inside = call i1 @is_runner()
+  %pid.i = call i32 @getpid()
+  %pid = zext i32 %pid.i to i64
+  %owner = select i1 %inside, i64 %pid, i64 0
+  store atomic i64 0, ptr @active seq_cst, align 8
+  store atomic i64 0, ptr @open seq_cst, align 8
+  store i64 0, ptr @home
+  store atomic i64 %owner, ptr @owner seq_cst, align 8
+  %self = call i64 @pthread_self()
+  store atomic i64 %self, ptr @main monotonic, align 8
+  ret void
+}
+
+define void @opweave_set_main(i64 %thread) {
+  store atomic i64 %thread, ptr @main monotonic, align 8
   ret void
 }
 """
@@ -438,6 +624,13 @@ def _source() -> str:
         "PAUSE_DECLARATION": declaration,
         "PAUSE": pause,
         "NOW": NOW,
+        # A counter of cycles, or of about as many; others than x86's may be forbidden to a program.
+        "TICKS_DEFINITION": _TICKS.replace("@TICKS@", "@llvm.readcyclecounter" if _HAS_COUNTER else "@now")
+        + ("declare i64 @llvm.readcyclecounter()" if _HAS_COUNTER else ""),
+        "PIECE_TICKS": int(PIECE_NS * (3 if _HAS_COUNTER else 1)),
+        "PIECE_NS": f"{PIECE_NS:e}",
+        "CHUNK_NS": f"{_CHUNK_NS:e}",
+        "CHECK_NS": int(CHECK_NS),
         "SPINS": _SPINS,
         "SIG_SETMASK": int(signal.SIG_SETMASK),
         "STACK_BYTES": _STACK_BYTES,
@@ -458,17 +651,29 @@ class _Native:
 
     def __init__(self) -> None:
         # Level 0: it is written as it should run, and every process compiles it anew.
-        code = jit.load(jit.compile_object(_source(), name="thread pool", level=0), _EXPORTS)
+        imports = {name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0 for name in _C_API}
+        code = jit.load(jit.compile_object(_source(), name="thread pool", level=0), _EXPORTS, imports=imports)
         jit.keep_forever(code)
         self.run_address = code.address("opweave_run")
         pointer, i64, i32 = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32
-        self.run: Callable[..., None] = ctypes.CFUNCTYPE(None, pointer, pointer, i64, i32, i32, i32, pointer)(
-            self.run_address
+        # Of Python's own kind, which look for an exception afterwards.
+        self.run: Callable[..., None] = ctypes.PYFUNCTYPE(None, pointer, pointer, i64, i32, i32, i32, pointer)(
+            code.address("opweave_run_released")
         )
+        self.before_fork: Callable[[], None] = ctypes.PYFUNCTYPE(None)(code.address("opweave_before_fork"))
+        self.after_fork: Callable[[], None] = ctypes.PYFUNCTYPE(None)(code.address("opweave_after_fork"))
+        set_main: Callable[[int | None], None] = ctypes.PYFUNCTYPE(None, i64)(code.address("opweave_set_main"))
+        set_main(threading.main_thread().ident)
         self.set_threads: Callable[[int], None] = ctypes.CFUNCTYPE(None, i64)(code.address("opweave_set_threads"))
 
 
-_EXPORTS = ("opweave_run", "opweave_set_threads")
+_EXPORTS = (
+    "opweave_run", "opweave_run_released", "opweave_set_threads", "opweave_set_main", "opweave_before_fork",
+    "opweave_after_fork",
+)  # fmt: skip
+_C_API = (
+    "PyGILState_Ensure", "PyErr_CheckSignals", "PyGILState_Release", "PyEval_SaveThread", "PyEval_RestoreThread",
+)  # fmt: skip
 _lock = forking.short_lock()
 _threads: int | None = None
 _native: _Native | None = None
@@ -486,8 +691,22 @@ def native() -> _Native:
     return _native
 
 
+def _before_fork() -> None:
+    if _native is not None:
+        _native.before_fork()
+
+
+def _after_fork() -> None:
+    if _native is not None:
+        _native.after_fork()
+
+
+os.register_at_fork(before=_before_fork)
+forking.after_fork_in_child(_after_fork)
+
+
 def run_address() -> int:
-    """Address of `void opweave_run(ptr code, ptr args, i64 n, i32 gx, i32 gy, i32 gz, ptr cost)`."""
+    """Address of `int opweave_run(ptr code, ptr args, i64 n, i32 gx, i32 gy, i32 gz, ptr cost)`."""
     return native().run_address
 
 
