@@ -36,7 +36,7 @@ from triton.backends.compiler import GPUTarget
 from triton.backends.driver import DriverBase
 
 from opweave.codegen.triton_cpu.launch import device_kind
-from opweave.registry import forking
+from opweave.registry import forking, interrupts
 from opweave.registry.errors import ArgumentError, DeviceError
 from opweave.registry.loading import parsing
 
@@ -239,6 +239,39 @@ def _parse_one_at_a_time() -> None:
     JITFunction.parse = parse
 
 
+def _compile_in_one_piece() -> None:
+    """Have no handler of a signal end Triton in the middle of a compilation, and no mark left if an error does.
+
+    To a signal's exception Triton says that the kernel is wrong. While it hashes a kernel's source, the hash is a mark
+    against recursion; left there, all kernels of that name would have one entry in its cache.
+    """
+    from triton.runtime.jit import JITCallable, JITFunction
+
+    compile_one: Callable[..., Any] = JITFunction._do_compile
+    hashed: Any = JITCallable.cache_key
+    if getattr(compile_one, "in_one_piece", False):
+        return
+
+    @functools.wraps(compile_one)
+    def _do_compile(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with interrupts.deferred():
+            return compile_one(self, *args, **kwargs)
+
+    def cache_key(self: Any) -> str:
+        if self.hash is not None:
+            return hashed.fget(self)
+        with interrupts.deferred():
+            try:
+                return hashed.fget(self)
+            except BaseException:
+                self.hash = None
+                raise
+
+    _do_compile.in_one_piece = True  # type: ignore[attr-defined]
+    JITFunction._do_compile = _do_compile
+    JITCallable.cache_key = property(cache_key)
+
+
 def _launch_again_directly() -> None:
     from opweave.codegen.triton_cpu import relaunch  # as with the devices' own drivers
 
@@ -298,6 +331,7 @@ class OpweaveDriver(DriverBase):
         self.utils = _Utils(self)
         _ensure_cache()
         _parse_one_at_a_time()
+        _compile_in_one_piece()
         _launch_again_directly()
 
     @classmethod
