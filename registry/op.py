@@ -21,6 +21,7 @@ from functools import cached_property
 from typing import Any
 
 from opweave.registry import forking
+from opweave.registry.conforming import conforming
 from opweave.registry.entry import binds, build_entry, fits
 from opweave.registry.errors import ArgumentError, AutogradError, DispatchError, RegistrationError, Site, user_frame
 from opweave.registry.keys import (
@@ -37,7 +38,7 @@ from opweave.registry.keys import (
     DispatchKeySet,
     state,
 )
-from opweave.registry.results import conforming
+from opweave.registry.results import may_be_linked, unlinked
 from opweave.registry.schema import Argument, FunctionSchema, parse_schema
 from opweave.registry.tensor import Tensor, describe
 
@@ -223,6 +224,12 @@ class OpOverload:
         """Whether a result may alias an argument that is not written (`Tensor(a)`)."""
         return bool(self._schema.aliased_returns) and not self.is_mutable
 
+    @cached_property
+    def _makes_tensors(self) -> bool:
+        """Whether what its kernels return may have to be made tensors of their own (see `registry.results`)."""
+        schema = self._schema
+        return may_be_linked(self) and not schema.is_mutable and not schema.aliased_returns
+
     @property
     def is_triton_op(self) -> bool:
         """Whether tracing goes through the body of this op."""
@@ -337,6 +344,8 @@ class OpOverload:
                 hidden = self.decl is None and bits & PYTHON_BIT and key is not DispatchKey.Python
                 if key is DispatchKey.Python and self.is_mutable:
                     found = _refusing_hidden_views(self, found)
+                elif key < DispatchKey.Functionalize and self._makes_tensors and not hasattr(found, "unlinked"):
+                    found = unlinked(found)
                 return _noting_use(self, found) if hidden else found
         key = DispatchKeySet(bits & BACKEND_MASK).highest()
         raise DispatchError(

@@ -17,6 +17,7 @@ from opweave.registry.errors import ArgumentError, RegistrationError, Site, user
 from opweave.registry.keys import AUTOCAST_KEYS, DEVICE_KEYS, DispatchKey, DispatchMode
 from opweave.registry.memory import Block
 from opweave.registry.op import Kernel, OpOverload, lock, tensors_in
+from opweave.registry.results import unlink
 from opweave.registry.schema import FunctionSchema
 from opweave.registry.spec import span
 from opweave.registry.tensor import Tensor, describe
@@ -278,6 +279,7 @@ def _checked_tensor(op: OpOverload, fn: Callable[..., Any]) -> Kernel:
         if not isinstance(result, Tensor):
             _refuse_result(op, fn, result)
         _refuse_aliases(op, (result,), args, kwargs)
+        unlink(result, args)
         return result
 
     arguments = op._schema.arguments
@@ -296,12 +298,15 @@ def _checked_tensor(op: OpOverload, fn: Callable[..., Any]) -> Kernel:
             "        $storage = $result._storage",
             "        $owner = $storage.owner",
             f"        if {' and '.join(tests)}:",
+            "            if $result._view_of is not None:",
+            "                $result._view_of = None",
             "            return $result",
         ]
     lines += [f"    return $check($result{', ' * bool(given)}{given})"]
     names |= {"fn": fn, "check": check, "owns": _owns, "apart": _apart, "Tensor": Tensor, "Block": Block}
     kernel = compile_function(f"<opweave kernel of {op.name}>", lines, names)
     kernel.__wrapped__ = fn  # type: ignore[attr-defined]
+    kernel.unlinked = True  # type: ignore[attr-defined]  # see `registry.results`
     return kernel
 
 

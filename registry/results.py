@@ -1,112 +1,71 @@
-"""What a function of a user's returned, in the structure and of the types that the op's schema has."""
+"""What comes out of an op, and what it remembers of the tensors that it was made with.
+
+One rule, for ops of every sort: declared ones of every kind, composites, a user's `custom_op` or `triton_op`, kernels of
+a `Library`, `Function`, control flow, compiled functions, and each of them below another mode or a level of `vmap`.
+
+1. *A view link says what the schema says.* The result of a view op (`Tensor(a)`) is a view of its argument (`as_view`).
+   Any other result is a tensor of its own, whatever views the kernel went through: its link leads to a temporary that
+   nobody else holds and that has no history. `unlinked` takes it away, below autograd, where a kernel returns.
+2. *Who made it is known.* What autograd records gets its node (`graph.attach`) after that.
+3. *A write is recorded, differentiable or not.* Each floating tensor that a recorded op wrote gets a new history, its
+   base and the other views on its memory with it (`views.rebase`): a comparison in place, a random fill or a fill with
+   a number has a gradient too, which is zero.
+4. *What cannot be recorded is refused* (`views.check_write`): a leaf that requires grad, a view of one, one of several
+   views that one call made, a view made without recording, an output of a `Function` that shares memory with another
+   tensor, a tensor of inference mode.
+5. *Versions count writes*, recorded or not (`op._noting_mutation`), so that backward notices what was overwritten.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from opweave.registry.schema import FunctionSchema, ListType, OptionalType, Type
-from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor
 
-Conform = Callable[[Any], Any]
+#: Kinds of declarations whose kernels allocate their result, and never go through a view.
+_DIRECT = frozenset({"pointwise", "reduction", "scan", "extern", "gather", "scatter", "generator", "pieces", "move"})
 
 
-def conforming(schema: FunctionSchema) -> Conform:
-    """A function that takes a result and gives it as a caller sees it: a tuple of several, a list for a list.
+def may_be_linked(op: Any) -> bool:
+    """Whether the kernel of an op that is no view may return a view of a temporary: one written with other ops.
 
-    It raises TypeError if the result is none that the schema allows.
+    A composite that no mode sees is not a kernel: each of its ops comes by here.
     """
-    parts = [_conforming(returned.type) for returned in schema.returns]
-    if len(parts) == 1:
-        return parts[0]
-    if not parts:
-        return _nothing
-
-    def several(result: Any) -> tuple[Any, ...]:
-        if not isinstance(result, (list, tuple)) or len(result) != len(parts):
-            raise TypeError
-        return tuple([part(value) for part, value in zip(parts, result, strict=True)])
-
-    return several
+    decl = op.decl
+    if decl is None:
+        return not op.has_composite_implicit
+    takes_tensors = any(a.type.has_tensor for a in op._schema.arguments)
+    return decl.kind not in _DIRECT and getattr(decl, "explicit", True) and takes_tensors
 
 
-def _nothing(result: Any) -> None:
-    if result is not None:
-        raise TypeError
+def unlinked(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel of an op that is no view, whose results are tensors of their own.
+
+    A kernel that sees to it by itself has an attribute `unlinked`.
+    """
+
+    def unlinking(*args: Any, **kwargs: Any) -> Any:
+        result = kernel(*args, **kwargs)
+        if isinstance(result, Tensor):
+            if result._view_of is not None:
+                unlink(result, args)
+        elif isinstance(result, (list, tuple)):
+            for t in result:
+                if isinstance(t, Tensor) and t._view_of is not None:
+                    unlink(t, args)
+        return result
+
+    return unlinking
 
 
-def _conforming(kind: Type) -> Conform:
-    if isinstance(kind, OptionalType):
-        inner = _conforming(kind.element)
-        return lambda value: None if value is None else inner(value)
-    if isinstance(kind, ListType):
-        element = _conforming(kind.element)
-
-        def listed(value: Any) -> list[Any]:
-            if not isinstance(value, (list, tuple)):
-                raise TypeError
-            return [element(item) for item in value]
-
-        return listed
-    return _BY_NAME.get(str(kind), _as_it_is)
-
-
-def _tensor(value: Any) -> Any:
-    if not isinstance(value, Tensor):
-        raise TypeError
-    return value
-
-
-def _int(value: Any) -> Any:
-    if isinstance(value, Tensor):
-        raise TypeError
-    return value if isinstance(value, Symbolic) else value.__index__()
-
-
-def _float(value: Any) -> Any:
-    if isinstance(value, Symbolic):
-        return value
-    if not isinstance(value, (int, float, np.floating, np.integer)):
-        raise TypeError
-    return float(value)
-
-
-def _bool(value: Any) -> Any:
-    if isinstance(value, Symbolic):
-        return value
-    if not isinstance(value, (int, np.bool_)):
-        raise TypeError
-    return bool(value)
-
-
-def _complex(value: Any) -> Any:
-    if not isinstance(value, (int, float, complex, np.number)):
-        raise TypeError
-    return complex(value)
-
-
-def _scalar(value: Any) -> Any:
-    if isinstance(value, (np.number, np.bool_)):
-        return value.item()
-    if not isinstance(value, (int, float, complex, Symbolic)):
-        raise TypeError
-    return value
-
-
-def _str(value: Any) -> Any:
-    if not isinstance(value, str):
-        raise TypeError
-    return value
-
-
-def _as_it_is(value: Any) -> Any:
-    return value
-
-
-_BY_NAME: dict[str, Conform] = {
-    "Tensor": _tensor, "int": _int, "SymInt": _int, "float": _float, "SymFloat": _float, "bool": _bool,
-    "SymBool": _bool, "complex": _complex, "Scalar": _scalar, "str": _str,
-}  # fmt: skip
+def unlink(t: Tensor, args: tuple[Any, ...]) -> None:
+    """Make a result a tensor of its own, unless it lies in the memory of an argument."""
+    storage = t._storage
+    for value in args:
+        if isinstance(value, Tensor):
+            if value._storage is storage:
+                return
+        elif isinstance(value, (list, tuple)) and any(isinstance(v, Tensor) and v._storage is storage for v in value):
+            return
+    t._view_of = None

@@ -430,7 +430,7 @@ def _recording(run: Callable[..., tuple[Any, ...]], backward: Backward) -> Calla
         for number, position in enumerate(backward.attached):
             t = outputs[position]
             if position >= backward.outputs - backward.written:
-                rebase(t, node, number, views[id(t)])
+                rebase(t, node, number, views=views[id(t)])
                 continue
             if any(t is given for given in inputs):
                 t = outputs[position] = t._alias()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 import weakref
+from collections import Counter
 from collections.abc import Callable, Container, Sequence
 from typing import Any
 
@@ -167,17 +168,21 @@ def finish(node: FunctionNode, ctx: FunctionCtx, inputs: Sequence[Any], outputs:
     node.output_specs = [t.spec if isinstance(t, Tensor) else None for t in outputs]
     if any(t._keys & BATCHED_BIT for t in given.values()):
         note_levels(node, inputs, outputs)
+    memory = _memory(inputs, outputs)
     finished = []
     for i, t in enumerate(outputs):
-        if isinstance(t, Tensor) and t._dtype.kind in "fc" and id(t) not in plain:
-            if id(t) in dirty:
-                rebase(t, node, i)
+        if isinstance(t, Tensor) and id(t) in dirty:
+            if t._dtype.kind in "fc":
+                rebase(t, node, i, next(k for k, value in enumerate(inputs) if value is t))
+        elif isinstance(t, Tensor) and t._dtype.kind in "fc" and id(t) not in plain:
+            is_shared = memory[id(t._storage)] > 1
+            if is_shared or id(t) in given or t._keys & GRAD:
+                t = t._alias()
+                node.shared |= {i}
             else:
-                if id(t) in given or t._view_of is not None or t._keys & GRAD:
-                    t = _fresh(t)
-                    node.shared |= {i}
-                attach(t, node, i)
-        elif isinstance(t, Tensor) and t._keys & GRAD:
+                t._view_of = None  # of a temporary of forward
+            attach(t, node, i)
+        elif isinstance(t, Tensor) and (t._keys & GRAD or id(t) in plain and id(t) in given):
             t = t.detach()
         finished.append(t)
     if ctx._to_save:
@@ -185,6 +190,15 @@ def finish(node: FunctionNode, ctx: FunctionCtx, inputs: Sequence[Any], outputs:
         _keep(node, ctx, given, {id(before): after for before, after in pairs if isinstance(before, Tensor)}, finished)
     ctx._node = weakref.ref(node)
     return finished
+
+
+def _memory(inputs: Sequence[Any], outputs: Sequence[Any]) -> Counter[int]:
+    """How many of the tensors lie in each storage; an input counts for more than itself."""
+    found = Counter(id(t._storage) for t in outputs if isinstance(t, Tensor))
+    for t in inputs:
+        if isinstance(t, Tensor):
+            found[id(t._storage)] += 2
+    return found
 
 
 def _keep(
@@ -216,10 +230,6 @@ def _keep(
     ctx._saved = saved
     ctx._to_save = ()
     ctx._node = weakref.ref(node)
-
-
-def _fresh(t: Tensor) -> Tensor:
-    return t._alias()
 
 
 _INTERMEDIATE = (

@@ -186,9 +186,11 @@ class AutogradMeta:
         Which of that node's outputs it is.
     view_version : int
         Version of the storage for which `grad_fn` is right, where the tensor is a view.
+    restriction : str or None
+        Why a view cannot be written where that is recorded, nor get another history; see `views`.
     """
 
-    __slots__ = ("grad", "grad_fn", "output", "accumulator", "view_version", "retains", "hooks")
+    __slots__ = ("grad", "grad_fn", "output", "accumulator", "view_version", "restriction", "retains", "hooks")
 
     def __init__(self) -> None:
         self.grad: Tensor | None = None
@@ -196,6 +198,7 @@ class AutogradMeta:
         self.output = 0
         self.accumulator: weakref.ref[AccumulateGrad] | None = None
         self.view_version = -1
+        self.restriction: str | None = None
         self.retains = False
         self.hooks: dict[int, Callable[..., Any]] | None = None
 
@@ -221,9 +224,27 @@ def grad_fn_of(t: Tensor) -> Node | None:
     base = t._view_of
     if base is not None and base._keys & GRAD and meta.view_version != t._storage.version:
         if grad_fn_of(base) is not None:
-            meta.grad_fn, meta.output = AsStridedNode(base, t), 0
+            if meta.restriction is not None:
+                raise AutogradError(
+                    f"{meta.restriction} has lost its history: its memory was written through another tensor",
+                    got=describe(t), hint="clone() it before the write, or use the functional form of the op",
+                )  # fmt: skip
+            made = AsStridedNode(base, t)
+            keep_retaining(t, made, 0)
+            meta.grad_fn, meta.output = made, 0
             meta.view_version = t._storage.version
     return meta.grad_fn
+
+
+def keep_retaining(t: Tensor, node: Node, output: int) -> None:
+    """Hand `retain_grad` on to another node that is about to become a tensor's history: it is for what it is now."""
+    meta = t._autograd
+    if meta is None or not meta.retains or meta.grad_fn is None:
+        return
+    (meta.grad_fn.retained or {}).pop(meta.output, None)
+    if node.retained is None:
+        node.retained = {}
+    node.retained[output] = weakref.ref(t)
 
 
 def edge_of(t: Tensor) -> Edge | None:
@@ -393,18 +414,45 @@ class ErrorNode(Node):
         raise AutogradError(self.message, hint=self.hint)
 
 
+Layout = tuple[tuple[Any, ...], tuple[Any, ...], Any]
+
+
+def real_layout(t: Tensor) -> Layout:
+    """Sizes, strides and offset, in real numbers where the elements are complex: two beside each other."""
+    if not t._dtype.is_complex:
+        return t._sizes, t._strides, t._offset
+    return (*t._sizes, 2), (*[2 * stride for stride in t._strides], 1), 2 * t._offset
+
+
+def same_reals(one: Tensor, other: Tensor) -> bool:
+    """Whether two tensors are of one type, or complex numbers and the real ones that these consist of."""
+    if one._dtype is other._dtype:
+        return True
+    kinds = {one._dtype.kind, other._dtype.kind}
+    return kinds == {"f", "c"} and one._dtype.to_real() is other._dtype.to_real()
+
+
+def as_reals(grad: Tensor) -> Tensor:
+    """A gradient as real numbers. That of a complex number has those of its parts as its own."""
+    return ops.aten.view_as_real.default(grad) if grad._dtype.is_complex else grad
+
+
 class AsStridedNode(Node):
     """From a view back to its base, by their places in the storage."""
 
     def __init__(self, base: Tensor, view: Tensor):
         super().__init__((edge_of(base),), (base.spec,))
-        if base._dtype is not view._dtype:
+        self.is_complex = False
+        if base._dtype is view._dtype:
+            self.base: Layout = (base._sizes, base._strides, base._offset)
+            self.view: Layout = (view._sizes, view._strides, view._offset)
+        elif same_reals(base, view):
+            self.base, self.view, self.is_complex = real_layout(base), real_layout(view), base._dtype.is_complex
+        else:
             raise AutogradError(
-                "in-place write through a view of another element type cannot be differentiated",
+                "a view of another element type cannot be differentiated once its memory was written",
                 got=f"{describe(view)} of {describe(base)}", hint="write to the base, or use functional ops",
             )  # fmt: skip
-        self.base = (base._sizes, base._strides, base._offset)
-        self.view = (view._sizes, view._strides, view._offset)
         self.output_specs = [view.spec]
 
     def name(self) -> str:
@@ -412,7 +460,12 @@ class AsStridedNode(Node):
 
     def apply(self, grads: Grads) -> Sequence[Tensor | None]:
         grad = grads[0]
-        return (None if grad is None else place_in(grad, self.view, self.base),)
+        if grad is None:
+            return (None,)
+        if len(self.view[0]) != grad.ndim:
+            grad = as_reals(grad)
+        found = place_in(grad, self.view, self.base)
+        return (ops.aten.view_as_complex.default(found) if self.is_complex else found,)
 
 
 def place_in(grad: Tensor, view: tuple[Any, ...], base: tuple[Any, ...]) -> Tensor:
@@ -439,33 +492,61 @@ def reach(layout: tuple[Any, ...]) -> int:
 class CopySlices(Node):
     """The history of a base after an in-place op on a view of it: the op's node, applied to that part of the gradient.
 
-    Inputs: the base as it was, then those of the node but its first.
+    Inputs: the base as it was, then those of the node but the view.
+
+    Parameters
+    ----------
+    base, view : Tensor
+        What was written, and through what.
+    fn : Node
+        Of the op.
+    output : int
+        Which of its outputs the view is.
+    at : int
+        Which of its inputs the view was.
     """
 
-    def __init__(self, base: Tensor, view: Tensor, fn: Node):
-        super().__init__((edge_of(base), *fn.edges[1:]), (base.spec, *fn.input_specs[1:]))
-        self.base = (base._sizes, base._strides, base._offset)
-        self.view = (view._sizes, view._strides, view._offset - base._offset)
-        self.fn = fn
+    def __init__(self, base: Tensor, view: Tensor, fn: Node, output: int, at: int):
+        self.kept = [i for i in range(len(fn.edges)) if i != at]
+        edges = tuple([fn.edges[i] for i in self.kept])
+        super().__init__((edge_of(base), *edges), (base.spec, *[fn.input_specs[i] for i in self.kept]))
+        self.mixed = base._dtype is not view._dtype
+        places = [real_layout(t) if self.mixed else (t._sizes, t._strides, t._offset) for t in (base, view)]
+        self.base: Layout = places[0]
+        self.view: Layout = (*places[1][:2], places[1][2] - places[0][2])
+        self.complex_base, self.complex_view = base._dtype.is_complex, view._dtype.is_complex
+        self.fn, self.output, self.at = fn, output, at
         self.output_specs = [base.spec]
-        if fn.summed_levels is not None:
-            self.summed_levels = fn.summed_levels
+        levels = fn.summed_levels
+        if levels is not None:
+            self.summed_levels = ((), *[levels[i] for i in self.kept])
 
     def apply(self, grads: Grads) -> Sequence[Tensor | None]:
         grad = grads[0]
         if grad is None:
             return (None,) * len(self.edges)
         aten = ops.aten
+        if self.mixed:
+            grad = as_reals(grad)
         # The gradient of the base with the base's own strides, so that the view's place in it is known.
         whole = aten.as_strided.default(aten.new_zeros.default(grad, [reach((*self.base[:2], 0))]), *self.base[:2], 0)
         aten.copy_.default(whole, grad)
         part = aten.as_strided.default(whole, *self.view)
-        found = self.fn.apply((aten.clone.default(part),))
-        replacement = found[0] if found else None
+        given = aten.clone.default(part)
+        if self.mixed and self.complex_view:
+            given = aten.view_as_complex.default(given)
+        outputs: list[Tensor | None] = [None] * max(self.fn.output_count, self.output + 1)
+        outputs[self.output] = given
+        found = self.fn.apply(tuple(outputs))
+        replacement = found[self.at] if self.at < len(found) else None
         if replacement is None:
-            replacement = aten.zeros_like.default(part)
-        ops.aten.copy_.default(part, validated(replacement, self.fn, 0))
-        return (whole, *found[1:])
+            aten.zero_.default(part)
+        else:
+            replacement = validated(replacement, self.fn, self.at)
+            aten.copy_.default(part, as_reals(replacement) if self.mixed else replacement)
+        if self.mixed and self.complex_base:
+            whole = aten.view_as_complex.default(whole)
+        return (whole, *[found[i] if i < len(found) else None for i in self.kept])
 
     def release(self) -> None:
         self.fn.release()

@@ -20,8 +20,6 @@ from opweave.registry.autograd.graph import (
     attach,
     drop,
     edge_of,
-    grad_fn_of,
-    meta_of,
     next_sequence,
     restore,
     save,
@@ -31,7 +29,7 @@ from opweave.registry.errors import AutogradError
 from opweave.registry.keys import ABOVE_VIEWS, AUTOGRAD_MASK, BATCHED_BIT, GRAD, DispatchKey, state
 from opweave.registry.op import Kernel, OpOverload, ops, resolvers
 from opweave.registry.spec import TensorSpec
-from opweave.registry.tensor import Tensor, describe
+from opweave.registry.tensor import Tensor
 
 _UP_TO_VIEWS = DispatchKey.ADInplaceOrView.bit * 2 - 1
 
@@ -308,7 +306,6 @@ def record(plan: Plan, kernel: Kernel, args: tuple[Any, ...], kwargs: dict[str, 
     written = [t for name in plan.written for t in _tensors(values[name])]
     for t in written:
         views.check_write(op, t)
-        _check_shared(op, t)
     derivative = plan.derivative
     tensors = [t for t in inputs if isinstance(t, Tensor)]
     node: Any
@@ -318,7 +315,7 @@ def record(plan: Plan, kernel: Kernel, args: tuple[Any, ...], kwargs: dict[str, 
             f"register one with opweave.library.register_autograd({op.name!r}, backward, setup_context=...)",
             plan.label,
         )  # fmt: skip
-    elif derivative.differentiable == ():
+    elif derivative.differentiable == () and not written:
         return run_below(kernel, args, kwargs)
     else:
         node = OpNode(plan, inputs, values)
@@ -328,13 +325,13 @@ def record(plan: Plan, kernel: Kernel, args: tuple[Any, ...], kwargs: dict[str, 
     if any(t._keys & BATCHED_BIT for t in tensors):
         note_levels(node, inputs, results)
     if written:
+        node.output_count = len(written)
+        node.output_specs = [t.spec for t in written]
         for position, t in enumerate(written):
             if _is_differentiable(t):
-                node.output_specs = [t.spec]
-                views.rebase(t, node, position)
+                views.rebase(t, node, position, _position(t, inputs))
         if isinstance(node, OpNode):
             node.save_results(values, [r for r in results if isinstance(r, Tensor)] or written)
-        node.output_count = len(written)
         return result
     kept = derivative.differentiable if derivative is not None else None
     node.output_count = len(results)
@@ -346,7 +343,17 @@ def record(plan: Plan, kernel: Kernel, args: tuple[Any, ...], kwargs: dict[str, 
             made = True
     if made and isinstance(node, OpNode):
         node.save_results(values, results)
+    if op.is_view and made:
+        if isinstance(result, Tensor):
+            views.inherit(result, tensors[0])
+        else:
+            views.restrict(results)
     return result
+
+
+def _position(t: Tensor, inputs: Sequence[Any]) -> int:
+    """Which of the inputs a tensor is."""
+    return next((i for i, value in enumerate(inputs) if value is t), 0)
 
 
 def recording(plan: Plan, kernel: Kernel) -> Kernel:
@@ -359,6 +366,7 @@ def recording(plan: Plan, kernel: Kernel) -> Kernel:
             formula = derivative.by_argument.get(name)
             at.append((position, () if formula is None else plan.sources(formula)))
     counts = [None] * len(at)
+    is_view = plan.op.is_view
 
     def recorded(*args: Any, **kwargs: Any) -> Any:
         edges, specs, wanted = [], [], []
@@ -388,6 +396,8 @@ def recording(plan: Plan, kernel: Kernel) -> Kernel:
         saved: dict[str, Any] = {}
         node = OpNode.made(plan, tuple(edges), tuple(specs), counts, saved)
         attach(result, node, 0)
+        if is_view and args[0]._autograd is not None:
+            views.inherit(result, args[0])
         for name, where, is_spec in wanted:
             if where is None:
                 saved[name] = SavedTensor(result, 0)
@@ -403,17 +413,6 @@ def recording(plan: Plan, kernel: Kernel) -> Kernel:
 
 
 _new_spec: Any = tuple.__new__
-
-
-def _check_shared(op: OpOverload, t: Tensor) -> None:
-    """Refuse to write to a `Function`'s output in the memory of another tensor, whose history would be wrong."""
-    for owner in (t, t._view_of):
-        node = None if owner is None else grad_fn_of(owner)
-        if owner is not None and meta_of(owner).output in getattr(node, "shared", ()):
-            raise AutogradError(
-                f"{op}: the output of a Function that shares memory with an input cannot be written in place",
-                got=describe(owner), hint="clone() it first, or return a copy from forward",
-            )  # fmt: skip
 
 
 def note_levels(node: Node, inputs: Sequence[Any], results: Sequence[Any]) -> None:

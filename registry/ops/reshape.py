@@ -95,7 +95,7 @@ def view_(sizes: Sizes, strides: Sequence[Any], offset: Any, size: Sizes) -> Lay
     return _view("view", sizes, strides, offset, size)
 
 
-@view("aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor", reshape=True)
+@view("aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor", reshape=True, is_tracked=False)
 def unsafe_view(sizes: Sizes, strides: Sequence[Any], offset: Any, size: Sizes) -> Layout:
     """As `view`, for a fresh tensor nobody else looks at: no alias to track."""
     return _view("_unsafe_view", sizes, strides, offset, size)

@@ -657,20 +657,12 @@ def alias(sizes: Sizes, strides: Sequence[Any], offset: Any) -> Layout:
 alias.backward(self=lambda grad: grad)
 
 
-class DetachDecl(ViewDecl):
+@view("aten::detach(Tensor(a) self) -> Tensor(a)", is_tracked=False)
+def detach(sizes: Sizes, strides: Sequence[Any], offset: Any) -> Layout:
     """The same data without the history: for autograd it is no view, so that a write to it is not recorded."""
-
-    def eager(self, self_: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        result = super().eager(self_)
-        result._view_of = None
-        return result
+    return tuple(sizes), tuple(strides), offset
 
 
-detach = DetachDecl(
-    "aten::detach(Tensor(a) self) -> Tensor(a)",
-    lambda sizes, strides, offset: (tuple(sizes), tuple(strides), offset),
-    False,
-)
 detach.backward()
 
 
