@@ -53,6 +53,7 @@ lock = forking.short_lock()
 #: to the next key. Autograd, batching, autocast enter themselves here.
 resolvers: dict[DispatchKey, Callable[[OpOverload, int], Kernel | None]] = {}
 
+_VIEW_BIT = DispatchKey.ADInplaceOrView.bit
 _NON_FUNCTIONAL = DispatchKey.CompositeExplicitAutogradNonFunctional
 _EXPLICIT = (_NON_FUNCTIONAL, DispatchKey.CompositeExplicitAutograd)
 _IMPLICIT = DispatchKey.CompositeImplicitAutograd
@@ -473,6 +474,8 @@ def _noting_mutation(op: OpOverload, kernel: Any, bits: int) -> Kernel:
     if isinstance(kernel, KeysetKernel):
         kernel = kernel.at(bits)
     positions, keywords = _written(op)
+    if not bits & _VIEW_BIT:
+        kernel = _refusing_inference(op, kernel)
     checked = _refusing_hidden_views(op, kernel)
 
     def mutating_first(*args: Any, **kwargs: Any) -> Any:
@@ -513,6 +516,22 @@ def _refusing_hidden_views(op: OpOverload, kernel: Kernel) -> Kernel:
             for i in positions:
                 if i < len(args) and getattr(args[i], "_view_of", None) is not None:
                     _refuse_hidden_view(op, args[i])
+        return kernel(*args, **kwargs)
+
+    return refusing
+
+
+def _refusing_inference(op: OpOverload, kernel: Kernel) -> Kernel:
+    positions, _ = _written(op)
+
+    def refusing(*args: Any, **kwargs: Any) -> Any:
+        if not state.exclude & _VIEW_BIT:
+            for i in positions:
+                if i < len(args) and isinstance(args[i], Tensor) and not args[i]._keys & _VIEW_BIT:
+                    raise AutogradError(
+                        f"{op}: a tensor of inference mode cannot be written outside of it", got=describe(args[i]),
+                        hint="clone() it, or write under opweave.inference_mode()",
+                    )  # fmt: skip
         return kernel(*args, **kwargs)
 
     return refusing

@@ -475,7 +475,7 @@ class Tensor:
     def __iter__(self) -> Any:
         if not self._sizes:
             raise DTypeError("iter: cannot iterate over a 0-d tensor")
-        return iter([self[i] for i in range(self._sizes[0])])  # type: ignore[index]  # bound in ops.surface
+        return iter(self.unbind(0))
 
     def __contains__(self, value: Any) -> bool:
         return bool((self == value).any())  # type: ignore[union-attr]  # bound in ops.surface

@@ -211,6 +211,8 @@ class OpNode(Node):
             )  # fmt: skip
         derivative = self.plan.derivative
         assert derivative is not None
+        if derivative.differentiable == ():
+            return self._zeros(next(grad for grad in grads if grad is not None))
         offered: dict[str, Any] = {name: restore(value, self) for name, value in self.saved.items()}
         offered["grad"], offered["grads"], offered["needs"] = grads[0], grads, self.needs
         if derivative.joint is not None:
@@ -225,6 +227,14 @@ class OpNode(Node):
             formula = derivative.by_argument.get(name) if needed else None
             out.append(None if formula is None else formula.fn(**{n: offered[n] for n in formula.names}))
         return self._flat(out)
+
+    def _zeros(self, grad: Tensor) -> list[Tensor | None]:
+        """The gradients of a write whose values do not depend on the inputs in a differentiable way."""
+        return [
+            None if edge is None or spec is None
+            else ops.aten.new_zeros.default(grad, list(spec.sizes), dtype=spec.dtype, device=spec.device)
+            for edge, spec in zip(self.edges, self.input_specs, strict=True)
+        ]  # fmt: skip
 
     def _flat(self, found: list[Any]) -> list[Tensor | None]:
         flat: list[Tensor | None] = []

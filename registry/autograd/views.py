@@ -53,6 +53,11 @@ def check_write(op: OpOverload | str, t: Tensor) -> None:
             f"{op}: a view of a leaf that requires grad cannot be written in place", got=describe(t),
             hint="write under opweave.no_grad(), or clone() first",
         )  # fmt: skip
+    if base is not None and t._keys & GRAD and not base._keys & GRAD and grad_fn_of(t) is not None:
+        raise AutogradError(
+            f"{op}: a view of a tensor that was detached cannot be written in place", got=describe(t),
+            hint="clone() it first, or detach() the tensor before the view is made",
+        )  # fmt: skip
     if t._keys & GRAD and grad_fn_of(t) is None:
         raise AutogradError(
             f"{op}: a leaf that requires grad cannot be written in place", got=describe(t),

@@ -10,6 +10,7 @@ import numpy as np
 from opweave.registry import dtypes
 from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.fake_context import dynamic_size
+from opweave.registry.memory_format import contiguous_format
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import composite, extern
 from opweave.registry.ops.layout import format_of, laid_out
@@ -76,7 +77,7 @@ def channel_shuffle(self: Tensor, groups: int) -> Tensor:
     if channels % groups:
         raise ShapeError("channel_shuffle: the channels must be a multiple of the groups", got=f"{channels}, {groups}")
     split = aten.reshape.default(self, [count, groups, channels // groups, *rest])
-    moved = aten.contiguous.default(aten.transpose.int(split, 1, 2))
+    moved = aten.clone.default(aten.transpose.int(split, 1, 2), memory_format=contiguous_format)
     return laid_out(aten.reshape.default(moved, list(self._sizes)), format_of(self))
 
 
@@ -101,9 +102,10 @@ def repeat_interleave_int(
     if output_size is not None and output_size != size:
         raise ShapeError("repeat_interleave: output_size is wrong", got=f"output_size={output_size}, {size} elements")
     wide = [*x._sizes[: axis + 1], repeats, *x._sizes[axis + 1 :]]
-    repeated = aten.contiguous.default(aten.expand.default(aten.unsqueeze.default(x, axis + 1), wide))
+    spread = aten.expand.default(aten.unsqueeze.default(x, axis + 1), wide)
+    repeated = aten.clone.default(spread, memory_format=contiguous_format)  # no view of the input
     found = aten.view.default(repeated, [*x._sizes[:axis], size, *x._sizes[axis + 1 :]])
-    return aten.clone.default(found) if repeats == 1 else found  # no view of the input
+    return found
 
 
 def _places_spec(repeats: Tensor, output_size: int | None = None) -> TensorSpec:

@@ -445,7 +445,7 @@ def erfinv(k: Any, x: Any) -> Any:
 
 
 erfinv.backward(
-    self=lambda grad, result: grad * (math.sqrt(math.pi) / 2) * aten.exp.default(result * result)
+    self=lambda grad, self: grad * (math.sqrt(math.pi) / 2) * aten.exp.default(aten.erfinv.default(self) ** 2)
 )  # fmt: skip
 
 

@@ -15,7 +15,9 @@ import numpy as np
 from opweave.registry.autograd.formula import Derivative
 from opweave.registry.autograd.graph import AsStridedNode, attach
 from opweave.registry.autograd.record import run_below
+from opweave.registry.autograd.views import restrict
 from opweave.registry.errors import DataDependentError, OutOfRangeError, ShapeError
+from opweave.registry.keys import GRAD, state
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.kinds import ViewDecl, composite, handler, normalize_axes, view
 from opweave.registry.ops.kinds.base import store
@@ -367,6 +369,13 @@ diagonal.backward(
 )
 
 
+def _of_one_call(pieces: list[Tensor]) -> list[Tensor]:
+    """Views that cannot be written where that is recorded, as PyTorch has it: their gradients are one call's."""
+    if pieces and pieces[0]._keys & GRAD and not state.exclude & GRAD:
+        restrict(pieces)
+    return pieces
+
+
 @composite("aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]")
 def split_with_sizes(self: Tensor, split_sizes: Sizes, dim: int = 0) -> list[Tensor]:
     at = _in_dim("split", self._sizes, dim)
@@ -384,7 +393,7 @@ def split_with_sizes(self: Tensor, split_sizes: Sizes, dim: int = 0) -> list[Ten
     for size in split_sizes:
         pieces.append(ops.aten.slice.Tensor(self, at, start, start + size))
         start = start + size
-    return pieces
+    return _of_one_call(pieces)
 
 
 @composite("aten::split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]")
@@ -399,12 +408,13 @@ def split(self: Tensor, split_size: int, dim: int = 0) -> list[Tensor]:
     if split_size < 0 or (split_size == 0 and size):
         raise ShapeError(f"split: a split size of {split_size} cannot cover dimension {at} with size {size}")
     if not size:
-        return [ops.aten.slice.Tensor(self, at, 0, 0)]
+        return _of_one_call([ops.aten.slice.Tensor(self, at, 0, 0)])
     # The number of pieces is what a trace depends on, not the size.
     starts = [0]
     while starts[-1] + split_size < size:
         starts.append(starts[-1] + split_size)
-    return [ops.aten.slice.Tensor(self, at, a, b) for a, b in zip(starts, [*starts[1:], size], strict=True)]
+    ends = [*starts[1:], size]
+    return _of_one_call([ops.aten.slice.Tensor(self, at, a, b) for a, b in zip(starts, ends, strict=True)])
 
 
 @composite("aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]")
@@ -414,11 +424,12 @@ def chunk(self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
         raise ShapeError(f"chunk: the number of chunks must be positive, not {chunks}")
     size = self._sizes[at]
     if not size:
-        return [ops.aten.slice.Tensor(self, at, 0, 0) for _ in range(chunks)]
+        return _of_one_call([ops.aten.slice.Tensor(self, at, 0, 0) for _ in range(chunks)])
     each = (size + chunks - 1) // chunks
     if isinstance(size, Symbolic) and each * (chunks - 1) < size:
         starts = [each * i for i in range(chunks)]
-        return [ops.aten.slice.Tensor(self, at, a, b) for a, b in zip(starts, [*starts[1:], size], strict=True)]
+        ends = [*starts[1:], size]
+        return _of_one_call([ops.aten.slice.Tensor(self, at, a, b) for a, b in zip(starts, ends, strict=True)])
     return split.body(self, each, at)
 
 
@@ -446,7 +457,7 @@ def tensor_split_indices(self: Tensor, indices: Sizes, dim: int = 0) -> list[Ten
 @composite("aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]")
 def unbind(self: Tensor, dim: int = 0) -> list[Tensor]:
     at = _in_dim("unbind", self._sizes, dim)
-    return [ops.aten.select.int(self, at, i) for i in range(self._sizes[at])]
+    return _of_one_call([ops.aten.select.int(self, at, i) for i in range(self._sizes[at])])
 
 
 # ---- gradients of parts --------------------------------------------------------------------------------------------
