@@ -55,7 +55,8 @@ def build_entry(op: Any) -> Callable[..., Any]:
     taken, given, names = parameters(op._schema)
     names |= {
         "op": op, "table": op._table, "state": state, "slow_keys": _slow_keys, "coerce": _coerce,
-        "device_bits": _device_bits, "DType": DType, "list": list, "tuple": tuple, "int": int, "float": float, "bool": bool, "str": str,
+        "device_bits": _device_bits, "DType": DType, "list": list, "tuple": tuple, "int": int, "float": float,
+        "bool": bool, "str": str,
         "FLOAT_OR_INT": (float, int), "LISTS": (list, tuple), "ONLY_INT": {int}, "map": map, "type": type,
         "cpu_bit": DEVICE_KEYS["cpu"].bit, "MemoryFormat": MemoryFormat, "AttributeError": AttributeError,
     }  # fmt: skip
@@ -89,8 +90,8 @@ def build_entry(op: Any) -> Callable[..., Any]:
             checks.append(f"    if {test}: {name} = $coerce($op, $arg_{index}, {kind!r}, {name})")
         if kind.rstrip("?").endswith("]"):  # the caller may change its list before a backward or a graph reads it
             checks.append(f"    elif {name}.__class__ is $list: {name} = {name}.copy()")
-            if op.decl is None:
-                checks.append(f"    if {name}.__class__ is $tuple: {name} = $list({name})")  # users' functions get lists
+            if op.decl is None:  # a user's function gets lists
+                checks.append(f"    if {name}.__class__ is $tuple: {name} = $list({name})")
     # Python allows None for a required Tensor where the schema gives it as the default.
     tensors = [a for a in arguments if str(a.type) == "Tensor"]
     required = ", ".join(identifier(a.name) for a in tensors if not (a.has_default and a.default is None))

@@ -904,6 +904,9 @@ class HigherOrderOperator:
     def __repr__(self) -> str:
         return f"<HigherOrderOperator {self.name}>"
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_higher_order, (self.name,))
+
     def __deepcopy__(self, memo: object) -> HigherOrderOperator:
         return self
 
@@ -914,6 +917,10 @@ def _namespace(name: str) -> Namespace:
 
 def _packet(namespace: str, opname: str) -> OpOverloadPacket:
     return getattr(_namespace(namespace), opname)
+
+
+def _higher_order(name: str) -> HigherOrderOperator:
+    return registry.higher_order[name]
 
 
 def _find(name: str) -> OpOverload:

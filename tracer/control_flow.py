@@ -167,7 +167,7 @@ def _while_loop(
     body = trace_function(mode, "while_loop: body_fn", body_fn, [*call.like(given), *rest], (*given, *rest))
     ends = ("the carried values", given), ("what body_fn returns", body.results)
     check_agreement("while_loop", *ends, body_fn, hint=CARRY_HINT)
-    graphs, closures = merged([going, body], ("cond_graph", "body_graph"), mode)
+    graphs, closures = merged([going, body], ("while_loop_cond_graph", "while_loop_body_graph"), mode)
     return call.record((*graphs, given, (*rest, *call.lifted(closures))), body.results)
 
 
@@ -202,7 +202,7 @@ def _scan(
         traced = trace_function(mode, "scan: combine_fn", keeping, inputs, names, differentiable=True)
         row = traced.results[len(given) :]
         live += [len(step.results) + i for i in live if i < len(given)]
-    graphs, closures = merged([traced], ("combine_graph",), mode)
+    graphs, closures = merged([traced], ("scan_combine_graph",), mode)
     lifted = (*rest, *call.lifted(closures, differentiable=True))
     results = call.record((*graphs, given, whole, lifted), [*carry, *_stacked(mode, row, whole[0]._sizes[0])])
     count = len(step.results)

@@ -25,7 +25,7 @@ from typing import Any
 import networkx as nx
 
 from opweave.registry.errors import GraphError
-from opweave.tracer import printing
+from opweave.tracer import pickling, printing
 from opweave.tracer.node import OPS, Node
 from opweave.tracer.operands import map_operands, operand_paths
 from opweave.tracer.order import Cell, OrderedNodes
@@ -307,6 +307,9 @@ class Graph(nx.MultiDiGraph):
     def __deepcopy__(self, memo: object) -> Graph:
         return self.clone()
 
+    def __reduce__(self) -> Any:
+        return _unpickled, (pickling.rows_of(self), dict(self.graph))
+
     # ---- checking ----------------------------------------------------------------------------------------------------
 
     def lint(self) -> None:
@@ -402,3 +405,9 @@ class _InsertionPoint(AbstractContextManager[None]):
 def nodes_in(values: Any) -> Iterable[Node]:
     """Nodes among nested operands, in order, with repetition."""
     return (node for _, node in operand_paths(values, Node))
+
+
+def _unpickled(rows: list[pickling.Row], attributes: dict[str, Any]) -> Graph:
+    graph = Graph()
+    pickling.fill(graph, rows, attributes)
+    return graph

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import linecache
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
 
 import optree
@@ -16,12 +17,16 @@ from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor, describe
 from opweave.tracer import printing
 from opweave.tracer.graph import Graph
+from opweave.tracer.module_tree import ModuleTree
 
 _serial = itertools.count()
 
 
-class GraphModule:
+class GraphModule(ModuleTree):
     """A graph with its constants, callable as the function it was traced from.
+
+    The functions of control flow are modules in it, by the names of their graphs, and its constants are attributes: a
+    tensor that is set as an attribute is one more.
 
     Parameters
     ----------
@@ -51,6 +56,7 @@ class GraphModule:
         self._compiled: Callable[..., Any] | None = None
         self._version = -1
         self._nested: list[Graph] = []
+        self._submodules: dict[str, GraphModule] = {}
         #: Inputs that were no tensors when traced: their value is part of the graph.
         self._fixed: list[tuple[int, str, Any]] = []
         self._forget_source: Callable[[], Any] | None = None
@@ -58,15 +64,42 @@ class GraphModule:
         self.shape_env: ShapeEnv | None = None
 
     def __getattr__(self, name: str) -> Any:
-        constants = self.__dict__.get("constants", {})
-        if name in constants:
-            return constants[name]
-        # The functions of control flow.
-        for node in self.__dict__["graph"].nodes if "graph" in self.__dict__ else ():
-            for inner in printing.operand_graphs(node):
-                if inner.name == name:
-                    return GraphModule(constants, inner, name=name)
+        state = self.__dict__
+        if name in state.get("constants", ()):
+            return state["constants"][name]
+        if "graph" in state and not name.startswith("__"):
+            for child, module in self.named_children():
+                if child == name:
+                    return module
         raise AttributeError(f"GraphModule has no attribute or constant {name!r}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, Tensor):
+            self.constants[name] = value
+            return
+        if name == "graph":
+            self.__dict__["_compiled"] = None  # versions of two graphs say nothing about each other
+        self.__dict__[name] = value
+
+    def __delattr__(self, name: str) -> None:
+        if name in self.constants:
+            del self.constants[name]
+        else:
+            object.__delattr__(self, name)
+
+    # ---- what it has in it -------------------------------------------------------------------------------------------
+
+    def named_children(self) -> Iterator[tuple[str, GraphModule]]:
+        """The functions of control flow, and the regions that the graph calls, by name."""
+        for inner in dict.fromkeys(printing.nested_graphs(self.graph)):
+            module = self._submodules.get(inner.name)
+            if module is None or module.graph is not inner:
+                module = self._submodules[inner.name] = GraphModule({}, inner, name=inner.name)
+                module.constants = self.constants
+            yield inner.name, module
+
+    def tensors_of(self) -> Mapping[str, Tensor]:
+        return {name: t for name, t in self.constants.items() if isinstance(t, Tensor)}
 
     # ---- text --------------------------------------------------------------------------------------------------------
 
@@ -118,14 +151,14 @@ class GraphModule:
             for index, node in enumerate(graph.placeholders())
             if "val" in node.meta and not isinstance(node.meta["val"], (Tensor, Symbolic))
         ]
-        self._nested = [inner for node in graph.nodes for inner in printing.operand_graphs(node)]
+        self._nested = list(printing.nested_graphs(graph, deep=True))
         self._version = self._present_version()
 
     def _present_version(self) -> int:
         """Grows with every change to the graph or the functions in it."""
         return self.graph.version + sum([inner.version for inner in self._nested])
 
-    def forward(self, *flat: Any) -> Any:
+    def run_flat(self, *flat: Any) -> Any:
         """Run the graph on its inputs one by one; gives what its output node returns."""
         if self._compiled is None or self._version != self._present_version():
             self.recompile()
@@ -133,6 +166,10 @@ class GraphModule:
         return self._compiled(self, *flat)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call it as the function it was traced from; the same as `forward`."""
+        return self.forward(*args, **kwargs)
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Call it as the function it was traced from.
 
         Raises
@@ -141,7 +178,7 @@ class GraphModule:
             If the arguments have another structure, or a number that the graph was traced with has another value.
         """
         if self.in_spec is None:
-            return self.forward(*args)
+            return self.run_flat(*args)
         leaves, spec = optree.tree_flatten(cast(Any, (args, kwargs)))
         if spec != self.in_spec:
             raise ArgumentError(
@@ -157,8 +194,29 @@ class GraphModule:
                     f"{self.name}: traced with {name}={value!r}, which is part of the graph now", got=describe(given),
                     hint="trace again for another value, or pass it as a 0-d tensor",
                 )  # fmt: skip
-        result = self.forward(*leaves)
+        result = self.run_flat(*leaves)
         return result if self.out_spec is None else optree.tree_unflatten(self.out_spec, result)
 
-    def __deepcopy__(self, memo: object) -> GraphModule:
-        return GraphModule(self.constants, self.graph.clone(), self.in_spec, self.out_spec, self.name)
+    # ---- copying -----------------------------------------------------------------------------------------------------
+
+    def _copied(self, graph: Graph, constants: Mapping[str, Any]) -> GraphModule:
+        made = GraphModule(constants, graph, self.in_spec, self.out_spec, self.name)
+        made.shape_env = self.shape_env
+        return made
+
+    def __copy__(self) -> GraphModule:
+        """Another module of the same graph and tensors."""
+        return self._copied(self.graph, self.constants)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> GraphModule:
+        """With a graph and tensors of its own; fake values and symbols are shared."""
+        made = memo[id(self)] = self._copied(self.graph.clone(), copy.deepcopy(self.constants, memo))
+        return made
+
+    def __reduce__(self) -> Any:
+        """Pickled are graph, tensors and structure; fake values and symbols are not, which belong to a trace."""
+        return _unpickled, (self.constants, self.graph, self.in_spec, self.out_spec, self.name)
+
+
+def _unpickled(constants: Any, graph: Graph, in_spec: Any, out_spec: Any, name: str) -> GraphModule:
+    return GraphModule(constants, graph, in_spec, out_spec, name)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import builtins
 import math
 import operator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import SimpleNamespace
 from typing import Any
 
@@ -58,6 +58,15 @@ def operand_graphs(node: Node) -> list[Any]:
         if is_graph(value):
             found.append(value)
     return found
+
+
+def nested_graphs(graph: Any, *, deep: bool = False) -> Iterator[Any]:
+    """The graphs that a graph's nodes call or hand on, in order; with `deep` also those in them."""
+    for node in graph.nodes:
+        for inner in (*([node.target] if is_graph(node.target) else ()), *operand_graphs(node)):
+            yield inner
+            if deep:
+                yield from nested_graphs(inner, deep=True)
 
 
 # ---- whole graphs ----------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Gradients of registered ops, in the structure of their schemas, beside PyTorch.
 
-The ops are generated: what each takes and returns is a row of kinds (a tensor, a list, a number ...). All compute sums of
-products of everything with everything, so that each gradient depends on every input and on every other gradient.
+The ops are generated: what each takes and returns is a row of kinds (a tensor, a list, a number ...). All compute
+multiples of the product of their tensors, so that each gradient depends on every input and every other gradient.
 """
 
 import itertools
@@ -37,8 +37,9 @@ GIVES = {
     "integers": ("Tensor", lambda t: (t * 0).to(dtype=t.dtype).long(), lambda g: 0),
 }
 INPUTS = [
-    ["tensor"], ["list"], ["list", "list"], ["tensor", "list"], ["list", "number", "tensor"], ["optional list", "tensor"],
-    ["tensor", "numbers", "list"], ["tensor", "absent", "list"], ["no list", "tensor"], ["empty list", "tensor"],
+    ["tensor"], ["list"], ["list", "list"], ["tensor", "list"], ["list", "number", "tensor"],
+    ["optional list", "tensor"], ["tensor", "numbers", "list"], ["tensor", "absent", "list"], ["no list", "tensor"],
+    ["empty list", "tensor"],
     ["tensor", "number"], ["optional", "tensor", "numbers"],
 ]  # fmt: skip
 OUTPUTS = [

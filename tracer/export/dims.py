@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from opweave.registry.errors import ArgumentError, ShapeError, UnsupportedError
@@ -111,19 +112,23 @@ class DerivedDim:
 Wanted = dict[str, dict[int, Any]]
 
 
-def wanted_sizes(dynamic_shapes: Any, args: tuple[Any, ...], kwargs: dict[str, Any], names: list[str]) -> Wanted:
+def wanted_sizes(
+    dynamic_shapes: Any, args: tuple[Any, ...], kwargs: dict[str, Any], names: list[str], fn: Callable[..., Any]
+) -> Wanted:
     """What a description of sizes makes dynamic, checked against the arguments.
 
     Parameters
     ----------
     dynamic_shapes : None, dict or sequence
-        For each argument, by name or by position, a description nested like the argument: None, or for a tensor a dict
-        from dimension to size, or a sequence with one entry a dimension. An entry is None, `Dim.STATIC` or the size
-        where it is fixed, a `Dim` or what is computed from one, `Dim.DYNAMIC` or `Dim.AUTO`.
+        For each argument, by name or in the order of the function's parameters, a description nested like the argument:
+        None, or for a tensor a dict from dimension to size, or a sequence with one entry a dimension. An entry is None,
+        `Dim.STATIC` or the size where it is fixed, a `Dim` or what is computed from one, `Dim.DYNAMIC` or `Dim.AUTO`.
     args, kwargs : tuple, dict
         The arguments.
     names : list of str
         Names of the positional arguments.
+    fn : callable
+        What they are arguments of.
 
     Returns
     -------
@@ -147,24 +152,52 @@ def wanted_sizes(dynamic_shapes: Any, args: tuple[Any, ...], kwargs: dict[str, A
             "export: dynamic_shapes for *args", got=", ".join(names), hint="give the function a parameter for each"
         )
     given = {**dict(zip(names, args, strict=True)), **kwargs}
+    order, rest = _order(fn, list(given), args, kwargs)
     if isinstance(dynamic_shapes, Mapping):
-        unknown = [name for name in dynamic_shapes if name not in given]
-        if unknown:
-            raise ArgumentError(
-                "export: dynamic_shapes names no argument", got=", ".join(map(repr, unknown)),
-                hint="arguments: " + ", ".join(given),
-            )  # fmt: skip
-        pairs = [(name, dynamic_shapes.get(name), value) for name, value in given.items()]
-    elif isinstance(dynamic_shapes, Sequence) and len(dynamic_shapes) == len(given):
-        pairs = list(zip(given, dynamic_shapes, given.values(), strict=True))
+        described = dict(dynamic_shapes)
+        if rest is not None and rest not in given and isinstance(described.get(rest), Mapping):
+            described |= described.pop(rest)
+    elif isinstance(dynamic_shapes, Sequence) and len(dynamic_shapes) == len(order):
+        described = dict(zip(order, dynamic_shapes, strict=True))
+        if rest in described:
+            described |= described.pop(rest) or {}
     else:
         raise ArgumentError(
             "export: dynamic_shapes must have an entry for each argument", got=repr(dynamic_shapes),
-            hint="{'x': None}, with the names " + ", ".join(given),
+            hint="{'x': None}, with the names " + ", ".join(order),
         )  # fmt: skip
+    unknown = [name for name in described if name not in given]
+    if unknown:
+        raise ArgumentError(
+            "export: dynamic_shapes names no argument", got=", ".join(map(repr, unknown)),
+            hint="arguments: " + ", ".join(given),
+        )  # fmt: skip
+    pairs = [(name, described.get(name), value) for name, value in given.items()]
     for name, spec, value in pairs:
         _collect(name, spec, value, found)
     return found
+
+
+def _order(
+    fn: Callable[..., Any], names: list[str], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[list[str], str | None]:
+    """The parameters that are given, in the order of the signature, and which of them is the `**` one."""
+    try:
+        signature = inspect.signature(fn)
+        bound = signature.bind(*args, **kwargs).arguments
+    except (TypeError, ValueError):  # none to be had, or the call itself will say what does not fit
+        return names, None
+    order: list[str] = []
+    rest = None
+    for name in bound:
+        kind = signature.parameters[name].kind
+        if kind is inspect.Parameter.VAR_POSITIONAL:
+            order += names[len(order) : len(args)]
+            continue
+        order.append(name)
+        if kind is inspect.Parameter.VAR_KEYWORD:
+            rest = name
+    return order, rest
 
 
 def _collect(path: str, spec: Any, value: Any, found: Wanted) -> None:

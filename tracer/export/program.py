@@ -38,6 +38,7 @@ from opweave.tracer.graph import Graph, Node
 from opweave.tracer.graph_module import GraphModule
 from opweave.tracer.interpreter import Interpreter
 from opweave.tracer.make_fx import DecompositionTable, decompositions, trace_flat
+from opweave.tracer.module_tree import ModuleTree
 from opweave.tracer.operands import map_operands
 from opweave.tracer.printing import operand_text
 
@@ -322,7 +323,7 @@ def make_signature(graph: Graph, inputs: Sequence[InputSpec]) -> ExportGraphSign
     return ExportGraphSignature(list(inputs), outputs, mutated_inputs(graph))
 
 
-class ExportedModule:
+class ExportedModule(ModuleTree):
     """An exported program as a function; made by `ExportedProgram.module`.
 
     Each call checks that the arguments are nested as those of the export, that tensors have the same element types,
@@ -347,7 +348,34 @@ class ExportedModule:
         """The program's graph."""
         return self.program.graph
 
+    @property
+    def code(self) -> str:
+        """The graph as Python."""
+        return self.program.graph_module.code
+
+    def print_readable(self, print_output: bool = True) -> str:
+        """The code as text; also written to standard output unless told otherwise."""
+        return self.program.graph_module.print_readable(print_output)
+
+    def named_children(self) -> Iterator[tuple[str, GraphModule]]:
+        """The functions of control flow, by name."""
+        return self.program.graph_module.named_children()
+
+    def tensors_of(self) -> Mapping[str, Tensor]:
+        return self.program.tensors
+
+    def __getattr__(self, name: str) -> Any:
+        program = self.__dict__.get("program")
+        if program is not None and not name.startswith("__"):
+            return getattr(program.graph_module, name)
+        raise AttributeError(name)
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The same as `forward`."""
+        return self.forward(*args, **kwargs)
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """Run on arguments as the exported function took them; gives what it gave."""
         program = self.program
         result = program.run_flat(program.check_inputs(args, kwargs))
         return optree.tree_unflatten(program.out_spec, result)
@@ -363,7 +391,7 @@ class _FlatModule(GraphModule):
         super().__init__(program.tensors, program.graph)
         self._program = program
 
-    def forward(self, *flat: Any) -> Any:
+    def run_flat(self, *flat: Any) -> Any:
         program = self._program
         links = program._linked()
         return _Runner(program.graph, program.tensors, links).run(*flat)

@@ -90,7 +90,7 @@ def export(
                 "export: an example argument has symbolic sizes", got=describe(t), hint="pass one with fixed sizes"
             )
     positional = parameter_names(fn, len(args))
-    wanted = wanted_sizes(dynamic_shapes, args, kwargs, positional)
+    wanted = wanted_sizes(dynamic_shapes, args, kwargs, positional, fn)
     leaves, in_spec = optree.tree_flatten(cast(Any, (args, kwargs)))
     paths = [_path_text(path, positional) for path in optree.tree_paths(cast(Any, (args, kwargs)))]
     mode = next((t.fake_mode for t in tensors_in(leaves) if isinstance(t, FakeTensor)), None) or FakeTensorMode()
