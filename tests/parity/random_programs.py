@@ -568,7 +568,7 @@ def _undefined(text: str, read: list[torch.Tensor]) -> bool:
             return True  # reads what it writes
         for t in read:
             if (t.dtype.is_floating_point or t.dtype.is_complex) and t.numel():
-                largest = torch.view_as_real(t.detach()) if t.dtype.is_complex else t.detach()
+                largest = torch.view_as_real(t.detach().resolve_conj()) if t.dtype.is_complex else t.detach()
                 if not bool((largest.double().abs() < 100).all()) or bool((largest.double() < 0).any()):
                     return True
     if re.search(r"\.(view|int)\(|view\(T", text) and "T." in text and first.dtype.is_floating_point:
