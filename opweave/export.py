@@ -20,6 +20,7 @@ sizes at hand. Control flow is exported with its branches, which may call such o
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 from opweave.registry.loading import load_heavy, load_triton
@@ -45,19 +46,35 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _portable() -> Any:
+def _of_backend(name: str) -> Any:
+    """A module of the CPU backend, which loads Triton."""
     load_triton()
-    return load_heavy("opweave.codegen.triton_cpu.portable")
+    return load_heavy(f"opweave.codegen.triton_cpu.{name}")
 
 
 def _lower(kernel: Any, arguments: dict[str, Any]) -> Any:
-    return _portable().to_text(kernel, arguments)
+    return _of_backend("portable").to_text(kernel, arguments)
 
 
 def _compile_text(kernel: _TextKernel) -> Callable[..., None]:
     parameters = [(name, kind) for name, kind in kernel.parameters if kind != "constexpr"]
-    return _portable().launcher(kernel.name, kernel.ttir, parameters)
+    return _of_backend("portable").launcher(kernel.name, kernel.ttir, parameters, kernel.writes)
+
+
+def _verify(name: str, text: str, parameters: list[tuple[str, str]]) -> None:
+    _of_backend("verify").check_text(name, text, parameters)
+
+
+def _sanitized() -> bool:
+    return _of_backend("sanitizer").enabled()
+
+
+def _strictly(steps: int) -> AbstractContextManager[None]:
+    return _of_backend("sanitizer").strictly(steps)
 
 
 _kernels.lower = _lower
 _kernels.compile_text = _compile_text
+_kernels.verify = _verify
+_kernels.sanitized = _sanitized
+_kernels.strictly = _strictly

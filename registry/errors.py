@@ -167,11 +167,16 @@ class SanitizerError(OpweaveError, RuntimeError):
         The program's position in the grid.
     index : tuple of int
         The element's position in the block; () for a scalar.
+    category : str
+        What is wrong: `outside`, `misaligned`, `read-only`; `unwritten`; `race` (two programs write), `stale` (one reads
+        what another wrote), `overwritten` (one writes what another read), `benign` (two write the same value);
+        `undefined` (a result depends on masked lanes), `index`, `endless`.
     """
 
     kernel: str
-    program: tuple[int, int, int]
+    program: tuple[int, ...]
     index: tuple[int, ...]
+    category: str
 
 
 class OutOfMemoryError(OpweaveError, MemoryError, RuntimeError):

@@ -34,6 +34,7 @@ from opweave.registry.keys import (
     GRAD,
     INFERENCE,
     PYTHON_BIT,
+    WATCHED,
     DispatchKey,
     DispatchKeySet,
     state,
@@ -335,6 +336,9 @@ class OpOverload:
         return kernel
 
     def _resolve(self, bits: int) -> Kernel:
+        if bits & WATCHED:
+            found = self._lookup(bits & ~WATCHED)
+            return found if watch is None else watch(self, found)
         if bits & INFERENCE:
             return _marking_inference(self._lookup(bits & ~INFERENCE))
         for key in _highest_first(bits):
@@ -444,6 +448,10 @@ def _dispatch_in_python(op: OpOverload, bits: int) -> Kernel:
 
 
 resolvers[DispatchKey.Python] = _dispatch_in_python
+
+
+#: Wraps an op's kernel in what looks at its calls, for those that are `WATCHED`.
+watch: Callable[[OpOverload, Kernel], Kernel] | None = None
 
 
 def _marking_inference(kernel: Kernel) -> Kernel:

@@ -9,7 +9,7 @@ CUDA; it shares the tensor's memory.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from operator import index
 from typing import TYPE_CHECKING, Any, Self
@@ -21,12 +21,14 @@ from opweave.registry.annotations import register_annotation
 from opweave.registry.device import Device, cpu, parse_device
 from opweave.registry.dtypes import DType, as_dtype, from_numpy as dtype_from_numpy, get_default_dtype
 from opweave.registry.errors import ArgumentError, AutogradError, DeviceError, DTypeError, OutOfRangeError, ShapeError
-from opweave.registry.keys import GRAD, PYTHON_BIT, TENSOR_BITS as _KEY_BITS, DispatchKey, DispatchKeySet, state
+from opweave.registry.keys import GRAD, PYTHON_BIT, TENSOR_BITS as _KEY_BITS, WATCHED, DispatchKey, DispatchKeySet, state
 from opweave.registry.memory_format import MemoryFormat, as_memory_format, contiguous_format, is_in_format
 from opweave.registry.spec import TensorSpec, contiguous_strides, span
 from opweave.registry.storage import Storage
 
 _version_lock = forking.short_lock()
+#: Called with a tensor and a method's name where Python looks at data, if somebody wants to know.
+when_read: Callable[[Tensor, str], None] | None = None
 _VIEW_BIT = DispatchKey.ADInplaceOrView.bit
 
 
@@ -374,6 +376,11 @@ class Tensor:
         for mode in state.modes:
             mode.data_accessed(self, what)
 
+    def _hand_out(self, what: str) -> None:
+        """Tell who watches memory that Python looks at it."""
+        if when_read is not None and state.include & WATCHED:
+            when_read(self, what)
+
     def data_ptr(self) -> int:
         """Device address of the first element, 0 for an empty tensor."""
         storage = self._storage
@@ -396,6 +403,8 @@ class Tensor:
         """
         if state.modes:
             self._look("numpy")
+        if when_read is not None:
+            self._hand_out("numpy")
         if self._keys & GRAD and not state.exclude & GRAD and not force:
             raise AutogradError(
                 "numpy: the tensor requires grad, and NumPy would lose track of it", got=describe(self),
@@ -420,6 +429,8 @@ class Tensor:
             raise DTypeError("__dlpack__: NumPy cannot export bfloat16", hint="export x.view(opweave.int16)")
         if state.modes:
             self._look("__dlpack__")
+        if when_read is not None:
+            self._hand_out("numpy")
         return self._array.__dlpack__(**kwargs)
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -435,6 +446,8 @@ class Tensor:
         """
         if state.modes:
             self._look("item")
+        if when_read is not None:
+            self._hand_out("item")
         if self.numel() != 1:
             raise ShapeError("item: only one-element tensors have a Python value", got=describe(self))
         value = self._array.reshape(())[()].item()
@@ -442,6 +455,8 @@ class Tensor:
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers."""
+        if when_read is not None:
+            self._hand_out("tolist")
         array = self.numpy(force=True)
         return (array.astype(np.float32) if self._dtype.name == "bfloat16" else array).tolist()
 

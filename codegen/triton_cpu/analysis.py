@@ -99,12 +99,14 @@ HEAP = "heap"
 
 CHECK = "opweave_check"
 """Symbol of a sanitized kernel's check:
-`i1 opweave_check(i64 address, i64 size, i64 kind, i64 argument, i64 site, i64 index, i64 program)`.
+`i1 opweave_check(i64 address, i64 size, i64 kind, i64 argument, i64 site, i64 index, i64 program, i64 value)`.
 
 `kind` is an index into `KINDS`, `argument` the position of the parameter that the address is made from, `ONE_OF_THEM`
-or `UNKNOWN`.
+or `UNKNOWN`, `value` the bits that are written. With the kind `told`, `value` says what the kernel found by itself.
 """
-KINDS = ("read", "write", "atomic")
+STEP = "opweave_step"
+"""Symbol of what it calls at each program and each turn of a loop: `i1 opweave_step(i64 site, i64 program)`."""
+KINDS = ("read", "write", "atomic", "volatile", "told")
 UNKNOWN, ONE_OF_THEM = -1, -2
 
 

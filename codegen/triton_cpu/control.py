@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from opweave.codegen.triton_cpu.access import step
 from opweave.codegen.triton_cpu.analysis import ROOTS, VIEWS, uniform_step
 from opweave.codegen.triton_cpu.context import LAZY, REARRANGES, ZERO, Context, Induction, Lanes, pointee_size, root
 from opweave.codegen.triton_cpu.emit import LLVM_TYPE, SIZE, Buffer, storage
@@ -98,7 +99,7 @@ def _safe_in_place(cx: Context, target: Buffer, values: Sequence[Value], foreign
 @root("scf.for")
 def scf_for(cx: Context, op: Op) -> None:
     em, body = cx.em, op.regions[0][0]
-    lo, hi, step = (cx.scalars[v].value for v in op.operands[:3])
+    lo, hi, by = (cx.scalars[v].value for v in op.operands[:3])
     iv, args, inits, yields = body.args[0], body.args[1:], op.operands[3:], body.yielded
     before_region(cx, op, repeats=True)
     steps = [uniform_step(a, y) if a.type.is_tensor else None for a, y in zip(args, yields, strict=True)]
@@ -112,6 +113,7 @@ def scf_for(cx: Context, op: Op) -> None:
 
     def iteration(i: str) -> None:
         with cx.scope():
+            step(cx, op)
             cx.scalars[iv] = Lanes("uniform", i, elem)
             for k, c in zip(kept, carried, strict=True):
                 c.bind(args[k])
@@ -122,11 +124,11 @@ def scf_for(cx: Context, op: Op) -> None:
                 em.line(f"store i64 {value}, ptr {slot}")
 
     # Counted in 64 bits, so that the step past the end cannot wrap around and begin again.
-    wide = [em.resize(x, elem, "i64") for x in (lo, hi, step)]
+    wide = [em.resize(x, elem, "i64") for x in (lo, hi, by)]
     if op.attrs.startswith("unsigned "):
         if SIZE[elem] == 8:
             raise op.unsupported("a range of unsigned 64-bit integers")
-        wide = [em.inst(f"zext {LLVM_TYPE[elem]} {x} to i64") for x in (lo, hi, step)]
+        wide = [em.inst(f"zext {LLVM_TYPE[elem]} {x} to i64") for x in (lo, hi, by)]
     em.loop(wide[0], wide[1], wide[2], lambda i: iteration(em.resize(i, "i64", elem)))
     cx.buffers = known  # what the body materialised is not there when it never ran
     for k, c in zip(kept, carried, strict=True):
@@ -157,6 +159,7 @@ def scf_while(cx: Context, op: Op) -> None:
     em.branch(head)
     em.label(head)
     with cx.scope():
+        step(cx, op)
         for a, c in zip(before.args, carried, strict=True):
             c.bind(a)
         cx.emit_block(before)
@@ -262,6 +265,7 @@ def _leave(
     if op.name not in ("cf.br", "cf.cond_br"):
         raise op.unsupported()
     before_branch(cx, block)
+    step(cx, op)
     if op.name == "cf.br":
         ((label, args),) = op.successors
         assign(cx, joins[label], args)

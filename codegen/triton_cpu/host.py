@@ -10,8 +10,7 @@ from typing import Any
 
 from triton.backends.compiler import GPUTarget
 
-from opweave.codegen.triton_cpu import jit, launch, pool, sanitizer
-from opweave.codegen.triton_cpu.analysis import CHECK
+from opweave.codegen.triton_cpu import access_check, jit, launch, pool, sanitizer
 from opweave.codegen.triton_cpu.compiler import SANITIZED, with_fusion
 from opweave.codegen.triton_cpu.sharing import careful_launcher, overlap
 from opweave.registry.errors import UnsupportedError
@@ -38,7 +37,7 @@ class HostModule:
 
     def __init__(self, name: str, obj: bytes, sanitized: bool = False) -> None:
         self.name = name
-        self.code = jit.load(obj, (name,), imports={CHECK: sanitizer.native().check} if sanitized else None)
+        self.code = jit.load(obj, (name,), imports=access_check.native().imports if sanitized else None)
         self.address = self.code.address(name)
 
 
@@ -163,7 +162,7 @@ class SanitizedLauncher(HostLauncher):
 
     def __init__(self, src: Any, metadata: Any) -> None:
         super().__init__(src, metadata)
-        self._sites = [sanitizer.Site(place, k, size, tuple(dims)) for place, k, size, dims in metadata.sites]
+        self._sites = sanitizer.sites_of(metadata.sites)
         self._names = [p.name for p in self._params]
 
     def __call__(self, grid_x: int, grid_y: int, grid_z: int, *rest: Any) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from opweave.codegen.triton_cpu import (  # noqa: F401  (they register rules)
+    access,
     affine,
     control,
     dot,
@@ -121,8 +122,11 @@ def _emit_function(cx: Context, function: Function) -> None:
 
     cx.assertion_slot = em.offset("%args", str(len(function.args)), "i64")
 
+    stopped = em.fresh("stopped")
+
     def program(i: str) -> None:
         cx.program = i
+        access.step(cx, None, stopped)
         linear = em.inst(f"trunc i64 {i} to i32")
         rest = em.inst(f"udiv i32 {linear}, %gx")
         x = em.inst(f"urem i32 {linear}, %gx")
@@ -133,6 +137,9 @@ def _emit_function(cx: Context, function: Function) -> None:
         em.label(end)
 
     em.loop("%start", "%end", "1", program)
+    if cx.features.sanitize:
+        em.branch(stopped)
+        em.label(stopped)
 
 
 def _emit_block(cx: Context, block: Block) -> None:

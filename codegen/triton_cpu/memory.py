@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from opweave.codegen.triton_cpu.analysis import CHECK, KINDS, ONE_OF_THEM, UNKNOWN, pointer_bases
+from opweave.codegen.triton_cpu.access import check_access
 from opweave.codegen.triton_cpu.context import Context, Indices, Lanes, lazy
 from opweave.codegen.triton_cpu.elementwise import from_f32, select, to_f32
 from opweave.codegen.triton_cpu.emit import FLOATS, LLVM_TYPE, SIZE, float_literal, storage, suffix, vector
@@ -61,7 +61,7 @@ def load_lanes(cx: Context, op: Op, idx: Indices) -> Lanes:
         return other()
     pointer = at(cx, op.operands[0], idx)
     if cx.features.sanitize:
-        check_access(cx, op, "read", pointer, mask, idx, elem)
+        check_access(cx, op, "volatile" if "isVolatile = true" in op.attrs else "read", pointer, mask, idx, elem)
     if pointer.uniform:
         return _load_uniform(cx, pointer, mask, other, elem)
     if cx.width == 1:
@@ -152,7 +152,7 @@ def prepare_store(cx: Context, op: Op, idx: Indices) -> Store | None:
 def emit_store(cx: Context, store: Store, past: bool | None = None) -> None:
     """Store what was prepared; `past` the caches where it may, None: if it is whole lines of them, which is asked."""
     if cx.features.sanitize:
-        check_access(cx, store.op, "write", store.pointer, store.mask, store.idx, store.value.elem)
+        check_access(cx, store.op, "write", store.pointer, store.mask, store.idx, store.value.elem, store.value)
     value = _to_memory(cx, store.value)
     if past is None and store.past and cx.width * SIZE[value.elem] % LINE == 0:
         cx.em.when(
@@ -176,44 +176,7 @@ def at_lines(cx: Context, stores: Sequence[Store]) -> str:
     return em.inst(f"icmp eq i64 {em.inst(f'and i64 {low}, {LINE - 1}')}, 0")
 
 
-# -- sanitized kernels
-
-
-def check_access(cx: Context, op: Op, kind: str, pointer: Lanes, mask: Lanes, idx: Indices, elem: str) -> None:
-    """Ask about one element's access; where the answer is no, the program ends."""
-    assert cx.width == 1, "a sanitized kernel works element by element"
-    em, operand = cx.em, op.operands[0]
-    dims = operand.type.dims
-    argument = argument_of(cx, operand)
-    site = (op.loc or "", argument, SIZE[storage(elem)], tuple(dims))
-    number = cx.sites.setdefault(site, len(cx.sites))
-    address = em.inst(f"ptrtoint ptr {cx.position(pointer)} to i64")
-    index = "0"
-    for i, extent in zip(idx, dims, strict=True):
-        index = em.add(em.mul(index, str(extent)), i.value)
-
-    def check() -> None:
-        numbers = (address, site[2], KINDS.index(kind), argument, number, index, cx.program)
-        fine = em.call("i1", CHECK, [("i64", str(n)) for n in numbers])
-
-        def stop() -> None:
-            em.branch(cx.program_end)
-            em.label(em.fresh("never"))
-
-        em.when(em.inst(f"xor i1 {fine}, true"), stop)
-
-    if mask.value == "true":
-        check()
-    else:
-        em.when(cx.position(mask), check)
-
-
-def argument_of(cx: Context, pointer: Value) -> int:
-    """The position of the parameter that a pointer is made from; `ONE_OF_THEM` or `UNKNOWN` where it is not sure."""
-    bases = pointer_bases(pointer)
-    if any(base not in cx.parameters for base in bases):
-        return UNKNOWN
-    return cx.parameters[bases.pop()] if len(bases) == 1 else ONE_OF_THEM
+# -- vectors and single elements
 
 
 def _store(cx: Context, pointer: Lanes, value: Lanes, mask: Lanes, past: bool) -> None:

@@ -15,8 +15,8 @@ from typing import Any
 from triton._C.libtriton import ir
 from triton.compiler.compiler import make_backend
 
-from opweave.codegen.triton_cpu import jit
-from opweave.codegen.triton_cpu.analysis import TargetFeatures
+from opweave.codegen.triton_cpu import access_check, jit, sanitizer
+from opweave.codegen.triton_cpu.analysis import HEAP, Lowered, TargetFeatures
 from opweave.codegen.triton_cpu.compiler import CPUBackend
 from opweave.codegen.triton_cpu.driver import activate, use
 from opweave.codegen.triton_cpu.host import host_target
@@ -24,15 +24,16 @@ from opweave.codegen.triton_cpu.launch import Launcher, Parameter
 from opweave.codegen.triton_cpu.lower import lower
 from opweave.codegen.triton_cpu.sharing import careful_launcher, overlap
 from opweave.codegen.triton_cpu.ttir import parse
+from opweave.codegen.triton_cpu.verify import check_text
 from opweave.registry.errors import CompileError, ExportError, OpweaveError, UnsupportedError
 from opweave.registry.interrupts import deferred, let_through
 from opweave.registry.loading import parsing
 from opweave.registry.triton_effects import configurations, source_of
 
-Lowered = tuple[int, str, str, tuple[tuple[str, Any], ...], dict[str, Any]]
+Text = tuple[int, str, str, tuple[tuple[str, Any], ...], dict[str, Any]]
 
 
-def to_text(kernel: Any, arguments: Mapping[str, Any]) -> Lowered:
+def to_text(kernel: Any, arguments: Mapping[str, Any]) -> Text:
     """Lower a kernel for a launch.
 
     Parameters
@@ -105,7 +106,9 @@ def _best(kernel: Any) -> int:
     return next((i for i, config in enumerate(getattr(inner, "configs", ())) if config is best), 0)
 
 
-def launcher(name: str, text: str, parameters: Sequence[tuple[str, str]]) -> Callable[..., None]:
+def launcher(
+    name: str, text: str, parameters: Sequence[tuple[str, str]], writes: frozenset[str] = frozenset()
+) -> Callable[..., None]:
     """Compile a kernel's text for this machine's CPU.
 
     Parameters
@@ -116,11 +119,13 @@ def launcher(name: str, text: str, parameters: Sequence[tuple[str, str]]) -> Cal
         As `to_text` made it.
     parameters : sequence of (str, str)
         Name and Triton type of each parameter that is not `constexpr`.
+    writes : frozenset of str
+        The parameters that it may write.
 
     Returns
     -------
     callable
-        `launch(gx, gy, gz, *arguments)`.
+        `launch(gx, gy, gz, *arguments)`. Made where kernels are sanitized, it looks at every access before it is made.
 
     Raises
     ------
@@ -129,13 +134,17 @@ def launcher(name: str, text: str, parameters: Sequence[tuple[str, str]]) -> Cal
     UnsupportedError
         If it uses what the CPU backend has not.
     """
+    sanitized = sanitizer.enabled()
     host = jit.host()
     try:
         text = _verified(text)
-        function = parse(text).entry(name)
-        _check_parameters(name, function.args, parameters)
-        lowered = lower(text, name=name, features=TargetFeatures.of(host))
-        code = jit.load(jit.compile_object(lowered.llvm_ir, name=name), (lowered.name,))
+        check_text(name, text, parameters)
+        lowered = lower(
+            _numbered(name, text) if sanitized else text, name=name, features=TargetFeatures.of(host, sanitized)
+        )
+        _check_memory(name, lowered)
+        imports = access_check.native().imports if sanitized else None
+        code = jit.load(jit.compile_object(lowered.llvm_ir, name=name), (lowered.name,), imports=imports)
     except OpweaveError:
         raise
     except Exception as error:  # damaged text makes the parser and the lowering stumble anywhere
@@ -145,12 +154,41 @@ def launcher(name: str, text: str, parameters: Sequence[tuple[str, str]]) -> Cal
         ) from error
     made = [Parameter(parameter, kind) for parameter, kind in parameters]
     run = Launcher(name, made, code, code.address(lowered.name), lowered.assertions).launch
+    if sanitized:
+        return _watched(name, run, sanitizer.sites_of(lowered.sites), [p.name for p in made], writes)
     careful = functools.cache(lambda: careful_launcher(name, made, text))
 
     def launch(gx: int, gy: int, gz: int, *values: Any) -> None:
         (careful() if overlap(values, lowered.apart) else run)(gx, gy, gz, *values)
 
     return launch if lowered.apart else run
+
+
+def _watched(
+    name: str, run: Callable[..., None], sites: Sequence[sanitizer.Site], names: Sequence[str], writes: frozenset[str]
+) -> Callable[..., None]:
+    def launch(gx: int, gy: int, gz: int, *values: Any) -> None:
+        with sanitizer.watching(name, (gx, gy, gz), sites, names, values, writes):
+            run(gx, gy, gz, *values)
+
+    return launch
+
+
+def _numbered(name: str, text: str) -> str:
+    """The text with the number of each line behind it, for messages: it has no other places."""
+    lines = text.splitlines()
+    return "\n".join(f'{line} loc("{name}.ttir":{n}:1)' if line.startswith("  ") else line for n, line in enumerate(lines, 1))
+
+
+_MOST_MEMORY = 1 << 28
+
+
+def _check_memory(name: str, lowered: Lowered) -> None:
+    """Refuse kernels whose blocks take more memory than a program should."""
+    for assertion in lowered.assertions:
+        place, _, nbytes = assertion.partition("\0")
+        if place == HEAP and int(nbytes) > _MOST_MEMORY:
+            raise ExportError(f"{name}: a program of the kernel takes too much memory", got=f"{nbytes} bytes")
 
 
 def _verified(text: str) -> str:
@@ -166,29 +204,3 @@ def _verified(text: str) -> str:
     if not module.verify():
         raise ValueError("the module breaks the rules of its operations")
     return module.str_nodebug()
-
-
-def _check_parameters(name: str, arguments: Sequence[Any], parameters: Sequence[tuple[str, str]]) -> None:
-    """The launcher packs arguments by the parameters' types and the code reads them by its own: they must agree."""
-    expected = [_mlir_type(kind) for _, kind in parameters]
-    found = [_pointee(str(a.type)) for a in arguments]
-    if expected != found:
-        raise ExportError(
-            f"{name}: the parameters that the file names are not those of the kernel",
-            got=f"named {', '.join(k for _, k in parameters)}; the kernel takes {', '.join(found)}",
-        )
-
-
-def _pointee(text: str) -> str:
-    return text.split(",")[0].rstrip(">") + ">" if text.startswith("!tt.ptr<") else text
-
-
-_MLIR = {"fp16": "f16", "bf16": "bf16", "fp32": "f32", "fp64": "f64", "i1": "i1", "u1": "i1"}
-
-
-def _mlir_type(kind: str) -> str:
-    if kind.startswith("*k"):
-        kind = "*" + kind[2:]
-    if kind.startswith("*"):
-        return f"!tt.ptr<{_mlir_type(kind[1:])}>"
-    return _MLIR.get(kind, kind.replace("u", "i") if kind[:1] == "u" else kind)

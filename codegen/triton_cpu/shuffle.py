@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from opweave.codegen.triton_cpu.access import report
 from opweave.codegen.triton_cpu.context import Context, Index, Indices, Lanes, lazy, root
 from opweave.codegen.triton_cpu.elementwise import cast, compare, select
 from opweave.codegen.triton_cpu.emit import LLVM_TYPE, SIZE, Buffer, splat, storage
@@ -63,6 +64,9 @@ def _gather(cx: Context, v: Value, idx: Indices) -> Lanes:
     for extent, value in zip(buffer.shape[1:], values[1:], strict=True):
         position = em.inst(f"mul {t} {position}, {splat(str(extent), 'i64', w)}")
         position = em.inst(f"add {t} {position}, {value}")
+    if cx.features.sanitize:
+        far = compare(cx, "uge", picked, Lanes("uniform", str(buffer.shape[axis]), "i64"))
+        report(cx, op, "index", far, idx)
     mem = storage(buffer.elem)
     if w == 1:
         x = em.inst(f"load {LLVM_TYPE[mem]}, ptr {em.offset(buffer.pointer, position, mem)}")

@@ -227,7 +227,7 @@ def split_top(text: str, sep: str = ",") -> list[str]:
     return [p for p in parts if p]
 
 
-def _split_signature(text: str) -> tuple[str, str]:
+def split_signature(text: str) -> tuple[str, str]:
     """Cut at the last top-level ` : `, which starts the type signature."""
     cuts = [i for i, c, depth in _depths(text) if c == ":" and depth == 0]
     return (text[: cuts[-1]], text[cuts[-1] + 1 :].strip()) if cuts else (text, "")
@@ -370,7 +370,7 @@ class Parser:
         elif text.endswith("{"):
             self._generic_region_op(op, names, text)
         else:
-            body, signature = _split_signature(text)
+            body, signature = split_signature(text)
             op.operands = self.values(body)
             if names:
                 self.define(op, names, _result_types(op, signature))
@@ -422,7 +422,7 @@ def _read_constant(parser: Parser, op: Op, names: list[str], text: str) -> None:
         op.attrs = text
         parser.define(op, names, [Type("i1")])
         return
-    body, signature = _split_signature(re.sub(r"^\{.*?\}\s*", "", text))
+    body, signature = split_signature(re.sub(r"^\{.*?\}\s*", "", text))
     body = body.strip()
     op.attrs = body[6:-1] if body.startswith("dense<") else body
     parser.define(op, names, [parse_type(signature)])
@@ -469,7 +469,7 @@ def _read_if(parser: Parser, op: Op, names: list[str], text: str) -> None:
 
 def _read_while(parser: Parser, op: Op, names: list[str], text: str) -> None:
     before = Block("bb0")
-    ins, _, outs = _split_signature(text.rstrip("{ "))[1].partition("->")
+    ins, _, outs = split_signature(text.rstrip("{ "))[1].partition("->")
     if text.startswith("("):
         inner, op.operands = _carried(parser, text[1 : _closing(text, 0)])
         for name, type_ in zip(inner, _type_list(ins), strict=True):
@@ -487,7 +487,7 @@ def _read_branch(parser: Parser, op: Op, names: list[str], text: str) -> None:
         op.operands = [parser.value(parts.pop(0))]
     for part in parts:
         label, _, args = part.partition("(")
-        args = _split_signature(args.rstrip(")"))[0]
+        args = split_signature(args.rstrip(")"))[0]
         op.successors.append((label.strip("^ "), parser.values(args)))
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -116,6 +117,7 @@ class TextKernel(CompiledText):
             raise DTypeError(f"{self.name}: argument {name!r} must be a tensor of {element}", got=describe(value))
 
 
+Verify = Callable[[str, str, list[tuple[str, str]]], None]
 Lower = Callable[[Any, dict[str, Any]], tuple[int, str, str, tuple[tuple[str, str], ...], dict[str, Any]]]
 Compile = Callable[[TextKernel], Callable[..., None]]
 
@@ -124,19 +126,40 @@ lower: Lower | None = None
 #: Gives `launch(gx, gy, gz, *arguments)` for the parameters that are not `constexpr`; set likewise.
 compile_text: Compile | None = None
 
+#: `(name, TTIR, parameters that are not constexpr)`: raises where the text is no such kernel; set likewise.
+verify: Verify | None = None
+#: Whether kernels are sanitized, which compiles them apart; set likewise.
+sanitized: Callable[[], bool] = bool
+#: A context in which kernels reach their tensors and nothing else, given the most steps of a launch; set likewise.
+strictly: Callable[[int], AbstractContextManager[None]] | None = None
+
 _lock = forking.lock()
-_launchers: dict[str, Callable[..., None]] = {}
+_launchers: dict[tuple[str, bool], Callable[..., None]] = {}
 _known: dict[str, TextKernel] = {}
 
 
 def _launcher_of(kernel: TextKernel) -> Callable[..., None]:
+    key = (kernel.digest, sanitized())
     with _lock:
-        found = _launchers.get(kernel.digest)
+        found = _launchers.get(key)
         if found is None:
             if compile_text is None:
                 raise ExportError(f"{kernel.name}: nothing here compiles kernels", hint="import opweave.export")
-            found = _launchers[kernel.digest] = compile_text(kernel)
+            found = _launchers[key] = compile_text(kernel)
     return found
+
+
+def check(kernel: TextKernel) -> None:
+    """Check that a kernel's text is a kernel with its parameters.
+
+    Raises
+    ------
+    ExportError
+        If it is not.
+    """
+    if verify is None:
+        raise ExportError(f"{kernel.name}: nothing here reads kernels", hint="import opweave.export")
+    verify(kernel.name, kernel.ttir, [(name, kind) for name, kind in kernel.parameters if kind != "constexpr"])
 
 
 def add(kernel: TextKernel) -> int:

@@ -7,7 +7,7 @@ by name each time the registry has changed, so a program runs as soon as its ops
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from opweave.registry.errors import ExportError, Site
@@ -91,21 +91,30 @@ def ops_in(graph: Graph, *, bodies: bool = True) -> dict[str, OpOverload]:
     return {node.target.name: node.target for node in calls(graph, bodies=bodies)}
 
 
-def calls(graph: Graph, *, bodies: bool = True) -> Iterator[Node]:
-    """The nodes that call ops, those of inner graphs too."""
+Find = Callable[[OpOverload], OpOverload | None]
+
+
+def calls(graph: Graph, *, bodies: bool = True, find: Find = registered) -> Iterator[Node]:
+    """The nodes that call ops, those of inner graphs too; `bodies`: also those of ops that `find` does not."""
     for node in graph.nodes:
         if node.op != "call_function":
             continue
         for inner in inner_graphs(node):
-            yield from calls(inner, bodies=bodies)
+            yield from calls(inner, bodies=bodies, find=find)
         if isinstance(node.target, OpOverload):
             yield node
-            if bodies and BODY in node.meta and registered(node.target) is None:
-                yield from calls(node.meta[BODY])
+            if bodies and BODY in node.meta and find(node.target) is None:
+                yield from calls(node.meta[BODY], find=find)
 
 
-def link(graph: Graph) -> dict[OpOverload, Any]:
+def link(graph: Graph, find: Find = registered) -> dict[OpOverload, Any]:
     """What to call for each op of a graph that is not itself registered.
+
+    Parameters
+    ----------
+    graph : Graph
+    find : callable
+        Gives the registered op that may be called for one.
 
     Returns
     -------
@@ -120,14 +129,20 @@ def link(graph: Graph) -> dict[OpOverload, Any]:
     found: dict[OpOverload, Any] = {}
     missing: dict[str, OpOverload] = {}
     used: dict[OpOverload, None] = {}
-    for node in calls(graph):
+    for node in calls(graph, find=find):
         op = node.target
-        here = registered(op)
+        here = find(op)
         if here is None and BODY not in node.meta:
             missing[op.name] = op
         elif here is not None and here is not op:
             used[op] = None
             found[op] = here
+    barred = sorted(name for name, op in missing.items() if registered(op) is not None)
+    if barred:
+        raise ExportError(
+            f"a stranger's program calls ops that were not allowed: {', '.join(barred)}",
+            got="it would choose their arguments", hint=f"load(..., allow={barred!r}) if that does no harm",
+        )  # fmt: skip
     if missing:
         raise ExportError(
             f"the exported program calls {len(missing)} op{'s' if len(missing) > 1 else ''} "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, cast
 
 import optree
@@ -34,6 +35,7 @@ from opweave.tracer.export.signature import (
     mutated_inputs,
 )
 from opweave.tracer.export.sizes import Binding, ExportEnv, range_constraints
+from opweave.tracer.export.untrusted import Limits, budget, running
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.graph_module import GraphModule
 from opweave.tracer.interpreter import Interpreter
@@ -65,6 +67,8 @@ class ExportedProgram:
         The symbols of dynamic sizes and what is known of them; None where all sizes are fixed.
     name : str
         Name of the exported function.
+    limits : Limits or None
+        What it may do, where it was loaded as a stranger's.
     default_dtype : DType
         The default dtype when it was exported: what some of its ops give depends on it.
     """
@@ -73,6 +77,7 @@ class ExportedProgram:
         self, graph: Graph, graph_signature: ExportGraphSignature, in_spec: Any, out_spec: Any, *,
         state_dict: Mapping[str, Tensor], constants: Mapping[str, Tensor],
         name: str = "forward", default_dtype: DType | None = None, shape_env: ExportEnv | None = None,
+        limits: Limits | None = None,
     ):  # fmt: skip
         self.graph = graph
         self.graph_signature = graph_signature
@@ -86,6 +91,8 @@ class ExportedProgram:
         self.range_constraints: dict[Any, Any] = {} if shape_env is None else range_constraints(shape_env)
         self.name = name
         self.default_dtype = default_dtype or get_default_dtype()
+        #: What it may do, where it is a stranger's.
+        self.limits = limits
         self._checked: tuple[Any, ...] = ()
         self._links: dict[Any, Any] = {}
 
@@ -201,6 +208,14 @@ class ExportedProgram:
                 got=f"the default dtype is {get_default_dtype().name}",
                 hint=f"opweave.set_default_dtype({self.default_dtype!r})",
             )
+        with self._guarded():
+            return self._run_flat(leaves)
+
+    def _guarded(self) -> AbstractContextManager[None]:
+        """A context in which a stranger's program does no harm."""
+        return nullcontext() if self.limits is None else running(self.name, self.limits)
+
+    def _run_flat(self, leaves: Sequence[Any]) -> Any:
         links = self._linked()
         tensors = self.tensors
         lifted = [tensors[spec.target] for spec in self.graph_signature.input_specs if spec.target is not None]
@@ -229,9 +244,10 @@ class ExportedProgram:
         state = (registry.version, *[graph.version for graph in graphs_in(self.graph)])
         if self._checked != state:
             self.validate()
-            links: dict[Any, Any] = dict(link(self.graph))
+            find = registered if self.limits is None else self.limits.find
+            links: dict[Any, Any] = dict(link(self.graph, find))
             for node in calls(self.graph, bodies=False):
-                if BODY in node.meta and registered(node.target) is None:
+                if BODY in node.meta and find(node.target) is None:
                     links[node] = _op_of_body(self, node)
             self._links, self._checked = links, state
         return self._links
@@ -300,7 +316,7 @@ class ExportedProgram:
         signature = make_signature(graph, self.graph_signature.input_specs)
         return ExportedProgram(
             graph, signature, self.in_spec, self.out_spec, state_dict=self.state_dict, constants=self.constants,
-            name=self.name, default_dtype=self.default_dtype, shape_env=self.shape_env,
+            name=self.name, default_dtype=self.default_dtype, shape_env=self.shape_env, limits=self.limits,
         )  # fmt: skip
 
     def __deepcopy__(self, memo: object) -> ExportedProgram:
@@ -393,8 +409,8 @@ class _FlatModule(GraphModule):
 
     def run_flat(self, *flat: Any) -> Any:
         program = self._program
-        links = program._linked()
-        return _Runner(program.graph, program.tensors, links).run(*flat)
+        with program._guarded():
+            return _Runner(program.graph, program.tensors, program._linked()).run(*flat)
 
 
 def _check_tensor(
@@ -453,9 +469,13 @@ class _Runner(Interpreter):
         self.links = links
         #: What the symbols are, where each result is to be compared with what the trace foresaw.
         self.binding: Binding | None = None
+        #: What is left to a stranger's program.
+        self.budget = budget.get()
 
     def run_node(self, node: Node) -> Any:
         """The value of one node."""
+        if self.budget is not None:
+            self.budget.spend(node)
         value = super().run_node(node)
         if self.binding is not None and node.op == "call_function":
             self.binding.check_result(node, value)
@@ -464,10 +484,15 @@ class _Runner(Interpreter):
     def call_function(self, target: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         if isinstance(target, Graph):
             return _Runner(target, self.constants, self.links).run(*args)
-        if type(target) is OpOverload and registered(target) is not target:
+        if type(target) is OpOverload and (self.node in self.links or registered(target) is not target):
             found = self.links.get(self.node)
             target = self.links[target] if found is None else found
-        return target(*args, **kwargs)
+        if self.budget is None:
+            return target(*args, **kwargs)
+        self.budget.check_call(self.node, target, args, kwargs)
+        value = target(*args, **kwargs)
+        self.budget.check_number(self.node, value)
+        return value
 
 
 def _op_of_body(program: ExportedProgram, node: Node) -> OpOverload:

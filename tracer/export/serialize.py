@@ -37,8 +37,9 @@ Operands are JSON values as they are, `{"node": name}` for results of earlier no
 JSON has not: `tuple`, `dict`, `slice`, `dtype`, `device`, `complex`, `float` (inf and nan), `ellipsis`.
 
 Loading executes nothing: no pickle, no Python source, no kernel, no fake rule. What is read is checked entry by entry,
-and whatever is wrong raises `ExportError`. Running a loaded program calls the ops that it names and compiles its
-kernels to native code, which can do all that native code can: treat a program from elsewhere like a shared library.
+and whatever is wrong raises `ExportError`; kernels are checked against the rules of their operations. Running a loaded program calls
+the ops that it names and compiles its kernels to native code, which reads and writes where it likes: treat a program from
+elsewhere like a shared library, or load it with `untrusted=True` (`untrusted`).
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ from __future__ import annotations
 import math
 import operator
 import re
+from collections.abc import Sequence
 from operator import getitem as _getitem
 from typing import Any, NoReturn
 
@@ -87,6 +89,7 @@ from opweave.tracer.export.linking import BODY, accepts, check_schemas, detached
 from opweave.tracer.export.program import ExportedProgram, make_signature
 from opweave.tracer.export.signature import ConstantArgument, InputKind, InputSpec, TensorArgument
 from opweave.tracer.export.sizes import Asked, ExportEnv, end_site
+from opweave.tracer.export.untrusted import NBYTES, STEPS, Limits
 from opweave.tracer.graph import Graph, Node
 
 _PROGRAM = "program.json"
@@ -136,13 +139,26 @@ def save(program: ExportedProgram, path_or_file: Any) -> None:
     _Writer(program).write(path_or_file)
 
 
-def load(path_or_file: Any) -> ExportedProgram:
+def load(
+    path_or_file: Any, *, untrusted: bool = False, allow: Sequence[str] = (), steps: int = STEPS, nbytes: int = NBYTES
+) -> ExportedProgram:
     """Read a program that `save` wrote.
 
     Parameters
     ----------
     path_or_file : str, path or binary file
         Where from.
+    untrusted : bool
+        Whether it is a stranger's. It then runs with every access of its kernels checked, calls opweave's own ops and
+        those allowed, and stops at limits; it cannot be traced or compiled.
+    allow : sequence of str
+        Qualified names of further ops (`mine::twice`) that a stranger's program may call, with arguments of its choice.
+        A triton_op that is not among them runs as the file has it.
+    steps : int
+        Most steps that a launch of a stranger's kernel takes: programs, turns of loops and accesses. A node of its
+        graph counts as a thousand.
+    nbytes : int
+        Most bytes that an op's results take in a stranger's program, as far as sizes tell.
 
     Returns
     -------
@@ -157,9 +173,10 @@ def load(path_or_file: Any) -> ExportedProgram:
     DeviceError
         If it has tensors of a device that is not there.
     """
+    limits = Limits.made(allow, steps, nbytes) if untrusted else None
     manifest, entries = archive.read(path_or_file)
     try:
-        return _Loader(manifest, entries).program()
+        return _Loader(manifest, entries, limits).program()
     except RecursionError:
         refuse("it is nested too deep")
 
@@ -412,7 +429,8 @@ def _file_type(tensors: list[Tensor], nbytes: int) -> Any:
 
 
 class _Loader:
-    def __init__(self, manifest: dict[str, Any], entries: dict[str, bytes]):
+    def __init__(self, manifest: dict[str, Any], entries: dict[str, bytes], limits: Limits | None):
+        self.limits = limits
         Reader(manifest, archive.MANIFEST).keys("format", "version", "entries", "ops")
         self.entries = entries
         self.used = {_PROGRAM}
@@ -451,7 +469,7 @@ class _Loader:
         program = ExportedProgram(
             graph, make_signature(graph, specs), in_spec, out_spec, state_dict=state, constants=constants,
             name=source["name"].identifier(), default_dtype=source["default_dtype"].dtype(),
-            shape_env=self.env,
+            shape_env=self.env, limits=self.limits,
         )  # fmt: skip
         try:
             program.validate()
@@ -532,7 +550,7 @@ class _Loader:
                 raise ExportError(f"load: {item.place}: no schema", got=f"{schema[:80]!r}: {error}") from None
             if op.name != name:
                 item.fail(f"the schema of {name}")
-            here = registered(op)
+            here = registered(op) if self.limits is None else self.limits.find(op)
             found[name] = here if here is not None and accepts(here._schema, op._schema) else op
             exported.append(op)
         check_schemas(exported)
@@ -558,6 +576,7 @@ class _Loader:
         if len(names) != len(parameters) or not (names >= writes and names >= fixed.keys()):
             source.fail("parameters with names of their own")
         kernel = TextKernel(source["name"].text(1000), text, tuple(parameters), fixed, writes)
+        text_kernels.check(kernel)
         return text_kernels.add(kernel)
 
     # -- tensors
