@@ -229,7 +229,7 @@ class FakeTensorMode(DispatchMode):
 
     def _dispatch_user(self, op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         rule = op.fake
-        if rule is None and f"{op.namespace}::{op.opname}" not in custom_op.definitions:
+        if rule is None and op.name not in custom_op.definitions:
             # Written with other ops, which have rules. (A custom_op's kernel has the same key, but is opaque.)
             rule = op.kernels.get(DispatchKey.CompositeExplicitAutograd)
         if rule is None:

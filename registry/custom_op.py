@@ -26,7 +26,7 @@ from opweave.registry.schema import infer_schema, parse_schema
 from opweave.registry.structured import Structure
 from opweave.registry.tags import TagLike, parse_tags
 
-#: Definitions by qualified name.
+#: Definitions by the name of the op.
 definitions: dict[str, CustomOpDef] = {}
 
 
@@ -40,8 +40,8 @@ class CustomOpDef:
         self._opoverload = op
         self._structure = structure
         self._namespace = op.namespace
-        self._name = op.opname
-        self._qualname = f"{op.namespace}::{op.opname}"
+        self._name = op.name.partition("::")[2]
+        self._qualname = op.name
         self._init_fn = fn
         self.__name__ = getattr(fn, "__name__", op.opname)
         self.__doc__ = fn.__doc__
@@ -197,7 +197,8 @@ def custom_op(
     Parameters
     ----------
     name : str
-        `"namespace::name"`.
+        `"namespace::name"`, or `"namespace::name.overload"`: a call of `ops.namespace.name` picks the overload that
+        its arguments fit.
     fn : callable, optional
         The implementation, with type hints. Without it a decorator is returned.
     mutates_args : iterable of str or "unknown"
@@ -249,11 +250,13 @@ def define_custom_op(
     `complete` registers its kernels. If that fails, the registry is as it was before.
     """
     site = user_frame()
-    namespace, separator, opname = name.partition("::") if isinstance(name, str) else ("", "", "")
-    if not separator or not namespace.isidentifier() or not opname.isidentifier():
+    namespace, separator, rest = name.partition("::") if isinstance(name, str) else ("", "", "")
+    opname, dot, overload = rest.partition(".")
+    legal = overload.isidentifier() and overload != "default" and not overload.startswith("__") if dot else True
+    if not separator or not namespace.isidentifier() or not opname.isidentifier() or not legal:
         raise ArgumentError(
             f"custom_op: malformed name {name!r}", got=f"{name!r} ({type(name).__name__})", at=site,
-            hint="a name looks like 'mylib::my_op', without an overload",
+            hint="a name looks like 'mylib::my_op' or 'mylib::my_op.overload'",
         )  # fmt: skip
     if not callable(fn):
         raise ArgumentError(
@@ -283,10 +286,11 @@ def define_custom_op(
         require_signature(parsed, fn, "the implementation")
     with lock:
         existing = definitions.get(name)
-        packet = registry.packets.get(name)
-        if packet is not None and any(getattr(packet, overload).decl is not None for overload in packet.overloads()):
+        packet = registry.packets.get(f"{namespace}::{opname}")
+        builtin = [o for o in (packet.overloads() if packet is not None else ()) if getattr(packet, o).decl is not None]
+        if builtin and (not overload or overload in builtin):
             raise RegistrationError(
-                f"{name}: already defined, as a built-in op", got=f"overloads {', '.join(packet.overloads())}", at=site,
+                f"{name}: already defined, as a built-in op", got=f"overloads {', '.join(builtin)}", at=site,
                 hint="give it a namespace of your own: 'mylib::...'",
             )  # fmt: skip
         op = OpOverload(parsed.full_name, parsed, parse_tags(name, tags), site)

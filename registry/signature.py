@@ -241,7 +241,7 @@ class Argument:
         return text
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FunctionSchema:
     """What an operator is called, takes and returns.
 
@@ -312,6 +312,9 @@ class FunctionSchema:
         lone = len(returns) == 1 and not returns[0].startswith("(")
         result = returns[0] if lone else "(" + ", ".join(returns) + ")"
         return f"{self.full_name}({', '.join(parts)}) -> {result}"
+
+    def __repr__(self) -> str:
+        return str(self)
 
     # -- binding
 

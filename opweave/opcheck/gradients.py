@@ -67,7 +67,7 @@ def check_registration(given: Sample) -> None:
         let_through(error)
         return  # a kernel need not work while calls are recorded: none are below Autograd
     outputs = [t for t in tensors_in([result]) if t._keys & GRAD and id(t) not in inputs]
-    if f"{op.namespace}::{op.opname}" in custom_op.definitions:
+    if op.name in custom_op.definitions:
         # Its kernel may use differentiable ops; nothing is recorded, and differentiating it is an error.
         roots = [node for t in outputs if (node := grad_fn_of(t)) is not None]
         if not any(isinstance(node, FunctionNode) for node in nodes_from(roots)):

@@ -373,7 +373,6 @@ REGISTRATION: dict[str, Difference] = {
     "mode_rule_twice": Difference("PyTorch's NotImplementedError has no text", error="RegistrationError"),
     "kernel_of_no_op": Difference("ops are defined before they get kernels", error="RegistrationError"),
     "vmap_of_a_write": Difference("PyTorch goes on to something that is wrong", error="RegistrationError"),
-    "custom_op with an overload": Difference("PyTorch takes it, without effect", error="ArgumentError"),
     "switch an unknown device": Difference("PyTorch takes it, without effect", error="ArgumentError"),
     "setup_of_other_parameters": Difference(_NO_WORD, error="RegistrationError"),
     "vmap_keyword_tensor": Difference(_NO_WORD, error="RegistrationError"),

@@ -1173,7 +1173,6 @@ def _custom(T, name, schema="(Tensor x) -> Tensor"):
 INVALID = {
     "custom_op without a namespace": lambda T, ns: _custom(T, "f"),
     "custom_op with two": lambda T, ns: _custom(T, "a::b::c"),
-    "custom_op with an overload": lambda T, ns: _custom(T, f"{ns}::f.o"),
     "custom_op unparsable": lambda T, ns: _custom(T, f"{ns}::f", "(Tensr x) -> Tensor"),
     "custom_op no function": lambda T, ns: T.library.custom_op(f"{ns}::f", 3, mutates_args=()),
     "custom_op without mutates_args": lambda T, ns: T.library.custom_op(f"{ns}::f", lambda x: x),
