@@ -43,7 +43,7 @@ from opweave.registry.dtypes import DType
 from opweave.registry.errors import CompileError
 from opweave.registry.memory_format import MemoryFormat
 from opweave.registry.op import HigherOrderOperator, OpOverload
-from opweave.registry.tensor import Tensor, allocate, as_view, describe
+from opweave.registry.tensor import Tensor, allocate, as_alias, as_view, describe
 from opweave.tracer.declared import declared
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.iteration import is_only_scattered_to, scatter_of
@@ -429,7 +429,8 @@ class _Wrapper:
     def _view(self, node: Node) -> None:
         base = node.all_input_nodes[0]
         value, of = node.meta["val"], base.meta["val"]
-        view = self._inject("as_view", as_view)
+        tracked = declared(node).is_tracked
+        view = self._inject("as_view", as_view) if tracked else self._inject("as_alias", as_alias)
         shift = value._offset - of._offset
         same = type(shift) is int and not shift
         offset = f"{base.name}._offset" + ("" if same else f" + {self._number(shift)}")

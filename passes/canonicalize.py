@@ -154,6 +154,19 @@ def same_view(node: Node, emit: Emitter) -> Node | None:
     return same if same is not None and _same((value_of(same)._offset,), (value_of(node)._offset,)) else None
 
 
+def same_detached(node: Node, emit: Emitter) -> Node | None:
+    """`detach`, unless it can be seen in a result: a write to the one is none to the other's history."""
+    reached, seen = list(node.users), {node}
+    while reached:
+        user = reached.pop()
+        if user.op == "output":
+            return None
+        if user not in seen and getattr(declared(user), "kind", "") == "view":
+            seen.add(user)
+            reached += user.users
+    return same_view(node, emit)
+
+
 def view_of_view(node: Node, emit: Emitter) -> Node | None:
     """`x.view(a).view(b)`: one view, where `x` can be viewed so directly."""
     source = node.args[0]
@@ -203,5 +216,5 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "aten.expand": (same_view,),
     "aten.slice": (same_view,),
     "aten.alias": (same_view,),
-    "aten.detach": (same_view,),
+    "aten.detach": (same_detached,),
 }

@@ -676,6 +676,13 @@ def as_view(base: Tensor, sizes: tuple[int, ...], strides: tuple[int, ...], offs
     return t
 
 
+def as_alias(base: Tensor, sizes: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Tensor:
+    """What `as_view` makes, but for autograd no view: a write to it is none to `base`."""
+    t = as_view(base, sizes, strides, offset)
+    t._view_of = None
+    return t
+
+
 def wrap_dim(dim: int, ndim: int, op: str) -> int:
     """A dimension counted from the end made non-negative; a 0-d tensor has the dimensions 0 and -1.
 

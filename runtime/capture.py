@@ -171,12 +171,13 @@ def capture(
         mode = threads.modes[-1]
         assert isinstance(mode, ProxyMode)
         written = known_to_autograd.written(pairs)
-        known_to_autograd.check(mode.lifted(), written)
+        known_to_autograd.check(mode.lifted(), [fake for _, fake in written])
         leaves = [(t.tensor, known_to_autograd.entered[id(fake)]) for t, fake in pairs]
         leaves += [(t.tensor, t.tensor) for t in guards.tensors if id(t.tensor) not in given]
         leaves = [(real, traced) for real, traced in leaves if real._keys & GRAD]
-        outputs = [*results.tensors, *written]
-        found, gradients = trace_back(mode, outputs, leaves, _name(function), len(written))
+        outputs = [*results.tensors, *(fake for _, fake in written)]
+        rewritten = [real for real, _ in written]
+        found, gradients = trace_back(mode, outputs, leaves, _name(function), rewritten)
         backward.append(found)
         return [*outputs, *gradients]
 

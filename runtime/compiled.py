@@ -20,7 +20,7 @@ from opweave.passes.partition import TANGENT, WAY_BACK, Partition
 from opweave.registry import forking
 from opweave.registry.errors import ArgumentError, CompileError, UnsupportedError
 from opweave.registry.interrupts import deferred
-from opweave.registry.keys import ABOVE_VIEWS, AUTOCAST_MASK, BATCHED_BIT, GRAD, PYTHON_BIT, DispatchKey
+from opweave.registry.keys import ABOVE_VIEWS, AUTOCAST_MASK, BATCHED_BIT, GRAD, PYTHON_BIT, DispatchKey, state
 from opweave.registry.op import OpOverload, registry, tensors_in
 from opweave.runtime.aliases import join
 from opweave.runtime.capture import Captured, capture
@@ -309,6 +309,12 @@ class CompiledFunction:
             guards.distinct()
         if not written:
             return
+        if not state.exclude & GRAD:
+            for w in written:
+                # A write through a view that autograd does not know of is refused.
+                var, bit = w.source.var, GRAD
+                test = f"({var}._view_of is None or {var}._keys & {bit} or not {var}._view_of._keys & {bit})"
+                guards.require(test, w.source, lambda now: "a view made without recording")
         # Those that are views of one input lie where a guard says. What the graph does not read may share the memory:
         # the write is seen there as it is in eager code.
         read = {id(t) for t in captured.inputs}

@@ -15,6 +15,7 @@ refused.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -34,7 +35,7 @@ from opweave.registry.autograd.graph import (
     edge_of,
     grad_fn_of,
 )
-from opweave.registry.autograd.views import rebase, views_of
+from opweave.registry.autograd.views import check_write, rebase, views_of
 from opweave.registry.errors import AutogradError, OpweaveError, UnsupportedError
 from opweave.registry.interrupts import deferred, let_through
 from opweave.registry.keys import ABOVE_VIEWS, BATCHED_BIT, GRAD, INFERENCE, PYTHON_BIT, state
@@ -54,10 +55,14 @@ class Backward:
 
     Attributes
     ----------
+    name : str
+        The function's, for messages.
     outputs : int
         How many of the forward's outputs are the function's; the others are kept for the backward.
     written : int
         How many of those, the last ones, are inputs that were written, and get a history by that.
+    rewritten : list of Tensor
+        These inputs; made positions among the graph's inputs by `place`.
     attached : list of int
         The outputs that gradients flow from.
     sources : list of Tensor
@@ -78,6 +83,7 @@ class Backward:
         Makes what runs the graph, the first time it is needed.
     """
 
+    name: str
     outputs: int
     attached: list[int]
     sources: list[Any]
@@ -86,6 +92,7 @@ class Backward:
     written: int = 0
     saved_outputs: list[int | None] = field(default_factory=list)
     positions: list[int] = field(default_factory=list)
+    rewritten: list[Any] = field(default_factory=list)
     graph: Graph | None = None
     constants: Mapping[str, Any] = field(default_factory=dict)
     depends: list[frozenset[int]] = field(default_factory=list)
@@ -126,6 +133,7 @@ class Backward:
         found = {id(t.tensor): i for i, t in enumerate(inputs) if t.tensor is not None}
         # One that is no input has no influence on the outputs.
         self.positions = [found.get(id(t), -1) for t in self.sources]
+        self.rewritten = [found[id(t)] for t in self.rewritten]
         self.sources = []
 
 
@@ -190,6 +198,11 @@ class Inputs:
         for given, fake in explicit:
             if given.tensor._autograd is not None:
                 _renew(fake, given.tensor)
+            owner = given.tensor._view_of
+            is_odd = owner is not None and owner._keys & GRAD and not (grad_fn_of(owner) and given.tensor._keys & GRAD)
+            if owner is not None and not is_odd:  # else a write is refused, with the reason
+                # What is written to it is part of its own history here; its base gets that when the call has run.
+                fake._view_of = None
             self._note(fake, given.source.text)
             self.entered[id(fake)] = fake
             node = grad_fn_of(fake)
@@ -198,15 +211,15 @@ class Inputs:
                 self.entered[id(fake)] = made = fake._alias()
                 attach(made, node, 0)
 
-    def written(self, explicit: Sequence[tuple[TensorInput, Tensor]]) -> list[Tensor]:
-        """The fake arguments that got another history by a write, as the real ones then do."""
+    def written(self, explicit: Sequence[tuple[TensorInput, Tensor]]) -> list[tuple[Tensor, Tensor]]:
+        """The arguments that got another history by a write, and what stands for them."""
         nodes = {id(t): node for t, _, _, node, _ in self.before}
         found = []
         for given, fake in explicit:
             meta = given.tensor._autograd
-            plain = given.tensor._view_of is None and not (meta is not None and (meta.hooks or meta.retains))
+            plain = not (meta is not None and (meta.hooks or meta.retains))
             if plain and fake._keys & GRAD and grad_fn_of(fake) is not nodes[id(fake)]:
-                found.append(fake)
+                found.append((given.tensor, fake))
         return found
 
     def check(self, lifted: Sequence[tuple[Tensor, Tensor]], written: Sequence[Tensor]) -> None:
@@ -255,7 +268,8 @@ def _renew(t: Tensor, like: Tensor) -> None:
 
 
 def trace_back(
-    mode: ProxyMode, outputs: Sequence[Tensor], leaves: Sequence[tuple[Tensor, Tensor]], name: str, written: int
+    mode: ProxyMode, outputs: Sequence[Tensor], leaves: Sequence[tuple[Tensor, Tensor]], name: str,
+    written: Sequence[Tensor],
 ) -> tuple[Backward | None, list[Tensor | None]]:
     """Trace the walk back from a traced function's outputs.
 
@@ -269,8 +283,8 @@ def trace_back(
         Real tensors that require grad, and what stands for them.
     name : str
         Of the function.
-    written : int
-        How many of the outputs are inputs that were written.
+    written : sequence of Tensor
+        The inputs that were written, the real ones; they stand at the end of the outputs.
 
     Returns
     -------
@@ -294,7 +308,9 @@ def trace_back(
     graph = mode.graph
     before = set(graph.nodes)
     specs = [TensorSpec(t._sizes, contiguous_strides(t._sizes), t._dtype, t._device) for t in roots]
-    result = Backward(len(outputs), attached, [real for real, _ in leaves], specs, written=written)
+    result = Backward(
+        name, len(outputs), attached, [real for real, _ in leaves], specs, written=len(written), rewritten=[*written]
+    )
     inputs = graph.placeholders()
     with graph.inserting_after(inputs[-1]) if inputs else graph.inserting_before(None):
         tangents = [mode.add_input(f"grad_{i}", mode.fake_mode.make(s)) for i, s in zip(attached, specs, strict=True)]
@@ -309,6 +325,8 @@ def trace_back(
                 mode.operand(grad)
     except Exception as error:  # a user's backward may raise anything, and nobody may ever ask for a gradient
         let_through(error)
+        if getattr(error, "needs_symbols", False) and mode.fake_mode.shape_env is None:
+            raise  # the function is traced again, with symbols
         result.problem = _problem(name, error)
     new = [node for node in graph.nodes if node not in before]
     mode.refused = None
@@ -421,24 +439,66 @@ def _marking(run: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[Any, ..
 
 
 def _recording(run: Callable[..., tuple[Any, ...]], backward: Backward) -> Callable[..., tuple[Any, ...]]:
+    first_written = backward.outputs - backward.written
+
     def recording(*inputs: Tensor) -> tuple[Any, ...]:
         node = CompiledBackward(backward, inputs)
-        views = {id(t): views_of(t) for t in tensors_in(inputs)} if backward.written else {}
+        known: dict[int, tuple[int, list[Tensor]]] = {}
+        if backward.written:
+            known = {id(t): (i, views_of(_owner(t))) for i, t in enumerate(inputs) if isinstance(t, Tensor)}
+            for i in backward.rewritten:
+                _check_written(backward.name, inputs[i])
         with below_autograd():
             results = run(*inputs)
         outputs = list(results[: backward.outputs])
+        shared = _settle(outputs[:first_written], inputs)
         for number, position in enumerate(backward.attached):
             t = outputs[position]
-            if position >= backward.outputs - backward.written:
-                rebase(t, node, number, views=views[id(t)])
+            if position >= first_written:
+                at, views = known[id(t)]
+                rebase(t, node, number, node.position_of(at), views)
                 continue
             if any(t is given for given in inputs):
                 t = outputs[position] = t._alias()
+                shared.add(position)
             attach(t, node, number)
+        if shared:
+            node.shared = frozenset(number for number, position in enumerate(backward.attached) if position in shared)
         node.keep(results[backward.outputs :], outputs)
         return tuple(outputs)
 
     return recording
+
+
+def _check_written(name: str, t: Tensor) -> None:
+    """Refuse writes that would lose a gradient, or that of the tensor as it is after the write."""
+    check_write(name, t)
+    if t._autograd is not None and t._autograd.retains and grad_fn_of(t) is not None:
+        raise AutogradError(
+            f"{name}: a tensor with retain_grad() cannot be written by compiled code", got=describe(t),
+            hint="call the uncompiled function, or return the new value and retain its gradient",
+        )  # fmt: skip
+
+
+def _owner(t: Tensor) -> Tensor:
+    return t if t._view_of is None else t._view_of
+
+
+def _settle(outputs: Sequence[Any], inputs: Sequence[Any]) -> set[int]:
+    """Take away links to what only the compiled code held; gives the results that share memory which nobody else has.
+
+    A view of an input, or of another result, is what it says (see `registry.results`).
+    """
+    linked = [i for i, t in enumerate(outputs) if isinstance(t, Tensor) and t._view_of is not None]
+    if not linked:
+        return set()
+    given = [t for t in inputs if isinstance(t, Tensor)]
+    owners = {id(t) for t in (*given, *outputs)} | {id(t._view_of) for t in given}
+    loose = [i for i in linked if id(outputs[i]._view_of) not in owners]
+    memory = Counter(id(t._storage) for t in (*given, *outputs) if isinstance(t, Tensor))
+    for i in loose:
+        outputs[i]._view_of = None
+    return {i for i in loose if memory[id(outputs[i]._storage)] > 1}
 
 
 class CompiledBackward(Node):
@@ -452,7 +512,7 @@ class CompiledBackward(Node):
         Of the compiled graph.
     """
 
-    __slots__ = ("backward", "saved", "freed", "specs")
+    __slots__ = ("backward", "saved", "freed", "shared", "specs")
 
     def __init__(self, backward: Backward, inputs: Sequence[Tensor]) -> None:
         sources = [inputs[i] if i >= 0 else None for i in backward.positions]
@@ -467,6 +527,13 @@ class CompiledBackward(Node):
         #: Tensors, and numbers that follow from sizes.
         self.saved: list[SavedTensor | int | float] = []
         self.freed = False
+        #: The outputs that share memory with another tensor, whose history a write to them would not change.
+        self.shared: frozenset[int] = frozenset()
+
+    def position_of(self, at: int) -> int:
+        """Which of the sources the input of this number is; behind the last one where it is none."""
+        positions = self.backward.positions
+        return positions.index(at) if at in positions else len(positions)
 
     def keep(self, tensors: Sequence[Tensor], outputs: Sequence[Tensor]) -> None:
         """Save what the backward reads."""

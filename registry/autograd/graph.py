@@ -17,6 +17,7 @@ from opweave.registry.errors import AutogradError, ShapeError
 from opweave.registry.keys import GRAD, INFERENCE, DispatchKey, state
 from opweave.registry.op import ops
 from opweave.registry.spec import TensorSpec
+from opweave.registry.symbolic import demand, is_open
 from opweave.registry.tensor import Tensor, describe
 
 Edge = tuple["Node", int]
@@ -549,7 +550,8 @@ class CopySlices(Node):
         return (whole, *[found[i] if i < len(found) else None for i in self.kept])
 
     def release(self) -> None:
-        self.fn.release()
+        if self.fn.output_count == 1:  # else it runs by itself too, for the other outputs
+            self.fn.release()
 
 
 def validated(grad: Tensor, node: Node, index: int) -> Tensor:
@@ -566,7 +568,7 @@ def validated(grad: Tensor, node: Node, index: int) -> Tensor:
     spec = node.input_specs[index]
     if spec is None:
         return grad
-    if grad._sizes != spec.sizes:
+    if not _are_sizes(grad._sizes, spec.sizes, node):
         grad = _summed_to(grad, spec, node, index)
     if grad._dtype is not spec.dtype:
         if grad._dtype.is_complex and not spec.dtype.is_complex:
@@ -580,6 +582,19 @@ def validated(grad: Tensor, node: Node, index: int) -> Tensor:
             )  # fmt: skip
         grad = ops.aten._to_copy.default(grad, device=spec.device)
     return grad
+
+
+def _are_sizes(found: tuple[Any, ...], wanted: tuple[Any, ...], node: Node) -> bool:
+    """Whether a gradient has the sizes of its input; what depends on data is taken to be so, and verified later."""
+    if found is wanted or len(found) != len(wanted):
+        return found is wanted
+    for have, want in zip(found, wanted, strict=True):
+        same = have == want
+        if is_open(same):
+            demand(same, f"{node.name()}: a gradient has another size than its input", ShapeError)
+        elif not same:
+            return False
+    return True
 
 
 def _summed_to(grad: Tensor, spec: TensorSpec, node: Node, index: int) -> Tensor:

@@ -29,7 +29,7 @@ _VIEW_BIT = DispatchKey.ADInplaceOrView.bit
 #: Why a view may not be written; what has been done with it since is unknown, or would have to be undone.
 ONE_OF_SEVERAL = "one of several views that one call made"
 UNRECORDED = "a view that was made without recording, of a tensor that requires grad,"
-OF_FUNCTION = "an output of a Function that shares memory with another tensor"
+SHARED = "a result of a Function, or of compiled code, that shares memory with another tensor"
 
 
 def check_write(op: OpOverload | str, t: Tensor) -> None:
@@ -77,7 +77,7 @@ def check_write(op: OpOverload | str, t: Tensor) -> None:
         node = None if owner is None else grad_fn_of(owner)
         if owner is not None and meta_of(owner).output in getattr(node, "shared", ()):
             raise AutogradError(
-                f"{op}: {OF_FUNCTION} cannot be written in place", got=describe(owner),
+                f"{op}: {SHARED} cannot be written in place", got=describe(owner),
                 hint="clone() it first, or return a copy from forward",
             )  # fmt: skip
 

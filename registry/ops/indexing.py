@@ -681,7 +681,7 @@ index_tensor.backward(self=lambda grad, self_spec, indices: _added_at(grad, self
 
 @index_put.backward
 def _index_put_backward(
-    grad: Tensor, needs: Sequence[bool], indices: Sequence[Tensor | None], accumulate: bool
+    grad: Tensor, needs: Sequence[bool], indices: Sequence[Tensor | None], values_spec: TensorSpec, accumulate: bool
 ) -> tuple[Any, ...]:
     aten = ops.aten
     of_self = of_values = None
@@ -689,8 +689,17 @@ def _index_put_backward(
         nothing = aten.new_zeros.default(grad, [])
         of_self = grad if accumulate else aten.index_put.default(grad, indices, nothing)
     if needs[-1]:
-        of_values = aten.index.Tensor(grad, indices)
+        of_values = _of_one_value(grad, indices) if not values_spec.sizes else aten.index.Tensor(grad, indices)
     return of_self, None, of_values
+
+
+def _of_one_value(grad: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
+    """The gradient of one number that was written wherever the indices say."""
+    masks = [place for place in indices if place is not None]
+    if len(indices) == 1 and len(masks) == 1 and masks[0]._dtype.kind == "b" and masks[0]._sizes == grad._sizes:
+        # How many places there are depends on data, which a sum over all of them does not.
+        return ops.aten.sum.default(ops.aten.where.self(masks[0], grad, ops.aten.new_zeros.default(grad, [])))
+    return ops.aten.index.Tensor(grad, indices)
 
 
 @index_select.backward

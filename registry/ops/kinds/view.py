@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from opweave.registry.ops.kinds.base import Decl, Maker
-from opweave.registry.tensor import Tensor, as_view
+from opweave.registry.tensor import Tensor, as_alias, as_view
 
 
 class ViewDecl(Decl):
@@ -35,10 +35,8 @@ class ViewDecl(Decl):
     def eager(self, self_: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         """Make the view."""
         sizes, strides, offset = self.rule(self_._sizes, self_._strides, self_._offset, *args, **kwargs)
-        made = as_view(self_, tuple(sizes), tuple(strides), offset)
-        if not self.is_tracked:
-            made._view_of = None
-        return made
+        make = as_view if self.is_tracked else as_alias
+        return make(self_, tuple(sizes), tuple(strides), offset)
 
     def meta(self, make: Maker, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
         values = self.bind(args, kwargs)
