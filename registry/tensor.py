@@ -21,7 +21,15 @@ from opweave.registry.annotations import register_annotation
 from opweave.registry.device import Device, cpu, parse_device
 from opweave.registry.dtypes import DType, as_dtype, from_numpy as dtype_from_numpy, get_default_dtype
 from opweave.registry.errors import ArgumentError, AutogradError, DeviceError, DTypeError, OutOfRangeError, ShapeError
-from opweave.registry.keys import GRAD, PYTHON_BIT, TENSOR_BITS as _KEY_BITS, WATCHED, DispatchKey, DispatchKeySet, state
+from opweave.registry.keys import (
+    GRAD,
+    PYTHON_BIT,
+    TENSOR_BITS as _KEY_BITS,
+    WATCHED,
+    DispatchKey,
+    DispatchKeySet,
+    state,
+)
 from opweave.registry.memory_format import MemoryFormat, as_memory_format, contiguous_format, is_in_format
 from opweave.registry.spec import TensorSpec, contiguous_strides, span
 from opweave.registry.storage import Storage

@@ -17,6 +17,7 @@ from opweave.registry.errors import ArgumentError, DataDependentError, DTypeErro
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import INT_TO_FLOAT, composite, declare_outs, extern, pointwise
 from opweave.registry.ops.pointwise import conjugate, dropped, zeros
+from opweave.registry.ops.reduction import rounded
 from opweave.registry.promote import GREATEST, broadcast_shapes, pointwise_strides, result_type
 from opweave.registry.scalar import erfc_tail
 from opweave.registry.spec import TensorSpec, contiguous
@@ -567,13 +568,24 @@ _declare_pair("lcm", "ui", lambda xp: xp.lcm)
 
 @composite("aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor")
 def ldexp(self: Any, other: Any) -> Any:
-    """x 2^y."""
-    return self * aten.pow.Scalar(2.0, other)
+    """x 2^y; of a whole y rounded once, and no larger a type than that of x, whatever 2^y is by itself."""
+    dtype = result_type(self, other)
+    if other._dtype.kind not in "bui" or dtype.kind != "f":
+        return self * aten.pow.Scalar(2.0, other)
+    # Powers that float64 holds; together they go from its largest number to 0 and back.
+    rest = aten.clamp.default(aten._to_copy.default(other, dtype=dtypes.float64), -2200, 2200)
+    wide = rounded(self, dtypes.float64)
+    for _ in range(3):
+        step = aten.clamp.default(rest, -1000, 1000)
+        wide, rest = wide * aten.pow.Scalar(2.0, step), rest - step
+    return rounded(wide, dtype)
 
 
 @composite("aten::ldexp_(Tensor(a!) self, Tensor other) -> Tensor(a!)")
 def ldexp_(self: Tensor, other: Tensor) -> Tensor:
-    return aten.mul_.Tensor(self, aten.pow.Scalar(2.0, other))
+    if self._dtype.kind != "f":
+        return aten.mul_.Tensor(self, aten.pow.Scalar(2.0, other))  # says what is not allowed
+    return aten.copy_.default(self, rounded(aten.ldexp.Tensor(self, other), self._dtype))
 
 
 declare_outs(ldexp.op, "out", "out")

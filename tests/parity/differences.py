@@ -405,7 +405,7 @@ class Meant:
 _PIECES = "hardshrink|hardtanh|relu6|elu|celu|selu|hardswish"
 _SQUARES = r"std|var|norm|similarity|mse|\*\* 3|pow_\(3"
 
-#: What `random_programs.py` lets pass; the first that fits says why.
+#: What `torch_programs.py` lets pass; the first that fits says why.
 PROGRAMS = (
     Meant(
         "writes to a tensor whose elements share memory are refused",
@@ -599,7 +599,7 @@ of each that it is no difference.)
 
 ## Random programs
 
-`tests/parity/random_programs.py` makes programs of views, in-place ops, dtypes and special values, and runs them in
+`tests/parity/torch_programs.py` makes programs of views, in-place ops, dtypes and special values, and runs them in
 PyTorch and here, eager and compiled. What it lets pass:
 
 | what | why |

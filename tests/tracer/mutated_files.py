@@ -76,7 +76,7 @@ def taken_kernel(x, places, out, n, size, BLOCK: tl.constexpr):
 def running_kernel(x, out, rows, cols, BLOCK: tl.constexpr):
     c = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     total = tl.zeros((BLOCK,), tl.float32)
-    for r in range(0, rows):
+    for r in range(rows):
         total += tl.load(x + r * cols + c, c < cols, 0.0)
         tl.store(out + r * cols + c, total, c < cols)
 

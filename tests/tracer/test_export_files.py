@@ -22,7 +22,7 @@ import triton.language as tl
 import opweave
 from opweave.export import ExportedProgram, export, load, save
 from opweave.library import custom_op, triton_op, wrap_triton
-from opweave.registry.errors import ArgumentError, CompileError, ExportError, OpweaveError
+from opweave.registry.errors import ArgumentError, ExportError, OpweaveError
 from opweave.registry.op import ops, registry
 from opweave.registry.tensor import Tensor, from_numpy
 from opweave.tracer.export import archive

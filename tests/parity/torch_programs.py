@@ -1,6 +1,6 @@
 """Random programs of views, in-place ops, dtypes and special values: PyTorch beside opweave, eager and compiled.
 
-    python tests/parity/random_programs.py --count 5000 --seed 0
+    python tests/parity/torch_programs.py --count 5000 --seed 0
 
 A program is a Python function of tensors, written in the names that both libraries have (`T` is the module). It grows
 line by line while PyTorch runs it, so that its lines fit; a few end with a line that PyTorch refuses. What is compared:
