@@ -3,17 +3,13 @@
     kernel = compile_kernel(add, {"x": "*fp32", "y": "*fp32", "n": "i32"}, {"BLOCK": 1024}, target="cpu")
     cubin = compile_kernel(add, ..., target="sm_90").asm["cubin"]
 
-Results come from Triton's disk cache where it has them. Nothing here asks for the current device, so this works on a
-machine without a GPU, and in a process that launches kernels meanwhile.
+Results come from Triton's disk cache where it has them intact. Nothing here asks for the current device, so this works
+on a machine without a GPU, and in a process that launches kernels meanwhile.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 import re
-import shutil
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -22,7 +18,6 @@ from triton.compiler import ASTSource, CompiledKernel, compile as triton_compile
 from triton.compiler.errors import CompilationError
 from triton.runtime.jit import JITFunction
 
-from opweave.codegen.triton_cpu import jit
 from opweave.codegen.triton_cpu.driver import activate, use
 from opweave.codegen.triton_cpu.host import host_target
 from opweave.codegen.triton_cpu.ttir import UnsupportedTritonOp
@@ -79,7 +74,7 @@ def compile_kernel(
     with parsing, deferred(), use(compile_target):
         source = fn if isinstance(fn, ASTSource) else _source(fn, signature, constexprs, attrs)
         try:
-            return _compiled(source, compile_target, dict(options or {}))
+            return triton_compile(source, target=compile_target, options=dict(options or {}))
         except UnsupportedTritonOp as error:
             raise _explained(error, source, compile_target) from error
         except OpweaveError:
@@ -150,36 +145,6 @@ def _path(fn: JITFunction[Any], key: Any) -> tuple[int, ...]:
 
 def _attributes(value: Any) -> list[list[Any]]:
     return [[_DIVISIBILITY, value]] if isinstance(value, int) else [list(pair) for pair in value]
-
-
-def _compiled(source: ASTSource, target: GPUTarget, options: dict[str, Any]) -> CompiledKernel:
-    """Compile, or take from the disk cache; an entry that turns out to be broken is made again."""
-    try:
-        kernel = triton_compile(source, target=target, options=options)
-        if target.backend != "cpu" or jit.is_intact(kernel.asm["obj"]):
-            return kernel
-    except (json.JSONDecodeError, KeyError, UnicodeDecodeError, FileNotFoundError):
-        if not _cached(source, target, options):
-            raise
-    shutil.rmtree(_cache_folder(source, target, options), ignore_errors=True)
-    return triton_compile(source, target=target, options=options)
-
-
-def _cached(source: ASTSource, target: GPUTarget, options: dict[str, Any]) -> bool:
-    return os.path.isdir(_cache_folder(source, target, options))
-
-
-def _cache_folder(source: ASTSource, target: GPUTarget, options: dict[str, Any]) -> str:
-    """Where Triton keeps this compilation's files; the key is made as `triton.compile` makes it."""
-    from triton._C.libtriton import get_cache_invalidating_env_vars
-    from triton.compiler.compiler import make_backend
-    from triton.runtime.cache import get_cache_key, get_cache_manager
-
-    backend = make_backend(target)
-    parsed = backend.parse_options(dict(options, **source.parse_options()))
-    key = get_cache_key(source, backend, parsed, env_vars=get_cache_invalidating_env_vars())
-    manager: Any = get_cache_manager(hashlib.sha256(key.encode()).hexdigest())
-    return manager.cache_dir
 
 
 def _explained(error: Exception, source: ASTSource, target: GPUTarget) -> OpweaveError:

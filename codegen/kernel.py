@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +22,7 @@ class KernelSource:
     name : str
         Name of the function.
     source : str
-        A whole Python module; it must be a file when Triton compiles it.
+        A whole Python module.
     parameters : tuple of (str, DType)
         Pointers it takes, in order, with what they point to.
     constexprs : mapping of str to int
@@ -58,25 +57,8 @@ class KernelSource:
         return f"{self.name}_{hashlib.sha256(self.source.encode()).hexdigest()[:16]}.py"
 
 
-def write(kernel: KernelSource, folder: Path) -> Path:
-    """Put a kernel's source into a folder, once.
-
-    Parameters
-    ----------
-    folder : Path
-        Made if missing. Several processes may write there: the file appears whole or not at all.
-    """
-    path = folder / kernel.file_name
-    if not path.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        partial = path.with_suffix(f".{os.getpid()}.tmp")
-        partial.write_text(kernel.source)
-        partial.replace(path)
-    return path
-
-
 def compile_source(
-    kernel: KernelSource, folder: Path, load: Callable[[Path, dict[str, Any]], ModuleType], target: Any = "cpu"
+    kernel: KernelSource, folder: Path, load: Callable[[Path, str, dict[str, Any]], ModuleType], target: Any = "cpu"
 ) -> Any:
     """Compile a generated kernel.
 
@@ -85,9 +67,9 @@ def compile_source(
     kernel : KernelSource
         What to compile.
     folder : Path
-        Where its source file goes; the file is kept, Triton and tracebacks read it.
+        Where its source file is, or would be: for tracebacks and debuggers.
     load : callable
-        `load(path, names)` runs a file as a module.
+        `load(path, text, names)` runs the text of a file as a module, of which Triton can ask the source.
     target : str or triton GPUTarget
         `"cpu"`, `"sm_90"`, ...
 
@@ -97,7 +79,7 @@ def compile_source(
         For the launcher of the target's runtime.
     """
     compile_kernel = load_heavy("opweave.codegen.aot").compile_kernel
-    function = getattr(load(write(kernel, folder), {}), kernel.name)
+    function = getattr(load(folder / kernel.file_name, kernel.source, {}), kernel.name)
     # Products and sums are rounded as eager ones are. Joined in one kernel and apart in another, they would give two
     # answers to what is one number, of which one may choose a place and the other its weight.
     options: dict[str, Any] = {"enable_fp_fusion": False}

@@ -16,7 +16,7 @@ from opweave.registry.interrupts import deferred as _deferred
 # Interrupted half way, it could not be imported again: its modules declare ops, and NumPy loads once a process.
 with _deferred(patient=False):
     from opweave import library, nn, testing
-    from opweave.registry import dtypes as _dtypes, triton_op as _triton_op
+    from opweave.registry import dtypes as _dtypes, folders as _folders, triton_op as _triton_op
     from opweave.registry.autograd.mode import (
         enable_grad,
         inference_mode,
@@ -64,6 +64,7 @@ with _deferred(patient=False):
     from opweave.registry.promote import result_type
     from opweave.registry.tensor import Size, Tensor, from_numpy
 
+    _folders.note_start()  # folders of caches are found from here, wherever the process goes
     importlib.import_module("opweave.registry.vmap")  # what the key of batched tensors does
     importlib.import_module("opweave.registry.autocast")  # what the Autocast keys do
     importlib.import_module("opweave.registry.control_flow")  # ops whose operands are functions

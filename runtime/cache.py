@@ -2,9 +2,9 @@
 
 An artifact is a directory of text files under ``OPWEAVE_CACHE_DIR`` (default ``~/.cache/opweave``), named by a hash of
 everything that went into it: the graph with all its types and layouts, the options, opweave's own sources, the versions
-of Python, NumPy, Triton and LLVM, and the machine. It appears by one rename, so a reader sees all of it or nothing; a
-checksum finds what was damaged later, which is then made anew. ``OPWEAVE_CACHE=0`` keeps artifacts in a directory that
-ends with the process.
+of Python, NumPy, Triton and LLVM, and the machine. It is an entry of a `codegen.store.Store`: what was damaged, or can
+be written by others, is made anew. ``OPWEAVE_CACHE=0`` keeps artifacts in a directory that ends with the process; there
+they go, too, when this one cannot be used.
 """
 
 from __future__ import annotations
@@ -12,22 +12,19 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib.metadata
-import json
 import os
 import platform
-import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from opweave.registry import forking
+from opweave.codegen import store
+from opweave.registry.folders import absolute
 from opweave.runtime.logging import channel
 
 _log = channel("kernels")
-_MANIFEST = "manifest.json"
-_FORMAT = 1
+_FORMAT = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +34,7 @@ class Artifact:
     Attributes
     ----------
     path : Path
-        The directory they are in.
+        The directory they are in. What runs is `files`; those in the directory are for people and debuggers.
     files : dict of str to str
         Name -> content.
     hit : bool
@@ -54,21 +51,12 @@ def is_enabled() -> bool:
     return os.environ.get("OPWEAVE_CACHE", "1").lower() not in ("0", "off", "false", "no")
 
 
-def directory() -> Path:
-    """Where artifacts are."""
-    if not is_enabled():
-        return _process_directory()
-    configured = os.environ.get("OPWEAVE_CACHE_DIR")
-    return Path(configured) if configured else Path.home() / ".cache" / "opweave"
+def directory() -> Path | None:
+    """Where artifacts are; None where no such folder is known.
 
-
-def _process_directory() -> Path:
-    return _directory_of(os.getpid())
-
-
-@functools.cache
-def _directory_of(process: int) -> Path:
-    return Path(forking.temporary_folder("opweave-"))
+    A relative `OPWEAVE_CACHE_DIR` is below the folder in which the process started.
+    """
+    return absolute(os.environ.get("OPWEAVE_CACHE_DIR") or "~/.cache/opweave")
 
 
 def key_of(*parts: str) -> str:
@@ -111,17 +99,20 @@ def cpu_features() -> str:
 def source_hash() -> str:
     """A hash of opweave's own source."""
     digest = hashlib.sha256()
-    root = Path(__file__).resolve().parent.parent
-    for stage in ("registry", "fake", "tracer", "passes", "codegen", "runtime", "opweave"):
-        # Beside this file in a source tree, and in the package when installed.
-        for path in sorted((root / stage).rglob("*.py")):
-            digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
-    for path in sorted(root.glob("*.py")):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    # The stages are links in a source tree and folders of an installed package: by this name it has them all.
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    sources = [
+        os.path.join(folder, name)
+        for folder, _, names in os.walk(package, followlinks=True)
+        for name in names
+        if name.endswith(".py")
+    ]
+    for path in sorted(sources):
+        digest.update(os.path.relpath(path, package).encode() + b"\0" + Path(path).read_bytes() + b"\0")
     return digest.hexdigest()
 
 
-def fetch(key: str, make: Callable[[], Mapping[str, str]]) -> Artifact:
+def fetch(key: str, make: Callable[[], Mapping[str, str]], *, anew: bool = False) -> Artifact:
     """The artifact of this name, made if it is not there or damaged.
 
     Parameters
@@ -130,61 +121,27 @@ def fetch(key: str, make: Callable[[], Mapping[str, str]]) -> Artifact:
         From `key_of`.
     make : callable
         Gives the files, name -> text.
+    anew : bool
+        Make it whatever is there: it turned out to be of no use.
     """
-    path = directory() / key[:2] / key
-    files = _read(path)
-    if files is not None:
-        _log.debug("found %s", path)
-        return Artifact(path, files, True)
-    files = dict(make())
-    return Artifact(_write(path, files), files, False)
-
-
-def _read(path: Path) -> dict[str, str] | None:
-    try:
-        manifest = json.loads((path / _MANIFEST).read_bytes())
-        files = {}
-        for name, digest in manifest["files"].items():
-            content = (path / name).read_bytes()
-            if hashlib.sha256(content).hexdigest() != digest:
-                raise ValueError(f"checksum of {name}")
-            files[name] = content.decode()
-        return files
-    except FileNotFoundError as error:
-        if not path.exists():
-            return None
-        _log.warning("cache: %s is incomplete (%s); making it anew", path, error.filename)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        _log.warning("cache: %s is damaged (%s); making it anew", path, error)
-    return None
-
-
-def _write(path: Path, files: dict[str, str]) -> Path:
-    """Put the files in place by one rename; somewhere else if the cache cannot be written."""
-    hashes = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in files.items()}
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        fresh = Path(tempfile.mkdtemp(prefix=".new-", dir=path.parent))
-    except OSError as error:
-        _log.warning("cache: cannot write %s (%s); keeping this artifact for this process only", path, error)
-        path = _process_directory() / path.name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        fresh = Path(tempfile.mkdtemp(prefix=".new-", dir=path.parent))
-    for name, text in files.items():
-        (fresh / name).write_bytes(text.encode())
-    (fresh / _MANIFEST).write_text(json.dumps({"files": hashes}, indent=1))
-    try:
-        os.rename(fresh, path)
-    except OSError:
-        # Another process was faster, or what stands there is damaged.
-        if _read(path) == files:
-            shutil.rmtree(fresh, ignore_errors=True)
-        else:
-            damaged = Path(tempfile.mkdtemp(prefix=".old-", dir=path.parent))
+    stores = [store.Store(directory(), "compiled code is kept for this process only")] if is_enabled() else []
+    stores.append(store.private())
+    for place in () if anew else stores:
+        found = place.read(key)
+        if found is not None:
             try:
-                os.rename(path, damaged / path.name)
-                os.rename(fresh, path)
-            except OSError:  # a third process replaces it at this moment; the fresh copy is as good
-                return fresh
-            shutil.rmtree(damaged, ignore_errors=True)
-    return path
+                files = {name: content.decode() for name, content in found.items()}
+            except UnicodeDecodeError as error:
+                place.report_damage(key, error)
+                continue
+            _log.debug("found %s/%s", place.root, key)
+            return Artifact(_folder(place, key), files, True)
+    files = dict(make())
+    encoded = {name: text.encode() for name, text in files.items()}
+    kept = next((place for place in stores if place.write(key, encoded)), stores[-1])
+    return Artifact(_folder(kept, key), files, False)
+
+
+def _folder(place: store.Store, key: str) -> Path:
+    """Where an artifact's files are; a name that no file has where they are in memory only."""
+    return (place.root or Path("<opweave>")) / key

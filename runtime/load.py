@@ -1,7 +1,7 @@
 """From generated text to functions: through the disk cache, with everything the text names injected.
 
 What codegen makes is written as files (``wrapper.py``, a module for each kernel, and ``program.json`` for the rest),
-since Triton and tracebacks read source from files, and since a later process can start from them.
+from which a later process can start. What runs is the text that the cache gave out, never a file that is read again.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import json
+import linecache
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import BuiltinFunctionType, FunctionType, ModuleType
@@ -34,21 +35,26 @@ _kernels_log = channel("kernels")
 _ARITHMETIC = ("_operator", "math", "builtins")
 
 
-def load_module(path: Path, names: Mapping[str, Any]) -> ModuleType:
-    """Run a source file as a module.
+def load_module(path: Path, text: str, names: Mapping[str, Any]) -> ModuleType:
+    """Run a file's text as a module; the file itself is not read.
 
     Parameters
     ----------
     path : Path
-        The file.
+        The file. It need not be there: Triton, tracebacks and `inspect` are given the text.
+    text : str
+        What it holds.
     names : mapping
         What its code finds as globals.
     """
+    file = str(path)
     module = ModuleType(f"opweave_generated_{path.stem}")
-    module.__file__ = str(path)
+    module.__file__ = file
     module.__dict__.update(names)
-    note_own_file(str(path))
-    exec(compile(path.read_text(), str(path), "exec"), module.__dict__)
+    note_own_file(file)
+    # Without a time of modification an entry is never compared with the file on disk.
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    exec(compile(text, file, "exec"), module.__dict__)
     return module
 
 
@@ -91,14 +97,21 @@ def load(
     """
     key = cache.key_of("\n".join(fingerprint(graph)), name, device.type)
     artifact = cache.fetch(key, lambda: pack(generate()))
-    generated = unpack(artifact.files)
+    try:
+        generated = unpack(artifact.files)
+    except Exception as error:
+        if not artifact.hit:
+            raise
+        _kernels_log.warning("cache: %s is of no use (%r); making it anew", artifact.path, error)
+        artifact = cache.fetch(key, lambda: pack(generate()), anew=True)
+        generated = unpack(artifact.files)
     if None in generated.names.values():
         # It names an object that no text stands for; only code made in this process has it.
         generated.names = generate().names
     names: dict[str, Any] = {**generated.names, **{n: constants[n] for n in generated.attributes}}
     for kernel in generated.kernels:
         names[kernel.name] = launcher(kernel, artifact.path, device)
-    module = load_module(artifact.path / "wrapper.py", names)
+    module = load_module(artifact.path / "wrapper.py", generated.source, names)
     source = "\n\n".join([generated.source, *(kernel.source for kernel in generated.kernels)])
     return Loaded(getattr(module, generated.name), source, artifact.path)
 
@@ -156,8 +169,9 @@ def _values(value: Any) -> Iterator[Any]:
 
 def pack(generated: Generated) -> dict[str, str]:
     """Generated code as files."""
+    fields = [field.name for field in dataclasses.fields(KernelSource) if field.name != "source"]
     kernels = [
-        {field.name: _encode(getattr(kernel, field.name)) for field in dataclasses.fields(kernel)}
+        {"file": kernel.file_name, **{name: _encode(getattr(kernel, name)) for name in fields}}
         for kernel in generated.kernels
     ]
     about = {
@@ -166,13 +180,19 @@ def pack(generated: Generated) -> dict[str, str]:
         "names": {name: _token(value) for name, value in generated.names.items()},
         "attributes": generated.attributes,
     }
-    return {"wrapper.py": generated.source, "program.json": json.dumps(about, indent=1)}
+    sources = {kernel.file_name: kernel.source for kernel in generated.kernels}
+    return {"wrapper.py": generated.source, "program.json": json.dumps(about, indent=1), **sources}
 
 
 def unpack(files: Mapping[str, str]) -> Generated:
     """Generated code from its files; a name that no text stands for is None."""
     about = json.loads(files["program.json"])
-    kernels = [KernelSource(**{name: _decode(value) for name, value in kernel.items()}) for kernel in about["kernels"]]
+    kernels = [
+        KernelSource(
+            source=files[kernel["file"]], **{name: _decode(value) for name, value in kernel.items() if name != "file"}
+        )
+        for kernel in about["kernels"]
+    ]
     names = {name: _object(token) for name, token in about["names"].items()}
     return Generated(files["wrapper.py"], about["name"], kernels, names, about["attributes"])
 
@@ -222,6 +242,8 @@ def _object(token: list[str] | None) -> Any:
             return DTYPES[name]
         case ["device", text]:
             return Device(text)
-        case ["function", module, name]:
+        case ["function", module, name] if module in _ARITHMETIC or module.startswith("opweave."):
             return getattr(importlib.import_module(module), name)
-    return None
+        case None:
+            return None
+    raise ValueError(f"{token} stands for nothing")

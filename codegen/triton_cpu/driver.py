@@ -25,7 +25,6 @@ import functools
 import logging
 import os
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
@@ -187,30 +186,6 @@ def activate() -> OpweaveDriver:
     return made
 
 
-def _ensure_cache() -> None:
-    """Give Triton a cache folder that ends with the process where its own cannot be written."""
-    from triton import knobs
-
-    folder = knobs.cache.dir
-    try:
-        os.makedirs(folder, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        fresh = forking.temporary_folder("opweave-triton-")
-        knobs.cache.dir = fresh
-        forking.after_fork_in_child(lambda: _renew_cache(fresh))
-        _log.warning("cache: cannot write %s (%s); Triton keeps its kernels for this process only", folder, error)
-
-
-def _renew_cache(inherited: str) -> None:
-    """In a forked child: its parent removes the folder that they share when it ends."""
-    from triton import knobs
-
-    if knobs.cache.dir == inherited:
-        knobs.cache.dir = forking.temporary_folder("opweave-triton-")
-
-
 def _warn_of_the_interpreter() -> None:
     """Kernels declared in Triton's interpreter mode never come here; who set it should know."""
     from triton import knobs
@@ -272,6 +247,12 @@ def _compile_in_one_piece() -> None:
     JITCallable.cache_key = property(cache_key)
 
 
+def _check_what_is_kept() -> None:
+    from opweave.codegen.triton_cpu import kernel_cache  # as below
+
+    kernel_cache.install()
+
+
 def _launch_again_directly() -> None:
     from opweave.codegen.triton_cpu import relaunch  # as with the devices' own drivers
 
@@ -329,7 +310,7 @@ class OpweaveDriver(DriverBase):
     def __init__(self) -> None:
         super().__init__()
         self.utils = _Utils(self)
-        _ensure_cache()
+        _check_what_is_kept()
         _parse_one_at_a_time()
         _compile_in_one_piece()
         _launch_again_directly()

@@ -25,10 +25,34 @@ print("fine")
 """
 
 
-def start(without=(), **variables):
+#: No file may grow: a full disk everywhere, whoever runs the tests.
+FULL = """
+import resource, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+"""
+#: A kernel of the user's; Triton is given its source as text, since a program from the command line is in no file.
+LAUNCH = """
+import linecache, numpy as np, opweave, triton, triton.language as tl
+text = '''
+@triton.jit
+def double(x, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(x + i, tl.load(x + i, i < n) * 2, i < n)
+'''
+linecache.cache["double.py"] = len(text), None, text.splitlines(True), "double.py"
+exec(compile(text, "double.py", "exec"))
+z = opweave.ones(6)
+for i in range(3):
+    double[(1,)](z, 6, BLOCK=8)
+assert z.tolist() == [8.0] * 6
+"""
+
+
+def start(without=(), cwd=None, program=PROGRAM, **variables):
     env = {name: value for name, value in os.environ.items() if name not in without} | variables
     return subprocess.Popen(
-        [sys.executable, "-c", PROGRAM], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", program], env=env, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
 
 
@@ -60,6 +84,48 @@ def test_folders_that_cannot_be_written(tmp_path, place):
 def test_no_home_that_can_be_written():
     said = run(("OPWEAVE_CACHE_DIR", "TRITON_CACHE_DIR"), HOME="/proc/nohome")
     assert "cache: cannot write /proc/nohome" in said
+
+
+@pytest.mark.parametrize("variables", [{"TMPDIR": "/proc/nope"}, {"TMPDIR": "nowhere", "OPWEAVE_CACHE": "0"}])
+def test_odd_folders_for_temporary_files(tmp_path, variables):
+    assert run(OPWEAVE_CACHE_DIR=str(tmp_path / "a"), TRITON_CACHE_DIR=str(tmp_path / "b"), **variables) == ""
+
+
+def test_no_home_at_all(tmp_path):
+    """A user whom the system does not know, with no HOME: `~` is nowhere."""
+    (tmp_path / "sitecustomize.py").write_text("import os\nos.path.expanduser = lambda path: path\n")
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    said = run(("OPWEAVE_CACHE_DIR", "TRITON_CACHE_DIR", "HOME"), PYTHONPATH=path, cwd=str(tmp_path))
+    assert said.count("there is no folder to write to") == said.count("\n") == 2
+    assert sorted(p.name for p in tmp_path.iterdir() if p.name != "__pycache__") == ["sitecustomize.py"]
+
+
+def test_a_full_disk(tmp_path):
+    """Nothing at all can be written to a file: not to the caches, not to a temporary folder."""
+    places = {"OPWEAVE_CACHE_DIR": str(tmp_path / "a"), "TRITON_CACHE_DIR": str(tmp_path / "b")}
+    said = run(**places, program=FULL + LAUNCH + PROGRAM)
+    assert f"cannot write {tmp_path / 'a'} (File too large)" in said
+    assert f"cannot write {tmp_path / 'b'} (File too large)" in said and said.count("\n") == 3
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o775])
+def test_folders_that_others_can_write(tmp_path, mode):
+    places = {"OPWEAVE_CACHE_DIR": str(tmp_path / "a"), "TRITON_CACHE_DIR": str(tmp_path / "b")}
+    assert run(**places) == ""
+    for place in places.values():
+        os.chmod(place, mode)
+    said = run(**places)
+    assert said.count("can be written by others") == 2 and said.count("\n") == 2
+
+
+def test_folders_do_not_follow_the_process(tmp_path):
+    for name in ("start", "elsewhere"):
+        (tmp_path / name).mkdir()
+    moved = f"import opweave, os; os.chdir({str(tmp_path / 'elsewhere')!r})\n"
+    places = {"OPWEAVE_CACHE_DIR": "a", "TRITON_CACHE_DIR": "./b", "cwd": str(tmp_path / "start")}
+    assert run(**places, program=moved + LAUNCH + PROGRAM) == ""
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+    assert sorted(p.name for p in (tmp_path / "start").iterdir()) == ["a", "b"]
 
 
 def test_damaged_files(tmp_path):
