@@ -11,20 +11,25 @@ Every class also derives from the builtin that callers of the field's libraries 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from dataclasses import dataclass
 from types import FrameType
 
-_HERE = os.path.dirname(os.path.abspath(__file__))
-# The same file can be seen as opweave/registry/x.py (through the stage link) or registry/x.py (resolved).
-_OWN_ROOTS: tuple[str, ...] = tuple(
-    {
-        os.path.join(base, name) + os.sep
-        for base in (os.path.dirname(_HERE), os.path.dirname(os.path.realpath(__file__)).rpartition(os.sep)[0])
-        for name in ("opweave", "registry", "fake", "tracer", "passes", "codegen", "runtime")
-    }
-)
+
+def _own_folders() -> tuple[str, ...]:
+    """The package's folder; in a source tree also those of the stages, to which its links lead."""
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    links = []
+    with contextlib.suppress(OSError):  # the package may be in an archive
+        links = [entry.path for entry in os.scandir(package) if entry.is_symlink()]
+    return tuple({os.path.join(folder, "") for folder in (package, *map(os.path.realpath, (package, *links)))})
+
+
+_OWN_FOLDERS = _own_folders()
+#: Libraries that call back into opweave, or that opweave has call the user's functions.
+_BETWEEN = ("optree", "numpy", "triton", "contextlib", "logging")
 _own_file_cache: dict[str, bool] = {}
 
 
@@ -60,15 +65,19 @@ def is_own_file(filename: str) -> bool:
     known = _own_file_cache.get(filename)
     if known is None:
         path = os.path.abspath(filename)
-        known = path.startswith(_OWN_ROOTS) or filename.startswith("<opweave")
-        known = (
-            known
-            or f"{os.sep}optree{os.sep}" in path
-            or filename.endswith(("contextlib.py", f"{os.sep}logging{os.sep}__init__.py"))
-        )
-        known = known or any(f"-packages{os.sep}{name}{os.sep}" in path for name in ("numpy", "triton"))
-        _own_file_cache[filename] = known
+        known = filename.startswith("<opweave") or path.startswith(_OWN_FOLDERS)
+        known = _own_file_cache[filename] = known or any(_is_file_of(name, path) for name in _BETWEEN)
     return known
+
+
+def _is_file_of(library: str, path: str) -> bool:
+    """Whether a file is a library's; one that is not loaded has no code that could ask."""
+    module = sys.modules.get(library)
+    file = getattr(module, "__file__", None)
+    if not file:
+        return False
+    file = os.path.abspath(file)
+    return path.startswith(os.path.join(os.path.dirname(file), "")) if hasattr(module, "__path__") else path == file
 
 
 def note_own_file(filename: str) -> None:
