@@ -4,6 +4,7 @@
 #   make test     the tests, without PyTorch                                 (test ARGS="-k softmax")
 #   make lint     style, types, layers
 #   make parity   the tests that compare with PyTorch
+#   make wheel    build the wheel, install it, run README, demo and a tenth of the tests there  (wheel PART=2/10)
 #   make matrix   the kernel suite with each Triton that is supported        (matrix TRITONS=3.9)
 #   make bench    beside PyTorch, on the CPU; about a quarter hour           (bench ARGS="--only steady")
 #   make kernels  Triton kernels beside other libraries; writes benchmarks/kernels.md and kernels.svg
@@ -19,7 +20,7 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 # Tests start many processes, which start sooner from compiled files.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo examples test lint parity matrix bench kernels clean
+.PHONY: demo examples test lint parity wheel matrix bench kernels clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -41,6 +42,16 @@ lint: $(VENV)/.stamp-lint
 
 parity: $(VENV)/.stamp-parity
 	$(PYTEST) tests/parity $(ARGS)
+
+# Which of the tests run with the installed wheel.
+PART ?= 1/10
+
+wheel: $(VENV)/.stamp-wheel .wheel/env/bin/python
+	.ci/wheel $(PART)
+
+.wheel/env/bin/python:
+	$(PYTHON) -m venv .wheel/env
+	$@ -m pip install --quiet --upgrade pip
 
 # Of the releases, the first is what `make test` runs with.
 TRITONS ?= 3.7 3.8 3.9
@@ -66,7 +77,7 @@ kernels: $(VENV)/.stamp-bench
 	$(BIN)/python benchmarks/kernels.py --page $(ARGS)
 
 clean:
-	rm -rf $(VENV) .matrix build dist opweave.egg-info .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .matrix .wheel build dist opweave.egg-info .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
 # A stamp says that the extra of its name is installed as pyproject.toml has it.
 $(VENV)/.stamp-%: pyproject.toml | $(BIN)/python

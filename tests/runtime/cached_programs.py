@@ -28,7 +28,7 @@ def axpy_kernel(x_ptr, y_ptr, out_ptr, a, n, BLOCK: tl.constexpr):
     tl.store(out_ptr + i, a * x + y, i < n)
 
 
-@triton.autotune([triton.Config({"BLOCK": b}) for b in (32, 64)], key=["n"], warmup=1, rep=1, cache_results=True)
+@triton.autotune([triton.Config({"BLOCK": b}) for b in (32, 64)], key=["n"], cache_results=True)
 @triton.jit
 def tuned_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)

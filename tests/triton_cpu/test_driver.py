@@ -20,6 +20,7 @@ from triton import knobs
 from triton.backends.compiler import GPUTarget
 from triton.runtime.driver import driver as triton_driver
 
+import opweave
 from opweave.codegen.triton_cpu import driver as mux, jit
 from opweave.codegen.triton_cpu.driver import OpweaveDriver, activate, for_device, use
 from opweave.codegen.triton_cpu.host import HOST_DEVICE
@@ -481,7 +482,7 @@ def process(tmp_path: Path) -> Any:
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: opweave-test\nVersion: 0\n")
     (info / "entry_points.txt").write_text("[triton.backends]\nopweave_cpu = opweave.codegen.triton_cpu\n")
-    root = Path(mux.__file__).resolve().parents[2]
+    (root,) = (Path(folder).parent for folder in opweave.__path__)
     path = os.pathsep.join([str(tmp_path), str(root), os.environ.get("PYTHONPATH", "")])
 
     def start(*args: str, **variables: str) -> subprocess.Popen[str]:
