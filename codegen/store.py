@@ -12,9 +12,9 @@ and what cannot be written is made again by the next process; a warning says so,
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import errno
+import functools
 import hashlib
 import json
 import logging
@@ -22,10 +22,11 @@ import os
 import secrets
 import shutil
 import stat
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+from opweave.registry import forking, interrupts
 
 _log = logging.getLogger("opweave.kernels")
 _FORMAT = 2
@@ -76,20 +77,8 @@ class Store:
         """
         if self.root is None:
             return None
-        try:
-            with self._opened() as root:
-                os.stat(key, dir_fd=root, follow_symlinks=False)
-                try:
-                    return _entry(root, key)
-                except _DAMAGE as error:
-                    self.report_damage(key, error)
-        except FileNotFoundError:
-            pass  # nothing was kept so far
-        except _Unsafe as error:
-            self._give_up("unsafe", str(error))
-        except OSError as error:  # a folder that cannot be used at all: that is said when something is to be kept
-            _log.debug("cache: cannot read %s (%s)", self.root, error)
-        return None
+        with interrupts.deferred():
+            return self._read(self.root, key)
 
     def write(self, key: str, files: Mapping[str, bytes]) -> bool:
         """Keep an entry, in the place of what is there under its name.
@@ -109,15 +98,8 @@ class Store:
         if self.root is None:
             self._give_up("nowhere", "there is no folder to write to")
             return False
-        try:
-            _make_folders(self.root)
-            with self._opened() as root:
-                return self._place(root, key, files)
-        except _Unsafe as error:
-            self._give_up("unsafe", str(error))
-        except (OSError, ValueError) as error:
-            self._give_up("unwritable", f"cannot write {self.root} ({getattr(error, 'strerror', None) or error})")
-        return False
+        with interrupts.deferred():
+            return self._write(self.root, key, files)
 
     def report_damage(self, key: str, why: object) -> None:
         """Say of an entry that it is of no use."""
@@ -127,30 +109,35 @@ class Store:
         else:
             warn_once(path, "damage", f"{path} is damaged ({str(why) or type(why).__name__}); making it anew")
 
-    @contextlib.contextmanager
-    def _opened(self) -> Iterator[int]:
-        """The root's descriptor: what is looked at through it cannot be exchanged on the way."""
-        root = self.root
-        assert root is not None
-        with _descriptor(os.open(root, _FOLDER)) as folder:
-            reason = unsafe(root) or _unsafe_status(root, os.fstat(folder))
-            if reason is not None:
-                raise _Unsafe(reason)
-            yield folder
-
-    def _place(self, root: int, key: str, files: Mapping[str, bytes]) -> bool:
-        fresh = f".new-{secrets.token_hex(8)}"
-        os.mkdir(fresh, 0o700, dir_fd=root)
+    def _read(self, path: Path, key: str) -> dict[str, bytes] | None:
         try:
-            with _descriptor(os.open(fresh, _FOLDER | os.O_NOFOLLOW, dir_fd=root)) as folder:
-                listed: dict[str, list[Any]] = {}
-                for name, content in files.items():
-                    _write_file(folder, name, content)
-                    listed[name] = [len(content), _digest(content)]
-                _write_file(folder, _MANIFEST, json.dumps(_manifest(key, listed), indent=1).encode())
-            return _put_in_place(root, fresh, key, files)
-        finally:
-            _remove(root, fresh)
+            with _opened(path) as root:
+                os.stat(key, dir_fd=root, follow_symlinks=False)
+                try:
+                    return _entry(root, key)
+                except _DAMAGE as error:
+                    interrupts.let_through(error)
+                    self.report_damage(key, error)
+        except FileNotFoundError:
+            pass  # nothing was kept so far
+        except _Unsafe as error:
+            self._give_up("unsafe", str(error))
+        except OSError as error:  # a folder that cannot be used at all: that is said when something is to be kept
+            interrupts.let_through(error)
+            _log.debug("cache: cannot read %s (%s)", path, error)
+        return None
+
+    def _write(self, path: Path, key: str, files: Mapping[str, bytes]) -> bool:
+        try:
+            _make_folders(path)
+            with _opened(path) as root:
+                return _place(root, key, files)
+        except _Unsafe as error:
+            self._give_up("unsafe", str(error))
+        except (OSError, ValueError) as error:
+            interrupts.let_through(error)
+            self._give_up("unwritable", f"cannot write {path} ({getattr(error, 'strerror', None) or error})")
+        return False
 
     def _give_up(self, kind: str, what: str) -> None:
         warn_once(f"{self.root}: {self._otherwise}", kind, f"{what}; {self._otherwise}")
@@ -158,6 +145,16 @@ class Store:
 
 class _Unsafe(Exception):
     """A folder in which others could have put something."""
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[int]:
+    """A store's folder: what is looked at through its descriptor cannot be exchanged on the way."""
+    with _descriptor(os.open(path, _FOLDER)) as root:
+        reason = unsafe(path) or _unsafe_status(path, os.fstat(root))
+        if reason is not None:
+            raise _Unsafe(reason)
+        yield root
 
 
 # ---- who may write ---------------------------------------------------------------------------------------------------
@@ -285,6 +282,21 @@ def _write_file(folder: int, name: str, content: bytes) -> None:
             left = left[os.write(opened, left) :]
 
 
+def _place(root: int, key: str, files: Mapping[str, bytes]) -> bool:
+    fresh = f".new-{secrets.token_hex(8)}"
+    os.mkdir(fresh, 0o700, dir_fd=root)
+    try:
+        with _descriptor(os.open(fresh, _FOLDER | os.O_NOFOLLOW, dir_fd=root)) as folder:
+            listed: dict[str, list[Any]] = {}
+            for name, content in files.items():
+                _write_file(folder, name, content)
+                listed[name] = [len(content), _digest(content)]
+            _write_file(folder, _MANIFEST, json.dumps(_manifest(key, listed), indent=1).encode())
+        return _put_in_place(root, fresh, key, files)
+    finally:
+        _remove(root, fresh)
+
+
 def _put_in_place(root: int, fresh: str, key: str, files: Mapping[str, bytes]) -> bool:
     try:
         os.rename(fresh, key, src_dir_fd=root, dst_dir_fd=root)
@@ -333,30 +345,20 @@ def _descriptor(opened: int) -> Iterator[int]:
 
 # ---- for this process only -------------------------------------------------------------------------------------------
 
-_private: Store | None = None
+
+@functools.cache
+def _private_of(process: int) -> Store:
+    return Store(_temporary_folder(), "the files of compiled code are only in memory")
 
 
 def private() -> Store:
-    """Entries that go with the process; none are kept where no temporary folder can be written."""
-    global _private
-    if _private is None:
-        _private = Store(_temporary_folder(), "the files of compiled code are only in memory")
-    return _private
+    """Entries that go with the process, each its own; none are kept where no temporary folder can be written."""
+    return _private_of(os.getpid())
 
 
 def _temporary_folder() -> Path | None:
     # tempfile looks for a folder that can be written, and finds none if the disk is full; memory may have room.
-    for place in (None, "/dev/shm"):
-        try:
-            made = tempfile.mkdtemp(prefix="opweave-", dir=place)
-        except OSError:
-            continue
-        atexit.register(_remove_of, os.getpid(), made)
-        return Path(made)
+    for parent in (None, "/dev/shm"):
+        with contextlib.suppress(OSError):
+            return Path(forking.temporary_folder("opweave-", parent))
     return None
-
-
-def _remove_of(process: int, folder: str) -> None:
-    """Remove a folder of the process that made it: those forked from it share it, and may end before."""
-    if os.getpid() == process:
-        shutil.rmtree(folder, ignore_errors=True)

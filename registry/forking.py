@@ -64,9 +64,9 @@ def after_fork_in_child(function: Callable[[], None]) -> None:
     os.register_at_fork(after_in_child=function)
 
 
-def temporary_folder(prefix: str) -> str:
+def temporary_folder(prefix: str, parent: str | None = None) -> str:
     """A new folder, removed when this process ends: not when a child that was forked from it does."""
-    path = tempfile.mkdtemp(prefix=prefix)
+    path = tempfile.mkdtemp(prefix=prefix, dir=parent)
     atexit.register(_remove, path, os.getpid())
     return path
 

@@ -21,7 +21,7 @@ from opweave.fake.symbolic import SymNumber
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DTYPES, DType
 from opweave.registry.errors import note_own_file
-from opweave.registry.interrupts import checkpoint
+from opweave.registry.interrupts import checkpoint, let_through
 from opweave.registry.loading import load_heavy, load_triton
 from opweave.registry.op import HigherOrderOperator, OpOverload, registry
 from opweave.registry.tensor import Tensor
@@ -100,6 +100,7 @@ def load(
     try:
         generated = unpack(artifact.files)
     except Exception as error:
+        let_through(error)
         if not artifact.hit:
             raise
         _kernels_log.warning("cache: %s is of no use (%r); making it anew", artifact.path, error)
