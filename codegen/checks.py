@@ -28,7 +28,8 @@ _cells = _Cells()
 def cell_of(device: Device) -> Tensor:
     """The calling thread's cell on a device; it holds 0."""
     found = _cells.known.get(device)
-    if found is None:
+    # One that holds another was left so by a call that a signal ended, or a handler interrupts the call that uses it.
+    if found is None or (device.type == "cpu" and found._cached[0]):
         found = _cells.known[device] = allocate((1,), (1,), int32, device)
         found._array[...] = 0
     return found

@@ -28,7 +28,9 @@ from opweave.registry import interrupts
 #: Seconds that a fork waits for locks. One that is not free by then is likely to wait for whoever forks.
 PATIENCE = 10.0
 
-_locks: weakref.WeakSet[Any] = weakref.WeakSet()
+#: All locks. No WeakSet: it is told of each that goes by Python code, where the handler of a signal may run, of which
+#: what it raises would be lost.
+_locks: list[weakref.ref[Any]] = []
 _short: list[Any] = []
 _held: list[Any] = []
 _foreign: list[Callable[[], Any]] = []
@@ -37,8 +39,16 @@ _foreign: list[Callable[[], Any]] = []
 def lock() -> Any:
     """A reentrant lock that is free in a forked child, unless the thread that forked holds it."""
     made: Any = threading.RLock()
-    _locks.add(made)
+    if len(_locks) >= 64 and not len(_locks) & (len(_locks) - 1):
+        _locks[:] = [ref for ref in _locks if ref() is not None]
+    _locks.append(weakref.ref(made))
     return made
+
+
+def locks() -> list[Any]:
+    """All locks there are, those of other libraries included."""
+    known = [*(ref() for ref in [*_locks]), *(find() for find in _foreign)]
+    return [each for each in known if each is not None]
 
 
 def short_lock() -> Any:
@@ -110,7 +120,7 @@ def _release() -> None:
 def _renew() -> None:
     """Free what threads that are not here held."""
     _release()
-    for each in [*_locks, *(found for find in _foreign if (found := find()) is not None)]:
+    for each in locks():
         if not each._is_owned():
             each._at_fork_reinit()
 

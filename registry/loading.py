@@ -8,6 +8,7 @@ after an import that the handler of a signal ended, and a child that was forked 
 from __future__ import annotations
 
 import importlib
+import sys
 from types import ModuleType
 
 from opweave.registry import forking
@@ -30,8 +31,23 @@ def load_heavy(name: str) -> ModuleType:
     found = _loaded.get(name)
     if found is None:
         with loading, deferred(patient=False):
-            found = _loaded[name] = importlib.import_module(name)
+            found = importlib.import_module(name)
+            if not name.startswith("opweave."):
+                _mend(name.partition(".")[0])
+            _loaded[name] = found
     return found
+
+
+def _mend(package: str) -> None:
+    """Name a package's modules in those that hold them, as an import does.
+
+    After an import of the user's own that was interrupted, the modules that had been made are found, but no longer
+    named in the package, which is made anew.
+    """
+    for name, module in [*sys.modules.items()]:
+        holder, _, last = name.rpartition(".")
+        if name.startswith(f"{package}.") and module is not None and holder in sys.modules:
+            vars(sys.modules[holder]).setdefault(last, module)
 
 
 def load_triton() -> None:
