@@ -541,7 +541,7 @@ class _Wrapper:
         return self.nests[node]
 
     def _find_epilogues(self, order: list[Node], last: dict[Node, list[Node]]) -> None:
-        """Note which products wait for a kernel, and keep their operands until then."""
+        """Note which products wait for a kernel, and keep them and their operands until then."""
         found = epilogues.find(order, self._is_product, _is_plain_view, lambda node: self._planned(node, node.target))
         position = {node: i for i, node in enumerate(order)}
         for region, epilogue in found.items():
@@ -551,7 +551,7 @@ class _Wrapper:
             self.epilogues[region] = epilogue
             self.followed.add(product)
             for step in order[position[product] : position[region]]:
-                late = [node for node in last.get(step, ()) if node in product.all_input_nodes]
+                late = [node for node in last.get(step, ()) if node is product or node in product.all_input_nodes]
                 if late:
                     last[step] = [node for node in last[step] if node not in late]
                     last.setdefault(region, []).extend(late)
