@@ -472,7 +472,7 @@ PROGRAMS = (
     Meant(
         "logical_not_ and its like are writes, whose gradient is zero",
         "PyTorch lets the gradient of what was there before pass, and overwrites leaves",
-        r"logical_\w+: a (view of a )?leaf|gradient|type: expected",
+        r"a (view of a )?leaf|gradient|type: expected",
         r"\.logical_\w+_\(",
     ),
     Meant(
