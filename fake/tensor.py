@@ -11,7 +11,7 @@ from opweave.registry.keys import PYTHON_BIT, TENSOR_BITS
 from opweave.registry.op import ops
 from opweave.registry.spec import contiguous_strides
 from opweave.registry.storage import Storage
-from opweave.registry.tensor import Tensor, describe
+from opweave.registry.tensor import Tensor, describe, take_place
 
 if TYPE_CHECKING:
     from opweave.fake.mode import FakeTensorMode
@@ -58,6 +58,12 @@ class FakeTensor(Tensor):
 
     def _make_view(self, sizes: tuple[int, ...], strides: tuple[int, ...], offset: int) -> FakeTensor:
         return make_fake(self.fake_mode, self._storage, sizes, strides, offset, self._dtype, self._device)
+
+    def _show_as(self, view: Tensor) -> None:
+        node = self._node
+        if node is not None and node.meta.get("val") is self:
+            node.meta["val"] = self._alias()  # what was recorded stays as it was
+        take_place(self, view)
 
     # ---- there is no data --------------------------------------------------------------------------------------------
 

@@ -20,7 +20,15 @@ from opweave.registry import forking, memory, printing
 from opweave.registry.annotations import register_annotation
 from opweave.registry.device import Device, cpu, parse_device
 from opweave.registry.dtypes import DType, as_dtype, from_numpy as dtype_from_numpy, get_default_dtype
-from opweave.registry.errors import ArgumentError, AutogradError, DeviceError, DTypeError, OutOfRangeError, ShapeError
+from opweave.registry.errors import (
+    ArgumentError,
+    AutogradError,
+    DeviceError,
+    DTypeError,
+    OutOfRangeError,
+    ShapeError,
+    UnsupportedError,
+)
 from opweave.registry.keys import (
     GRAD,
     PYTHON_BIT,
@@ -364,6 +372,21 @@ class Tensor:
         made._keys = self._keys & ~GRAD
         return made
 
+    def _show_as(self, view: Tensor) -> None:
+        """Take over the place in memory of a view of this tensor, and what a subclass keeps with it.
+
+        Raises
+        ------
+        UnsupportedError
+            If it is a subclass with a `__torch_dispatch__` of its own, which does not say how.
+        """
+        if hasattr(type(self), "__torch_dispatch__"):
+            raise UnsupportedError(
+                f"{type(self).__name__}: its sizes cannot be changed in place", got=describe(self),
+                hint="use the functional form, as in x = x.t()",
+            )  # fmt: skip
+        take_place(self, view)
+
     def _bump(self) -> None:
         """Note a mutation."""
         with _version_lock:
@@ -560,6 +583,18 @@ register_annotation(Tensor, "Tensor")
 _SLOTS = (
     "_storage", "_sizes", "_strides", "_offset", "_dtype", "_device", "_keys", "_cached", "_view_of", "_autograd",
 )  # fmt: skip
+
+
+#: What a tensor does not take over from a view of it.
+_OF_AUTOGRAD = frozenset({"_keys", "_view_of", "_autograd", "__weakref__", "__dict__"})
+
+
+def take_place(t: Tensor, view: Tensor) -> None:
+    """Give a tensor the attributes of another one of its class, but for what autograd knows of it."""
+    for owner in type(t).__mro__:
+        for name in owner.__dict__.get("__slots__", ()):
+            if name not in _OF_AUTOGRAD and hasattr(view, name):
+                setattr(t, name, getattr(view, name))
 
 
 def _become(t: Tensor, source: Tensor) -> None:

@@ -98,6 +98,8 @@ class ProxyMode(DispatchMode):
         #: Tensors the function brought along, by the name of their attribute.
         self.constants: dict[str, Tensor] = {}
         self._lifted: dict[int, FakeTensor] = {}
+        #: What stands for each input that is a tensor.
+        self._given: list[tuple[Node, FakeTensor]] = []
         #: The first thing that tracing could not do. The traced function may catch that error and go on, on a path
         #: that it would not take otherwise, so it is raised again at the end.
         self.refused: OpweaveError | None = None
@@ -146,11 +148,15 @@ class ProxyMode(DispatchMode):
                 self.numbers.bind(value, node)
             return value
         if dynamic is not None and not isinstance(value, FakeTensor):
-            return self._track(self.fake_mode.symbolic(value, name, dynamic), node)
+            return self._enter(self.fake_mode.symbolic(value, name, dynamic), node)
         # Each input is a tensor of its own, even if one tensor is given twice.
         fake = self.fake_mode.fresh(value)
         if self.real:
             fake._real = value
+        return self._enter(fake, node)
+
+    def _enter(self, fake: FakeTensor, node: Node) -> FakeTensor:
+        self._given.append((node, fake))
         return self._track(fake, node)
 
     def operand(self, value: Any) -> Any:
@@ -179,6 +185,13 @@ class ProxyMode(DispatchMode):
     def finish(self) -> None:
         """End the trace: drop what nothing uses of ops with several results, and let go of the tensors."""
         graph = self.graph
+        for node, fake in self._given:
+            if fake._node is not None and fake._node is not node:
+                raise UnsupportedError(
+                    f"the traced function changes the sizes of its argument {node.name} in place",
+                    got=f"{describe(node.meta['val'])} → {describe(fake)}",
+                    hint="use the functional form, as in x = x.t(), or call the function as it is",
+                )  # fmt: skip
         for node in list(reversed(graph.node_order)):
             if node.target is operator.getitem and not node.users:
                 graph.erase_node(node)

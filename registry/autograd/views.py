@@ -6,7 +6,7 @@ node, and each view's `grad_fn` is made anew from the base when it is next asked
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from opweave.registry.autograd.graph import (
@@ -19,8 +19,8 @@ from opweave.registry.autograd.graph import (
     meta_of,
     same_reals,
 )
-from opweave.registry.errors import AutogradError
-from opweave.registry.keys import GRAD, DispatchKey
+from opweave.registry.errors import AutogradError, UnsupportedError
+from opweave.registry.keys import GRAD, DispatchKey, state
 from opweave.registry.op import OpOverload
 from opweave.registry.tensor import Tensor, describe
 
@@ -133,6 +133,39 @@ def rebase(t: Tensor, node: Node, output: int, at: int = 0, views: Sequence[Tens
                 meta_of(view).restriction = UNRECORDED
             view._keys |= GRAD
             meta_of(view)
+
+
+def show_as(op: OpOverload, t: Tensor, make: Callable[[], Tensor]) -> Tensor:
+    """Let a tensor be a view of itself from now on: its sizes, strides and offset, and the history of that.
+
+    Raises
+    ------
+    AutogradError
+        Where a write is refused, and where the gradient would go on as if nothing had happened.
+    UnsupportedError
+        If another tensor stands for it, as in a trace that it comes from outside of.
+    """
+    recorded = t._keys & GRAD and not state.exclude & GRAD
+    if recorded:
+        check_write(op, t)
+    elif t._keys & GRAD and grad_fn_of(t) is not None:
+        raise AutogradError(
+            f"{op}: the sizes of a tensor with a history cannot be changed without recording", got=describe(t),
+            hint="call it where gradients are recorded, or detach() the tensor",
+        )  # fmt: skip
+    view = make()
+    if type(view) is not type(t):
+        raise UnsupportedError(
+            f"{op}: the sizes of this tensor cannot be changed in place", got=f"{describe(t)} ({type(t).__name__})",
+            hint=f"use the functional form: x = x.{op.opname.rstrip('_')}(...)",
+        )  # fmt: skip
+    t._show_as(view)
+    t._bump()
+    if recorded:
+        meta = meta_of(view)
+        assert meta.grad_fn is not None
+        _renew(t, meta.grad_fn, meta.output)
+    return t
 
 
 def _renew(t: Tensor, node: Node, output: int) -> None:

@@ -35,6 +35,7 @@ from opweave.registry.ops import (
     matmul,
     nn,
     normalization,
+    metadata,
     numeric,
     overloads,
     padding,
@@ -64,7 +65,7 @@ from opweave.registry.tensor import Tensor, describe, from_numpy
 FAMILIES = (
     pointwise, numeric, activation, view, reshape, creation, random, shape, reduction, indexing, subscript, matmul,
     nn, normalization, convolution, pooling, adaptive_pooling, resample, resample_filters, padding, sorting, fourier,
-    distance, losses, rearranging, einsum, embedding_bag, overloads, variants, sizes, dropout, ctc,
+    distance, losses, rearranging, einsum, embedding_bag, overloads, variants, metadata, sizes, dropout, ctc,
     assembling, statistics, special, windowing,
 )  # fmt: skip
 
