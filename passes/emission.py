@@ -13,7 +13,7 @@ from opweave.tracer.graph import Graph, Node
 from opweave.tracer.operands import map_operands
 
 #: What a node that takes the place of another has of it in its `meta`.
-INHERITED = ("site", "stack", "checkpoint", "way_back")
+INHERITED = ("site", "stack", "checkpoint", "way_back", "formula")
 
 
 def map_nodes(value: Any, change: Callable[[Node], Any]) -> Any:

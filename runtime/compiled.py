@@ -13,6 +13,7 @@ import inspect
 import types
 import warnings
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -285,19 +286,21 @@ class CompiledFunction:
         if backward is None or backward.problem is not None:
             return self._compile_graph(module, self._name), None
         partition = self._split(module.graph, backward.outputs)
-        way_back = GraphModule(module.constants, partition.backward, name=f"{self._name}_backward")
-        backward.split(partition.forward, partition.backward.clone(), way_back.constants)
+        backward.split(partition.forward, partition.backward, module.constants)
         module.graph = partition.forward.clone()
         program = self._compile_graph(module, self._name)
-        way_back.shape_env = module.shape_env
+        constants, env = backward.constants, module.shape_env
 
-        def compile_backward() -> Callable[..., Any]:
-            with below_autograd():
+        def compile_backward(graph: Graph, first: bool = False) -> Callable[..., Any]:
+            way_back = GraphModule(dict(constants), graph, name=f"{self._name}_backward")
+            way_back.shape_env = env
+            with below_autograd(), nullcontext() if env is None or first else env.settled():
                 return self._compile_graph(way_back, way_back.name).run
 
-        # With sizes left open it may add to what the version depends on, so it has to be made now.
-        made = compile_backward() if module.shape_env is not None else None
-        backward.compile = compile_backward if made is None else lambda: made
+        backward.compile = compile_backward
+        if env is not None:
+            # With sizes left open it may add to what the version depends on, so it has to be made now.
+            backward.compiled[frozenset()] = compile_backward(partition.backward.clone(), first=True)
         return program, partition
 
     def _relate_tensors(self, captured: Captured, program: Program, joined: dict[int, TensorInput]) -> None:

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opweave.fake.tensor import FakeTensor
+from opweave.passes.missing import run as without_missing
 from opweave.passes.partition import TANGENT, WAY_BACK
 from opweave.registry import forking
 from opweave.registry.autograd import engine
@@ -36,7 +37,7 @@ from opweave.registry.autograd.graph import (
     grad_fn_of,
 )
 from opweave.registry.autograd.views import check_write, rebase, views_of
-from opweave.registry.errors import AutogradError, OpweaveError, UnsupportedError
+from opweave.registry.errors import AutogradError, OpweaveError, ShapeError, UnsupportedError
 from opweave.registry.interrupts import deferred, let_through
 from opweave.registry.keys import ABOVE_VIEWS, BATCHED_BIT, GRAD, INFERENCE, PYTHON_BIT, state
 from opweave.registry.op import ops, tensors_in
@@ -80,7 +81,9 @@ class Backward:
     depends : list of frozenset of int
         For each of `sources` the gradients of `attached` that its own depends on.
     compile : callable
-        Makes what runs the graph, the first time it is needed.
+        Makes what runs a graph, the first time it is needed.
+    compiled : dict
+        By the numbers of the gradients that do not come what runs the graph without them.
     """
 
     name: str
@@ -96,22 +99,39 @@ class Backward:
     graph: Graph | None = None
     constants: Mapping[str, Any] = field(default_factory=dict)
     depends: list[frozenset[int]] = field(default_factory=list)
-    compile: Callable[[], Callable[..., Any]] | None = None
-    _run: Callable[..., Any] | None = None
+    compile: Callable[[Graph], Callable[..., Any]] | None = None
+    compiled: dict[frozenset[int], Callable[..., Any]] = field(default_factory=dict)
     _lock: Any = field(default_factory=forking.lock)
 
-    def run(self, *values: Any) -> Any:
-        """The gradients of `sources`."""
+    def run(self, missing: frozenset[int], *values: Any) -> Any:
+        """The gradients of `sources`; those of `attached` that are missing are zeros among the values."""
         if not compilable() or any(t._keys & (PYTHON_BIT | BATCHED_BIT) for t in tensors_in(values)):
             # Batched or traced: op by op, as the function itself.
-            assert self.graph is not None
-            return Interpreter(self.graph, self.constants).run(*values)
-        if self._run is None:
+            return Interpreter(self._graph(missing), self.constants).run(*values)
+        found = self.compiled.get(missing)
+        if found is None:
             with self._lock, deferred():
-                if self._run is None:
-                    assert self.compile is not None
-                    self._run, self.compile = self.compile(), None
-        return self._run(*values)
+                found = self.compiled.get(missing)
+                if found is None:
+                    found = self.compiled[missing] = self._made(missing)
+        return found(*values)
+
+    def _graph(self, missing: frozenset[int]) -> Graph:
+        assert self.graph is not None
+        graph = self.graph.clone()
+        return without_missing(graph, len(self.attached), missing) if missing else graph
+
+    def _made(self, missing: frozenset[int]) -> Callable[..., Any]:
+        assert self.compile is not None
+        graph = self._graph(missing)
+        try:
+            return self.compile(graph)
+        except ShapeError as error:
+            if not self.is_open:
+                raise
+            # It would add to what the version depends on, which is called already.
+            let_through(error)
+            return Interpreter(self._graph(missing), self.constants).run
 
     def split(self, forward: Graph, graph: Graph, constants: Mapping[str, Any]) -> None:
         """Take over the way back, and find which of the saved values are results themselves."""
@@ -268,7 +288,10 @@ def _renew(t: Tensor, like: Tensor) -> None:
 
 
 def trace_back(
-    mode: ProxyMode, outputs: Sequence[Tensor], leaves: Sequence[tuple[Tensor, Tensor]], name: str,
+    mode: ProxyMode,
+    outputs: Sequence[Tensor],
+    leaves: Sequence[tuple[Tensor, Tensor]],
+    name: str,
     written: Sequence[Tensor],
 ) -> tuple[Backward | None, list[Tensor | None]]:
     """Trace the walk back from a traced function's outputs.
@@ -318,6 +341,7 @@ def trace_back(
         tangent._node.meta[TANGENT] = k
     grads: list[Tensor | None] = []
     result.depends = _ways(roots, [t for _, t in leaves])
+    _mark_formulas(mode, roots)
     try:
         grads = list(engine.grad(roots, [t for _, t in leaves], tangents, allow_unused=True))
         for grad in grads:
@@ -329,7 +353,7 @@ def trace_back(
             raise  # the function is traced again, with symbols
         result.problem = _problem(name, error)
     new = [node for node in graph.nodes if node not in before]
-    mode.refused = None
+    mode.refused = mode.formula = None
     if result.problem is None:
         for node in new:
             node.meta[WAY_BACK] = True
@@ -339,6 +363,30 @@ def trace_back(
     if mode.numbers is not None:
         mode.numbers.forget(new)
     return result, []
+
+
+def _mark_formulas(mode: ProxyMode, roots: Sequence[Tensor]) -> None:
+    """Have the trace say of each op of the way back which node of the record it belongs to."""
+
+    def entered(number: int) -> Callable[[Any], None]:
+        def enter(_: Any) -> None:
+            mode.formula = number
+
+        return enter
+
+    def leave(_: Any, __: Any) -> None:
+        mode.formula = None
+
+    seen: set[int] = set()
+    waiting = [edge_of(root) for root in roots]
+    while waiting:
+        edge = waiting.pop()
+        if edge is not None and id(edge[0]) not in seen:
+            node = edge[0]
+            seen.add(id(node))
+            node.register_prehook(entered(len(seen)))
+            node.register_hook(leave)
+            waiting += node.edges
 
 
 def _dependencies(graph: Graph, tangents: int) -> list[frozenset[int]]:
@@ -562,11 +610,11 @@ class CompiledBackward(Node):
                 hint="pass retain_graph=True to the first backward or grad call",
             )  # fmt: skip
         saved = [kept.get(self) if isinstance(kept, SavedTensor) else kept for kept in self.saved]
+        missing = frozenset([k for k, grad in enumerate(grads) if grad is None])
         with below_autograd():
             given = [_dense(grad, spec) for grad, spec in zip(grads, self.specs, strict=True)]
-            found = backward.run(*saved, *given)
+            found = backward.run(missing, *saved, *given)
         # What is no result of those that gradients came for has none.
-        missing = {k for k, grad in enumerate(grads) if grad is None}
         if missing:
             found = [None if on <= missing else t for t, on in zip(found, backward.depends, strict=True)]
         if state.exclude & GRAD:

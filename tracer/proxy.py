@@ -98,8 +98,10 @@ class ProxyMode(DispatchMode):
         #: Tensors the function brought along, by the name of their attribute.
         self.constants: dict[str, Tensor] = {}
         self._lifted: dict[int, FakeTensor] = {}
-        #: What stands for each input that is a tensor.
-        self._given: list[tuple[Node, FakeTensor]] = []
+        #: What stands for each input that is a tensor, and how it lies in memory.
+        self._given: list[tuple[Node, FakeTensor, tuple[Any, ...]]] = []
+        #: Which node of autograd's record runs, on the way back: the ops belong to its formula.
+        self.formula: int | None = None
         #: The first thing that tracing could not do. The traced function may catch that error and go on, on a path
         #: that it would not take otherwise, so it is raised again at the end.
         self.refused: OpweaveError | None = None
@@ -156,7 +158,7 @@ class ProxyMode(DispatchMode):
         return self._enter(fake, node)
 
     def _enter(self, fake: FakeTensor, node: Node) -> FakeTensor:
-        self._given.append((node, fake))
+        self._given.append((node, fake, (fake._sizes, fake._strides, fake._offset)))
         return self._track(fake, node)
 
     def operand(self, value: Any) -> Any:
@@ -185,8 +187,8 @@ class ProxyMode(DispatchMode):
     def finish(self) -> None:
         """End the trace: drop what nothing uses of ops with several results, and let go of the tensors."""
         graph = self.graph
-        for node, fake in self._given:
-            if fake._node is not None and fake._node is not node:
+        for node, fake, layout in self._given:
+            if (fake._sizes, fake._strides, fake._offset) != layout:
                 raise UnsupportedError(
                     f"the traced function changes the sizes of its argument {node.name} in place",
                     got=f"{describe(node.meta['val'])} → {describe(fake)}",
@@ -346,6 +348,8 @@ class ProxyMode(DispatchMode):
         node.meta = {"site": site, "stack": stack}
         if state.checkpoint is not None:
             node.meta["checkpoint"] = state.checkpoint
+        if self.formula is not None:
+            node.meta["formula"] = self.formula
         return self._track(result, node)
 
     def _track(self, value: Any, node: Node) -> Any:
