@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from opweave.registry.errors import ArgumentError, RegistrationError, user_frame
+from opweave.registry.interrupts import deferred
 from opweave.registry.keys import DEVICE_KEYS, DispatchKey
 from opweave.registry.op import OpOverload, lock, registry
 from opweave.registry.registering import (
@@ -284,7 +285,7 @@ def define_custom_op(
         )  # fmt: skip
     if schema is not None:
         require_signature(parsed, fn, "the implementation")
-    with lock:
+    with lock, deferred():
         existing = definitions.get(name)
         packet = registry.packets.get(f"{namespace}::{opname}")
         builtin = [o for o in (packet.overloads() if packet is not None else ()) if getattr(packet, o).decl is not None]

@@ -71,7 +71,8 @@ def guard_library(find: Callable[[], Any]) -> None:
 
 def after_fork_in_child(function: Callable[[], None]) -> None:
     """Call a function in each forked child, when locks are in order there."""
-    os.register_at_fork(after_in_child=function)
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=function)
 
 
 def temporary_folder(prefix: str, parent: str | None = None) -> str:
@@ -125,4 +126,5 @@ def _renew() -> None:
             each._at_fork_reinit()
 
 
-os.register_at_fork(before=_before, after_in_parent=_release, after_in_child=_renew)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before, after_in_parent=_release, after_in_child=_renew)

@@ -18,6 +18,7 @@ Threads other than the main one never run handlers; there, all of this does noth
 from __future__ import annotations
 
 import inspect
+import os
 import signal
 import sys
 import threading
@@ -30,6 +31,9 @@ from typing import Any
 PATIENCE = 5.0
 
 _SIGNALS = tuple(int(number) for number in signal.valid_signals())
+#: Python's own functions below `signal`'s: those make enumeration members of numbers, which takes most of a section.
+_handler_of: Callable[[int], Any] = getattr(sys.modules.get("_signal"), "getsignal", signal.getsignal)
+_set_handler: Callable[[int, Any], Any] = getattr(sys.modules.get("_signal"), "signal", signal.signal)
 Handler = Callable[[int, FrameType | None], Any]
 
 
@@ -48,6 +52,8 @@ class _Gate:
         The handlers.
     raised : BaseException or None
         What a handler raised inside the outermost section.
+    thread : int
+        The main thread when the outermost section began.
     """
 
     def __init__(self) -> None:
@@ -56,6 +62,7 @@ class _Gate:
         self.pending: dict[int, float] = {}
         self.replaced: dict[int, Handler] = {}
         self.raised: BaseException | None = None
+        self.thread = 0
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         if self.depth:
@@ -76,20 +83,30 @@ class _Gate:
     def close(self) -> None:
         """Take the place of all handlers that are written in Python."""
         for number in _SIGNALS:
-            handler = signal.getsignal(number)
+            handler = _handler_of(number)
             if callable(handler) and handler is not self:
                 self.replaced[number] = handler
-                signal.signal(number, self)
+                _set_handler(number, self)
+
+    def renew(self) -> None:
+        """In a forked child: what waits is the parent's, and if another thread forked, so is the section."""
+        self.pending.clear()
+        if self.depth and threading.get_ident() != self.thread:
+            self.open()
+            self.depth = self.stubborn = 0
+            self.raised = None
 
     def open(self) -> None:
         """Put the handlers back, but where another was set meanwhile. One that is not is called by this object."""
         for number, handler in [*self.replaced.items()]:
-            if signal.getsignal(number) is self:
-                signal.signal(number, handler)
+            if _handler_of(number) is self:
+                _set_handler(number, handler)
             del self.replaced[number]
 
 
 _gate = _Gate()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_gate.renew)
 
 
 def _in_main_thread() -> bool:
@@ -103,7 +120,7 @@ def _deliver(frame: FrameType | None) -> None:
     number = next(iter(_gate.pending))
     del _gate.pending[number]
     try:
-        handler = signal.getsignal(number)
+        handler = _handler_of(number)
         if callable(handler):
             handler(number, frame)
     finally:
@@ -143,6 +160,7 @@ class deferred:
             except BaseException:
                 gate.open()
                 raise
+            gate.thread = threading.get_ident()
         self._within = True
         gate.stubborn += self._stubborn
         gate.depth = self._depth + 1
@@ -229,6 +247,8 @@ def _left_handler(error: BaseException) -> bool:
     step = error.__traceback__
     while step is not None:
         frame = step.tb_frame
+        if frame.f_code is _deliver.__code__:
+            return True
         caller = frame.f_back
         if caller is not None and frame.f_code.co_argcount + bool(frame.f_code.co_flags & inspect.CO_VARARGS) > 0:
             for value in [*frame.f_locals.values()][:4]:

@@ -24,6 +24,7 @@ from opweave.registry import forking
 from opweave.registry.conforming import conforming
 from opweave.registry.entry import binds, build_entry, fits
 from opweave.registry.errors import ArgumentError, AutogradError, DispatchError, RegistrationError, Site, user_frame
+from opweave.registry.interrupts import deferred
 from opweave.registry.keys import (
     ABOVE_VIEWS,
     ALIASES,
@@ -298,7 +299,7 @@ class OpOverload:
             If the key has a kernel and `override` is false.
         """
         site = site or user_frame(1)
-        with lock:
+        with lock, deferred():
             if key in self.kernels and not override and not registry.redefining:
                 raise RegistrationError(
                     f"{self}: {key.name} already has a kernel", got=f"first from {self.kernel_sites[key]}", at=site,
@@ -805,7 +806,7 @@ class Registry:
         RegistrationError
             If an op of that name exists and `replace` is false; names both places.
         """
-        with lock:
+        with lock, deferred():
             existing = self.operators.get(op.name)
             if existing is None:
                 self.operators[op.name] = op

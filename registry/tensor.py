@@ -561,7 +561,12 @@ class Tensor:
         return format(self.item(), spec) if not self._sizes and spec else repr(self)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (_unpickle, (self.numpy(force=True).copy(), str(self._device), self.requires_grad))
+        about = str(self._device), self.requires_grad
+        if self._strides == contiguous_strides(self._sizes) or not self.numel():
+            return (_unpickle, (self.numpy(force=True).copy(), *about))
+        flat: Any = self.detach()
+        flat = flat.as_strided((span(self._sizes, self._strides),), (1,))
+        return (_unpickle, (flat.numpy(force=True).copy(), *about, self._sizes, self._strides))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         if self.requires_grad and not self.is_leaf:
@@ -612,9 +617,11 @@ def _require_subclass(cls: Any, what: str) -> None:
         raise ArgumentError(f"{what}: expected a subclass of Tensor", got=repr(cls), hint=f"Tensor.{what}(cls, ...)")
 
 
-def _unpickle(array: Any, device: str, requires_grad: bool = False) -> Tensor:
+def _unpickle(array: Any, device: str, requires_grad: bool = False, sizes: Any = None, strides: Any = None) -> Tensor:
     target = Device(device)
     made = Tensor._from_array(array if target.type == "cpu" else target.xp.asarray(array), target)
+    if sizes is not None:
+        made = make(made._storage, sizes, strides, 0, made._dtype, target)
     return made.requires_grad_() if requires_grad else made
 
 

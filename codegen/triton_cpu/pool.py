@@ -701,7 +701,8 @@ def _after_fork() -> None:
         _native.after_fork()
 
 
-os.register_at_fork(before=_before_fork)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork)
 forking.after_fork_in_child(_after_fork)
 
 

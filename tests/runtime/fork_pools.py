@@ -3,7 +3,7 @@
     python tests/runtime/fork_pools.py --count 50 --workers 8 --seed 0
 
 The programs are those of `mutation_programs.py`, run eagerly and compiled; with each goes a function on a large array,
-so that the native pool of threads has work. A first pool of processes is forked in peace, a second one while a thread of
+so that the native pool has work. A first pool of processes is forked in peace, a second one while a thread of
 the parent launches kernels and another compiles. Every third task is run in a child that the worker forks. Half of the
 programs were compiled before the fork. Each task writes to tensors that the parent made.
 """
@@ -183,7 +183,9 @@ def main() -> int:
         os.environ["OPWEAVE_CACHE_DIR"] = folder
         found = in_pools(options.count, options.workers, options.seed)
     refused = sum(not task.compiles and task.expected.error is None for task in TASKS)
-    print(f"{options.count} programs ({refused} refused by compile), two pools of {options.workers}: {len(found)} wrong")
+    print(
+        f"{options.count} programs ({refused} refused by compile), two pools of {options.workers}: {len(found)} wrong"
+    )
     print(f"{time.perf_counter() - start:.0f} s", *found, sep="\n")
     return bool(found)
 
