@@ -264,6 +264,7 @@ class _Blas:
         self._lock = forking.lock()
         self._users = 0
         self._threads = 1
+        forking.after_fork_in_child(self.renew)
 
     def enter(self) -> None:
         """Ask BLAS for one thread; several Python threads may, and the last one to `leave` undoes it."""
@@ -277,9 +278,15 @@ class _Blas:
     def leave(self) -> None:
         """Give BLAS its threads back."""
         with self._lock:
-            self._users -= 1
+            self._users = max(self._users - 1, 0)
             if not self._users and self._threads > 1:
                 self.set_threads(self._threads)
+
+    def renew(self) -> None:
+        """In a forked child: threads that were using it are not here."""
+        if self._users:
+            self._users = 0
+            self.set_threads(self._threads)
 
 
 @functools.cache
