@@ -244,7 +244,7 @@ def _compile_in_one_piece() -> None:
 
     _do_compile.in_one_piece = True  # type: ignore[attr-defined]
     JITFunction._do_compile = _do_compile
-    JITCallable.cache_key = property(cache_key)
+    setattr(JITCallable, "cache_key", property(cache_key))  # noqa: B010  # it has no setter
 
 
 def _check_what_is_kept() -> None:
