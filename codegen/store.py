@@ -35,7 +35,7 @@ _LARGEST_MANIFEST = 1 << 20
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 # What reading a file that may hold anything can raise; a JSON text may be nested too deeply or hold too long a number.
-_DAMAGE = (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError, MemoryError)
+DAMAGE = (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError, MemoryError)
 _said: set[tuple[str, str]] = set()
 
 
@@ -115,7 +115,7 @@ class Store:
                 os.stat(key, dir_fd=root, follow_symlinks=False)
                 try:
                     return _entry(root, key)
-                except _DAMAGE as error:
+                except DAMAGE as error:
                     interrupts.let_through(error)
                     self.report_damage(key, error)
         except FileNotFoundError:
@@ -308,7 +308,7 @@ def _put_in_place(root: int, fresh: str, key: str, files: Mapping[str, bytes]) -
         try:
             if _entry(root, key) == dict(files):
                 return True
-        except _DAMAGE:
+        except DAMAGE:
             pass
     old = f".old-{secrets.token_hex(8)}"
     os.rename(key, old, src_dir_fd=root, dst_dir_fd=root)

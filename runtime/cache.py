@@ -105,7 +105,7 @@ def source_hash() -> str:
         os.path.join(folder, name)
         for folder, _, names in os.walk(package, followlinks=True)
         for name in names
-        if name.endswith(".py")
+        if name.endswith(".py") and not name.startswith(".")  # which may be an editor's lock
     ]
     for path in sorted(sources):
         digest.update(os.path.relpath(path, package).encode() + b"\0" + Path(path).read_bytes() + b"\0")

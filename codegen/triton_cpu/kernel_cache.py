@@ -56,7 +56,7 @@ class KernelCache(CacheManager):
             return None
         try:
             _check(self.key, filename, files)
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
+        except store.DAMAGE as error:
             self._store.report_damage(self.key, error)
             return None
         return {name: self._named(name, content) for name, content in files.items()}
@@ -70,10 +70,9 @@ class KernelCache(CacheManager):
         self._store.write(self._single(filename), {filename: content})
         return self._on_disk(filename, content) or self._named(filename, content)
 
-    def put_group(self, filename: str, group: Mapping[str, str]) -> str:
+    def put_group(self, filename: str, group: Mapping[str, str]) -> None:
         """Keep what was put before as one entry."""
         self._store.write(self.key, {name: self._made[name] for name in group})
-        return group[filename]
 
     def get_file(self, filename: str) -> str | None:
         """The path of one file, which is on disk since it will be opened by name."""
