@@ -370,7 +370,10 @@ somebody:
   %atomic = icmp eq i64 %kind, 2
   %both.atomic = and i1 %atomic, %by.atomic
   %joins = or i1 %both.atomic, %volatile
-  br i1 %joins, label %meeting, label %apart
+  br i1 %joins, label %meeting, label %peek
+peek:                                          ; a first look, as before a compare-and-swap, may come late
+  %peeks = and i1 %plain.read, %by.atomic
+  br i1 %peeks, label %settled, label %apart
 meeting:
   call void @meet(ptr %state, i32 %mine, i32 %who.abs)
   br label %behind
@@ -393,16 +396,18 @@ first:
   store i32 %mine, ptr %one.at
   br label %settled
 write:
+  br i1 %plain, label %write.1, label %settle
+write.1:
   %one.before = call i1 @ordered(ptr %state, i32 %mine, i32 %one)
   br i1 %one.before, label %write.2, label %decide
 write.2:
   %two.before = call i1 @ordered(ptr %state, i32 %mine, i32 %another)
   br i1 %two.before, label %settle, label %decide
 decide:                                        ; no matter who comes first, if the byte stays what it is
-  %v.kind = phi i64 [ @f.race@, %clash ], [ @f.overwritten@, %write ], [ @f.overwritten@, %write.2 ]
-  %v.who = phi i32 [ %who.abs, %clash ], [ %one, %write ], [ %another, %write.2 ]
-  %v.may = phi i1 [ %c.plain, %clash ], [ %plain, %write ], [ %plain, %write.2 ]
-  %v.clash = phi i1 [ true, %clash ], [ false, %write ], [ false, %write.2 ]
+  %v.kind = phi i64 [ @f.race@, %clash ], [ @f.overwritten@, %write.1 ], [ @f.overwritten@, %write.2 ]
+  %v.who = phi i32 [ %who.abs, %clash ], [ %one, %write.1 ], [ %another, %write.2 ]
+  %v.may = phi i1 [ %c.plain, %clash ], [ true, %write.1 ], [ true, %write.2 ]
+  %v.clash = phi i1 [ true, %clash ], [ false, %write.1 ], [ false, %write.2 ]
   %v.who.w = sext i32 %v.who to i64
   %v.reads = and i1 %reads, %v.clash
   %v.why = select i1 %v.reads, i64 @f.stale@, i64 %v.kind

@@ -108,6 +108,8 @@ STEP = "opweave_step"
 """Symbol of what it calls at each program and each turn of a loop: `i1 opweave_step(i64 site, i64 program)`."""
 KINDS = ("read", "write", "atomic", "volatile", "told")
 UNKNOWN, ONE_OF_THEM = -1, -2
+UNDEFINED = "opweave.undefined"
+"""An operation that reports the elements of which nothing is known (`undefined`)."""
 
 
 VIEWS = frozenset({"tt.splat", "tt.unsplat", "tt.broadcast", "tt.expand_dims", "tt.trans", "tt.reshape"})
@@ -127,7 +129,7 @@ ROOTS = (
     | REGION_OPS
     | TERMINATORS
     | {"tt.reduce", "tt.scan", "tt.dot", "tt.dot_scaled", "tt.histogram", "tt.gather", "tt.cat", "tt.print"}
-    | {"tt.assert", "tt.map_elementwise", "opweave.exchange"}
+    | {"tt.assert", "tt.map_elementwise", "opweave.exchange", UNDEFINED}
 )
 """Operations that evaluate their tensor operands where they stand."""
 

@@ -26,6 +26,7 @@ from opweave.codegen.triton_cpu import (  # noqa: F401  (they register rules)
     reduce,
     shuffle,
     tiles,
+    undefined,
 )
 from opweave.codegen.triton_cpu.analysis import (
     HEAP,
@@ -85,6 +86,8 @@ def lower(
     function = module.entry(name)
     inline_calls(function, module)
     find_exchanges(function)
+    if features.sanitize:
+        undefined.follow(function)
     ops = number(function)
     hints = {a: d for a, d in zip(function.args, function.divisibility, strict=True) if a.type.elem != "ptr"}
     distinct = distinct and not features.sanitize

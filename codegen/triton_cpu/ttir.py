@@ -252,6 +252,8 @@ class Parser:
         self.next = 0
         self.pos = 0
         self.scope: dict[str, Value] = {}
+        self.closed: str | None = None
+        """The location behind the region that was read last: its operation's."""
 
     def parse(self) -> Module:
         functions: dict[str, Function] = {}
@@ -336,6 +338,7 @@ class Parser:
         while True:
             line, loc = self._take()
             if line.startswith("}"):
+                self.closed = loc
                 return region, line
             if line.startswith("^"):
                 m = re.match(r"\^(\w+)", line)
@@ -374,6 +377,8 @@ class Parser:
             op.operands = self.values(body)
             if names:
                 self.define(op, names, _result_types(op, signature))
+        if op.regions and op.loc is None:
+            op.loc = self.closed
         for v in {id(v): v for v in [*op.operands, *(v for _, vs in op.successors for v in vs)]}.values():
             v.users.append(op)
 

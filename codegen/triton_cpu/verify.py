@@ -40,7 +40,9 @@ _MOST_OPERATIONS = 100_000
 """Once calls are inlined."""
 
 _LINE = re.compile(
-    r'module(?: attributes \{[^{}]*\})? \{|tt\.func .*|[%"].*|(?:tt|scf|cf|gpu|ttg|llvm\.intr)\.[\w.]+\b.*'
+    r"module(?: attributes \{[^{}]*\})? \{"
+    r'|tt\.func (?:public|private) @(?:"[^"]+"|[\w.$]+)\([^()]*\)(?: -> [^{}]+)?(?: attributes \{[^{}]*\})? \{'
+    r'|[%"].*|(?:tt(?!\.func)|scf|cf|gpu|ttg|llvm\.intr)\.[\w.]+\b.*'
     r"|\^bb\d+.*|\}.*|#loop\w* = #llvm\.loop_\w+<[\w =#,]*>"
 )
 _PLAIN = re.compile(r"[\t\x20-\x7e\n]*")
@@ -134,7 +136,8 @@ def _check_text(text: str) -> None:
     depth = modules = 0
     for line in lines:
         label = line.startswith("^")
-        if not _LINE.fullmatch(line) or (label and not _LABEL.fullmatch(line)) or ("//" in line and not label):
+        returns = line.startswith("tt.func public") and ") -> " in line
+        if returns or not _LINE.fullmatch(line) or (label and not _LABEL.fullmatch(line)) or ("//" in line and not label):
             raise TTIRError(f"no line of TTIR: {line[:120]!r}")
         depth += line.endswith("{") - line.startswith("}")
         modules += line.startswith("module")

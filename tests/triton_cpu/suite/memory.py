@@ -228,7 +228,7 @@ def block_row_sums(x, out, rows, cols, M: tl.constexpr, N: tl.constexpr):
     src = tl.make_block_ptr(x, (rows, cols), (cols, 1), (tl.program_id(0) * M, 0), (M, N), (1, 0))
     total = tl.zeros((M,), tl.int32)
     for _ in range(0, cols, N):
-        total += tl.sum(tl.load(src, boundary_check=(0, 1)), 1)
+        total += tl.sum(tl.load(src, boundary_check=(0, 1), padding_option="zero"), 1)
         src = tl.advance(src, (0, N))
     dst = tl.make_block_ptr(out, (rows,), (1,), (tl.program_id(0) * M,), (M,), (0,))
     tl.store(dst, total, boundary_check=(0,))
