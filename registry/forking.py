@@ -32,7 +32,8 @@ PATIENCE = 10.0
 #: what it raises would be lost.
 _locks: list[weakref.ref[Any]] = []
 _short: list[Any] = []
-_held: list[Any] = []
+#: What threads that fork hold, by thread: several may be at it.
+_held: dict[int, list[Any]] = {}
 _foreign: list[Callable[[], Any]] = []
 
 
@@ -90,19 +91,20 @@ def _remove(path: str, owner: int) -> None:
 def _before() -> None:
     """Hold all short locks: while it waits for one, it holds none, so that it is part of no deadlock."""
     with interrupts.deferred(patient=False):
+        held = _held.setdefault(threading.get_ident(), [])
         wanted = [*_short, *(found for find in _foreign if (found := find()) is not None)]
         until = time.monotonic() + PATIENCE
         awaited: Any = None
         while True:
             if awaited is not None and awaited.acquire(timeout=max(until - time.monotonic(), 0)):
-                _held.append(awaited)
+                held.append(awaited)
             late = time.monotonic() > until
             missing = None
             for each in wanted:
-                if each is awaited and each in _held:
+                if any(each is other for other in held):
                     continue
                 if each.acquire(blocking=False):
-                    _held.append(each)
+                    held.append(each)
                 else:
                     missing = each
                     if not late:
@@ -110,17 +112,19 @@ def _before() -> None:
             if missing is None or late:
                 return
             _release()
+            held = _held.setdefault(threading.get_ident(), [])
             awaited = missing
 
 
 def _release() -> None:
-    while _held:
-        _held.pop().release()
+    for each in _held.pop(threading.get_ident(), ()):
+        each.release()
 
 
 def _renew() -> None:
     """Free what threads that are not here held."""
     _release()
+    _held.clear()
     for each in locks():
         if not each._is_owned():
             each._at_fork_reinit()

@@ -314,3 +314,22 @@ def test_a_pickled_tensor_has_its_values_and_strides(make):
     assert y.tolist() == x.tolist()
     z = pickle.loads(pickle.dumps(opweave.ones(2).requires_grad_()))
     assert z.requires_grad and z.is_leaf
+
+
+def test_threads_may_fork_at_once():
+    problems: list[Any] = []
+
+    def work(k: int) -> None:
+        try:
+            for i in range(5):
+                assert in_child(lambda: opweave.full((3,), 10.0 * k + i).tolist()) == [10.0 * k + i] * 3
+        except BaseException as error:
+            problems.append(error)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    assert not problems and not any(thread.is_alive() for thread in threads)
+    assert not forking._held

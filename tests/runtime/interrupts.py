@@ -330,6 +330,7 @@ def main() -> int:
             ends[end.partition(" ")[0]] += 1
             if end not in ("arrived", "finished"):
                 wrong.append(end)
+                print(end, flush=True)
         print(f"new processes ({whole:.1f} s each, uninterrupted): {dict(ends)}", flush=True)
         here = subprocess.run(
             [sys.executable, __file__, "--here", "--count", str(options.count - options.fresh), "--seed",
