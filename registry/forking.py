@@ -19,18 +19,16 @@ import shutil
 import tempfile
 import threading
 import time
-import weakref
 from collections.abc import Callable
 from typing import Any
 
 from opweave.registry import interrupts
+from opweave.registry.references import References
 
 #: Seconds that a fork waits for locks. One that is not free by then is likely to wait for whoever forks.
 PATIENCE = 10.0
 
-#: All locks. No WeakSet: it is told of each that goes by Python code, where the handler of a signal may run, of which
-#: what it raises would be lost.
-_locks: list[weakref.ref[Any]] = []
+_locks: References[Any] = References()
 _short: list[Any] = []
 #: What threads that fork hold, by thread: several may be at it.
 _held: dict[int, list[Any]] = {}
@@ -40,16 +38,13 @@ _foreign: list[Callable[[], Any]] = []
 def lock() -> Any:
     """A reentrant lock that is free in a forked child, unless the thread that forked holds it."""
     made: Any = threading.RLock()
-    if len(_locks) >= 64 and not len(_locks) & (len(_locks) - 1):
-        _locks[:] = [ref for ref in _locks if ref() is not None]
-    _locks.append(weakref.ref(made))
+    _locks.add(made)
     return made
 
 
 def locks() -> list[Any]:
     """All locks there are, those of other libraries included."""
-    known = [*(ref() for ref in [*_locks]), *(find() for find in _foreign)]
-    return [each for each in known if each is not None]
+    return [*_locks, *(found for find in _foreign if (found := find()) is not None)]
 
 
 def short_lock() -> Any:

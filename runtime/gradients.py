@@ -43,7 +43,7 @@ from opweave.registry.keys import ABOVE_VIEWS, BATCHED_BIT, GRAD, INFERENCE, PYT
 from opweave.registry.op import ops, tensors_in
 from opweave.registry.spec import TensorSpec, contiguous_strides
 from opweave.registry.tensor import Tensor, describe
-from opweave.runtime.context import Context, below_autograd, compilable
+from opweave.runtime.context import Context, call_below_autograd, compilable
 from opweave.runtime.sources import NumberInput, TensorInput
 from opweave.tracer.graph import Graph
 from opweave.tracer.interpreter import Interpreter
@@ -466,8 +466,7 @@ def running(
         return run
 
     def isolated(*inputs: Tensor) -> tuple[Any, ...]:
-        with below_autograd():
-            return run(*inputs)
+        return call_below_autograd(run, *inputs)
 
     return isolated
 
@@ -476,8 +475,7 @@ def _marking(run: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[Any, ..
     """Results in inference mode can never be part of a gradient."""
 
     def marking(*inputs: Tensor) -> tuple[Any, ...]:
-        with below_autograd():
-            results = run(*inputs)
+        results = call_below_autograd(run, *inputs)
         for t in results:
             if not any(t is given for given in inputs):
                 t._keys &= ~ABOVE_VIEWS
@@ -496,8 +494,7 @@ def _recording(run: Callable[..., tuple[Any, ...]], backward: Backward) -> Calla
             known = {id(t): (i, views_of(_owner(t))) for i, t in enumerate(inputs) if isinstance(t, Tensor)}
             for i in backward.rewritten:
                 _check_written(backward.name, inputs[i])
-        with below_autograd():
-            results = run(*inputs)
+        results = call_below_autograd(run, *inputs)
         outputs = list(results[: backward.outputs])
         shared = _settle(outputs[:first_written], inputs)
         for number, position in enumerate(backward.attached):
@@ -611,9 +608,12 @@ class CompiledBackward(Node):
             )  # fmt: skip
         saved = [kept.get(self) if isinstance(kept, SavedTensor) else kept for kept in self.saved]
         missing = frozenset([k for k, grad in enumerate(grads) if grad is None])
-        with below_autograd():
+
+        def run() -> Any:
             given = [_dense(grad, spec) for grad, spec in zip(grads, self.specs, strict=True)]
-            found = backward.run(missing, *saved, *given)
+            return backward.run(missing, *saved, *given)
+
+        found = call_below_autograd(run)
         # What is no result of those that gradients came for has none.
         if missing:
             found = [None if on <= missing else t for t, on in zip(found, backward.depends, strict=True)]

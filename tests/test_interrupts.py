@@ -1,5 +1,6 @@
 """Handlers of signals: where they wait, that what they raise arrives as it is, and that a process goes on after it."""
 
+import ast
 import functools
 import os
 import re
@@ -505,6 +506,43 @@ def test_a_check_that_an_interrupted_call_left_is_not_the_next_calls():
     f = opweave.compile(lambda x, i: x[i] + 1)
     checks.cell_of(cpu)._array[0] = 1
     assert f(opweave.arange(3), opweave.tensor([2])).tolist() == [3]
+
+
+# ---- in the sources --------------------------------------------------------------------------------------------------
+
+_STAGES = ("registry", "fake", "tracer", "passes", "codegen", "runtime", "opweave")
+#: Files with clauses that only clean up or pass on.
+_PASS_ON = {"registry/interrupts.py", "registry/keys.py"}
+
+
+def _sources(pattern: str) -> Iterator[tuple[str, str]]:
+    """Names and texts of opweave's own files in which something stands."""
+    root = Path(opweave.__file__).parents[1]
+    for stage in _STAGES:
+        for path in sorted((root / stage).rglob("*.py")):
+            if not (root / stage / path.relative_to(root / stage).parts[0]).is_symlink():
+                text = path.read_text()
+                if re.search(pattern, text):
+                    yield path.relative_to(root).as_posix(), text
+
+
+def test_whoever_catches_anything_lets_through_what_a_handler_raised():
+    careless = []
+    for name, text in _sources(r"except\b.*Exception\b|except:"):
+        for node in ast.walk(ast.parse(text)):
+            if not isinstance(node, ast.ExceptHandler) or name in _PASS_ON:
+                continue
+            caught = "" if node.type is None else ast.unparse(node.type)
+            raises = any(isinstance(inner, ast.Raise) and inner.exc is None for inner in ast.walk(node))
+            broad = re.search(r"^$|\b(Base)?Exception\b", caught)
+            if broad and not raises and "let_through(" not in ast.unparse(node.body[0]):
+                careless.append(f"{name}:{node.lineno}")
+    assert not careless
+
+
+def test_locks_are_made_where_forks_know_of_them():
+    pattern = r"threading\.(R?Lock|Condition|(Bounded)?Semaphore)\("
+    assert {name for name, _ in _sources(pattern)} <= {"registry/forking.py", "runtime/guards.py"}
 
 
 # ---- at random -------------------------------------------------------------------------------------------------------

@@ -20,7 +20,6 @@ import logging
 import struct
 import sys
 import time
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import BuiltinFunctionType, FrameType
@@ -42,6 +41,7 @@ from opweave.registry.errors import (
     is_own_file,
 )
 from opweave.registry.interrupts import let_through
+from opweave.registry.references import References
 
 _log = logging.getLogger("opweave.launches")
 
@@ -261,7 +261,7 @@ _METH_FASTCALL = 0x80
 profiling = ctypes.c_int32(0)
 jit.keep_forever(profiling)
 #: The launchers there are; those that were made while `profiling` was on live as long.
-launchers: weakref.WeakSet[Launcher] = weakref.WeakSet()
+launchers: References[Launcher] = References()
 profiled: list[Launcher] = []
 
 

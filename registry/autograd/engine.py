@@ -141,7 +141,9 @@ def run(
     def push(node: Node) -> None:
         heapq.heappush(ready, (-node.sequence, id(node), node))
 
-    with GradModeFor(create_graph):
+    before = state.exclude
+    state.exclude = before & ~GRAD if create_graph else before | GRAD
+    try:  # and no `with`, whose end the handler of a signal could prevent
         for (node, number), grad in zip(roots, grads, strict=True):
             _add(buffers, node, number, grad)
             waiting[id(node)] = node
@@ -191,6 +193,8 @@ def run(
                 if not counts[id(target)]:
                     waiting.pop(id(target), None)
                     push(target)
+    finally:
+        state.exclude = before
     return [captured.get((id(node), number)) for node, number in captures]
 
 

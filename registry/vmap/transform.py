@@ -11,10 +11,11 @@ import optree
 from opweave.registry.batched import Level, levels_of
 from opweave.registry.device import Device
 from opweave.registry.errors import ArgumentError, OutOfRangeError, ShapeError, UnsupportedError
+from opweave.registry.keys import VMAP_MODE_BIT, state
 from opweave.registry.op import ops
 from opweave.registry.ops.random import default_generator
 from opweave.registry.tensor import Tensor, describe
-from opweave.registry.vmap.levels import add_batch_dim, entered, note_alias, note_writes, remove_batch_dim
+from opweave.registry.vmap.levels import active, add_batch_dim, note_alias, note_writes, remove_batch_dim
 
 _RANDOMNESS = ("error", "different", "same")
 
@@ -156,11 +157,17 @@ def _run(
     func: Callable[..., Any], leaves: Sequence[Any], spec: Any, dims: Sequence[int | None], size: int, out_dims: Any,
     randomness: str, kwargs: dict[str, Any],
 ) -> Any:  # fmt: skip
-    with entered(Level.fresh(size, randomness)) as level:
+    level, before, was_on = Level.fresh(size, randomness), active(), state.include & VMAP_MODE_BIT
+    state.__dict__["vmap"] = [*before, level]
+    state.include |= VMAP_MODE_BIT
+    try:  # as `entered`, but that the handler of a signal cannot prevent its end
         wrapped = [
             leaf if dim is None else add_batch_dim(leaf, dim, level) for leaf, dim in zip(leaves, dims, strict=True)
         ]
         result = func(*optree.tree_unflatten(spec, wrapped), **kwargs)
+    finally:
+        state.__dict__["vmap"] = before
+        state.include = (state.include & ~VMAP_MODE_BIT) | was_on
     given: list[Tensor] = []
     for leaf, made, dim in zip(leaves, wrapped, dims, strict=True):
         if dim is not None:

@@ -84,11 +84,13 @@ class Works:
     """Work of each kind, with numbers of its own each time, so that nothing is found in a cache."""
 
     def __init__(self) -> None:
-        self.count = 0
+        self.step: Any = None
 
     def each(self) -> Iterator[tuple[str, Callable[[int], None]]]:
         """Names and works; a work takes a number and checks its own result."""
-        for name in ("eager", "compiled", "gradient", "dynamic", "kernel", "launched", "product", "vmap", "cached"):
+        for name in (
+            "eager", "compiled", "gradient", "steps", "dynamic", "kernel", "launched", "product", "vmap", "cached"
+        ):  # fmt: skip
             yield name, getattr(self, name)
 
     def eager(self, k: int) -> None:
@@ -128,6 +130,19 @@ class Works:
         f(x).backward()
         t = np.tanh(values * k)
         close(x.grad.numpy(), 2 * t * (1 - t * t) * k, rtol=1e-9, atol=1e-9)
+
+    def steps(self, k: int) -> None:
+        """Many short calls of what is compiled, forward and backward."""
+        import numpy as np
+
+        import opweave
+
+        if self.step is None:
+            self.step = opweave.compile(lambda x, c: (x * x * c).sum())
+        x, c = opweave.ones(8).requires_grad_(), opweave.tensor(float(k))
+        for _ in range(200):
+            self.step(x, c).backward()
+        close(x.grad.numpy(), np.full(8, 400.0 * k))
 
     def dynamic(self, k: int) -> None:
         import numpy as np
