@@ -1,7 +1,7 @@
 """What comes out of an op, and what it remembers of the tensors that it was made with.
 
-One rule, for ops of every sort: declared ones of every kind, composites, a user's `custom_op` or `triton_op`, kernels of
-a `Library`, `Function`, control flow, compiled functions, and each of them below another mode or a level of `vmap`.
+One rule, for ops of every sort: declared ones of every kind, composites, a user's `custom_op` or `triton_op`, kernels
+of a `Library`, `Function`, control flow, compiled functions, and each of them below another mode or a level of `vmap`.
 
 1. *A view link says what the schema says.* The result of a view op (`Tensor(a)`) is a view of its argument (`as_view`).
    Any other result is a tensor of its own, whatever views the kernel went through: its link leads to a temporary that

@@ -33,6 +33,7 @@ from opweave.registry.keys import (
     state,
 )
 from opweave.registry.op import HigherOrderOperator, Kernel, OpOverload, ops, resolvers, tensors_in
+from opweave.registry.tags import Tag
 from opweave.registry.tensor import Tensor, describe
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.numbers import Numbers
@@ -300,6 +301,7 @@ class ProxyMode(DispatchMode):
         # Under autocast the ops of the body are cast, which the composite would not be when the graph runs.
         if (
             not func.has_composite_implicit
+            or Tag.inplace_view in func.tags  # a graph has the view in its place
             or state.include & ~state.exclude & AUTOCAST_MASK
             or not any("Tensor" in str(r.type) for r in func._schema.returns)
             or not all(type(t) is Tensor or (type(t) is FakeTensor and t._tracer is self) for t in tensors)

@@ -14,7 +14,7 @@ from opweave.registry.errors import DTypeError, OutOfRangeError, ShapeError
 from opweave.registry.memory_format import contiguous_format
 from opweave.registry.op import ops
 from opweave.registry.ops.creation import tensor
-from opweave.registry.ops.kinds import composite
+from opweave.registry.ops.kinds import before_write, composite
 from opweave.registry.promote import broadcast_shapes
 from opweave.registry.tensor import Tensor, describe, wrap_dim
 
@@ -346,8 +346,9 @@ def index_fill_tensor(self: Tensor, dim: int, index: Tensor, value: Tensor) -> T
         raise ShapeError("index_fill: the value must be a 0-d tensor", got=describe(value))
     x, axis, at, _ = _slices("index_fill", self, dim, index, None)
     at = aten.where(aten.lt.Scalar(at, 0), aten.add.Scalar(at, x._sizes[axis]), at)
-    wide = aten.expand.default(aten._to_copy.default(value, dtype=self._dtype), list(at._sizes))
-    return _like(self, aten.scatter.src(x, axis, at, wide))
+    # By a mask: an element that is named twice is filled once, and counts once in the gradient of the value.
+    filled = aten.scatter.value(aten.new_zeros.default(x, list(x._sizes), dtype=dtypes.bool_), axis, at, True)
+    return _like(self, aten.where.self(filled, aten._to_copy.default(value, dtype=self._dtype), x))
 
 
 _REDUCES = ("prod", "mean", "amax", "amin")
@@ -372,7 +373,7 @@ def _written(schema: str, decl: Any) -> None:
 
     @composite(schema)
     def body(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return aten.copy_.default(self, decl.body(self, *args, **kwargs))
+        return aten.copy_.default(self, decl.body(before_write(self, *args), *args, **kwargs))
 
 
 for _schema, _decl in (

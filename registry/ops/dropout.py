@@ -9,7 +9,7 @@ from typing import Any
 from opweave.registry import dtypes
 from opweave.registry.errors import ArgumentError, ShapeError
 from opweave.registry.op import OpOverload, ops
-from opweave.registry.ops.kinds import composite
+from opweave.registry.ops.kinds import before_write, composite
 from opweave.registry.ops.nn import dropout
 from opweave.registry.ops.reduction import widened
 from opweave.registry.tensor import Tensor, describe
@@ -112,7 +112,7 @@ def renorm(self: Tensor, p: Any, dim: int, maxnorm: Any) -> Tensor:
 
 @composite("aten::renorm_(Tensor(a!) self, Scalar p, int dim, Scalar maxnorm) -> Tensor(a!)")
 def renorm_(self: Tensor, p: Any, dim: int, maxnorm: Any) -> Tensor:
-    return aten.copy_.default(self, aten.renorm.default(self, p, dim, maxnorm))
+    return aten.copy_.default(self, aten.renorm.default(before_write(self), p, dim, maxnorm))
 
 
 @composite("aten::embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)")

@@ -1,7 +1,7 @@
 """In-place ops on what a tensor shows: `t_`, `transpose_`, `unsqueeze_`, `squeeze_`, `as_strided_` and their aliases.
 
-Each makes the view that the functional op makes, and lets the tensor itself be that from then on: its sizes, strides and
-offset, and its history. The memory stays as it is, and so do other tensors on it.
+Each makes the view that the functional op makes, and lets the tensor itself be that from then on: its sizes, strides
+and offset, and its history. The memory stays as it is, and so do other tensors on it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 from opweave.registry.autograd.views import show_as
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import CompositeDecl, composite
+from opweave.registry.tags import Tag
 from opweave.registry.tensor import Tensor
 
 
@@ -25,6 +26,7 @@ def _inplace(arguments: str, functional: str) -> CompositeDecl:
 
     overload = f".{overload}" if overload in ("dim", "dims") else ""
     made = composite(f"aten::{name}_{overload}(Tensor(a!) self{arguments}) -> Tensor(a!)")(body)
+    made.op.tags = (Tag.inplace_view,)
     return made
 
 

@@ -15,6 +15,7 @@ KINDS = {
     "sample": "results of sample calls",
     "refusal": "classes of errors on samples that both refuse",
     "gradient": "first and second derivatives of samples",
+    "written": "gradients of programs that write in place, one op and one form each",
     "test": "results compared by a test of their own",
 }
 

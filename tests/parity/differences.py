@@ -255,6 +255,7 @@ TESTS: dict[str, Difference] = {
     "pooling, gradients": Difference(f"{_REORDERED}; {_NEW_LAYOUT}", scale=4, strides=False),
     "pooling, compiled gradients": Difference(_REORDERED, scale=100),
     "resample": Difference(_REORDERED, scale=8),
+    "written, gradients": Difference(_REORDERED, rtol=1e-8, atol=1e-10),
     "resample, gradients": Difference(f"{_REORDERED}; {_NEW_LAYOUT}", scale=8, strides=False),
     "scatter, half types": Difference("PyTorch rounds a half type at each step; here once", scale=16),
     "embedding, half types": Difference("PyTorch rounds a half type at each row; here once", scale=64),
@@ -319,6 +320,12 @@ INPUTS: dict[str, Difference] = {
     "schemas that are no schemas": _unmatched("of TorchScript's classes, or with two arguments of one name"),
     "scatter, second derivative of a product with zeros": _unmatched(_NO_FORMULA),
     "sgn, second derivative at 0": _unmatched("PyTorch's is NaN"),
+    "written, views of constants by ops without derivative": _unmatched(
+        "PyTorch forgets to refuse, and gives 0, where what is written is a view of a constant"
+    ),
+    "written, views of complex numbers transposed in place": _unmatched(
+        "PyTorch's gradient of the base is not that of its values, or has the wrong shape"
+    ),
     "soft_margin_loss, gradient of the target": _unmatched(_NO_FORMULA),
     "tensor of NumPy numbers in another type": _unmatched("PyTorch takes no NumPy float for an integer"),
     "topk, any order": _unmatched("what is not ordered is sorted first"),
@@ -333,6 +340,47 @@ NOT_DIFFERENTIATED: dict[str, Difference] = {
         ("normal_functional", "uniform", "bernoulli"), Difference("random, or without a counterpart", left_out=True)
     ),
     "native_layer_norm": Difference("PyTorch takes the mean and the deviation as constants; here they have gradients"),
+}  # fmt: skip
+
+_UNDIFFERENTIATED = "PyTorch has no derivative, of that argument or type"
+_KEPT = "PyTorch keeps the result for the gradient, which opweave does not need"
+_OVERLAPPING = "elements of the view share memory: what several writes to one place leave is undefined"
+
+#: Of programs that write in place, by the name of the op whose result is written, or that writes. `takes it`: opweave
+#: computes the gradient that the program has without a write, where PyTorch raises an error.
+WRITTEN: dict[str, Difference] = {
+    **_same(
+        ("where", "silu", "silu_backward", "hardsigmoid_backward", "mish_backward", "_cdist_backward",
+         "_pdist_backward", "nll_loss_backward", "nan_to_num", "embedding", "binary_cross_entropy", "soft_margin_loss",
+         "native_layer_norm_backward", "native_group_norm_backward", "_native_batch_norm_legit_no_training",
+         "batch_norm", "zero", "copy", "heaviside", "heaviside_"),
+        Difference(_UNDIFFERENTIATED, error="nothing"),
+    ),
+    **_same(("asinh_", "acosh_", "atanh_"), Difference("PyTorch has no derivative of the in-place form",
+                                                        error="nothing")),
+    **_same(
+        ("prod", "scaled_dot_product_attention", "_native_batch_norm_legit"), Difference(_KEPT, error="nothing")
+    ),
+    **_same(
+        ("scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce_"),
+        Difference("PyTorch's gradient of a source larger than the index has the size of the index, and it has none of "
+                   "reductions by name", error="nothing"),
+    ),
+    "native_group_norm": Difference("PyTorch's derivative fails where there is nothing to normalize", error="nothing"),
+    "clamp": Difference("PyTorch masks in place, which needs bounds of full size", error="nothing"),
+    "abs_": Difference("PyTorch refuses complex numbers", error="nothing"),
+    "fill_": Difference("PyTorch's derivative of a real number in a complex tensor fails", error="nothing"),
+    "silu_": Difference("PyTorch's in-place form forgets to conjugate", left_out=True),
+    "sgn_": Difference("PyTorch's gradient is a tensor without memory, which NumPy does not take", error="nothing"),
+    **_same(("as_strided", "unfold"), Difference(_OVERLAPPING, error="ShapeError")),
+    **_same(
+        ("logical_and_", "logical_or_", "logical_xor_", "logical_not_"),
+        Difference("PyTorch leaves the history of what is overwritten, and gives 1 for a gradient that is 0, also of "
+                   "leaves", error="AutogradError", left_out=True),
+    ),
+    "native_layer_norm": Difference("PyTorch takes the mean and the deviation as constants", left_out=True),
+    "masked_scatter_backward": Difference("a constant where nothing was chosen", left_out=True),
+    **_same(("hardsigmoid", "hardsigmoid_"), Difference("PyTorch rounds the constant 1/6 to float32", rtol=1e-7)),
 }  # fmt: skip
 
 #: Classes of errors that stand for others in registration: ours for PyTorch's.
@@ -537,6 +585,17 @@ def of_test(name: str) -> Difference:
     return TESTS[name]
 
 
+def written(name: str) -> Difference | None:
+    """What may differ in a program that writes the result of an op, or that an op writes."""
+    return WRITTEN.get(name)
+
+
+def of_written(name: str, usual: Difference) -> Difference:
+    """The tolerance of such a program."""
+    found = WRITTEN.get(name)
+    return found if found is not None and found.rtol is not None else usual
+
+
 def left_out(name: str) -> bool:
     """Whether a test may leave something out; True for what the table has, an error for what it has not."""
     return INPUTS[name].left_out
@@ -591,6 +650,15 @@ of each that it is no difference.)
 |---|---|---|
 {derivatives}
 
+## Writes in place
+
+Gradients of an op followed by a write to its result, and of its in-place form on tensors and views; "takes it" means
+that the gradient is that of the program without a write, where PyTorch raises an error.
+
+| op | what may differ | why |
+|---|---|---|
+{written}
+
 ## Registration
 
 | case | what may differ | why |
@@ -629,7 +697,7 @@ def page() -> str:
     """The page of the documentation."""
     return PAGE.format(
         ops=_rows(OPS, "`"), everywhere=_rows(EVERYWHERE), tests=_rows(TESTS),
-        derivatives=_rows(NOT_DIFFERENTIATED, "`"), registration=_rows(REGISTRATION, "`"),
+        derivatives=_rows(NOT_DIFFERENTIATED, "`"), written=_rows(WRITTEN, "`"), registration=_rows(REGISTRATION, "`"),
         inputs="\n".join(f"| {_code(name, '')} | {d.reason} |" for name, d in sorted(INPUTS.items())),
         programs="\n".join(f"| {meant.what} | {meant.reason} |" for meant in PROGRAMS),
         errors="\n".join(f"| {name} | {reason} |" for name, reason in sorted(ERRORS.items())),

@@ -14,7 +14,7 @@ from opweave.registry.autograd import engine
 from opweave.registry.autograd.function import Function
 from opweave.registry.autograd.graph import saved_tensors_hooks
 from opweave.registry.autograd.mode import enable_grad, inference_mode, no_grad
-from opweave.registry.errors import AutogradError, UnsupportedError
+from opweave.registry.errors import AutogradError, OpweaveError, UnsupportedError
 from opweave.registry.tensor import Tensor
 
 
@@ -536,3 +536,219 @@ class TestWrittenInputs:
         b = opweave.ones(3)
         with pytest.raises(UnsupportedError, match="shares memory"):
             opweave.compile(lambda x, b, c: b.copy_(x) + c.sum())(leaf(3), b, b[::2])
+
+
+class TestWrites:
+    """Results and arguments that are written in place, against the function itself: values, gradients, errors."""
+
+    def agree(self, function, use):
+        """Use the function and its compiled form in the same way; both give the same, or refuse it for one reason."""
+        found = []
+        for fn in (function, opweave.compile(function)):
+            x = opweave.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
+            try:
+                found.append(use(fn, x))
+            except OpweaveError as error:
+                found.append(str(error).partition(": ")[2].partition("\n")[0])
+        assert found[0] == found[1]
+        return found[0]
+
+    @staticmethod
+    def slope(y, x):
+        return engine.grad(y.sum(), x, materialize_grads=True)[0].tolist()
+
+    def test_detached_result(self):
+        def f(x):
+            y = x * 2
+            return y, y.detach(), y.detach().view(2, 2)
+
+        def use(fn, x):
+            y, d, v = fn(x)
+            assert not d.requires_grad and not d._is_view()
+            y.mul_(x)
+            assert not d.requires_grad and not v.requires_grad
+            v.mul_(3)
+            return y.tolist(), d.tolist(), y._version, self.slope(y, x)
+
+        self.agree(f, use)
+
+    @pytest.mark.parametrize(
+        "function",
+        [
+            lambda x: x.repeat(2), lambda x: (x * 2).view(2, 2), lambda x: (x * 2).view(2, 2).t(),
+            lambda x: (x * 2)[1:], lambda x: (x * 1).lt_(2.5), lambda x: (x * 2).unsqueeze_(0),
+        ],
+    )  # fmt: skip
+    def test_result_of_its_own(self, function):
+        def use(fn, x):
+            y = fn(x)
+            y.mul_(3)
+            return y.tolist(), self.slope(y, x)
+
+        self.agree(function, use)
+
+    @pytest.mark.parametrize(
+        "function",
+        [lambda y: (y, y.view(2, 2)), lambda y: (y.view(2, 2), y), lambda y: (y, y[:]), lambda y: (y[1:], y)],
+    )
+    def test_results_that_are_views_of_each_other(self, function):
+        def use(fn, x):
+            a, b = fn(x)
+            a.mul_(3)
+            return b.tolist(), self.slope(a, x) if a is b else engine.grad(a.sum() + b.sum(), x)[0].tolist()
+
+        self.agree(lambda x: function(x * 2), use)
+
+    def test_results_that_share_what_is_no_result(self):
+        a, b = opweave.compile(lambda x: (lambda y: (y[:2], y[1:]))(x * 2))(leaf(4))
+        with pytest.raises(AutogradError, match="shares memory with another tensor"):
+            a.mul_(2)
+        assert a._base is None and b.requires_grad
+
+    def test_view_of_an_argument(self):
+        def use(fn, x):
+            y = x * 1
+            v = fn(y)
+            v.mul_(3)
+            return y.tolist(), engine.grad(v.sum() + y.sum(), x)[0].tolist()
+
+        self.agree(lambda y: y.view(2, 2), use)
+        self.agree(lambda y: y[1:], use)
+
+    def test_written_view_of_a_non_leaf(self):
+        def f(v, w):
+            v.mul_(w)
+            return v * 3
+
+        def use(fn, x):
+            y = x * 1
+            v, other = y[:2], y[1:]
+            z = fn(v, x[2:])
+            return z.tolist(), y.tolist(), y._version, self.slope(z.sum() + (y * y).sum() + other.sum(), x)
+
+        self.agree(f, use)
+
+    def test_written_view_of_a_constant(self):
+        def use(fn, x):
+            buffer = opweave.zeros(4)
+            fn(buffer[1:3], x[:2])
+            return buffer.tolist(), buffer.requires_grad, self.slope(buffer * buffer, x)
+
+        self.agree(lambda b, x: b.add_(x), use)
+
+    def test_divided_argument(self):
+        def f(y, w):
+            y.div_(w)
+            return y.exp() * w
+
+        def use(fn, x):
+            y = x * 1
+            z = fn(y, x + 1)
+            return y.tolist(), self.slope(z.sum() + y.sum(), x)
+
+        expected, found = [use(fn, opweave.tensor([1.0, 2.0], requires_grad=True)) for fn in (f, opweave.compile(f))]
+        assert expected[0] == found[0]
+        assert opweave.allclose(opweave.tensor(expected[1]), opweave.tensor(found[1]))
+
+    def test_what_may_not_be_written(self):
+        def f(v):
+            v.mul_(2)
+            return v * 1
+
+        compiled = opweave.compile(f)
+        y = leaf(4) * 1
+        compiled(y[:2])
+        with no_grad():
+            hidden = y[:2]
+        with pytest.raises(AutogradError, match="made without recording"):
+            compiled(hidden)
+        for given, why in (
+            (leaf(2), "a leaf that"),
+            (leaf(4)[:2], "a view of a leaf"),
+            (y.split(2)[0], "several views"),
+        ):
+            with pytest.raises(AutogradError, match=why):
+                compiled(given)
+        kept = leaf(2) * 1
+        kept.retain_grad()
+        with pytest.raises(AutogradError, match="retain_grad"):
+            compiled(kept)
+
+    @pytest.mark.parametrize("name", ["t_", "transpose_", "swapaxes_", "swapdims_", "unsqueeze_", "squeeze_"])
+    def test_sizes_changed_in_place(self, name):
+        more = {"t_": (), "unsqueeze_": (0,), "squeeze_": ()}.get(name, (0, 1))
+
+        def f(x):
+            y = x.view(2, 2) * 2
+            part = y[0]
+            getattr(y, name)(*more)
+            y.mul_(opweave.tensor([[1.0, 2.0], [3.0, 4.0]]))
+            return y, part
+
+        def use(fn, x):
+            y, part = fn(x)
+            return y.tolist(), part.tolist(), self.slope(y.sum() + part.sum(), x)
+
+        self.agree(f, use)
+
+    def test_sizes_of_an_argument_changed_in_place(self):
+        with pytest.raises(UnsupportedError, match="changes the sizes of its argument x in place"):
+            opweave.compile(lambda x: x.t_() * 1)(opweave.ones(2, 3))
+        with pytest.raises(UnsupportedError, match="changes the sizes of its argument"):
+            opweave.make_fx(lambda x: x.t_() * 1)(opweave.ones(2, 3))
+        outside = opweave.ones(2, 3)
+        with pytest.raises(UnsupportedError, match="sizes"):
+            opweave.compile(lambda x: outside.t_() * x)(opweave.ones(3, 2))
+        assert outside.shape == (2, 3)
+
+    def test_sizes_changed_before_dispatch(self):
+        def f(x):
+            return (x + 1).unsqueeze_(0).transpose_(1, 2).mul_(2)
+
+        x = opweave.randn(2, 3)
+        for pre_dispatch in (False, True):
+            module = opweave.make_fx(f, pre_dispatch=pre_dispatch)(x)
+            assert module(x).tolist() == f(x).tolist()
+            assert "transpose_" not in str(module.graph)
+
+    def test_masks(self):
+        def number(x, w):
+            y = x * 1
+            y[y > 2] = w.sum()
+            return y * y
+
+        def values(x, w):
+            y = x * 1
+            y[x > 2] = w[w > 3]
+            return y * y
+
+        def changed(x, w):
+            mask = x > 2
+            y = x * w
+            y[mask] = y[mask] * 3
+            return y
+
+        for function in (number, values, changed):
+            found = []
+            for fn in (function, opweave.compile(function)):
+                x = opweave.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
+                w = opweave.tensor([4.0, 3.0, 2.0, 5.0], requires_grad=True)
+                found.append([g.tolist() for g in engine.grad(fn(x, w).sum(), [x, w])])
+            assert found[0] == found[1]
+
+    @pytest.mark.parametrize(
+        "function",
+        [
+            lambda x: x[x > 1] * 2,
+            lambda x: (lambda y: y.reshape(-1, 1) @ y.reshape(1, -1))(x[x > 1]),
+            lambda x: x[(x > 2).nonzero()[:, 0]].cumsum(0),
+            lambda x: (lambda i: opweave.zeros(4).index_add(0, i, x[i] * 2))((x > 1).nonzero()[:, 0]),
+            lambda x: opweave.masked_select(x * 2, x > 1.5).exp(),
+        ],
+    )
+    def test_sizes_that_depend_on_data(self, function):
+        found = []
+        for fn in (function, opweave.compile(function)):
+            x = opweave.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
+            found.append(engine.grad(fn(x).square().sum(), x)[0].numpy())
+        np.testing.assert_allclose(found[0], found[1], rtol=1e-5)

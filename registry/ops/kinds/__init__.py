@@ -58,6 +58,7 @@ from opweave.registry.ops.kinds.writing import (
     OutDecl,
     OutsDecl,
     WritingDecl,
+    before_write,
     declare_inplace,
     declare_out,
     declare_outs,
@@ -68,7 +69,7 @@ __all__ = [
     "COMBINES", "COMPARE", "DEFAULT", "INT_TO_FLOAT", "CompositeDecl", "Decl",
     "ExternDecl", "GatherDecl", "GeneratorDecl", "InplaceDecl", "Maker", "MoveDecl", "OutDecl", "OutsDecl", "Pieces",
     "PiecesDecl", "Place", "Places", "PointwiseDecl", "ReductionDecl", "ScanDecl", "Scatter", "ScatterDecl", "ViewDecl",
-    "WritingDecl", "composite", "declare_inplace", "declare_out", "declare_outs", "extern", "gather", "generator",
-    "handler", "move", "normalize_axes", "pointwise", "reduced_sizes", "reduction", "scan", "scatter", "side_by_side",
-    "view", "wide_type",
+    "WritingDecl", "before_write", "composite", "declare_inplace", "declare_out", "declare_outs", "extern", "gather",
+    "generator", "handler", "move", "normalize_axes", "pointwise", "reduced_sizes", "reduction", "scan", "scatter",
+    "side_by_side", "view", "wide_type",
 ]  # fmt: skip

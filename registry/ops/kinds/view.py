@@ -43,9 +43,7 @@ class ViewDecl(Decl):
         return self.eager(values[0], *values[1:])
 
 
-def view(
-    schema: str, *, reshape: bool = False, is_tracked: bool = True
-) -> Callable[[Callable[..., Any]], ViewDecl]:
+def view(schema: str, *, reshape: bool = False, is_tracked: bool = True) -> Callable[[Callable[..., Any]], ViewDecl]:
     """Declare a view op; the decorated function is its rule on sizes, strides and offset. See `ViewDecl`."""
 
     def declare(rule: Callable[..., Any]) -> ViewDecl:

@@ -11,7 +11,8 @@ import numpy as np
 from opweave.registry.device import meta as _META
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import ArgumentError, DTypeError, OpweaveError, ShapeError, UnsupportedError
-from opweave.registry.op import OpOverload
+from opweave.registry.keys import GRAD, state
+from opweave.registry.op import OpOverload, ops, tensors_in
 from opweave.registry.ops.kinds.base import DEFAULT, Decl, Maker, handler, store
 from opweave.registry.ops.kinds.pointwise import PointwiseDecl
 from opweave.registry.promote import can_cast
@@ -87,6 +88,13 @@ def declare_out(op: OpOverload, overload: str | None) -> OutDecl:
         return f"{name}({_arguments_text(op, extra='Tensor(a!) out')}) -> Tensor(a!)"
 
     return OutDecl(schema, op, name)
+
+
+def before_write(target: Tensor, *others: Any) -> Tensor:
+    """A tensor as it is before an op written with others overwrites it: a copy where a gradient may read it later."""
+    if state.exclude & GRAD or not any(t._keys & GRAD for t in tensors_in([target, *others])):
+        return target
+    return ops.aten.clone.default(target)
 
 
 class WritingDecl(Decl):
