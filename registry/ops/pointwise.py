@@ -522,6 +522,7 @@ def _abs_types(x: Any) -> Types:
 def _abs_self(grad: Tensor, self: Tensor) -> Tensor:
     if not self._dtype.is_complex:
         return grad * ops.aten.sign.default(self)
+    grad = ops.aten.real.default(grad)  # in place, the real size is a complex number
     size = ops.aten.abs.default(self)
     is_zero = size == 0
     return grad * dropped(is_zero, self / ops.aten.masked_fill.Scalar(size, is_zero, 1))

@@ -351,7 +351,7 @@ _OVERLAPPING = "elements of the view share memory: what several writes to one pl
 WRITTEN: dict[str, Difference] = {
     **_same(
         ("where", "silu", "silu_backward", "hardsigmoid_backward", "mish_backward", "_cdist_backward",
-         "_pdist_backward", "nll_loss_backward", "nan_to_num", "embedding", "binary_cross_entropy", "soft_margin_loss",
+         "_pdist_backward", "binary_cross_entropy_with_logits", "nll_loss_backward", "nan_to_num", "embedding", "binary_cross_entropy", "soft_margin_loss",
          "native_layer_norm_backward", "native_group_norm_backward", "_native_batch_norm_legit_no_training",
          "batch_norm", "zero", "copy", "heaviside", "heaviside_"),
         Difference(_UNDIFFERENTIATED, error="nothing"),
@@ -369,7 +369,6 @@ WRITTEN: dict[str, Difference] = {
     "native_group_norm": Difference("PyTorch's derivative fails where there is nothing to normalize", error="nothing"),
     "clamp": Difference("PyTorch masks in place, which needs bounds of full size", error="nothing"),
     "abs_": Difference("PyTorch refuses complex numbers", error="nothing"),
-    "fill_": Difference("PyTorch's derivative of a real number in a complex tensor fails", error="nothing"),
     "silu_": Difference("PyTorch's in-place form forgets to conjugate", left_out=True),
     "sgn_": Difference("PyTorch's gradient is a tensor without memory, which NumPy does not take", error="nothing"),
     **_same(("as_strided", "unfold"), Difference(_OVERLAPPING, error="ShapeError")),

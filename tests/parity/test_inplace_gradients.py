@@ -106,6 +106,8 @@ def _hold(
         met.add(op.opname)
         return
     assert ours.facts == theirs.facts, note
+    if entry is not None and entry.rtol is not None:
+        met.add(op.opname)
     for mine, other in zip(ours.gradients, theirs.gradients, strict=True):
         assert mine.shape == other.shape, note
         if not random:
@@ -135,7 +137,7 @@ def test_written_results(op: OpOverload) -> None:
         for form in FORMS:
             if (
                 form.startswith("transpose_")
-                and op.opname in ("view_as_real", "view_as_complex", "real", "imag")
+                and op.opname in ("view_as_real", "view_as_complex", "real", "imag", "stft")
                 and differences.left_out("written, views of complex numbers transposed in place")
             ):
                 continue
