@@ -514,7 +514,8 @@ class CopySlices(Node):
         self.mixed = base._dtype is not view._dtype
         places = [real_layout(t) if self.mixed else (t._sizes, t._strides, t._offset) for t in (base, view)]
         self.base: Layout = places[0]
-        self.view: Layout = (*places[1][:2], places[1][2] - places[0][2])
+        sizes, strides, offset = places[1]
+        self.view: Layout = sizes, strides, offset - self.base[2]
         self.complex_base, self.complex_view = base._dtype.is_complex, view._dtype.is_complex
         self.fn, self.output, self.at = fn, output, at
         self.output_specs = [base.spec]

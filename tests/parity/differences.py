@@ -351,8 +351,9 @@ _OVERLAPPING = "elements of the view share memory: what several writes to one pl
 WRITTEN: dict[str, Difference] = {
     **_same(
         ("where", "silu", "silu_backward", "hardsigmoid_backward", "mish_backward", "_cdist_backward",
-         "_pdist_backward", "binary_cross_entropy_with_logits", "nll_loss_backward", "nan_to_num", "embedding", "binary_cross_entropy", "soft_margin_loss",
-         "native_layer_norm_backward", "native_group_norm_backward", "_native_batch_norm_legit_no_training",
+         "_pdist_backward", "binary_cross_entropy_with_logits", "nll_loss_backward", "nan_to_num", "embedding",
+         "binary_cross_entropy", "soft_margin_loss", "native_layer_norm_backward", "native_group_norm_backward",
+         "_native_batch_norm_legit_no_training",
          "batch_norm", "zero", "copy", "heaviside", "heaviside_"),
         Difference(_UNDIFFERENTIATED, error="nothing"),
     ),
