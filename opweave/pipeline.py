@@ -209,7 +209,7 @@ def compile(
     fn: Callable[..., Any] | None = None,
     /,
     *,
-    fullgraph: bool = True,
+    fullgraph: bool | None = None,
     dynamic: bool | None = None,
     backend: str | Callable[[GraphModule, list[Any]], Callable[..., Any]] = "opweave",
     mode: str | None = None,
@@ -222,8 +222,11 @@ def compile(
     fn : callable, optional
         A function, method or callable object on tensors. Arguments and results may be nested in tuples, lists, dicts,
         dataclasses and registered pytree nodes; Python values count as constants. Without it a decorator is returned.
-    fullgraph : bool
-        Accepted for both values: a function is always one graph, and what cannot be traced is an error.
+    fullgraph : bool, optional
+        A function is always one graph, and what cannot be traced is an error. What it reads beside its arguments is
+        guarded; where that cannot be, as what another library's function asks the system for: True raises; None and
+        False run the function uncompiled, with one `UncompiledWarning` that names the line. What gives another value at
+        each call (`random`, `time`), and objects that cannot be compared, raise unless `fullgraph` is False.
     dynamic : bool, optional
         Whether one version serves many sizes of the arguments. True: all sizes are left open from the start. None: a
         size is fixed until a call brings another one, from then on it is open. False: a version for each size. See
@@ -261,6 +264,8 @@ def compile(
     """
     if dynamic is not None and type(dynamic) is not bool:
         raise ArgumentError("compile: dynamic must be True, False or None", got=repr(dynamic))
+    if fullgraph is not None and type(fullgraph) is not bool:
+        raise ArgumentError("compile: fullgraph must be True, False or None", got=repr(fullgraph))
     if mode not in (None, "default"):
         raise UnsupportedError(f"compile: mode={mode!r} is not available", hint="leave it out")
     if options is not None and not isinstance(options, dict):
@@ -292,7 +297,7 @@ def compile(
                 got=f"{function!r} ({type(function).__name__})",
                 hint="opweave.compile(f), or @opweave.compile above its definition",
             )
-        return CompiledFunction(function, build, split=halves, limit=limit, dynamic=dynamic)
+        return CompiledFunction(function, build, split=halves, limit=limit, dynamic=dynamic, fullgraph=fullgraph)
 
     return wrap if fn is None else wrap(fn)
 

@@ -156,6 +156,8 @@ def as_dtype(value: Any, what: str = "dtype") -> DType:
 
 
 _default = threading.local()
+#: Holds something once any thread has set a default, so that guards need not look at this thread's before.
+_assigned: list[bool] = []
 
 
 def get_default_dtype() -> DType:
@@ -169,6 +171,8 @@ def set_default_dtype(dtype: DType) -> None:
     if not dtype.is_floating_point:
         raise DTypeError("set_default_dtype: only floating types", got=repr(dtype))
     _default.dtype = dtype
+    if not _assigned:
+        _assigned.append(True)
 
 
 def _category(dtype: DType) -> int:

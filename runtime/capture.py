@@ -7,6 +7,7 @@ left no mark: a function that changes Python state would do so only once.
 
 from __future__ import annotations
 
+import array
 import collections
 import copy
 import dataclasses
@@ -22,7 +23,7 @@ import optree
 from opweave.fake.mode import FakeTensorMode
 from opweave.fake.shape_env import ShapeEnv
 from opweave.fake.symbolic import SymNumber
-from opweave.registry.errors import Site, UnsupportedError
+from opweave.registry.errors import Site, UnrecordedError, UnsupportedError
 from opweave.registry.interrupts import allowed
 from opweave.registry.keys import BATCHED_BIT, GRAD, state as threads
 from opweave.registry.op import OpOverload
@@ -31,8 +32,10 @@ from opweave.runtime.dependencies import find_dependencies
 from opweave.runtime.dynamic import Openness
 from opweave.runtime.gradients import Backward, Inputs, forget, trace_back
 from opweave.runtime.guards import GuardSet
+from opweave.runtime.objects import has_rules
 from opweave.runtime.output import refused
-from opweave.runtime.reads import is_library, scan
+from opweave.runtime.purity import is_library
+from opweave.runtime.reads import scan
 from opweave.runtime.sources import (
     MISSING,
     PYTREES,
@@ -44,6 +47,8 @@ from opweave.runtime.sources import (
     is_named_tuple,
     is_registered,
 )
+from opweave.runtime.values import ValueGuards
+from opweave.runtime.watching import Known, watched
 from opweave.tracer.graph import Graph
 from opweave.tracer.graph_module import GraphModule
 from opweave.tracer.make_fx import trace_flat
@@ -98,6 +103,7 @@ def capture(
     openness: Openness,
     *,
     symbolic: bool = False,
+    also: Known | None = None,
 ) -> Captured:
     """Trace one call.
 
@@ -117,6 +123,8 @@ def capture(
         Which sizes are left open.
     symbolic : bool
         Trace with symbolic numbers, even if no size is left open.
+    also : Known, optional
+        What earlier traces were seen to do besides; what this one does is added.
 
     Raises
     ------
@@ -124,11 +132,15 @@ def capture(
         If the function reads what cannot be guarded, or leaves changed Python state behind.
     """
     dispatch = threads.snapshot()
+    also = also or Known()
     try:
-        guards = find_dependencies(function, arguments, prefix)
+        guards = find_dependencies(function, arguments, prefix, also)
         given = {id(t): i for i, t in enumerate(_tensors(list(arguments.values())))}
     except RecursionError:
         raise _too_deep(function, "takes") from None
+    except UnsupportedError as error:
+        error.unguarded = True
+        raise
     batched = next((t for t in guards.tensors if t.tensor._keys & BATCHED_BIT), None)
     if batched is not None:
         raise UnsupportedError(
@@ -144,8 +156,12 @@ def capture(
     opened = [name for name, value in ints.items() if openness.leaves_open(name, value)]
     env = openness.env() if symbolic or opened or any(t.options is not None for t in explicit) else None
     state = _State(
-        [value for value, _ in guards.seen.values()], [f.__globals__ for f in guards.scope.functions], guards.scope
+        [value for key, (value, _) in guards.seen.items() if key not in guards.books],
+        [f.__globals__ for f in guards.scope.functions],
+        guards.scope,
     )
+    books = [(guards.seen[key][0], _State([guards.seen[key][0]], [], Scope())) for key in guards.books]
+    watching = also.watching or guards.calls_back
     known_to_autograd = Inputs(_name(function), guards.tensors)
     backward: list[Backward | None] = []
     result: list[str] = []
@@ -158,6 +174,9 @@ def capture(
         rebuilt.update(zip(opened, given_values[len(explicit) :], strict=True))
         renewed.append((_State(list(rebuild.made.values()), [], guards.scope), rebuild.made))
         pairs = list(zip(explicit, fakes, strict=True))
+        for t, fake in pairs:
+            if t.tensor.__dict__:  # attributes of the user's
+                fake.__dict__.update({name: rebuild(v) for name, v in t.tensor.__dict__.items()})
         known_to_autograd.enter(pairs)
         value = call(rebuilt)
         known = {id(fake): t.source.var for t, fake in zip(explicit, fakes, strict=True)}
@@ -184,7 +203,7 @@ def capture(
     try:
         names = [identifier(t.source.text) for t in explicit]
         mode = FakeTensorMode(shape_env=env)
-        with refused(guards), known_to_autograd.apart(), _ops_used() as ops:
+        with refused(guards), known_to_autograd.apart(), _ops_used() as ops, watched(watching) as watch:
             given_to_trace: list[Any] = [_opened(t, mode) for t in explicit]
             numbers = [] if env is None else [_number(name, ints[name], guards, env) for name in opened]
             given_to_trace += [number.value for number in numbers]
@@ -195,8 +214,19 @@ def capture(
         state.restore()
         if env is None and getattr(error, "needs_symbols", False):
             # A size that depends on data: the same again with symbols, which take time to set up.
-            return capture(function, arguments, call, prefix, name, openness, symbolic=True)
+            return capture(function, arguments, call, prefix, name, openness, symbolic=True, also=also)
         raise
+    if not watching and any(isinstance(op, OpOverload) and has_rules(op) for op in {**ops, **_ops_of(graph)}):
+        state.restore()
+        also.watching = True
+        return capture(function, arguments, call, prefix, name, openness, symbolic=symbolic, also=also)
+    missed = watch.unknown([*guards.scope.functions, *guards.scope.rules])
+    changed = [value for value, book in books if book.changed()]
+    if missed or changed:
+        state.restore()
+        if not also.add(missed, changed) and missed:
+            raise _always_new(missed[0][0])
+        return capture(function, arguments, call, prefix, name, openness, symbolic=symbolic, also=also)
     for before in (state, *(new for new, _ in renewed)):
         change = before.changed()
         if change:
@@ -208,12 +238,22 @@ def capture(
                 at=code_site(function.__code__) if isinstance(function, types.FunctionType) else None,
                 hint="return the new value and assign it outside",
             )
+    guards.settle()
     module = GraphModule(constants, graph, name=name)
     module.shape_env = env
     forget(graph)
     ops.update(_ops_of(graph))
     inputs = _lift(module, [*explicit, *numbers], guards)
     return Captured(module, inputs, guards, result[-1], backward[-1], ops, env, numbers)
+
+
+def _always_new(function: types.FunctionType) -> UnrecordedError:
+    return UnrecordedError(
+        f"compile: {function.__qualname__} is another function at each call, and nothing tells what it reads",
+        got=f"{function!r}",
+        at=code_site(function.__code__),
+        hint="define it once, outside of the compiled function",
+    )
 
 
 def _number(name: str, value: int, guards: GuardSet, env: ShapeEnv) -> NumberInput:
@@ -361,13 +401,28 @@ class _Rebuild:
                 new[key] = self(item)
             return new
         if dataclasses.is_dataclass(value):
-            new = copy.copy(value)
+            new = _shallow(value)
             for f in dataclasses.fields(value):
                 if hasattr(value, f.name):
                     object.__setattr__(new, f.name, self(getattr(value, f.name)))
             return new
         children, metadata, _, unflatten = optree.tree_flatten_one_level(cast(Any, value), namespace=PYTREES)
         return unflatten(metadata, [self(child) for child in children])
+
+
+def _shallow(value: Any) -> Any:
+    """A copy of an object that need not let its attributes be assigned."""
+    kind: Any = type(value)
+    if kind.__reduce_ex__ is not object.__reduce_ex__ or "__copy__" in dir(kind) or "__getstate__" in vars(kind):
+        return copy.copy(value)
+    state = value.__getstate__() if hasattr(value, "__getstate__") else None
+    if not (isinstance(state, tuple) and len(state) == 2) or "__setstate__" in dir(kind):
+        return copy.copy(value)
+    new = object.__new__(kind)
+    for part in state:
+        for name, held in (part or {}).items():
+            object.__setattr__(new, name, held)
+    return new
 
 
 class _Results:
@@ -434,21 +489,21 @@ class _Results:
 
 def _without(value: Any, names: list[str]) -> Any:
     """A copy of a dataclass instance that holds on to none of its traced fields."""
-    template = copy.copy(value)
+    template = _shallow(value)
     for name in names:
         object.__setattr__(template, name, None)
     return template
 
 
 def _fill(template: Any, fields: dict[str, Any]) -> Any:
-    new = copy.copy(template)
+    new = _shallow(template)
     for name, value in fields.items():
         object.__setattr__(new, name, value)
     return new
 
 
 def _is_immutable(value: Any) -> bool:
-    probe = GuardSet(Scope(), "")
+    probe = ValueGuards(Scope(), "")
     try:
         probe.visit(probe.source("", "", Site("", 0, "")), value)
     except UnsupportedError:
@@ -468,8 +523,8 @@ class _State:
             for base in value.__mro__ if isinstance(value, type) else kind.__mro__:
                 if not is_library(base.__module__):
                     self.classes[base] = dict(vars(base))
-            if isinstance(value, np.ndarray):
-                self.arrays.append((value, value.copy()))
+            if isinstance(value, (np.ndarray, bytearray, array.array)):
+                self.arrays.append((value, copy.copy(value)))
             if kind in (list, set, collections.deque, *_DICTS, collections.Counter):
                 self.saved.append((value, value, copy.copy(value)))
             elif hasattr(value, "__dict__") and isinstance(value.__dict__, dict) and not is_library(kind.__module__):
@@ -508,9 +563,9 @@ class _State:
                 now, old = vars(kind).get(name, MISSING), attributes.get(name, MISSING)
                 if now is not old and not name.startswith(("__", "_abc_")):
                     return f"class {kind.__qualname__}", f"{name}: {brief(old)} → {brief(now)}"
-        for array, old in self.arrays:
-            if array.tobytes() != old.tobytes():
-                return array, f"{brief(old)} → {brief(array)}"
+        for owner, old in self.arrays:
+            if bytes(memoryview(owner)) != bytes(memoryview(old)):
+                return owner, f"{brief(old)} → {brief(owner)}"
         for space, name, old in self.variables:
             if space.get(name, self) is not old:
                 return (
@@ -536,9 +591,8 @@ class _State:
                     delattr(kind, name)
                 elif vars(kind).get(name) is not attributes[name]:
                     setattr(kind, name, attributes[name])
-        for array, old in self.arrays:
-            if array.tobytes() != old.tobytes():
-                array[...] = old
+        for owner, old in self.arrays:
+            owner[... if isinstance(owner, np.ndarray) else slice(None)] = old
         for space, name, old in self.variables:
             if old is self:
                 space.pop(name, None)

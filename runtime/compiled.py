@@ -19,7 +19,7 @@ from typing import Any
 
 from opweave.passes.partition import TANGENT, WAY_BACK, Partition
 from opweave.registry import forking
-from opweave.registry.errors import ArgumentError, CompileError, UnsupportedError
+from opweave.registry.errors import ArgumentError, CompileError, UnrecordedError, UnsupportedError
 from opweave.registry.interrupts import deferred
 from opweave.registry.keys import ABOVE_VIEWS, AUTOCAST_MASK, BATCHED_BIT, GRAD, PYTHON_BIT, DispatchKey, state
 from opweave.registry.op import OpOverload, registry, tensors_in
@@ -31,6 +31,7 @@ from opweave.runtime.entry import DefaultsChangedError, Entry, Parameters, build
 from opweave.runtime.gradients import running
 from opweave.runtime.logging import DEBUG, channel
 from opweave.runtime.sources import TensorInput, brief, disjoint
+from opweave.runtime.watching import Known
 from opweave.tracer.graph import Graph
 from opweave.tracer.graph_module import GraphModule
 from opweave.tracer.printing import print_graph
@@ -42,6 +43,10 @@ _recompiles_log = channel("recompiles")
 
 class RecompileLimitWarning(RuntimeWarning):
     """A function changed its guards so often that it now runs uncompiled."""
+
+
+class UncompiledWarning(RuntimeWarning):
+    """A function reads what cannot be recorded, and runs uncompiled."""
 
 
 @dataclass
@@ -79,6 +84,9 @@ class CompiledFunction:
         Compiled versions before further ones run uncompiled.
     dynamic : bool, optional
         Whether sizes of arguments are left open: all, none, or those that change.
+    fullgraph : bool, optional
+        What to do where a function reads what cannot be recorded. True: raise. False: run it uncompiled, with a
+        warning. None: raise only where that is sure to differ from call to call, or cannot be compared at all.
 
     Attributes
     ----------
@@ -96,6 +104,7 @@ class CompiledFunction:
         split: Callable[[Graph, int], Partition],
         limit: int = 8,
         dynamic: bool | None = None,
+        fullgraph: bool | None = None,
     ) -> None:
         functools.update_wrapper(self, function)
         self.__wrapped__ = function
@@ -111,6 +120,10 @@ class CompiledFunction:
         self._count = 0
         self._reasons: collections.Counter[str] = collections.Counter()
         self._warned = False
+        self._fullgraph = fullgraph
+        self._also = Known()
+        #: Whether what does not fit a version runs uncompiled, since the function cannot be guarded.
+        self._uncompiled = False
         self._bind = _binder(self._parameters)
         self._entry = build(self._name, self._parameters, [], self._miss)
 
@@ -181,7 +194,8 @@ class CompiledFunction:
             self._install([])
             self._reasons.clear()
             self._openness.forget()
-            self._warned = False
+            self._also = Known()
+            self._warned = self._uncompiled = False
 
     # ---- a call that fits no version -------------------------------------------------------------------------------
 
@@ -195,23 +209,46 @@ class CompiledFunction:
                 got=", ".join(type(value).__name__ for value in (*args, *kwargs.values())),
                 hint="pass the tensors in flat lists or dicts",
             ) from None
-        if fake or not compilable():
+        if fake or self._uncompiled or not compilable():
             # Being traced itself (its ops become part of the outer graph), or batched.
             return function(*args, **kwargs)
         with self._lock, deferred():
             reasons = self.mismatches(args, kwargs)
-            fitting = [entry for entry, reason in reasons if reason is None]
-            if not fitting:
-                self._tell(reasons)
-                self._install([entry for entry in self.entries if entry.alive])
-                if len(self.entries) >= self._limit:
-                    self._give_up()
-                    return function(*args, **kwargs)
-                entry = self._compile(args, kwargs)
-                self._install([entry, *self.entries])
-                fitting = [entry]
-            call = fitting[0].alone(self._name, self._parameters)
+            fitting = next((entry for entry, reason in reasons if reason is None), None)
+            fitting = fitting or self._version(reasons, args, kwargs)
+            call = function if fitting is None else fitting.alone(self._name, self._parameters)
         return call(*args, **kwargs)
+
+    def _version(
+        self, reasons: list[tuple[Entry, str | None]], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Entry | None:
+        """A new version for these arguments; None where the call has to run uncompiled."""
+        self._tell(reasons)
+        self._install([entry for entry in self.entries if entry.alive])
+        if len(self.entries) >= self._limit:
+            self._give_up()
+            return None
+        try:
+            entry = self._compile(args, kwargs)
+        except UnsupportedError as error:
+            if not self._runs_uncompiled(error):
+                raise
+            self._uncompiled = True
+            self._warn_uncompiled(error)
+            return None
+        self._install([entry, *self.entries])
+        return entry
+
+    def _runs_uncompiled(self, error: UnsupportedError) -> bool:
+        if self._fullgraph:
+            return False
+        return isinstance(error, UnrecordedError) or (self._fullgraph is False and error.unguarded)
+
+    def _warn_uncompiled(self, error: UnsupportedError) -> None:
+        what = error.what.removeprefix("compile: ")
+        text = f"{self._name} runs uncompiled: {what} ({error.at}). {(error.hint or '').capitalize()}"
+        _recompiles_log.warning(text)
+        warnings.warn(text, UncompiledWarning, stacklevel=6)
 
     def _install(self, entries: list[Entry]) -> None:
         self.entries = entries
@@ -234,14 +271,14 @@ class CompiledFunction:
             "Pass what varies as a tensor, or raise the limit: opweave.compile(..., options={'recompile_limit': n})"
         )
         _recompiles_log.warning(text)
-        warnings.warn(text, RecompileLimitWarning, stacklevel=5)
+        warnings.warn(text, RecompileLimitWarning, stacklevel=6)
 
     def _compile(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Entry:
         function, index = self.__wrapped__, self._count
         self._count += 1
         arguments, call = self._bind(*args, **kwargs), _caller(function, self._parameters)
         context, changes = Context.now(), registry.builtin_version
-        captured = capture(function, arguments, call, f"_ow_e{index}_", self._name, self._openness)
+        captured = capture(function, arguments, call, f"_ow_e{index}_", self._name, self._openness, also=self._also)
         backward = captured.backward
         if _graph_log.isEnabledFor(DEBUG):
             module = captured.module
@@ -345,7 +382,7 @@ def _binder(parameters: Parameters) -> Callable[..., dict[str, Any]]:
 
 def _caller(function: Callable[..., Any], parameters: Parameters) -> Callable[[dict[str, Any]], Any]:
     """Calls the function with bound arguments by name."""
-    namespace = {"function": function}
+    namespace = {"function": function, "__name__": __name__}
     unpack = "\n".join(f"    {name} = bound[{name!r}]" for name in parameters.names)
     text = f"def call(bound):\n{unpack}\n    positional, named = {parameters.passed}\n    return positional, named"
     exec(text, namespace)

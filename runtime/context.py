@@ -23,6 +23,7 @@ _EXCLUDED = ABOVE_VIEWS | AUTOCAST_MASK
 #: What `test` is written in.
 NAMES: dict[str, Any] = {
     "_ow_state": state, "_ow_default": dtypes._default, "_ow_float32": dtypes.float32,
+    "_ow_dtype_set": dtypes._assigned,
 }  # fmt: skip
 
 
@@ -60,7 +61,8 @@ class Context:
     def test(self) -> str:
         """Expression that is true where the state is the same; `_ow_s` is the state's dict."""
         tests = [f'_ow_s["include"] == {self.include}', f'_ow_s["exclude"] == {self.exclude}']
-        tests.append(f'_ow_default.__dict__.get("dtype", _ow_float32) is _ow_dtype_{self.dtype.name}')
+        same = f'_ow_default.__dict__.get("dtype", _ow_float32) is _ow_dtype_{self.dtype.name}'
+        tests.append(f"(not _ow_dtype_set or {same})" if self.dtype is dtypes.float32 else same)
         if self.autocast is None:
             tests.append('"autocast_dtypes" not in _ow_s')
         else:

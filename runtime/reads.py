@@ -10,17 +10,24 @@ from __future__ import annotations
 
 import dis
 import functools
-import sys
 from dataclasses import dataclass
 from types import CodeType
+from typing import Any
 
 from opweave.registry.errors import Site
 
 # With these a program can read any attribute without its name standing in the code.
-_REFLECTION = frozenset({"getattr", "vars", "eval", "exec", "globals", "locals", "__dict__", "__getattribute__"})
+_REFLECTION = frozenset(
+    {"getattr", "hasattr", "vars", "dir", "eval", "exec", "globals", "__dict__", "__getattribute__", "attrgetter",
+     "methodcaller"}
+)  # fmt: skip
+_FORMATS = frozenset({"str", "repr", "format", "ascii"})
+_TYPE_TESTS = frozenset({"isinstance", "issubclass", "singledispatch"})
 _LOADS_ATTRIBUTE = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
 _LOADS_CELL = frozenset({"LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"})
 _LOADS_GLOBAL = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"})
+_PUSHES = frozenset({"LOAD_CONST", "LOAD_FAST", *_LOADS_GLOBAL, *_LOADS_CELL})
+_CALLS = frozenset({"PRECALL", "CALL"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +70,16 @@ class CodeReads:
         Whether attributes may be read whose names appear nowhere in the code.
     compares_identity : bool
         Whether the code asks `is` of two values (other than None and the like).
+    tests_types : bool
+        Whether the code asks what class a value is of, which classes may answer by themselves.
+    makes_types : bool
+        Whether the code may call the class of a value.
+    formats : bool
+        Whether the code may make text of values.
+    uses_super : bool
+        Whether the code looks names up behind a class that has them.
+    loose : frozenset of str
+        Attribute names read from something other than a variable from outside or `self`.
     """
 
     names: tuple[Name, ...]
@@ -71,6 +88,11 @@ class CodeReads:
     strings: frozenset[str]
     reflects: bool
     compares_identity: bool
+    tests_types: bool
+    makes_types: bool
+    formats: bool
+    uses_super: bool
+    loose: frozenset[str]
 
 
 @functools.lru_cache(maxsize=4096)
@@ -91,6 +113,11 @@ def scan(code: CodeType) -> CodeReads:
         frozenset(found.strings),
         found.reflects,
         found.compares_identity,
+        found.tests_types,
+        found.makes_types,
+        found.formats,
+        found.uses_super,
+        frozenset(found.loose),
     )
 
 
@@ -102,6 +129,11 @@ class _Found:
         self.strings: set[str] = set()
         self.reflects = False
         self.compares_identity = False
+        self.tests_types = False
+        self.makes_types = False
+        self.formats = False
+        self.uses_super = False
+        self.loose: set[str] = set()
 
     def add(self, code: CodeType, inner: frozenset[str]) -> None:
         """`inner`: cells made by an enclosing code object of the same function, so not from outside."""
@@ -121,6 +153,9 @@ class _Found:
             elif op in _LOADS_ATTRIBUTE or op == "LOAD_SUPER_ATTR" or op == "IMPORT_FROM":
                 self.attributes.setdefault(name, site)
                 self.reflects |= name in _REFLECTION
+                self.tests_types |= name in _TYPE_TESTS
+                if not _is_owner(code, instructions[at - 1]):
+                    self.loose.add(name)
             elif op in ("STORE_ATTR", "DELETE_ATTR"):
                 self.written.add(name)
             elif op == "IS_OP":
@@ -131,13 +166,27 @@ class _Found:
                     False,
                     ...,
                 )
+            elif op == "MATCH_CLASS":
+                self.tests_types = True
+                self.reflects = True  # its positions are names in __match_args__
+            elif op.startswith("FORMAT_"):
+                self.formats = True
             elif op == "IMPORT_NAME":
-                self.names.setdefault(("import", (name,), False), site)
+                level = instructions[at - 2].argval if at > 1 else 0
+                dots = "." * level if isinstance(level, int) else ""
+                self.names.setdefault(("import", (dots + name,), False), site)
         for constant in code.co_consts:
             if isinstance(constant, CodeType):
                 self.add(constant, inner)
-            elif isinstance(constant, str):
-                self.strings.add(constant)
+            else:
+                self._strings(constant)
+
+    def _strings(self, constant: Any) -> None:
+        if isinstance(constant, str):
+            self.strings.update(constant.split("."))
+        elif isinstance(constant, (tuple, frozenset)):
+            for each in constant:
+                self._strings(each)
 
     def _variable(self, kind: str, name: str, instructions: list[dis.Instruction], at: int, site: Site) -> None:
         path = [name]
@@ -147,33 +196,37 @@ class _Found:
             path.append(following.argval)
         self.names.setdefault((kind, tuple(path), not instructions[at].opname.startswith("LOAD")), site)
         if kind == "global":
-            self.reflects |= name in _REFLECTION
+            named = _named_attribute(instructions, at) if name in ("getattr", "hasattr") else None
+            if named is not None:
+                self.attributes.setdefault(named, site)
+                self.loose.add(named)
+            else:
+                self.reflects |= name in _REFLECTION
             self.compares_identity |= name == "id"
+            self.tests_types |= name in _TYPE_TESTS
+            self.makes_types |= name == "type"
+            self.formats |= name in _FORMATS
+            self.uses_super |= name == "super"
 
 
-_STDLIB = frozenset(sys.stdlib_module_names) | {"builtins", "__future__"}
-#: Packages whose functions are taken as they are: their code does not read the user's state behind our back.
-_LIBRARIES = frozenset({"opweave", "numpy", "triton", "cupy", "optree", "ml_dtypes", "llvmlite", "networkx", "sympy"})
+def _named_attribute(instructions: list[dis.Instruction], at: int) -> str | None:
+    """The name in `getattr(variable.attribute, "name", ...)`; None where it is computed."""
+    at += 1
+    if at >= len(instructions) or instructions[at].opname not in ("LOAD_FAST", *_LOADS_GLOBAL, *_LOADS_CELL):
+        return None
+    at += 1
+    while at < len(instructions) and instructions[at].opname in _LOADS_ATTRIBUTE:
+        at += 1
+    if at >= len(instructions) or instructions[at].opname != "LOAD_CONST":
+        return None
+    name, after = instructions[at].argval, instructions[at + 1 : at + 3]
+    if after and after[0].opname in _PUSHES:  # a default
+        after = after[1:]
+    return name if isinstance(name, str) and after and after[0].opname in _CALLS else None
 
 
-def is_library(module: str | None) -> bool:
-    """Whether a module's functions are guarded by identity alone, without looking at what their code reads."""
-    top = (module or "").partition(".")[0]
-    return top in _LIBRARIES or (top in _STDLIB and top != "__main__")
-
-
-#: What these give differs from call to call, so a compiled function would freeze the first answer.
-_IMPURE_MODULES = frozenset({"random", "secrets", "time", "numpy.random"})
-_IMPURE_NAMES = {
-    "datetime": frozenset({"now", "today", "utcnow"}),
-    "os": frozenset({"environ", "getenv", "urandom", "getpid"}),
-    "uuid": frozenset({"uuid1", "uuid4"}),
-    "builtins": frozenset({"input", "open"}),
-}
-
-
-def impure(module: str, attribute: str | None) -> bool:
-    """Whether reading `module.attribute` gives something that changes between calls without any guard seeing it."""
-    if module in _IMPURE_MODULES:
-        return attribute is not None
-    return attribute in _IMPURE_NAMES.get(module, ())
+def _is_owner(code: CodeType, before: dis.Instruction) -> bool:
+    """Whether an attribute is read from a variable from outside, whose value is known, or from `self`."""
+    if before.opname in _LOADS_GLOBAL or before.opname in _LOADS_CELL:
+        return True
+    return before.opname.startswith("LOAD_FAST") and before.argval == "self" and code.co_varnames[:1] == ("self",)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -104,23 +105,61 @@ class Scope:
     functions: dict[types.FunctionType, None] = field(default_factory=dict)
     reflects: bool = False
     compares_identity: bool = False
+    tests_types: bool = False
+    makes_types: bool = False
+    formats: bool = False
+    uses_super: bool = False
+    #: Functions that opweave calls back: rules of ops, which may keep books of their own.
+    rules: dict[types.FunctionType, None] = field(default_factory=dict)
+    #: Whether what is found belongs to those.
+    in_rules: bool = False
+    #: Attribute names that may be read from a tensor.
+    loose: set[str] = field(default_factory=set)
 
     def add(self, function: types.FunctionType) -> None:
         """Walk a function's code, once."""
-        if function in self.functions:
+        if function in self.functions or (self.in_rules and function in self.rules):
             return
-        self.functions[function] = None
+        if self.in_rules:
+            self.rules[function] = None
+        else:
+            self.functions[function] = None
+            if self.rules.pop(function, self) is None:
+                return
+        self.read(function)
+
+    def read(self, function: types.FunctionType) -> None:
+        """Note the names in a function's code."""
         reads: CodeReads = scan(function.__code__)
         for name, site in reads.attributes.items():
             self.attributes.setdefault(name, site)
         self.strings |= reads.strings
         self.reflects |= reads.reflects
         self.compares_identity |= reads.compares_identity
+        self.tests_types |= reads.tests_types
+        self.makes_types |= reads.makes_types
+        self.formats |= reads.formats
+        self.uses_super |= reads.uses_super
+        self.loose |= reads.loose
+
+    def mention(self, names: Iterable[str], site: Site) -> None:
+        """Count attribute names as read."""
+        for name in names:
+            self.attributes.setdefault(name, site)
+            self.loose.add(name)
 
     @property
-    def size(self) -> tuple[int, int, int, bool]:
+    def size(self) -> tuple[int, int, int, int, int, bool, bool, bool, bool, bool]:
         """Changes whenever something was added."""
-        return len(self.functions), len(self.attributes), len(self.strings), self.reflects
+        return (
+            len(self.functions), len(self.rules), len(self.attributes), len(self.strings), len(self.loose),
+            self.reflects, self.tests_types, self.makes_types, self.formats, self.uses_super,
+        )  # fmt: skip
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Attribute names that may be read from an object."""
+        return frozenset(self.attributes) | (frozenset(self.strings) if self.reflects else frozenset())
 
     def reads(self, name: str) -> bool:
         """Whether the code may read an attribute of this name."""

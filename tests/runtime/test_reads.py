@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from opweave.runtime.reads import impure, is_library, scan
+from opweave.runtime.purity import impure, is_library
+from opweave.runtime.reads import scan
 
 SCALE = 2.0
 
