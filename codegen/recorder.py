@@ -343,8 +343,10 @@ class Recorder(Scalars):
 
     def trunc_divide(self, a: Any, b: Any) -> Term:
         ta, tb = self.pair(a, b)
-        if ta.value.dtype.kind == "f":
-            return self.trunc(ta / tb)
+        own = ta.value.dtype
+        if own.kind == "f":
+            quotient = self.cast(ta, own.compute) / self.cast(tb, own.compute)
+            return self.cast(self.trunc(self.cast(self.cast(quotient, own), own.compute)), own)
         return self._by_zero(tb, self.op("tdiv", ta, self._divisor(tb)))
 
     def _by_zero(self, b: Term, result: Term) -> Term:

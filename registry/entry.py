@@ -196,6 +196,11 @@ def _coerce(op: Any, argument: Argument, kind: str, value: Any) -> Any:
     """Bring a value to the schema's type (`kind`), or raise an ArgumentError that names the argument."""
     if value is None and kind.endswith("?"):
         return None
+    if op.namespace == "aten" and _is_bool_for_int(kind, value):
+        raise ArgumentError(
+            f"{op}: argument {argument.name!r} must be {argument.type}, not bool", got=repr(value),
+            hint=f"schema: {op._schema}",
+        )  # fmt: skip
     try:
         return convert(kind.removesuffix("?"), value)
     except (TypeError, ValueError, AttributeError) as error:
@@ -205,6 +210,15 @@ def _coerce(op: Any, argument: Argument, kind: str, value: Any) -> Any:
             f"{op}: argument {argument.name!r} must be {argument.type}", got=f"{value!r} ({type(value).__name__})",
             hint=f"schema: {op._schema}",
         ) from None  # fmt: skip
+
+
+def _is_bool_for_int(kind: str, value: Any) -> bool:
+    """Whether a truth value, or a list with one, stands where the schema has whole numbers."""
+    if not kind.startswith(("int", "SymInt")):
+        return False
+    if type(value) is bool:
+        return True
+    return isinstance(value, (list, tuple)) and any(type(item) is bool for item in value)
 
 
 def convert(kind: str, value: Any) -> Any:
@@ -217,7 +231,11 @@ def convert(kind: str, value: Any) -> Any:
             return value if kind == "SymInt" and value.kind == "int" else int(value)  # type: ignore[call-overload]
         if isinstance(value, bool):
             return int(value)
-        return value.__index__() if not isinstance(value, Tensor) else int(value)
+        if not isinstance(value, Tensor):
+            return value.__index__()
+        if value._dtype.kind not in "biu":
+            raise TypeError
+        return int(value)
     if kind == "float":
         if isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
             raise TypeError
@@ -317,7 +335,9 @@ def _has_type(op: Any, kind: str, value: Any) -> bool:
         return isinstance(value, Tensor) or (
             (type(value) in (int, float, bool, complex) or isinstance(value, Symbolic)) and _takes_numbers(op)
         )
-    if kind in ("int", "SymInt") and (isinstance(value, (bool, float)) or isinstance(value, Tensor)):
+    if _is_bool_for_int(kind, value):
+        return False
+    if kind in ("int", "SymInt") and (isinstance(value, float) or isinstance(value, Tensor)):
         return False
     if kind in ("float", "Scalar", "bool") and isinstance(value, Tensor):
         return kind != "bool" and not value._sizes

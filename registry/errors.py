@@ -200,6 +200,10 @@ class DivisionByZeroError(OpweaveError, ZeroDivisionError, RuntimeError):
     """An integer was divided by zero."""
 
 
+class IntegerRangeError(OpweaveError, OverflowError, RuntimeError):
+    """An integer that no element type can hold."""
+
+
 class OutOfRangeError(OpweaveError, IndexError):
     """An index or dimension outside its range."""
 

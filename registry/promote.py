@@ -12,7 +12,7 @@ from typing import Any
 from opweave.registry import dtypes
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType, promote_types
-from opweave.registry.errors import DeviceError, DTypeError, ShapeError
+from opweave.registry.errors import DeviceError, DTypeError, IntegerRangeError, ShapeError
 from opweave.registry.spec import contiguous_strides, is_contiguous, is_dense
 from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor, describe
@@ -167,10 +167,23 @@ def number_dtype(value: Number) -> DType:
     if isinstance(value, bool):
         return dtypes.bool_
     if isinstance(value, int):
+        check_integer(value)
         return dtypes.int64
     if isinstance(value, complex):
         return dtypes.get_default_dtype().to_complex()
     return dtypes.get_default_dtype()
+
+
+def check_integer(value: int) -> None:
+    """Refuse what neither 64 bits with a sign nor 64 bits without one hold.
+
+    Raises
+    ------
+    IntegerRangeError
+        If the number is beyond.
+    """
+    if not -(2**63) <= value < 2**64:
+        raise IntegerRangeError("an integer of more than 64 bits", got=str(value), hint="give it as a float")
 
 
 def _rank(dtype: DType) -> int:
@@ -228,9 +241,11 @@ def as_element(op: str, value: Any, dtype: DType) -> Any:
     """
     if isinstance(value, Symbolic):
         return value
-    error = DTypeError(f"{op}: the value does not fit {dtype.name}", got=repr(value))
+    if isinstance(value, int):
+        check_integer(value)
     if dtype.kind == "b":
         return bool(value)
+    error = DTypeError(f"{op}: the value does not fit {dtype.name}", got=repr(value))
     if dtype.kind == "c":
         greatest = GREATEST["float32" if dtype is dtypes.complex64 else "float64"]
         if any(greatest < abs(part) < math.inf for part in (complex(value).real, complex(value).imag)):
@@ -241,13 +256,11 @@ def as_element(op: str, value: Any, dtype: DType) -> Any:
             raise error
         value = value.real
     if dtype.kind in "iu":
-        if isinstance(value, float) and not abs(value) < 2.0**64:
-            raise error
         bits = 8 * dtype.itemsize
         most = 2 ** (bits - (dtype.kind == "i")) - 1
-        # A negative number wraps into an unsigned type.
-        least = -most if dtype.kind == "u" else -most - 1
-        if not least <= int(value) <= most:
+        # A negative integer wraps into an unsigned type, a negative float does not.
+        least = -most - 1 if dtype.kind == "i" else 0 if isinstance(value, float) else -most
+        if not least <= value <= most:  # NaN is in no range
             raise error
         return int(value) % 2**bits if dtype.kind == "u" else int(value)
     if dtype.kind == "f":

@@ -246,7 +246,7 @@ class ArrayScalars(Scalars):
         return self.xp.where(self.xp.asarray(b) == 0, a / b, result)
 
     def trunc_divide(self, a: Value, b: Value) -> Value:
-        if self.xp.result_type(a, b).kind == "f":
+        if self.xp.result_type(a, b).kind not in "biu":  # bfloat16 has a kind of its own
             return self.xp.trunc(a / b)
         _check_divisor(self.xp, a, b)
         quotient = self.xp.floor_divide(a, b)

@@ -16,7 +16,7 @@ from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import composite, pointwise
 from opweave.registry.ops.pointwise import SAMPLE_DTYPES, clamp, conjugate, kept, zeros
-from opweave.registry.promote import result_type
+from opweave.registry.promote import as_element, result_type
 from opweave.registry.tensor import Tensor, describe, wrap_dim
 
 # ---- the common ones -----------------------------------------------------------------------------------------------
@@ -229,7 +229,9 @@ elu_backward.backward(
 
 def _hardtanh_types(x: Any, min_val: Any = -1, max_val: Any = 1) -> _Types:
     common = result_type(x)
-    if common is dtypes.uint8 and (int(min_val) < 0 or int(max_val) < 0):
+    held = dtypes.int64 if common is dtypes.uint8 else common
+    min_val, max_val = (as_element("hardtanh", limit, held) for limit in (min_val, max_val))
+    if common is dtypes.uint8 and (min_val < 0 or max_val < 0):
         raise ArgumentError("hardtanh: a negative limit for an unsigned tensor", got=f"{min_val}, {max_val}")
     return common.compute, common
 
@@ -239,9 +241,7 @@ def _hardtanh_types(x: Any, min_val: Any = -1, max_val: Any = 1) -> _Types:
 )
 def hardtanh(k: Any, x: Any, min_val: Any, max_val: Any) -> Any:
     """x limited to [min_val, max_val]; an integer's limits are integers."""
-    if k.dtype(x).kind in "iu":
-        min_val, max_val = int(min_val), int(max_val)
-    return clamp.body(k, x, min_val, max_val)
+    return clamp.body(k, x, min=min_val, max=max_val)
 
 
 @pointwise(
@@ -396,7 +396,16 @@ def _outside(grad: Tensor, self: Tensor, lambd: Any) -> Tensor:
 hardshrink.backward(self=_outside)
 
 
-@pointwise("aten::softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", kinds="f", inplace=False)
+def _softshrink_types(x: Any, lambd: Any = 0.5) -> _Types:
+    common = result_type(x)
+    if common.kind == "f" and not 0 <= as_element("softshrink", lambd, common) < math.inf:
+        raise ArgumentError("softshrink: lambd must be finite and not negative", got=f"lambd={lambd}")
+    return common.compute, common
+
+
+@pointwise(
+    "aten::softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", kinds="f", promote=_softshrink_types, inplace=False
+)
 def _softshrink(k: Any, x: Any, lambd: Any) -> Any:
     dtype = k.dtype(x)
     limit = k.const(lambd, dtype)

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from opweave.registry import dtypes
-from opweave.registry.errors import DTypeError, OutOfRangeError, ShapeError
+from opweave.registry.errors import DTypeError, OutOfMemoryError, OutOfRangeError, ShapeError
 from opweave.registry.memory_format import contiguous_format
 from opweave.registry.op import ops
 from opweave.registry.ops.creation import tensor
 from opweave.registry.ops.kinds import before_write, composite
-from opweave.registry.promote import broadcast_shapes
+from opweave.registry.promote import as_element, broadcast_shapes, result_type
 from opweave.registry.tensor import Tensor, describe, wrap_dim
 
 aten = ops.aten
@@ -253,11 +253,50 @@ def _indices(name: str, pick: Callable[..., Any]) -> None:
     def body(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, **_: Any) -> Tensor:
         if row < 0 or col < 0:
             raise ShapeError(f"{name}: sizes must not be negative", got=f"row={row}, col={col}")
-        return tensor(np.stack(pick(row, offset, col)).astype(np.int64), dtype=dtype or dtypes.int64, device=device)
+        try:
+            found = np.stack(pick(row, col, offset))
+        except MemoryError as error:
+            raise OutOfMemoryError(f"{name}: no memory for so many indices", got=f"row={row}, col={col}") from error
+        return tensor(found, dtype=dtype or dtypes.int64, device=device)
 
 
-_indices("tril_indices", np.tril_indices)
-_indices("triu_indices", np.triu_indices)
+def _counted(op: str, counts: Sequence[tuple[int, int, int]]) -> None:
+    """Refuse more indices than memory can hold, before NumPy tries; of rows (how many, in the first, more in each)."""
+    total = sum(rows * first + more * rows * (rows - 1) // 2 for rows, first, more in counts)
+    if total >= 2**63 // 16:
+        raise OutOfMemoryError(f"{op}: too many indices", got=str(total))
+
+
+def _tril(row: int, col: int, offset: int) -> tuple[Any, Any]:
+    """Rows and columns of what lies on and below a diagonal."""
+    first = max(0, -offset)  # the first row that has any
+    growing = max(0, min(row, col - offset) - first)  # rows that do not reach the last column yet
+    whole = max(0, row - first - growing)
+    _counted("tril_indices", [(growing, first + offset + 1, 1), (whole, col, 0)])
+    lengths = np.concatenate([np.arange(growing, dtype=np.int64) + first + offset + 1, np.full(whole, col)])
+    return _spread(lengths, first, np.zeros_like(lengths))
+
+
+def _triu(row: int, col: int, offset: int) -> tuple[Any, Any]:
+    """Rows and columns of what lies on and above a diagonal."""
+    whole = max(0, min(row, 1 - offset))  # rows that start with the first column
+    falling = max(0, min(row, col - offset) - whole)
+    _counted("triu_indices", [(whole, col, 0), (falling, col - whole - offset, -1)])
+    starts = np.concatenate([np.zeros(whole, np.int64), np.arange(falling, dtype=np.int64) + whole + offset])
+    return _spread(col - starts, 0, starts)
+
+
+def _spread(lengths: Any, first: int, starts: Any) -> tuple[Any, Any]:
+    """Rows of some lengths from `first` on, and columns from where each starts."""
+    ends = np.cumsum(lengths)
+    total = int(ends[-1]) if ends.size else 0
+    rows = np.repeat(np.arange(lengths.size, dtype=np.int64), lengths)
+    columns = np.arange(total, dtype=np.int64) - (ends - lengths - starts)[rows]
+    return rows + first, columns
+
+
+_indices("tril_indices", _tril)
+_indices("triu_indices", _triu)
 
 
 # ---- by number -----------------------------------------------------------------------------------------------------
@@ -332,23 +371,30 @@ def index_copy(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     return _like(self, aten.scatter.src(x, axis, at, source))
 
 
+def _named(op: str, self: Tensor, dim: int, index: Tensor) -> tuple[Tensor, Tensor]:
+    """(tensor, where an index of slices names one), a number as a vector of one; which counts once, however often."""
+    x, axis, at, _ = _slices(op, self, dim, index, None)
+    size = x._sizes[axis]
+    at = aten.reshape.default(_whole(op, index), [-1])
+    at = aten.where.self(aten.lt.Scalar(at, 0), aten.add.Scalar(at, size), at)
+    none = aten.zeros.default([size], dtype=dtypes.bool_, device=self._device)
+    named = aten.scatter.value(none, 0, at, True)
+    return x, aten.view.default(named, [size if d == axis else 1 for d in range(x.ndim)])
+
+
 @composite("aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor")
 def index_fill(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """A copy with a number in the slices of these numbers."""
-    x, axis, at, _ = _slices("index_fill", self, dim, index, None)
-    at = aten.where(aten.lt.Scalar(at, 0), aten.add.Scalar(at, x._sizes[axis]), at)
-    return _like(self, aten.scatter.value(x, axis, at, value))
+    x, named = _named("index_fill", self, dim, index)
+    return _like(self, aten.masked_fill.Scalar(x, named, value))
 
 
 @composite("aten::index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor")
 def index_fill_tensor(self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
     if value.ndim:
         raise ShapeError("index_fill: the value must be a 0-d tensor", got=describe(value))
-    x, axis, at, _ = _slices("index_fill", self, dim, index, None)
-    at = aten.where(aten.lt.Scalar(at, 0), aten.add.Scalar(at, x._sizes[axis]), at)
-    # By a mask: an element that is named twice is filled once, and counts once in the gradient of the value.
-    filled = aten.scatter.value(aten.new_zeros.default(x, list(x._sizes), dtype=dtypes.bool_), axis, at, True)
-    return _like(self, aten.where.self(filled, aten._to_copy.default(value, dtype=self._dtype), x))
+    x, named = _named("index_fill", self, dim, index)
+    return _like(self, aten.masked_fill.Tensor(x, named, value))
 
 
 _REDUCES = ("prod", "mean", "amax", "amin")
@@ -509,7 +555,9 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     return powers if increasing else aten.flip.default(powers, [1])
 
 
-def _combined(self: Any, product: Any, beta: Any, alpha: Any) -> Tensor:
+def _combined(op: str, self: Any, product: Any, beta: Any, alpha: Any) -> Tensor:
+    dtype = result_type(self, product)
+    beta, alpha = as_element(op, beta, dtype), as_element(op, alpha, dtype)
     scaled = product if alpha == 1 else product * alpha
     if beta == 0:
         return aten.expand.default(scaled, list(broadcast_shapes("add", self._sizes, scaled._sizes)))
@@ -519,13 +567,13 @@ def _combined(self: Any, product: Any, beta: Any, alpha: Any) -> Tensor:
 @composite("aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor")
 def addr(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta x + alpha v wᵀ; where beta is 0, x does not count."""
-    return _combined(self, aten.outer.default(vec1, vec2), beta, alpha)
+    return _combined("addr", self, aten.outer.default(vec1, vec2), beta, alpha)
 
 
 @composite("aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor")
 def addbmm(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta x + alpha Σ a b over a batch; where beta is 0, x does not count."""
-    return _combined(self, aten.sum.dim_IntList(aten.bmm.default(batch1, batch2), [0]), beta, alpha)
+    return _combined("addbmm", self, aten.sum.dim_IntList(aten.bmm.default(batch1, batch2), [0]), beta, alpha)
 
 
 for _schema, _decl in (

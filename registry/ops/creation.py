@@ -17,10 +17,10 @@ from opweave.registry.keys import state
 from opweave.registry.memory_format import contiguous_format, format_strides, preserve_format
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import composite, extern, generator
-from opweave.registry.promote import copied_strides, number_dtype
+from opweave.registry.promote import as_element, copied_strides, number_dtype
 from opweave.registry.spec import TensorSpec, contiguous, is_contiguous
 from opweave.registry.storage import Storage
-from opweave.registry.symbolic import is_finite, is_float, is_int, whole
+from opweave.registry.symbolic import Symbolic, is_finite, is_float, is_int, whole
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
 _OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
@@ -108,18 +108,26 @@ def _fill_dtype(value: Any, dtype: DType | None) -> DType:
     return dtype or number_dtype(value)
 
 
+def _filling(value: Any, dtype: DType) -> Any:
+    """A number as an element."""
+    return value if value.__class__ is int and 0 <= value < 128 else as_element("full", value, dtype)
+
+
 def _full_spec(size: Any, fill_value: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> TensorSpec:
+    _filling(fill_value, _fill_dtype(fill_value, dtype))
     return _new("full", size, _fill_dtype(fill_value, dtype), device)
 
 
 @generator(f"aten::full(SymInt[] size, Scalar fill_value, *, {_OPTIONS}) -> Tensor", spec=_full_spec)
 def full(k: Any, index: Any, size: Any, fill_value: Any, dtype: Any, *_: Any) -> Any:
-    return k.const(fill_value, _fill_dtype(fill_value, dtype))
+    found = _fill_dtype(fill_value, dtype)
+    return k.const(_filling(fill_value, found), found)
 
 
 def _full_like_spec(
     self: Tensor, fill_value: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any
 ) -> TensorSpec:
+    _filling(fill_value, dtype or self._dtype)
     return layout_like("full_like", self, dtype, device, memory_format)
 
 
@@ -128,7 +136,7 @@ def _full_like_spec(
     spec=_full_like_spec,
 )
 def full_like(k: Any, index: Any, self: Tensor, fill_value: Any, dtype: Any, *_: Any) -> Any:
-    return k.const(fill_value, dtype or self._dtype)
+    return k.const(_filling(fill_value, dtype or self._dtype), dtype or self._dtype)
 
 
 @composite(f"aten::zeros(SymInt[] size, *, {_OPTIONS}) -> Tensor")
@@ -205,6 +213,8 @@ def _arange_dtype(values: Sequence[Any], dtype: DType | None) -> DType:
 
 
 def _arange_spec(start: Any, end: Any, step: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> TensorSpec:
+    if any(isinstance(value, complex) for value in (start, end, step)):
+        raise ArgumentError("arange: bounds must be real numbers", got=f"{start}, {end}, {step}")
     if step == 0:
         raise ArgumentError("arange: step must not be 0")
     if not all(map(is_finite, (start, end, step))):
@@ -212,7 +222,11 @@ def _arange_spec(start: Any, end: Any, step: Any, dtype: Any, layout: Any, devic
     if (end - start) * step < 0:
         raise ArgumentError("arange: the bounds lie against the step", got=f"start={start}, end={end}, step={step}")
     found = _arange_dtype((start, end, step), dtype)
-    if found is dtypes.int64 and whole(step) != 0:
+    for value in (start, end, step):
+        as_element("arange", value, dtypes.int64 if found.kind in "biu" else dtypes.float64)
+    if found is dtypes.int64:
+        if whole(step) == 0:
+            raise ArgumentError("arange: of integers step must not be less than 1", got=str(step))
         start, end, step = whole(start), whole(end), whole(step)  # as PyTorch, for this type alone
     exact = all(map(is_int, (start, end, step)))
     count = -(-(end - start) // step) if exact else math.ceil((end - start) / step)
@@ -244,19 +258,35 @@ def arange_end(
     return ops.aten.arange.start_step(0, end, dtype=dtype, device=device)
 
 
+def _spaced_dtype(start: Any, end: Any, dtype: DType | None) -> DType:
+    return dtype or (get_default_dtype().to_complex() if complex in (type(start), type(end)) else get_default_dtype())
+
+
 def _linspace_spec(
     start: Any, end: Any, steps: int, dtype: Any, layout: Any, device: Any, pin_memory: Any
 ) -> TensorSpec:
-    return _new("linspace", (steps,), dtype, device)
+    found = _spaced_dtype(start, end, dtype)
+    for bound in (start, end)[:steps]:  # as PyTorch, which looks at no more
+        as_element("linspace", bound, found)
+    return _new("linspace", (steps,), found, device)
+
+
+def _spaced(k: Any, index: Any, start: Any, end: Any, steps: int, dtype: DType) -> Any:
+    """Numbers between two elements of a type, in float64; counted from both ends, so that the last is `end` itself."""
+    bounds = (start, end)[:steps] or (0,)
+    first, last = (as_element("linspace", bound, dtype) for bound in (bounds[0], bounds[-1]))
+    if isinstance(start, Symbolic) or isinstance(end, Symbolic):
+        first, last = float(first), float(last)
+    step = (last - first) / max(steps - 1, 1)
+    at = k.cast(index[0], dtypes.float64)
+    return k.where(index[0] < max(steps // 2, 1), at * step + first, last - (steps - 1 - at) * step)
 
 
 @generator(f"aten::linspace(Scalar start, Scalar end, int steps, *, {_OPTIONS}) -> Tensor", spec=_linspace_spec)
 def linspace(k: Any, index: Any, start: Any, end: Any, steps: int, dtype: Any, *_: Any) -> Any:
-    step = (end - start) / max(steps - 1, 1)
-    at = k.cast(index[0], dtypes.float64)
-    # Counted from both ends, so that the last value is `end` itself.
-    value = k.where(index[0] < (steps + 1) // 2, at * step + float(start), float(end) - (steps - 1 - at) * step)
-    return k.cast(value, dtype or get_default_dtype())
+    """Evenly spaced numbers; integers between bounds that are cut to integers first."""
+    found = _spaced_dtype(start, end, dtype)
+    return k.cast(_spaced(k, index, start, end, steps, found), found)
 
 
 def _eye_spec(n: int, m: int, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> TensorSpec:
@@ -276,7 +306,7 @@ def eye_square(n: int, *, dtype: Any = None, layout: Any = None, device: Any = N
 def _logspace_spec(
     start: Any, end: Any, steps: int, base: float, dtype: Any, layout: Any, device: Any, pin_memory: Any
 ) -> TensorSpec:
-    return _new("logspace", (steps,), dtype, device)
+    return _linspace_spec(start, end, steps, dtype, layout, device, pin_memory)
 
 
 @generator(
@@ -285,10 +315,11 @@ def _logspace_spec(
 )
 def logspace(k: Any, index: Any, start: Any, end: Any, steps: int, base: float, dtype: Any, *_: Any) -> Any:
     """base to the powers from `start` to `end`, evenly spaced."""
-    step = (end - start) / max(steps - 1, 1)
-    at = k.cast(index[0], dtypes.float64)
-    power = k.where(index[0] < (steps + 1) // 2, at * step + float(start), float(end) - (steps - 1 - at) * step)
-    return k.cast(k.pow(k.const(base, dtypes.float64), power), dtype or get_default_dtype())
+    found = _spaced_dtype(start, end, dtype)
+    wide = dtypes.complex128 if found.is_complex else dtypes.float64
+    # PyTorch cuts what stands between integers, but not where there is one number alone.
+    powers = _spaced(k, index, start, end, steps, found if steps != 1 else wide)
+    return k.cast(k.pow(k.const(base, wide), powers), found)
 
 
 @logspace.with_samples

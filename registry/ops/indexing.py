@@ -359,6 +359,8 @@ def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Ten
     aten = ops.aten
     if dim is None:
         return aten.gather.default(aten.reshape.default(self, [-1]), 0, aten.reshape.default(indices, [-1]))
+    if not self.ndim or not indices.ndim:
+        raise OutOfRangeError("take_along_dim: a tensor without dimensions", got=f"dim={dim}", hint="leave dim out")
     if self.ndim != indices.ndim:
         raise ShapeError("take_along_dim: tensor and indices differ in dimensions", got=describe([self, indices]))
     axis = wrap_dim(dim, self.ndim, "take_along_dim")
@@ -371,10 +373,11 @@ def _scatter_spec(self: Tensor, dim: int, index: Tensor, src: Tensor) -> TensorS
     axis = wrap_dim(dim, self.ndim, "scatter")
     if index._dtype not in (dtypes.int64, dtypes.int32) or src._dtype is not self._dtype:
         raise DTypeError("scatter: needs an int64 index and a source of the tensor's type", got=describe([index, src]))
-    if index.numel() and not self.ndim == index.ndim == src.ndim:
+    if index.numel() and not max(self.ndim, 1) == max(index.ndim, 1) == max(src.ndim, 1):
         raise ShapeError("scatter: tensor, index and source differ in dimensions", got=describe([self, index, src]))
-    for d, size in enumerate(index._sizes if index.numel() else ()):
-        if size > src._sizes[d] or (d != axis and size > self._sizes[d]):
+    sizes, own = src._sizes or (1,), self._sizes or (1,)  # a number is a vector of one
+    for d, size in enumerate((index._sizes or (1,)) if index.numel() else ()):
+        if size > sizes[d] or (d != axis and size > own[d]):
             raise ShapeError(f"scatter: the index is too large in dimension {d}", got=describe([self, index, src]))
     return contiguous(self._sizes, self._dtype, self._device)
 
@@ -385,16 +388,12 @@ def _scattered(self: Tensor, dim: int, index: Tensor, src: Tensor, write: Callab
     out._array[...] = self._array
     if index.numel():
         axis = wrap_dim(dim, self.ndim, "scatter")
-        places, source = index._array, src._array
-        if not self._sizes:
-            _check_range("scatter", places, 1, 0, lowest=0)
-            write(out._array, (), source)
-            return out
-        _check_range("scatter", places, self._sizes[axis], axis, lowest=0)
+        target, places, source = (t._array.reshape(t._sizes or (1,)) for t in (out, index, src))
+        _check_range("scatter", places, target.shape[axis], axis, lowest=0)
         part = tuple(slice(0, n) for n in places.shape)
         where = list(self._device.xp.ogrid[part])
         where[axis] = places
-        write(out._array, tuple(where), source[part])
+        write(target, tuple(where), source[part])
     return out
 
 
@@ -403,6 +402,8 @@ def _write(target: Any, where: Any, source: Any) -> None:
 
 
 def _scatter_target(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Scatter | None:
+    if not self.ndim == index.ndim == src.ndim:
+        return None  # numbers beside vectors of one
     places = _gather_places(self, dim, index)
     return None if places is None else Scatter(places, src, False)
 

@@ -17,7 +17,7 @@ from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import composite, extern
 from opweave.registry.ops.reshape import viewed_strides
-from opweave.registry.promote import broadcast_shapes, common_device
+from opweave.registry.promote import as_element, broadcast_shapes, common_device
 from opweave.registry.spec import TensorSpec, contiguous, is_contiguous
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
@@ -85,8 +85,8 @@ def _scaled_spec(op: str, ndims: tuple[int, int]) -> Callable[..., TensorSpec]:
                 f"{op}: {list(self._sizes)} does not broadcast to the product {list(result.sizes)}",
                 got=_described((self, a, b)),
             )
-        if result.dtype.kind in "biu" and (isinstance(beta, float) or isinstance(alpha, float)):
-            raise DTypeError(f"{op}: integer tensors need integer alpha and beta", got=f"beta={beta}, alpha={alpha}")
+        for factor in (beta, alpha):
+            as_element(op, factor, result.dtype.compute)
         return result
 
     return spec
@@ -136,6 +136,7 @@ def _scaled(spec: Callable[..., TensorSpec]) -> Callable[..., Tensor]:
     def kernel(self: Tensor, a: Tensor, b: Tensor, beta: Any = 1, alpha: Any = 1) -> Tensor:
         out = allocate_like(spec(self, a, b, beta, alpha))
         xp = a._device.xp
+        beta, alpha = (as_element("addmm", factor, out._dtype.compute) for factor in (beta, alpha))
         total = _multiply(a, b, out)
         with np.errstate(all="ignore"):
             if alpha != 1:

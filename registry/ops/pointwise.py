@@ -61,6 +61,9 @@ def _check_alpha(name: str, common: DType, alpha: Any) -> None:
         raise DTypeError(f"{name}: a bool alpha is only for bool tensors", got=f"alpha={alpha}")
     if common.kind in "biu" and isinstance(alpha, float):
         raise DTypeError(f"{name}: alpha must be an integer for integer tensors", got=f"alpha={alpha}")
+    if common.kind != "c" and isinstance(alpha, complex):
+        raise DTypeError(f"{name}: alpha must be a real number for real tensors", got=f"alpha={alpha}")
+    as_element(name, alpha, common)
 
 
 def _add_types(*operands: Any, alpha: Any = 1) -> Types:
@@ -133,7 +136,8 @@ def _div_mode_types(*operands: Any, rounding_mode: str | None = None) -> Types:
         return _computed(dtypes.get_default_dtype() if common.kind in "biu" else common)
     if common.kind in "bc":
         raise DTypeError(f"div: rounding is not defined for {common.name}", got=", ".join(map(describe, operands)))
-    return _computed(common)
+    # What is cut is the quotient as the type has it, so half types are not widened.
+    return (common, common) if rounding_mode == "trunc" else _computed(common)
 
 
 @pointwise(
@@ -582,9 +586,15 @@ where.backward(
 )
 
 
+def _masked_fill_types(x: Any, mask: Any, value: Any = 0) -> Types:
+    dtype = x if isinstance(x, DType) else result_type(x)
+    as_element("masked_fill", value, dtype)
+    return _computed(dtype)
+
+
 @pointwise(
     "aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor",
-    promote=lambda x, mask, value=0: _computed(x if isinstance(x, DType) else result_type(x)), out=False,
+    promote=_masked_fill_types, out=False,
 )  # fmt: skip
 def masked_fill(k: Any, x: Any, mask: Any, value: Any) -> Any:
     return k.where(k.cast(mask, dtypes.bool_), k.const(value, k.dtype(x)), x)
@@ -597,7 +607,11 @@ def _clamp_types(x: Any, low: Any = None, high: Any = None, *, min: Any = None, 
     bounds = [bound for bound in (low, high, min, max) if bound is not None]
     if not bounds:
         raise ArgumentError("clamp: needs min or max")
-    return _computed(result_type(x, *bounds))
+    common = result_type(x, *bounds)
+    for bound in bounds:
+        if isinstance(bound, (int, float, complex)):
+            as_element("clamp", bound, common)
+    return _computed(common)
 
 
 def _clamp(k: Any, x: Any, low: Any, high: Any) -> Any:

@@ -21,7 +21,7 @@ from opweave.registry.keys import state
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import composite, normalize_axes, reduction, scan, wide_type
 from opweave.registry.ops.pointwise import conjugate
-from opweave.registry.promote import result_type
+from opweave.registry.promote import as_element, result_type
 from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.symbolic import is_open, larger
 from opweave.registry.tensor import Tensor, describe, wrap_dim
@@ -271,7 +271,7 @@ def _moments(op: str, self: Tensor, dim: Any, correction: Any, keepdim: bool) ->
         squares = _squared(centred)
     squares = ops.aten.sum.dim_IntList(squares, axes, keepdim)
     count = math.prod(self._sizes[d] for d in axes) if self._sizes else 1
-    freedom = count - (1 if correction is None else correction)
+    freedom = count - (1 if correction is None else as_element(op, correction, dtypes.float64))
     variance = ops.aten.div.Tensor(squares, larger(freedom, 0))
     return variance, mean_kept
 
@@ -397,6 +397,7 @@ def linalg_vector_norm(
             f"linalg_vector_norm: {self._dtype.name} does not become {dtype.name} without loss", got=describe(self),
             hint="dtype is a type as wide as the input's, real or complex as that is",
         )  # fmt: skip
+    ord = as_element("linalg_vector_norm", ord, dtypes.float64)
     wide = (dtype or self._dtype).compute
     result = (dtype or self._dtype).to_real()
     axes = list(normalize_axes(dim, self.ndim, "linalg_vector_norm"))

@@ -30,7 +30,7 @@ from opweave.registry.ops.kinds import (
     side_by_side,
 )
 from opweave.registry.ops.pointwise import zeros
-from opweave.registry.promote import broadcast_shapes, common_device, copied_strides, result_type
+from opweave.registry.promote import as_element, broadcast_shapes, common_device, copied_strides, result_type
 from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.tensor import Tensor, allocate, allocate_like, describe, wrap_dim
 
@@ -262,7 +262,7 @@ def _flip_spec(self: Tensor, dims: Sequence[int]) -> TensorSpec:
 
 
 def _flip_origin(index: Sequence[Any], sizes: Sequence[Any], dims: Sequence[int]) -> list[Any]:
-    axes = {d % len(sizes) for d in dims}
+    axes = {d % len(sizes) for d in dims} if sizes else set()
     return [part * -1 + (sizes[d] - 1) if d in axes else part for d, part in enumerate(index)]
 
 
@@ -311,8 +311,9 @@ roll.backward(self=lambda grad, shifts, dims: ops.aten.roll.default(grad, [-shif
 # ---- overwriting ---------------------------------------------------------------------------------------------------
 
 
-def _kept(self: Tensor | DType, **_: Any) -> tuple[DType, DType]:
+def _kept(self: Tensor | DType, value: Any = 0) -> tuple[DType, DType]:
     dtype = self if isinstance(self, DType) else self._dtype
+    as_element("fill", value, dtype)
     return dtype.compute, dtype
 
 
@@ -373,15 +374,21 @@ class CopyDecl(InplaceDecl):
     """`copy_`, which alone crosses devices, and reads nothing of what it overwrites."""
 
     def run(self, *args: Any, **kwargs: Any) -> Tensor:
-        target, source = args[:2]
+        target, source = args[0], self._tensor(*args[:2])
         self._check_sizes(target, source)
         xp = target._device.xp
         _assign(handler(xp), target._array, _on(source, target, xp), target._dtype)
         return target
 
     def meta(self, make: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
-        self._check_sizes(*args[:2])
+        self._check_sizes(args[0], self._tensor(*args[:2]))
         return args[0]
+
+    def _tensor(self, target: Tensor, source: Any) -> Tensor:
+        """The source, a number as a tensor without dimensions."""
+        if isinstance(source, Tensor):
+            return source
+        return ops.aten.full.default([], source, dtype=target._dtype, device=target._device)
 
     def _check_sizes(self, target: Tensor, source: Tensor) -> None:
         if source._sizes != target._sizes:

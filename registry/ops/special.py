@@ -338,6 +338,10 @@ def lgamma(k: Any, x: Any) -> Any:
     found = k.where(mirrored, reflected, found)
     pole = mirrored & (rest == k.const(0.0, f64))
     found = k.where(pole | k.isinf(wide), k.const(math.inf, f64), found)
+    # Near 0 it is that of 1 / x, where the sine has lost its digits.
+    size = k.abs(wide)
+    tiny = (size < k.const(1e-20, f64)) & (size > k.const(0.0, f64))
+    found = k.where(tiny, -k.log(k.where(tiny, size, one)), found)
     # At 1 and 2 it is 0.
     found = k.where((wide == one) | (wide == k.const(2.0, f64)), k.const(0.0, f64), found)
     return k.cast(found, k.dtype(x))
@@ -471,7 +475,7 @@ def _bessel(k: Any, x: Any, order: int, scaled: bool) -> Any:
     for i in range(1, 26):
         terms.append(terms[-1] * ((2 * i - 1) ** 2 - 4 * order) / (8 * i))
     y = k.where(far, size, k.const(_FAR_BESSEL, f64))
-    tail = _series(terms, 1.0 / y) / k.sqrt(2 * math.pi * y)
+    tail = _series(terms, 1.0 / y) / (k.sqrt(y) * math.sqrt(2 * math.pi))
     if not scaled:
         half = k.exp(0.5 * y)  # twice, since the exponential overflows before the result does
         infinite = k.isinf(y)
@@ -685,6 +689,7 @@ def nextafter(k: Any, x: Any, y: Any) -> Any:
     above = k.where(size < k.const(0.5 * least / unit / unit, dtype), near, start + size * factor)
     above = k.where(k.isinf(start), k.const(-GREATEST[own.name], dtype), above)
     found = k.where(x == y, y, k.where(up, above, -above))
+    found = k.where((found == k.const(0.0, dtype)) & (x != y), x * 0.0, found)  # a zero keeps the sign it comes from
     return k.cast(k.where((x != x) | (y != y), k.const(math.nan, dtype), found), own)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from opweave.registry import dtypes
 from opweave.registry.dtypes import DType, promote_types
-from opweave.registry.errors import ArgumentError, DTypeError, ShapeError, UnsupportedError
+from opweave.registry.errors import ArgumentError, DTypeError, OutOfMemoryError, ShapeError, UnsupportedError
 from opweave.registry.fake_context import dynamic_size
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import CompositeDecl, composite, extern
@@ -605,7 +605,13 @@ def bincount(self: Tensor, weights: Tensor | None = None, minlength: int = 0) ->
     if minlength < 0 or (numbers.size and int(numbers.min()) < 0):
         raise ShapeError("bincount: numbers and minlength must not be negative", got=f"minlength={minlength}")
     factors = None if weights is None else weights._array.astype(np.float64)
-    found = xp.bincount(numbers.astype(np.int64), factors, minlength=minlength)
+    count = max(minlength, int(numbers.max()) + 1 if numbers.size else 0)
+    if count >= 2**60:  # NumPy would compute the size of its result modulo 2 ** 64
+        raise OutOfMemoryError("bincount: the numbers are too large to count up to", got=str(count - 1))
+    try:
+        found = xp.bincount(numbers.astype(np.int64), factors, minlength=minlength)
+    except MemoryError as error:
+        raise OutOfMemoryError("bincount: no memory to count up to the largest", got=str(count - 1)) from error
     if weights is None:
         found = found.astype(np.int64)
     elif weights._dtype is dtypes.float32:

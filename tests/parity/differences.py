@@ -36,6 +36,12 @@ class Difference:
         Whether nothing is compared.
     error : str
         The class of the error that opweave raises instead; `nothing` where it takes what PyTorch refuses.
+    zeros : bool
+        Whether a zero may have the other sign.
+    overflow : bool
+        Whether a number may stand where PyTorch's formula overflows.
+    either : bool
+        Whether a compiled zero may have another sign than an eager one.
     """
 
     reason: str
@@ -47,6 +53,9 @@ class Difference:
     uncompared: tuple[str, ...] = ()
     left_out: bool = False
     error: str | None = None
+    zeros: bool = False
+    overflow: bool = False
+    either: bool = False
 
     @property
     def what(self) -> str:
@@ -66,6 +75,10 @@ class Difference:
             parts.append("refuses " + ", ".join(self.refused))
         if self.uncompared:
             parts.append("does not compare " + ", ".join(self.uncompared))
+        if self.zeros:
+            parts.append("signs of zeros")
+        if self.overflow:
+            parts.append("finite where PyTorch's formula overflows")
         if self.error is not None:
             parts.append("takes it" if self.error == "nothing" else f"raises {self.error}")
         return "; ".join(parts)
@@ -159,6 +172,49 @@ OPS: dict[str, Difference] = {
     ),
     "gelu_backward": Difference("PyTorch's library fails on a tensor without elements", error="nothing"),
 }  # fmt: skip
+
+#: Of special values: infinities, NaN, zeros of both signs, the largest and the least numbers of each type.
+SPECIAL_VALUES: dict[str, Difference] = {
+    **_same(
+        ("maximum", "minimum", "fmax", "fmin", "clamp"),
+        Difference(
+            "neither zero is larger: which one comes out differs with the length of a row in PyTorch, and "
+            "with the machine's instruction here",
+            zeros=True,
+            either=True,
+        ),
+    ),
+    "erf": Difference("PyTorch rounds the least numbers of bfloat16 to 0", atol=1e-39),
+    "sigmoid_backward": Difference("PyTorch rounds each step of a half type", overflow=True),
+    **_same(
+        ("softplus_backward", "elu_backward"),
+        Difference("PyTorch multiplies the gradient before it divides", atol=1e-6, overflow=True),
+    ),
+    "pow": Difference("of complex numbers that are not finite, NaN elsewhere", uncompared=_COMPLEX),
+    "hardsigmoid_backward": Difference("PyTorch rounds the constant 1/6 to float32", scale=2e4),
+    "logaddexp2": Difference("the sum of two halves is 1, of which PyTorch's logarithm is no 0", atol=1e-7, zeros=True),
+    **_same(
+        ("i0", "special_i1"),
+        Difference("NaN at infinity, and infinite before the result is", overflow=True, zeros=True),
+    ),
+    "special_i1e": Difference("PyTorch's loses the sign of 0", zeros=True),
+}
+
+#: Of numbers in a schema's place for a `Scalar`: of any kind and size, beside tensors of any type.
+NUMBERS: dict[str, Difference] = {
+    **_same(
+        ("arange", "celu", "clamp", "clamp_min", "clamp_max", "hardtanh"),
+        Difference("complex numbers and infinite steps are refused, whatever their imaginary part", error="DTypeError"),
+    ),
+    **_same(
+        ("addmm", "addmv", "baddbmm"),
+        Difference(
+            "a factor that the type does not hold is refused where there is nothing to multiply too", error="DTypeError"
+        ),
+    ),
+    "sub": Difference("an alpha of 64 bits without a sign is refused", error="DTypeError"),
+    "rsub": Difference("an alpha of 64 bits without a sign is refused", error="DTypeError"),
+}
 
 #: Of all ops.
 EVERYWHERE: dict[str, Difference] = {
@@ -301,11 +357,18 @@ INPUTS: dict[str, Difference] = {
         "of a tensor that has a type of its own, rounding hides them"
     ),
     "gradients of an average of nothing": _unmatched(_NO_FORMULA),
+    "hardtanh_backward, limits of NaN": _unmatched("inside of what is NaN lies all in PyTorch, or nothing, by type"),
     "hardsigmoid, second derivative": _unmatched(_NO_FORMULA),
     "mish, silu and hardsigmoid, derivative of the backward op": _unmatched(_NO_FORMULA),
     "numbers beside tensors, gradients": _unmatched("PyTorch has no overload of some, or one without formula"),
     "padding, circular, by more than there is": _unmatched(
         "PyTorch takes some of it from memory that it has not written"
+    ),
+    "numbers beyond half types": _unmatched(
+        "PyTorch converts a number to a half type first, or to float32; here to the type that is computed with"
+    ),
+    "numbers, products of infinities and complex numbers": _unmatched(
+        "sums of products, and parts of complex numbers, are NaN elsewhere where a factor is not finite"
     ),
     "powers of float16 by one half": _unmatched(
         "PyTorch has roots for the other types, and C's pow for this one, in which -inf has a root"
@@ -621,6 +684,23 @@ Everything that the tests let pass stands below; they take their exceptions from
 |---|---|---|
 {ops}
 
+## Special values
+
+Of every pointwise op in every dtype: infinities, NaN, zeros of both signs, the largest and the least numbers, each
+combined with each, eager and compiled.
+
+| op | what may differ | why |
+|---|---|---|
+{special}
+
+## Numbers
+
+Numbers of every kind and size beside tensors of every dtype.
+
+| op | what may differ | why |
+|---|---|---|
+{numbers}
+
 ## Everywhere
 
 | what | what may differ | why |
@@ -696,7 +776,8 @@ def _code(name: str, mark: str) -> str:
 def page() -> str:
     """The page of the documentation."""
     return PAGE.format(
-        ops=_rows(OPS, "`"), everywhere=_rows(EVERYWHERE), tests=_rows(TESTS),
+        ops=_rows(OPS, "`"), special=_rows(SPECIAL_VALUES, "`"), numbers=_rows(NUMBERS, "`"),
+        everywhere=_rows(EVERYWHERE), tests=_rows(TESTS),
         derivatives=_rows(NOT_DIFFERENTIATED, "`"), written=_rows(WRITTEN, "`"), registration=_rows(REGISTRATION, "`"),
         inputs="\n".join(f"| {_code(name, '')} | {d.reason} |" for name, d in sorted(INPUTS.items())),
         programs="\n".join(f"| {meant.what} | {meant.reason} |" for meant in PROGRAMS),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -29,6 +30,7 @@ from opweave.registry.ops.kinds.base import (
 )
 from opweave.registry.ops.kinds.steps import Steps, trace
 from opweave.registry.promote import (
+    as_element,
     broadcast_shapes,
     can_cast,
     common_device,
@@ -57,6 +59,7 @@ _SETTINGS = frozenset({int, float, bool, str, type(None), DType})
 # Integers below this are the same number as floats.
 _EXACT = 1 << 53
 _NUMPY = handler(np)
+_NUMBERS = frozenset({bool, int, float, complex})
 
 
 class _Large(NamedTuple):
@@ -120,10 +123,29 @@ class PointwiseDecl(Decl):
             self.op.derivative = NOT_DIFFERENTIABLE
         #: Kinds of compute type that the op is defined for (see `DType.kind`).
         self.kinds = kinds
+        #: Attributes that are numbers of the compute type, with their defaults.
+        self.numbers: dict[str, Any] = {}
+        if "Scalar" in schema:  # schemas are parsed when they are needed
+            self.numbers = {a.name: a.default for a in self.arguments if str(a.type) in ("Scalar", "Scalar?")}
+            self.body = self._with_numbers(body)
         self._plans: dict[tuple[Any, ...], tuple[Any, ...]] = {}
         self._steps: dict[tuple[Any, ...], Steps | None] = {}
         self._large: dict[tuple[Any, ...], _Large | tuple[()]] = {}
         self._run_by(self.eager)
+
+    def _with_numbers(self, body: Callable[..., Any]) -> Callable[..., Any]:
+        """The body, with the numbers among its attributes as elements of the compute type."""
+        defaults, name = self.numbers, self.op.opname
+
+        def converted(k: Any, *operands: Any, **attributes: Any) -> Any:
+            for key, value in attributes.items():
+                if value is not None and key in defaults and value is not defaults[key]:
+                    like = next(x for x in operands if x is not None and type(x) not in _NUMBERS)
+                    attributes[key] = as_element(name, value, k.dtype(like))
+            return body(k, *operands, **attributes)
+
+        functools.update_wrapper(converted, body)
+        return converted
 
     @cached_property
     def arguments(self) -> tuple[Argument, ...]:
@@ -165,6 +187,10 @@ class PointwiseDecl(Decl):
             compute, result = common.compute, dtypes.bool_ if self.promote == COMPARE else common
         if compute.kind not in self.kinds:
             raise DTypeError(f"{self.op.opname}: not defined for {compute.name}", got=", ".join(map(describe, present)))
+        for name, default in self.numbers.items():
+            value = attributes.get(name)
+            if value is not None and value is not default:
+                as_element(self.op.opname, value, compute)
         return compute, result
 
     def spec(self, operands: Sequence[Any], attributes: dict[str, Any]) -> TensorSpec:

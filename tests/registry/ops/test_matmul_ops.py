@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -75,7 +76,7 @@ def test_integers_wrap() -> None:
         (lambda a, b: aten.mm.default(a.bool(), b.bool()), DTypeError, "not defined for bool"),
         (lambda a, b: aten.bmm.default(make(2, 2, 3), make(3, 3, 2)), ShapeError, "cannot multiply"),
         (lambda a, b: aten.addmm.default(make(3), a, b), ShapeError, "broadcast"),
-        (lambda a, b: aten.addmm.default(ints(2), ints(2, 3), ints(3, 2), alpha=0.5), DTypeError, "integer alpha"),
+        (lambda a, b: aten.addmm.default(ints(2), ints(2, 3), ints(3, 2), alpha=math.nan), DTypeError, "not fit"),
         (lambda a, b: aten.matmul.default(a, make()), ShapeError, "at least one dimension"),
         (lambda a, b: aten.matmul.default(make(2, 2, 3), make(3, 3, 2)), ShapeError, "broadcast"),
         (lambda a, b: aten.matmul.default(make(2, 2, 3), make(4)), ShapeError, "cannot multiply"),
