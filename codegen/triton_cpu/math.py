@@ -252,8 +252,10 @@ def _sin_cos(f: F32, x: str, quarter: int) -> str:
     n = f.int_op("add", n, f.int_const(quarter)) if quarter else n
     odd = f.em.inst(f"trunc {f.int_type} {n} to {f.mask}")
     sign = f.int_op("shl", f.int_op("and", n, f.int_const(2)), f.int_const(30))
-    value = f.select(odd, cosine, sine)
-    return f.from_bits(f.int_op("xor", f.bits(value), sign))
+    value = f.from_bits(f.int_op("xor", f.bits(f.select(odd, cosine, sine)), sign))
+    if quarter:
+        return value
+    return f.select(f.compare("oeq", x, f.const(0.0)), x, value)  # the reduction loses the sign of a zero
 
 
 def _trigonometric(quarter: int, libm: str) -> Callable[[Context, F32, str], str]:

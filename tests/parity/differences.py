@@ -200,6 +200,14 @@ SPECIAL_VALUES: dict[str, Difference] = {
     "special_i1e": Difference("PyTorch's loses the sign of 0", zeros=True),
 }
 
+#: Of functions in a user's kernel, by their text.
+KERNELS: dict[str, Difference] = {
+    **_same(
+        ("tl.maximum(x, y)", "tl.minimum(x, y)"),
+        Difference("neither zero is larger, and these, which leave NaN out, take either", zeros=True),
+    ),
+}
+
 #: Of numbers in a schema's place for a `Scalar`: of any kind and size, beside tensors of any type.
 NUMBERS: dict[str, Difference] = {
     **_same(
@@ -693,6 +701,12 @@ combined with each, eager and compiled.
 |---|---|---|
 {special}
 
+Functions in a user's kernel:
+
+| function | what may differ | why |
+|---|---|---|
+{kernels}
+
 ## Numbers
 
 Numbers of every kind and size beside tensors of every dtype.
@@ -777,6 +791,7 @@ def page() -> str:
     """The page of the documentation."""
     return PAGE.format(
         ops=_rows(OPS, "`"), special=_rows(SPECIAL_VALUES, "`"), numbers=_rows(NUMBERS, "`"),
+        kernels=_rows(KERNELS, "`"),
         everywhere=_rows(EVERYWHERE), tests=_rows(TESTS),
         derivatives=_rows(NOT_DIFFERENTIATED, "`"), written=_rows(WRITTEN, "`"), registration=_rows(REGISTRATION, "`"),
         inputs="\n".join(f"| {_code(name, '')} | {d.reason} |" for name, d in sorted(INPUTS.items())),
