@@ -73,8 +73,13 @@ def _strictly(steps: int) -> AbstractContextManager[None]:
     return _of_backend("sanitizer").strictly(steps)
 
 
+def _check_results(name: str, results: Any) -> None:
+    _of_backend("sanitizer").require_written(name, results)
+
+
 _kernels.lower = _lower
 _kernels.compile_text = _compile_text
 _kernels.verify = _verify
 _kernels.sanitized = _sanitized
 _kernels.strictly = _strictly
+_kernels.check_results = _check_results

@@ -177,9 +177,9 @@ class SanitizerError(OpweaveError, RuntimeError):
     index : tuple of int
         The element's position in the block; () for a scalar.
     category : str
-        What is wrong: `outside`, `misaligned`, `read-only`; `unwritten`; `race` (two programs write), `stale` (one reads
-        what another wrote), `overwritten` (one writes what another read), `benign` (two write the same value);
-        `undefined` (a result depends on masked lanes), `index`, `endless`.
+        What is wrong: `outside`, `misaligned`, `read-only`; `unwritten`; `race` (two programs write), `stale` (one
+        reads what another wrote), `overwritten` (one writes what another read), `benign` (two write the same value);
+        `undefined` (a result depends on masked lanes), `index` (a gather), `endless`.
     """
 
     kernel: str

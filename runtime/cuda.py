@@ -1,25 +1,27 @@
 """CUDA for stock Triton without PyTorch and without a C compiler: devices, streams and memory are CuPy's.
 
 Triton's own driver takes them from PyTorch, and builds its launchers with gcc. Here launches go through ctypes to the
-CUDA driver library. Only kernels with host tensor descriptors still use Triton's launcher, and so gcc: descriptors are
-encoded by its C helper.
+CUDA driver library, which also encodes tensor descriptors. A kernel is loaded on the device of its tensors and launched
+there, whichever is current.
 
 `install()` registers the driver; a machine without a GPU notices at the first CUDA launch.
 """
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import ctypes
 import functools
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from triton.backends.compiler import GPUTarget
-from triton.backends.nvidia.driver import CudaDriver, CudaLauncher, CudaUtils
+from triton.backends.nvidia.driver import CudaDriver, CudaUtils
 from triton.runtime import _allocation
 
-from opweave.codegen.triton_cpu.driver import activate, device_kind, register_device
+from opweave.codegen.triton_cpu.driver import activate, device_index, device_kind, register_device
 from opweave.codegen.triton_cpu.launch import Parameter, flatten, half_bits, parameters
 from opweave.registry.device import Device
 from opweave.registry.errors import ArgumentError, DeviceError, OutOfRangeError, UnsupportedError
@@ -62,13 +64,31 @@ def _check(status: int, library: Any = None) -> None:
         raise DeviceError(f"CUDA: {message}", got=f"error {status}")
 
 
-def _ensure_context(device: int) -> None:
-    """Make the device's primary context current, as CuPy does at its own first call in a thread."""
+@functools.cache
+def _primary_context(device: int) -> int:
+    """The device's primary context, which CuPy uses too; kept for good."""
     context = ctypes.c_void_p()
-    _check(_cuda().cuCtxGetCurrent(ctypes.byref(context)))
-    if not context.value:
-        _check(_cuda().cuDevicePrimaryCtxRetain(ctypes.byref(context), device))
-        _check(_cuda().cuCtxSetCurrent(context))
+    _check(_cuda().cuDevicePrimaryCtxRetain(ctypes.byref(context), device))
+    return context.value or 0
+
+
+@contextlib.contextmanager
+def _on(device: int) -> Iterator[None]:
+    """Within this context (and thread) a device is current to the driver library; then what was before."""
+    current, wanted = ctypes.c_void_p(), _primary_context(device)
+    _check(_cuda().cuCtxGetCurrent(ctypes.byref(current)))
+    if (current.value or 0) == wanted:
+        yield
+        return
+    _check(_cuda().cuCtxPushCurrent(ctypes.c_void_p(wanted)))
+    try:
+        yield
+    finally:
+        _check(_cuda().cuCtxPopCurrent(ctypes.byref(current)))
+
+
+#: Where modules and functions were loaded, by handle.
+_homes: dict[int, int] = {}
 
 
 def _device_attribute(attribute: int, device: int) -> int:
@@ -94,8 +114,13 @@ class CtypesUtils:
 
     def load_binary(self, name: str, cubin: bytes, shared: int, device: int) -> tuple[int, int, int, int, int]:
         """Module, function, registers a thread, spilled words a thread, and the most threads a block may have."""
+        with _on(device):
+            loaded = self._load(name, cubin, shared, device)
+        _homes[loaded[0]] = _homes[loaded[1]] = device
+        return loaded
+
+    def _load(self, name: str, cubin: bytes, shared: int, device: int) -> tuple[int, int, int, int, int]:
         cuda = _cuda()
-        _ensure_context(device)
         module, function, value = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_int()
         _check(cuda.cuModuleLoadData(ctypes.byref(module), cubin))
         _check(cuda.cuModuleGetFunction(ctypes.byref(function), module, name.encode()))
@@ -113,7 +138,8 @@ class CtypesUtils:
         return module.value or 0, function.value or 0, attribute(_REGISTERS), spilled, attribute(_MAX_THREADS)
 
     def unload_module(self, module: int) -> None:
-        _check(_cuda().cuModuleUnload(ctypes.c_void_p(module)))
+        with _on(_homes.pop(module)) if module in _homes else contextlib.nullcontext():
+            _check(_cuda().cuModuleUnload(ctypes.c_void_p(module)))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -154,7 +180,12 @@ class CtypesLauncher:
     def __init__(self, src: Any, metadata: Any) -> None:
         self._name: str = metadata.name
         self._signature = tuple(src.signature.values())
-        self._params = parameters(src.signature)
+        self._maps = _tensor_maps(metadata)
+        self._params = (
+            tuple(_spread_parameters(src.signature.items(), iter(self._maps)))
+            if self._maps
+            else (parameters(src.signature))
+        )
         self._metadata = metadata
         self._attributes = _launch_attributes(metadata)
 
@@ -176,7 +207,10 @@ class CtypesLauncher:
         if enter_hook is not None:
             enter_hook(launch_metadata)
         if grid_x * grid_y * grid_z > 0:
-            values = flatten(self._signature, args)
+            if self._maps:
+                values = list(_spread(self._signature, args, iter(self._maps)))
+            else:
+                values = flatten(self._signature, args)
             self._launch((grid_x, grid_y, grid_z), stream, function, packed_metadata, values)
         if exit_hook is not None:
             exit_hook(launch_metadata)
@@ -187,23 +221,28 @@ class CtypesLauncher:
         warps, ctas, shared = packed
         metadata = self._metadata
         programs = grid[0] * grid[1] * grid[2] * ctas
-        scratch = _scratch(metadata.global_scratch_size * programs, metadata.global_scratch_align, stream)
-        profile = _profile_scratch(metadata.profile_scratch_size * programs, metadata.profile_scratch_align, stream)
-        slots = [pack(self._name, p, v) for p, v in zip(self._params, values, strict=True)]
-        slots += [_slot(buffer.data_ptr() if buffer is not None else 0) for buffer in (scratch, profile)]
-        pointers = (ctypes.c_void_p * len(slots))(*[ctypes.addressof(slot) for slot in slots])
-        attributes = (_Attribute * _MAX_ATTRIBUTES)()
-        for place, (which, numbers) in enumerate(self._attributes):
-            attributes[place].id = which
-            attributes[place].value[: len(numbers)] = numbers
-        config = _Config(
-            (grid[0] * ctas, grid[1], grid[2]), (32 * warps, 1, 1), shared, stream, attributes, len(self._attributes)
-        )
-        _ensure_context(_cupy().cuda.runtime.getDevice())
-        entry = ctypes.c_void_p(function)
-        if ctas == 16:  # larger than every device must support
-            _check(_cuda().cuFuncSetAttribute(entry, _ANY_CLUSTER_SIZE, 1))
-        _check(_cuda().cuLaunchKernelEx(ctypes.byref(config), entry, pointers, None))
+        home = _homes.get(function)
+        device = _cupy().cuda.runtime.getDevice() if home is None else home
+        with _on(device):
+            scratch = _scratch(metadata.global_scratch_size * programs, metadata.global_scratch_align, stream, device)
+            profile = _profile_scratch(
+                metadata.profile_scratch_size * programs, metadata.profile_scratch_align, stream, device
+            )
+            slots: list[Any] = [pack(self._name, p, v, device) for p, v in zip(self._params, values, strict=True)]
+            slots += [_slot(buffer.data_ptr() if buffer is not None else 0) for buffer in (scratch, profile)]
+            pointers = (ctypes.c_void_p * len(slots))(*[ctypes.addressof(slot) for slot in slots])
+            attributes = (_Attribute * _MAX_ATTRIBUTES)()
+            for place, (which, numbers) in enumerate(self._attributes):
+                attributes[place].id = which
+                attributes[place].value[: len(numbers)] = numbers
+            config = _Config(
+                (grid[0] * ctas, grid[1], grid[2]), (32 * warps, 1, 1), shared, stream, attributes,
+                len(self._attributes),
+            )  # fmt: skip
+            entry = ctypes.c_void_p(function)
+            if ctas == 16:  # larger than every device must support
+                _check(_cuda().cuFuncSetAttribute(entry, _ANY_CLUSTER_SIZE, 1))
+            _check(_cuda().cuLaunchKernelEx(ctypes.byref(config), entry, pointers, None))
 
 
 def _launch_attributes(metadata: Any) -> list[tuple[int, tuple[int, ...]]]:
@@ -218,15 +257,116 @@ def _launch_attributes(metadata: Any) -> list[tuple[int, tuple[int, ...]]]:
     return attributes
 
 
-_FORMATS = {"fp32": "<f", "fp64": "<d"} | {
+# ---- tensor descriptors ----------------------------------------------------------------------------------------------
+
+_TENSOR_MAP = "tensormap"
+_MAP_KEYS = frozenset({"swizzle", "elem_size", "elem_type", "block_size", "fp4_padded"})
+_MAP_BYTES, _MAP_ALIGNMENT, _MOST_MAP_DIMS = 128, 64, 5
+#: The element types of device and driver library, where they have other numbers.
+_MAP_TYPES = {8: 10, 9: 8, 10: 9}
+_NO_INTERLEAVING, _PROMOTE_128_BYTES = 0, 2
+
+
+def _tensor_maps(metadata: Any) -> list[Any]:
+    """How each descriptor of a kernel is to be encoded; none where descriptors were rewritten to pointers."""
+    found = list(getattr(metadata, "tensordesc_meta", None) or ())
+    for about in found:
+        if about is not None and set(about) != _MAP_KEYS:
+            raise UnsupportedError(
+                f"{metadata.name}: this Triton describes tensor descriptors in another way",
+                got=", ".join(sorted(about)), hint=f"known: {', '.join(sorted(_MAP_KEYS))}",
+            )  # fmt: skip
+    return found
+
+
+def _spread_parameters(signature: Any, maps: Iterator[Any]) -> Iterator[Parameter]:
+    """As `parameters`, where descriptors are passed as tensor maps, with shape and strides behind."""
+    for name, kind in signature:
+        if isinstance(kind, tuple):
+            yield from _spread_parameters(((f"{name}[{i}]", inner) for i, inner in enumerate(kind)), maps)
+        elif not kind.startswith("tensordesc"):
+            yield from parameters({name: kind})
+        elif next(maps) is None:
+            yield from parameters({name: kind})
+        else:
+            rank = kind.partition("[")[2].partition("]")[0].count(",") + 1
+            yield Parameter(str(name), _TENSOR_MAP)
+            for width in ("i32", "i64"):
+                yield from [Parameter(f"{name}.shape", width)] * rank
+
+
+def _spread(signature: Sequence[Any], arguments: Sequence[Any], maps: Iterator[Any]) -> Iterator[Any]:
+    """The argument of each of `_spread_parameters`."""
+    for kind, value in zip(signature, arguments, strict=True):
+        if isinstance(kind, tuple):
+            yield from _spread(kind, value, maps)
+        elif not kind.startswith("tensordesc"):
+            yield from flatten((kind,), (value,))
+        else:
+            about = next(maps)
+            if about is None:
+                yield from flatten((kind,), (value,))
+            else:
+                yield (value, about)
+                shape = list(value.shape)
+                if about["fp4_padded"]:
+                    shape[-1] *= 2
+                yield from shape
+                yield from value.strides
+
+
+def encode_tensor_map(what: str, descriptor: Any, about: Any, device: int | None) -> Any:
+    """A descriptor as the 128 bytes that the hardware reads.
+
+    Raises
+    ------
+    ArgumentError
+        If it is none that the hardware takes.
+    """
+    rank = len(about["block_size"])
+    shape, strides, size = list(descriptor.shape), list(descriptor.strides), about["elem_size"]
+    if not 1 <= rank == len(shape) == len(strides) <= _MOST_MAP_DIMS or strides[-1] != 1:
+        raise ArgumentError(
+            f"{what}: a tensor descriptor has up to {_MOST_MAP_DIMS} dimensions, the last one dense",
+            got=f"shape {shape}, strides {strides}, block {list(about['block_size'])}",
+        )  # fmt: skip
+    if about["fp4_padded"]:
+        shape[-1] *= 2
+    memory = ctypes.create_string_buffer(_MAP_BYTES + _MAP_ALIGNMENT)
+    made = (ctypes.c_char * _MAP_BYTES).from_buffer(memory, -ctypes.addressof(memory) % _MAP_ALIGNMENT)
+    steps = [size * stride for stride in reversed(strides[:-1])]
+    steps.append(shape[0] * (steps[-1] if steps else size))
+    status = _cuda().cuTensorMapEncodeTiled(
+        ctypes.byref(made), _MAP_TYPES.get(about["elem_type"], about["elem_type"]), rank,
+        ctypes.c_void_p(_address(what, descriptor.base, device)), (ctypes.c_uint64 * rank)(*reversed(shape)),
+        (ctypes.c_uint64 * rank)(*steps), (ctypes.c_uint32 * rank)(*reversed(about["block_size"])),
+        (ctypes.c_uint32 * rank)(*[1] * rank), _NO_INTERLEAVING, about["swizzle"], _PROMOTE_128_BYTES,
+        int(descriptor.padding == "nan"),
+    )  # fmt: skip
+    _check(status)
+    return made
+
+
+# ---- arguments -------------------------------------------------------------------------------------------------------
+
+_FORMATS = {"fp64": "<d"} | {
     f"{sign}{8 * size}": "<" + (code.upper() if sign == "u" else code)
     for sign in "iu"
     for size, code in ((1, "b"), (2, "h"), (4, "i"), (8, "q"))
 }
 
 
-def pack(kernel: str, parameter: Parameter, value: Any) -> ctypes.c_uint64:
-    """An argument as eight bytes, of which CUDA reads as many as the parameter's type has.
+def pack(kernel: str, parameter: Parameter, value: Any, device: int | None = None) -> Any:
+    """An argument as eight bytes, of which CUDA reads as many as the parameter's type has; or as a tensor map.
+
+    Parameters
+    ----------
+    kernel : str
+        Its name, for messages.
+    parameter : Parameter
+    value : Any
+    device : int, optional
+        The device that the kernel runs on.
 
     Raises
     ------
@@ -238,7 +378,11 @@ def pack(kernel: str, parameter: Parameter, value: Any) -> ctypes.c_uint64:
     what = f"{kernel}: argument {parameter.name!r}"
     try:
         if parameter.is_pointer:
-            return _slot(_address(what, value))
+            return _slot(_address(what, value, device))
+        if parameter.type == _TENSOR_MAP:
+            return encode_tensor_map(what, *value, device)
+        if parameter.type == "fp32":  # beyond its range it is infinite, as C and the CPU have it
+            return _slot(int.from_bytes(bytes(ctypes.c_float(value)), "little"))
         if parameter.type == "i1":
             return _slot(int(bool(value)))
         if parameter.type in ("fp16", "bf16"):
@@ -253,7 +397,7 @@ def _slot(bits: int) -> ctypes.c_uint64:
     return ctypes.c_uint64(bits)
 
 
-def _address(what: str, value: Any) -> int:
+def _address(what: str, value: Any, home: int | None = None) -> int:
     if value is None:
         return 0
     if isinstance(value, int):
@@ -264,6 +408,12 @@ def _address(what: str, value: Any) -> int:
     if device is not None and device_kind(device) != "cuda":
         raise DeviceError(
             f"{what} is on {device}, but the kernel runs on CUDA",
+            hint="a launch runs where its first tensor is: move all tensors to one device",
+        )
+    place = device_index(device)
+    if home is not None and place is not None and place != home:
+        raise DeviceError(
+            f"{what} is on {device}, but the kernel runs on cuda:{home}",
             hint="a launch runs where its first tensor is: move all tensors to one device",
         )
     return value.data_ptr()
@@ -290,47 +440,52 @@ def allocate(size: int, alignment: int, stream: int | None) -> _Buffer:
         return _Buffer(cuda.alloc(size))
 
 
-def _scratch(size: int, alignment: int, stream: int) -> Any:
+def _scratch(size: int, alignment: int, stream: int, device: int) -> Any:
     if not size:
         return None
     chosen = _allocation._allocator.get()
     # `triton.set_allocator` is per context, so a new thread starts without.
-    own = isinstance(chosen, _allocation.NullAllocator)
-    return allocate(size, alignment, stream) if own else chosen(size, alignment, stream)
+    if not isinstance(chosen, _allocation.NullAllocator):
+        return chosen(size, alignment, stream)
+    with _cupy().cuda.Device(device):
+        return allocate(size, alignment, stream)
 
 
-def _profile_scratch(size: int, alignment: int, stream: int) -> Any:
-    return _allocation._profile_allocator.get()(size, alignment, stream) if size else None
+def _profile_scratch(size: int, alignment: int, stream: int, device: int) -> Any:
+    if not size:
+        return None
+    chosen = _allocation._profile_allocator.get()
+    if not isinstance(chosen, _allocation.NullAllocator):
+        return chosen(size, alignment, stream)
+    with _cupy().cuda.Device(device):
+        return allocate_zeros(size, alignment, stream)
 
 
-class _DescriptorLauncher(CudaLauncher):
-    """Triton's launcher, with CuPy's memory where no allocator is set."""
-
-    def __call__(self, *args: Any) -> None:
-        if self.global_scratch_size and isinstance(_allocation._allocator.get(), _allocation.NullAllocator):
-            _allocation.set_allocator(allocate)
-        super().__call__(*args)
+def allocate_zeros(size: int, alignment: int, stream: int | None) -> _Buffer:
+    """The same, filled with zeros: what an instrumented kernel starts from where nobody chose its memory."""
+    made = allocate(size, alignment, stream)
+    _check(_cuda().cuMemsetD8Async(ctypes.c_uint64(made.data_ptr()), 0, size, ctypes.c_void_p(stream or 0)))
+    return made
 
 
-def make_launcher(src: Any, metadata: Any) -> Any:
-    """The launcher of a compiled kernel, without a C compiler where that is possible."""
-    descriptors = any(isinstance(kind, str) and kind.startswith("tensordesc") for kind in src.signature.values())
-    return (_DescriptorLauncher if descriptors else CtypesLauncher)(src, metadata)
-
-
-def direct_launcher(kernel: Any) -> Callable[..., None]:
-    """`launch(gx, gy, gz, *arguments)` of a kernel compiled for CUDA, on CuPy's current stream.
+def direct_launcher(kernel: Any, device: int | None = None) -> Callable[..., None]:
+    """`launch(gx, gy, gz, *arguments)` of a kernel compiled for CUDA, on CuPy's current stream of a device.
 
     The arguments are the kernel's run-time parameters in order, constants left out. It returns once the kernel is
-    queued. Call it with the device current that it was first called with: the code is loaded there.
+    queued.
+
+    Parameters
+    ----------
+    kernel : CompiledKernel
+    device : int, optional
+        The device that it is loaded on and runs on; by default the one that is current now.
     """
     if kernel.metadata.target.backend != "cuda":
         raise DeviceError(f"{kernel.name}: compiled for {kernel.metadata.target.backend}, not for CUDA")
     cuda = _cupy().cuda
     metadata = kernel.metadata
-    module, function, *_ = CtypesUtils().load_binary(
-        kernel.name, kernel.asm["cubin"], metadata.shared, cuda.runtime.getDevice()
-    )
+    home = cuda.runtime.getDevice() if device is None else device
+    module, function, *_ = CtypesUtils().load_binary(kernel.name, kernel.asm["cubin"], metadata.shared, home)
     launcher = CtypesLauncher(kernel.src, metadata)
     packed = kernel.packed_metadata
 
@@ -338,7 +493,7 @@ def direct_launcher(kernel: Any) -> Callable[..., None]:
         if min(gx, gy, gz) < 0:
             raise OutOfRangeError(f"{kernel.name}: negative grid", got=str((gx, gy, gz)))
         if gx * gy * gz:
-            launcher._launch((gx, gy, gz), cuda.get_current_stream().ptr, function, packed, list(arguments))
+            launcher._launch((gx, gy, gz), cuda.get_current_stream(home).ptr, function, packed, list(arguments))
 
     launch.module = module  # type: ignore[attr-defined]
     return launch
@@ -389,12 +544,28 @@ class CupyDriver(CudaDriver):
         cuda = _cupy().cuda
         runtime = cuda.runtime
         self.utils = CtypesUtils()
-        self.launcher_cls = make_launcher
+        self.launcher_cls = CtypesLauncher
         self.get_current_device: Callable[[], int] = runtime.getDevice
         self.set_current_device: Callable[[int], None] = runtime.setDevice
-        self.get_current_stream: Callable[..., int] = lambda device=None: cuda.get_current_stream().ptr
+        self.get_current_stream: Callable[..., int] = lambda device=None: (
+            (cuda.get_current_stream() if device is None else cuda.get_current_stream(device)).ptr
+        )
         self._attribute: Callable[[int, int], int] = runtime.deviceGetAttribute
         self._capabilities: dict[int, tuple[int, int]] = {}
+        self._of_devices: dict[int, CupyDriver] = {}
+
+    def at(self, device: int) -> CupyDriver:
+        """The driver for launches on one device, whichever is current."""
+        found = self._of_devices.get(device)
+        if found is None:
+            found = copy.copy(self)
+            found.get_current_device = lambda: device
+            found = self._of_devices.setdefault(device, found)
+        return found
+
+    def allocate_default_profile_scratch(self, size: int, alignment: int, stream: Any) -> Any:
+        """Memory for what an instrumented kernel notes, where nobody chose any (Triton 3.8 and later ask for it)."""
+        return allocate_zeros(size, alignment, stream)
 
     def get_device_capability(self, device: int | None = None) -> tuple[int, int]:
         """Compute capability of a device, the current one by default."""

@@ -125,11 +125,14 @@ def launcher(kernel: KernelSource, folder: Path, device: Device) -> Callable[...
     else:
         backend = load_heavy("opweave.runtime.cuda")
         backend.install()
-        target = load_heavy("opweave.codegen.triton_cpu.driver").device_driver("cuda").get_current_target()
+        driver = load_heavy("opweave.codegen.triton_cpu.driver").device_driver("cuda")
+        target = (driver if device.index is None else driver.at(device.index)).get_current_target()
     compiled = compile_source(kernel, folder, load_module, target)
     _kernels_log.debug("%s", lazily(lambda: f"{kernel.name}: grid {kernel.grid}, {folder / kernel.file_name}"))
     checkpoint()
-    return backend.direct_launcher(compiled)
+    return (
+        backend.direct_launcher(compiled) if device.type == "cpu" else backend.direct_launcher(compiled, device.index)
+    )
 
 
 def fingerprint(graph: Graph) -> Iterator[str]:

@@ -478,7 +478,7 @@ class Context:
         if known is None:
             assert v.op is not None
             elem = v.type.elem
-            name = self.em.constant_array(_dense(v.op.attrs, elem, v.type.numel), elem)
+            name = self.em.constant_array(dense_literals(v.op.attrs, elem, v.type.numel), elem)
             known = self._tables[v] = Buffer(name, v.type.dims, elem)
         return known
 
@@ -535,7 +535,7 @@ class Context:
             em.line(f"store {LLVM_TYPE[elem]} {one}, ptr {em.offset(pointer, str(k * lane), elem)}")
 
 
-def _dense(text: str, elem: str, count: int) -> list[str]:
+def dense_literals(text: str, elem: str, count: int) -> list[str]:
     """Literals of `[[1, 2], [3, 4]]` or of a hexadecimal blob, in row-major order."""
     if text.startswith('"0x'):
         data = bytes.fromhex(text.strip('"')[2:])

@@ -390,11 +390,21 @@ def _driver_of(kernel: str, arguments: Iterable[tuple[str, Any]]) -> DeviceDrive
         if foreign is not None and type(tensor).__module__.partition(".")[0] == "torch":
             return foreign
         try:
-            return device_driver(kind)
+            driver, index = device_driver(kind), device_index(tensor.device)
+            # Not the device that is current: the code must be where the tensors are.
+            return driver if index is None or not hasattr(driver, "at") else driver.at(index)
         except DeviceError as error:
             what = f"{kernel}: argument {name!r} is on {tensor.device}, where no kernel can run"
             raise DeviceError(what, got=f"{error.what}: {error.got}", hint=error.hint) from error
     return None
+
+
+def device_index(device: Any) -> int | None:
+    """The ordinal of a tensor's device, where that says one."""
+    index = getattr(device, "index", None)
+    if isinstance(device, str):
+        index = device.partition(":")[2]
+    return int(index) if isinstance(index, int) or (isinstance(index, str) and index.isdigit()) else None
 
 
 def for_device(kernel: Any, kind: str) -> Any:

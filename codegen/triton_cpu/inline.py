@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opweave.codegen.triton_cpu.ttir import Block, Function, Module, Op, Region, Value, walk
+from opweave.codegen.triton_cpu.ttir import Block, Function, Module, Op, Region, Value, callee_of, walk
 
 _MAX_DEPTH = 64
 
@@ -15,7 +15,7 @@ def inline_calls(function: Function, module: Module) -> None:
     todo = [(op, 0) for op in walk(function.body) if op.name == "tt.call"]
     while todo:
         op, depth = todo.pop()
-        callee = module.functions.get(op.attrs.partition("@")[2].partition("(")[0].strip('"'))
+        callee = module.functions.get(callee_of(op))
         if callee is None or depth > _MAX_DEPTH:
             raise op.unsupported("recursive or unknown function")
         op.name = "opweave.call"

@@ -177,7 +177,9 @@ def _watched(
 def _numbered(name: str, text: str) -> str:
     """The text with the number of each line behind it, for messages: it has no other places."""
     lines = text.splitlines()
-    return "\n".join(f'{line} loc("{name}.ttir":{n}:1)' if line.startswith("  ") else line for n, line in enumerate(lines, 1))
+    return "\n".join(
+        f'{line} loc("{name}.ttir":{n}:1)' if line.startswith("  ") else line for n, line in enumerate(lines, 1)
+    )
 
 
 _MOST_MEMORY = 1 << 28

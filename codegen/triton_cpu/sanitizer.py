@@ -231,6 +231,17 @@ def _require_written(what: str, tensor: Any, *, by_kernel: bool = False) -> None
     raise error
 
 
+def require_written(what: str, results: Any) -> None:
+    """Check that what is returned holds no memory that a kernel was given to write and nobody wrote.
+
+    Raises
+    ------
+    SanitizerError
+    """
+    for tensor in tensors_in([results]):
+        _require_written(f"{what}: returns", tensor, by_kernel=True)
+
+
 def _read_by_python(tensor: Tensor, what: str) -> None:
     # An array may be asked for to be filled.
     _require_written(f"{what}: reads", tensor, by_kernel=what == "numpy")
@@ -263,8 +274,7 @@ def _call_watched(op: OpOverload, kernel: Callable[..., Any]) -> Callable[..., A
         if copies and type(result) is Tensor and not written:
             _note_copied(result, given.get("self"))
         if returns and enabled():
-            for tensor in tensors_in([result]):
-                _require_written(f"{op}: returns", tensor, by_kernel=True)
+            require_written(str(op), result)
         return result
 
     return call

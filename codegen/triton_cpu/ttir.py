@@ -190,6 +190,11 @@ def walk(region: Region) -> Iterator[Op]:
                 yield from walk(inner)
 
 
+def callee_of(call: Op) -> str:
+    """The name of the function that a `tt.call` calls."""
+    return call.attrs.partition("@")[2].partition("(")[0].strip('"')
+
+
 @cache
 def parse_type(text: str) -> Type:
     """Read `f32`, `!tt.ptr<f32>`, `tensor<4x8xf32>`, `tensor<4x!tt.ptr<f32>>`."""

@@ -36,7 +36,8 @@ def blocks_beside(function: Function) -> dict[Block, dict[str, Block]]:
     """For each block, those of its region by label."""
     found: dict[Block, dict[str, Block]] = {}
     for region in _regions(function.body):
-        found.update(dict.fromkeys(region, {block.label: block for block in region}))
+        labels = {block.label: block for block in region}
+        found.update((block, labels) for block in region)
     return found
 
 

@@ -152,6 +152,10 @@ def test_kernels_that_reach_outside(files: dict[str, bytes], form: str, old: str
 def test_a_result_with_holes(files: dict[str, bytes]) -> None:
     with pytest.raises(SanitizerError, match="nobody has written"):
         run(changed(files["launch"], replaced("constant 16 : i32", "constant 17 : i32")))
+    returned = saved(export(lambda x: plus(x, x), (X,)))
+    assert run(returned).tolist() == (X * 2).tolist()
+    with pytest.raises(SanitizerError, match="returns memory that nobody has written"):
+        run(changed(returned, replaced("constant 16 : i32", "constant 17 : i32")))
 
 
 def test_memory_around_a_view(files: dict[str, bytes]) -> None:
@@ -167,9 +171,10 @@ def test_addresses_that_a_kernel_makes_up(files: dict[str, bytes]) -> None:
     secret = from_numpy(np.arange(64, dtype=np.float32))
 
     def forged(text: str) -> str:
-        start = f"    %evil = arith.constant {secret.data_ptr()} : i64\n    %base = tt.int_to_ptr %evil : i64 -> !tt.ptr<f32>\n"
-        body, end = text.split("%0 = ", 1)
-        return body + "%0 = " + end.replace("tt.splat %arg0", "tt.splat %base").replace("%1 = ", start.strip() + "\n    %1 = ", 1)
+        evil = (
+            f"%evil = arith.constant {secret.data_ptr()} : i64\n    %base = tt.int_to_ptr %evil : i64 -> !tt.ptr<f32>"
+        )
+        return text.replace("tt.splat %arg0", "tt.splat %base").replace("%1 = ", f"{evil}\n    %1 = ", 1)
 
     data = changed(files["launch"], forged)
     with pytest.raises(SanitizerError, match="an address that is no argument's"):
@@ -181,7 +186,7 @@ def test_addresses_that_a_kernel_makes_up(files: dict[str, bytes]) -> None:
 def test_what_a_kernel_writes_is_what_the_file_says(files: dict[str, bytes]) -> None:
     data = edited(files["launch"], lambda p: p["kernels"][0].update(writes=[]))
     with pytest.raises(OpweaveError):
-        run(edited(data, lambda p: p["graph"]["nodes"]))
+        run(data)
     swapped = changed(files["launch"], lambda text: re.sub(r"splat %arg2", "splat %arg1", text))
     with pytest.raises(SanitizerError) as error:
         run(swapped)
@@ -251,18 +256,15 @@ def test_numbers_without_end() -> None:
     data = saved(program)
 
     def grown(program: dict[str, Any]) -> None:
-        nodes, start = program["graph"]["nodes"], 0
+        nodes = program["graph"]["nodes"]
         first = next(n for n in nodes if n["val"] != [] and isinstance(n["val"], dict) and "number" in n["val"])
         at = nodes.index(first) + 1
         last = first["name"]
         for k in range(12):
             nodes.insert(at + k, {"name": f"grown_{k}", "kind": "number", "target": "pow", "val": first["val"],
                                   "args": [{"node": last}, 8], "kwargs": {}})  # fmt: skip
-            last, start = f"grown_{k}", start + 1
+            last = f"grown_{k}"
 
-    if not any("number" in n["val"] for n in json.loads(entries_of(data)["program.json"])["graph"]["nodes"]
-               if isinstance(n["val"], dict)):  # fmt: skip
-        pytest.skip("the trace has no node that computes a number")
     with pytest.raises(ExportError, match="beyond 64 bits"):
         run(edited(data, grown), opweave.ones(3, 2))
 
@@ -296,10 +298,8 @@ def test_it_is_not_traced(files: dict[str, bytes]) -> None:
     module = load(io.BytesIO(files["launch"]), untrusted=True).module()
     with pytest.raises(UnsupportedError, match="cannot be traced"):
         opweave.make_fx(module)(X)
-    try:
-        np.testing.assert_array_equal(opweave.compile(module)(X).numpy(), X.numpy() * 3 + 1)
-    except OpweaveError as error:
-        assert "cannot be traced" in str(error)
+    with pytest.raises(UnsupportedError, match="cannot be traced"):
+        opweave.compile(module)(X)
 
 
 # ---- TTIR ------------------------------------------------------------------------------------------------------------
@@ -341,7 +341,8 @@ BAD = {
     "a mask of another size": ("tt.load %a, %m", "tt.load %a, %h"),
     "a value of a loop behind it": ("tt.store %p, %f", "tt.store %p, %g"),
     "a value before it is there": ("arith.cmpi slt, %i, %s", "arith.cmpi slt, %i, %u"),
-    "a huge block": ("end = 16 : i32, start = 0 : i32} : tensor<16xi32>", "end = 8388608 : i32, start = 0 : i32} : tensor<8388608xi32>"),
+    "a huge block": ("{end = 16 : i32, start = 0 : i32} : tensor<16xi32>",
+                     "{end = 8388608 : i32, start = 0 : i32} : tensor<8388608xi32>"),
     "a block of no power of two": ("tensor<16xi32>\n    %b", "tensor<17xi32>\n    %b"),
     "a range of another length": ("end = 16 : i32", "end = 32 : i32"),
     "a negative size": ("tensor<16xi32>\n    %b", "tensor<-16xi32>\n    %b"),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,13 +14,17 @@ import pytest
 import triton
 import triton.language as tl
 from triton.backends.driver import DriverBase
+from triton.tools.tensor_descriptor import TensorDescriptor
 
+import opweave
 from opweave.codegen.aot import compile_kernel
 from opweave.codegen.triton_cpu import driver as mux
 from opweave.codegen.triton_cpu.launch import Parameter
-from opweave.registry.device import is_cuda_available
-from opweave.registry.errors import ArgumentError, DeviceError, OutOfRangeError
-from opweave.runtime import cuda
+from opweave.registry.device import Device, is_cuda_available
+from opweave.registry.errors import ArgumentError, DeviceError, OutOfRangeError, UnsupportedError
+from opweave.runtime import cuda, load
+
+_handles = itertools.count(1000)
 
 
 class PretendDriver:
@@ -27,7 +33,10 @@ class PretendDriver:
     def __init__(self) -> None:
         self.calls: list[str] = []
         self.launches: list[dict[str, Any]] = []
-        self.argument_count = 0
+        #: Contexts, the current one last; that of device k is 100 + k.
+        self.contexts = [101]
+        self.loaded: list[int] = []
+        self.maps: list[dict[str, Any]] = []
 
     def __getattr__(self, name: str) -> Callable[..., int]:
         def call(*args: Any) -> int:
@@ -38,15 +47,40 @@ class PretendDriver:
         return call
 
     def _cuCtxGetCurrent(self, context: Any) -> int:
-        context._obj.value = 1
+        context._obj.value = self.contexts[-1] if self.contexts else None
+        return 0
+
+    def _cuDevicePrimaryCtxRetain(self, context: Any, device: int) -> int:
+        context._obj.value = 100 + device
+        return 0
+
+    def _cuCtxPushCurrent(self, context: Any) -> int:
+        self.contexts.append(context.value)
+        return 0
+
+    def _cuCtxPopCurrent(self, context: Any) -> int:
+        context._obj.value = self.contexts.pop()
         return 0
 
     def _cuModuleLoadData(self, module: Any, cubin: bytes) -> int:
-        module._obj.value = 11
+        self.loaded.append(self.contexts[-1])
+        module._obj.value = next(_handles)
+        return 0
+
+    def _cuTensorMapEncodeTiled(self, made: Any, *about: Any) -> int:
+        kind, rank, address, sizes, strides, box, steps, interleave, swizzle, promotion, fill = about
+        assert ctypes.addressof(made._obj) % 64 == 0
+        self.maps.append(
+            {
+                "kind": kind, "address": address.value, "sizes": list(sizes), "strides": list(strides),
+                "box": list(box), "steps": list(steps), "rest": (rank, interleave, swizzle, promotion, fill),
+            }
+        )  # fmt: skip
+        ctypes.memset(made._obj, 0xAB, 128)
         return 0
 
     def _cuModuleGetFunction(self, function: Any, module: Any, name: bytes) -> int:
-        function._obj.value = 22
+        function._obj.value = next(_handles)
         return 0
 
     def _cuFuncGetAttribute(self, value: Any, attribute: int, function: Any) -> int:
@@ -68,26 +102,70 @@ class PretendDriver:
                 "function": function.value,
                 "attributes": [(made.attributes[i].id, made.attributes[i].value[0]) for i in range(made.count)],
                 "slots": [ctypes.cast(p, ctypes.POINTER(ctypes.c_uint64))[0] for p in pointers],
+                "context": self.contexts[-1],
             }
         )
         return 0
 
 
 @pytest.fixture
-def library(monkeypatch: pytest.MonkeyPatch) -> PretendDriver:
+def library(monkeypatch: pytest.MonkeyPatch) -> Iterator[PretendDriver]:
     pretend = PretendDriver()
-    stream = SimpleNamespace(ptr=5)
+    devices: list[int] = []
+
+    class Device:
+        """`with cupy.cuda.Device(1)`."""
+
+        def __init__(self, number: int) -> None:
+            self.number = number
+
+        def __enter__(self) -> None:
+            devices.append(self.number)
+
+        def __exit__(self, *rest: Any) -> None:
+            devices.pop()
+
     runtime = SimpleNamespace(
         getDevice=lambda: 1, setDevice=lambda device: None, deviceGetAttribute=lambda a, device: {75: 9, 76: 0}[a]
     )
     cupy = SimpleNamespace(
         cuda=SimpleNamespace(
-            runtime=runtime, get_current_stream=lambda: stream, alloc=lambda size: SimpleNamespace(ptr=4096, size=size)
+            runtime=runtime, Device=Device,
+            get_current_stream=lambda device=1: SimpleNamespace(ptr=4 + device),
+            alloc=lambda size: SimpleNamespace(ptr=4096 * (devices or [1])[-1], size=size),
         )
-    )
+    )  # fmt: skip
     monkeypatch.setattr(cuda, "_cuda", lambda: pretend)
     monkeypatch.setattr(cuda, "_cupy", lambda: cupy)
-    return pretend
+    cuda._primary_context.cache_clear()
+    yield pretend
+    cuda._primary_context.cache_clear()
+    assert pretend.contexts in ([], [101]), "what was current before is current again"
+
+
+@pytest.fixture
+def installed(library: PretendDriver, monkeypatch: pytest.MonkeyPatch) -> PretendDriver:
+    """Launches of `kernel[grid]` reach the stand-in."""
+    monkeypatch.setattr(mux, "_factories", dict(mux._factories))
+    monkeypatch.setattr(mux, "_drivers", dict(mux._drivers))
+    cuda.install()
+    return library
+
+
+class OnGpu:
+    """A tensor in a GPU's memory."""
+
+    dtype = opweave.float32
+    shape = (256, 256)
+
+    def __init__(self, address: int = 0x8000, device: str = "cuda:1") -> None:
+        self.address, self.device = address, device
+
+    def data_ptr(self) -> int:
+        return self.address
+
+    def stride(self) -> tuple[int, int]:
+        return (256, 1)
 
 
 @triton.jit
@@ -123,13 +201,14 @@ def test_the_driver_takes_everything_from_cupy(library: PretendDriver):
 
 def test_loading_a_module(library: PretendDriver):
     utils = cuda.CtypesUtils()
-    assert utils.load_binary("scaled", b"cubin", 0, 0) == (11, 22, 40, 2, 1024)
+    module, function, *about = utils.load_binary("scaled", b"cubin", 0, 0)
+    assert about == [40, 2, 1024] and module != function and library.loaded == [100]
     assert "cuFuncSetAttribute" not in library.calls
     utils.load_binary("scaled", b"cubin", 100_000, 0)
     assert "cuFuncSetAttribute" in library.calls
     assert utils.get_device_properties(0)["max_shared_mem"] == 227 << 10
-    utils.unload_module(11)
-    assert library.calls[-1] == "cuModuleUnload"
+    utils.unload_module(module)
+    assert library.calls[-3:] == ["cuCtxPushCurrent", "cuModuleUnload", "cuCtxPopCurrent"]
 
 
 def test_a_direct_launch(library: PretendDriver):
@@ -139,7 +218,7 @@ def test_a_direct_launch(library: PretendDriver):
     (made,) = library.launches
     assert made["grid"] == [3, 2, 1]
     assert made["block"] == [256, 1, 1]
-    assert (made["stream"], made["function"]) == (5, 22)
+    assert (made["stream"], made["function"]) == (5, next(_handles) - 1)
     minus_five = 2**32 - 5
     assert made["slots"] == [0x7000, 0, minus_five, struct.unpack("<I", struct.pack("<f", 1.5))[0], 1, 0, 0]
     launch(0, 1, 1, 0, 0, 0, 0.0, False)
@@ -148,28 +227,121 @@ def test_a_direct_launch(library: PretendDriver):
         launch(-1, 1, 1, 0, 0, 0, 0.0, False)
 
 
-def test_kernel_grid_reaches_the_gpu(library: PretendDriver, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(mux, "_factories", dict(mux._factories))
-    monkeypatch.setattr(mux, "_drivers", dict(mux._drivers))
-    cuda.install()
-
-    class OnGpu:
-        device, dtype = "cuda:1", "float32"
-
-        def data_ptr(self) -> int:
-            return 0x8000
-
-    class OnHost(OnGpu):
-        device = "cpu"
-
+def test_kernel_grid_reaches_the_gpu(installed: PretendDriver):
+    library = installed
     scaled[(4,)](OnGpu(), OnGpu(), 100, 2.0, False, BLOCK=32)
     assert library.launches[0]["slots"][:3] == [0x8000, 0x8000, 100]
     with pytest.raises(DeviceError, match="'out' is on cpu, but the kernel runs on CUDA"):
-        scaled[(4,)](OnGpu(), OnHost(), 100, 2.0, False, BLOCK=32)
+        scaled[(4,)](OnGpu(), OnGpu(device="cpu"), 100, 2.0, False, BLOCK=32)
     kernel = scaled[(4,)](OnGpu(), OnGpu(), 100, 2.0, False, BLOCK=32, num_ctas=2)
     assert library.launches[-1]["grid"] == [8, 1, 1]
     assert library.launches[-1]["attributes"] == [(4, 2), (5, 1)]
     assert kernel.metadata.target.arch == 90
+
+
+# ---- devices ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("before", [[], [101]])
+def test_kernels_run_where_their_tensors_are(installed: PretendDriver, before: list[int]):
+    """Device 1 is current."""
+    installed.contexts = list(before)
+    for device in ("cuda:3", "cuda:0", "cuda:1", "cuda:3"):
+        x = OnGpu(device=device)
+        scaled[(4,)](x, x, 100, 2.0, True, BLOCK=64)
+        number = int(device[-1])
+        made = installed.launches[-1]
+        assert (made["context"], made["stream"]) == (100 + number, 4 + number)
+        assert installed.contexts == before
+    assert set(installed.loaded) <= {100, 101, 103} and len(installed.loaded) <= 3, "on each device once"
+    with pytest.raises(DeviceError, match="'out' is on cuda:2, but the kernel runs on cuda:3"):
+        scaled[(4,)](OnGpu(device="cuda:3"), OnGpu(device="cuda:2"), 100, 2.0, True, BLOCK=64)
+
+
+def test_a_direct_launch_on_another_device(library: PretendDriver):
+    kernel = compile_kernel(scaled, SIGNATURE, {"BLOCK": 64}, target="sm_90")
+    launch = cuda.direct_launcher(kernel, 2)
+    assert library.loaded == [102]
+    launch(3, 1, 1, 0x7000, None, 5, 1.5, True)
+    assert (library.launches[0]["context"], library.launches[0]["stream"]) == (102, 6)
+    cuda.CtypesUtils().unload_module(launch.module)
+    assert library.calls[-3:] == ["cuCtxPushCurrent", "cuModuleUnload", "cuCtxPopCurrent"]
+
+
+def test_compiled_graphs_load_kernels_on_their_device(library: PretendDriver, monkeypatch: pytest.MonkeyPatch):
+    asked: list[Any] = []
+    driver = SimpleNamespace(at=lambda device: SimpleNamespace(get_current_target=lambda: f"target of {device}"))
+    pieces = {
+        "opweave.runtime.cuda": SimpleNamespace(
+            install=lambda: None, direct_launcher=lambda kernel, device: asked.append((kernel, device))
+        ),
+        "opweave.codegen.triton_cpu.driver": SimpleNamespace(device_driver=lambda kind: driver),
+    }
+    monkeypatch.setattr(load, "load_heavy", pieces.__getitem__)
+    monkeypatch.setattr(load, "compile_source", lambda kernel, folder, load, target: target)
+    kernel: Any = SimpleNamespace(name="k", grid=(1,), file_name="k.py")
+    load.launcher(kernel, Path("/nowhere"), Device("cuda", 3))
+    assert asked == [("target of 3", 3)]
+
+
+# ---- tensor descriptors ----------------------------------------------------------------------------------------------
+
+
+@triton.jit
+def block_copy(source, out, B: tl.constexpr):
+    i, j = tl.arange(0, B)[:, None], tl.arange(0, B)[None, :]
+    tl.store(out + i * B + j, source.load([0, 0]))
+
+
+@triton.jit
+def block_sum(sources, out, n, B: tl.constexpr):
+    i, j = tl.arange(0, B)[:, None], tl.arange(0, B)[None, :]
+    tl.store(out + i * B + j, sources[0].load([0, 0]) + sources[1][0].load([n, 0]))
+
+
+def descriptor(address: int, rows: int = 256, padding: str = "zero", device: str = "cuda:1") -> TensorDescriptor:
+    return TensorDescriptor(OnGpu(address, device), [rows, 256], [256, 1], [64, 64], padding)
+
+
+def test_host_descriptors_become_tensor_maps(installed: PretendDriver):
+    block_copy[(1,)](descriptor(0x10000, rows=200), OnGpu(), B=64)
+    (made,), (launch,) = installed.maps, installed.launches
+    assert (made["address"], made["sizes"], made["strides"]) == (0x10000, [256, 200], [1024, 1024 * 200])
+    assert made["steps"] == [1, 1] and made["kind"] == 7 and made["rest"][:2] == (2, 0) and made["rest"][3:] == (2, 0)
+    assert launch["slots"][0] == 0xABABABABABABABAB
+    assert [slot & 0xFFFFFFFF for slot in launch["slots"][1:3]] == [200, 256]
+    assert launch["slots"][3:6] == [256, 1, 0x8000]
+    block_copy[(1,)](descriptor(0x10000, padding="nan"), OnGpu(), B=64)
+    assert installed.maps[-1]["rest"][-1] == 1
+    block_copy[(1,)](descriptor(0x10000, device="cuda:2"), OnGpu(device="cuda:2"), B=64)
+    assert installed.launches[-1]["context"] == 102
+    with pytest.raises(DeviceError, match="'out' is on cuda:1, but the kernel runs on cuda:2"):
+        block_copy[(1,)](descriptor(0x10000, device="cuda:2"), OnGpu(), B=64)
+
+
+def test_descriptors_inside_of_tuples(installed: PretendDriver):
+    block_sum[(1,)]((descriptor(0x10000), (descriptor(0x20000), 7)), OnGpu(), 64, B=64)
+    assert [made["address"] for made in installed.maps] == [0x10000, 0x20000]
+    slots = installed.launches[0]["slots"]
+    wide = 0xABABABABABABABAB
+    assert [slot for slot in slots if slot == wide] == [wide] * 2
+    assert slots[0] == slots[5] == wide and 0x8000 in slots
+
+
+def test_descriptors_on_a_gpu_without_tensor_maps(installed: PretendDriver, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(cuda.CupyDriver, "get_device_capability", lambda self, device=None: (8, 0))
+    block_copy[(1,)](descriptor(0x10000, device="cuda:7"), OnGpu(device="cuda:7"), B=64)
+    assert installed.maps == []
+    assert installed.launches[0]["slots"][0] == 0x10000
+
+
+def test_descriptors_of_another_triton(library: PretendDriver):
+    about = SimpleNamespace(name="k", tensordesc_meta=[{"is_im2col": True}])
+    with pytest.raises(UnsupportedError, match="k: this Triton describes"):
+        cuda._tensor_maps(about)
+
+
+# ---- arguments -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -177,7 +349,7 @@ def test_kernel_grid_reaches_the_gpu(library: PretendDriver, monkeypatch: pytest
     [
         ("i8", -1, 0xFF), ("u8", 255, 0xFF), ("i64", -1, 2**64 - 1), ("u64", 2**64 - 1, 2**64 - 1), ("i1", True, 1),
         ("fp16", 1.0, 0x3C00), ("bf16", 1.0, 0x3F80), ("fp64", 1.0, 0x3FF0000000000000), ("*i8", None, 0),
-        ("*i8", 9, 9),
+        ("*i8", 9, 9), ("fp32", 1e39, 0x7F800000),
     ],
 )  # fmt: skip
 def test_packing(kind: str, value: Any, bits: int):
@@ -192,8 +364,11 @@ def test_unfit_arguments(kind: str, value: Any):
 
 def test_scratch_memory_follows_the_stream(library: PretendDriver):
     assert cuda.allocate(100, 128, 5).data_ptr() == 4096
-    assert cuda._scratch(0, 1, 5) is None
-    assert cuda._scratch(64, 1, 5).data_ptr() == 4096
+    assert cuda._scratch(0, 1, 5, 2) is None
+    assert cuda._scratch(64, 1, 5, 2).data_ptr() == 2 * 4096
+    assert cuda._profile_scratch(0, 1, 5, 2) is None
+    assert cuda._profile_scratch(64, 1, 5, 3).data_ptr() == 3 * 4096 and library.calls[-1] == "cuMemsetD8Async"
+    assert cuda.CupyDriver().allocate_default_profile_scratch(64, 1, 5).data_ptr() == 4096
 
 
 def test_errors_of_the_driver_are_named(monkeypatch: pytest.MonkeyPatch):

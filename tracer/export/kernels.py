@@ -133,6 +133,9 @@ sanitized: Callable[[], bool] = bool
 #: A context in which kernels reach their tensors and nothing else, given the most steps of a launch; set likewise.
 strictly: Callable[[int], AbstractContextManager[None]] | None = None
 
+#: `(name, results)`: raises where nobody wrote what a program returns; set likewise.
+check_results: Callable[[str, Any], None] | None = None
+
 _lock = forking.lock()
 _launchers: dict[tuple[str, bool], Callable[..., None]] = {}
 _known: dict[str, TextKernel] = {}

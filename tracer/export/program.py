@@ -24,6 +24,7 @@ from opweave.registry.errors import (
 from opweave.registry.keys import DispatchKey
 from opweave.registry.op import OpOverload, registry, tensors_in
 from opweave.registry.tensor import Tensor, describe
+from opweave.tracer.export import kernels
 from opweave.tracer.export.linking import BODY, calls, graphs_in, inner_graphs, link, registered
 from opweave.tracer.export.signature import (
     ConstantArgument,
@@ -209,7 +210,10 @@ class ExportedProgram:
                 hint=f"opweave.set_default_dtype({self.default_dtype!r})",
             )
         with self._guarded():
-            return self._run_flat(leaves)
+            results = self._run_flat(leaves)
+            if self.limits is not None and kernels.check_results is not None:
+                kernels.check_results(self.name, results)
+            return results
 
     def _guarded(self) -> AbstractContextManager[None]:
         """A context in which a stranger's program does no harm."""

@@ -37,9 +37,9 @@ Operands are JSON values as they are, `{"node": name}` for results of earlier no
 JSON has not: `tuple`, `dict`, `slice`, `dtype`, `device`, `complex`, `float` (inf and nan), `ellipsis`.
 
 Loading executes nothing: no pickle, no Python source, no kernel, no fake rule. What is read is checked entry by entry,
-and whatever is wrong raises `ExportError`; kernels are checked against the rules of their operations. Running a loaded program calls
-the ops that it names and compiles its kernels to native code, which reads and writes where it likes: treat a program from
-elsewhere like a shared library, or load it with `untrusted=True` (`untrusted`).
+and whatever is wrong raises `ExportError`; kernels are checked against the rules of their operations. Running a loaded
+program calls the ops that it names and compiles its kernels to native code, which reads and writes where it likes:
+treat a program from elsewhere like a shared library, or load it with `untrusted=True` (`untrusted`).
 """
 
 from __future__ import annotations
