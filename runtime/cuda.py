@@ -380,7 +380,8 @@ def pack(kernel: str, parameter: Parameter, value: Any, device: int | None = Non
         if parameter.is_pointer:
             return _slot(_address(what, value, device))
         if parameter.type == _TENSOR_MAP:
-            return encode_tensor_map(what, *value, device)
+            descriptor, about = value
+            return encode_tensor_map(what, descriptor, about, device)
         if parameter.type == "fp32":  # beyond its range it is infinite, as C and the CPU have it
             return _slot(int.from_bytes(bytes(ctypes.c_float(value)), "little"))
         if parameter.type == "i1":

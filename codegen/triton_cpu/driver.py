@@ -392,7 +392,8 @@ def _driver_of(kernel: str, arguments: Iterable[tuple[str, Any]]) -> DeviceDrive
         try:
             driver, index = device_driver(kind), device_index(tensor.device)
             # Not the device that is current: the code must be where the tensors are.
-            return driver if index is None or not hasattr(driver, "at") else driver.at(index)
+            at = getattr(driver, "at", None)
+            return driver if index is None or at is None else at(index)
         except DeviceError as error:
             what = f"{kernel}: argument {name!r} is on {tensor.device}, where no kernel can run"
             raise DeviceError(what, got=f"{error.what}: {error.got}", hint=error.hint) from error

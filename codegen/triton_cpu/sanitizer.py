@@ -206,7 +206,7 @@ def _first_unwritten(tensor: Tensor, known: _Empty) -> tuple[int, ...] | None:
     if 0 in tensor._sizes:
         return None
     memory = (ctypes.c_uint8 * tensor._storage.nbytes).from_address(tensor._storage.ptr)
-    fresh = (_bytes_of(tensor, np.frombuffer(memory, np.uint8)) == POISON).all(-1)
+    fresh = (_bytes_of(tensor, np.ctypeslib.as_array(memory)) == POISON).all(-1)
     if not fresh.any():
         return None
     fresh &= (_bytes_of(tensor, known.written) == 0).all(-1)
