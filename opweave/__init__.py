@@ -62,6 +62,7 @@ with _deferred(patient=False):
     from opweave.registry.ops import surface as _surface
     from opweave.registry.printing import get_printoptions, set_printoptions
     from opweave.registry.promote import result_type
+    from opweave.registry.tags import Tag
     from opweave.registry.tensor import Size, Tensor, from_numpy
 
     _folders.note_start()  # folders of caches are found from here, wherever the process goes
@@ -167,7 +168,7 @@ _LAZY = {
 
 __all__ = [
     "DispatchKey", "DispatchKeySet", "DispatchMode", "FakeTensor", "FakeTensorMode", "HigherOrderOperator",
-    "OpOverload", "OpOverloadPacket", "Size", "Tensor", "TorchDispatchMode", "autograd", "bfloat16", "cdouble",
+    "OpOverload", "OpOverloadPacket", "Size", "Tag", "Tensor", "TorchDispatchMode", "autograd", "bfloat16", "cdouble",
     "cfloat", "compile", "complex128", "complex64", "cuda_is_available", "device", "double", "dtype", "enable_grad",
     "float16", "float32", "float64", "from_numpy", "fx", "get_default_dtype", "half", "inference_mode", "int16",
     "int32", "int64", "int8", "is_grad_enabled", "is_inference_mode_enabled", "library", "long", "make_fx", "nn",

@@ -25,7 +25,7 @@ from opweave.registry.registering import (
 )
 from opweave.registry.schema import infer_schema, parse_schema
 from opweave.registry.structured import Structure
-from opweave.registry.tags import TagLike, parse_tags
+from opweave.registry.tags import Tag, TagLike, parse_tags
 
 #: Definitions by the name of the op.
 definitions: dict[str, CustomOpDef] = {}
@@ -276,7 +276,7 @@ def define_custom_op(
         if not isinstance(mutates_args, str):
             mutates_args = structure.flat_names(list(mutates_args or ()))
     text = infer_schema(implementation, mutates_args=mutates_args, op_name=name) if schema is None else name + schema
-    parsed = parse_schema(text)
+    parsed = parse_schema(text, allow_typevars=False)
     if mutates_args != "unknown" and set(mutates_args or ()) != set(parsed.mutated_args):
         raise RegistrationError(
             f"{name}: mutates_args and the schema disagree", at=site,
@@ -294,7 +294,7 @@ def define_custom_op(
                 f"{name}: already defined, as a built-in op", got=f"overloads {', '.join(builtin)}", at=site,
                 hint="give it a namespace of your own: 'mylib::...'",
             )  # fmt: skip
-        op = OpOverload(parsed.full_name, parsed, parse_tags(name, tags), site)
+        op = OpOverload(parsed.full_name, parsed, (Tag.pt2_compliant_tag, *parse_tags(name, tags)), site)
         complete(op, implementation)  # may refuse; nothing has changed yet
         op = registry.add(op, replace=existing is not None)
         definition = CustomOpDef(op, fn, structure)

@@ -195,7 +195,7 @@ class Library:
             raise RegistrationError(
                 f"Library.define: {name!r} belongs to another namespace than {self.ns!r}", at=site, hint=f"{rest}(...)"
             )
-        parsed = parse_schema(schema if space else f"{self.ns}::{schema}")
+        parsed = parse_schema(schema if space else f"{self.ns}::{schema}", allow_typevars=False)
         op = registry.define(parsed, tags=parse_tags(parsed.full_name, tags), site=site)
         self._undo.append(lambda: registry.remove(op))
         self._defined.add(op.name)

@@ -42,6 +42,7 @@ from opweave.registry.keys import (
 )
 from opweave.registry.results import may_be_linked, unlinked
 from opweave.registry.schema import Argument, FunctionSchema, parse_schema
+from opweave.registry.tags import Tag, declared, tags_of
 from opweave.registry.tensor import Tensor, describe
 
 Kernel = Callable[..., Any]
@@ -121,8 +122,10 @@ class OpOverload:
         The rule that runs on tensors without data.
     decl : object or None
         The declaration (`registry.ops.kinds`) of a built-in op, None for a user's.
-    tags : tuple of str
-        Properties such as `"pt2_compliant_tag"`, `"nondeterministic_seeded"`.
+    tags : list of Tag
+        Properties such as `Tag.pt2_compliant_tag`, `Tag.nondeterministic_seeded`.
+    declared_tags : tuple of str
+        Those that it was defined with, without what follows from its declaration.
     version : int
         Counts registrations on this op; compiled code that used an older one is stale.
     site : Site
@@ -137,7 +140,7 @@ class OpOverload:
         self.overload = overload or "default"
         self.name = name
         self.schema_source = schema
-        self.tags = tuple(tags)
+        self.declared_tags = tuple(tags)
         self.site = site or user_frame(1)
         self.decl: Any = None
         self.fake: Kernel | None = None
@@ -182,6 +185,11 @@ class OpOverload:
     @cached_property
     def _conform(self) -> Callable[[Any], Any]:
         return conforming(self._schema)
+
+    @cached_property
+    def tags(self) -> list[Tag]:
+        """Properties, under PyTorch's names."""
+        return declared(self) if self.decl is None else tags_of(self)
 
     @cached_property
     def is_mutable(self) -> bool:

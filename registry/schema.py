@@ -9,19 +9,22 @@ that schemas can be copied both ways. `infer_schema` writes one from a signature
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 from typing import Any, NoReturn
 
 from opweave.registry import dtypes
 from opweave.registry.annotations import infer_schema, register_annotation
-from opweave.registry.errors import SchemaError
+from opweave.registry.device import parse_device
+from opweave.registry.errors import OpweaveError, SchemaError
 from opweave.registry.memory_format import MemoryFormat
 from opweave.registry.signature import (
     BASE_NAMES,
     MISSING,
     SCALAR_TYPE_CODES,
     UNESCAPES,
+    UNWRITTEN_NAMES,
     WILDCARD,
     Alias,
     Argument,
@@ -55,10 +58,14 @@ _MISSPELT = {
 }
 
 _TOKEN = re.compile(
-    r"""\s*(?: (?P<name>[A-Za-z_]\w*) | (?P<fresh>\$\d+) | (?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?j?)
+    r"""(?:\s|\#[^\n]*)*(?: (?P<name>[A-Za-z_]\w*) | (?P<fresh>\$\d+)
+      | (?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?j?)
       | (?P<string>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*') | (?P<sign>->|::|\.\.\.|[()\[\],=*?!|.:+-]) | (?P<end>$) )""",
-    re.VERBOSE | re.DOTALL,
+    re.VERBOSE | re.DOTALL | re.ASCII,
 )
+
+#: A line's end, or a backslash before what it does not stand before.
+_BAD_ESCAPE = re.compile(r"\n|(?:^|[^\\])(?:\\\\)*(\\[^abfnrtv\\'\"0-7])")
 
 _SCALAR_TYPES = {code: dtypes.DTYPES[name] for name, code in SCALAR_TYPE_CODES.items()}
 _MEMORY_FORMATS = {int(found): found for found in MemoryFormat}
@@ -66,18 +73,27 @@ _SCALAR_TYPE_NAMES = {
     **SCALAR_TYPE_CODES, "short": 2, "int": 3, "long": 4, "half": 5, "float": 6, "double": 7, "complex": 9,
     "cfloat": 9, "cdouble": 10,
 }  # fmt: skip
-_ENUMERATORS = {"Mean": 1, "strided": 0, "contiguous_format": 0, "preserve_format": 1, "channels_last": 2}
+#: Numbers by name, for any type that has numbers; names of element types are for `ScalarType` alone.
+_ENUMERATORS = {"Mean": 1, "strided": 0, "contiguous_format": 0, "long": 4, "float": 6, "complex": 9}
 _CONSTANTS = {"None": None, "True": True, "False": False}
 _NOT_FINITE = ("inf", "nan", "infj", "nanj")
+_LISTED = frozenset(("int", "SymInt", "float", "complex", "bool", "str", "Scalar"))
+#: No names, as in PyTorch, whose schemas are read by the lexer of TorchScript.
+_RESERVED = frozenset((
+    "False", "None", "NoneType", "True", "and", "as", "assert", "break", "class", "continue", "def", "del", "elif",
+    "else", "for", "global", "if", "import", "in", "is", "not", "or", "pass", "raise", "return", "while", "with",
+))  # fmt: skip
 
 
-def parse_schema(text: str) -> FunctionSchema:
+def parse_schema(text: str, allow_typevars: bool = True) -> FunctionSchema:
     """Read a schema.
 
     Parameters
     ----------
     text : str
         Such as `"aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"`.
+    allow_typevars : bool
+        Whether a name in lower case may stand for any type. Ops that users define have no such types.
 
     Returns
     -------
@@ -89,7 +105,7 @@ def parse_schema(text: str) -> FunctionSchema:
     SchemaError
         If the text is no schema; a caret marks the place.
     """
-    return _Parser(text).schema()
+    return _Parser(text, allow_typevars).schema()
 
 
 def parse_type(text: str) -> Type:
@@ -105,15 +121,16 @@ def parse_type(text: str) -> Type:
 class _Parser:
     """One pass over a schema's tokens, one method a rule of the grammar."""
 
-    def __init__(self, text: str):
+    def __init__(self, text: str, allow_typevars: bool = True):
         self.text = text
+        self.allow_typevars = allow_typevars
         self.fresh = 0
         self.tokens: list[tuple[str, str, int]] = []
         position = 0
         while True:
             match = _TOKEN.match(text, position)
             if match is None or match.lastgroup is None:
-                at = position + len(text[position:]) - len(text[position:].lstrip())
+                at = len(text) - len(text[position:].lstrip(" \t\n\r\f\v"))
                 self.fail("unterminated string" if text[at] in "\"'" else f"unexpected character {text[at]!r}", at)
             self.tokens.append((match.lastgroup, match[match.lastgroup], match.start(match.lastgroup)))
             if match.lastgroup == "end":
@@ -150,6 +167,8 @@ class _Parser:
     def expect_name(self, what: str) -> str:
         if not self.is_name:
             self.fail(f"expected {what} but found {self.found}")
+        if self.token in _RESERVED:
+            self.fail(f"{self.token!r} is a reserved word, and no {what.partition(' ')[2]}")
         return self.take()
 
     def expect_end(self) -> None:
@@ -206,6 +225,10 @@ class _Parser:
                 is_vararg = True
             else:
                 argument = self.argument(kwarg_only)
+                follows = not kwarg_only and not argument.has_default and any(a.has_default for a in found)
+                if follows and not isinstance(argument.type, ListType):
+                    self.index = at
+                    self.fail(f"{argument.name!r} has no default, and stands after one that has")
                 if argument.name in names:
                     self.index = at
                     self.fail(f"two arguments are called {argument.name!r}")
@@ -250,7 +273,7 @@ class _Parser:
 
     def returned(self) -> Argument:
         kind, alias = self.sized_type()
-        return Argument(self.take() if self.is_name else "", kind, alias=alias)
+        return Argument(self.expect_name("a name") if self.is_name else "", kind, alias=alias)
 
     # -- types
 
@@ -276,9 +299,10 @@ class _Parser:
             at, name = self.index, self.take()
             kind = GenericType(name, self.type_list(name))
             count = _GENERIC_NAMES[name]
-            if count is not None and len(kind.parameters) != count or len(kind.parameters) == 0:
+            given = len(kind.parameters)
+            if given != count if count is not None else given < 2:
                 self.index = at
-                self.fail(f"{name} takes {count or 'at least 1'} type parameters, not {len(kind.parameters)}")
+                self.fail(f"{name} takes {count or 'at least 2'} type parameters, not {given}")
             alias = self.alias()
         else:
             kind = self.base_type()
@@ -288,9 +312,11 @@ class _Parser:
                 self.index += 2
                 kind, alias = ListType(kind), self.list_alias(alias)
             elif self.accept("?"):
+                if kind == base_type("NoneType"):
+                    self.fail("NoneType is optional as it is")
                 if self.token == "(":
                     self.fail("an alias annotation stands before '?'", hint="Tensor(a)? rather than Tensor?(a)")
-                kind = OptionalType(kind)
+                kind = kind if isinstance(kind, OptionalType) else OptionalType(kind)
             else:
                 return kind, alias
 
@@ -310,7 +336,7 @@ class _Parser:
 
     def base_type(self) -> Type:
         name = self.token
-        if name in BASE_NAMES:
+        if name in BASE_NAMES and (self.allow_typevars or name not in UNWRITTEN_NAMES):
             self.index += 1
             return base_type(name)
         if not self.is_name:
@@ -319,7 +345,7 @@ class _Parser:
             self.fail("TorchScript classes have no counterpart here", hint="take the object apart into typed arguments")
         if name in _MISSPELT:
             self.fail(f"unknown type {name!r}", hint=f"a schema says {_MISSPELT[name]}")
-        if name[0].islower():
+        if self.allow_typevars and name[0].islower():
             self.index += 1
             return VarType(name)
         self.fail(f"unknown type {name!r}", hint="known: " + ", ".join(sorted(BASE_NAMES | _GENERIC_NAMES.keys())))
@@ -343,7 +369,7 @@ class _Parser:
     def alias_sets(self) -> tuple[str, ...]:
         found: list[str] = []
         while True:
-            if self.token == WILDCARD or self.tokens[self.index][0] == "fresh":
+            if self.token == WILDCARD or (self.allow_typevars and self.tokens[self.index][0] == "fresh"):
                 found.append(self.take())
             else:
                 found.append(self.expect_name("an alias set"))
@@ -364,34 +390,47 @@ class _Parser:
     def default(self, kind: Type) -> Any:
         at = self.index
         value = self.default_value(kind)
-        if not default_fits(value, kind):
+        if not default_fits(value, kind) or (str(kind) == "Device" and not _is_device(value)):
             self.index = at
             self.fail(f"{self.found} is no default for an argument of type {kind}")
         inner = without_option(kind)
-        if not isinstance(inner, ListType) or inner.size is None or value is None or isinstance(value, tuple):
+        if inner is not kind or not isinstance(inner, ListType) or inner.size is None or isinstance(value, tuple):
             return value
         # PyTorch keeps (and prints) one integer for a list of them, but nothing else.
         return value if inner.element == base_type("int") else (value,) * inner.size
 
     def default_value(self, kind: Type) -> Any:
-        if self.accept("["):
-            return self.default_list(kind.element if isinstance(kind, ListType) else kind)
+        element = kind.element if isinstance(kind, ListType) else kind
+        if self.token == "[":
+            if not isinstance(kind, ListType) or str(element) not in _LISTED:
+                self.fail(f"a list is no default for an argument of type {kind}")
+            self.take()
+            return self.default_list(element)
         token_kind, token, _ = self.tokens[self.index]
         if token_kind == "string":
-            return _unquote(self.take())
+            return self.string()
         if token in _CONSTANTS:
             return _CONSTANTS[self.take()]
-        element = kind.element if isinstance(kind, ListType) else kind
         name = str(element.base)
         if token == "-" or token_kind == "number" or token in _NOT_FINITE:
             # PyTorch makes a float of `1` in `float x=1` but not in `float? x=1`.
             value = self.number(as_float=str(element) in ("float", "SymFloat"))
             return _enumerator(name, value)
-        if token in _SCALAR_TYPE_NAMES:
-            return _enumerator(name, _SCALAR_TYPE_NAMES[self.take()])
-        if token in _ENUMERATORS:
-            return _enumerator(name, _ENUMERATORS[self.take()])
+        if not isinstance(kind, ListType):
+            if name == "ScalarType" and token in _SCALAR_TYPE_NAMES:
+                return _enumerator(name, _SCALAR_TYPE_NAMES[self.take()])
+            if token in _ENUMERATORS:
+                if name in ("float", "complex", "Scalar"):
+                    self.fail(f"{token!r} is no default for an argument of type {kind}")
+                return _enumerator(name, _ENUMERATORS[self.take()])
         self.fail(f"expected a default value but found {self.found}")
+
+    def string(self) -> str:
+        """The text of a literal."""
+        wrong = _BAD_ESCAPE.search(self.token)
+        if wrong is not None:
+            self.fail(f"a text cannot have {wrong[wrong.lastindex or 0]!r} in it")
+        return _unquote(self.take())
 
     def default_list(self, element: Type) -> tuple[Any, ...]:
         found: list[Any] = []
@@ -408,10 +447,14 @@ class _Parser:
         token_kind, token, _ = self.tokens[self.index]
         if token_kind != "number" and token not in _NOT_FINITE:
             self.fail(f"expected a number but found {self.found}")
+        if token.isdigit() and not as_float and not -(2**63) <= sign * int(token) < 2**63:
+            self.fail(f"{token} does not fit in 64 bits")
         self.take()
         if token.endswith("j"):
             return complex(0.0, sign * float(token[:-1]))
         value = sign * (float(token) if as_float or not token.isdigit() else int(token))
+        if value in (math.inf, -math.inf) and token != "inf":
+            self.fail(f"{token} is too large", self.tokens[self.index - 1][2])
         follows, imaginary = self.token, self.tokens[min(self.index + 1, len(self.tokens) - 1)][1]
         if follows in ("+", "-") and imaginary.endswith("j"):
             self.index += 2
@@ -419,8 +462,18 @@ class _Parser:
         return value
 
 
+def _is_device(text: Any) -> bool:
+    try:
+        parse_device(text)
+    except (OpweaveError, TypeError, ValueError):
+        return False
+    return True
+
+
 def _enumerator(kind: str, value: Any) -> Any:
     """A number as an enumeration's member; as it is where the type is no enumeration, or has no such member."""
+    if type(value) is not int:
+        return value
     return {"ScalarType": _SCALAR_TYPES, "MemoryFormat": _MEMORY_FORMATS}.get(kind, {}).get(value, value)
 
 

@@ -135,8 +135,10 @@ BASE_NAMES = frozenset((
     "ScalarType", "Device", "DeviceIndex", "Layout", "MemoryFormat", "Generator", "Dimname", "Storage", "Stream",
     "QScheme", "Quantizer", "ConstQuantizerPtr", "Capsule", "PyObject", "Any", "AnyClassType", "AnyEnumType",
 ))  # fmt: skip
+#: Types that schemas of PyTorch print but no text of a user's may name.
+UNWRITTEN_NAMES = frozenset(("SymFloat", "PyObject", "Dimname"))
 # Printed under another name than written.
-_SYNONYMS = {"None": "NoneType", "ConstQuantizerPtr": "int"}
+_SYNONYMS = {"None": "NoneType", "ConstQuantizerPtr": "int", "DeviceIndex": "int"}
 
 TENSOR = BaseType("Tensor")
 
@@ -496,14 +498,14 @@ def default_fits(value: Any, kind: Type) -> bool:
     inner = without_option(kind)
     if value is None:
         # PyTorch takes None for any tensor or generator, optional or not.
-        return isinstance(kind, OptionalType) or inner.base in (TENSOR, base_type("Generator"))
+        return isinstance(kind, OptionalType) or inner in (TENSOR, base_type("Generator"))
     if isinstance(inner, ListType) and isinstance(value, tuple):
         return all(default_fits(item, inner.element) for item in value)
     if isinstance(inner, ListType):
         return inner.size is not None and default_fits(value, inner.element)
     name = inner.name if isinstance(inner, BaseType) else ""
     if isinstance(value, bool):
-        return name in ("bool", "SymBool", "Scalar")
+        return name in ("bool", "Scalar")
     if isinstance(value, str):
         return name in ("str", "Device")
     if isinstance(value, DType):

@@ -263,7 +263,7 @@ for program in (load("known.opweave"), load("known.opweave").run_decompositions(
     compiled = opweave.compile(program.module())
     np.testing.assert_allclose(compiled(x).numpy(), np.load("known.npy"), rtol=1e-6)
 program = load("known.opweave")
-traced = opweave.make_fx(program.module(), "fake")(x)
+traced = opweave.make_fx(program.module(), tracing_mode="fake")(x)
 np.testing.assert_array_equal(traced(x).numpy(), np.load("known.npy"))
 x.requires_grad_()
 result = program.module()(x)

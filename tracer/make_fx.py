@@ -32,10 +32,11 @@ DecompositionTable = Mapping[Any, Callable[..., Any]]
 
 
 def make_fx(
-    fn: Callable[..., Any],
-    tracing_mode: str = "real",
-    *,
+    f: Callable[..., Any],
     decomposition_table: DecompositionTable | None = None,
+    tracing_mode: str = "real",
+    _allow_non_fake_inputs: bool = False,
+    *,
     pre_dispatch: bool = False,
     fake_mode: FakeTensorMode | None = None,
 ) -> Callable[..., GraphModule]:
@@ -43,16 +44,18 @@ def make_fx(
 
     Parameters
     ----------
-    fn : callable
+    f : callable
         Takes and returns nested lists, tuples, dicts and other pytrees of tensors. Anything else among its arguments is
         part of the graph as it is.
+    decomposition_table : mapping of OpOverload, OpOverloadPacket or CustomOpDef to callable, optional
+        Functions that are traced in place of calls of these ops, and whose own calls are looked up too. Each takes the
+        op's arguments; one that returns NotImplemented leaves the call as it is.
     tracing_mode : {"real", "fake", "symbolic"}
         `"real"` computes values while tracing (and has the side effects of doing so), which ops without a fake rule
         need; `"fake"` traces without data; `"symbolic"` traces without data or sizes: the graph is good for all sizes
         that fit the guards of its `shape_env`, and Python ints among the arguments are inputs.
-    decomposition_table : mapping of OpOverload, OpOverloadPacket or CustomOpDef to callable, optional
-        Functions that are traced in place of calls of these ops, and whose own calls are looked up too. Each takes the
-        op's arguments; one that returns NotImplemented leaves the call as it is.
+    _allow_non_fake_inputs : bool
+        Accepted as PyTorch has it: real tensors beside fake ones are taken either way.
     pre_dispatch : bool
         Record ops that are written with other ops (`aten.linear`) as they are called, instead of what they call. Under
         autocast, and where they are called on batched tensors, what they call is recorded all the same.
@@ -62,8 +65,8 @@ def make_fx(
     Returns
     -------
     callable
-        `(*args, **kwargs) -> GraphModule`. The module is called like `fn`. Inputs are named after `fn`'s parameters
-        (`x_1`); real tensors that `fn` brings along are its attributes `_tensor_constant0`, ...
+        `(*args, **kwargs) -> GraphModule`. The module is called like `f`. Inputs are named after `f`'s parameters
+        (`x_1`); real tensors that `f` brings along are its attributes `_tensor_constant0`, ...
 
     Raises
     ------
@@ -86,12 +89,18 @@ def make_fx(
         add: "f32[3]" = ops.aten.add.Tensor(mul, 1)  # <stdin>:1
         return (add,)
     """
+    fn = f
     if not callable(fn):
         raise ArgumentError(
             "make_fx: expected a function", got=f"{fn!r} ({type(fn).__name__})", hint="make_fx(f)(*example_arguments)"
         )
     if tracing_mode not in MODES:
         raise ArgumentError("make_fx: unknown tracing_mode", got=repr(tracing_mode), hint="one of " + ", ".join(MODES))
+    if decomposition_table is not None and not isinstance(decomposition_table, Mapping):
+        raise ArgumentError(
+            "make_fx: decomposition_table must be a mapping from ops to functions", got=repr(decomposition_table),
+            hint="make_fx(f, tracing_mode='fake')" if decomposition_table in MODES else None,
+        )  # fmt: skip
     table = decompositions(decomposition_table)
 
     def trace(*args: Any, **kwargs: Any) -> GraphModule:

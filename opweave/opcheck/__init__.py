@@ -5,7 +5,8 @@
     test_autograd_registration   where the gradient is registered                            (opcheck.gradients)
     test_aot_dispatch_dynamic    compiled code, gradients, vmap rules                        (opcheck.gradients)
 
-All are tried on copies of the given arguments, in other memory layouts and with sizes of 0 too (opcheck.inputs).
+All are tried on copies of the given arguments; at the level "thorough" in other memory layouts and with sizes of 0 too
+(opcheck.inputs), and then a vmap rule is compared with a loop.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 
 from opweave.opcheck.behaviour import Refused, check_fake, check_schema
 from opweave.opcheck.gradients import check_compiled, check_registration
-from opweave.opcheck.inputs import Sample, Tolerance, bound
+from opweave.opcheck.inputs import LEVELS, Sample, Tolerance, bound
 from opweave.registry.autograd.mode import enable_grad, inference_mode
 from opweave.registry.custom_op import CustomOpDef
 from opweave.registry.errors import ArgumentError, OpCheckError
@@ -35,8 +36,8 @@ __all__ = ["OpCheckError", "opcheck"]
 def opcheck(
     op: OpOverload | OpOverloadPacket | CustomOpDef, args: Sequence[Any], kwargs: dict[str, Any] | None = None, *,
     test_utils: str | Sequence[str] = tuple(_TESTS), raise_exception: bool = True, atol: float | None = None,
-    rtol: float | None = None,
-) -> dict[str, str]:  # fmt: skip
+    rtol: float | None = None, level: str = "default",
+) -> dict[str, str | Exception]:  # fmt: skip
     """Try an op on some arguments, and see whether what is registered for it agrees with itself.
 
     Parameters
@@ -50,16 +51,20 @@ def opcheck(
         ``"test_autograd_registration"``: its gradient, if any, is registered for Autograd.
         ``"test_faketensor"``: there is a fake rule, and it gives what the kernel gives but for the data.
         ``"test_aot_dispatch_dynamic"``: compiled code gives the same; gradients agree with finite differences, can be
-        traced, and are the same traced; a vmap rule agrees with a loop.
+        traced, and are the same traced.
     raise_exception : bool
         Raise the first error; otherwise all tests are run.
     atol, rtol : float, optional
         Tolerance of comparisons, both or neither; as the dtype allows by default.
+    level : {"default", "thorough"}
+        ``"default"`` tries the arguments as they are given, which is what PyTorch's tries. ``"thorough"`` tries them
+        in other memory layouts and with sizes of 0 too, gradients of one input and of one output alone, and a vmap
+        rule beside a loop.
 
     Returns
     -------
-    dict of str to str
-        ``"SUCCESS"`` or the error's text, for each test.
+    dict of str to str or Exception
+        ``"SUCCESS"`` or the error, for each test.
 
     Raises
     ------
@@ -71,6 +76,8 @@ def opcheck(
     >>> opcheck(numpy_sin, (opweave.randn(3, 4, requires_grad=True),))  # doctest: +SKIP
     {'test_schema': 'SUCCESS', 'test_autograd_registration': 'SUCCESS', ...}
     """
+    if level not in LEVELS:
+        raise ArgumentError("opcheck: no such level", got=repr(level), hint=f"one of {', '.join(map(repr, LEVELS))}")
     names = (test_utils,) if isinstance(test_utils, str) else tuple(test_utils)
     unknown = [name for name in names if name not in _TESTS]
     if unknown:
@@ -95,8 +102,8 @@ def opcheck(
             hint="what @custom_op made, or opweave.ops.mylib.f",
         )  # fmt: skip
     tolerance = Tolerance(atol, rtol)
-    given = Sample(overload, "", bound(overload, args, keywords))
-    results: dict[str, str] = {}
+    given = Sample(overload, "", bound(overload, args, keywords), thorough=level == "thorough")
+    results: dict[str, str | Exception] = {}
     for name in names:
         try:
             with no_modes(), inference_mode(False), enable_grad():
@@ -104,7 +111,7 @@ def opcheck(
         except OpCheckError as error:
             if raise_exception:
                 raise
-            results[name] = str(error)
+            results[name] = error
         except Refused:
             results[name] = "SUCCESS"
         else:

@@ -36,12 +36,15 @@ class Sample:
         Arguments by name, defaults filled in.
     kind : str
         `"given"`, `"layout"` or `"empty"`.
+    thorough : bool
+        Whether to try variants of it as well.
     """
 
     op: OpOverload
     name: str
     values: Values
     kind: str = "given"
+    thorough: bool = False
     shown: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -152,11 +155,16 @@ def numpy_of(t: Tensor) -> np.ndarray[Any, Any]:
     return np.array(t.detach().numpy(force=True))
 
 
+#: How much opcheck tries.
+LEVELS = ("default", "thorough")
+
 # ---- variants ------------------------------------------------------------------------------------------------------
 
 
 def variants(op: OpOverload, given: Sample) -> Iterator[Sample]:
-    """The given arguments in other memory layouts, and with sizes of 0."""
+    """The given arguments in other memory layouts, and with sizes of 0, where they are to be tried."""
+    if not given.thorough:
+        return
     tensors = given.tensors()
     distinct = {id(t): t for t in tensors}
     separate = len({id(t._storage) for t in distinct.values()}) == len(distinct)

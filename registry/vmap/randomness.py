@@ -21,8 +21,8 @@ _TAG = "nondeterministic_seeded"
 def _is_random(op: OpOverload) -> bool:
     decl = op.decl
     if decl is not None and decl.kind in ("inplace", "out", "outs"):
-        return _TAG in decl.functional.tags
-    return _TAG in op.tags
+        return _TAG in decl.functional.declared_tags
+    return _TAG in op.declared_tags
 
 
 def resolve(op: OpOverload, bits: int) -> Kernel | None:

@@ -896,7 +896,7 @@ def test_tags(ns):
         f"{ns}::op", lambda x: x.clone(), mutates_args=(), schema="(Tensor x) -> Tensor", tags=[Tag.needs_exact_strides]
     )
     space = getattr(ops, ns)
-    assert space.one.default.tags == (Tag.pointwise,) and Tag.core in space.text.default.tags
+    assert space.one.default.tags == [Tag.pointwise] and Tag.core in space.text.default.tags
     assert set(space.two.default.tags) == {Tag.pt2_compliant_tag, Tag.nondeterministic_seeded}
     assert Tag.needs_exact_strides in op._opoverload.tags and not space.none.default.tags
     for bad in ("nope", 3, ["core", "nope"]):

@@ -232,7 +232,7 @@ def test_keyword_arguments_that_are_python_keywords(define):
 def test_lists_accept_one_number_where_sized(define):
     op = define("t::l(Tensor a, int[2] k, int[] d=[], float[]? f=None) -> Tensor", CPU=lambda a, k, d, f: (k, d, f))
     assert op(tensor(1), 3) == ([3, 3], [], None)
-    assert op(tensor(1), (1, 2), [np.int32(4)], [1, 2.5]) == ((1, 2), [4], [1.0, 2.5])
+    assert op(tensor(1), (1, 2), [np.int32(4)], [1, 2.5]) == ([1, 2], [4], [1.0, 2.5])
     with pytest.raises(ArgumentError, match="'d' must be int"):
         op(tensor(1), 3, 5)
 

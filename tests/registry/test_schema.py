@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import keyword
 import math
 import typing
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Optional, Union
 
 import pytest
@@ -61,7 +63,7 @@ from opweave.registry.tensor import Tensor
         "aten::keys.str(Dict(str, t) self) -> str[](*)",
         "prim::wait(Future(t) self, RRef(t)? other) -> t",
         "my_lib::noop() -> ()",
-        "noop(Generator? g=None, Storage s, Stream? t=None, QScheme q, Dimname[]? names=None) -> ()",
+        "noop(Storage s, QScheme q, Generator? g=None, int[] n, Stream? t=None, Dimname[]? names=None) -> ()",
         "f(Union(int, float)[] x, (int, str)[] y, complex z=1.+2.j, Scalar s=0.5, Scalar t=True) -> (Tensor, ...)",
     ],
 )
@@ -162,6 +164,12 @@ def test_types() -> None:
         ("f((Tensor(a), int) x) -> ()", 4, "alias annotations cannot stand inside a tuple type"),
         ("f(int x) -> (..., Tensor)", 19, "'...' must be the last of the returns"),
         ("f(int x=1, ...) -> ()", 1, "with '...' no argument can have a default"),
+        ("f(int a=1, Tensor b) -> ()", 12, "'b' has no default, and stands after one that has"),
+        ("f(int class) -> ()", 7, "'class' is a reserved word, and no argument name"),
+        ("f(int x=9223372036854775808) -> ()", 9, "9223372036854775808 does not fit in 64 bits"),
+        ("f(int?[] x=[1]) -> ()", 12, "a list is no default for an argument of type int?[]"),
+        ("f(Union(int) x) -> ()", 3, "Union takes at least 2 type parameters, not 1"),
+        ("f(str x='\\x41') -> ()", 9, "a text cannot have '\\\\x' in it"),
         ("f(int x; int y) -> ()", 8, "unexpected character ';'"),
         ("", 1, "expected an operator name but found the end"),
     ],
@@ -186,7 +194,9 @@ def test_error_text() -> None:
 
 # --- round trip of arbitrary schemas
 
-_names = st.from_regex(r"[a-z_][a-z0-9_]{0,6}", fullmatch=True).filter(lambda name: name not in ("inf", "nan"))
+_names = st.from_regex(r"[a-z_][a-z0-9_]{0,6}", fullmatch=True).filter(
+    lambda name: name not in ("inf", "nan") and not keyword.iskeyword(name)
+)
 _bases = st.sampled_from(["Tensor", "int", "SymInt", "float", "bool", "str", "Scalar", "ScalarType", "Device", "t"])
 _leaves = _bases.map(lambda name: VarType(name) if name == "t" else BaseType(name))
 _types: st.SearchStrategy[Type] = st.recursive(
@@ -243,14 +253,19 @@ def _arguments(draw: st.DrawFn, name: str, kwarg_only: bool) -> Argument:
 def _schemas(draw: st.DrawFn) -> FunctionSchema:
     names = draw(st.lists(_names, max_size=4, unique=True))
     split = draw(st.integers(0, len(names)))
-    arguments = tuple(draw(_arguments(name, i >= split)) for i, name in enumerate(names))
+    arguments = [draw(_arguments(name, i >= split)) for i, name in enumerate(names)]
+    required = False  # what has a default stands after what has none, but for lists
+    for i in reversed(range(split)):
+        if required:
+            arguments[i] = replace(arguments[i], default=MISSING)
+        required = required or not (arguments[i].has_default or isinstance(arguments[i].type, ListType))
     returns = []
     for _ in range(draw(st.integers(0, 3))):
         kind = draw(_types)
         returns.append(Argument(draw(st.one_of(st.just(""), _names)), kind, alias=draw(_aliases(kind))))
     name = f"{draw(_names)}::{draw(_names)}"
     overload = draw(st.one_of(st.just(""), _names.filter(lambda name: name != "default" and name[:2] != "__")))
-    return FunctionSchema(name, overload, arguments, tuple(returns), is_varret=draw(st.booleans()))
+    return FunctionSchema(name, overload, tuple(arguments), tuple(returns), is_varret=draw(st.booleans()))
 
 
 @given(_schemas())

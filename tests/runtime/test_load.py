@@ -69,7 +69,7 @@ def test_damage_is_mended(tmp_path, name):
 def test_layouts_are_part_of_the_key():
     a = opweave.from_numpy(np.zeros((2, 3), np.float32))
     b = opweave.from_numpy(np.zeros((3, 2), np.float32)).t()
-    graphs = [opweave.make_fx(lambda x: x + 1, "fake")(x).graph for x in (a, a, b)]
+    graphs = [opweave.make_fx(lambda x: x + 1, tracing_mode="fake")(x).graph for x in (a, a, b)]
     one, two, other = ["\n".join(load.fingerprint(graph)) for graph in graphs]
     assert one == two != other
 

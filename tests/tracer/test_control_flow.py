@@ -96,9 +96,9 @@ CASES = [
 @pytest.mark.parametrize("mode", ["real", "fake"])
 @pytest.mark.parametrize(("fn", "inputs"), CASES, ids=[fn.__name__ for fn, _ in CASES])
 def test_traced_functions_run_for_all_inputs(fn, inputs, mode):
-    traced = opweave.make_fx(fn, mode)(*inputs[0])
+    traced = opweave.make_fx(fn, tracing_mode=mode)(*inputs[0])
     traced.graph.lint()
-    again = opweave.make_fx(traced, mode)(*inputs[0])
+    again = opweave.make_fx(traced, tracing_mode=mode)(*inputs[0])
     for given in inputs:
         want = fn(*given)
         close(traced(*given), want)
@@ -109,7 +109,7 @@ def test_traced_functions_run_for_all_inputs(fn, inputs, mode):
 
 @pytest.mark.parametrize(("fn", "inputs"), CASES, ids=[fn.__name__ for fn, _ in CASES])
 def test_printed_graphs_read_back(fn, inputs):
-    traced = opweave.make_fx(fn, "fake")(*inputs[0])
+    traced = opweave.make_fx(fn, tracing_mode="fake")(*inputs[0])
     read = parse(traced.code)
     assert str(read) == traced.code
     for given in inputs:
@@ -120,7 +120,7 @@ def test_branches_are_functions_in_the_printed_function():
     def f(p, x):
         return opweave.cond(p, lambda x: x.cos(), lambda x: x + W, (x,))
 
-    code = opweave.make_fx(f, "fake")(P, X).code
+    code = opweave.make_fx(f, tracing_mode="fake")(P, X).code
     assert [line.partition("  #")[0].rstrip() for line in code.splitlines()] == [
         'def forward(self, p_1: "b8[]", x_1: "f32[3]"):',
         '    def true_graph_0(x_1: "f32[3]", unused_1: "f32[3]"):',
@@ -139,7 +139,7 @@ def test_branches_are_functions_in_the_printed_function():
 
 
 def test_branches_are_modules_of_the_traced_module():
-    traced = opweave.make_fx(branches, "fake")(P, X, opweave.ones(2))
+    traced = opweave.make_fx(branches, tracing_mode="fake")(P, X, opweave.ones(2))
     (got, _) = traced.true_graph_0(X, X + 1, opweave.ones(2), W)
     close(got, X.cos() + X + 1)
     with pytest.raises(AttributeError, match="true_graph_1"):
@@ -151,7 +151,7 @@ def test_two_calls_have_functions_of_different_names():
         y = opweave.cond(p, lambda x: x + 1, lambda x: x - 1, (x,))
         return opweave.cond(~p, lambda x: x * 2, lambda x: x * 3, (y,))
 
-    traced = opweave.make_fx(f, "fake")(P, X)
+    traced = opweave.make_fx(f, tracing_mode="fake")(P, X)
     assert [name for name in ("true_graph_0", "false_graph_0", "true_graph_1") if f"def {name}(" in traced.code] == [
         "true_graph_0", "false_graph_0", "true_graph_1",
     ]  # fmt: skip
@@ -159,7 +159,9 @@ def test_two_calls_have_functions_of_different_names():
 
 
 def test_a_changed_branch_runs_as_changed():
-    traced = opweave.make_fx(lambda p, x: opweave.cond(p, lambda x: x + 1, lambda x: x - 1, (x,)), "fake")(P, X)
+    traced = opweave.make_fx(lambda p, x: opweave.cond(p, lambda x: x + 1, lambda x: x - 1, (x,)), tracing_mode="fake")(
+        P, X
+    )
     close(traced(P, X), X + 1)
     (add,) = traced.true_graph_0.graph.find_nodes(target=opweave.ops.aten.add.Tensor)
     add.args = (add.args[0], 10)
@@ -167,7 +169,9 @@ def test_a_changed_branch_runs_as_changed():
 
 
 def test_clones_have_functions_of_their_own():
-    graph = opweave.make_fx(lambda p, x: opweave.cond(p, lambda x: x + 1, lambda x: x - 1, (x,)), "fake")(P, X).graph
+    graph = opweave.make_fx(lambda p, x: opweave.cond(p, lambda x: x + 1, lambda x: x - 1, (x,)), tracing_mode="fake")(
+        P, X
+    ).graph
     copied = graph.clone()
     (node,) = copied.find_nodes(target=opweave.ops.cond)
     (add,) = node.args[1].find_nodes(target=opweave.ops.aten.add.Tensor)
@@ -176,7 +180,9 @@ def test_clones_have_functions_of_their_own():
 
 
 def test_a_broken_branch_breaks_the_graph():
-    graph = opweave.make_fx(lambda p, x: opweave.cond(p, lambda x: x + 1, lambda x: x - 1, (x,)), "fake")(P, X).graph
+    graph = opweave.make_fx(lambda p, x: opweave.cond(p, lambda x: x + 1, lambda x: x - 1, (x,)), tracing_mode="fake")(
+        P, X
+    ).graph
     (node,) = graph.find_nodes(target=opweave.ops.cond)
     node.args[1].remove_node(node.args[1].output_node())
     with pytest.raises(GraphError, match="no output"):
@@ -184,7 +190,9 @@ def test_a_broken_branch_breaks_the_graph():
 
 
 def test_a_bool_predicate_chooses_while_tracing():
-    code = opweave.make_fx(lambda x: opweave.cond(False, lambda x: x.cos(), lambda x: x.sin(), (x,)), "fake")(X).code
+    code = opweave.make_fx(
+        lambda x: opweave.cond(False, lambda x: x.cos(), lambda x: x.sin(), (x,)), tracing_mode="fake"
+    )(X).code
     assert "sin" in code and "cos" not in code and "cond" not in code
 
 
@@ -206,7 +214,7 @@ def test_symbolic_sizes_go_through():
     def f(p, x):
         return opweave.cond(p, lambda x: x.cos() * 2, lambda x: x.sin(), (x,))
 
-    traced = opweave.make_fx(f, "symbolic")(P, opweave.randn(5))
+    traced = opweave.make_fx(f, tracing_mode="symbolic")(P, opweave.randn(5))
     for size in (5, 9):
         x = opweave.randn(size)
         close(traced(~P, x), x.sin())
@@ -253,7 +261,7 @@ def test_traces_refuse(index, mode):
     fn, kind, text = REFUSED[index]
     before = W.numpy().copy()
     with pytest.raises(kind, match=text):
-        opweave.make_fx(fn, mode)(P, X)
+        opweave.make_fx(fn, tracing_mode=mode)(P, X)
     assert (W.numpy() == before).all()
 
 
@@ -265,13 +273,15 @@ def test_a_refusal_that_is_caught_is_raised_at_the_end():
             return x
 
     with pytest.raises(UnsupportedError, match="true_fn writes"):
-        opweave.make_fx(f, "fake")(P, X)
+        opweave.make_fx(f, tracing_mode="fake")(P, X)
 
 
 def test_a_fake_tensor_from_elsewhere_is_refused():
     stranger = opweave.FakeTensorMode().from_tensor(W)
     with pytest.raises((FakeTensorError, OpweaveError)):
-        opweave.make_fx(lambda p, x: opweave.cond(p, lambda x: x + stranger, lambda x: x * 1, (x,)), "fake")(P, X)
+        opweave.make_fx(
+            lambda p, x: opweave.cond(p, lambda x: x + stranger, lambda x: x * 1, (x,)), tracing_mode="fake"
+        )(P, X)
 
 
 def test_values_of_tensors_cannot_be_read_in_branches():
@@ -290,7 +300,7 @@ SYMBOLIC = [
 
 @pytest.mark.parametrize("fn", SYMBOLIC)
 def test_one_symbolic_trace_is_good_for_all_sizes(fn):
-    traced = opweave.make_fx(fn, "symbolic")(P, opweave.rand(5, 4))
+    traced = opweave.make_fx(fn, tracing_mode="symbolic")(P, opweave.rand(5, 4))
     for shape in ((5, 4), (7, 3)):
         for p in (P, ~P):
             x = opweave.rand(*shape)
@@ -298,7 +308,7 @@ def test_one_symbolic_trace_is_good_for_all_sizes(fn):
 
 
 def test_an_associative_scan_fixes_the_length():
-    traced = opweave.make_fx(associative, "symbolic")(opweave.rand(5, 4))
+    traced = opweave.make_fx(associative, tracing_mode="symbolic")(opweave.rand(5, 4))
     x = opweave.rand(5, 7)
     close(traced(x), associative(x))
     assert any("5" in str(guard) for guard in traced.shape_env.guards())

@@ -257,7 +257,7 @@ class TestControlFlow:
     def test_traced_again(self) -> None:
         program = again(export(branches, (tensor(8, 6), TRUE), dynamic_shapes=[ROWS, None]))
         x = tensor(5, 6)
-        traced = opweave.make_fx(program.module(), "fake")(x, TRUE)
+        traced = opweave.make_fx(program.module(), tracing_mode="fake")(x, TRUE)
         np.testing.assert_array_equal(traced(x, FALSE)[0].numpy(), branches(x, FALSE)[0].numpy())
 
 

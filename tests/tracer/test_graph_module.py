@@ -32,7 +32,7 @@ def arrays(*values: float) -> Tensor:
 
 def module() -> GraphModule:
     w = arrays(1, 2, 3)
-    return make_fx(lambda x: aten.add.Tensor(aten.mul.Tensor(x, w), 1), "fake")(arrays(0, 0, 0))
+    return make_fx(lambda x: aten.add.Tensor(aten.mul.Tensor(x, w), 1), tracing_mode="fake")(arrays(0, 0, 0))
 
 
 def test_a_changed_graph_is_compiled_again() -> None:
@@ -143,7 +143,7 @@ class TestInterpreter:
                 alive.append(len(self.env))
                 return super().run_node(node)
 
-        m = make_fx(lambda x: [x := aten.neg.default(x) for _ in range(10)][-1], "fake")(arrays(1, 1))
+        m = make_fx(lambda x: [x := aten.neg.default(x) for _ in range(10)][-1], tracing_mode="fake")(arrays(1, 1))
         Count(m).run(arrays(1, 1))
         assert max(alive) <= 2
 

@@ -91,7 +91,7 @@ def text_without_lines(module: GraphModule) -> str:
 @pytest.mark.parametrize("mode", MODES)
 def test_records_ops_and_gives_the_same_result(mode: str) -> None:
     x, w = tensor(4, 8), tensor(8)
-    module = make_fx(softened, mode)(x, w)
+    module = make_fx(softened, tracing_mode=mode)(x, w)
     assert isinstance(module.graph, nx.MultiDiGraph)
     assert_expected_inline(
         text_without_lines(module),
@@ -112,7 +112,7 @@ def forward(self, x_1: "f32[4, 8]", w_1: "f32[8]"):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_nodes_know_value_place_and_stack(mode: str) -> None:
-    module = make_fx(lambda x, w: softened(x, w), mode)(tensor(4, 8), tensor(8))
+    module = make_fx(lambda x, w: softened(x, w), tracing_mode=mode)(tensor(4, 8), tensor(8))
     (node,) = module.graph.find_nodes(target=aten.mul.Tensor)
     assert isinstance(node.meta["val"], FakeTensor) and node.meta["val"].shape == (4, 8)
     site = node.meta["site"]
@@ -139,7 +139,7 @@ def test_pytrees(mode: str) -> None:
 
     x = [tensor(3, seed=i) for i in range(6)]
     args = (Pair(x[0], x[1]), x[2], x[3])
-    module = make_fx(f, mode)(*args, options={"z": x[4], "a": x[5]}, scale=0.5)
+    module = make_fx(f, tracing_mode=mode)(*args, options={"z": x[4], "a": x[5]}, scale=0.5)
     names = [node.name for node in module.graph.placeholders()]
     assert names == ["pair_1", "pair_2", "rest_1", "rest_2", "options_1", "options_2", "scale_1"]
     result = module(*args, options={"a": x[5], "z": x[4]}, scale=0.5)
@@ -161,7 +161,7 @@ def test_tensors_brought_along_are_constants(mode: str) -> None:
         return aten.add.Tensor(y, w), unused
 
     x = tensor(3, 4)
-    module = make_fx(f, mode)(x)
+    module = make_fx(f, tracing_mode=mode)(x)
     assert_expected_inline(
         text_without_lines(module),
         """\
@@ -190,7 +190,7 @@ def test_in_place_ops(mode: str) -> None:
 
     x = tensor(3, 4)
     expected = f(x)
-    module = make_fx(f, mode)(x)
+    module = make_fx(f, tracing_mode=mode)(x)
     assert_expected_inline(
         text_without_lines(module),
         """\
@@ -215,7 +215,7 @@ def test_several_results(mode: str) -> None:
         return aten.add.Tensor(a, b), values, aten.cat.default([a, x])
 
     x = tensor(3, 4)
-    module = make_fx(f, mode)(x)
+    module = make_fx(f, tracing_mode=mode)(x)
     assert_expected_inline(
         text_without_lines(module),
         """\
@@ -240,7 +240,7 @@ def test_one_tensor_given_twice_stays_two_inputs(mode: str) -> None:
         return aten.sub.Tensor(x, y)
 
     x = tensor(3)
-    module = make_fx(f, mode)(x, x)
+    module = make_fx(f, tracing_mode=mode)(x, x)
     assert same(module(x, tensor(3, seed=1)), f(x, tensor(3, seed=1)))
 
 
@@ -252,7 +252,7 @@ def test_python_values_among_arguments(mode: str) -> None:
         return aten.add.Tensor(x, float("inf"))
 
     x = tensor(3)
-    module = make_fx(f, mode)(x, 2, True, dtypes.float32)
+    module = make_fx(f, tracing_mode=mode)(x, 2, True, dtypes.float32)
     assert len(module.graph.find_nodes(target=aten.neg.default)) == 2
     assert same(module(x, 2, True, dtypes.float32), f(x, 2, True, None))
     with pytest.raises(ArgumentError, match="traced with flag_1=True"):
@@ -261,7 +261,7 @@ def test_python_values_among_arguments(mode: str) -> None:
 
 def test_input_names() -> None:
     def names(fn: Any, *args: Any) -> list[str]:
-        return [node.name for node in make_fx(fn, "fake")(*args).graph.placeholders()]
+        return [node.name for node in make_fx(fn, tracing_mode="fake")(*args).graph.placeholders()]
 
     x = tensor(3)
     assert names(aten.add.Tensor, x, x) == ["self_1", "other_1"]
@@ -291,7 +291,7 @@ class TestTriton:
         return add_one
 
     def test_triton_op_is_traced_through(self, add_one: Any) -> None:
-        module = make_fx(lambda x: aten.neg.default(add_one(x)), "fake")(tensor(40))
+        module = make_fx(lambda x: aten.neg.default(add_one(x)), tracing_mode="fake")(tensor(40))
         (launch,) = module.graph.find_nodes(target=ops.triton_kernel_wrapper_mutation)
         (x,), (clone,) = module.graph.placeholders(), module.graph.find_nodes(target=aten.clone.default)
         assert launch.kwargs["grid"] == [(3, 1, 1)]
@@ -307,7 +307,7 @@ class TestTriton:
     def test_dtype_that_triton_lacks(self, add_one: Any) -> None:
         x = from_numpy(np.ones(4, np.complex64))
         with pytest.raises(TypeError, match=r"Triton has no element type complex64\n.*\n.*\n  hint: pass the real"):
-            make_fx(add_one, "fake")(x)
+            make_fx(add_one, tracing_mode="fake")(x)
 
 
 class TestRefusals:
@@ -330,7 +330,7 @@ class TestRefusals:
     )
     def test_looking_at_values(self, mode: str, look: Any, what: str, hint: str) -> None:
         with pytest.raises(DataDependentError) as caught:
-            make_fx(lambda x: look(aten.mul.Tensor(x, 2)), mode)(from_numpy(np.ones((), np.float32)))
+            make_fx(lambda x: look(aten.mul.Tensor(x, 2)), tracing_mode=mode)(from_numpy(np.ones((), np.float32)))
         text = str(caught.value)
         assert text.startswith(
             f"{what}: this tensor's values are not known while tracing\n  got:  f32[]\n  at:   {HERE}:"
@@ -346,27 +346,27 @@ class TestRefusals:
     def test_fake_tensor_from_elsewhere(self, mode: str) -> None:
         stray = FakeTensorMode().from_tensor(tensor(3))
         with pytest.raises(TraceError, match=r"a fake tensor that is not part of this trace\n  got:  f32.3."):
-            make_fx(lambda x: aten.add.Tensor(x, stray), mode)(tensor(3))
+            make_fx(lambda x: aten.add.Tensor(x, stray), tracing_mode=mode)(tensor(3))
         kept: list[Tensor] = []
-        make_fx(lambda x: kept.append(aten.neg.default(x)), mode)(tensor(3))
+        make_fx(lambda x: kept.append(aten.neg.default(x)), tracing_mode=mode)(tensor(3))
         with pytest.raises(TraceError, match="not part of this trace"):
-            make_fx(lambda x: aten.add.Tensor(x, kept[0]), mode)(tensor(3))
+            make_fx(lambda x: aten.add.Tensor(x, kept[0]), tracing_mode=mode)(tensor(3))
 
     def test_op_without_fake_rule(self) -> None:
         x = tensor(3)
         assert make_fx(no_fake)(x).graph.find_nodes(target=ops.make_fx.no_fake.default)[0].meta["val"].shape == (2,)
         with pytest.raises(FakeTensorError) as caught:
-            make_fx(no_fake, "fake")(x)
+            make_fx(no_fake, tracing_mode="fake")(x)
         assert "@opweave.library.register_fake('make_fx::no_fake')\n      def _(x):" in str(caught.value)
 
     @pytest.mark.parametrize("mode", MODES)
     def test_returning_what_a_graph_cannot_hold(self, mode: str) -> None:
         with pytest.raises(TraceError, match="the traced function returns a value that a graph cannot hold: object"):
-            make_fx(lambda x: object(), mode)(tensor(3))
+            make_fx(lambda x: object(), tracing_mode=mode)(tensor(3))
 
     def test_modes(self) -> None:
         with pytest.raises(ArgumentError, match="unknown tracing_mode"):
-            make_fx(softened, "fast")
+            make_fx(softened, tracing_mode="fast")
 
     def test_op_that_returns_a_number(self) -> None:
         @custom_op("make_fx::count", mutates_args=())
@@ -381,15 +381,15 @@ class TestRefusals:
         from opweave.registry.keys import state
 
         with pytest.raises(ZeroDivisionError):
-            make_fx(lambda x: 1 // 0, mode)(tensor(3))
+            make_fx(lambda x: 1 // 0, tracing_mode=mode)(tensor(3))
         assert state.modes == [] and same(aten.neg.default(tensor(3)), aten.neg.default(tensor(3)))
 
 
 def test_real_mode_has_the_effects_of_running() -> None:
     x = from_numpy(np.zeros(3, np.float32))
-    make_fx(lambda x: aten.add_.Tensor(x, 1), "fake")(x)
+    make_fx(lambda x: aten.add_.Tensor(x, 1), tracing_mode="fake")(x)
     assert x.tolist() == [0, 0, 0]
-    make_fx(lambda x: aten.add_.Tensor(x, 1), "real")(x)
+    make_fx(lambda x: aten.add_.Tensor(x, 1), tracing_mode="real")(x)
     assert x.tolist() == [1, 1, 1]
 
 
@@ -406,8 +406,8 @@ def test_fake_inputs_bring_their_mode() -> None:
 
 def test_traced_module_can_be_traced_again() -> None:
     x, w = tensor(4, 8), tensor(8)
-    module = make_fx(softened, "fake")(x, w)
-    again = make_fx(module, "fake")(x, w)
+    module = make_fx(softened, tracing_mode="fake")(x, w)
+    again = make_fx(module, tracing_mode="fake")(x, w)
     assert [n.target for n in again.graph.find_nodes(op="call_function")] == [
         n.target for n in module.graph.find_nodes(op="call_function")
     ]
@@ -423,7 +423,7 @@ def test_outer_modes_are_left_alone() -> None:
             return func(*args, **(kwargs or {}))
 
     with Log() as log:
-        module = make_fx(softened, "fake")(tensor(4, 8), tensor(8))
+        module = make_fx(softened, tracing_mode="fake")(tensor(4, 8), tensor(8))
         assert log.seen == []
         aten.neg.default(tensor(2))
     assert log.seen == ["aten.neg.default"] and len(module.graph.find_nodes(op="call_function")) == 4
@@ -438,7 +438,7 @@ def test_threads_trace_independently() -> None:
                 x = aten.add.Tensor(x, number) if i % 2 else aten.mul.Tensor(x, number)
             return x
 
-        results[number] = make_fx(f, "fake" if number % 2 else "real")(tensor(3)).code
+        results[number] = make_fx(f, tracing_mode="fake" if number % 2 else "real")(tensor(3)).code
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
     for thread in threads:
@@ -451,7 +451,7 @@ def test_threads_trace_independently() -> None:
 def test_trace_flat_and_inline() -> None:
     mode = FakeTensorMode()
     x = mode.from_tensor(tensor(3))
-    module = make_fx(lambda x: aten.neg.default(aten.silu.default(x)), "fake", fake_mode=mode)(tensor(3))
+    module = make_fx(lambda x: aten.neg.default(aten.silu.default(x)), tracing_mode="fake", fake_mode=mode)(tensor(3))
     (silu,) = module.graph.find_nodes(target=aten.silu.default)
     body, constants = trace_flat(
         lambda x: [aten.mul.Tensor(x, aten.sigmoid.default(x))], [x], mode, site=silu.meta["site"]
@@ -485,7 +485,7 @@ def test_long_traces_are_linear() -> None:
             return x
 
         start = time.perf_counter()
-        make_fx(f, "fake")(tensor(3))
+        make_fx(f, tracing_mode="fake")(tensor(3))
         return time.perf_counter() - start
 
     seconds(100)
@@ -498,7 +498,7 @@ class TestGradients:
     @pytest.mark.parametrize("mode", MODES)
     def test_of_an_input(self, mode):
         x = tensor(3).requires_grad_()
-        graph = make_fx(lambda x: engine.grad(x.sin().sum(), x)[0], mode)(x)
+        graph = make_fx(lambda x: engine.grad(x.sin().sum(), x)[0], tracing_mode=mode)(x)
         assert {node.target for node in graph.graph.find_nodes(op="call_function")} >= {aten.sin.default}
         np.testing.assert_allclose(graph(x).detach().numpy(), np.cos(x.detach().numpy()), rtol=1e-6)
         other = tensor(3, seed=1)
@@ -512,19 +512,19 @@ class TestGradients:
             return engine.grad((y.sin() * y).sum(), y)[0]
 
         x = tensor(3)
-        np.testing.assert_allclose(make_fx(f, mode)(x)(x).numpy(), f(x).numpy(), rtol=1e-6)
+        np.testing.assert_allclose(make_fx(f, tracing_mode=mode)(x)(x).numpy(), f(x).numpy(), rtol=1e-6)
 
     @pytest.mark.parametrize("mode", MODES)
     def test_of_an_outside_tensor(self, mode):
         w = tensor(3).requires_grad_()
         x = tensor(3, seed=1)
-        graph = make_fx(lambda x: engine.grad((x * w).sum(), w)[0], mode)(x)
+        graph = make_fx(lambda x: engine.grad((x * w).sum(), w)[0], tracing_mode=mode)(x)
         other = tensor(3, seed=2)
         assert graph(other).tolist() == other.tolist() and w.grad is None
 
     def test_inputs_require_grad_as_given(self):
         seen = []
-        make_fx(lambda x, y: seen.append((x.requires_grad, y.requires_grad)) or x, "fake")(
+        make_fx(lambda x, y: seen.append((x.requires_grad, y.requires_grad)) or x, tracing_mode="fake")(
             tensor(3).requires_grad_(), tensor(3)
         )
         assert seen == [(True, False)]
@@ -535,4 +535,4 @@ class TestGradients:
                 return x.sin()
 
         x = tensor(3).requires_grad_()
-        assert make_fx(f, "fake")(x)(x).requires_grad  # the graph is run where calls are recorded
+        assert make_fx(f, tracing_mode="fake")(x)(x).requires_grad  # the graph is run where calls are recorded

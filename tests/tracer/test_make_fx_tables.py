@@ -48,18 +48,18 @@ def test_a_table_replaces_ops_and_what_replaces_them(mode: str) -> None:
         aten.sigmoid.default: lambda x: aten.reciprocal(aten.add(aten.exp(aten.neg(x)), 1)),
     }
     f = lambda x: F.silu(x) + 1  # noqa: E731
-    module = make_fx(f, mode, decomposition_table=table)(tensor(3, 4))
+    module = make_fx(f, tracing_mode=mode, decomposition_table=table)(tensor(3, 4))
     names = ["neg.default", "exp.default", "add.Tensor", "reciprocal.default", "mul.Tensor", "add.Tensor"]
     assert targets(module) == [f"aten.{name}" for name in names]
     x = tensor(3, 4, seed=1)
     np.testing.assert_allclose(module(x).numpy(), f(x).numpy(), rtol=1e-6)
-    assert "silu" in make_fx(f, mode)(tensor(3, 4)).code
+    assert "silu" in make_fx(f, tracing_mode=mode)(tensor(3, 4)).code
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_table_replaces_an_op_that_is_written_with_others(mode: str) -> None:
     table = {aten.linear.default: lambda x, w, b=None: aten.mm(x, w.t()) * 2}
-    module = make_fx(lambda x, w: F.linear(x, w) + x.reshape(-1)[0], mode, decomposition_table=table)(
+    module = make_fx(lambda x, w: F.linear(x, w) + x.reshape(-1)[0], tracing_mode=mode, decomposition_table=table)(
         tensor(3, 4), tensor(5, 4)
     )
     assert "linear" not in module.code and "aten.mul.Tensor" in targets(module)
@@ -75,7 +75,9 @@ def test_a_table_with_a_custom_op() -> None:
 
     halve.register_fake(lambda x: opweave.empty_like(x))
     for key in (halve, ops.tables.halve, ops.tables.halve.default):
-        module = make_fx(lambda x: halve(x) + 1, "fake", decomposition_table={key: lambda x: x * 0.5})(tensor(3))
+        module = make_fx(lambda x: halve(x) + 1, tracing_mode="fake", decomposition_table={key: lambda x: x * 0.5})(
+            tensor(3)
+        )
         assert targets(module) == ["aten.mul.Tensor", "aten.add.Tensor"]
 
 
@@ -84,7 +86,7 @@ def test_an_entry_may_leave_a_call_as_it_is() -> None:
         return x * 0.5 if approximate == "tanh" else NotImplemented
 
     f = lambda x: F.gelu(x) + F.gelu(x, approximate="tanh")  # noqa: E731
-    module = make_fx(f, "fake", decomposition_table={aten.gelu: gelu})(tensor(3))
+    module = make_fx(f, tracing_mode="fake", decomposition_table={aten.gelu: gelu})(tensor(3))
     assert targets(module) == ["aten.gelu.default", "aten.mul.Tensor", "aten.add.Tensor"]
 
 
@@ -94,9 +96,9 @@ def test_a_decomposition_that_calls_its_op_on_less() -> None:
             return NotImplemented
         return aten.sum.dim_IntList(aten.sum.dim_IntList(x, dim[1:], True), dim[:1], keepdim)
 
-    module = make_fx(lambda x: x.sum((0, 1, 2)), "fake", decomposition_table={aten.sum.dim_IntList: total})(
-        tensor(2, 3, 4)
-    )
+    module = make_fx(
+        lambda x: x.sum((0, 1, 2)), tracing_mode="fake", decomposition_table={aten.sum.dim_IntList: total}
+    )(tensor(2, 3, 4))
     assert targets(module) == ["aten.sum.dim_IntList"] * 3
     x = tensor(2, 3, 4, seed=1)
     np.testing.assert_allclose(module(x).numpy(), x.numpy().sum(), rtol=1e-5)
@@ -113,9 +115,11 @@ def test_a_table_holds_in_branches_and_gradients() -> None:
     def branch(x: Tensor) -> Tensor:
         return opweave.cond(x.sum() > 0, lambda y: F.silu(y), lambda y: y + 1, (x,))
 
-    module = make_fx(branch, "fake", decomposition_table=table)(tensor(3))
+    module = make_fx(branch, tracing_mode="fake", decomposition_table=table)(tensor(3))
     assert "silu" not in module.code and "sigmoid" in module.code
-    grad = make_fx(opweave.func.grad(lambda x: F.silu(x).sum()), "fake", decomposition_table=table)(tensor(3))
+    grad = make_fx(opweave.func.grad(lambda x: F.silu(x).sum()), tracing_mode="fake", decomposition_table=table)(
+        tensor(3)
+    )
     assert "aten.silu.default" not in targets(grad)
     x = tensor(3, seed=1)
     np.testing.assert_allclose(
@@ -137,7 +141,7 @@ def test_composite_ops_are_recorded_as_they_are_called(mode: str) -> None:
     def f(x: Tensor, w: Tensor) -> Tensor:
         return F.linear(x, w).reshape(-1) + x.contiguous().sum() + opweave.matmul(x, w.t()).flatten()
 
-    module = make_fx(f, mode, pre_dispatch=True)(tensor(3, 4), tensor(5, 4))
+    module = make_fx(f, tracing_mode=mode, pre_dispatch=True)(tensor(3, 4), tensor(5, 4))
     names = ["linear.default", "reshape.default", "contiguous.default", "sum.default", "add.Tensor", "t.default"]
     names += ["matmul.default", "flatten.using_ints", "add.Tensor"]
     assert targets(module) == [f"aten.{name}" for name in names]
@@ -146,14 +150,14 @@ def test_composite_ops_are_recorded_as_they_are_called(mode: str) -> None:
         np.testing.assert_allclose(module(x, w).numpy(), f(x, w).numpy(), rtol=1e-5)
     assert str(parse(module.code)) == str(module.graph)
     assert not state.include & PRE_DISPATCH_BIT
-    assert "linear" not in make_fx(f, mode)(tensor(3, 4), tensor(5, 4)).code
+    assert "linear" not in make_fx(f, tracing_mode=mode)(tensor(3, 4), tensor(5, 4)).code
 
 
 def test_a_users_composite_op_is_recorded_too() -> None:
     lib = Library("tables", "FRAGMENT")
     lib.define("twice(Tensor x) -> Tensor")
     lib.impl("twice", lambda x: x + x, "CompositeImplicitAutograd")
-    module = make_fx(lambda x: ops.tables.twice(x), "fake", pre_dispatch=True)(tensor(3))
+    module = make_fx(lambda x: ops.tables.twice(x), tracing_mode="fake", pre_dispatch=True)(tensor(3))
     assert targets(module) == ["tables.twice.default"]
 
 
@@ -165,7 +169,7 @@ def test_a_result_that_is_the_argument_is_a_node_of_its_own() -> None:
         z.mul_(2)
         return y, z
 
-    module = make_fx(f, "fake", pre_dispatch=True)(tensor(3))
+    module = make_fx(f, tracing_mode="fake", pre_dispatch=True)(tensor(3))
     x = tensor(3, seed=1)
     for found, expected in zip(module(x), f(x), strict=True):
         np.testing.assert_array_equal(found.numpy(), expected.numpy())
@@ -173,14 +177,14 @@ def test_a_result_that_is_the_argument_is_a_node_of_its_own() -> None:
 
 def test_a_table_before_dispatch() -> None:
     table = {aten.linear.default: lambda x, w, b=None: aten.matmul(x, w.t())}
-    module = make_fx(lambda x, w: F.linear(x, w), "fake", pre_dispatch=True, decomposition_table=table)(
+    module = make_fx(lambda x, w: F.linear(x, w), tracing_mode="fake", pre_dispatch=True, decomposition_table=table)(
         tensor(3, 4), tensor(5, 4)
     )
     assert targets(module) == ["aten.t.default", "aten.matmul.default"]
 
 
 def test_what_is_seen_from_below_is_recorded_from_below() -> None:
-    batched = make_fx(opweave.vmap(lambda row: F.linear(row, row[None]).sum()), "fake", pre_dispatch=True)
+    batched = make_fx(opweave.vmap(lambda row: F.linear(row, row[None]).sum()), tracing_mode="fake", pre_dispatch=True)
     x = tensor(3, 2)
     np.testing.assert_allclose(batched(x)(x).numpy(), (x * x).sum(1).numpy(), rtol=1e-6)
 
@@ -188,7 +192,7 @@ def test_what_is_seen_from_below_is_recorded_from_below() -> None:
         with opweave.autocast("cpu"):
             return opweave.matmul(x, x.t()) + 0
 
-    module = make_fx(cast, "fake", pre_dispatch=True)(x)
+    module = make_fx(cast, tracing_mode="fake", pre_dispatch=True)(x)
     assert module(x).dtype is opweave.bfloat16
     np.testing.assert_array_equal(module(x).float().numpy(), cast(x).float().numpy())
 
@@ -196,12 +200,12 @@ def test_what_is_seen_from_below_is_recorded_from_below() -> None:
 def test_tensors_that_require_grad_before_dispatch() -> None:
     x = tensor(3, 4)
     x.requires_grad_()
-    module = make_fx(lambda x: F.linear(x, x).sum(), "fake", pre_dispatch=True)(x)
+    module = make_fx(lambda x: F.linear(x, x).sum(), tracing_mode="fake", pre_dispatch=True)(x)
     assert targets(module) == ["aten.linear.default", "aten.sum.default"]
     with pytest.raises(UnsupportedError, match="computes no values"):
-        make_fx(lambda x: F.linear(x, x).sum(), "real", pre_dispatch=True)(x)
+        make_fx(lambda x: F.linear(x, x).sum(), tracing_mode="real", pre_dispatch=True)(x)
     with pytest.raises(TraceError, match="not part of this trace"):
-        make_fx(opweave.func.grad(lambda x: F.linear(x, x).sum()), "fake", pre_dispatch=True)(tensor(3, 4))
+        make_fx(opweave.func.grad(lambda x: F.linear(x, x).sum()), tracing_mode="fake", pre_dispatch=True)(tensor(3, 4))
 
 
 @pytest.mark.parametrize("change", [opweave.no_grad, opweave.inference_mode])
@@ -212,13 +216,13 @@ def test_a_change_of_grad_mode_is_refused_before_dispatch(change: Callable[[], A
         return x * y
 
     x = tensor(3)
-    make_fx(f, "fake", pre_dispatch=True)(x)  # nothing to lose
+    make_fx(f, tracing_mode="fake", pre_dispatch=True)(x)  # nothing to lose
     x.requires_grad_()
     with pytest.raises(UnsupportedError, match="grad mode") as caught:
-        make_fx(f, "fake", pre_dispatch=True)(x)
+        make_fx(f, tracing_mode="fake", pre_dispatch=True)(x)
     assert "test_make_fx_tables.py" in str(caught.value) and "detach" in str(caught.value)
     with opweave.no_grad():
-        make_fx(lambda x: x * 2, "fake", pre_dispatch=True)(x)
+        make_fx(lambda x: x * 2, tracing_mode="fake", pre_dispatch=True)(x)
 
 
 # ---- inside itself -------------------------------------------------------------------------------------------------
@@ -229,16 +233,16 @@ def test_a_change_of_grad_mode_is_refused_before_dispatch(change: Callable[[], A
 def test_a_trace_inside_a_trace(outer: str, inner: str) -> None:
     if inner == "symbolic" and outer != "symbolic":
         with pytest.raises(ArgumentError, match="needs a ShapeEnv"):
-            make_fx(lambda x: make_fx(lambda y: y + 1, inner)(x)(x), outer)(tensor(3))
+            make_fx(lambda x: make_fx(lambda y: y + 1, tracing_mode=inner)(x)(x), tracing_mode=outer)(tensor(3))
         return
     seen = []
 
     def f(x: Tensor) -> Tensor:
-        module = make_fx(lambda y: y * y.shape[0] + 1, inner)(x)
+        module = make_fx(lambda y: y * y.shape[0] + 1, tracing_mode=inner)(x)
         seen.append(len(module.graph))
         return module(x) * 2
 
-    module = make_fx(f, outer)(tensor(3, 4))
+    module = make_fx(f, tracing_mode=outer)(tensor(3, 4))
     assert seen == [5 if outer == "symbolic" else 4]
     assert [name for name in targets(module) if "sym_size" not in name] == [
         "aten.mul.Tensor", "aten.add.Tensor", "aten.mul.Tensor",
@@ -249,7 +253,7 @@ def test_a_trace_inside_a_trace(outer: str, inner: str) -> None:
 
 def test_an_inner_trace_of_an_outer_tensor_is_refused() -> None:
     with pytest.raises(TraceError, match="not part of this trace"):
-        make_fx(lambda x: make_fx(lambda y: y + x)(x)(x), "fake")(tensor(3))
+        make_fx(lambda x: make_fx(lambda y: y + x)(x)(x), tracing_mode="fake")(tensor(3))
 
 
 # ---- a program traced again ----------------------------------------------------------------------------------------
@@ -261,7 +265,7 @@ def test_an_exported_program_is_traced_again_with_open_sizes() -> None:
         lambda x, y: (x[:, 1:] @ y, x.view(-1) * x.shape[0]), (tensor(8, 6), tensor(5, 7)),
         dynamic_shapes=({0: rows, 1: columns + 1}, {0: columns}),
     )  # fmt: skip
-    module = make_fx(program.module(), "symbolic")(tensor(9, 4), tensor(3, 7))
+    module = make_fx(program.module(), tracing_mode="symbolic")(tensor(9, 4), tensor(3, 7))
     assert_expected_inline(
         text(module),
         """\
@@ -278,14 +282,14 @@ def forward(self, args_1: "f32[s0, s1]", args_2: "f32[s1 - 1, 7]"):
     for found, expected in zip(module(x, y), program.module()(x, y), strict=True):
         np.testing.assert_array_equal(found.numpy(), expected.numpy())
     with pytest.raises(ShapeError, match="dim 1 of x"):
-        make_fx(program.module(), "symbolic")(tensor(9, 4), tensor(4, 7))
+        make_fx(program.module(), tracing_mode="symbolic")(tensor(9, 4), tensor(4, 7))
     with pytest.raises(ShapeError, match="outside of"):
-        make_fx(program.module(), "symbolic")(tensor(99, 4), tensor(3, 7))
+        make_fx(program.module(), tracing_mode="symbolic")(tensor(99, 4), tensor(3, 7))
 
 
 def test_an_exported_program_with_divisible_sizes_is_traced_again() -> None:
     program = export(lambda x: x.view(-1, 4) + 1, (tensor(8),), dynamic_shapes=({0: 4 * Dim("n", min=2)},))
-    module = make_fx(program.module(), "symbolic")(tensor(12))
+    module = make_fx(program.module(), tracing_mode="symbolic")(tensor(12))
     assert guards(module) == ["s0 >= 8", "s0 % 4 == 0"]
     np.testing.assert_array_equal(module(tensor(20)).numpy(), (tensor(20).view(5, 4) + 1).numpy())
 

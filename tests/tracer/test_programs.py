@@ -61,7 +61,7 @@ PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
 
 def check(program: Callable[..., Any], mode: str, *inputs: Any) -> GraphModule:
     expected = optree.tree_leaves(program(*inputs))
-    module = make_fx(program, mode)(*inputs)
+    module = make_fx(program, tracing_mode=mode)(*inputs)
     for run in (module, Interpreter(module).run, GraphModule(module.constants, Transformer(module.graph).transform())):
         results = optree.tree_leaves(run(*inputs))
         for result, wanted in zip(results, expected, strict=True):

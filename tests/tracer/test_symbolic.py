@@ -38,7 +38,7 @@ def test_sizes_are_computed_where_they_are_operands() -> None:
         flat = x.reshape(-1) * x.shape[0]
         return flat.view(x.shape[0], -1) @ y + y.shape[1] * 2
 
-    module = make_fx(f, "symbolic")(tensor(4, 6), tensor(6, 5))
+    module = make_fx(f, tracing_mode="symbolic")(tensor(4, 6), tensor(6, 5))
     assert_expected_inline(
         "\n".join(line.partition("  #")[0].rstrip() for line in module.code.splitlines()),
         """\
@@ -67,13 +67,13 @@ def test_a_branch_on_a_size_is_a_guard() -> None:
     def f(x: Tensor) -> Tensor:
         return x.sum() if x.shape[0] > 8 else x * x.shape[0]
 
-    module = make_fx(f, "symbolic")(tensor(4, 6))
+    module = make_fx(f, tracing_mode="symbolic")(tensor(4, 6))
     assert guards(module) == ["s0 <= 8"]
     assert "sum" not in module.code
 
 
 def test_ints_are_inputs() -> None:
-    module = make_fx(lambda x, n: x * n + n // 2, "symbolic")(tensor(3), 6)
+    module = make_fx(lambda x, n: x * n + n // 2, tracing_mode="symbolic")(tensor(3), 6)
     x = tensor(5)
     np.testing.assert_array_equal(module(x, 9).numpy(), (x * 9 + 4).numpy())
 
@@ -84,14 +84,14 @@ def test_sizes_that_depend_on_data() -> None:
         opweave.check(places.shape[0] > 2, "too few")
         return places.float().sum(1) * places.shape[0]
 
-    module = make_fx(f, "symbolic")(tensor(4, 6))
+    module = make_fx(f, tracing_mode="symbolic")(tensor(4, 6))
     assert "_assert_scalar" in module.code and "sym_size.int(nonzero, 0)" in module.code
     x = tensor(3, 5, seed=3)
     np.testing.assert_array_equal(module(x).numpy(), f(x).numpy())
     with pytest.raises(ShapeError, match="too few"):
         module(opweave.tensor([[1.0, 0.0], [0.0, 2.0]]))
     with pytest.raises(DataDependentError, match=r"opweave\.check"):
-        make_fx(lambda x: x if x.nonzero().shape[0] > 3 else x + 1, "symbolic")(tensor(4))
+        make_fx(lambda x: x if x.nonzero().shape[0] > 3 else x + 1, tracing_mode="symbolic")(tensor(4))
 
 
 def test_an_item_is_a_number() -> None:
@@ -100,7 +100,7 @@ def test_an_item_is_a_number() -> None:
         opweave.check_is_size(count)
         return opweave.zeros(count) + x.sum() * count
 
-    module = make_fx(f, "symbolic")(tensor(4), opweave.tensor([1, 2]))
+    module = make_fx(f, tracing_mode="symbolic")(tensor(4), opweave.tensor([1, 2]))
     n = opweave.tensor([3, 4])
     np.testing.assert_array_equal(module(tensor(4), n).numpy(), f(tensor(4), n).numpy())
     with pytest.raises(ShapeError, match="cannot be a size"):
@@ -123,7 +123,7 @@ def test_a_users_op_with_a_dynamic_size() -> None:
         found = positive(x)
         return opweave.cat([found, found * found.shape[0]])
 
-    module = make_fx(f, "symbolic")(tensor(30))
+    module = make_fx(f, tracing_mode="symbolic")(tensor(30))
     x = tensor(50, seed=4)
     np.testing.assert_array_equal(module(x).numpy(), f(x).numpy())
     assert "f32[2*u0]" in module.code
@@ -141,20 +141,20 @@ def test_a_dynamic_size_that_no_tensor_has_is_refused() -> None:
         return lost(x) * sizes[-1]
 
     with pytest.raises(TraceError, match="not a size of any tensor"):
-        make_fx(f, "symbolic")(tensor(3))
+        make_fx(f, tracing_mode="symbolic")(tensor(3))
 
 
 def test_tracing_a_symbolic_graph_again() -> None:
-    module = make_fx(lambda x: x.reshape(-1) * x.shape[1], "symbolic")(tensor(4, 6))
-    again = make_fx(module, "symbolic")(tensor(5, 3))
+    module = make_fx(lambda x: x.reshape(-1) * x.shape[1], tracing_mode="symbolic")(tensor(4, 6))
+    again = make_fx(module, tracing_mode="symbolic")(tensor(5, 3))
     x = tensor(2, 7)
     np.testing.assert_array_equal(again(x).numpy(), (x.reshape(-1) * 7).numpy())
 
 
 @pytest.mark.parametrize("mode", ["real", "fake"])
 def test_tracing_a_symbolic_graph_with_fixed_sizes(mode: str) -> None:
-    module = make_fx(lambda x: x.reshape(-1) * x.shape[1], "symbolic")(tensor(4, 6))
-    again = make_fx(module, mode)(tensor(2, 3))
+    module = make_fx(lambda x: x.reshape(-1) * x.shape[1], tracing_mode="symbolic")(tensor(4, 6))
+    again = make_fx(module, tracing_mode=mode)(tensor(2, 3))
     assert "sym_size" not in again.code and "mul.Tensor(view, 3)" in again.code
 
 
@@ -164,7 +164,7 @@ def test_an_assertion_is_traced_again() -> None:
         opweave.check(places.shape[0] > 2, "too few")
         return places + 1
 
-    module = make_fx(make_fx(f, "symbolic")(tensor(4)), "symbolic")(tensor(5))
+    module = make_fx(make_fx(f, tracing_mode="symbolic")(tensor(4)), tracing_mode="symbolic")(tensor(5))
     with pytest.raises(ShapeError, match="too few"):
         module(opweave.tensor([0.0, 1.0]))
 
@@ -173,17 +173,17 @@ def test_in_a_mode_of_ones_own() -> None:
     env = ShapeEnv()
     mode = FakeTensorMode(shape_env=env)
     x = mode.from_tensor(tensor(4, 6), source="x", dynamic=lambda d: {"low": 2, "high": 64} if d == 0 else None)
-    module = make_fx(lambda x: x * x.shape[0], "fake", fake_mode=mode)(x)
+    module = make_fx(lambda x: x * x.shape[0], tracing_mode="fake", fake_mode=mode)(x)
     assert 'x_1: "f32[s0, 6]"' in module.code
     assert [env.guard_text(guard) for guard in env.guards()] == ["s0 >= 2", "s0 <= 64"]
 
 
 def test_a_mode_without_symbols_is_refused() -> None:
     with pytest.raises(ArgumentError, match="needs a ShapeEnv"):
-        make_fx(lambda x: x + 1, "symbolic", fake_mode=FakeTensorMode())(tensor(3))
+        make_fx(lambda x: x + 1, tracing_mode="symbolic", fake_mode=FakeTensorMode())(tensor(3))
     x = FakeTensorMode().from_tensor(tensor(3))
     with pytest.raises(ArgumentError, match="needs a ShapeEnv"):
-        make_fx(lambda x: x + 1, "symbolic")(x)
+        make_fx(lambda x: x + 1, tracing_mode="symbolic")(x)
 
 
 OPEN = {
@@ -209,7 +209,7 @@ OPEN = {
 @pytest.mark.parametrize("name", OPEN)
 def test_sizes_stay_open(name: str) -> None:
     f = OPEN[name]
-    module = make_fx(f, "symbolic")(tensor(4, 6))
+    module = make_fx(f, tracing_mode="symbolic")(tensor(4, 6))
     assert guards(module) == []
     for sizes in ((3, 5), (8, 4), (2, 2)):
         x = tensor(*sizes, seed=2)
@@ -249,7 +249,7 @@ PARTS = {
 @pytest.mark.parametrize("name", PARTS)
 def test_parts_depend_on_no_more_than_they_need(name: str) -> None:
     f, expected = PARTS[name]
-    module: Any = make_fx(f, "symbolic")(tensor(4, 6))
+    module: Any = make_fx(f, tracing_mode="symbolic")(tensor(4, 6))
     assert guards(module) == expected
     assert all("test_symbolic.py" in str(guard.site) for guard in module.shape_env.guards())
     env = module.shape_env
@@ -265,13 +265,15 @@ def test_parts_depend_on_no_more_than_they_need(name: str) -> None:
 
 
 def test_a_size_that_counts_results_is_fixed() -> None:
-    assert guards(make_fx(lambda x: opweave.stack(x.unbind()[::-1]), "symbolic")(tensor(4, 6))) == ["s0 == 4"]
+    assert guards(make_fx(lambda x: opweave.stack(x.unbind()[::-1]), tracing_mode="symbolic")(tensor(4, 6))) == [
+        "s0 == 4"
+    ]
 
 
 def test_a_float_that_is_a_size_stays_a_float() -> None:
     x = opweave.tensor([1, 2, 3])
     for f in (lambda x: x * (x.shape[0] / 2 * 2), lambda x: x + x.shape[0] / 0.5, lambda x: x - x.shape[0] / 1):
-        found = make_fx(f, "symbolic")(opweave.tensor([1, 2, 3, 4, 5]))(x)
+        found = make_fx(f, tracing_mode="symbolic")(opweave.tensor([1, 2, 3, 4, 5]))(x)
         assert found.dtype is opweave.float32
         np.testing.assert_array_equal(found.numpy(), f(x).numpy())
 
@@ -293,7 +295,7 @@ BOUNDS = {
 @pytest.mark.parametrize("name", BOUNDS)
 def test_bounds_that_depend_on_data(name: str) -> None:
     f = BOUNDS[name]
-    module = make_fx(f, "symbolic")(tensor(8, 3), opweave.tensor(3))
+    module = make_fx(f, tracing_mode="symbolic")(tensor(8, 3), opweave.tensor(3))
     assert guards(module) == []
     for rows in (8, 5):
         for n in (3, 0, 1, 5, 8, -2, -7, 100, -100):
@@ -316,7 +318,7 @@ def test_checked_bounds_tell_the_sizes() -> None:
         opweave.check(k <= x.shape[0])
         return opweave.cat([x[k:] * 2, x[:k], x.narrow(0, 0, k), *x.split([k, x.shape[0] - k])])
 
-    module = make_fx(f, "symbolic")(tensor(8, 3), opweave.tensor(3))
+    module = make_fx(f, tracing_mode="symbolic")(tensor(8, 3), opweave.tensor(3))
     assert "f32[s0 - u0, s1]" in module.code and "f32[u0, s1]" in module.code
     for n in (0, 1, 4, 5):
         x = tensor(5, 3, seed=1)
@@ -328,7 +330,7 @@ def test_checked_bounds_tell_the_sizes() -> None:
 
 def test_narrow_and_split_verify_what_depends_on_data() -> None:
     for f in (lambda x, n: x.narrow(0, n.item(), 2), lambda x, n: x.split([n.item(), 2])[0]):
-        module = make_fx(f, "symbolic")(tensor(8, 3), opweave.tensor(6))
+        module = make_fx(f, tracing_mode="symbolic")(tensor(8, 3), opweave.tensor(6))
         x = tensor(8, 3, seed=1)
         np.testing.assert_array_equal(module(x, opweave.tensor(6)).numpy(), f(x, opweave.tensor(6)).numpy())
         for n in (9, -9):
@@ -339,7 +341,7 @@ def test_narrow_and_split_verify_what_depends_on_data() -> None:
 def test_a_gradient_of_an_unknown_part_is_refused() -> None:
     x = tensor(8, 3)
     with pytest.raises(DataDependentError, match=r"opweave\.check") as caught:
-        make_fx(lambda x, n: opweave.func.grad(lambda y: (y[: n.item()] ** 2).sum())(x), "symbolic")(
+        make_fx(lambda x, n: opweave.func.grad(lambda y: (y[: n.item()] ** 2).sum())(x), tracing_mode="symbolic")(
             x, opweave.tensor(3)
         )
     assert "test_symbolic.py" in str(caught.value)
@@ -349,7 +351,7 @@ def test_a_gradient_of_an_unknown_part_is_refused() -> None:
         opweave.check(k >= 0)
         return opweave.func.grad(lambda y: (y[:k] ** 2).sum())(x)
 
-    module = make_fx(f, "symbolic")(x, opweave.tensor(3))
+    module = make_fx(f, tracing_mode="symbolic")(x, opweave.tensor(3))
     for n in (0, 2, 8, 20):
         np.testing.assert_array_equal(module(x, opweave.tensor(n)).numpy(), f(x, opweave.tensor(n)).numpy())
 
@@ -361,7 +363,7 @@ def test_a_loop_that_would_lose_a_gradient_is_refused() -> None:
     x = tensor(3)
     x.requires_grad_()
     with pytest.raises(UnsupportedError, match="requires grad") as caught:
-        make_fx(f, "symbolic")(x)
+        make_fx(f, tracing_mode="symbolic")(x)
     assert "test_symbolic.py" in str(caught.value) and "detach" in str(caught.value)
 
 
@@ -415,7 +417,7 @@ def run(steps: list[tuple[str, int]], x: Tensor, y: Tensor) -> Tensor:
 def test_random_programs_over_random_sizes(
     steps: list[tuple[str, int]], example: tuple[int, int], others: list[tuple[int, int]]
 ) -> None:
-    module = make_fx(lambda x, y: run(steps, x, y), "symbolic")(tensor(*example), tensor(*example, seed=1))
+    module = make_fx(lambda x, y: run(steps, x, y), tracing_mode="symbolic")(tensor(*example), tensor(*example, seed=1))
     assert str(parse(module.code)) == str(module.graph)
     env = module.shape_env
     symbols = {info.sources[0]: symbol for symbol, info in env.symbols.items() if info.hint is not None}

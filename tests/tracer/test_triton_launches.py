@@ -55,7 +55,7 @@ SHAPES = (4, 6), (40, 6), (3, 7), (16, 16), (1, 3), (5, 1), (0, 6)
 
 
 def test_one_graph_for_many_sizes() -> None:
-    module = make_fx(doubled, "symbolic")(tensor(4, 6))
+    module = make_fx(doubled, tracing_mode="symbolic")(tensor(4, 6))
     (node,) = module.graph.find_nodes(target=ops.triton_kernel_wrapper_mutation)
     ((x, y, z),) = node.kwargs["grid"]
     assert (str(x.meta["val"]), y, z) == ("(s0*s1 + 15) // 16", 1, 1)
@@ -66,11 +66,11 @@ def test_one_graph_for_many_sizes() -> None:
 
 def test_the_example_leaves_no_mark() -> None:
     """A size of the example that is a multiple of 16, or large, is nothing special later."""
-    check_sizes(make_fx(doubled, "symbolic")(tensor(16, 64)), lambda x: x * 2, *SHAPES)
+    check_sizes(make_fx(doubled, tracing_mode="symbolic")(tensor(16, 64)), lambda x: x * 2, *SHAPES)
 
 
 def test_the_printed_graph_reads_back() -> None:
-    module = make_fx(doubled, "symbolic")(tensor(4, 6))
+    module = make_fx(doubled, tracing_mode="symbolic")(tensor(4, 6))
     text = str(module.graph)
     assert re.search(r"grid=\[\(floordiv, 1, 1\)\]", text) and "'n': mul" in text
 
@@ -90,14 +90,14 @@ def test_forms_of_grids(grid: Any, expected: Any) -> None:
         wrap_triton(scaled)[grid(x.numel())](x, out, x.numel(), 2.0, BLOCK=16)
         return out
 
-    check_sizes(make_fx(function, "symbolic")(tensor(4, 6)), lambda x: x * 2, *SHAPES[:5])
+    check_sizes(make_fx(function, tracing_mode="symbolic")(tensor(4, 6)), lambda x: x * 2, *SHAPES[:5])
 
 
 def test_a_symbolic_float_argument() -> None:
     def function(x: Tensor) -> Tensor:
         return launch(x, factor=x.shape[0] / 4, BLOCK=16)
 
-    check_sizes(make_fx(function, "symbolic")(tensor(4, 6)), function, *SHAPES[:5])
+    check_sizes(make_fx(function, tracing_mode="symbolic")(tensor(4, 6)), function, *SHAPES[:5])
 
 
 def test_a_size_as_a_constant_of_the_kernel_is_a_guard() -> None:
@@ -112,7 +112,7 @@ def test_a_size_as_a_constant_of_the_kernel_is_a_guard() -> None:
         wrap_triton(rows)[(x.shape[0],)](x, out, COLUMNS=x.shape[1], BLOCK=8)
         return out
 
-    module = make_fx(function, "symbolic")(tensor(4, 6))
+    module = make_fx(function, tracing_mode="symbolic")(tensor(4, 6))
     (node,) = module.graph.find_nodes(target=ops.triton_kernel_wrapper_mutation)
     assert node.kwargs["kwargs"]["COLUMNS"] == 6
     assert module.graph.placeholders()[0].meta["val"]._sizes[1] == 6
@@ -123,7 +123,7 @@ def test_a_block_as_large_as_a_size_is_a_guard() -> None:
     def function(x: Tensor) -> Tensor:
         return launch(x, BLOCK=triton.next_power_of_2(x.numel()))
 
-    module = make_fx(function, "symbolic")(tensor(25))
+    module = make_fx(function, tracing_mode="symbolic")(tensor(25))
     assert module.graph.placeholders()[0].meta["val"]._sizes == (25,)
     check_sizes(module, lambda x: x * 2, (25,))
 
@@ -135,7 +135,7 @@ def test_an_autotuned_kernel_has_a_grid_for_each_configuration() -> None:
     def function(x: Tensor) -> Tensor:
         return launch(x, tuned)
 
-    module = make_fx(function, "symbolic")(tensor(4, 6))
+    module = make_fx(function, tracing_mode="symbolic")(tensor(4, 6))
     (node,) = module.graph.find_nodes(target=ops.triton_kernel_wrapper_mutation)
     grids = [str(grid[0].meta["val"]) for grid in node.kwargs["grid"]]
     assert grids == ["(s0*s1 + 15) // 16", "(s0*s1 + 63) // 64"]
@@ -162,7 +162,7 @@ def heuristic(x: Tensor) -> Tensor:
 @pytest.mark.parametrize("count", [48, 50])
 def test_what_a_heuristic_decides_is_a_guard(count: int) -> None:
     """The grid may use what a heuristic gives; the launch asks it again."""
-    module = make_fx(heuristic, "symbolic")(tensor(count))
+    module = make_fx(heuristic, tracing_mode="symbolic")(tensor(count))
     assert guards_of(module) == ["s0 % 16 == 0" if count == 48 else "s0 % 16 != 0"]
     check_sizes(module, lambda x: x * 2, (48,), (50,), (160,), (7,))
 
@@ -170,7 +170,7 @@ def test_what_a_heuristic_decides_is_a_guard(count: int) -> None:
 def test_a_heuristic_that_asks_for_no_argument() -> None:
     kernel = triton.heuristics({"BLOCK": lambda args: args["m"]})(scaled)
     with pytest.raises(ArgumentError, match="heuristic for BLOCK asks for 'm'"):
-        make_fx(lambda x: launch(x, kernel), "symbolic")(tensor(20))
+        make_fx(lambda x: launch(x, kernel), tracing_mode="symbolic")(tensor(20))
 
 
 def test_in_a_branch_on_a_size_that_is_computed() -> None:
@@ -180,7 +180,7 @@ def test_in_a_branch_on_a_size_that_is_computed() -> None:
         joined = opweave.cat([x, x, opweave.ones(3, 6)])
         return opweave.cond(p, lambda t: doubled(t), lambda t: t * t.numel(), (joined,))
 
-    module = make_fx(function, "symbolic")(tensor(4, 6), opweave.tensor(True))
+    module = make_fx(function, tracing_mode="symbolic")(tensor(4, 6), opweave.tensor(True))
     for rows in (2, 5, 40):
         for p in (True, False):
             x, flag = tensor(rows, 6), opweave.tensor(p)
@@ -193,7 +193,7 @@ def test_a_grid_is_checked_when_the_sizes_are_known() -> None:
         wrap_triton(scaled)[(x.shape[0] - 10,)](x, out, x.numel(), 2.0, BLOCK=16)
         return out
 
-    module = make_fx(function, "symbolic")(tensor(20))
+    module = make_fx(function, tracing_mode="symbolic")(tensor(20))
     with pytest.raises(OutOfRangeError, match="grid"):
         module(tensor(5))
 
@@ -205,7 +205,7 @@ def test_a_grid_that_is_no_number() -> None:
         return out
 
     with pytest.raises(ArgumentError, match="integers"):
-        make_fx(function, "symbolic")(tensor(20))
+        make_fx(function, tracing_mode="symbolic")(tensor(20))
 
 
 @triton.jit
@@ -223,6 +223,6 @@ def test_writes_are_those_of_all_widths_of_a_size() -> None:
         found.append(written_pointers(by_width, (x, x, x.shape[0])))
         return x + 1
 
-    make_fx(function, "symbolic")(tensor(20))
+    make_fx(function, tracing_mode="symbolic")(tensor(20))
     assert found == [{"a", "b"}]
     assert written_pointers(by_width, (tensor(3), tensor(3), 5)) == {"b"}
