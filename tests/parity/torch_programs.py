@@ -102,7 +102,7 @@ RETYPED = """
 EXACT = """
 {x} + {y} | {x} - {y} | {x} * {y} | {x} + {k} | {x} * {k} | ({k}) - {x} | -{x} | {x}.clone() | {x} * {x} | {f} / {y}
 {f} / {k} | {f}.reciprocal() | {x}.square() | {x}.neg() | T.add({x}, {y}, alpha={c})
-T.sub({x}, {y}, alpha=2) | {x}.to({t}) | {x}.float() | {x}.double() | {x}.type_as({y}) | {x}.conj() | {x}.positive()
+T.sub({x}, {y}, alpha=2) | {x}.to({t}) | {x}.float() | {x}.double() | {x}.type_as({y}) | {x}.positive()
 {f}.rsub({k}) | {x}.ravel() | T.where({m}, {x}, {z}) | T.where({m}, {x}, {k}) | {x}.masked_fill({m}, {k})
 T.nan_to_num({f}) | T.nan_to_num({f}, 1.0, 2.0, -2.0) | T.zeros_like({x}) | T.ones_like({x}) | T.full_like({x}, {c})
 T.zeros({sizes}) + {x} | {x}.new_zeros({sizes}) | {x}.new_full((2,), {c}) | T.cat([{x}, {z}], {d})
@@ -167,8 +167,8 @@ WRITES = """
 {x}.scatter_({d}, T.zeros_like({x}, dtype=T.int64), {c}) | {x}.masked_scatter_({m}, {z})
 {x}.index_put_((T.tensor([0, 0]),), {x}[:1].clone(), accumulate=True) | {x}.select({d}, 0).fill_({c})
 {x}.t().add_({c}) | {x}.view(-1).mul_(2) | {x}.unsqueeze(0).zero_() | {x}.detach().add_({c})
-{x}.diagonal().fill_({c}) | {x}.data.mul_({c}) | {x}.relu_() | {x}.conj_physical_() | {x}.clone().mul_({y})
-{x}.requires_grad_() | {x}.fill_diagonal_({c}) | {f}.nan_to_num_() | {x}.real.mul_(2)
+{x}.diagonal().fill_({c}) | {x}.data.mul_({c}) | {x}.relu_() | {x}.clone().mul_({y})
+{x}.requires_grad_() | {f}.nan_to_num_() | {x}.real.mul_(2)
 """
 JUMPING_WRITES = """
 {f}.div_({y}) | {x}.div_({k}) | {x}.lt_({y}) | {x}.eq_({c}) | {x}.logical_not_() | {x}.clamp_(-1, 2) | {f}.floor_()
@@ -577,6 +577,8 @@ def _undefined(text: str, read: list[torch.Tensor]) -> bool:
         return any(t.numel() and bool((t.detach().double().abs() > 30).any()) for t in read)
     if re.search("signbit|copysign", text):
         return any(bool(t.isnan().any()) for t in read)  # the sign of a NaN
+    if "as_strided" in text and first.numel() < 2:
+        return True  # reads what may lie behind it
     if _LEAST.search(text):
         for t in read:
             if not t.dtype.is_floating_point and not t.dtype.is_complex and t.dtype != torch.bool and t.numel():
