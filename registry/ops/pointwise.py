@@ -305,7 +305,7 @@ lerp.backward(
 
 @pointwise("aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", kinds="uifc")
 def addcmul(k: Any, x: Any, a: Any, b: Any, value: Any = 1) -> Any:
-    return x + _scaled(a * b, value)
+    return x + _scaled(a, value) * b
 
 
 addcmul.backward(
@@ -320,7 +320,7 @@ addcmul.backward(
     kinds="fc",
 )
 def addcdiv(k: Any, x: Any, a: Any, b: Any, value: Any = 1) -> Any:
-    return x + _scaled(a / b, value)
+    return x + _scaled(a, value) / b
 
 
 addcdiv.backward(
