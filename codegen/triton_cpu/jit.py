@@ -17,6 +17,7 @@ import os
 import platform
 import stat
 import sys
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -133,15 +134,30 @@ def is_intact(obj: bytes) -> bool:
     return trailer == _MAGIC + _digest(image)
 
 
+#: Code that nobody has any more; it is freed when code is loaded next.
+_gone: deque[Any] = deque()
+
+
 class LoadedCode:
-    """Machine code in memory. Addresses are valid as long as this object lives."""
+    """Machine code in memory. Addresses are valid as long as this object lives.
 
-    __slots__ = ("_addresses", "_owner", "name")
+    Parameters
+    ----------
+    addresses : mapping of str to int
+        Of its symbols.
+    name : str
+        What it is, for messages.
+    owner : object
+        Frees the code by its `close`. Not where this object goes, which may be anywhere: LLVM takes its time, and the
+        handler of a signal that came meanwhile would run in a finaliser, where what it raises is lost.
+    """
 
-    def __init__(self, addresses: Mapping[str, int], name: str, owner: object = None) -> None:
+    __slots__ = ("__del__", "_addresses", "name")
+
+    def __init__(self, addresses: Mapping[str, int], name: str, owner: object) -> None:
         self._addresses = addresses
-        self._owner = owner
         self.name = name
+        self.__del__: Any = functools.partial(_gone.append, owner)
 
     def address(self, symbol: str) -> int:
         """Address of a symbol that was named when the code was loaded."""
@@ -178,6 +194,8 @@ def load(obj: bytes, symbols: Iterable[str], *, imports: Mapping[str, int] | Non
         )
     image = obj[:-_TRAILER_BYTES]
     with interrupts.deferred():
+        while _gone:
+            _gone.popleft().close()
         if b".debug_line" in image:
             return _load_for_debuggers(image, symbols, imports or {})
         return _linked(image, symbols, imports or {})
@@ -198,7 +216,7 @@ def _linked(image: bytes, symbols: tuple[str, ...], imports: Mapping[str, int]) 
             got=str(error),
             hint="LLVM names the cause on standard error",
         ) from error
-    return LoadedCode(tracker, symbols[0])
+    return LoadedCode(tracker, symbols[0], tracker)
 
 
 def keep_forever(value: object) -> None:
