@@ -134,6 +134,8 @@ def fetch(key: str, make: Callable[[], Mapping[str, str]], *, anew: bool = False
             except UnicodeDecodeError as error:
                 place.report_damage(key, error)
                 continue
+            if place is not stores[0]:  # where it could not be kept, or was damaged since
+                stores[0].write(key, found)
             _log.debug("found %s/%s", place.root, key)
             return Artifact(_folder(place, key), files, True)
     files = dict(make())

@@ -23,7 +23,8 @@ from opweave.codegen.triton_cpu import jit
 from opweave.registry.folders import absolute
 
 _OTHERWISE = "Triton keeps its kernels for this process only"
-_NO_GROUP = (".autotune.json", ".so")
+_TIMINGS = ".autotune.json"
+_NO_GROUP = (_TIMINGS, ".so")
 """What Triton keeps by itself, without a group of files: timings of configurations, compiled C for CUDA."""
 
 _in_memory = threading.local()  # .files: path -> content, of the compilation that this thread is at
@@ -79,7 +80,16 @@ class KernelCache(CacheManager):
         if filename in self._made:
             return self._on_disk(filename, self._made[filename])
         found = self._store.read(self._single(filename))
-        return None if found is None or filename not in found else self._on_disk(filename, found[filename])
+        if found is None:
+            return None
+        try:
+            content = found[filename]
+            if filename.endswith(_TIMINGS):
+                _check_timings(content)
+        except store.DAMAGE as error:
+            self._store.report_damage(self._single(filename), error)
+            return None
+        return self._on_disk(filename, content)
 
     def _single(self, filename: str) -> str:
         return f"{self.key}.{filename}"
@@ -128,3 +138,11 @@ def _check(key: str, filename: str, files: Mapping[str, bytes]) -> None:
         raise ValueError("its metadata are those of another kernel")
     if target["backend"] == "cpu" and not jit.is_intact(files[Path(filename).with_suffix(".obj").name]):
         raise ValueError("checksum of the object code")
+
+
+def _check_timings(content: bytes) -> None:
+    """Make sure that an autotuner can choose a configuration by what it kept."""
+    from triton.runtime.autotuner import Config
+
+    timings = {Config(**config): timing for config, timing in json.loads(content)["configs_timings"]}
+    min(timings, key=lambda config: timings[config])

@@ -108,3 +108,14 @@ def test_processes_agree(root):
 def test_files_are_private_to_their_directory(root):
     path = cache.fetch(cache.key_of("graph"), lambda: FILES).path
     assert not stat.S_IMODE(path.stat().st_mode) & stat.S_IWOTH
+
+
+def test_what_could_not_be_kept_is_kept_as_soon_as_it_can(root):
+    (root / "blocked").write_text("")
+    os.environ["OPWEAVE_CACHE_DIR"] = str(root / "blocked")  # put back by the fixture
+    key = cache.key_of("kept later")
+    assert not cache.fetch(key, lambda: FILES).hit
+    assert cache.fetch(key, never).hit
+    (root / "blocked").unlink()
+    assert cache.fetch(key, never).path.parent != root / "blocked"
+    assert cache.fetch(key, never).path.parent == root / "blocked"

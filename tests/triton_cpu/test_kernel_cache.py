@@ -117,14 +117,24 @@ def test_what_no_kernel_can_be_made_of_is_not_given_out(changed: dict[str, Any])
 def test_files_by_themselves(folder: Path) -> None:
     """Timings of configurations, which Triton opens by their paths."""
     name = "kernel.autotune.json"
-    get_cache_manager(KEY).put("[1]", name, binary=False)
+    timings = json.dumps({"configs_timings": [[triton.Config({"BLOCK": 8}).__dict__, [1.0, 1.0, 1.0]]]})
+    get_cache_manager(KEY).put(timings, name, binary=False)
     path = get_cache_manager(KEY).get_file(name)
-    assert path is not None and Path(path).read_text() == "[1]"
+    assert path is not None and Path(path).read_text() == timings
     assert not Path(path).is_relative_to(folder)
     assert os.stat(Path(path).parent).st_mode & 0o077 == 0
     (entry,) = folder.iterdir()
     (entry / name).write_text("[2]")
     assert get_cache_manager(KEY).get_file(name) is None
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["[]", "{", '{"configs_timings": []}', '{"configs_timings": [[{}, 1]]}', '{"configs_timings": [[{"x": 1}, 1]]}'],
+)
+def test_timings_of_another_shape_are_measured_anew(content: str) -> None:
+    get_cache_manager(KEY).put(content, "kernel.autotune.json", binary=False)
+    assert get_cache_manager(KEY).get_file("kernel.autotune.json") is None
 
 
 def test_nowhere_to_put_files_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
