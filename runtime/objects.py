@@ -124,7 +124,7 @@ class ObjectGuards(GuardSet):
             names = frozenset(self.scope.loose) | (self.scope.names if self.scope.reflects else frozenset())
             if isinstance(own.get("registry"), types.MappingProxyType) and "dispatch" in own:  # singledispatch
                 self._attribute(source, "registry", own["registry"])
-            self._attributes(source, own, names, lazily=True)
+            self._attributes(source, own, names, self.scope.lacking, lazily=True)
 
     def _about(self, source: Source, value: Any, names: tuple[str, ...]) -> None:
         """What a function or class tells of itself, where the code names it."""
@@ -165,9 +165,16 @@ class ObjectGuards(GuardSet):
         self.visit(self.source(load, f"{source.text}.{name}", site), value)
 
     def _attributes(
-        self, source: Source, own: dict[str, Any], names: frozenset[str], *, lazily: bool = False, stored: bool = False
+        self,
+        source: Source,
+        own: dict[str, Any],
+        names: frozenset[str],
+        lacking: frozenset[str],
+        *,
+        lazily: bool = False,
+        stored: bool = False,
     ) -> None:
-        """Guard the names that a namespace `source.__dict__` has, and that it lacks the others.
+        """Guard the names that a namespace `source.__dict__` has, and that it lacks others.
 
         Parameters
         ----------
@@ -177,17 +184,26 @@ class ObjectGuards(GuardSet):
             Its namespace.
         names : frozenset of str
             Those that the code may read.
+        lacking : frozenset of str
+            Those of them whose absence makes a difference.
         lazily : bool
             The namespace is empty as a rule, which is tested first.
         stored : bool
             Values are fetched from the namespace, since reading the attribute may run code.
         """
-        absent = names.difference(own)
+        absent = (names & lacking).difference(own)
         if absent:
-            text, missing = source.text, self.constant(self._sets.setdefault(absent, absent))
-            space = f"{self.get(source)}.__dict__"
-            test = f"{missing}.isdisjoint({space})"
-            self.require(f"(not {space} or {test})" if lazily and not own else test, source, _appeared(text, absent))
+            text, space, held = source.text, f"{self.get(source)}.__dict__", f"{self.prefix}d"
+            if len(absent) <= 4:
+                first, *others = sorted(absent)
+                test = " and ".join(
+                    [f"{first!r} not in ({held} := {space})", *(f"{n!r} not in {held}" for n in others)]
+                )
+            else:
+                test = f"{self.constant(self._sets.setdefault(absent, absent))}.isdisjoint({space})"
+            if lazily and not own:
+                test = f"(not {space} or {test})"
+            self.require(test, source, _appeared(text, absent))
         for name in own:
             if name in names:
                 self._attribute(source, name, own[name], stored=stored)
@@ -221,10 +237,18 @@ class ObjectGuards(GuardSet):
             shown = names - self._overriding(kind)
             if isinstance(value, enum.Enum):
                 shown = (shown - _ENUM_OWN) | {"_value_"}
-            self._attributes(source, own, shown, stored=hooked)
+            lacking = self._lacking(kind)
+            self._attributes(source, own, shown, shown if lacking is None else lacking, stored=hooked)
         for name in [s for c in kind.__mro__ for s in _slots(c)]:
             if name in names or whole or self.scope.reflects:
                 self._slot(source, value, kind, name)
+
+    def _lacking(self, kind: type) -> frozenset[str] | None:
+        """Names for which it matters that an instance does not have them; None for all."""
+        if static_lookup(kind, "__getattr__")[0] is not None:
+            return None
+        names = {name for base in kind.__mro__ for name in base.__dict__}
+        return self.scope.lacking | names
 
     def _overriding(self, kind: type) -> frozenset[str]:
         """Names for which a class answers even where its instance has them itself, as a property does."""

@@ -78,6 +78,10 @@ class CodeReads:
         Whether the code may make text of values.
     uses_super : bool
         Whether the code looks names up behind a class that has them.
+    optional : frozenset of str
+        Attribute names of which the code asks whether they are there.
+    catches : bool
+        Whether the code may go on where a name is not there.
     loose : frozenset of str
         Attribute names read from something other than a variable from outside or `self`.
     """
@@ -92,6 +96,8 @@ class CodeReads:
     makes_types: bool
     formats: bool
     uses_super: bool
+    optional: frozenset[str]
+    catches: bool
     loose: frozenset[str]
 
 
@@ -117,6 +123,8 @@ def scan(code: CodeType) -> CodeReads:
         found.makes_types,
         found.formats,
         found.uses_super,
+        frozenset(found.optional),
+        found.catches,
         frozenset(found.loose),
     )
 
@@ -133,11 +141,14 @@ class _Found:
         self.makes_types = False
         self.formats = False
         self.uses_super = False
+        self.optional: set[str] = set()
+        self.catches = False
         self.loose: set[str] = set()
 
     def add(self, code: CodeType, inner: frozenset[str]) -> None:
         """`inner`: cells made by an enclosing code object of the same function, so not from outside."""
         inner = inner | frozenset(code.co_cellvars)
+        self.catches |= bool(code.co_exceptiontable)
         instructions = [i for i in dis.get_instructions(code) if i.opname not in ("EXTENDED_ARG", "CACHE")]
         line = code.co_firstlineno
         for at, instruction in enumerate(instructions):
@@ -200,6 +211,7 @@ class _Found:
             if named is not None:
                 self.attributes.setdefault(named, site)
                 self.loose.add(named)
+                self.optional.add(named)
             else:
                 self.reflects |= name in _REFLECTION
             self.compares_identity |= name == "id"

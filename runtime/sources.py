@@ -109,6 +109,8 @@ class Scope:
     makes_types: bool = False
     formats: bool = False
     uses_super: bool = False
+    optional: set[str] = field(default_factory=set)
+    catches: bool = False
     #: Functions that opweave calls back: rules of ops, which may keep books of their own.
     rules: dict[types.FunctionType, None] = field(default_factory=dict)
     #: Whether what is found belongs to those.
@@ -140,6 +142,8 @@ class Scope:
         self.makes_types |= reads.makes_types
         self.formats |= reads.formats
         self.uses_super |= reads.uses_super
+        self.optional |= reads.optional
+        self.catches |= reads.catches
         self.loose |= reads.loose
 
     def mention(self, names: Iterable[str], site: Site) -> None:
@@ -149,12 +153,18 @@ class Scope:
             self.loose.add(name)
 
     @property
-    def size(self) -> tuple[int, int, int, int, int, bool, bool, bool, bool, bool]:
+    def size(self) -> tuple[int, int, int, int, int, bool, bool, bool, bool, bool, bool]:
         """Changes whenever something was added."""
         return (
             len(self.functions), len(self.rules), len(self.attributes), len(self.strings), len(self.loose),
             self.reflects, self.tests_types, self.makes_types, self.formats, self.uses_super,
+            self.catches,
         )  # fmt: skip
+
+    @property
+    def lacking(self) -> frozenset[str]:
+        """Attribute names that may be read where they are not; any other such read would have raised in the trace."""
+        return self.names if self.catches or self.reflects else frozenset(self.optional)
 
     @property
     def names(self) -> frozenset[str]:

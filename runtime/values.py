@@ -185,7 +185,9 @@ class ValueGuards(ObjectGuards):
         names -= _TENSOR_NAMES | vars(type(tensor)).keys()
         if names:
             own = tensor.__dict__
-            self._attributes(source, own, names.union(own if self.scope.reflects else ()), lazily=True)
+            names = names.union(own if self.scope.reflects else ())
+            if own or names & self.scope.lacking:
+                self._attributes(source, own, names, self.scope.lacking, lazily=True)
 
     def _offset(self, source: Source, tensor: Tensor) -> None:
         offset, text = tensor._offset, source.text
