@@ -179,7 +179,8 @@ class CPUBackend(BaseBackend):
         name = metadata["name"]
         _log("llvm", name, lambda: text)
         _log("asm", name, lambda: jit.assembly(text, name=name))
-        return jit.compile_object(text, name=name)
+        sanitized = is_sanitized(metadata["target"])
+        return jit.compile_object(text, name=name, level=0 if sanitized and len(text) > LONG else 2)
 
 
 def _logged_ttir(module: Any) -> Any:
@@ -229,6 +230,8 @@ def _convert_float8e4b15(arg: Any, dst_ty: Any, fp_downcast_rounding: Any = None
     return tl.tensor(byte.handle, arg.type.with_element_ty(tl.float8e4b15) if arg.type.is_block() else tl.float8e4b15)
 
 
+LONG = 300_000
+"""Characters of a sanitized kernel's LLVM IR from which on it is not optimised: that would take minutes."""
 SANITIZED = "+sanitize"
 """Ends the architecture of a target whose kernels are sanitized."""
 

@@ -17,7 +17,7 @@ from triton.compiler.compiler import make_backend
 
 from opweave.codegen.triton_cpu import access_check, jit, sanitizer
 from opweave.codegen.triton_cpu.analysis import HEAP, Lowered, TargetFeatures
-from opweave.codegen.triton_cpu.compiler import CPUBackend
+from opweave.codegen.triton_cpu.compiler import LONG, CPUBackend
 from opweave.codegen.triton_cpu.driver import activate, use
 from opweave.codegen.triton_cpu.host import host_target
 from opweave.codegen.triton_cpu.launch import Launcher, Parameter
@@ -138,13 +138,20 @@ def launcher(
     host = jit.host()
     try:
         text = _verified(text)
-        check_text(name, text, parameters)
+        operations = check_text(name, text, parameters)
+        if sanitizer.settings().strict and operations > _MOST_OPERATIONS:
+            raise ExportError(
+                f"{name}: a stranger's kernel is too long to be compiled", got=f"{operations} operations",
+                hint=f"at most {_MOST_OPERATIONS}",
+            )  # fmt: skip
         lowered = lower(
             _numbered(name, text) if sanitized else text, name=name, features=TargetFeatures.of(host, sanitized)
         )
-        _check_memory(name, lowered)
+        if sanitized:
+            _check_memory(name, lowered)
         imports = access_check.native().imports if sanitized else None
-        code = jit.load(jit.compile_object(lowered.llvm_ir, name=name), (lowered.name,), imports=imports)
+        level = 0 if sanitized and len(lowered.llvm_ir) > LONG else 2
+        code = jit.load(jit.compile_object(lowered.llvm_ir, name=name, level=level), (lowered.name,), imports=imports)
     except OpweaveError:
         raise
     except Exception as error:  # damaged text makes the parser and the lowering stumble anywhere
@@ -183,6 +190,8 @@ def _numbered(name: str, text: str) -> str:
 
 
 _MOST_MEMORY = 1 << 28
+_MOST_OPERATIONS = 3000
+"""Of a stranger's kernel: the time to compile one grows faster than its length."""
 
 
 def _check_memory(name: str, lowered: Lowered) -> None:

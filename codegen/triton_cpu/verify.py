@@ -56,7 +56,12 @@ _LABEL = re.compile(r"\^bb\d+(?:\(.*\))?:(?:\s*// (?:pred: \^bb\d+|\d+ preds: (?
 
 
 def verify(text: str, name: str) -> Function:
-    """Read a kernel and check it.
+    """The kernel of a module that was read and checked; see `read`."""
+    return read(text, name).functions[name]
+
+
+def read(text: str, name: str) -> Module:
+    """Read a kernel with its functions, and check it.
 
     Parameters
     ----------
@@ -79,14 +84,16 @@ def verify(text: str, name: str) -> Function:
         raise TTIRError(f"it has no kernel called {name[:80]!r}")
     for function in module.functions.values():
         _Verifier(module, function).run()
-    _check_calls(module)
-    return module.functions[name]
+    sizes: dict[str, int] = {}
+    for function in module.functions:
+        _count(module, function, (), sizes)
+    return module
 
 
-def check_text(name: str, text: str, parameters: Sequence[tuple[str, str]]) -> None:
+def check_text(name: str, text: str, parameters: Sequence[tuple[str, str]]) -> int:
     """Check that text is a kernel with these parameters which keeps the rules of its operations.
 
-    Nothing is compiled, and Triton is not asked.
+    Nothing is compiled, and Triton is not asked. Gives how many operations the kernel has, with calls written out.
 
     Raises
     ------
@@ -94,10 +101,12 @@ def check_text(name: str, text: str, parameters: Sequence[tuple[str, str]]) -> N
         If it is not.
     """
     try:
-        function = verify(text, name)
+        module = read(text, name)
+        operations = _count(module, name, ())
     except TTIRError as error:
         raise ExportError(f"{name}: the kernel's text breaks the rules", got=str(error)) from None
-    _check_parameters(name, function.args, parameters)
+    _check_parameters(name, module.functions[name].args, parameters)
+    return operations
 
 
 def _check_parameters(name: str, arguments: Sequence[Any], parameters: Sequence[tuple[str, str]]) -> None:
@@ -159,22 +168,18 @@ def _deepest(line: str) -> int:
     return most
 
 
-def _check_calls(module: Module) -> None:
-    """No function calls itself, and written out in place of its calls none is too long."""
-    sizes: dict[str, int] = {}
-
-    def size(name: str, within: tuple[str, ...]) -> int:
-        if name in within:
-            raise TTIRError(f"@{name[:80]} calls itself")
-        if name not in sizes:
-            ops = list(walk(module.functions[name].body))
-            sizes[name] = len(ops) + sum(size(callee_of(op), (*within, name)) for op in ops if op.name == "tt.call")
-        if sizes[name] > _MOST_OPERATIONS:
-            raise TTIRError(f"@{name[:80]} has more than {_MOST_OPERATIONS} operations")
-        return sizes[name]
-
-    for name in module.functions:
-        size(name, ())
+def _count(module: Module, name: str, within: tuple[str, ...], known: dict[str, int] | None = None) -> int:
+    """Operations of a function, with those of the functions that it calls: none of them calls itself."""
+    sizes: dict[str, int] = {} if known is None else known
+    if name in within:
+        raise TTIRError(f"@{name[:80]} calls itself")
+    if name not in sizes:
+        ops = list(walk(module.functions[name].body))
+        called = [callee_of(op) for op in ops if op.name == "tt.call"]
+        sizes[name] = len(ops) + sum(_count(module, callee, (*within, name), sizes) for callee in called)
+    if sizes[name] > _MOST_OPERATIONS:
+        raise TTIRError(f"@{name[:80]} has more than {_MOST_OPERATIONS} operations")
+    return sizes[name]
 
 
 def _returned(function: Function) -> list[Type]:

@@ -399,6 +399,25 @@ def test_text_that_grows_when_it_is_written_out() -> None:
         verify(deep, "k")
 
 
+def test_a_kernel_that_is_too_long(files: dict[str, bytes]) -> None:
+    more = "".join(f"    %more_{k} = arith.addi %arg3, %arg3 : i32\n" for k in range(3000))
+    data = changed(files["launch"], replaced("    tt.return\n", f"{more}    tt.return\n"))
+    with pytest.raises(ExportError, match="too long to be compiled"):
+        run(data)
+
+
+def test_what_a_launch_on_copies_writes(files: dict[str, bytes]) -> None:
+    functional = saved(opweave.export.export(lambda x: plus(x, x), (X,)).run_decompositions())
+
+    def uncopied(program: dict[str, Any]) -> None:
+        for node in program["graph"]["nodes"]:
+            if node["kind"] == "launch":
+                node["clones"] = []
+
+    with pytest.raises(ExportError, match="all that the kernel writes"):
+        load(io.BytesIO(edited(functional, uncopied)))
+
+
 # ---- mutations -------------------------------------------------------------------------------------------------------
 
 

@@ -783,6 +783,8 @@ class _Loader:
             clones = [clone.text() for clone in item["clones"].items()]
             if not set(clones) <= {name for name, kind in kernel.parameters if kind.startswith("*")}:
                 item["clones"].fail("names of tensors")
+            if not kernel.writes <= set(clones):
+                item["clones"].fail("all that the kernel writes")
             made["tensors_to_clone"] = clones
         return made
 
