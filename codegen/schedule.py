@@ -364,7 +364,8 @@ def _parts(nest: LoopNest, schedule: Schedule, target: Target) -> tuple[Axis, in
         return None
     if any(value.depth > 1 for value in nest.values()):
         return None
-    if any(store.value.axes & frozenset(nest.reduced) for store in nest.stores):
+    # Of a constant, only the places depend on the axes.
+    if any((store.value.axes | store.axes) & frozenset(nest.reduced) for store in nest.stores):
         return None
     axis = nest.reduced[0]
     wanted = min(-(-target.programs // programs), max(total * 4 // target.split_at, 2))

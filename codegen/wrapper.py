@@ -360,7 +360,7 @@ class _Wrapper:
         elif target is operator.getitem:
             if not _of_region(node):
                 self._line(f"{node.name} = {self._text(node.args[0])}[{self._text(node.args[1])}]", node)
-        elif _is_plain_view(node):
+        elif _is_plain_view(node) and self._is_placed(node):
             self._view(node)
         elif self._is_product(node):
             self._product(node)
@@ -425,6 +425,17 @@ class _Wrapper:
     def _layout(self, value: Tensor) -> str:
         layout = f"{self._tuple(value._sizes)}, {self._tuple(value._strides)}"
         return f"{layout}, {self._text(value._dtype)}, {self._text(value._device)}"
+
+    def _is_placed(self, node: Node) -> bool:
+        """Whether it is known by now where a view starts and how long it is; else the op is called, which tells."""
+        value, of = node.meta["val"], node.all_input_nodes[0].meta["val"]
+        numbers = [n for n in (*value._sizes, *value._strides, value._offset - of._offset) if isinstance(n, SymNumber)]
+        return all(self._tells(symbol, n) for n in numbers for symbol in n.env.simplify(n.expr).free_symbols)
+
+    def _tells(self, symbol: Any, number: SymNumber) -> bool:
+        if symbol.name in self.symbols:
+            return True
+        return any(s.name in self.symbols for s, e in number.env.replacements.items() if e == symbol)
 
     def _view(self, node: Node) -> None:
         base = node.all_input_nodes[0]

@@ -161,6 +161,38 @@ def is_exact(expr: Any) -> bool:
     return bool(expr.is_Add or expr.is_Mul) and all(map(is_exact, expr.args))
 
 
+class Compared(sympy.logic.boolalg.BooleanFunction):
+    """A comparison of floats that may be no numbers: of such, neither `a < b` nor `a >= b` holds."""
+
+    nargs = (2,)
+    relation = ""
+
+    @classmethod
+    def eval(cls, a: Any, b: Any) -> Any:
+        """The answer for two numbers; None keeps what has symbols."""
+        if a.is_number and b.is_number:
+            return sympy.true if getattr(operator, cls.relation)(as_float(a), as_float(b)) else sympy.false
+        return None
+
+
+COMPARED: dict[str, Any] = {
+    name: type(f"Float{name.capitalize()}Relation", (Compared,), {"relation": name})
+    for name in ("eq", "ne", "lt", "le", "gt", "ge")
+}
+
+
+def float_symbol(name: str) -> Any:
+    """A symbol for a float."""
+    return sympy.Symbol(name, real=True)
+
+
+def related(name: str, a: Any, b: Any) -> Any:
+    """`a <rel> b`."""
+    if all(symbol.is_integer for symbol in a.free_symbols | b.free_symbols):
+        return RELATIONS[name](a, b)
+    return COMPARED[name](a, b)
+
+
 #: What gives the same number for two small ints as for the floats that equal them.
 _PLAIN = frozenset({"add", "sub", "mul"})
 
@@ -277,6 +309,13 @@ class Ranges(dict[Any, Bounds]):
             self.changes += 1
             self._found.clear()
         super().__setitem__(symbol, bounds)
+
+    def copied(self) -> Ranges:
+        """The same bounds, which may become others."""
+        found = Ranges()
+        dict.update(found, self)
+        found.changes = self.changes
+        return found
 
     def of(self, expr: Any) -> Bounds:
         """`bounds` of an expression."""
@@ -607,6 +646,8 @@ def taken_apart(expr: Any) -> tuple[str, list[Any]]:
     """The operation at the top of an expression, by the name of Python's, and its operands."""
     if expr.is_Relational:
         return _FUNCTIONS[type(expr)], list(_sides(expr))
+    if isinstance(expr, Compared):
+        return expr.relation, list(expr.args)
     if isinstance(expr, Rounded):
         return expr.operation, list(expr.args)
     if expr.is_Add:
@@ -699,6 +740,9 @@ def _text(expr: Any, name: Callable[[Any], str], text: Texts) -> str:
         if left.is_number:
             left, right, sign = right, left, _SWAPPED[sign]
         return f"{text(left, name)} {sign} {text(right, name)}"
+    if isinstance(expr, Compared):
+        left, right = (_inner(part, name, text) for part in expr.args)
+        return f"{left} {_SIGNS[RELATIONS[expr.relation]]} {right}"
     if isinstance(expr, FloorDiv):
         return f"{_inner(expr.args[0], name, text)} // {_inner(expr.args[1], name, text)}"
     if isinstance(expr, Mod):

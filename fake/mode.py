@@ -13,13 +13,14 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from opweave.fake.shape_env import ShapeEnv
+from opweave.fake.shape_env import Assertion, ShapeEnv
 from opweave.fake.tensor import FakeTensor, make_fake
 from opweave.registry import custom_op
+from opweave.registry.autograd.mode import no_grad
 from opweave.registry.device import Device
 from opweave.registry.errors import DeviceError, DTypeError, FakeTensorError
-from opweave.registry.fake_context import running_rule
-from opweave.registry.keys import ABOVE_VIEWS, DispatchKey, DispatchMode
+from opweave.registry.fake_context import LITERAL, running_rule
+from opweave.registry.keys import ABOVE_VIEWS, DispatchKey, DispatchMode, no_modes
 from opweave.registry.op import HigherOrderOperator, OpOverload, tensors_in
 from opweave.registry.spec import TensorSpec, span
 from opweave.registry.storage import Storage
@@ -51,17 +52,48 @@ class FakeTensorMode(DispatchMode):
         Convert real tensors that meet fake ones, instead of raising; their sizes are fixed. Real 0-d CPU tensors are
         always let in. An op that would write to a real tensor raises either way.
     shape_env : ShapeEnv, optional
-        Where symbolic sizes live. With one, `from_tensor` makes all sizes symbolic unless told otherwise, and ops whose
-        result sizes depend on data give symbolic ones; without, sizes are plain numbers.
+        Where symbolic numbers live. Without one, a new one is made when the first number that depends on data turns up.
+    static_shapes : bool, optional
+        Whether `from_tensor` keeps sizes as plain numbers unless told otherwise; the default where no `shape_env` is
+        given. Sizes that depend on data are symbolic either way.
+    make_env : callable, optional
+        Makes the `shape_env` where none is given.
+
+    Attributes
+    ----------
+    on_assertion : callable or None
+        Called with what is demanded of numbers that depend on data; a tracer records it.
     """
 
-    def __init__(self, *, allow_non_fake_inputs: bool = False, shape_env: ShapeEnv | None = None):
+    def __init__(
+        self, *, allow_non_fake_inputs: bool = False, shape_env: ShapeEnv | None = None,
+        static_shapes: bool | None = None, make_env: Callable[[], ShapeEnv] = ShapeEnv,
+    ):  # fmt: skip
         self.allow_non_fake_inputs = allow_non_fake_inputs
+        self.static_shapes = shape_env is None if static_shapes is None else static_shapes
         self.shape_env = shape_env
+        self.on_assertion: Callable[[Assertion], None] | None = None
+        self._make_env = make_env
+        #: Whether any fake tensor is a constant of the traced code.
+        self.has_constants = False
+        if shape_env is not None:
+            shape_env.on_assertion = self._demanded
         # Two real views of one storage become two fake views of one storage.
         self._storages: weakref.WeakKeyDictionary[Storage, Storage] = weakref.WeakKeyDictionary()
         # By id, since tensors compare elementwise; an entry goes when its tensor does.
         self._tensors: dict[int, tuple[weakref.ref[Tensor], FakeTensor]] = {}
+
+    def symbols(self) -> ShapeEnv:
+        """The `shape_env`, which is made if there is none yet."""
+        env = self.shape_env
+        if env is None:
+            env = self.shape_env = self._make_env()
+            env.on_assertion = self._demanded
+        return env
+
+    def _demanded(self, assertion: Assertion) -> None:
+        if self.on_assertion is not None:
+            self.on_assertion(assertion)
 
     # ---- making fake tensors -----------------------------------------------------------------------------------------
 
@@ -75,7 +107,7 @@ class FakeTensorMode(DispatchMode):
         t : Tensor
             The real one.
         static_shapes : bool, optional
-            Keep its sizes as numbers; the default where there is no `shape_env`.
+            Keep its sizes as numbers; what the mode does by default.
         source : str
             How the tensor is called in guards.
         dynamic : callable, optional
@@ -92,7 +124,7 @@ class FakeTensorMode(DispatchMode):
         known = self._tensors.get(id(t))
         if known is not None:
             return known[1]
-        static = self.shape_env is None if static_shapes is None else static_shapes
+        static = self.static_shapes if static_shapes is None else static_shapes
         fake = self.fresh(t) if static else self.symbolic(t, source or f"t{len(self._tensors)}", dynamic)
         key, tensors = id(t), self._tensors
         tensors[key] = (weakref.ref(t, lambda _: tensors.pop(key, None)), fake)
@@ -117,14 +149,17 @@ class FakeTensorMode(DispatchMode):
 
     def symbolic(self, t: Tensor, source: str, dynamic: Dynamic | None = None) -> FakeTensor:
         """A new fake tensor whose sizes are symbolic, with a storage of its own; see `from_tensor`."""
-        if self.shape_env is None:
-            raise FakeTensorError("symbolic sizes need a ShapeEnv", hint="FakeTensorMode(shape_env=ShapeEnv())")
-        layout = self.shape_env.new_layout(t._sizes, t._strides, t._offset, source, dynamic or every_size)
+        layout = self.symbols().new_layout(t._sizes, t._strides, t._offset, source, dynamic or every_size)
         sizes, strides, offset = layout
         storage = Storage(t._device, (span(sizes, strides) + offset) * t._dtype.itemsize, None, None)
         fake = make_fake(self, storage, sizes, strides, offset, t._dtype, t._device)
         fake._keys = (fake._keys & ~ABOVE_VIEWS) | (t._keys & ABOVE_VIEWS)
         return fake
+
+    def make_constant(self, fake: FakeTensor, value: Tensor) -> None:
+        """Note that a fake tensor stands for numbers in the traced code itself."""
+        fake._constant = value, fake._storage.version
+        self.has_constants = True
 
     def make(self, spec: TensorSpec) -> FakeTensor:
         """A new fake tensor with a storage of its own."""
@@ -156,13 +191,6 @@ class FakeTensorMode(DispatchMode):
         DeviceError
             If the tensors are on different devices.
         """
-        env = self.shape_env
-        if env is None:
-            return self._dispatch(op, args, kwargs)
-        with running_rule(str(op), env):
-            return self._dispatch(op, args, kwargs)
-
-    def _dispatch(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if op.is_mutable and isinstance(op, OpOverload):
             _refuse_real_writes(op, args, kwargs)
         args = self._admit(op, args)
@@ -175,17 +203,26 @@ class FakeTensorMode(DispatchMode):
             result = self._dispatch_user(op, args, kwargs)
         elif decl.kind == "number":
             result = decl.meta(self.make, args, kwargs)
-        elif decl.kind == "composite":
-            with self:
-                result = decl.meta(self.make, args, kwargs)
         else:
             # Pointwise rules check devices themselves and know where a 0-d CPU tensor may go.
-            if decl.kind != "pointwise" and len(args) > 1:
+            if decl.kind not in ("pointwise", "composite") and len(args) > 1:
                 self._check_devices(op, args)
-            result = decl.meta(self.make, args, kwargs)
+            env = self.shape_env
+            if env is None:
+                result = self._ruled(decl, args, kwargs)
+            else:
+                result = env.ruled(op.opname, lambda: self._ruled(decl, args, kwargs))
         if op.is_mutable:
             note_mutation(op, args, kwargs)
+        if self.has_constants:
+            carry_constants(op, args, kwargs, result)
         return result
+
+    def _ruled(self, decl: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if decl.kind == "composite":
+            with self:
+                return decl.meta(self.make, args, kwargs)
+        return decl.meta(self.make, args, kwargs)
 
     def _admit(self, op: Any, values: tuple[Any, ...]) -> tuple[Any, ...]:
         """The arguments with real tensors converted where that is allowed."""
@@ -204,7 +241,10 @@ class FakeTensorMode(DispatchMode):
             lifted = op.opname == "lift_fresh_copy" if isinstance(op, OpOverload) else False
             if lifted or self.allow_non_fake_inputs or (not value._sizes and value._device.type == "cpu"):
                 # It is what it is at this moment, so its sizes are no symbols.
-                return self.from_tensor(value, static_shapes=True)
+                fake = self.from_tensor(value, static_shapes=True)
+                if LITERAL in value.__dict__:
+                    self.make_constant(fake, value)
+                return fake
             raise FakeTensorError(
                 f"{op}: a real tensor among fake ones", got=describe(value),
                 hint="convert it with mode.from_tensor(t), or use FakeTensorMode(allow_non_fake_inputs=True)",
@@ -239,7 +279,7 @@ class FakeTensorMode(DispatchMode):
                 hint=f"register one:\n      @opweave.library.register_fake({op.name!r})\n      def _({_names(op)}):\n"
                 "          return opweave.empty_like(...)    # right sizes, dtype and device, no data",
             )
-        with self, running_rule(op.name, self.shape_env):
+        with self, running_rule(op.name, self.symbols):
             result = rule(*args, **kwargs) if not op._defaults else rule(*fill_defaults(op, args, kwargs), **kwargs)
         return self._checked_result(op, result, args, kwargs)
 
@@ -315,6 +355,48 @@ def note_mutation(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any])
     for _, value in _written(op, args, kwargs):
         for t in tensors_in([value]):
             t._bump()
+
+
+#: Elements up to which constants of the traced code are computed along.
+_MOST_ELEMENTS = 1024
+
+
+def carry_constants(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+    """Compute what an op gives of constants of the traced code: `opweave.tensor(3) + 1`."""
+    given = list(tensors_in([args, kwargs]))
+    if not isinstance(op, OpOverload) or op.decl is None or not given or "nondeterministic_seeded" in map(str, op.tags):
+        return
+    written = [t for _, value in _written(op, args, kwargs) for t in tensors_in([value])]
+    if not all(isinstance(t, FakeTensor) and (t.constant is not None or _just_written(t, written)) for t in given):
+        return
+    if any(type(size) is not int for t in given for size in t._sizes) or any(t.numel() > _MOST_ELEMENTS for t in given):
+        return
+
+    def value(item: Any) -> Any:
+        if isinstance(item, FakeTensor):
+            assert item._constant is not None
+            return item._constant[0]
+        return type(item)(map(value, item)) if type(item) in (list, tuple) else item
+
+    try:
+        with no_modes(), no_grad():
+            found = op(*value(args), **{key: value(item) for key, item in kwargs.items()})
+            found = found.clone() if op.opname == "lift_fresh_copy" else found
+    except Exception:  # it is said when the trace runs
+        return
+    computed = list(tensors_in([found]))
+    fakes = list(tensors_in([result]))
+    for fake, real in zip(fakes, computed, strict=len(fakes) == len(computed)):
+        if isinstance(fake, FakeTensor) and fake.numel() <= _MOST_ELEMENTS:
+            fake._constant = real, fake._storage.version
+    for fake in written:
+        if isinstance(fake, FakeTensor) and fake._constant is not None:
+            fake._constant = fake._constant[0], fake._storage.version
+
+
+def _just_written(t: FakeTensor, written: list[Tensor]) -> bool:
+    """Whether it was a constant before the op that wrote it."""
+    return t._constant is not None and t._constant[1] == t._storage.version - 1 and any(t is one for one in written)
 
 
 @triton_kernel_wrapper_mutation.py_impl(FakeTensorMode)

@@ -15,14 +15,16 @@ Sizes 0 and 1 are fixed at creation (a size of 1 broadcasts, so code differs the
 from __future__ import annotations
 
 import math
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import FrameType
 from typing import Any
 
 from opweave.fake import symbolic
+from opweave.fake.search import Replay, Trial, Undecided, settled
 from opweave.fake.symbolic import SymBool, SymFloat, SymInt, SymNumber
 from opweave.registry.errors import (
     ArgumentError,
@@ -134,6 +136,7 @@ class ShapeEnv:
         self._ranges = self._x.Ranges()
         self._by_hint: dict[int, Any] = {}
         self._unbacked = 0
+        self._floats = 0
         self._backed = 0
         #: Numbers that only an op can tell when it runs, by what they follow from.
         self.told: dict[Any, Any] = {}
@@ -147,6 +150,9 @@ class ShapeEnv:
         self._simple_with = 0
         self._texts = self._x.Texts()
         self._hints: dict[Any, Any] = {}
+        #: Who answers decisions that depend on data, if any (`fake.search`).
+        self.trial: Trial | Replay | None = None
+        self._searchable = False
 
     # ---- symbols -----------------------------------------------------------------------------------------------------
 
@@ -204,6 +210,14 @@ class ShapeEnv:
         info = SymbolInfo(f"u{self._unbacked}", None, low, high, [], user_frame())
         self._unbacked += 1
         return self.wrap(self._declare(info))
+
+    def new_unbacked_float(self) -> Any:
+        """A symbolic float that depends on data; it may be infinite or no number."""
+        symbol = self._x.float_symbol(f"v{self._floats}")
+        self.symbols[symbol] = SymbolInfo(f"v{self._floats}", None, 0, None, [], user_frame())
+        self._ranges[symbol] = (-self._x.INFINITY, self._x.INFINITY)
+        self._floats += 1
+        return self.wrap(symbol, SymFloat)
 
     def _declare(self, info: SymbolInfo) -> Any:
         symbol = self._x.symbol(info.name, info.low)
@@ -329,7 +343,7 @@ class ShapeEnv:
         if found is None:
             if type(b) is float and b != b:
                 return name == "ne"
-            expr = self._x.canonical(self._x.RELATIONS[name](self._expr(a), self._expr(b)))
+            expr = self._x.canonical(self._x.related(name, self._expr(a), self._expr(b)))
             known = self.known(expr)
             if known is None:
                 if type(b) is int and 0 <= b <= 2 and isinstance(a, SymInt) and self.hint_of(expr) is None:
@@ -442,33 +456,120 @@ class ShapeEnv:
             return known
         expr = self._x.canonical(self.simplify(expr))
         hint = self.hint_of(expr)
-        if hint is None and _asked_by_opweave():
-            # Whether a size is 0 or 1 decides nothing in a rule but the strides of dimensions that have no second
-            # element, so one that depends on data counts as larger.
-            two = self._x.number(2)
-            larger = {s: (max(low, two), high) for s, (low, high) in self._ranges.items()}
-            known = self._x.decide(expr, larger)
-            if known is None and of_size is not None:
-                known = self._of_larger(*of_size)
-            if known is not None:
-                return known
         if hint is None:
-            unbacked = sorted(self.symbols[s].name for s in expr.free_symbols if self.symbols[s].hint is None)
-            made = "; ".join(
-                f"{info.name} comes from {info.site.short}" for info in self.symbols.values() if info.name in unbacked
-            )
-            raise DataDependentError(
-                f"a decision on {self.text(expr)}, which depends on data",
-                got=made,
-                hint=f"say what must hold: opweave.check({self.text(expr)}), or avoid the branch with opweave.where",
-            )
+            asker = _asker()
+            answer = self._answered(expr, of_size, asker) if is_own_file(asker) else None
+            if answer is None:
+                raise self.undecidable(expr)
+            return answer
         self.assume(expr if hint else self._x.negated(expr), user_frame())
         return bool(hint)
 
-    def _of_larger(self, relation: str, value: Any, constant: int) -> bool | None:
+    def _answered(self, expr: Any, of_size: tuple[str, Any, int] | None, asker: str) -> bool | None:
+        """The answer to what a rule of opweave's asks of data, if there is one."""
+        # As it is for sizes of 2 and more: 0 and 1 mostly decide on nothing but strides that are not used.
+        two = self._x.number(2)
+        larger = {s: (max(low, two), high) for s, (low, high) in self._ranges.items()}
+        likely = self._x.decide(expr, larger)
+        if likely is None and of_size is not None:
+            likely = self._of_larger(*of_size)
+        if asker.endswith(_LAYOUTS):
+            # A size, and what says of strides for larger ones is as good for 0 and 1.
+            likely = self._of_larger(*of_size, is_size=True) if likely is None and of_size is not None else likely
+            if likely is not None:
+                return likely
+        if self.trial is not None:
+            return self.trial.answer(expr, likely)
+        if self._searchable:
+            raise Undecided
+        return likely
+
+    def undecidable(self, expr: Any) -> DataDependentError:
+        """The error for a decision that depends on data."""
+        unbacked = sorted(self.symbols[s].name for s in expr.free_symbols if self.symbols[s].hint is None)
+        made = "; ".join(
+            f"{info.name} comes from {info.site.short}" for info in self.symbols.values() if info.name in unbacked
+        )
+        return DataDependentError(
+            f"a decision on {self.text(expr)}, which depends on data", got=made,
+            hint=f"say what must hold: opweave.check({self.text(expr)}), or avoid the branch with opweave.where or "
+            "opweave.cond",
+        )  # fmt: skip
+
+    # ---- trying ------------------------------------------------------------------------------------------------------
+
+    def ruled(self, what: str, rule: Callable[[], Any]) -> Any:
+        """What the rule of an op gives, which may decide on numbers that depend on data (see `fake.search`)."""
+        if not self._unbacked or self.trial is not None or self._searchable:
+            return rule()
+        self._searchable = True
+        made, told = self._unbacked, dict(self.told)
+        try:
+            return rule()
+        except Undecided:
+            # What this run made is made again.
+            for symbol in [s for s, info in self.symbols.items() if info.name[0] == "u" and int(info.name[1:]) >= made]:
+                del self.symbols[symbol]
+            self._unbacked, self.told = made, told
+        finally:
+            self._searchable = False
+        return settled(self, what, rule, rule)
+
+    @contextmanager
+    def branch(self) -> Iterator[None]:
+        """Forget what becomes known inside the block."""
+        kept = {name: getattr(self, name) for name in _STATE}
+        self.symbols = {
+            s: replace(info, sources=list(info.sources), bounded=list(info.bounded)) for s, info in kept["symbols"].items()
+        }
+        for name in ("facts", "equations", "replacements", "_by_hint", "told"):
+            setattr(self, name, dict(kept[name]))
+        self.assertions = list(kept["assertions"])
+        self._ranges = self._ranges.copied()
+        self._made, self._known, self._open, self._simple = {}, {}, set(), {}
+        try:
+            yield
+        finally:
+            for name, value in kept.items():
+                setattr(self, name, value)
+
+    @contextmanager
+    def answering(self, trial: Trial | Replay) -> Iterator[None]:
+        """Let a run of a rule have its answers."""
+        before, self.trial = self.trial, trial
+        try:
+            yield
+        finally:
+            self.trial = before
+
+    def assume_in_branch(self, expr: Any) -> None:
+        """Take a relation on data as true for the rest of a trial."""
+        self.assume(self._x.canonical(self.simplify(expr)), user_frame())
+
+    def negated(self, expr: Any) -> Any:
+        """The opposite of a relation."""
+        return self._x.negated(expr)
+
+    def is_inequality(self, expr: Any) -> bool:
+        """Whether a relation says that two numbers differ."""
+        return isinstance(expr, self._x.sympy.Ne)
+
+    def declares(self, expr: Any) -> bool:
+        """Whether all symbols of an expression are known here."""
+        return expr.free_symbols <= self.symbols.keys()
+
+    def equal(self, a: Any, b: Any) -> bool:
+        """Whether two numbers are the same for all values of the symbols."""
+        if type(a) is int and type(b) is int:
+            return a == b
+        one, other = self._expr(a), self._expr(b)
+        return one == other or self.known(self._x.canonical(self._x.RELATIONS["eq"](one, other))) is True
+
+    def _of_larger(self, relation: str, value: Any, constant: int, *, is_size: bool = False) -> bool | None:
         """What a comparison with a constant says of a size of 2 or more; None if the number may be negative."""
         value = self.simplify(value)
-        if self.known(self._x.canonical(self._x.RELATIONS["ge"](value, self._x.number(0)))) is not True:
+        at_least_0 = self._x.canonical(self._x.RELATIONS["ge"](value, self._x.number(0)))
+        if not is_size and self.known(at_least_0) is not True:
             return None
         size = self._x.symbol("size", 2)
         compared = self._x.RELATIONS[relation](size, self._x.number(constant))
@@ -605,7 +706,7 @@ class ShapeEnv:
                     self._x.canonical(self.simplify(expr)), _text(message, self.text(expr)), user_frame()
                 )
                 self.assertions.append(assertion)
-                if self.on_assertion is not None:
+                if self.on_assertion is not None and not isinstance(self.trial, Trial):
                     # First: what is assumed to be equal would be equal to itself.
                     self.on_assertion(assertion)
                 self.assume(assertion.expr, assertion.site)
@@ -666,15 +767,31 @@ class ShapeEnv:
         return (0 if low == -limit else int(low)), (None if high == limit else int(high))
 
 
-def _asked_by_opweave() -> bool:
-    """Whether it is a rule of opweave's own that needs a decision, and not the user's code."""
+def _asker() -> str:
+    """The file that needs a decision: one of opweave's rules, or the user's code."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename in _FILES:
         frame = frame.f_back
-    return frame is not None and is_own_file(frame.f_code.co_filename)
+    return "" if frame is None else frame.f_code.co_filename
 
 
-_FILES = frozenset({__file__, symbolic.__file__})
+#: What stands between a decision and who needs it.
+_FILES = {__file__, symbolic.__file__}
+
+
+def stands_between(file: str) -> None:
+    """Note that frames of a file, which has an environment of its own, need no decisions themselves."""
+    _FILES.add(file)
+
+
+#: What asks nothing but whether the strides of a dimension matter.
+_LAYOUTS = (os.path.join("registry", "spec.py"), os.path.join("registry", "memory_format.py"))
+
+#: What a branch of a `ShapeEnv` has of its own.
+_STATE = (
+    "symbols", "facts", "equations", "replacements", "assertions", "_ranges", "_by_hint", "_unbacked", "_backed", "told",
+    "_made", "_known", "_open", "_open_in", "_simple", "_simple_with",
+)  # fmt: skip
 
 
 def _text(message: str | Callable[[], str] | None, condition: str) -> str:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import DataDependentError, FakeTensorError, ShapeError
-from opweave.registry.keys import PYTHON_BIT, TENSOR_BITS
+from opweave.registry.keys import PYTHON_BIT, TENSOR_BITS, no_modes
 from opweave.registry.op import ops
 from opweave.registry.spec import contiguous_strides
 from opweave.registry.storage import Storage
+from opweave.registry.symbolic import demand, is_open
 from opweave.registry.tensor import Tensor, describe, take_place
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ _KEY_BITS = {name: bits | PYTHON_BIT for name, bits in TENSOR_BITS.items()}
 
 _BRANCH = "compute both sides and choose: opweave.where(condition, a, b); or make the whole branch a custom_op"
 _NUMBER = "keep it a 0-d tensor, or pass the number to the function as an argument"
+_PLAIN = "keep it a 0-d tensor; or write x.item(), which stays symbolic: a size, an operand or a result"
 _TEXT = "repr(x) describes the traced tensor, for a message; its values are there once the compiled function returned"
 _KERNEL = "launch a Triton kernel as opweave.library.wrap_triton(kernel)[grid](...), which tracing records"
 _OPAQUE = "make the code that needs the data an op of its own: @opweave.library.custom_op(...)"
@@ -38,12 +41,14 @@ class FakeTensor(Tensor):
 
     # What stands for the tensor in a graph that is being recorded, and the value it has there in "real" mode: set and
     # read by the tracer, which would need a dict with weak keys for it otherwise.
-    __slots__ = ("fake_mode", "_tracer", "_node", "_real")
+    __slots__ = ("fake_mode", "_tracer", "_node", "_real", "_constant")
 
     fake_mode: FakeTensorMode
     _tracer: Any
     _node: Any
     _real: Tensor | None
+    #: Its value and the version of its memory, where the traced code made it of numbers: `opweave.tensor(3) + 1`.
+    _constant: tuple[Tensor, int] | None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise FakeTensorError("FakeTensor: cannot be made directly", hint="FakeTensorMode().from_tensor(t)")
@@ -71,16 +76,34 @@ class FakeTensor(Tensor):
     def _array(self) -> Any:
         self._refuse("data", _OPAQUE)
 
+    @property
+    def constant(self) -> Tensor | None:
+        """Its value, where that is the same each time the traced code runs."""
+        known = self._constant
+        return known[0] if known is not None and known[1] == self._storage.version else None
+
     def item(self) -> Any:
-        """A symbolic int, for an integer tensor of a mode with symbolic sizes."""
-        if self.fake_mode.shape_env is not None and self._dtype.kind in "iu":
-            if self.numel() != 1:
-                raise ShapeError("item: only one-element tensors have a Python value", got=describe(self))
-            return ops.aten._local_scalar_dense.default(self)
-        self._refuse("item", _NUMBER, needs_symbols=self.fake_mode.shape_env is None and self._dtype.kind in "iu")
+        """A symbolic number; a plain one where it is the same each time the traced code runs."""
+        known = self.constant
+        if known is not None:
+            with no_modes():
+                return known.item()
+        if self._real is not None or self._dtype.kind not in "biuf":
+            self._refuse("item", _NUMBER)
+        demand(self.numel() == 1, "item: only one-element tensors have a Python value", ShapeError)
+        return ops.aten._local_scalar_dense.default(self)
 
     def tolist(self) -> Any:
-        self._refuse("tolist", _OPAQUE)
+        """Nested lists of symbolic numbers, for a tensor whose sizes are known."""
+        known = self.constant
+        if known is not None:
+            with no_modes():
+                return known.tolist()
+        if self._real is not None or self._dtype.kind not in "biuf" or any(map(is_open, self._sizes)):
+            self._refuse("tolist", _OPAQUE)
+        if not self._sizes:
+            return self.item()
+        return [ops.aten.select.int(self, 0, i).tolist() for i in range(operator.index(self._sizes[0]))]
 
     def numpy(self, *, force: bool = False) -> Any:
         self._refuse("numpy", _OPAQUE)
@@ -95,25 +118,30 @@ class FakeTensor(Tensor):
         self._refuse("data_ptr", _KERNEL)
 
     def __bool__(self) -> bool:
-        self._refuse("bool", _BRANCH)
+        return bool(self._known("bool", _BRANCH))
 
     def __int__(self) -> int:
-        self._refuse("int", _NUMBER)
+        return int(self._known("int", _PLAIN))
 
     def __float__(self) -> float:
-        self._refuse("float", _NUMBER)
+        return float(self._known("float", _PLAIN))
 
     def __complex__(self) -> complex:
-        self._refuse("complex", _NUMBER)
+        return complex(self._known("complex", _NUMBER))
 
     def __index__(self) -> int:
-        self._refuse("use as an index or a size", _NUMBER)
+        return self._known("use as an index or a size", _PLAIN).__index__()
 
-    def _refuse(self, what: str, hint: str, *, needs_symbols: bool = False) -> NoReturn:
+    def _known(self, what: str, hint: str) -> Any:
+        """The constant that it is, for what must be a plain number of Python's."""
+        if self.constant is None:
+            self._refuse(what, hint)
+        return self.item()
+
+    def _refuse(self, what: str, hint: str) -> NoReturn:
         error = DataDependentError(
             f"{what}: this tensor's values are not known while tracing", got=describe(self), hint=hint
         )
-        error.needs_symbols = needs_symbols
         if self._tracer is not None:
             self._tracer.refused = self._tracer.refused or error
         raise error
@@ -167,6 +195,7 @@ def make_fake(
     t.fake_mode = mode
     t._tracer = None
     t._real = None
+    t._constant = None
     return t
 
 

@@ -8,6 +8,7 @@ inside `vmap` one for each example.
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -16,14 +17,14 @@ import optree
 from opweave.registry.autograd import engine
 from opweave.registry.autograd.graph import Edge, Grads, Node, alias_of, attach, edge_of, nodes_from
 from opweave.registry.autograd.mode import enable_grad, is_grad_enabled
-from opweave.registry.errors import ArgumentError, AutogradError, ShapeError
-from opweave.registry.keys import GRAD
+from opweave.registry.errors import ArgumentError, AutogradError, ShapeError, UnsupportedError
+from opweave.registry.keys import GRAD, state
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor, describe
 from opweave.registry.vmap.levels import lift
 from opweave.registry.vmap.transform import vmap
 
-__all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "vjp", "vmap"]
+__all__ = ["functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "vjp", "vmap"]
 
 ArgNums = int | tuple[int, ...]
 
@@ -499,3 +500,50 @@ def jacfwd(
 def hessian(func: Callable[..., Any], argnums: ArgNums = 0) -> Callable[..., Any]:
     """A function that gives the second derivatives of `func`: `jacfwd(jacrev(func))`."""
     return jacfwd(jacrev(func, argnums), argnums)
+
+
+# ---- mutations -----------------------------------------------------------------------------------------------------
+
+
+def functionalize(f: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
+    """A function that computes the same without in-place ops, but for the last write to each argument that it changes.
+
+    Called on its own it is `f`. Its trace has functional ops in place of in-place ones.
+
+    Parameters
+    ----------
+    f : callable
+        Takes and returns nested containers of tensors.
+    remove : {"mutations"}
+        What is taken out.
+
+    Raises
+    ------
+    UnsupportedError
+        For ``"mutations_and_views"``: there are no ops that copy in place of a view.
+    ArgumentError
+        For any other value.
+
+    Examples
+    --------
+    >>> print(make_fx(functionalize(lambda x: x.clone().add_(1)))(opweave.ones(3)).code)  # doctest: +SKIP
+    def forward(self, x_1: "f32[3]"):
+        clone: "f32[3]" = ops.aten.clone.default(x_1)
+        add: "f32[3]" = ops.aten.add.Tensor(clone, 1)
+        return (add,)
+    """
+    if remove == "mutations_and_views":
+        raise UnsupportedError(
+            "functionalize: views stay views", got=f"remove={remove!r}",
+            hint="remove='mutations'; clone() what must not share memory",
+        )  # fmt: skip
+    if remove != "mutations":
+        raise ArgumentError("functionalize: unknown value of remove", got=repr(remove), hint="remove='mutations'")
+
+    @functools.wraps(f)
+    def functional(*args: Any, **kwargs: Any) -> Any:
+        if not state.modes:
+            return f(*args, **kwargs)
+        return importlib.import_module("opweave.functionalization").call(f, args, kwargs)
+
+    return functional

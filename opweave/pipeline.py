@@ -58,6 +58,7 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("fuse", fuse.run),  # what can be one kernel becomes one node
     ("reinplace", reinplace.run),  # mutating calls write in place where no copy is needed
     ("overwrite", overwrite.run),  # kernels store into the inputs that their results are written to
+    ("hoist", sizes.hoist),  # checks of sizes run before the kernels that rely on them
     ("limit", sizes.limit),  # offsets get 32 bits where sizes that are not fixed allow it
 )
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from opweave.fake.symbolic import SymNumber
 from opweave.passes.emission import escaping, is_random
-from opweave.registry.op import OpOverload
+from opweave.registry.op import OpOverload, tensors_in
 from opweave.tracer.declared import declared
 from opweave.tracer.graph import Graph, Node
 
@@ -23,13 +24,26 @@ def run(graph: Graph) -> Graph:
             continue
         key = (node.target, _key(node.args), _key(node.kwargs))
         first = known.setdefault(key, node)
-        if first is node or (first in returned and node in returned):
+        if first is node or (first in returned and node in returned) or _numbers_of(first) != _numbers_of(node):
             continue
         node.replace_all_uses_with(first)
         graph.erase_node(node)
         if node in returned:
             returned = escaping(graph)
     return graph
+
+
+def _numbers_of(node: Node) -> frozenset[Any]:
+    """The symbols of sizes that depend on data: two calls that give equal sizes have other names for them."""
+    value = node.meta.get("val")
+    numbers: list[Any] = [value]
+    for t in tensors_in([value]):
+        numbers += [*t._sizes, *t._strides, t._offset]
+    found: set[Any] = set()
+    for number in numbers:
+        if isinstance(number, SymNumber):
+            found |= {s for s in number.expr.free_symbols if number.env.symbols[s].hint is None}
+    return frozenset(found)
 
 
 def is_pure(node: Node) -> bool:

@@ -9,6 +9,7 @@ data stay nodes, since they are not there before something was run.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +17,7 @@ from opweave.fake.shape_env import ShapeEnv
 from opweave.fake.symbolic import SymNumber
 from opweave.passes.emission import map_nodes, value_of
 from opweave.registry.errors import Site
+from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.numbers import Numbers
@@ -60,10 +62,52 @@ def spell(graph: Graph, env: ShapeEnv | None) -> Graph:
     return graph
 
 
+def hoist(graph: Graph) -> Graph:
+    """Move checks of numbers that depend on data to where these are first known.
+
+    A kernel is made for what was demanded anywhere, so it must not run, and read memory, before the check.
+    """
+    for node in list(graph):
+        for inner in operand_graphs(node):
+            hoist(inner)
+        if node.target is not ops.aten._assert_scalar.default:
+            continue
+        chain, waiting = [node], [node]
+        while waiting:
+            for operand in waiting.pop().all_input_nodes:
+                if operand not in chain and _is_arithmetic(operand):
+                    chain.append(operand)
+                    waiting.append(operand)
+        place = {other: i for i, other in enumerate(graph.nodes)}
+        sources = [operand for one in chain for operand in one.all_input_nodes if operand not in chain]
+        last = max(sources, key=place.__getitem__, default=None)
+        if last is None:
+            continue
+        # A number that others read as well only moves forwards.
+        for one in sorted(chain, key=place.__getitem__):
+            if place[one] > place[last]:
+                last.append(one)
+                last = one
+    return graph
+
+
+def _is_arithmetic(node: Node) -> bool:
+    """Whether a node computes a number from numbers and sizes, and looks at no data."""
+    if node.op != "call_function" or isinstance(value_of(node), Tensor):
+        return False
+    return getattr(node.target, "__module__", "") in ("_operator", "operator", "builtins", "math") and (
+        node.target is not operator.getitem
+    ) or node.target in _READS
+
+
+_READS = (ops.aten.sym_size.int, ops.aten.sym_stride.int, ops.aten.sym_storage_offset.default)
+
+
 def _is_backed(value: Any) -> bool:
     if not isinstance(value, SymNumber):
         return False
-    return all(value.env.symbols[symbol].hint is not None for symbol in value.env.simplify(value.expr).free_symbols)
+    # What a number that depends on data was checked to equal is not what it was read as.
+    return all(value.env.symbols[symbol].hint is not None for symbol in value.expr.free_symbols)
 
 
 def limit(graph: Graph) -> Graph:

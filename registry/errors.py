@@ -122,9 +122,6 @@ class OpweaveError(Exception):
         What to do about it.
     """
 
-    #: Whether a trace with symbolic numbers could go on.
-    needs_symbols = False
-
     def __init__(self, what: str, *, got: str | None = None, at: Site | str | None = None, hint: str | None = None):
         self.what = what
         self.got = got

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from opweave.registry.errors import ArgumentError, DataDependentError, FakeTensorError, UnsupportedError
 from opweave.registry.keys import state
 from opweave.registry.tensor import Tensor, describe
+
+
+#: In the dict of a tensor that was made of numbers in traced code: it has these numbers each time the code runs.
+LITERAL = "literal"
 
 
 class FakeImplCtx:
@@ -16,13 +21,18 @@ class FakeImplCtx:
     ----------
     op : str
         Name of the op whose rule runs.
-    shape_env : ShapeEnv or None
-        Where symbolic sizes live.
+    symbols : callable, optional
+        Gives the `ShapeEnv` where symbolic sizes live.
     """
 
-    def __init__(self, op: str, shape_env: Any = None):
+    def __init__(self, op: str, symbols: Callable[[], Any] | None = None):
         self.op = op
-        self.shape_env = shape_env
+        self._symbols = symbols
+
+    @property
+    def shape_env(self) -> Any:
+        """Where symbolic sizes live; None where no trace can hold any."""
+        return None if self._symbols is None else self._symbols()
 
     def new_dynamic_size(self, *, min: int = 0, max: int | None = None) -> Any:
         """A size that depends on data.
@@ -41,21 +51,19 @@ class FakeImplCtx:
         ArgumentError
             If the range is empty, or its ends are no plain ints.
         UnsupportedError
-            While sizes are static: they have no value to give.
+            On the meta device, which has no symbolic numbers.
         """
         if type(min) is not int or not (max is None or type(max) is int) or min < 0:
             raise ArgumentError(
                 f"{self.op}: the range of a dynamic size must be plain ints from 0 up", got=f"min={min!r}, max={max!r}"
             )
-        if self.shape_env is not None:
-            return self.shape_env.new_unbacked(min, max)
-        error = UnsupportedError(
-            f"{self.op}: sizes that depend on data need symbolic tracing",
-            got=f"new_dynamic_size(min={min}, max={max})",
-            hint="make_fx(f, tracing_mode='symbolic'), or FakeTensorMode(shape_env=ShapeEnv())",
-        )  # fmt: skip
-        error.needs_symbols = True
-        raise error
+        env = self.shape_env
+        if env is None:
+            raise UnsupportedError(
+                f"{self.op}: tensors on the meta device have no sizes that depend on data",
+                got=f"new_dynamic_size(min={min}, max={max})", hint="use fake tensors: opweave.FakeTensorMode()",
+            )  # fmt: skip
+        return env.new_unbacked(min, max)
 
     def create_unbacked_symint(self, *, min: int = 2, max: int | None = None) -> Any:
         """The earlier name of `new_dynamic_size`."""
@@ -84,25 +92,37 @@ def dynamic_size(op: str, source: Tensor, low: int, high: int | None) -> Any:
     Raises
     ------
     DataDependentError
-        Where sizes are static.
+        On the meta device.
     """
-    stack = state.__dict__.get("fake_contexts")
-    env = stack[-1].shape_env if stack else None
-    if env is None:
-        error = DataDependentError(
+    mode = getattr(source, "fake_mode", None)
+    if mode is None:
+        raise DataDependentError(
             f"{op}: the size of the result depends on data", got=describe(source),
-            hint="use opweave.where(mask, x, other), which keeps the size; or trace with symbolic sizes",
+            hint="use opweave.where(mask, x, other), which keeps the size; or a fake tensor in place of a meta one",
         )  # fmt: skip
-        error.needs_symbols = True
-        raise error
-    return env.new_unbacked(low, high if type(high) is int else None)
+    return mode.symbols().new_unbacked(low, high if type(high) is int else None)
+
+
+def dynamic_number(op: str, source: Tensor, kind: str) -> Any:
+    """A float or bool that depends on data, for the rule of a built-in op.
+
+    Raises
+    ------
+    DataDependentError
+        On the meta device.
+    """
+    mode = getattr(source, "fake_mode", None)
+    if mode is None:
+        raise DataDependentError(f"{op}: a tensor on the meta device has no values", got=describe(source))
+    env = mode.symbols()
+    return env.new_unbacked_float() if kind == "float" else env.new_unbacked(0, 1) == 1
 
 
 class running_rule:
     """Marks that the fake rule of an op runs inside the block."""
 
-    def __init__(self, op: str, shape_env: Any = None):
-        self.context = FakeImplCtx(op, shape_env)
+    def __init__(self, op: str, symbols: Callable[[], Any] | None = None):
+        self.context = FakeImplCtx(op, symbols)
 
     def __enter__(self) -> None:
         state.__dict__.setdefault("fake_contexts", []).append(self.context)

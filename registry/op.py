@@ -360,6 +360,8 @@ class OpOverload:
                     found = _refusing_hidden_views(self, found)
                 elif key < DispatchKey.Functionalize and self._makes_tensors and not hasattr(found, "unlinked"):
                     found = unlinked(found)
+                if bits & PYTHON_BIT and self.decl is not None and kernel is self.kernels.get(_IMPLICIT):
+                    return _settling(self, found)
                 return _noting_use(self, found) if hidden else found
         key = DispatchKeySet(bits & BACKEND_MASK).highest()
         raise DispatchError(
@@ -484,6 +486,19 @@ def _noting_use(op: OpOverload, kernel: Kernel) -> Kernel:
         return kernel(*args, **kwargs)
 
     return noting
+
+
+#: Runs the body of a composite op in a trace whose sizes depend on data: ``(op, body, args, kwargs)``; `fake.search`'s.
+settle_composite: Callable[[OpOverload, Kernel, tuple[Any, ...], dict[str, Any]], Any] | None = None
+
+
+def _settling(op: OpOverload, kernel: Kernel) -> Kernel:
+    def settling(*args: Any, **kwargs: Any) -> Any:
+        if settle_composite is None:
+            return kernel(*args, **kwargs)
+        return settle_composite(op, kernel, args, kwargs)
+
+    return settling
 
 
 def _noting_mutation(op: OpOverload, kernel: Any, bits: int) -> Kernel:

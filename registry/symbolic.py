@@ -55,6 +55,14 @@ def is_open(condition: Any) -> bool:
     return isinstance(condition, Symbolic) and condition.hint is None  # type: ignore[attr-defined]  # SymNumber's
 
 
+def surely_equal(a: Any, b: Any) -> bool:
+    """Whether two numbers are equal whatever their symbols are; no decision is made."""
+    for value in (a, b):
+        if isinstance(value, Symbolic):
+            return bool(value.env.equal(a, b))  # type: ignore[attr-defined]  # SymNumber's
+    return bool(a == b)
+
+
 def smaller(a: Any, b: Any) -> Any:
     """The smaller of two ints, by a decision where there can be one, else as an expression."""
     least = a <= b

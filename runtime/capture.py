@@ -102,7 +102,6 @@ def capture(
     name: str,
     openness: Openness,
     *,
-    symbolic: bool = False,
     also: Known | None = None,
 ) -> Captured:
     """Trace one call.
@@ -121,8 +120,6 @@ def capture(
         Of the printed graph.
     openness : Openness
         Which sizes are left open.
-    symbolic : bool
-        Trace with symbolic numbers, even if no size is left open.
     also : Known, optional
         What earlier traces were seen to do besides; what this one does is added.
 
@@ -154,7 +151,7 @@ def capture(
     ints = {name: value for name, value in arguments.items() if type(value) is int and name in guards.ints}
     openness.note_ints(ints)
     opened = [name for name, value in ints.items() if openness.leaves_open(name, value)]
-    env = openness.env() if symbolic or opened or any(t.options is not None for t in explicit) else None
+    env = openness.env() if opened or any(t.options is not None for t in explicit) else None
     state = _State(
         [value for key, (value, _) in guards.seen.items() if key not in guards.books],
         [f.__globals__ for f in guards.scope.functions],
@@ -202,31 +199,28 @@ def capture(
 
     try:
         names = [identifier(t.source.text) for t in explicit]
-        mode = FakeTensorMode(shape_env=env)
+        mode = FakeTensorMode(shape_env=env, make_env=openness.env)
         with refused(guards), known_to_autograd.apart(), _ops_used() as ops, watched(watching) as watch:
             given_to_trace: list[Any] = [_opened(t, mode) for t in explicit]
             numbers = [] if env is None else [_number(name, ints[name], guards, env) for name in opened]
             given_to_trace += [number.value for number in numbers]
             with allowed():  # the user's code runs
                 graph, constants = trace_flat(flat, given_to_trace, mode, names=[*names, *opened], compiling=True)
-    except BaseException as error:
+    except BaseException:
         threads.restore(dispatch)  # an interruption may have kept a block from being left
         state.restore()
-        if env is None and getattr(error, "needs_symbols", False):
-            # A size that depends on data: the same again with symbols, which take time to set up.
-            return capture(function, arguments, call, prefix, name, openness, symbolic=True, also=also)
         raise
     if not watching and any(isinstance(op, OpOverload) and has_rules(op) for op in {**ops, **_ops_of(graph)}):
         state.restore()
         also.watching = True
-        return capture(function, arguments, call, prefix, name, openness, symbolic=symbolic, also=also)
+        return capture(function, arguments, call, prefix, name, openness, also=also)
     missed = watch.unknown([*guards.scope.functions, *guards.scope.rules])
     changed = [value for value, book in books if book.changed()]
     if missed or changed:
         state.restore()
         if not also.add(missed, changed) and missed:
             raise _always_new(missed[0][0])
-        return capture(function, arguments, call, prefix, name, openness, symbolic=symbolic, also=also)
+        return capture(function, arguments, call, prefix, name, openness, also=also)
     for before in (state, *(new for new, _ in renewed)):
         change = before.changed()
         if change:
@@ -240,7 +234,7 @@ def capture(
             )
     guards.settle()
     module = GraphModule(constants, graph, name=name)
-    module.shape_env = env
+    module.shape_env = env = mode.shape_env  # made in the trace, where a number depends on data
     forget(graph)
     ops.update(_ops_of(graph))
     inputs = _lift(module, [*explicit, *numbers], guards)

@@ -13,7 +13,8 @@
         return (getitem,)
 
 What autograd records of a call runs the derivatives of its functions, traced from the functions themselves, by the same
-op: the backward of a `cond` is a `cond`, that of a `scan` a `scan` in the other direction. A `while_loop` has none.
+op: the backward of a `cond` is a `cond`, that of a `scan` a `scan` in the other direction. That of a `while_loop` is a
+`scan` too, over what was carried before each step, which the loop then stacks.
 
 A tensor that a function closes over becomes a further operand, and a further input of all graphs of the call. Carried
 values and results are row-major, so that one graph is good for all steps.
@@ -41,6 +42,7 @@ from opweave.registry.control_flow.operators import (
     map_op,
     scan_op,
     while_loop_op,
+    while_loop_stack_output_op,
 )
 from opweave.registry.errors import ArgumentError, UnsupportedError
 from opweave.registry.interrupts import let_through
@@ -157,18 +159,50 @@ def _while_loop(
     mode: ProxyMode, cond_fn: Flat, body_fn: Flat, carried: Sequence[Tensor], extra: Sequence[Tensor]
 ) -> Any:
     call = _Call(mode, while_loop_op)
-    given, rest = call.lifted(carried), call.lifted(extra)
+    given, rest = (call.lifted(part, differentiable=True) for part in (carried, extra))
+    inputs = [*call.like(given), *rest]
+    body = _traced_step(mode, "while_loop: body_fn", body_fn, inputs, given, (*given, *rest))
+    ends = ("the carried values", given), ("what body_fn returns", body.results)
+    check_agreement("while_loop", *ends, body_fn, hint=CARRY_HINT)
     going = trace_function(
-        mode, "while_loop: cond_fn", cond_fn, [*call.like(given), *rest], (*given, *rest), is_predicate=True
+        mode, "while_loop: cond_fn", cond_fn, inputs, (*given, *rest), is_predicate=True, differentiable=True
     )
     if len(going.results) != 1:
         raise ArgumentError("while_loop: cond_fn must return one tensor", got=describe(going.results))
     check_predicate("while_loop: what cond_fn returns", going.results[0])
-    body = trace_function(mode, "while_loop: body_fn", body_fn, [*call.like(given), *rest], (*given, *rest))
-    ends = ("the carried values", given), ("what body_fn returns", body.results)
-    check_agreement("while_loop", *ends, body_fn, hint=CARRY_HINT)
+    live = [] if state.exclude & GRAD else [i for i, t in enumerate(inputs[: len(given)]) if t._keys & GRAD]
     graphs, closures = merged([going, body], ("while_loop_cond_graph", "while_loop_body_graph"), mode)
-    return call.record((*graphs, given, (*rest, *call.lifted(closures))), body.results)
+    lifted = (*rest, *call.lifted(closures, differentiable=True))
+    if not live:
+        return call.record((*graphs, given, lifted), body.results)
+    # The walk back needs the carry before each step; how many steps there are shows when the trace runs.
+    call.op = while_loop_stack_output_op
+    steps = mode.fake_mode.symbols().new_unbacked(0)
+    results = call.record((*graphs, given, lifted), [*body.results, *_stacked(mode, body.results, steps)])
+    back = _trace_back(mode, body, inputs, closures, live)
+    walk = _scan_back(back, given, (), lifted, live)
+    _attach(results, live, (*carried, *extra, *closures), (*results[len(given) :], *lifted), walk)
+    return results[: len(given)]
+
+
+def _traced_step(
+    mode: ProxyMode, label: str, fn: Flat, inputs: Sequence[FakeTensor], given: Sequence[FakeTensor],
+    names: Sequence[FakeTensor],
+) -> Traced:  # fmt: skip
+    """The function of a loop, whose first inputs and results are carried; inputs that get a history are marked so."""
+    recording = not state.exclude & GRAD
+    for one, t in zip(inputs, given, strict=False):
+        one._keys |= t._keys & GRAD
+    while True:
+        step = trace_function(mode, label, fn, inputs, names, differentiable=recording, copies=True)
+        # A carry that gets a history in one step has it in the next.
+        late = [
+            one for one, t in zip(inputs[: len(given)], step.results, strict=False) if t._keys & GRAD & ~one._keys
+        ]
+        if not late:
+            return step
+        for t in late:
+            t._keys |= GRAD
 
 
 @scan_op.py_impl(ProxyMode)
@@ -179,19 +213,10 @@ def _scan(
     given, whole, rest = (call.lifted(part, differentiable=True) for part in (init, xs, extra))
     inputs = [*call.like(given), *call.slices(whole), *rest]
     names = (*given, *whole, *rest)
+    step = _traced_step(mode, "scan: combine_fn", combine_fn, inputs, given, names)
+    carry, row = step.results[: len(given)], step.results[len(given) :]
+    check_agreement("scan", ("the carry", given), ("the next carry", carry), combine_fn, hint=CARRY_HINT)
     recording = not state.exclude & GRAD
-    for one, t in zip(inputs, given, strict=False):
-        one._keys |= t._keys & GRAD
-    while True:
-        step = trace_function(mode, "scan: combine_fn", combine_fn, inputs, names, differentiable=recording)
-        carry, row = step.results[: len(given)], step.results[len(given) :]
-        check_agreement("scan", ("the carry", given), ("the next carry", carry), combine_fn, hint=CARRY_HINT)
-        # A carry that gets a history in one step has it in the next.
-        late = [one for one, t in zip(inputs, carry, strict=False) if t._keys & GRAD and not one._keys & GRAD]
-        if not late:
-            break
-        for t in late:
-            t._keys |= GRAD
     live = [i for i, t in enumerate((*inputs[: len(given)], *row)) if t._keys & GRAD and recording]
     traced = step
     if live:
@@ -199,7 +224,9 @@ def _scan(
         def keeping(*values: Tensor) -> Sequence[Tensor]:
             return (*combine_fn(*values), *[fresh(t) for t in values[: len(given)]])
 
-        traced = trace_function(mode, "scan: combine_fn", keeping, inputs, names, differentiable=True)
+        traced = trace_function(
+            mode, "scan: combine_fn", keeping, inputs, names, differentiable=True, copies=True
+        )
         row = traced.results[len(given) :]
         live += [len(step.results) + i for i in live if i < len(given)]
     graphs, closures = merged([traced], ("scan_combine_graph",), mode)
@@ -253,7 +280,7 @@ def _map(mode: ProxyMode, f: Flat, xs: Sequence[Tensor], args: Sequence[Tensor])
     call = _Call(mode, map_op)
     whole, rest = call.lifted(xs, differentiable=True), call.lifted(args, differentiable=True)
     inputs = [*call.slices(whole), *rest]
-    step = trace_function(mode, "map: f", f, inputs, (*whole, *rest), differentiable=not state.exclude & GRAD)
+    step = trace_function(mode, "map: f", f, inputs, (*whole, *rest), differentiable=not state.exclude & GRAD, copies=True)
     graphs, closures = merged([step], ("body_graph",), mode)
     lifted = (*rest, *call.lifted(closures, differentiable=True))
     results = call.record((*graphs, whole, lifted), _stacked(mode, step.results, whole[0]._sizes[0]))
@@ -355,8 +382,6 @@ def _trace_back(
     The function runs again, as autograd records it, with what it closes over cut off from its history; so what it does
     under `no_grad`, or by a derivative of the user's, counts.
     """
-    env = outer.fake_mode.shape_env
-    demand = None if env is None else env.on_assertion
     mode = SubgraphMode(outer)
     graph = mode.graph
     try:
@@ -385,8 +410,6 @@ def _trace_back(
         graph.output(tuple([mode._fake_of(t)._node for t in made]))
     finally:
         mode.finish()
-        if env is not None:
-            env.on_assertion = demand
     more = [t for t, _, _ in mode.closures[len(closures) :]]
     own = len(inputs) + len(closures) + len(live)
     # Inputs that were lifted later stand last.

@@ -117,11 +117,8 @@ def make_fx(
             return outputs
 
         names = [f"{name}_1" for name in _leaf_names(fn, args, kwargs)]
-        if symbolic and mode.shape_env is None:
-            raise ArgumentError(
-                "make_fx: the fake mode of a symbolic trace needs a ShapeEnv",
-                hint="FakeTensorMode(shape_env=ShapeEnv())",
-            )
+        if symbolic:
+            mode.symbols()
         dynamic = every_size if symbolic else None
         graph, constants = trace_flat(
             flat, leaves, mode, names=names, real=real, dynamic=dynamic, decompositions=table, pre_dispatch=pre_dispatch

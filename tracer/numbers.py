@@ -11,14 +11,18 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Callable
 from typing import Any
 
 from opweave.fake.shape_env import Assertion, ShapeEnv
-from opweave.fake.symbolic import SymFloat, SymNumber
+from opweave.fake.symbolic import SymBool, SymFloat, SymNumber
 from opweave.registry.errors import Site, TraceError
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor
 from opweave.tracer.graph import Graph, Node
+
+
+_ITEM = ops.aten._local_scalar_dense.default
 
 
 class Numbers:
@@ -42,11 +46,16 @@ class Numbers:
         self._nodes: dict[Any, Node] = {}
         self._floats: dict[Any, Node] = {}
         self.site: Site | None = None
+        #: Brings a symbol of an outer graph in, if it can.
+        self.bring: Callable[[Any], bool] | None = None
 
     def bind(self, value: Any, node: Node) -> None:
         """Note which symbols can be read from a node's value."""
         if isinstance(value, SymNumber):
             self._note(value, None, node, ())
+            if isinstance(value, SymBool):
+                for symbol in value.expr.free_symbols if node.target is _ITEM else ():
+                    self._readable.setdefault(symbol, (None, node, ()))  # True is 1
         elif isinstance(value, Tensor):
             aten = ops.aten
             for read, numbers in ((aten.sym_size.int, value._sizes), (aten.sym_stride.int, value._strides)):
@@ -55,6 +64,10 @@ class Numbers:
                         self._note(number, read, node, (d,))
             if type(value._offset) is not int:
                 self._note(value._offset, aten.sym_storage_offset.default, node, ())
+
+    def bind_item(self, symbol: Any, node: Node) -> None:
+        """Note that a tensor of one element holds a symbol."""
+        self._readable.setdefault(symbol, (_ITEM, node, ()))
 
     def _note(self, number: Any, read: Any, node: Node, args: tuple[int, ...]) -> None:
         expr = number.expr
@@ -103,6 +116,8 @@ class Numbers:
             solved = self._solved(expr)
             if solved is not None:
                 return solved
+            if self.bring is not None and self.bring(expr):
+                return self._make(expr)
             raise TraceError(
                 f"the symbolic number {expr} is not a size of any tensor in the graph",
                 got=self.env.symbols[expr].site.short, hint="return a tensor of that size from the op that made it",
@@ -165,6 +180,15 @@ class Numbers:
         gone = set(nodes)
         self._nodes = {expr: node for expr, node in self._nodes.items() if node not in gone}
         self._readable = {expr: read for expr, read in self._readable.items() if read[1] not in gone}
+
+    def tells(self, expr: Any) -> bool:
+        """Whether the graph can compute an expression by now."""
+        return all(
+            self._tells(s) or s in self._nodes or self._is_composed(s) for s in self.env.simplify(expr).free_symbols
+        )
+
+    def _is_composed(self, symbol: Any) -> bool:
+        return any(symbol in self.env.simplify(expr).free_symbols for expr in self._composed)
 
     def demand(self, assertion: Assertion) -> None:
         """Add a node that verifies what was demanded of numbers that depend on data."""

@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 from types import FrameType, TracebackType
 from typing import Any, Self
 
-from opweave.fake.mode import Dynamic, FakeTensorMode, note_mutation
+from opweave.fake.mode import Dynamic, FakeTensorMode, carry_constants, note_mutation
+from opweave.fake.shape_env import Assertion
 from opweave.fake.symbolic import SymNumber
 from opweave.fake.tensor import FakeTensor
 from opweave.registry.device import Device
@@ -22,6 +23,7 @@ from opweave.registry.errors import (
     TraceError,
     UnsupportedError,
 )
+from opweave.registry.fake_context import LITERAL
 from opweave.registry.keys import (
     AUTOCAST_MASK,
     GRAD,
@@ -91,11 +93,10 @@ class ProxyMode(DispatchMode):
         self._sees_composites = pre_dispatch or any(op.has_composite_implicit for op in self.decompositions)
         self._decomposing: list[OpOverload] = []
         self._start = 0, 0
-        env = fake_mode.shape_env
-        #: What computes symbolic numbers, where there are any.
-        self.numbers = None if env is None else Numbers(graph, env)
-        if env is not None and self.numbers is not None:
-            env.on_assertion = self.numbers.demand
+        self._numbers: Numbers | None = None
+        # What is demanded of numbers that depend on data is recorded here until `finish`.
+        self._demanded_before, fake_mode.on_assertion = fake_mode.on_assertion, self._demand
+        self._waiting: list[Assertion] = []
         #: Tensors the function brought along, by the name of their attribute.
         self.constants: dict[str, Tensor] = {}
         self._lifted: dict[int, FakeTensor] = {}
@@ -108,6 +109,26 @@ class ProxyMode(DispatchMode):
         self.refused: OpweaveError | None = None
         self._site = site
         self._stacks = StackReader(boundary)
+
+    @property
+    def numbers(self) -> Numbers | None:
+        """What computes symbolic numbers, once there are any."""
+        if self._numbers is None and self.fake_mode.shape_env is not None:
+            self._numbers = Numbers(self.graph, self.fake_mode.shape_env)
+        return self._numbers
+
+    def tells(self, expr: Any) -> bool:
+        """Whether the graph can compute an expression by now."""
+        return self.numbers is not None and self.numbers.tells(expr)
+
+    def _demand(self, assertion: Assertion) -> None:
+        """Record a check of numbers that depend on data, as soon as the graph has the numbers."""
+        numbers = self.numbers
+        assert numbers is not None
+        if self.tells(assertion.expr):
+            numbers.demand(assertion)
+        else:
+            self._waiting.append(assertion)
 
     def data_accessed(self, tensor: Any, what: str) -> None:
         """Refuse: the graph would keep the value of this moment for every later run.
@@ -204,6 +225,7 @@ class ProxyMode(DispatchMode):
                     t._tracer = t._node = t._real = None
         self._lifted.clear()
         self._stacks.close()
+        self.fake_mode.on_assertion = self._demanded_before
 
     def __enter__(self) -> Self:
         super().__enter__()
@@ -259,6 +281,8 @@ class ProxyMode(DispatchMode):
         except (DataDependentError, FakeTensorError, TraceError) as error:
             self.refused = self.refused or error
             raise
+        if self.real and self.fake_mode.has_constants:
+            carry_constants(func, args, kwargs, result)
         return self._record(func, args, kwargs, result, site, stack)
 
     def _decomposed(self, func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -360,6 +384,10 @@ class ProxyMode(DispatchMode):
         meta["val"] = value
         if self.numbers is not None:
             self.numbers.bind(value, node)
+            if self._waiting:
+                waiting, self._waiting = self._waiting, []
+                for assertion in waiting:
+                    self._demand(assertion)
         if isinstance(value, FakeTensor):
             value._tracer = self
             value._node = node
@@ -418,6 +446,8 @@ class ProxyMode(DispatchMode):
             fake = self._lifted[id(t)] = self.fake_mode.fresh(t)
             if self.real:
                 fake._real = t
+            if LITERAL in t.__dict__:
+                self.fake_mode.make_constant(fake, t)
             self._track(fake, self.graph.get_attr(name))
         return fake
 

@@ -6,13 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from opweave.fake.shape_env import Assertion
+from opweave.fake.symbolic import SymFloat
 from opweave.fake.tensor import FakeTensor
-from opweave.registry.control_flow.operators import ControlFlowOperator, Flat, aten, refuse_write
+from opweave.registry.control_flow.operators import ControlFlowOperator, Flat, aten, fresh, refuse_write
+from opweave.registry.dtypes import float64, int64
 from opweave.registry.errors import OpweaveError, UnsupportedError
-from opweave.registry.keys import GRAD
+from opweave.registry.keys import GRAD, state
 from opweave.registry.spec import is_contiguous
 from opweave.registry.tensor import Tensor, describe
 from opweave.tracer.graph import Graph, Node
+from opweave.tracer.numbers import Numbers
 from opweave.tracer.proxy import ProxyMode
 
 
@@ -31,8 +35,42 @@ class SubgraphMode(ProxyMode):
             keep_triton_ops=outer.keep_triton_ops, decompositions=outer.decompositions,
             pre_dispatch=outer.pre_dispatch,
         )  # fmt: skip
+        self.outer = outer
         #: What was lifted, with what stands for it and the version of its memory at that time.
         self.closures: list[tuple[Tensor, FakeTensor, int]] = []
+
+    @property
+    def numbers(self) -> Numbers | None:
+        numbers = super().numbers
+        if numbers is not None:
+            numbers.bring = self._bring
+        return numbers
+
+    def tells(self, expr: Any) -> bool:
+        return super().tells(expr) or self.outer.tells(expr)
+
+    def _demand(self, assertion: Assertion) -> None:
+        # What is demanded counts as known everywhere, so it is checked where all that follows sees it.
+        if self.outer.tells(assertion.expr):
+            self.outer._demand(assertion)
+        else:
+            super()._demand(assertion)
+
+    def _bring(self, symbol: Any) -> bool:
+        """Make a further input of a number that the trace around knows: a tensor that holds it."""
+        outer, numbers = self.outer, self.numbers
+        if numbers is None or not outer.tells(symbol):
+            return False
+        env = numbers.env
+        number = env.wrap(symbol) if symbol.is_integer else env.wrap(symbol, SymFloat)
+        modes = state.modes
+        state.modes = [outer.fake_mode, outer]
+        try:
+            t = aten.full.default([], number, dtype=int64 if symbol.is_integer else float64)
+        finally:
+            state.modes = modes
+        numbers.bind_item(symbol, self._fake_of(t)._node)
+        return True
 
     def _fake_of(self, t: Tensor) -> FakeTensor:
         if isinstance(t, FakeTensor) and t._tracer is self:
@@ -63,11 +101,12 @@ class Traced:
 
 def trace_function(
     outer: ProxyMode, label: str, fn: Flat, inputs: Sequence[FakeTensor], named: Sequence[FakeTensor] | None = None,
-    *, is_predicate: bool = False, differentiable: bool = False,
+    *, is_predicate: bool = False, differentiable: bool = False, copies: bool = False,
 ) -> Traced:  # fmt: skip
-    """Trace a function; its inputs have the names of `named`."""
-    env = outer.fake_mode.shape_env
-    demand = None if env is None else env.on_assertion
+    """Trace a function; its inputs have the names of `named`.
+
+    Results that are inputs, or each other, are refused, or copied where `copies` says that nobody can tell.
+    """
     mode = SubgraphMode(outer)
     graph = mode.graph
     try:
@@ -78,6 +117,8 @@ def trace_function(
             if mode.refused is not None:
                 raise mode.refused
             given = [*zip(values, versions, strict=True), *((fake, version) for _, fake, version in mode.closures)]
+            if copies:
+                found = _separate(given, found)
             # A predicate is only looked at.
             check_memory(label, given, [] if is_predicate else found)
             if any(t._keys & GRAD for t in found) and not differentiable:
@@ -90,14 +131,23 @@ def trace_function(
         raise
     finally:
         mode.finish()
-        if env is not None:
-            env.on_assertion = demand
     return Traced(label, fn, graph, [t for t, _, _ in mode.closures], results)
 
 
 def name_of(t: Tensor) -> str:
     """What an input is named after that stands for a tensor."""
     return t._node.name if isinstance(t, FakeTensor) and t._tracer is not None else "w_1"
+
+
+def _separate(given: Sequence[tuple[FakeTensor, int]], results: Sequence[FakeTensor]) -> list[FakeTensor]:
+    """The results, each in memory of its own."""
+    taken = {id(t._storage) for t, _ in given}
+    found = []
+    for t in results:
+        t = fresh(t) if id(t._storage) in taken else t
+        taken.add(id(t._storage))
+        found.append(t)
+    return found
 
 
 def check_memory(label: str, given: Sequence[tuple[FakeTensor, int]], results: Sequence[FakeTensor]) -> None:

@@ -29,10 +29,12 @@ from opweave.registry.errors import (
     FakeTensorError,
     RegistrationError,
     UnsupportedError,
+    user_frame,
 )
 from opweave.registry.interrupts import let_through
 from opweave.registry.op import OpOverload, tensors_in
 from opweave.registry.schema import ListType, OptionalType, Type
+from opweave.registry.symbolic import Symbolic, is_open
 from opweave.registry.tensor import Tensor, describe
 
 _RANDOM = frozenset({"nondeterministic_seeded"})
@@ -172,6 +174,8 @@ def fits_type(value: Any, kind: Type) -> bool:
         return value is None or fits_type(value, kind.element)
     if isinstance(kind, ListType):
         return isinstance(value, (list, tuple)) and all(fits_type(item, kind.element) for item in value)
+    if isinstance(value, Symbolic):
+        return str(kind) in {"int": ("int", "SymInt"), "float": ("float",), "bool": ("bool",)}[value.kind] + ("Scalar",)
     known = {"Tensor": Tensor, "int": int, "SymInt": int, "float": float, "bool": bool, "str": str}
     name = str(kind)
     if name in ("int", "SymInt") and isinstance(value, bool):
@@ -349,7 +353,25 @@ def _check_fake_call(sample: Sample, tolerance: Tolerance) -> None:
                     hint="make results with opweave.empty_like(x), x.new_empty(...) and the like",
                 )  # fmt: skip
         fake = _check_types(sample, found)
+        _find_sizes(sample, mode, fake, real)
         _check_same(sample, tolerance, real, fake, values, given)
+
+
+def _find_sizes(sample: Sample, mode: FakeTensorMode, fake: list[Any], real: list[Any]) -> None:
+    """Take numbers that depend on data to be what the kernel gave; what contradicts that is found by comparing."""
+    env = mode.shape_env
+    if env is None:
+        return
+    pairs = zip(tensors_in(fake), tensors_in(real), strict=False)
+    for mine, theirs in [pair for a, b in pairs for pair in zip(a._sizes, b._sizes, strict=False)]:
+        equal = mine == theirs
+        if is_open(equal):
+            env.assume(env.canonical(equal.expr), user_frame())
+        elif not equal and isinstance(mine, Symbolic):
+            raise sample.error("the fake rule gives a size another range than the kernel's", got=f"{mine!r} and {theirs}")
+    for assertion in env.assertions:
+        if env.known(assertion.expr) is False:
+            raise sample.error("a check of the fake rule does not hold for what the kernel gives", got=assertion.message)
 
 
 def _check_same(
@@ -364,6 +386,8 @@ def _check_same(
         for a, b in zip(left, right, strict=True):
             if isinstance(a, Tensor) != isinstance(b, Tensor):
                 raise sample.error(f"output {i}: the fake rule gives {_kind(a)}, the kernel {_kind(b)}")
+            if is_open(a) and isinstance(b, {"int": int, "float": float, "bool": bool}[a.kind]):
+                continue
             if not isinstance(a, Tensor):
                 difference = None if leaves_values_open(op) else tolerance.difference(a, b)
                 if difference is not None:
@@ -401,14 +425,25 @@ def _check_same(
                 )  # fmt: skip
 
 
+def _plain(number: Any) -> Any:
+    """A number, with what was found out put in; one that is still open says nothing."""
+    if not isinstance(number, Symbolic):
+        return number
+    found = number.env.plain(number.env.simplify(number.expr))  # type: ignore[attr-defined]  # SymNumber's
+    return found if isinstance(found, int) else None
+
+
 def _check_layout(sample: Sample, i: int, fake: Tensor, real: Tensor) -> None:
-    parts = [("sizes", fake._sizes, real._sizes), ("dtype", fake._dtype, real._dtype),
+    sizes, strides = (tuple(map(_plain, numbers)) for numbers in (fake._sizes, fake._strides))
+    if len(sizes) == len(real._sizes):
+        sizes = tuple([theirs if mine is None else mine for mine, theirs in zip(sizes, real._sizes, strict=True)])
+    parts = [("sizes", sizes, real._sizes), ("dtype", fake._dtype, real._dtype),
              ("device", fake._device, real._device)]  # fmt: skip
     if "flexible_layout" not in sample.op.tags and real.numel():
         # Strides of dimensions of size 1 mean nothing.
         kept = [d for d, size in enumerate(real._sizes) if size > 1]
-        if fake._sizes == real._sizes and any(fake._strides[d] != real._strides[d] for d in kept):
-            parts.append(("strides", fake._strides, real._strides))
+        if sizes == real._sizes and any(strides[d] not in (real._strides[d], None) for d in kept):
+            parts.append(("strides", strides, real._strides))
     for what, mine, theirs in parts:
         if mine != theirs and not (what == "device" and mine is theirs):
             hint = {

@@ -17,7 +17,7 @@ from opweave.registry.errors import AutogradError, ShapeError
 from opweave.registry.keys import GRAD, INFERENCE, DispatchKey, state
 from opweave.registry.op import ops
 from opweave.registry.spec import TensorSpec
-from opweave.registry.symbolic import demand, is_open
+from opweave.registry.symbolic import demand, is_open, surely_equal
 from opweave.registry.tensor import Tensor, describe
 
 Edge = tuple["Node", int]
@@ -592,17 +592,23 @@ def _are_sizes(found: tuple[Any, ...], wanted: tuple[Any, ...], node: Node) -> b
     for have, want in zip(found, wanted, strict=True):
         same = have == want
         if is_open(same):
+            if surely_equal(want, 1):
+                return False  # stretched, which is right whatever the size is
             demand(same, f"{node.name()}: a gradient has another size than its input", ShapeError)
         elif not same:
             return False
     return True
 
 
+def _same_sizes(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    return len(one) == len(other) and all(map(surely_equal, one, other))
+
+
 def _summed_to(grad: Tensor, spec: TensorSpec, node: Node, index: int) -> Tensor:
     sizes = spec.sizes
     lead = len(grad._sizes) - len(sizes)
     kept = list(zip(grad._sizes[max(lead, 0) :], sizes, strict=False))
-    if lead < 0 or any(want not in (have, 1) for have, want in kept):
+    if lead < 0 or not all(surely_equal(want, 1) or surely_equal(have, want) or have == want for have, want in kept):
         raise ShapeError(
             f"{node.name()}: gradient {index} has the wrong shape", got=f"{describe(grad)} for {list(sizes)}",
             hint="a gradient has the shape of its input (or one that the input broadcasts to)",
@@ -612,9 +618,9 @@ def _summed_to(grad: Tensor, spec: TensorSpec, node: Node, index: int) -> Tensor
 
 def sum_to(grad: Tensor, sizes: tuple[int, ...]) -> Tensor:
     """The gradient of broadcasting to `grad`'s shape from `sizes`."""
-    if grad._sizes == sizes:
-        return grad
     lead = len(grad._sizes) - len(sizes)
+    if _same_sizes(grad._sizes, sizes):
+        return grad
     axes = [*range(lead)]
     axes += [lead + d for d, size in enumerate(sizes) if size == 1 and grad._sizes[lead + d] != 1]
     if axes:

@@ -14,9 +14,18 @@ from typing import Any
 import optree
 
 from opweave.registry.batched import Level
-from opweave.registry.control_flow.operators import aten, check_agreement, cond_op, map_op, scan_op, while_loop_op
+from opweave.registry.control_flow.operators import (
+    aten,
+    check_agreement,
+    cond_op,
+    map_op,
+    predicate,
+    scan_op,
+    while_loop_op,
+)
 from opweave.registry.dtypes import bool_
 from opweave.registry.errors import ArgumentError, OutOfRangeError, ShapeError
+from opweave.registry.symbolic import Symbolic, demand, is_open
 from opweave.registry.tensor import Tensor, describe
 from opweave.registry.vmap.levels import add_batch_dim, entered, remove_batch_dim
 
@@ -134,8 +143,9 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], o
 
     Parameters
     ----------
-    pred : bool or Tensor
-        A bool tensor of one element. A Python bool chooses the branch at once, also when tracing.
+    pred : bool, SymBool or Tensor
+        A tensor of one element; a number is true where it is not 0. A Python bool chooses the branch at once, also when
+        tracing; a symbolic one is left open.
     true_fn, false_fn : callable
         Called with `operands`; return tensors, or nested containers of them. Both must return the same structure, and
         tensors of the same dtypes, shapes and devices.
@@ -164,6 +174,7 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], o
         raise ArgumentError("cond: operands must be a tuple", got=describe(operands), hint="cond(pred, f, g, (x,))")
     leaves, spec = _flat("cond: operands", tuple(operands))
     branches = (FlatFunction("cond: true_fn", true_fn, spec), FlatFunction("cond: false_fn", false_fn, spec))
+    pred = predicate(pred, leaves[0]._device if leaves else None)
     if isinstance(pred, bool):
         branch = branches[0] if pred else branches[1]
         return branch.rebuilt(branch(*leaves))
@@ -200,7 +211,11 @@ def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried
     ArgumentError, DTypeError, ShapeError
         If an argument is none of these, or `body_fn` changes structure, dtypes or shapes.
     UnsupportedError
-        When traced, as `cond` does, and if a tensor that is used requires grad: how often the loop runs is not known.
+        When traced, as `cond` does.
+
+    Notes
+    -----
+    Where gradients are wanted, a traced loop keeps what is carried before each step.
 
     Examples
     --------
@@ -221,6 +236,8 @@ def _predicate(cond_fn: Any, leaves: Sequence[Tensor]) -> Any:
         found = cond_fn(*values)
         if isinstance(found, bool):
             return aten.full.default([], found, dtype=bool_, device=leaves[0]._device if leaves else None)
+        if isinstance(found, Symbolic) and found.kind == "bool":
+            return predicate(found, leaves[0]._device if leaves else None)
         if not isinstance(found, Tensor):
             raise ArgumentError(
                 "while_loop: cond_fn must return a bool or a bool tensor of one element",
@@ -282,12 +299,17 @@ def _check_lengths(what: str, leaves: Sequence[Tensor], dim: int) -> None:
         if t.ndim <= dim:
             raise ShapeError(f"{what}: xs has a tensor without dimension {dim}", got=describe(list(leaves)))
     lengths = [t._sizes[dim] for t in leaves]
-    if any(length != lengths[0] for length in lengths):
-        raise ShapeError(
-            f"{what}: the tensors of xs differ in length: {lengths}", got=describe(list(leaves)),
-            hint=f"their sizes at dimension {dim} must be equal",
-        )  # fmt: skip
-    if lengths[0] == 0:
+    for length in lengths:
+        if is_open(length == lengths[0]):
+            demand(length == lengths[0], f"{what}: the tensors of xs differ in length", ShapeError)
+        elif length != lengths[0]:
+            raise ShapeError(
+                f"{what}: the tensors of xs differ in length: {lengths}", got=describe(list(leaves)),
+                hint=f"their sizes at dimension {dim} must be equal",
+            )  # fmt: skip
+    if is_open(lengths[0] == 0):
+        demand(lengths[0] >= 1, f"{what}: xs is empty", ShapeError)
+    elif lengths[0] == 0:
         raise ShapeError(f"{what}: xs is empty", got=describe(list(leaves)), hint="there must be at least one step")
 
 

@@ -18,12 +18,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
+import numpy as np
+
 from opweave.registry.batched import BatchedTensor, Level, levels_of
 from opweave.registry.dtypes import bool_
 from opweave.registry.errors import ArgumentError, DeviceError, DTypeError, ShapeError, UnsupportedError
 from opweave.registry.keys import PYTHON_BIT, state
 from opweave.registry.op import HigherOrderOperator, ops, tensors_in
 from opweave.registry.spec import is_contiguous
+from opweave.registry.symbolic import Symbolic, demand
 from opweave.registry.tensor import Tensor, describe
 from opweave.registry.vmap.levels import active, add_batch_dim, entered, left, remove_batch_dim
 
@@ -124,10 +127,34 @@ def check_predicate(what: str, pred: Any) -> None:
         )  # fmt: skip
     if pred._dtype is not bool_:
         raise DTypeError(f"{what} must have dtype bool", got=describe(pred), hint="compare with a number: pred != 0")
-    if any(size != 1 for size in pred._sizes):
-        raise ShapeError(
-            f"{what} must have one element", got=describe(pred), hint="reduce it: pred.all() or pred.any()"
-        )
+    for size in pred._sizes:
+        if type(size) is not int:
+            demand(size == 1, f"{what} must have one element", ShapeError)
+        elif size != 1:
+            raise ShapeError(
+                f"{what} must have one element", got=describe(pred), hint="reduce it: pred.all() or pred.any()"
+            )
+
+
+def predicate(pred: Any, device: Any = None) -> Any:
+    """What decides a `cond`: a Python bool, or a bool tensor of one element.
+
+    A tensor of numbers is true where it is not 0, as for Python's `if`. A symbolic bool becomes a tensor, so that both
+    branches stay in a trace.
+
+    Raises
+    ------
+    ArgumentError, ShapeError
+        If it decides nothing.
+    """
+    if isinstance(pred, (bool, np.bool_)):
+        return bool(pred)
+    if isinstance(pred, Symbolic) and pred.kind == "bool":
+        return aten.full.default([], pred, dtype=bool_, device=device)
+    if isinstance(pred, Tensor) and pred._dtype is not bool_:
+        check_predicate("cond: pred", aten.ne.Scalar(pred, 0))
+        return aten.ne.Scalar(pred, 0)
+    return pred
 
 
 def _scalar(pred: Tensor) -> Tensor:
@@ -179,7 +206,10 @@ def _select(pred: Tensor, true_fn: Flat, false_fn: Flat, operands: Sequence[Tens
     return tuple([aten.where.self(pred, a, b) for a, b in zip(*results, strict=True)])
 
 
-def _while_loop(cond_fn: Flat, body_fn: Flat, carried: Sequence[Tensor], extra: Sequence[Tensor]) -> tuple[Tensor, ...]:
+def _while_loop(
+    cond_fn: Flat, body_fn: Flat, carried: Sequence[Tensor], extra: Sequence[Tensor],
+    before: list[tuple[Tensor, ...]] | None = None,
+) -> tuple[Tensor, ...]:  # fmt: skip
     given = carried = tuple(carried)
     while True:
         (pred,) = cond_fn(*carried, *extra)
@@ -189,6 +219,8 @@ def _while_loop(cond_fn: Flat, body_fn: Flat, carried: Sequence[Tensor], extra: 
             going = going.value
         if not aten.any.default(going).item():
             break
+        if before is not None:
+            before.append(carried)
         if going is pred:
             carried = _step(body_fn, carried, extra)
             continue
@@ -197,7 +229,18 @@ def _while_loop(cond_fn: Flat, body_fn: Flat, carried: Sequence[Tensor], extra: 
         # An example that is done keeps what it has.
         carried = tuple([aten.where.self(_scalar(pred), a, b) for a, b in zip(new, carried, strict=True)])
     # A result is no alias of what was given, however often the body ran.
-    return tuple([fresh(t) for t in given]) if carried is given else carried
+    return _apart(carried, (*given, *extra))
+
+
+def _while_loop_stack_output(
+    cond_fn: Flat, body_fn: Flat, carried: Sequence[Tensor], extra: Sequence[Tensor]
+) -> tuple[Tensor, ...]:
+    """The carried values at the end, then those before each step, stacked: what the way back goes through."""
+    before: list[tuple[Tensor, ...]] = []
+    results = _while_loop(cond_fn, body_fn, carried, extra, before)
+    if before:
+        return (*results, *_stacked("while_loop: body_fn", before))
+    return (*results, *[aten.new_empty.default(t, [0, *t._sizes]) for t in carried])
 
 
 def _step(body_fn: Flat, carried: tuple[Tensor, ...], extra: Sequence[Tensor]) -> tuple[Tensor, ...]:
@@ -219,13 +262,36 @@ def fresh(t: Tensor) -> Tensor:
 
 def _scan(combine_fn: Flat, init: Sequence[Tensor], xs: Sequence[Tensor], extra: Sequence[Tensor]) -> tuple[Any, ...]:
     carry, rows = tuple(init), []
-    for i in range(_length("scan", xs)):
+    length = _length("scan", xs, least=0)
+    if not length:
+        # A loop that did not run has no way back: only the sizes of the results are wanted.
+        row = combine_fn(*carry, *[aten.new_zeros.default(x, list(x._sizes[1:])) for x in xs], *extra)[len(carry) :]
+        return (*map(fresh, carry), *[aten.new_empty.default(t, [0, *t._sizes]) for t in row])
+    for i in range(length):
         results = tuple(combine_fn(*carry, *[aten.select.int(x, 0, i) for x in xs], *extra))
         new, row = results[: len(carry)], results[len(carry) :]
         check_agreement("scan", ("the carry", carry), ("the next carry", new), combine_fn, hint=CARRY_HINT)
         rows.append(row)
         carry = new
-    return (*carry, *_stacked("scan: combine_fn", rows))
+    return (*_apart(carry, (*init, *xs, *extra)), *_stacked("scan: combine_fn", rows))
+
+
+def _apart(results: Sequence[Tensor], given: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Results that share no memory with what was given, nor with each other."""
+    taken = {id(memory_of(t)) for t in given}
+    found = []
+    for t in results:
+        t = fresh(t) if id(memory_of(t)) in taken else t
+        taken.add(id(memory_of(t)))
+        found.append(t)
+    return tuple(found)
+
+
+def memory_of(t: Tensor) -> Any:
+    """The storage of a tensor, also of one that `vmap` batches."""
+    while isinstance(t, BatchedTensor):
+        t = t.value
+    return t._storage
 
 
 def _map(f: Flat, xs: Sequence[Tensor], args: Sequence[Tensor]) -> tuple[Tensor, ...]:
@@ -233,10 +299,10 @@ def _map(f: Flat, xs: Sequence[Tensor], args: Sequence[Tensor]) -> tuple[Tensor,
     return _stacked("map: f", [tuple(f(*[aten.select.int(x, 0, i) for x in xs], *args)) for i in range(length)])
 
 
-def _length(what: str, xs: Sequence[Tensor]) -> int:
+def _length(what: str, xs: Sequence[Tensor], least: int = 1) -> int:
     lengths = [x._sizes[0] for x in xs]
-    if not lengths or any(length != lengths[0] for length in lengths) or lengths[0] == 0:
-        raise ShapeError(f"{what}: xs must have one length, greater than 0", got=describe(list(xs)))
+    if not lengths or any(length != lengths[0] for length in lengths) or lengths[0] < least:
+        raise ShapeError(f"{what}: xs must have one length, of {least} or more", got=describe(list(xs)))
     return lengths[0]
 
 
@@ -300,6 +366,10 @@ def _peel_while_loop(
     return tuple([add_batch_dim(t, 0, level) for t in results])
 
 
+def _peel_while_loop_stack_output(level: Level, *args: Any) -> NoReturn:
+    raise UnsupportedError("while_loop_stack_output: traces alone call it, below vmap")
+
+
 def _peel_scan(
     level: Level, combine_fn: Flat, init: Sequence[Tensor], xs: Sequence[Tensor], extra: Sequence[Tensor]
 ) -> tuple[Tensor, ...]:
@@ -324,6 +394,11 @@ cond_op = ControlFlowOperator("cond", _cond, _peel_cond)
 
 #: ``(cond_fn, body_fn, carried, extra) -> tuple of Tensor``: the carried values at the end.
 while_loop_op = ControlFlowOperator("while_loop", _while_loop, _peel_while_loop)
+
+#: The same, with the carried values before each step behind them: what a trace calls where gradients are wanted.
+while_loop_stack_output_op = ControlFlowOperator(
+    "while_loop_stack_output", _while_loop_stack_output, _peel_while_loop_stack_output
+)
 
 #: ``(combine_fn, init, xs, extra) -> tuple of Tensor``: the last carry, then the stacked results.
 scan_op = ControlFlowOperator("scan", _scan, _peel_scan)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from opweave.registry import dtypes
 from opweave.registry.device import parse_device
-from opweave.registry.dtypes import DType, as_dtype, get_default_dtype, promote_types
+from opweave.registry.dtypes import DType, as_dtype, bool_, get_default_dtype, int64, promote_types
 from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
+from opweave.registry.fake_context import LITERAL
 from opweave.registry.keys import state
 from opweave.registry.memory_format import contiguous_format, format_strides, preserve_format
 from opweave.registry.op import ops
@@ -381,13 +382,38 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
     wanted = None if dtype is None else as_dtype(dtype, "tensor")
     if isinstance(data, Tensor):
         return ops.aten._to_copy.default(data, dtype=wanted, device=device)
+    if state.modes and _holds_symbols(data):
+        return _of_symbols(data, wanted, device)
     array = _as_array(data, wanted)
     made = Tensor._from_array(array)
     if state.modes:
         # A mode should see where the data enters; a trace that mutates it later must not change it for its next run.
+        made.__dict__[LITERAL] = True
         made = ops.aten.lift_fresh_copy.default(made)
     target = parse_device(device)
     return made if target.type == "cpu" else ops.aten._to_copy.default(made, device=target)
+
+
+def _holds_symbols(data: Any) -> bool:
+    return any(map(_holds_symbols, data)) if type(data) in (list, tuple) else isinstance(data, Symbolic)
+
+
+def _of_symbols(data: Any, wanted: DType | None, device: Any) -> Tensor:
+    """A tensor of numbers among which are some that a trace does not fix."""
+    if wanted is None:
+        kinds = {"float" if is_float(n) else "int" if is_int(n) and type(n) is not bool else "bool" for n in _leaves(data)}
+        wanted = get_default_dtype() if "float" in kinds else int64 if "int" in kinds else bool_
+    if type(data) in (list, tuple):
+        return ops.aten.stack.default([_of_symbols(item, wanted, device) for item in data])
+    return ops.aten.full.default([], data, dtype=wanted, device=device)
+
+
+def _leaves(data: Any) -> Iterator[Any]:
+    if type(data) in (list, tuple):
+        for item in data:
+            yield from _leaves(item)
+    else:
+        yield data
 
 
 def _as_array(data: Any, wanted: DType | None) -> np.ndarray[Any, Any]:

@@ -20,7 +20,7 @@ from opweave.registry.ops.kinds import composite
 from opweave.registry.ops.reduction import rounded, widened
 from opweave.registry.promote import result_type
 from opweave.registry.spec import contiguous
-from opweave.registry.symbolic import square_root
+from opweave.registry.symbolic import is_open, square_root
 from opweave.registry.tensor import Tensor, allocate_like, describe, wrap_dim
 
 Make = Callable[..., Tensor]
@@ -44,6 +44,11 @@ def _softmax_types(op: str, self: Tensor, dim: int, half_to_float: bool) -> tupl
 def _shifted(self: Tensor, axis: int) -> Tensor:
     """The row-major input in the compute type, minus its maximum, so that no exponential overflows."""
     wide = widened(ops.aten.contiguous.default(self))
+    if self._sizes and is_open(self._sizes[axis] == 0):
+        # Nothing has no largest element, so one is put behind it.
+        behind = [0, 0] * (len(self._sizes) - 1 - axis) + [0, 1]
+        padded = ops.aten.constant_pad_nd.default(wide, behind, -math.inf)
+        return ops.aten.sub.Tensor(wide, ops.aten.amax.default(padded, [axis], True))
     return ops.aten.sub.Tensor(wide, ops.aten.amax.default(wide, [axis], True)) if self.numel() else wide
 
 

@@ -16,7 +16,7 @@ from opweave.registry.ops.kinds import CompositeDecl, composite
 from opweave.registry.ops.layout import format_of, laid_out, spec_like
 from opweave.registry.ops.numeric import as_element
 from opweave.registry.ops.reduction import rounded, widened
-from opweave.registry.symbolic import demand, larger, smaller
+from opweave.registry.symbolic import demand, is_open, larger, smaller
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
 Make = Callable[..., Tensor]
@@ -85,6 +85,8 @@ def constant_pad_nd(self: Tensor, pad: Sequence[int], value: Any = 0) -> Tensor:
     layout = format_of(self)
     if not self.numel():
         return laid_out(aten.new_full.default(self, sizes, number), layout)
+    if any(is_open(size == 0) for size in self._sizes):
+        return laid_out(_walled(_cut(self, around), around, number), layout)
     part = _cut(self, [pair if d not in padded else (0, 0) for d, pair in enumerate(around)])
     places: dict[int, Tensor] = {}
     inside: Tensor | None = None
@@ -96,6 +98,18 @@ def constant_pad_nd(self: Tensor, pad: Sequence[int], value: Any = 0) -> Tensor:
         inside = within if inside is None else aten.logical_and.default(inside, within)
         places[d] = aten.clamp.default(step, 0, size - 1)
     return laid_out(aten.where(inside, _taken(part, places), number), layout)
+
+
+def _walled(part: Tensor, around: Sequence[tuple[int, int]], number: Any) -> Tensor:
+    """A part, which may have no element to read, with constants put beside it dimension by dimension."""
+    for d, (before, after) in enumerate(around):
+        walls = [
+            ops.aten.new_full.default(part, [*part._sizes[:d], count, *part._sizes[d + 1 :]], number) if count > 0 else None
+            for count in (before, after)
+        ]
+        pieces = [piece for piece in (walls[0], part, walls[1]) if piece is not None]
+        part = ops.aten.cat.default(pieces, d) if len(pieces) > 1 else part
+    return part
 
 
 def _steps(self: Tensor, size: int, start: int) -> Tensor:

@@ -18,6 +18,7 @@ from opweave.registry.ops.kinds import ViewDecl, composite, extern, view
 from opweave.registry.ops.view import Layout, Sizes, sample_layouts, view_samples
 from opweave.registry.promote import pointwise_strides
 from opweave.registry.spec import TensorSpec, contiguous_strides
+from opweave.registry.symbolic import is_open, surely_equal
 from opweave.registry.tensor import Tensor, allocate_like, as_view, describe, wrap_dim
 
 # ---- reshape-like --------------------------------------------------------------------------------------------------
@@ -54,6 +55,8 @@ def viewed_strides(sizes: Sizes, strides: Sequence[Any], wanted: Sizes) -> tuple
 
     Runs of dimensions that lie in memory without gaps between them are regrouped, each on its own.
     """
+    if any(map(is_open, (*sizes, *wanted))) and all(map(surely_equal, strides, contiguous_strides(sizes))):
+        return contiguous_strides(wanted)
     if 0 in sizes:
         return tuple(strides) if tuple(sizes) == tuple(wanted) else contiguous_strides(wanted)
     if not sizes:

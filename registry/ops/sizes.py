@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from opweave.registry.errors import ShapeError
-from opweave.registry.fake_context import dynamic_size
+from opweave.registry.fake_context import dynamic_number, dynamic_size
 from opweave.registry.memory_format import MemoryFormat, is_in_format
 from opweave.registry.ops.kinds.base import Decl, Maker
 from opweave.registry.symbolic import Symbolic
@@ -62,7 +62,11 @@ def _item(self: Tensor) -> Any:
 
 
 def _unknown_item(self: Tensor) -> Any:
-    return dynamic_size("item", self, -(1 << 63), (1 << 63) - 1)
+    dtype = self._dtype
+    if dtype.kind in "iu":
+        bits = 8 * dtype.itemsize - (dtype.kind == "i")
+        return dynamic_size("item", self, -(1 << bits) if dtype.kind == "i" else 0, (1 << bits) - 1)
+    return dynamic_number("item", self, "bool" if dtype.kind == "b" else "float")
 
 
 def _assert(condition: Any, message: str) -> None:

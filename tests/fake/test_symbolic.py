@@ -14,7 +14,7 @@ from hypothesis import given, settings, strategies as st
 import opweave
 from opweave.fake.mode import FakeTensorMode
 from opweave.fake.shape_env import ShapeEnv
-from opweave.fake.symbolic import SymBool, SymFloat, SymInt, check, statically_known_true, sym_max, sym_min, sym_not
+from opweave.fake.symbolic import SymBool, SymFloat, SymBool, SymFloat, SymInt, check, statically_known_true, sym_max, sym_min, sym_not
 from opweave.registry.errors import ArgumentError, ConstraintError, DataDependentError, ShapeError
 
 HERE = "test_symbolic.py"
@@ -338,8 +338,11 @@ def test_results_whose_size_depends_on_data() -> None:
             _ = "none" if places.shape[0] == 0 else "some"
         n = x.sum().long().item()
         assert isinstance(n, SymInt) and n.hint is None
-        with pytest.raises(DataDependentError, match="item"):
-            x.sum().item()
+        total = x.sum().item()
+        assert isinstance(total, SymFloat) and total.hint is None and isinstance(total * 2 + n, SymFloat)
+        with pytest.raises(DataDependentError, match="a decision on v0"):
+            _ = "high" if total > 3 else "low"
+        assert isinstance((x.sum() > 0).item(), SymBool)
 
 
 # ---- rounded divisions, remainders, extremes -----------------------------------------------------------------------

@@ -317,8 +317,6 @@ class TestRefusals:
         [
             (lambda x: 1 if x else 2, "bool", "opweave.where"),
             (lambda x: int(x), "int", "0-d tensor"),
-            (lambda x: x.item(), "item", "0-d tensor"),
-            (lambda x: x.tolist(), "tolist", "custom_op"),
             (lambda x: np.asarray(x), "conversion to a NumPy array", "custom_op"),
             (lambda x: x.numpy(), "numpy", "custom_op"),
             (lambda x: x.data_ptr(), "data_ptr", "wrap_triton"),

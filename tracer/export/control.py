@@ -13,15 +13,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from opweave.registry.control_flow.operators import cond_op, map_op, scan_op, while_loop_op
+from opweave.registry.control_flow.operators import (
+    cond_op,
+    map_op,
+    scan_op,
+    while_loop_op,
+    while_loop_stack_output_op,
+)
 from opweave.registry.tensor import Tensor
 from opweave.tracer.graph import Graph, Node
 
+_OPS = (cond_op, while_loop_op, while_loop_stack_output_op, scan_op, map_op)
 #: The ops by name.
-OPERATORS: dict[str, Any] = {op.name: op for op in (cond_op, while_loop_op, scan_op, map_op)}
+OPERATORS: dict[str, Any] = {op.name: op for op in _OPS}
 
 #: What each operand is: a predicate, a graph, tensors, or tensors that are gone through row by row.
-OPERANDS: dict[str, str] = {"cond": "pggt", "while_loop": "ggtt", "scan": "gtrt", "map_impl": "grt"}
+OPERANDS: dict[str, str] = {
+    "cond": "pggt", "while_loop": "ggtt", "while_loop_stack_output": "ggtt", "scan": "gtrt", "map_impl": "grt",
+}  # fmt: skip
 
 
 def is_control_flow(target: Any) -> bool:
@@ -80,7 +89,7 @@ def _check_results(node: Node, graphs: list[Graph], fail: Callable[[str], NoRetu
     name = node.target.name
     found = [_kind(value) for value in results]
     returned = [[_kind(value.meta["val"]) for value in graph.outputs] for graph in graphs]
-    if name == "while_loop":
+    if name.startswith("while_loop"):
         if len(returned[0]) != 1:
             fail("a condition that returns one tensor")
         del returned[0]
@@ -88,10 +97,12 @@ def _check_results(node: Node, graphs: list[Graph], fail: Callable[[str], NoRetu
     if name in ("scan", "map_impl"):
         rows = [(dtype, None if dims is None else dims + 1) for dtype, dims in returned[0][carried:]]
         returned = [returned[0][:carried] + rows]
-    if name in ("scan", "while_loop"):
+    if name in ("scan", "while_loop", "while_loop_stack_output"):
         start = [_kind(source.meta["val"]) for source in node.args[1 if name == "scan" else 2]]
         if returned[0][: len(start)] != start:
             fail("steps that keep what is carried as it is")
+    if name == "while_loop_stack_output":
+        returned = [[*returned[0], *[(dtype, None if dims is None else dims + 1) for dtype, dims in returned[0]]]]
     if any(one != found for one in returned):
         fail("results like those of the graphs")
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any, NoReturn, cast
 
 import optree
 
 from opweave.fake.mode import FakeTensorMode
+from opweave.fake.shape_env import ShapeEnv
 from opweave.fake.tensor import make_fake
 from opweave.registry import dtypes, return_types
 from opweave.registry.device import Device
@@ -240,7 +242,18 @@ class Numbers:
 
     def decode(self, source: Reader) -> Any:
         """A number of any kind."""
-        return source.fail("a number that is fixed")
+        unknown = self.unknown(source, ShapeEnv)
+        return source.fail("a number that is fixed") if unknown is None else unknown
+
+    @staticmethod
+    def unknown(source: Reader, env: Callable[[], ShapeEnv]) -> Any:
+        """A float that depends on data, or a condition on one, of which a file says no more; else None."""
+        if not isinstance(source.value, dict) or source["value"].value is not None:
+            return None
+        kind = source["number"].text(10)
+        if kind not in ("float", "bool"):
+            source["value"].fail("an expression")
+        return env().new_unbacked_float() if kind == "float" else env().new_unbacked(0, 1) == 1
 
 
 def encode_value(value: Any, what: str, numbers: Numbers) -> Any:

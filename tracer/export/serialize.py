@@ -240,6 +240,8 @@ class _Writer:
             return {"range_constraints": {}, "guards": []}
         found: dict[str, Any] = {}
         for symbol, info in env.symbols.items():
+            if not symbol.is_integer:
+                continue  # no size is made of it
             asked = env.asked.get(symbol)
             found[info.name] = {
                 "hint": info.hint, "low": info.low, "high": info.high, "places": list(info.sources),
@@ -252,6 +254,8 @@ class _Writer:
             value = encode_expression(env, env.replacements[symbol], "a guard")
             guards.append({"replaces": env.symbols[symbol].name, "value": value, "site": _site_record(guard.site)})
         for expr, guard in env.facts.items():
+            if any(env.symbols[s].hint is None for s in expr.free_symbols):
+                continue  # the graph checks it
             value = encode_expression(env, expr, "a guard")
             guards.append({"replaces": None, "value": value, "site": _site_record(guard.site)})
         return {"range_constraints": found, "guards": guards}
@@ -395,6 +399,8 @@ class _Numbers(Numbers):
     def encode(self, value: Any, what: str) -> Any:
         if value.env is not self.env:
             return super().encode(value, what)
+        if not all(symbol.is_integer for symbol in value.expr.free_symbols):
+            return None  # a float that depends on data, or a condition on one: what computes it is in the graph
         tree = encode_expression(self.env, value.expr, what)
         # A float that is whole for all sizes, `n * 2.0`, is read as an int otherwise.
         return ["truediv", tree, 1] if value.kind == "float" and value.expr.is_integer else tree
@@ -403,6 +409,9 @@ class _Numbers(Numbers):
         kind = "int"
         if isinstance(source.value, dict):
             kind = source["number"].text(10)
+            unknown = self.unknown(source, lambda: self.env)
+            if unknown is not None:
+                return unknown
             source = source["value"]
         found = decode_expression(source, self.env, self.symbols)
         plain = {"int": int, "float": float, "bool": bool}.get(kind)
@@ -492,7 +501,7 @@ class _Loader:
             if not _SYMBOL.fullmatch(name):
                 source.fail("names of symbols")
             item.keys("hint", "low", "high", "label", "kind", "least", "places", "site", "low_site", "high_site")
-            low = item["low"].integer()
+            low = item["low"].integer(-_LARGEST - 1 if name.startswith("u") else 0)
             high = None if item["high"].value is None else item["high"].integer(low)
             hint = None if item["hint"].value is None else item["hint"].integer(low, _LARGEST if high is None else high)
             places = [_one_line(place) for place in item["places"].items()]

@@ -27,6 +27,7 @@ from opweave.registry.tensor import Tensor, describe
 from opweave.tracer.export.dims import DerivedDim, Dim, Wanted
 
 _NUMBERS = frozenset({__file__, shape_env.__file__, symbolic.__file__})
+shape_env.stands_between(__file__)
 
 
 @dataclass(frozen=True)
@@ -186,7 +187,7 @@ class ExportEnv(ShapeEnv):
     def decide(self, expr: Any, of_size: tuple[str, Any, int] | None = None) -> bool:
         """The example's answer; whether a size is 0 or 1 is no question for opweave's own rules."""
         self._of_rule = _asked_by_rule()
-        if self._of_rule and self.known(expr) is None:
+        if self._of_rule and self.known(expr) is None and self.hint_of(expr) is not None:
             two = self._x.number(2)
             larger = {
                 s: (max(low, two), high) if high >= two else (low, high) for s, (low, high) in self._ranges.items()

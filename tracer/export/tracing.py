@@ -93,11 +93,11 @@ def export(
     wanted = wanted_sizes(dynamic_shapes, args, kwargs, positional, fn)
     leaves, in_spec = optree.tree_flatten(cast(Any, (args, kwargs)))
     paths = [_path_text(path, positional) for path in optree.tree_paths(cast(Any, (args, kwargs)))]
-    mode = next((t.fake_mode for t in tensors_in(leaves) if isinstance(t, FakeTensor)), None) or FakeTensorMode()
-    env: ExportEnv | None = None
+    mode = next((t.fake_mode for t in tensors_in(leaves) if isinstance(t, FakeTensor)), None) or FakeTensorMode(
+        make_env=lambda: ExportEnv({}, ())
+    )
     if wanted:
-        env = _env_for(wanted, leaves, paths)
-        mode = FakeTensorMode(shape_env=env)
+        mode = FakeTensorMode(shape_env=_env_for(wanted, leaves, paths))
     out_spec: list[Any] = []
 
     def flat(*values: Any) -> list[Any]:
@@ -108,7 +108,7 @@ def export(
 
     graph, constants = trace_flat(
         flat, leaves, mode, names=[_identifier(p) for p in paths], keep_triton_ops=True,
-        dynamic=None if env is None else every_size,
+        dynamic=every_size if wanted else None,
     )  # fmt: skip
     _refuse_backward([*constants.values(), *tensors_in(leaves)])
     specs = [_user_input(node, path) for node, path in zip(graph.placeholders(), paths, strict=True)]
@@ -122,7 +122,7 @@ def export(
     return ExportedProgram(
         graph, make_signature(graph, specs), in_spec, out_spec[0], name=_name_of(fn),
         state_dict={name: t for name, t in tensors.items() if name in kept},
-        constants={name: t for name, t in tensors.items() if name not in kept}, shape_env=env,
+        constants={name: t for name, t in tensors.items() if name not in kept}, shape_env=cast(Any, mode.shape_env),
     )  # fmt: skip
 
 
