@@ -64,7 +64,7 @@ def _sorted_alias(text):
 
 
 def is_misprinted(text):
-    """Whether PyTorch prints another default: a complex one without its last digit, other than ASCII, a float of 2**63."""
+    """Whether PyTorch prints another default: a complex one cut short, what is no ASCII, a float of 2**63."""
     cut = re.search(r"complex(\?|\[\]|\[\]\?)? a=", text) is not None and "j)" not in text
     return cut or not text.isascii() or "float a=-9223372036854775808" in text
 
