@@ -287,7 +287,7 @@ def _plus(x, y, C: tl.constexpr, B: tl.constexpr):
     tl.store(y + i, tl.load(x + i) + _meddling(C))
 
 
-@pytest.mark.parametrize("error", [StopHereError, KeyboardInterrupt, TimeoutError, ValueError, RuntimeError])
+@pytest.mark.parametrize("error", [StopHereError, KeyboardInterrupt, TimeoutError])
 def test_a_timeout_while_triton_compiles_arrives_as_it_is(error, request):
     handler = Handler(error)
     signal.signal(signal.SIGALRM, handler)
@@ -421,8 +421,8 @@ def _count(x, n, B: tl.constexpr):
 
 
 def _steps(programs: int) -> int:
-    """Rounds of a loop, by which a launch takes about a second of one core."""
-    return 1_500_000_000 // programs
+    """Rounds of a loop, by which a launch takes some tenths of a second of one core."""
+    return 600_000_000 // programs
 
 
 @pytest.mark.parametrize("threads", [1, 4])
@@ -436,8 +436,8 @@ def test_a_kernel_stops_between_its_programs(programs, threads):
     try:
         x = opweave.zeros(programs * 64)
         _count[(programs,)](x, 3, B=64)  # the figure that is kept of it is of next to no work
-        signal.setitimer(signal.ITIMER_REAL, 0.02)
-        with pytest.raises(StopHereError) as caught:
+        with pytest.raises(StopHereError) as caught:  # noqa: PT012
+            signal.setitimer(signal.ITIMER_REAL, 0.02)
             _count[(programs,)](x, _steps(programs), B=64)
         assert caught.value is handler.raised and handler.calls == 1
         assert (x.numpy() == 3).any()
@@ -491,8 +491,8 @@ def test_a_matrix_product_of_compiled_code_stops():
     f(a, a)
     large = opweave.ones(4000, 4000, dtype=opweave.float64)
     f(large, large[:, :64])
-    signal.setitimer(signal.ITIMER_REAL, 0.1)
     with pytest.raises(StopHereError):  # noqa: PT012
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
         for _ in range(20):
             f(large, large)
     assert handler.calls == 1

@@ -284,7 +284,8 @@ def interrupt_here(count: int, seed: int) -> dict[str, Any]:
 # ---- processes that have just been started ---------------------------------------------------------------------------
 
 _FRESH = """
-import signal, sys, time
+import faulthandler, signal, sys, time
+faulthandler.dump_traceback_later(280)
 sys.path[:0] = [{here!r}]
 signal.signal(signal.SIGINT, signal.default_int_handler)
 print("started", flush=True)
@@ -320,10 +321,10 @@ def interrupt_fresh(after: float, folder: str) -> tuple[str, float]:
     except subprocess.TimeoutExpired:
         child.send_signal(signal.SIGINT)
     try:
-        out, err = child.communicate(timeout=120)
+        out, err = child.communicate(timeout=300)
     except subprocess.TimeoutExpired:
         child.kill()
-        return "hangs", 120.0
+        return f"hangs: {child.communicate()[1][-2000:]}", 300.0
     took = time.perf_counter() - start
     if child.returncode != 0 or not out.strip().endswith("None"):
         return f"broken after {after:.3f} s: {out.strip()} {err.strip()[-600:]}", took
