@@ -520,7 +520,8 @@ class ShapeEnv:
         """Forget what becomes known inside the block."""
         kept = {name: getattr(self, name) for name in _STATE}
         self.symbols = {
-            s: replace(info, sources=list(info.sources), bounded=list(info.bounded)) for s, info in kept["symbols"].items()
+            s: replace(info, sources=list(info.sources), bounded=list(info.bounded))
+            for s, info in kept["symbols"].items()
         }
         for name in ("facts", "equations", "replacements", "_by_hint", "told"):
             setattr(self, name, dict(kept[name]))
@@ -789,8 +790,8 @@ _LAYOUTS = (os.path.join("registry", "spec.py"), os.path.join("registry", "memor
 
 #: What a branch of a `ShapeEnv` has of its own.
 _STATE = (
-    "symbols", "facts", "equations", "replacements", "assertions", "_ranges", "_by_hint", "_unbacked", "_backed", "told",
-    "_made", "_known", "_open", "_open_in", "_simple", "_simple_with",
+    "symbols", "facts", "equations", "replacements", "assertions", "_ranges", "_by_hint", "_unbacked", "_backed",
+    "told", "_made", "_known", "_open", "_open_in", "_simple", "_simple_with",
 )  # fmt: skip
 
 

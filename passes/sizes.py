@@ -95,9 +95,11 @@ def _is_arithmetic(node: Node) -> bool:
     """Whether a node computes a number from numbers and sizes, and looks at no data."""
     if node.op != "call_function" or isinstance(value_of(node), Tensor):
         return False
-    return getattr(node.target, "__module__", "") in ("_operator", "operator", "builtins", "math") and (
-        node.target is not operator.getitem
-    ) or node.target in _READS
+    return (
+        getattr(node.target, "__module__", "") in ("_operator", "operator", "builtins", "math")
+        and (node.target is not operator.getitem)
+        or node.target in _READS
+    )
 
 
 _READS = (ops.aten.sym_size.int, ops.aten.sym_stride.int, ops.aten.sym_storage_offset.default)

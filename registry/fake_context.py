@@ -9,7 +9,6 @@ from opweave.registry.errors import ArgumentError, DataDependentError, FakeTenso
 from opweave.registry.keys import state
 from opweave.registry.tensor import Tensor, describe
 
-
 #: In the dict of a tensor that was made of numbers in traced code: it has these numbers each time the code runs.
 LITERAL = "literal"
 

@@ -196,9 +196,7 @@ def _traced_step(
     while True:
         step = trace_function(mode, label, fn, inputs, names, differentiable=recording, copies=True)
         # A carry that gets a history in one step has it in the next.
-        late = [
-            one for one, t in zip(inputs[: len(given)], step.results, strict=False) if t._keys & GRAD & ~one._keys
-        ]
+        late = [one for one, t in zip(inputs[: len(given)], step.results, strict=False) if t._keys & GRAD & ~one._keys]
         if not late:
             return step
         for t in late:
@@ -224,9 +222,7 @@ def _scan(
         def keeping(*values: Tensor) -> Sequence[Tensor]:
             return (*combine_fn(*values), *[fresh(t) for t in values[: len(given)]])
 
-        traced = trace_function(
-            mode, "scan: combine_fn", keeping, inputs, names, differentiable=True, copies=True
-        )
+        traced = trace_function(mode, "scan: combine_fn", keeping, inputs, names, differentiable=True, copies=True)
         row = traced.results[len(given) :]
         live += [len(step.results) + i for i in live if i < len(given)]
     graphs, closures = merged([traced], ("scan_combine_graph",), mode)
@@ -280,7 +276,9 @@ def _map(mode: ProxyMode, f: Flat, xs: Sequence[Tensor], args: Sequence[Tensor])
     call = _Call(mode, map_op)
     whole, rest = call.lifted(xs, differentiable=True), call.lifted(args, differentiable=True)
     inputs = [*call.slices(whole), *rest]
-    step = trace_function(mode, "map: f", f, inputs, (*whole, *rest), differentiable=not state.exclude & GRAD, copies=True)
+    step = trace_function(
+        mode, "map: f", f, inputs, (*whole, *rest), differentiable=not state.exclude & GRAD, copies=True
+    )
     graphs, closures = merged([step], ("body_graph",), mode)
     lifted = (*rest, *call.lifted(closures, differentiable=True))
     results = call.record((*graphs, whole, lifted), _stacked(mode, step.results, whole[0]._sizes[0]))

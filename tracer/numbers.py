@@ -21,7 +21,6 @@ from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor
 from opweave.tracer.graph import Graph, Node
 
-
 _ITEM = ops.aten._local_scalar_dense.default
 
 

@@ -368,10 +368,14 @@ def _find_sizes(sample: Sample, mode: FakeTensorMode, fake: list[Any], real: lis
         if is_open(equal):
             env.assume(env.canonical(equal.expr), user_frame())
         elif not equal and isinstance(mine, Symbolic):
-            raise sample.error("the fake rule gives a size another range than the kernel's", got=f"{mine!r} and {theirs}")
+            raise sample.error(
+                "the fake rule gives a size another range than the kernel's", got=f"{mine!r} and {theirs}"
+            )
     for assertion in env.assertions:
         if env.known(assertion.expr) is False:
-            raise sample.error("a check of the fake rule does not hold for what the kernel gives", got=assertion.message)
+            raise sample.error(
+                "a check of the fake rule does not hold for what the kernel gives", got=assertion.message
+            )
 
 
 def _check_same(

@@ -401,7 +401,9 @@ def _holds_symbols(data: Any) -> bool:
 def _of_symbols(data: Any, wanted: DType | None, device: Any) -> Tensor:
     """A tensor of numbers among which are some that a trace does not fix."""
     if wanted is None:
-        kinds = {"float" if is_float(n) else "int" if is_int(n) and type(n) is not bool else "bool" for n in _leaves(data)}
+        kinds = {
+            "float" if is_float(n) else "int" if is_int(n) and type(n) is not bool else "bool" for n in _leaves(data)
+        }
         wanted = get_default_dtype() if "float" in kinds else int64 if "int" in kinds else bool_
     if type(data) in (list, tuple):
         return ops.aten.stack.default([_of_symbols(item, wanted, device) for item in data])

@@ -104,7 +104,9 @@ def _walled(part: Tensor, around: Sequence[tuple[int, int]], number: Any) -> Ten
     """A part, which may have no element to read, with constants put beside it dimension by dimension."""
     for d, (before, after) in enumerate(around):
         walls = [
-            ops.aten.new_full.default(part, [*part._sizes[:d], count, *part._sizes[d + 1 :]], number) if count > 0 else None
+            ops.aten.new_full.default(part, [*part._sizes[:d], count, *part._sizes[d + 1 :]], number)
+            if count > 0
+            else None
             for count in (before, after)
         ]
         pieces = [piece for piece in (walls[0], part, walls[1]) if piece is not None]

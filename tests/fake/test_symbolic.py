@@ -14,7 +14,16 @@ from hypothesis import given, settings, strategies as st
 import opweave
 from opweave.fake.mode import FakeTensorMode
 from opweave.fake.shape_env import ShapeEnv
-from opweave.fake.symbolic import SymBool, SymFloat, SymBool, SymFloat, SymInt, check, statically_known_true, sym_max, sym_min, sym_not
+from opweave.fake.symbolic import (
+    SymBool,
+    SymFloat,
+    SymInt,
+    check,
+    statically_known_true,
+    sym_max,
+    sym_min,
+    sym_not,
+)
 from opweave.registry.errors import ArgumentError, ConstraintError, DataDependentError, ShapeError
 
 HERE = "test_symbolic.py"

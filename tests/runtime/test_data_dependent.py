@@ -81,7 +81,8 @@ AGREE: dict[str, Callable[[Tensor], Any]] = {
     "parts": lambda x: opweave.cat([x[x.sum(1) > 0], x[x.sum(1) <= 0]]) + x, "amax": lambda x: x[x > 0].amax(),
     "cat of others": lambda x: opweave.cat([x[x.sum(1) > 0], x], 1), "softmax": lambda x: x[x > 0].softmax(0),
     "layer norm": lambda x: F.layer_norm(x[x.sum(1) > 0], (4,)), "topk": lambda x: x[x > 0].topk(2),
-    "equal calls": lambda x: (x[x > 100].sum(), x[x > 100] * 2), "view of a count": lambda x: opweave.ones(8).view(count(x), -1),
+    "equal calls": lambda x: (x[x > 100].sum(), x[x > 100] * 2),
+    "view of a count": lambda x: opweave.ones(8).view(count(x), -1),
     "item": lambda x: x * count(x), "float item": lambda x: (lambda v: (x * v + v**2, v, v > 2))(x.mean().item()),
     "bool item": lambda x: x * (x.sum() > 0).item(), "list": lambda x: opweave.zeros((x > 0).sum(1).tolist()[0] + 1),
     "start": lambda x: x.flatten()[count(x) :], "end": lambda x: x.flatten()[: count(x)],
@@ -141,10 +142,11 @@ def test_stages_agree_or_say_which_size_they_refuse(name: str) -> None:
 def test_what_would_have_to_be_known_is_refused(f: Callable[[Tensor], Any]) -> None:
     x = opweave.tensor(INPUTS[0])
     for trace in (
-        lambda: make_fx(f, tracing_mode="fake")(x), lambda: make_fx(f, tracing_mode="symbolic")(x), lambda: opweave.compile(f)(x),
+        lambda: make_fx(f, tracing_mode="fake")(x), lambda: make_fx(f, tracing_mode="symbolic")(x),
+        lambda: opweave.compile(f)(x),
         lambda: export.export(f, (x,)),
     ):  # fmt: skip
-        with pytest.raises(DataDependentError, match="test_data_dependent.py"):
+        with pytest.raises(DataDependentError, match="test_data_dependent"):
             trace()
 
 
@@ -169,12 +171,14 @@ GRADIENTS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "sum": lambda x, w: x[x > 0].sum(), "square": lambda x, w: (x[x > 0] ** 2).sum(),
     "nonzero": lambda x, w: (x * w).flatten()[x.flatten().nonzero().squeeze(1)].sin().sum(),
     "masked_select": lambda x, w: opweave.masked_select(x * w, x > 0).exp().sum(),
-    "rows": lambda x, w: (x[x.sum(1) > 0] @ w.t()).tanh().sum(), "outer": lambda x, w: (x[x > 0].unsqueeze(1) * x[x > 0]).sum(),
+    "rows": lambda x, w: (x[x.sum(1) > 0] @ w.t()).tanh().sum(),
+    "outer": lambda x, w: (x[x > 0].unsqueeze(1) * x[x > 0]).sum(),
     "broadcast": lambda x, w: (x[x > 0].unsqueeze(1) * w.flatten()).sum(),
     "expand": lambda x, w: (x[x > 0].expand(3, -1) ** 2).sum(), "both": lambda x, w: (x[x > 0] * w[x > 0]).sum(),
     "repeats": lambda x, w: (opweave.repeat_interleave(x.flatten(), (x.flatten() > 0).long()) ** 2).sum(),
     "items": lambda x, w: (x * w.detach().sum().item() * (w > 0).sum().item() + w).pow(2).sum(),
-    "softmax": lambda x, w: (x[x > 0].softmax(0) * 3).exp().sum(), "cat": lambda x, w: opweave.cat([x[x > 0], w[0]]).pow(2).sum(),
+    "softmax": lambda x, w: (x[x > 0].softmax(0) * 3).exp().sum(),
+    "cat": lambda x, w: opweave.cat([x[x > 0], w[0]]).pow(2).sum(),
 }  # fmt: skip
 
 

@@ -276,7 +276,10 @@ SHARED = [
 def test_results_of_steps_may_be_what_is_carried_or_given(f):
     x = opweave.from_numpy(np.random.default_rng(0).normal(size=(4, 3)))
     expected = optree.tree_leaves(f(x))
-    for made in (*(opweave.make_fx(f, tracing_mode=mode)(x) for mode in ("real", "fake", "symbolic")), opweave.compile(f)):
+    for made in (
+        *(opweave.make_fx(f, tracing_mode=mode)(x) for mode in ("real", "fake", "symbolic")),
+        opweave.compile(f),
+    ):
         found = optree.tree_leaves(made(x))
         assert len(found) == len(expected)
         for one, other in zip(found, expected, strict=True):

@@ -15,12 +15,10 @@ from opweave.fake.mode import FakeTensorMode
 from opweave.fake.shape_env import ShapeEnv
 from opweave.library import custom_op, get_ctx
 from opweave.registry.errors import (
-    ArgumentError,
     DataDependentError,
     OpweaveError,
     ShapeError,
     TraceError,
-    UnsupportedError,
 )
 from opweave.tracer.parsing import parse
 
@@ -181,7 +179,7 @@ def test_in_a_mode_of_ones_own() -> None:
 def test_a_mode_without_symbols_gets_them() -> None:
     mode = FakeTensorMode()
     assert mode.shape_env is None
-    module = make_fx(lambda x: x + 1, "symbolic", fake_mode=mode)(tensor(3))
+    module = make_fx(lambda x: x + 1, tracing_mode="symbolic", fake_mode=mode)(tensor(3))
     assert 'x_1: "f32[s0]"' in module.code and module.shape_env is mode.shape_env is not None
     x = FakeTensorMode().from_tensor(tensor(3))
     assert 'x_1: "f32[3]"' in make_fx(lambda x: x + 1, tracing_mode="symbolic")(x).code  # it has its sizes
@@ -362,7 +360,7 @@ def test_a_loop_keeps_what_its_gradient_needs() -> None:
         _, y = opweave.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * y), (opweave.tensor(0), x))
         return opweave.autograd.grad(y.sum(), x)[0]
 
-    module = make_fx(lambda x: f(x.requires_grad_()), "symbolic")(tensor(3))
+    module = make_fx(lambda x: f(x.requires_grad_()), tracing_mode="symbolic")(tensor(3))
     assert "while_loop_stack_output" in module.code and "scan(" in module.code
     x = tensor(5, seed=1)
     np.testing.assert_allclose(module(x.detach()).numpy(), 8 * x.numpy() ** 7, rtol=1e-5)
