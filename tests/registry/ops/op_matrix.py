@@ -22,7 +22,7 @@ from opweave.registry.tensor import Tensor, allocate, as_view
 #: Every dtype and layout of every sample, instead of a selection.
 FULL = os.environ.get("OPWEAVE_FULL_MATRIX", "") not in ("", "0")
 
-#: Integer division by zero raises in eager and gives 0 in a kernel; tested on its own.
+#: Integer division by zero raises, in eager and in kernels; tested on its own.
 DIVISIONS = frozenset(("floor_divide", "remainder", "fmod", "div"))
 
 #: Ops whose results are one rounding away from the exact value, so that every implementation agrees on every bit.
