@@ -26,7 +26,7 @@ def _inplace(arguments: str, functional: str) -> CompositeDecl:
 
     overload = f".{overload}" if overload in ("dim", "dims") else ""
     made = composite(f"aten::{name}_{overload}(Tensor(a!) self{arguments}) -> Tensor(a!)")(body)
-    made.op.tags = (Tag.inplace_view,)
+    made.op.declared_tags = (Tag.inplace_view,)
     return made
 
 
