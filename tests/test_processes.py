@@ -216,16 +216,15 @@ def test_a_child_that_ends_leaves_its_parents_folders(tmp_path):
     script = """
 import os, sys
 import opweave
-from opweave.runtime import cache
-from opweave.codegen.triton_cpu import driver
+from opweave.codegen import store
 f = opweave.compile(lambda x: x * 2)
 f(opweave.ones(2))
-path = cache.directory()
+path = store.private().root
 child = os.fork()
 if child == 0:
     g = opweave.compile(lambda x: x * 3)
     assert g(opweave.ones(2)).tolist() == [3, 3]
-    own = cache.directory()
+    own = store.private().root
     assert own != path and own.exists()
     print(own, flush=True)
     sys.exit(0)            # runs what atexit was given
