@@ -139,7 +139,8 @@ class _Roots:
             if key not in self.variables:
                 load = f"{guards.constant(sys.modules)}[{module!r}]"
                 self.variables[key] = guards.source(load, module, name.site)
-            guards.visit(self.variables[key], sys.modules[module])
+            guards.same(self.variables[key], sys.modules[module])
+            guards.module_names(self.variables[key], sys.modules[module])
 
     def _global(self, function: types.FunctionType, name: Name) -> None:
         namespace, variable = function.__globals__, name.path[0]

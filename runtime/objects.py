@@ -12,6 +12,7 @@ import decimal
 import enum
 import functools
 import types
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -120,10 +121,13 @@ class ObjectGuards(GuardSet):
         self.walk(function, source.site)
         self._about(source, function, _OF_FUNCTIONS)
         own = function.__dict__
-        if own or self.scope.loose:
+        if own or self.scope.loose or self.scope.reflects:
             names = frozenset(self.scope.loose) | (self.scope.names if self.scope.reflects else frozenset())
             if isinstance(own.get("registry"), types.MappingProxyType) and "dispatch" in own:  # singledispatch
                 self._attribute(source, "registry", own["registry"])
+            if self.scope.reflects:
+                self.same_names(source, own)
+                names = names.union(own)
             self._attributes(source, own, names, self.scope.lacking, lazily=True)
 
     def _about(self, source: Source, value: Any, names: tuple[str, ...]) -> None:
@@ -138,6 +142,10 @@ class ObjectGuards(GuardSet):
         """Refuse a library's function or class that asks for more than its arguments."""
         if module == "decimal":
             self.decimals(source)
+        elif module == "warnings":
+            self.world(source, _warning_filters, "warnings' filters")
+        elif module == "dataclasses":
+            self.scope.mention(["__dataclass_fields__"], source.site)
         self.calls_back |= may_call_back(module)
         if impure(module or "", name):
             raise _impure(f"{module}.{name}", source.site)
@@ -331,6 +339,10 @@ class ObjectGuards(GuardSet):
             self._subclasses(source, kind)
         if self.scope.tests_types:
             self._registrations(source, kind)
+            if getattr(kind, "_is_protocol", False):  # asks for each of its names
+                asked = [n for n in {*vars(kind), *vars(kind).get("__annotations__", ())} if not n.startswith("_")]
+                self.scope.mention(asked, site)
+                self.scope.optional.update(asked)
         if not is_library(type(kind).__module__):
             self.user_class(type(kind), site)
 
@@ -402,11 +414,19 @@ class ObjectGuards(GuardSet):
 
     def _module(self, source: Source, module: types.ModuleType) -> None:
         """A module that is used otherwise than by its attributes: any of those the code names may be read from it."""
-        if self.scope.reflects and not is_library(module.__name__):
+        if self.scope.reflects:
             raise unrecorded(f"{module.__name__} by computed names", source.site)
+        self.module_names(source, module)
+
+    def module_names(self, source: Source, module: types.ModuleType) -> None:
+        """Guard all names of a module that the code mentions, and that it lacks those it asks for."""
         for name in sorted(self.scope.names):
             if name in vars(module):
                 self.module_attribute(source, module, (name,), self.scope.attributes.get(name, source.site))
+        absent = self.scope.lacking.difference(vars(module))
+        if absent:
+            test = f"{self.get(source)}.__dict__.keys().isdisjoint({self.constant(absent)})"
+            self.require(test, source, _appeared(source.text, absent))
 
     def module_attribute(self, source: Source, module: types.ModuleType, path: tuple[str, ...], site: Site) -> None:
         """Follow `module.a.b`."""
@@ -443,7 +463,8 @@ class ObjectGuards(GuardSet):
             return
         self._once.add((id(module), name))
         # A number of a library is compared as an object: nobody makes another of it but by assigning it.
-        fixed = library and (callable(value) or scalar_token(value) is not None or isinstance(value, tuple))
+        structure = isinstance(value, tuple) and type(value) is not tuple
+        fixed = library and (callable(value) or scalar_token(value) is not None or structure)
         if fixed:
             self.same(self.source(load, text, site), value)
             self.look_into_callable(where, value)
@@ -485,6 +506,10 @@ class ObjectGuards(GuardSet):
             value = getattr(value, name, None)
             if isinstance(value, OpOverloadPacket):
                 self.look_into(source, value)
+
+
+def _warning_filters() -> str:
+    return repr(warnings.filters)
 
 
 def _decimal_state() -> str:

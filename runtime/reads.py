@@ -80,6 +80,8 @@ class CodeReads:
         Whether the code looks names up behind a class that has them.
     optional : frozenset of str
         Attribute names of which the code asks whether they are there.
+    takes_ids : bool
+        Whether the code asks for the `id` of a value.
     catches : bool
         Whether the code may go on where a name is not there.
     loose : frozenset of str
@@ -97,6 +99,7 @@ class CodeReads:
     formats: bool
     uses_super: bool
     optional: frozenset[str]
+    takes_ids: bool
     catches: bool
     loose: frozenset[str]
 
@@ -124,6 +127,7 @@ def scan(code: CodeType) -> CodeReads:
         found.formats,
         found.uses_super,
         frozenset(found.optional),
+        found.takes_ids,
         found.catches,
         frozenset(found.loose),
     )
@@ -142,6 +146,7 @@ class _Found:
         self.formats = False
         self.uses_super = False
         self.optional: set[str] = set()
+        self.takes_ids = False
         self.catches = False
         self.loose: set[str] = set()
 
@@ -215,6 +220,7 @@ class _Found:
             else:
                 self.reflects |= name in _REFLECTION
             self.compares_identity |= name == "id"
+            self.takes_ids |= name == "id"
             self.tests_types |= name in _TYPE_TESTS
             self.makes_types |= name == "type"
             self.formats |= name in _FORMATS

@@ -110,6 +110,7 @@ class Scope:
     formats: bool = False
     uses_super: bool = False
     optional: set[str] = field(default_factory=set)
+    takes_ids: bool = False
     catches: bool = False
     #: Functions that opweave calls back: rules of ops, which may keep books of their own.
     rules: dict[types.FunctionType, None] = field(default_factory=dict)
@@ -143,6 +144,7 @@ class Scope:
         self.formats |= reads.formats
         self.uses_super |= reads.uses_super
         self.optional |= reads.optional
+        self.takes_ids |= reads.takes_ids
         self.catches |= reads.catches
         self.loose |= reads.loose
 
@@ -153,12 +155,12 @@ class Scope:
             self.loose.add(name)
 
     @property
-    def size(self) -> tuple[int, int, int, int, int, bool, bool, bool, bool, bool, bool]:
+    def size(self) -> tuple[int, int, int, int, int, bool, bool, bool, bool, bool, bool, bool, int]:
         """Changes whenever something was added."""
         return (
             len(self.functions), len(self.rules), len(self.attributes), len(self.strings), len(self.loose),
             self.reflects, self.tests_types, self.makes_types, self.formats, self.uses_super,
-            self.catches,
+            self.takes_ids, self.catches, len(self.optional),
         )  # fmt: skip
 
     @property

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import collections
 import contextvars
+import datetime
 import decimal
 import enum
 import functools
@@ -107,6 +108,8 @@ class ValueGuards(ObjectGuards):
         else:
             self.seen[id(value)] = (value, source)
             self._structure(source, value)
+            if self.scope.takes_ids:
+                self.same(source, value)
             if source.bound:
                 self.objects.append(source)
 
@@ -164,7 +167,7 @@ class ValueGuards(ObjectGuards):
         elif kind not in self._classes:
             name = self.constant(kind)
             source = self._classes[kind] = Source(name, kind.__name__, site, name, bound=True)
-            facts = ClassFacts(kind, self.scope.names | SPECIAL, lambda attribute: False)
+            facts = ClassFacts(kind, self.scope.names | SPECIAL, lambda attribute: False, closed=self.scope.reflects)
             self.facts(source, facts)
             for name, _, attribute in facts.found:
                 if isinstance(attribute, types.FunctionType):
@@ -182,8 +185,9 @@ class ValueGuards(ObjectGuards):
             self.visit(self.source(f"{source.var}.grad", f"{text}.grad", source.site), gradient)
         if self.scope.reflects:
             names |= {name for name in self.scope.strings if name.isidentifier()}
+            self.same_names(source, tensor.__dict__)
         names -= _TENSOR_NAMES | vars(type(tensor)).keys()
-        if names:
+        if names or self.scope.reflects:
             own = tensor.__dict__
             names = names.union(own if self.scope.reflects else ())
             if own or names & self.scope.lacking:
@@ -445,7 +449,7 @@ class ValueGuards(ObjectGuards):
         elif isinstance(value, (functools.partial, staticmethod, classmethod, property)):
             names = ("func", "args", "keywords") if isinstance(value, functools.partial) else ("fget", "__func__")
             self._parts(source, value, tuple(name for name in names if hasattr(value, name)))
-        elif _solid_base(kind) not in (object, type, threading.local, types.SimpleNamespace):
+        elif _solid_base(kind) not in (object, type, threading.local, types.SimpleNamespace, datetime.tzinfo):
             raise self._unknown(source, value)
 
     def _library_object(self, source: Source, value: Any) -> None:
@@ -560,7 +564,7 @@ _HEAP_TYPE = 1 << 9
 
 
 def _array_state(value: Any) -> tuple[Any, ...]:
-    return value.shape, value.strides, repr(value.dtype), value.tobytes()
+    return value.shape, value.strides, value.flags.num, repr(value.dtype), value.tobytes()
 
 
 def _current(variable: contextvars.ContextVar[Any]) -> Any:

@@ -40,7 +40,7 @@ KINDS = list(dict.fromkeys(case.kind for case in edits.all_cases()))
 REFUSED = {
     ("iterators", "global generator"), ("iterators", "itertools.cycle"), ("weak references", "WeakValueDictionary"),
     ("the world", "os.environ"), ("the world", "a file"), ("shared state", "event"),
-    ("shared state", "random state object"),
+    ("shared state", "random state object"), ("further reads", "weakset"), ("further reads", "generator state"),
 }  # fmt: skip
 
 
