@@ -430,3 +430,53 @@ def test_an_equation_that_is_demanded_is_verified() -> None:
     s, u = env.new_size(8, "x"), env.new_unbacked()
     check(u + 2 == s)
     assert told == ["s0 == u0 + 2"] and statically_known_true(u == s - 2)
+
+
+# ---- what rules demand ---------------------------------------------------------------------------------------------
+
+DEMANDS = {
+    "unfold": (lambda y: y.unfold(-1, 3, 1), lambda n: n >= 3), "view": (lambda y: y.view(2, -1), lambda n: n % 2 == 0),
+    "fixed view": (lambda y: y.view(2, 3), lambda n: n == 6), "narrow": (lambda y: y.narrow(0, 1, 2), lambda n: n >= 3),
+    "sum of parts": (lambda y: y.split([2, 3]), lambda n: n == 5),
+    "product": (lambda y: y @ opweave.ones(4), lambda n: n == 4),
+    "amax": (lambda y: y.amax(), lambda n: n >= 1), "select": (lambda y: y[2], lambda n: n >= 3),
+    "empty product": (lambda y: y @ opweave.ones(0), lambda n: n == 0),
+    "nothing": (lambda y: y * 2 + 1, lambda n: True),
+    "copies": (lambda y: opweave.cat([y, y]).sum(), lambda n: True),
+    "windows": (lambda y: y.unfold(0, 2, 2)[1], lambda n: n >= 4),
+    "conv": (lambda y: opweave.nn.functional.conv1d(y[None, None], opweave.ones(1, 1, 3)), lambda n: n >= 3),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DEMANDS)
+def test_what_an_op_demands_of_a_size_on_data(name: str) -> None:
+    f, holds = DEMANDS[name]
+    mode = FakeTensorMode()
+    with mode:
+        f(mode.from_tensor(opweave.ones(9)).nonzero().squeeze(1).float())
+    env = mode.shape_env
+    assert env is not None
+    (u0,) = env.symbols
+    for n in range(9):
+        found = all(bool(a.expr.xreplace({u0: env._x.number(n)})) for a in env.assertions)
+        assert found == holds(n), (n, [a.message for a in env.assertions])
+
+
+def test_floats_on_data_may_be_no_numbers() -> None:
+    env = ShapeEnv()
+    v = env.new_unbacked_float()
+    smaller = v < 1
+    assert isinstance(smaller, SymBool) and env.known((~smaller).expr) is None
+    env.check(smaller)
+    assert (v < 1) is True and isinstance(v >= 1, SymBool)  # NaN is neither
+    assert not statically_known_true(v - v == 0) and not statically_known_true(v * 0 == 0)
+
+
+def test_a_trial_leaves_no_mark() -> None:
+    env = ShapeEnv()
+    s = env.new_size(4, "x.shape[0]")
+    u = env.new_unbacked(0)
+    with env.branch():
+        env.assume_in_branch((u == s).expr)
+        assert repr(u) == "s0" and env.new_unbacked().expr.name == "u1"
+    assert repr(u) == "u0" and not env.facts and not env.replacements and env.new_unbacked().expr.name == "u1"

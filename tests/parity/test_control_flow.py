@@ -197,3 +197,40 @@ def test_vmap_of_cond_is_that_of_pytorch():
     want = np.where(x.sum(1, keepdims=True) > 0, np.cos(x), np.sin(x) * 2)
     close(opweave.vmap(f(opweave))(opweave.from_numpy(x)).numpy(), want, "vmap of cond")
     close(torch.vmap(f(_Torch()))(torch.tensor(x)).numpy(), want, "vmap of cond")
+
+
+@pytest.mark.parametrize("steps", [0, 1, 4])
+def test_gradients_of_a_traced_while_loop(steps: int) -> None:
+    def loss(lib: Any, loop: Callable[..., Any], x: Any, w: Any, n: Any) -> Any:
+        def body(i: Any, y: Any) -> Any:
+            return i + 1, (y @ w).tanh() + x
+
+        return (loop(lambda i, y: i < n, body, (n * 0, x * 1))[1] ** 2).sum()
+
+    def python_loop(going: Any, body: Any, carry: Any) -> Any:
+        while bool(going(*carry)):
+            carry = body(*carry)
+        return carry
+
+    draw = np.random.default_rng(0)
+    values = [draw.normal(size=(3, 4)), draw.normal(size=(4, 4))]
+    leaves = [torch.tensor(value, requires_grad=True) for value in values]
+    loss(torch, python_loop, *leaves, torch.tensor(steps)).backward()
+    expected = [np.zeros(t.shape) if t.grad is None else t.grad.numpy() for t in leaves]
+    given = [*map(opweave.from_numpy, values), opweave.tensor(steps)]
+    gradient = opweave.func.grad(lambda x, w, n: loss(opweave, opweave.while_loop, x, w, n), argnums=(0, 1))
+    traced = opweave.make_fx(gradient, tracing_mode="symbolic")(*given)
+    for run in (gradient, traced, opweave.compile(gradient)):
+        for found, wanted in zip(run(*given), expected, strict=True):
+            np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("value", [True, 3, 0, 0.5, float("nan"), [[-1.0]], [[False]]])
+def test_predicates(value: Any) -> None:
+    x = np.arange(3.0)
+    pred = opweave.tensor(value)
+    expected = torch.sin(torch.tensor(x)) if torch.tensor(value) else torch.cos(torch.tensor(x))
+    f = lambda p, x: opweave.cond(p, opweave.sin, opweave.cos, (x,))  # noqa: E731
+    given = opweave.from_numpy(x)
+    for run in (f, opweave.make_fx(f, tracing_mode="fake")(pred, given), opweave.compile(f)):
+        np.testing.assert_allclose(run(pred, given).numpy(), expected.numpy())
