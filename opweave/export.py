@@ -19,6 +19,7 @@ sizes at hand. Control flow is exported with its branches, which may call such o
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
@@ -46,6 +47,7 @@ __all__ = [
 ]  # fmt: skip
 
 
+@functools.cache
 def _of_backend(name: str) -> Any:
     """A module of the CPU backend, which loads Triton."""
     load_triton()
