@@ -15,7 +15,7 @@ from opweave.registry import dtypes
 from opweave.registry.dtypes import DType, get_default_dtype
 from opweave.registry.errors import ArgumentError, DataDependentError, DTypeError
 from opweave.registry.op import ops
-from opweave.registry.ops.kinds import INT_TO_FLOAT, composite, declare_outs, extern, pointwise
+from opweave.registry.ops.kinds import INT_TO_FLOAT, before_write, composite, declare_outs, extern, pointwise
 from opweave.registry.ops.pointwise import conjugate, dropped, zeros
 from opweave.registry.ops.reduction import rounded
 from opweave.registry.promote import GREATEST, broadcast_shapes, pointwise_strides, result_type
@@ -589,7 +589,7 @@ def ldexp(self: Any, other: Any) -> Any:
 def ldexp_(self: Tensor, other: Tensor) -> Tensor:
     if self._dtype.kind != "f":
         return aten.mul_.Tensor(self, aten.pow.Scalar(2.0, other))  # says what is not allowed
-    return aten.copy_.default(self, rounded(aten.ldexp.Tensor(self, other), self._dtype))
+    return aten.copy_.default(self, rounded(aten.ldexp.Tensor(before_write(self, other), other), self._dtype))
 
 
 declare_outs(ldexp.op, "out", "out")
