@@ -266,9 +266,11 @@ def _is_open(value: Any) -> bool:
 
 def _composite(op: OpOverload, kernel: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The body of a composite op, which is tried on fake tensors alone before the trace records it."""
-    given = _with_open_sizes([*args, *kwargs.values()])
-    mode: Any = None if given is None else given.fake_mode  # type: ignore[attr-defined]  # a FakeTensor
-    env = None if mode is None else mode.shape_env
+    given: Any = _with_open_sizes([*args, *kwargs.values()])
+    if given is None:
+        return kernel(*args, **kwargs)
+    mode: Any = given.fake_mode
+    env = mode.shape_env
     if env is None or env.trial is not None or op.is_mutable:
         return kernel(*args, **kwargs)
 

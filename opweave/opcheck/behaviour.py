@@ -364,7 +364,7 @@ def _find_sizes(sample: Sample, mode: FakeTensorMode, fake: list[Any], real: lis
         return
     pairs = zip(tensors_in(fake), tensors_in(real), strict=False)
     for mine, theirs in [pair for a, b in pairs for pair in zip(a._sizes, b._sizes, strict=False)]:
-        equal = mine == theirs
+        equal: Any = mine == theirs
         if is_open(equal):
             env.assume(env.canonical(equal.expr), user_frame())
         elif not equal and isinstance(mine, Symbolic):
