@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from opweave.fake.mode import FakeTensorMode
 from opweave.fake.tensor import FakeTensor
@@ -364,7 +364,7 @@ def _find_sizes(sample: Sample, mode: FakeTensorMode, fake: list[Any], real: lis
         return
     pairs = zip(tensors_in(fake), tensors_in(real), strict=False)
     for mine, theirs in [pair for a, b in pairs for pair in zip(a._sizes, b._sizes, strict=False)]:
-        equal: Any = mine == theirs
+        equal = cast(Any, mine) == theirs
         if is_open(equal):
             env.assume(env.canonical(equal.expr), user_frame())
         elif not equal and isinstance(mine, Symbolic):
