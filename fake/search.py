@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from opweave.fake.symbolic import SymBool, SymNumber
 from opweave.registry import op as registry_op
 from opweave.registry.autograd.mode import no_grad
-from opweave.registry.errors import DataDependentError, OpweaveError
+from opweave.registry.errors import DataDependentError, OpweaveError, ShapeError
 from opweave.registry.keys import state
 from opweave.registry.op import OpOverload, tensors_in
 from opweave.registry.symbolic import is_open
@@ -220,6 +220,8 @@ class _Search:
                 trial.result = self.run()
             except OpweaveError as error:
                 trial.error = error
+            except (ArithmeticError, TypeError) as error:  # a remainder by a size of 0, in a branch where it is one
+                trial.error = ShapeError(f"{error}")
             else:
                 if look is not None:
                     look(trial)

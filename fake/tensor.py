@@ -194,6 +194,7 @@ def make_fake(
     t._autograd = None
     t.fake_mode = mode
     t._tracer = None
+    t._node = None
     t._real = None
     t._constant = None
     return t
