@@ -14,10 +14,14 @@ _STDLIB = frozenset(sys.stdlib_module_names) | {"builtins", "__future__"}
 _LIBRARIES = frozenset(
     {
         "opweave", "numpy", "triton", "cupy", "optree", "ml_dtypes", "llvmlite", "networkx", "sympy", "mpmath", "scipy",
-        "tvm_ffi", "typing_extensions", "pytest", "_pytest", "pluggy", "hypothesis", "_distutils_hack", "setuptools",
+        "torch", "tvm_ffi",
+        "typing_extensions", "pytest", "_pytest", "pluggy", "hypothesis", "_distutils_hack", "setuptools",
         "pkg_resources", "coverage", "debugpy", "pydevd",
     }
 )  # fmt: skip
+
+#: Of those, the ones that call nothing of the user's back.
+THIRD_PARTY = _LIBRARIES - {"opweave", "numpy", "pytest", "_pytest", "pluggy", "hypothesis"}
 
 
 def is_library(module: str | None) -> bool:

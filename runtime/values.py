@@ -108,7 +108,7 @@ class ValueGuards(ObjectGuards):
         else:
             self.seen[id(value)] = (value, source)
             self._structure(source, value)
-            if self.scope.takes_ids:
+            if self.scope.takes_ids and source.load != source.var:  # `*args` are a new tuple at each call
                 self.same(source, value)
             if source.bound:
                 self.objects.append(source)

@@ -17,10 +17,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opweave.registry.errors import is_own_file
-from opweave.runtime.purity import is_library
+from opweave.runtime.purity import THIRD_PARTY, is_library
 
 #: Code that libraries make of text without saying whose it is.
 _GENERATED = re.compile(r"<class 'networkx|<lambdifygenerated|<attrs")
+
+
+_IMPORTS = frozenset({"importlib", "_frozen_importlib", "_frozen_importlib_external", "zipimport", "linecache"})
 
 
 @dataclass
@@ -62,6 +65,7 @@ class Watch:
         self.entered: dict[types.CodeType, tuple[dict[str, Any], dict[str, Any], bool]] = {}
         #: All code that ran, by id: hashing code objects takes longer than calling them.
         self.passed: dict[int, types.CodeType] = {}
+        self._others: dict[int, types.CodeType] = {}
 
     def note(self, frame: types.FrameType) -> None:
         """Called for a function that is entered the first time."""
@@ -77,9 +81,20 @@ class Watch:
             or _GENERATED.match(code.co_filename)
         ):
             return
+        if code.co_name == "<module>" or self._foreign(frame.f_back):
+            # An import, or what another library calls: not the function's own doing.
+            del self.passed[id(code)]
+            self._others[id(code)] = code
+            return
         values = {name: frame.f_locals[name] for name in code.co_freevars if name in frame.f_locals}
         back = frame.f_back
         self.entered[code] = (frame.f_globals, values, back is not None and is_own_file(back.f_code.co_filename))
+
+    def _foreign(self, frame: types.FrameType | None) -> bool:
+        if frame is None or id(frame.f_code) in self._others:
+            return frame is not None
+        top = str(frame.f_globals.get("__name__")).partition(".")[0]
+        return top in THIRD_PARTY or top in _IMPORTS
 
     def unknown(self, known: Iterable[types.FunctionType]) -> list[tuple[types.FunctionType, bool]]:
         """Functions that ran, besides those given and what is defined inside of them; whether each is a rule."""
