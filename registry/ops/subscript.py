@@ -93,8 +93,9 @@ def _resolve(self: Tensor, key: Any) -> tuple[Tensor, list[Tensor | None]]:
             take(item)
             dim += item.ndim if item._dtype in MASK_TYPES else 1
         elif isinstance(item, Tensor) and item._dtype in MASK_TYPES:
+            # As with a truth value, whatever it is: one element of a mask for the new dimension.
             view = aten.unsqueeze.default(view, dim)
-            take(_index_of([0] if item.item() else [], self._device))
+            take(aten.unsqueeze.default(item, 0))
             dim += 1
         else:
             view = aten.select.int(view, dim, _number(item, key))
