@@ -20,6 +20,7 @@ from opweave.registry.autograd.mode import no_grad
 from opweave.registry.device import Device
 from opweave.registry.errors import DeviceError, DTypeError, FakeTensorError
 from opweave.registry.fake_context import LITERAL, running_rule
+from opweave.registry.interrupts import let_through
 from opweave.registry.keys import ABOVE_VIEWS, DispatchKey, DispatchMode, no_modes
 from opweave.registry.op import HigherOrderOperator, OpOverload, tensors_in
 from opweave.registry.spec import TensorSpec, span
@@ -382,7 +383,8 @@ def carry_constants(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], resu
         with no_modes(), no_grad():
             found = op(*value(args), **{key: value(item) for key, item in kwargs.items()})
             found = found.clone() if op.opname == "lift_fresh_copy" else found
-    except Exception:  # it is said when the trace runs
+    except Exception as error:  # it is said when the trace runs
+        let_through(error)
         return
     computed = list(tensors_in([found]))
     fakes = list(tensors_in([result]))

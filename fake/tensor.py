@@ -65,9 +65,14 @@ class FakeTensor(Tensor):
         return make_fake(self.fake_mode, self._storage, sizes, strides, offset, self._dtype, self._device)
 
     def _show_as(self, view: Tensor) -> None:
-        node = self._node
-        if node is not None and node.meta.get("val") is self:
-            node.meta["val"] = self._alias()  # what was recorded stays as it was
+        if self._node is not None:  # what was recorded stays as it was, also by those that wrote to it since
+            before = self._alias()
+            for node in self._node.graph:
+                value = node.meta.get("val")
+                if value is self:
+                    node.meta["val"] = before
+                elif type(value) is tuple and any(part is self for part in value):
+                    node.meta["val"] = tuple([before if part is self else part for part in value])
         take_place(self, view)
 
     # ---- there is no data --------------------------------------------------------------------------------------------

@@ -61,7 +61,8 @@ def _uniform_value(node: Node, uniform: dict[Node, Any]) -> Any:
     if not inputs or any(n not in uniform for n in inputs):
         return None
     if target.opname in _SPREADS:
-        return uniform[inputs[0]]
+        # Seen as another type, the bits are another number.
+        return uniform[inputs[0]] if value_of(inputs[0])._dtype is spec._dtype else None
     return _evaluate(node, uniform) if target.decl.kind == "pointwise" else None
 
 

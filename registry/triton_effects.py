@@ -179,22 +179,21 @@ def _any_like(value: Any) -> Any:
 def _written_by(jit: Any, values: dict[str, Any]) -> frozenset[str]:
     """Names written by one JIT function, from the cache where arguments of the same types were asked about before."""
     constexprs = constexpr_names(jit)
-    key = (jit.cache_key, *[(name, _type_key(value, name in constexprs)) for name, value in values.items()])
     with _lock:
         known = _cache.setdefault(jit, {})
-    found = known.get(key)
-    if found is None:
-        try:
+    try:
+        key = (jit.cache_key, *[(name, _type_key(value, name in constexprs)) for name, value in values.items()])
+        found = known.get(key)
+        if found is None:
             with interrupts.deferred():
-                found = _read(jit, values)
-        except Exception as error:  # Triton raises whatever its frontend stumbles over
-            interrupts.let_through(error)
-            raise CompileError(
-                f"Triton kernel {jit.__name__}: cannot be lowered for these arguments",
-                got=f"{type(error).__name__}: {error}",
-                hint="launch it outside opweave.compile to see Triton's own report",
-            ) from error  # fmt: skip
-        known[key] = found
+                found = known[key] = _read(jit, values)
+    except Exception as error:  # Triton raises whatever its frontend stumbles over
+        interrupts.let_through(error)
+        raise CompileError(
+            f"Triton kernel {jit.__name__}: cannot be lowered for these arguments",
+            got=f"{type(error).__name__}: {error}",
+            hint="launch it outside opweave.compile to see Triton's own report",
+        ) from error  # fmt: skip
     return found
 
 

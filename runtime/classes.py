@@ -14,6 +14,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from opweave.registry.interrupts import let_through
 from opweave.runtime.exact import scalar_token
 from opweave.runtime.sources import MISSING, brief
 
@@ -79,7 +80,8 @@ def _tag_offset() -> int | None:
                 return None
         assert found is not None
         return found.pop() if len(found) == 1 else None
-    except Exception:  # another interpreter, or another layout: names are then looked up at each call
+    except Exception as error:  # another interpreter, or another layout: names are then looked up at each call
+        let_through(error)
         return None
 
 

@@ -616,7 +616,10 @@ class CompiledBackward(Node):
         found = call_below_autograd(run)
         # What is no result of those that gradients came for has none.
         if missing:
-            found = [None if on <= missing else t for t, on in zip(found, backward.depends, strict=True)]
+            found = [
+                None if on <= missing or spec is None else t if t is not None else _dense(None, spec)
+                for t, on, spec in zip(found, backward.depends, self.input_specs, strict=True)
+            ]
         if state.exclude & GRAD:
             return found
         sources = [t for t in (*saved, *grads) if isinstance(t, Tensor) and t._keys & GRAD]

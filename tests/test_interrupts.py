@@ -542,7 +542,7 @@ def test_whoever_catches_anything_lets_through_what_a_handler_raised():
 
 def test_locks_are_made_where_forks_know_of_them():
     pattern = r"threading\.(R?Lock|Condition|(Bounded)?Semaphore)\("
-    assert {name for name, _ in _sources(pattern)} <= {"registry/forking.py", "runtime/guards.py"}
+    assert {name for name, _ in _sources(pattern)} <= {"registry/forking.py", "runtime/values.py"}
 
 
 # ---- at random -------------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import opweave
-from opweave.registry.errors import RegistrationError, UnsupportedError
+from opweave.registry.errors import RegistrationError
 from opweave.registry.op import registry
 
 _serial = itertools.count()
@@ -483,8 +483,9 @@ def test_register_fake_example_2(run):
     compiled = opweave.compile(lambda x: op(x) * 2)
     assert [compiled(y).tolist() for y in (x, x[4:], x[1:])] == [[[2], [4], [6], [8]], [[0]], [[0], [2], [4], [6]]]
     assert len(compiled.entries) == 2  # for six elements, then for any number
-    with opweave.FakeTensorMode() as mode, pytest.raises(UnsupportedError, match="need symbolic tracing"):
-        opweave.ops.mylib.custom_nonzero(mode.from_tensor(x))
+    with opweave.FakeTensorMode() as mode:
+        found = opweave.ops.mylib.custom_nonzero(mode.from_tensor(x))
+    assert str(found.shape) == "[u0, 1]"
 
 
 # ---- 2.8: register_vmap --------------------------------------------------------------------------------------------
@@ -859,8 +860,8 @@ def test_impl_abstract_2_2_data_dependent(run):
         run(NONZERO_2_2)
     x = opweave.tensor([0, 1, 2, 3, 4, 0])
     assert opweave.ops.mylib.custom_nonzero(x).tolist() == [[1], [2], [3], [4]]
-    with opweave.FakeTensorMode() as mode, pytest.raises(UnsupportedError):
-        opweave.ops.mylib.custom_nonzero(mode.from_tensor(x))
+    with opweave.FakeTensorMode() as mode:
+        assert opweave.ops.mylib.custom_nonzero(mode.from_tensor(x)).shape[1] == 1
 
 
 # ---- the index page: every name it lists ---------------------------------------------------------------------------

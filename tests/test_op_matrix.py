@@ -20,6 +20,7 @@ from opweave.fake.mode import FakeTensorMode
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import OpweaveError
 from opweave.registry.op import OpOverload
+from opweave.registry.tags import Tag
 from opweave.registry.tensor import Tensor
 
 Accepted = list[tuple[str, Call, Outcome]]
@@ -29,6 +30,11 @@ def accepted(op: OpOverload, dtype: DType) -> Accepted:
     """The calls that eager takes, with what it gives."""
     tried = [(note, call, eagerly(op, call)) for note, call in calls_of(op, dtype)]
     return [(note, call, outcome) for note, call, outcome in tried if isinstance(outcome, Outcome)]
+
+
+#: A trace refuses to change the sizes of its arguments; what it makes itself, below.
+TRACED = [op for op in cases() if Tag.inplace_view not in op.tags]
+RESHAPING = [op for op in cases() if Tag.inplace_view in op.tags]
 
 
 def batch(op: OpOverload) -> Callable[[Any], Any]:
@@ -64,7 +70,7 @@ def test_fake(op: OpOverload) -> None:
     assert count
 
 
-@pytest.mark.parametrize("op", cases(), ids=str)
+@pytest.mark.parametrize("op", TRACED, ids=str)
 def test_traced(op: OpOverload) -> None:
     count = 0
     for dtype in dtypes_of(op):
@@ -75,7 +81,7 @@ def test_traced(op: OpOverload) -> None:
     assert count
 
 
-@pytest.mark.parametrize("op", cases(), ids=str)
+@pytest.mark.parametrize("op", TRACED, ids=str)
 def test_compiled(op: OpOverload) -> None:
     count = 0
     chosen = compiled_dtypes_of(op)
@@ -94,6 +100,27 @@ def test_compiled(op: OpOverload) -> None:
                     count += check(op, opweave.compile(batch(op)), [call], dtype, "compiled")
                 except OpweaveError as error:
                     raise AssertionError(f"{op}: compile refuses {dtype} {call[0]} {call[1]}") from error
+    assert count
+
+
+@pytest.mark.parametrize("op", RESHAPING, ids=str)
+@pytest.mark.parametrize(
+    "stage", [opweave.compile, lambda f: lambda *a: opweave.make_fx(f, tracing_mode="fake")(*a)(*a)]
+)
+def test_reshaping_what_the_trace_made(stage: Any, op: OpOverload) -> None:
+    count = 0
+    for note, (args, kwargs), _ in accepted(op, opweave.float32):
+
+        def run(x: Tensor, rest: Any = args[1:], kwargs: Any = kwargs) -> Any:
+            made = (x + 1).mul_(2)
+            seen = made.sum(-1)
+            op(made, *rest, **kwargs)
+            return made.neg_(), seen, made * 3
+
+        for mine, theirs in zip(stage(run)(args[0]), run(args[0]), strict=True):
+            assert mine.stride() == theirs.stride() and mine.shape == theirs.shape, note
+            np.testing.assert_allclose(mine.numpy(), theirs.numpy(), rtol=1e-6)
+        count += 1
     assert count
 
 

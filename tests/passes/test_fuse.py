@@ -201,7 +201,7 @@ def test_any_graph_stays_acyclic_and_complete(steps):
                 case "opaque":
                     pool.append(aten.mm.default(a, b))
                 case _:
-                    pool.append(aten.sub.Tensor(a, aten.amax.default(a, [name == "row"], True)))
+                    pool.append(aten.sub.Tensor(a, aten.amax.default(a, [int(name == "row")], True)))
         return tuple(pool[2:][-5:])
 
     graph = fused(f, tensor(8, 8), tensor(8, 8))

@@ -28,7 +28,14 @@ WANTED = (dtypes.float32, dtypes.int64, dtypes.bool_, dtypes.complex64)
 
 
 #: What these give depends on strides, which stacking changes; `test_views.py` has them.
-LAYOUT = {"aten::as_strided", "aten::view", "aten::_unsafe_view", "aten::view_as", "aten::view.dtype"}
+LAYOUT = {
+    "aten::as_strided",
+    "aten::as_strided_",
+    "aten::view",
+    "aten::_unsafe_view",
+    "aten::view_as",
+    "aten::view.dtype",
+}
 
 
 def _is_random(op: OpOverload) -> bool:
