@@ -134,8 +134,21 @@ def is_intact(obj: bytes) -> bool:
     return trailer == _MAGIC + _digest(image)
 
 
-#: Code that nobody has any more; it is freed when code is loaded next.
-_gone: deque[Any] = deque()
+#: What frees the code that is loaded, by a number: held here, it is never part of a cycle that Python collects, which
+#: would free the code a second time.
+_owners: dict[int, Any] = {}
+#: Numbers of code that nobody has any more; it is freed when code is loaded next.
+_gone: deque[int] = deque()
+_owner_numbers = itertools.count()
+
+
+def _free_what_is_gone() -> None:
+    while True:
+        try:
+            number = _gone.popleft()  # one thread gets it
+        except IndexError:
+            return
+        _owners.pop(number).close()
 
 
 class LoadedCode:
@@ -157,7 +170,9 @@ class LoadedCode:
     def __init__(self, addresses: Mapping[str, int], name: str, owner: object) -> None:
         self._addresses = addresses
         self.name = name
-        self.__del__: Any = functools.partial(_gone.append, owner)
+        number = next(_owner_numbers)
+        _owners[number] = owner
+        self.__del__: Any = functools.partial(_gone.append, number)
 
     def address(self, symbol: str) -> int:
         """Address of a symbol that was named when the code was loaded."""
@@ -194,8 +209,7 @@ def load(obj: bytes, symbols: Iterable[str], *, imports: Mapping[str, int] | Non
         )
     image = obj[:-_TRAILER_BYTES]
     with interrupts.deferred():
-        while _gone:
-            _gone.popleft().close()
+        _free_what_is_gone()
         if b".debug_line" in image:
             return _load_for_debuggers(image, symbols, imports or {})
         return _linked(image, symbols, imports or {})

@@ -110,4 +110,5 @@ def test_code_goes_with_its_kernel(stress: Any, monkeypatch: pytest.MonkeyPatch,
     assert (x == 3).all() and trackers and all(t() is not None for t in trackers)
     tripled.device_caches.clear()
     gc.collect()
+    jit._free_what_is_gone()  # as the next load does
     assert all(t() is None for t in trackers)
