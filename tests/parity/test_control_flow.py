@@ -222,7 +222,7 @@ def test_gradients_of_a_traced_while_loop(steps: int) -> None:
     traced = opweave.make_fx(gradient, tracing_mode="symbolic")(*given)
     for run in (gradient, traced, opweave.compile(gradient)):
         for found, wanted in zip(run(*given), expected, strict=True):
-            np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-10, atol=1e-12)
+            close(found.numpy(), wanted, "control flow in float64")
 
 
 @pytest.mark.parametrize("value", [True, 3, 0, 0.5, float("nan"), [[-1.0]], [[False]]])
@@ -233,4 +233,4 @@ def test_predicates(value: Any) -> None:
     f = lambda p, x: opweave.cond(p, opweave.sin, opweave.cos, (x,))  # noqa: E731
     given = opweave.from_numpy(x)
     for run in (f, opweave.make_fx(f, tracing_mode="fake")(pred, given), opweave.compile(f)):
-        np.testing.assert_allclose(run(pred, given).numpy(), expected.numpy())
+        close(run(pred, given).numpy(), expected.numpy(), "control flow in float64")

@@ -9,7 +9,7 @@ import itertools
 import numpy as np
 import pytest
 import torch
-from oracle import values_of
+from oracle import close, values_of
 
 import opweave
 from opweave.registry.custom_op import definitions
@@ -160,7 +160,7 @@ def test_gradients_have_the_structure_of_the_schema(takes, gives):
         expected = gradients(torch, their_op, arguments(torch, takes), used)
         found = gradients(opweave, my_op, arguments(opweave, takes), used)
         for i, (a, b) in enumerate(zip(found, expected, strict=True)):
-            np.testing.assert_allclose(values_of(a.detach()), values_of(b.detach()), rtol=1e-12, err_msg=str(i))
+            close(values_of(a.detach()), values_of(b.detach()), "gradients of registered ops", i)
     assert mine == theirs
     args = arguments(opweave, takes)
     assert look(my_op(*args)) == look(their_op(*arguments(torch, takes)))
@@ -192,9 +192,9 @@ def test_traced_compiled_and_batched(takes, gives):
     batched = opweave.vmap(differentiated)(*batch)
     rows = [differentiated(*(t[i] for t in batch)) for i in range(2)]
     for i, one in enumerate(expected):
-        np.testing.assert_allclose(again[i], one, rtol=1e-12)
-        np.testing.assert_allclose(compiled[i], one, rtol=1e-12)
-        np.testing.assert_allclose(values_of(batched[i]), np.stack([values_of(row[i]) for row in rows]), rtol=1e-12)
+        close(again[i], one, "gradients of registered ops")
+        close(compiled[i], one, "gradients of registered ops")
+        close(values_of(batched[i]), np.stack([values_of(row[i]) for row in rows]), "gradients of registered ops")
 
 
 # ---- how many gradients a backward returns -------------------------------------------------------------------------
