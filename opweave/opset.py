@@ -130,7 +130,7 @@ def _is_random(op: OpOverload) -> bool:
 
 def _is_dynamic(op: OpOverload) -> bool:
     """Whether sizes of the results depend on data: such an op has no batch of results of one shape."""
-    return "dynamic_output_shape" in map(str, op.tags)
+    return "dynamic_output_shape" in map(str, op.declared_tags)  # `index` is so with a mask alone
 
 
 def _eager(op: OpOverload, call: Call) -> str:
