@@ -631,6 +631,11 @@ PROGRAMS = (
         r"float16.*(\*\* -?0\.5|pow_?\(-?0\.5)",
     ),
     Meant(
+        "compiled code refuses gradients that cannot be traced, also where those of other results are asked for",
+        "the way back from all results is traced at once; the error says what to change",
+        "compiled: opweave alone refuses gradients: a tensor needed for backward was modified",
+    ),
+    Meant(
         "broadcast_tensors gives views",
         "PyTorch gives the tensor itself where nothing is stretched",
         "type: expected",

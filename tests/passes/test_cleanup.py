@@ -166,3 +166,14 @@ def test_what_replaces_a_value_lies_as_it_did():
     function = lambda x: x.expand(2, 2).neg().neg().view(4) * 2  # noqa: E731
     x = tensor(1, 2)
     np.testing.assert_array_equal(opweave.compile(function)(x).numpy(), function(x).numpy())
+
+
+def test_a_constant_seen_as_another_type_keeps_its_bits():
+    def f(x):
+        bits = x.new_full((2,), 2).view(opweave.float16)
+        return bits.square_(), (opweave.zeros(2) + 1).view(opweave.int32) + x
+
+    x = opweave.tensor([1])
+    for mine, theirs in zip(opweave.compile(f)(x), f(x), strict=True):
+        assert mine.tolist() == theirs.tolist()
+    assert f(x)[0].tolist() == [0.0] * 8 and f(x)[1].tolist() == [0x3F800001] * 2

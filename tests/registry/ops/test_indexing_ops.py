@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from op_samples import as_meta, check_meta, maker, ops_with_samples
 
+import opweave
 from opweave.registry import dtypes
 from opweave.registry.errors import ArgumentError, DataDependentError, DTypeError, OutOfRangeError, ShapeError
 from opweave.registry.op import OpOverload, ops
@@ -186,3 +187,26 @@ def test_slices_are_those_of_lists() -> None:
         assert x[key].tolist() == rows[key].tolist()
         assert x[key]._is_view() and x[key].storage_offset() <= rows.size
         assert x[key].shape == x.to("meta")[key].shape and x[key].stride() == x.to("meta")[key].stride()
+
+
+@pytest.mark.parametrize("value", [2.0, -1.0])
+def test_masks_without_dimensions_are_not_read_by_a_trace(value):
+    """In traces that were made with the other truth, too."""
+
+    def read(x):
+        return x[x > 0], x[x > 0, None], x[None][None, x > 0]
+
+    def write(x):
+        y = x.clone()
+        y[x > 0] = -1.5
+        y[x < 0] = y * 2
+        return y
+
+    x, other = opweave.tensor(value), opweave.tensor(-value)
+    expected = [t.numpy() for t in read(x)]
+    assert [t.shape for t in expected] == [(int(value > 0),), (int(value > 0), 1), (1, int(value > 0), 1)]
+    for run in (opweave.compile(read), opweave.make_fx(read, tracing_mode="fake")(other)):
+        for mine, theirs in zip(run(x), expected, strict=True):
+            np.testing.assert_array_equal(mine.numpy(), theirs)
+    for run in (write, opweave.compile(write), opweave.make_fx(write, tracing_mode="fake")(other)):
+        assert run(x).item() == (-1.5 if value > 0 else -2.0)
