@@ -467,13 +467,10 @@ class ShapeEnv:
 
     def _answered(self, expr: Any, of_size: tuple[str, Any, int] | None, asker: str) -> bool | None:
         """The answer to what a rule of opweave's asks of data, if there is one."""
-        # As it is for sizes of 2 and more: 0 and 1 mostly decide on nothing but strides that are not used. What may be
-        # negative is no size, nor is what is 0 or 1.
+        # As it is for sizes of 2 and more: 0 and 1 mostly decide on nothing but strides that are not used. (What is 0
+        # or 1 is no size.)
         two = self._x.number(2)
-        larger = {
-            s: (max(low, two), high) if low >= 0 and high >= two else (low, high)
-            for s, (low, high) in self._ranges.items()
-        }
+        larger = {s: (max(low, two) if high >= two else low, high) for s, (low, high) in self._ranges.items()}
         likely = self._x.decide(expr, larger)
         if likely is None and of_size is not None:
             likely = self._of_larger(*of_size)

@@ -179,9 +179,9 @@ def _any_like(value: Any) -> Any:
 def _written_by(jit: Any, values: dict[str, Any]) -> frozenset[str]:
     """Names written by one JIT function, from the cache where arguments of the same types were asked about before."""
     constexprs = constexpr_names(jit)
-    with _lock:
-        known = _cache.setdefault(jit, {})
     try:
+        with _lock:
+            known = _cache.setdefault(jit, {})
         key = (jit.cache_key, *[(name, _type_key(value, name in constexprs)) for name, value in values.items()])
         found = known.get(key)
         if found is None:
