@@ -218,6 +218,8 @@ class Recorder(Scalars):
 
     def operand(self, value: Any, dtype: DType) -> Term:
         """A Python number in a tensor's place, which remembers what it is."""
+        if type(value) is float and dtype.kind in "iu":
+            return self.cast(self.const(value, dtypes.float64), dtype)  # it may be no whole number
         found = self.const(value, dtype)
         found.number = float(value) if type(value) in (int, float) and dtype.kind == "f" else None
         return found

@@ -156,7 +156,8 @@ def test_close(expression: str) -> None:
 def test_a_truth_that_a_trace_does_not_know(name: str) -> None:
     x = ow.ones(3)
     with pytest.raises(DataDependentError, match=r"isclose\(.*\)\.all\(\)"):
-        ow.compile(lambda x: x + 1 if getattr(ow, name)(x, x) else x)(x)
+        ask = {"allclose": ow.allclose, "equal": ow.equal}[name]
+        ow.compile(lambda x: x + 1 if ask(x, x) else x)(x)
 
 
 @pytest.mark.parametrize("name", ["i0", "special.i0e", "special.i1", "special.i1e"])
