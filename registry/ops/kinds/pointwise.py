@@ -125,6 +125,8 @@ class PointwiseDecl(Decl):
         self.kinds = kinds
         #: Attributes that are numbers of the compute type, with their defaults.
         self.numbers: dict[str, Any] = {}
+        #: What runs where all attributes are their defaults.
+        self.plain_body = body
         if "Scalar" in schema:  # schemas are parsed when they are needed
             self.numbers = {a.name: a.default for a in self.arguments if str(a.type) in ("Scalar", "Scalar?")}
             self.body = self._with_numbers(body)
@@ -291,7 +293,9 @@ class PointwiseDecl(Decl):
         result, wanted, checked = plan
         token = set_errors(IGNORED)
         try:
-            array = self.body(_NUMPY, *values, **kwargs)
+            # Numbers that are the defaults (or equal them: 1.0) are elements as they are.
+            body = self.plain_body if kwargs == self.numbers else self.body
+            array = body(_NUMPY, *values, **kwargs)
         finally:
             reset_errors(token)
         if not checked:
