@@ -426,13 +426,13 @@ class Recorder(Scalars):
                 2.0: lambda: a * a, 3.0: lambda: a * a * a}[exponent]()  # fmt: skip
 
     def _power_by_squaring(self, a: Term, exponent: int) -> Term:
-        result = self.const(1, a.value.dtype)
+        result: Term | None = None
         while exponent:
             if exponent & 1:
-                result = a if result.value.op == "const" else result * a
+                result = a if result is None else result * a
             a = a * a
             exponent >>= 1
-        return result
+        return self.const(1, a.value.dtype) if result is None else result
 
     def _integer_power(self, a: Term, b: Term) -> Term:
         dtype = a.value.dtype

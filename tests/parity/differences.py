@@ -636,6 +636,24 @@ PROGRAMS = (
         "compiled: opweave alone refuses gradients: a tensor needed for backward was modified",
     ),
     Meant(
+        "compiled code leaves out what nobody uses, its errors too",
+        "as does every compiler of PyTorch's",
+        "compiled: PyTorch alone raises (IndexError|RuntimeError: INDICES)",
+        "index_select|gather",
+    ),
+    Meant(
+        "half types between the ops of one kernel",
+        "compiled code may keep them in float32, where a number like 1e-8 is not 0",
+        "compiled: .*values",
+        "float16.*cosine_similarity",
+    ),
+    Meant(
+        "parts of what gets requires_grad_() later, written in compiled code",
+        "refused there",
+        "compiled: opweave alone raises AutogradError: .*made without recording",
+        r"def run.*requires_grad_",
+    ),
+    Meant(
         "broadcast_tensors gives views",
         "PyTorch gives the tensor itself where nothing is stretched",
         "type: expected",

@@ -577,7 +577,7 @@ def _undefined(text: str, read: list[torch.Tensor]) -> bool:
         return any(t.numel() and bool((t.detach().double().abs() > 30).any()) for t in read)
     if re.search("signbit|copysign", text):
         return any(bool(t.isnan().any()) for t in read)  # the sign of a NaN
-    if ".view(T.bool" in text:
+    if ".view(T.bool" in text or (".view(T" in text and first.dtype == torch.bool):
         return True  # bytes that are neither 0 nor 1
     if "as_strided" in text and first.numel() < 2:
         return True  # reads what may lie behind it

@@ -177,3 +177,12 @@ def test_a_constant_seen_as_another_type_keeps_its_bits():
     for mine, theirs in zip(opweave.compile(f)(x), f(x), strict=True):
         assert mine.tolist() == theirs.tolist()
     assert f(x)[0].tolist() == [0.0] * 8 and f(x)[1].tolist() == [0x3F800001] * 2
+
+
+@pytest.mark.parametrize("exponent", [0, 1, 3, 5, 6])
+def test_powers_of_constants(exponent):
+    def f(x):
+        return x.fill_(3).pow(exponent), opweave.full((2,), 3).pow(opweave.full((2,), exponent)) + x * 0
+
+    for found in opweave.compile(f)(opweave.tensor([2, -7])):
+        assert found.tolist() == [3**exponent] * 2
