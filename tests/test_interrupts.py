@@ -565,9 +565,6 @@ def test_no_interruption_is_lost_where_memory_is_freed(request):
     assert caught == 300
 
 
-@pytest.mark.skipif(
-    os.environ.get("OPWEAVE_FULL_MATRIX") != "1", reason="moments at random are for the search: OPWEAVE_FULL_MATRIX=1"
-)
 def test_processes_go_on_after_random_interruptions(tmp_path):
     """A few of what `interrupts.py --count 200` tries."""
     done = subprocess.run(
