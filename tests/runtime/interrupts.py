@@ -298,6 +298,7 @@ while True:
             works.launched(k)
             works.gradient(k)
             works.dynamic(k)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the works are over; what comes now would hit Python's own exit
         break
     except KeyboardInterrupt as error:
         first = first or error
