@@ -511,20 +511,25 @@ def test_a_check_that_an_interrupted_call_left_is_not_the_next_calls():
 
 # ---- in the sources --------------------------------------------------------------------------------------------------
 
-_STAGES = ("registry", "fake", "tracer", "passes", "codegen", "runtime", "opweave")
+_STAGES = ("registry", "fake", "tracer", "passes", "codegen", "runtime")
 #: Files with clauses that only clean up or pass on.
 _PASS_ON = {"registry/interrupts.py", "registry/keys.py"}
 
 
 def _sources(pattern: str) -> Iterator[tuple[str, str]]:
-    """Names and texts of opweave's own files in which something stands."""
-    root = Path(opweave.__file__).parents[1]
-    for stage in _STAGES:
-        for path in sorted((root / stage).rglob("*.py")):
-            if not (root / stage / path.relative_to(root / stage).parts[0]).is_symlink():
-                text = path.read_text()
-                if re.search(pattern, text):
-                    yield path.relative_to(root).as_posix(), text
+    """Names and texts of opweave's own files in which something stands.
+
+    Stages are links in the package of a checkout and folders in an installed one.
+    """
+    package = Path(opweave.__file__).parent
+    for root in (package, *(package / stage for stage in _STAGES)):
+        for path in sorted(root.resolve().rglob("*.py")):
+            within = path.relative_to(root.resolve())
+            if root == package and within.parts[0] in _STAGES:
+                continue
+            text = path.read_text()
+            if re.search(pattern, text):
+                yield f"{root.name}/{within.as_posix()}", text
 
 
 def test_whoever_catches_anything_lets_through_what_a_handler_raised():
