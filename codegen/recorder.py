@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from opweave.codegen.values import Buffer, Value, Values
 from opweave.fake.symbolic import SymNumber
 from opweave.registry import dtypes
@@ -42,7 +44,7 @@ from opweave.tracer.size import INT32_OFFSETS, Poly, hint, product, scalar_of
 #: Functions a printer must know, besides load, index, const, reduce.
 PRIMITIVES = (
     "add", "sub", "mul", "truediv", "neg", "eq", "ne", "lt", "le", "gt", "ge", "and_", "or_", "xor", "invert", "lshift",
-    "rshift", "abs", "maximum", "minimum", "where", "cast", "narrow", "tdiv", "tmod", "signbit", "fmod", "pow", "atan2",
+    "rshift", "abs", "maximum", "minimum", "where", "cast", "tdiv", "tmod", "signbit", "fmod", "pow", "atan2",
     *(name for name in UNARY_FLOAT if name != "sigmoid"),
 )  # fmt: skip
 
@@ -235,7 +237,11 @@ class Recorder(Scalars):
         if have is dtype:
             return t
         if t.value.op == "const" and (dtype.kind == "f" or have.kind in "biu"):
-            return Term(self, self.values.const(t.value.detail, dtype))  # type: ignore[arg-type]
+            detail = t.value.detail
+            if have.kind == "f" and have.itemsize < 8:
+                with np.errstate(all="ignore"):
+                    detail = float(np.asarray(detail).astype(have.numpy))  # the number that the type holds
+            return Term(self, self.values.const(detail, dtype))
         if dtype.kind == "b":
             return self.binary("ne", t, 0)
         if have.kind == "f" and dtype.kind in "iu":
@@ -521,17 +527,6 @@ class Lowering:
         self.values.label, self.values.site = label_of(node), node.meta.get("site")
         self.k.inside = self._inside(self.guards) if self.guards else None
 
-    def _as_compute(self, t: Term, dtype: DType) -> Term:
-        if t.value.op == "narrow" and t.value.args[0].dtype is dtype:
-            return Term(self.k, t.value.args[0])
-        return self.k.cast(t, dtype)
-
-    def _as_result(self, x: Any, dtype: DType, implicit: bool) -> Term:
-        t = self.k.term(x, dtype)
-        if implicit and t.value.dtype is dtype.compute and dtype.compute is not dtype:
-            return self.k.op("narrow", t, dtype=dtype)
-        return self.k.cast(t, dtype)
-
     def _pointwise(self, node: Node, index: tuple[Index, ...]) -> Term:
         decl = node.target.decl  # type: ignore[union-attr]
         self.k.checks = node.meta["val"]._device.type == "cpu"  # as in eager code: on a GPU one would have to wait
@@ -542,12 +537,10 @@ class Lowering:
         for operand in operands:
             if isinstance(operand, Node):
                 at = broadcast_index(index, sizes_of(operand), sizes_of(node))
-                terms.append(self._as_compute(self._operand(operand, node, at), compute))
+                terms.append(self.k.cast(self._operand(operand, node, at), compute))
             else:
                 terms.append(None if operand is None else self.k.operand(operand, compute))
-        # A conversion the user asked for rounds; one that only ends an op may be skipped by the next op.
-        explicit = "dtype" in attributes
-        return self._as_result(decl.body(self.k, *terms, **attributes), result, not explicit)
+        return self.k.cast(decl.body(self.k, *terms, **attributes), result)
 
     def _view(self, node: Node, index: tuple[Index, ...]) -> Term:
         return self._operand(node.all_input_nodes[0], node, view_index(node, index))
@@ -559,7 +552,7 @@ class Lowering:
         _, dims, _, attributes = decl.params(node.args, node.kwargs, len(sizes))
         compute, result = decl.types(source.meta["val"]._dtype, **attributes)
         full = self.space.inputs_of_reductions[node]
-        t = self._as_compute(self._operand(source, node, full), compute)
+        t = self.k.cast(self._operand(source, node, full), compute)
         if decl.map is not None:
             t = self.k.term(decl.map(self.k, t), compute)
         count = product(sizes[d] for d in dims)
@@ -581,7 +574,7 @@ class Lowering:
             if decl.combine == "any" and not isinstance(count, int):
                 t = t > 0  # over no elements it is the least int
         done = decl.finalize(self.k, t, count) if decl.finalize is not None else t
-        return self._as_result(done, result, True)
+        return self.k.cast(done, result)
 
     def _scan(self, node: Node, index: tuple[Index, ...]) -> Term:
         decl = node.target.decl  # type: ignore[union-attr]
@@ -591,7 +584,7 @@ class Lowering:
         t = self.k.cast(self._operand(source, node, index), wide)
         (axis,) = self.space.reduced
         combine = f"{decl.combine} backwards" if runs_backwards(axis, index[dim]) else decl.combine
-        return self._as_result(Term(self.k, self.values.scan(combine, t.value, wide, [axis])), result, False)
+        return self.k.cast(Term(self.k, self.values.scan(combine, t.value, wide, [axis])), result)
 
     def _move(self, node: Node, index: tuple[Index, ...]) -> Term:
         return self._operand(node.all_input_nodes[0], node, moved_index(node, index))
@@ -611,7 +604,7 @@ class Lowering:
         sizes = sizes_of(scatter.values)
         lead = len(index) - len(sizes)
         at = tuple([ZERO if size == 1 else part for size, part in zip(sizes, index[lead:], strict=True)])
-        value = self._as_result(self._operand(scatter.values, node, at), buffer.dtype, False).value
+        value = self.k.cast(self._operand(scatter.values, node, at), buffer.dtype).value
         return value, self._place(node, scatter.places, index, buffer)
 
     def _place(
@@ -665,7 +658,7 @@ class Lowering:
         decl = node.target.decl  # type: ignore[union-attr]
         values = [v.meta["val"] if isinstance(v, Node) else v for v in decl.bind(node.args, node.kwargs)]
         positions = tuple(Term(self.k, self.values.index(part)) for part in index)
-        return self._as_result(decl.body(self.k, positions, *values), node.meta["val"]._dtype, True)
+        return self.k.cast(decl.body(self.k, positions, *values), node.meta["val"]._dtype)
 
 
 def _is_zero(constant: object) -> bool:

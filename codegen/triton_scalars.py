@@ -84,7 +84,7 @@ def render(value: Value, operands: Sequence[tuple[str, int]]) -> tuple[str, int]
         return f"~{_wrap(operands[0], _UNARY)}", _UNARY
     if op == "where":
         return f"tl.where({', '.join(texts)})", ATOM
-    if op in ("cast", "narrow"):
+    if op == "cast":
         return _cast(value, operands[0])
     if op in _EXTREMES:
         nan = ", propagate_nan=tl.PropagateNan.ALL" if value.dtype.kind == "f" else ""

@@ -37,10 +37,9 @@ class Value:
     ----------
     op : str
         `"load"`, `"gather"`, `"index"`, `"const"`, `"size"`, `"reduce"`, `"require"`, or a name of the scalar
-        vocabulary. `"narrow"` is the rounding of a half-type result, which the next op of the same kernel may skip. A
-        load may have an operand that says where it happens; it is 0 elsewhere. A gather loads from a place that its
-        first operand is added to; its second says whether that is inside the buffer. `"require"` is its first operand,
-        and reports where the second does not hold.
+        vocabulary. A load may have an operand that says where it happens; it is 0 elsewhere. A gather loads from a
+        place that its first operand is added to; its second says whether that is inside the buffer. `"require"` is its
+        first operand, and reports where the second does not hold.
     args : tuple of Value
         Operands.
     dtype : DType

@@ -135,40 +135,47 @@ def settled(env: ShapeEnv, what: str, trial_run: Callable[[], Any], run: Callabl
     OpweaveError
         What the rule raises for all answers.
     """
-    search = _Search(env, trial_run)
-    found = search.first([], likely_only=True) or search.first([], likely_only=False)
-    if found is None:
-        assert search.error is not None
-        raise search.error
-    demands: list[tuple[Any, str]] = []
-    for place, decision in enumerate(found.made):
-        other = [*found.given[:place], not decision.answer]
-        alike = search.compared(other, found.result)
-        if alike is None and search.unknown is not None:
-            if decision.likely is None:
-                raise search.unknown
-            text = f"{what}: a size that depends on data is 0 or 1, but was taken for larger"
-        elif alike is None:
-            assert search.error is not None
-            text = f"{search.error.what} (where {env.text(decision.expr)} depends on data)"
-        elif alike:
-            continue
-        elif decision.likely is None:
-            raise env.undecidable(decision.expr)
-        else:
-            text = f"{what}: a size that depends on data is 0 or 1, but was taken for larger"
-        demands.append((decision.expr if decision.answer else env.negated(decision.expr), text))
-    late = []
-    for expr, text in demands:
-        if env.declares(expr):
-            env.check(SymBool(env, expr), text)
-        else:
-            late.append((expr, text))  # about a number that the rule itself makes
-    with env.answering(Replay(found.made)):
+    made, late = _demanded(env, what, trial_run)
+    with env.answering(Replay(made)):
         result = run()
     for expr, text in late:
         env.check(SymBool(env, expr), text)
     return result
+
+
+def _demanded(
+    env: ShapeEnv, what: str, trial_run: Callable[[], Any]
+) -> tuple[list[Decision], list[tuple[Any, str]]]:  # fmt: skip
+    """Demand what a rule needs, and give its decisions and the demands on numbers that the rule itself makes."""
+    while True:
+        search = _Search(env, trial_run)
+        found = search.first([], likely_only=True) or search.first([], likely_only=False)
+        if found is None:
+            assert search.error is not None
+            raise search.error
+        demands = [demand for place in range(len(found.made)) if (demand := _demand(env, what, search, found, place))]
+        now = [demand for demand in demands if env.declares(demand[0])]
+        for expr, text in now:
+            env.check(SymBool(env, expr), text)
+        if not now:
+            return found.made, demands
+        # Who knows more may write sizes in another way, and ask other things.
+
+
+def _demand(env: ShapeEnv, what: str, search: _Search, found: Trial, place: int) -> tuple[Any, str] | None:
+    """What must hold since a decision was answered so, and a text; None if either answer gives the same."""
+    decision = found.made[place]
+    alike = search.compared([*found.given[:place], not decision.answer], found.result)
+    if alike:
+        return None
+    if alike is None and search.unknown is None:
+        assert search.error is not None
+        text = f"{search.error.what} (where {env.text(decision.expr)} depends on data)"
+    elif decision.likely is None:
+        raise search.unknown if alike is None and search.unknown else env.undecidable(decision.expr)
+    else:
+        text = f"{what}: a size that depends on data is 0 or 1, but was taken for larger"
+    return decision.expr if decision.answer else env.negated(decision.expr), text
 
 
 class _Search:

@@ -18,7 +18,6 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import FrameType
 from typing import Any
@@ -35,6 +34,7 @@ from opweave.registry.errors import (
     is_own_file,
     user_frame,
 )
+from opweave.registry.interrupts import contextmanager
 from opweave.registry.loading import load_heavy
 from opweave.registry.spec import contiguous_strides
 
@@ -487,7 +487,8 @@ class ShapeEnv:
 
     def undecidable(self, expr: Any) -> DataDependentError:
         """The error for a decision that depends on data."""
-        unbacked = sorted(self.symbols[s].name for s in expr.free_symbols if self.symbols[s].hint is None)
+        declared = [self.symbols[s] for s in expr.free_symbols if s in self.symbols]  # others were made by a trial
+        unbacked = sorted(info.name for info in declared if info.hint is None)
         made = "; ".join(
             f"{info.name} comes from {info.site.short}" for info in self.symbols.values() if info.name in unbacked
         )
@@ -573,6 +574,8 @@ class ShapeEnv:
         at_least_0 = self._x.canonical(self._x.RELATIONS["ge"](value, self._x.number(0)))
         if not is_size and self.known(at_least_0) is not True:
             return None
+        if self.known(self._x.canonical(self._x.RELATIONS["le"](value, self._x.number(1)))) is True:
+            return None  # a remainder by 2
         size = self._x.symbol("size", 2)
         compared = self._x.RELATIONS[relation](size, self._x.number(constant))
         return self._x.decide(compared, {size: (self._x.number(2), self._x.INFINITY)})

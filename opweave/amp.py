@@ -12,6 +12,7 @@ from opweave.registry.autograd.function import FunctionCtx
 from opweave.registry.device import is_cuda_available
 from opweave.registry.dtypes import DType, bfloat16, float16
 from opweave.registry.errors import ArgumentError, DeviceError
+from opweave.registry.interrupts import surely
 from opweave.registry.keys import AUTOCAST_KEYS, set_mode
 
 __all__ = [
@@ -93,8 +94,12 @@ class autocast(set_mode):
         enter(self.device, self._enabled, self.fast_dtype, self._cache_enabled)
         return self
 
+    @surely
     def __exit__(self, *_: object) -> None:
-        leave()
+        try:
+            _entered = True
+        finally:
+            leave()
 
     def __call__(self, fn: Callable[..., Any]) -> Callable[..., Any]:
         if not callable(fn):

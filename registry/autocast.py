@@ -18,6 +18,7 @@ from typing import Any
 from opweave.registry.autograd.graph import grad_fn_of
 from opweave.registry.dtypes import DType, bfloat16, float16, float32, float64
 from opweave.registry.errors import DTypeError, UnsupportedError
+from opweave.registry.interrupts import surely
 from opweave.registry.keys import (
     AUTOCAST_KEYS,
     AUTOCAST_MASK,
@@ -170,27 +171,38 @@ def switch(kind: str, on: bool) -> None:
 def enter(kind: str, on: bool, dtype: DType, cache_enabled: bool) -> None:
     """Open a block."""
     bit = AUTOCAST_KEYS[kind].bit
-    before = state.include & bit, state.exclude & bit, state.__dict__.get("autocast_dtypes"), thread.cache_enabled
-    thread.blocks.append((kind, *before))
-    switch(kind, on)
-    set_dtype(kind, dtype)
+    found = state.__dict__.get("autocast_dtypes")
+    dtypes = {**(found or DEFAULT_DTYPES), kind: dtype}
+    before = kind, bit, state.include & bit, state.exclude & bit, found, thread.cache_enabled
+    # From here on no calls, after which the handler of a signal may run.
+    thread.blocks += [before]
+    if on:
+        state.include |= bit
+        state.exclude &= ~bit  # also where a kernel runs below autocast
+    else:
+        state.include &= ~bit
+    state.__dict__["autocast_dtypes"] = dtypes
     thread.cache_enabled = cache_enabled
 
 
+@surely
 def leave() -> None:
     """Close the innermost block; after the outermost, kept casts are let go."""
-    kind, include, exclude, dtypes, cache_enabled = thread.blocks.pop()
-    bit = AUTOCAST_KEYS[kind].bit
-    # Only this key: what the block changed of other keys outlives it, as it would without the block.
-    state.include = state.include & ~bit | include
-    state.exclude = state.exclude & ~bit | exclude
-    if dtypes is None:
-        state.__dict__.pop("autocast_dtypes", None)
-    else:
-        set_dtype(kind, dtypes[kind])
-    thread.cache_enabled = cache_enabled
-    if not thread.blocks:
-        thread.casts.clear()
+    try:
+        _entered = True
+    finally:
+        kind, bit, include, exclude, dtypes, thread.cache_enabled = thread.blocks[-1]
+        # Only this key: what the block changed of other keys outlives it, as it would without the block.
+        state.include = state.include & ~bit | include
+        state.exclude = state.exclude & ~bit | exclude
+        now = state.__dict__
+        if dtypes is not None:
+            now["autocast_dtypes"] = {**now["autocast_dtypes"], kind: dtypes[kind]}
+        elif "autocast_dtypes" in now:
+            del now["autocast_dtypes"]
+        del thread.blocks[-1]
+        if not thread.blocks:
+            thread.casts.clear()
 
 
 # ---- casting -------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from opweave.registry.errors import ArgumentError, DataDependentError, FakeTensorError, UnsupportedError
+from opweave.registry.interrupts import surely
 from opweave.registry.keys import state
 from opweave.registry.tensor import Tensor, describe
 
@@ -124,7 +125,12 @@ class running_rule:
         self.context = FakeImplCtx(op, symbols)
 
     def __enter__(self) -> None:
-        state.__dict__.setdefault("fake_contexts", []).append(self.context)
+        contexts = state.__dict__.setdefault("fake_contexts", [])
+        contexts += [self.context]
 
+    @surely
     def __exit__(self, *_: object) -> None:
-        state.__dict__["fake_contexts"].pop()
+        try:
+            _entered = True
+        finally:
+            del state.__dict__["fake_contexts"][-1]

@@ -12,20 +12,26 @@ between turned or swallowed it, it is raised at the end of the outermost section
 Elsewhere, whoever catches exceptions of any class, to explain them or to go on, calls `let_through`: it knows what a
 handler raised by the handler's frame, which alone is given the frame that it interrupted.
 
+What a `with` statement changes is put back by an `__exit__` that is decorated with `surely`, or by a generator that
+is decorated with `contextmanager` from here: a handler that runs on the way into `__exit__` cannot prevent it.
+
 Threads other than the main one never run handlers; there, all of this does nothing.
 """
 
 from __future__ import annotations
 
+import contextlib
+import dis
+import functools
 import inspect
 import os
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType, TracebackType
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 #: Seconds after which a signal that comes again is handled inside a section too: what runs there seems to hang.
 PATIENCE = 5.0
@@ -35,6 +41,9 @@ _SIGNALS = tuple(int(number) for number in signal.valid_signals())
 _handler_of: Callable[[int], Any] = getattr(sys.modules.get("_signal"), "getsignal", signal.getsignal)
 _set_handler: Callable[[int, Any], Any] = getattr(sys.modules.get("_signal"), "signal", signal.signal)
 Handler = Callable[[int, FrameType | None], Any]
+P = ParamSpec("P")
+R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class _Gate:
@@ -261,3 +270,86 @@ def _left_handler(error: BaseException) -> bool:
 def is_deferring() -> bool:
     """Whether the calling thread is in a section."""
     return _gate.depth > 0 and _in_main_thread()
+
+
+# ---- leaving a `with` statement ------------------------------------------------------------------------------------
+
+
+def surely(function: F) -> F:
+    """Let the first `try` of a function cover its entry too.
+
+    Python runs handlers where a function is entered, before its first statement, so that what one raises would leave an
+    `__exit__` undone. Here it arrives in the `try`, whose `finally` or `except` clause then does the work; without
+    calls, after which handlers run as well, or so that it can be done twice. (The table of a code object says from
+    which instruction on a `try` holds; Python's ``InternalDocs/exception_handling.md`` describes it.)
+
+    Examples
+    --------
+    >>> @surely
+    ... def __exit__(self, *_):
+    ...     try:
+    ...         _entered = True  # any instruction
+    ...     finally:
+    ...         state.include = self.before
+    """
+    code = function.__code__
+    entry = next((i.offset // 2 for i in dis.get_instructions(code) if i.opname == "RESUME"), None)
+    numbers = list(_numbers(code.co_exceptiontable))  # of each range: start, length, handler, depth
+    first = min(range(0, len(numbers), 4), key=lambda at: numbers[at], default=None)
+    if entry is not None and first is not None and numbers[first] - entry <= _NEXT:
+        numbers[first + 1] += numbers[first] - entry
+        numbers[first] = entry
+        table = b"".join(_varint(n, starts=at % 4 == 0) for at, n in enumerate(numbers))
+        function.__code__ = code.replace(co_exceptiontable=table)
+    return function
+
+
+#: A `try` that comes first starts within as many instructions of the entry; one that is further on is another one.
+_NEXT = 2
+
+
+def _numbers(table: bytes) -> Iterator[int]:
+    number = 0
+    for byte in table:
+        number = number << 6 | byte & 0x3F
+        if not byte & 0x40:
+            yield number
+            number = 0
+
+
+def _varint(number: int, *, starts: bool) -> bytes:
+    """Six bits a byte, the highest ones first; 64 says that more follow, 128 that a range starts."""
+    digits = [number & 0x3F]
+    while number := number >> 6:
+        digits.append(number & 0x3F | 0x40)
+    digits[-1] |= 0x80 * starts
+    return bytes(reversed(digits))
+
+
+class _Scope(contextlib._GeneratorContextManager[Any]):
+    def __enter__(self) -> Any:
+        try:
+            return super().__enter__()
+        except BaseException:
+            self.gen.close()
+            raise
+
+    @surely
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> bool | None:
+        try:
+            return super().__exit__(kind, error, traceback)
+        except BaseException:
+            self.gen.close()  # goes on to its `finally`, if it has not
+            raise
+
+
+def contextmanager(function: Callable[P, Iterator[R]]) -> Callable[P, contextlib.AbstractContextManager[R]]:
+    """As `contextlib.contextmanager`, but no handler of a signal can keep the block's end from being run."""
+
+    @functools.wraps(function)
+    def entered(*args: P.args, **kwargs: P.kwargs) -> contextlib.AbstractContextManager[R]:
+        return _Scope(function, args, kwargs)
+
+    return entered

@@ -23,6 +23,8 @@ from enum import IntEnum
 from types import TracebackType
 from typing import Any, Self
 
+from opweave.registry.interrupts import surely
+
 
 class DispatchKey(IntEnum):
     """Keys with PyTorch's names, in rising priority; those from 100 on are aliases that stand for many keys."""
@@ -247,17 +249,22 @@ class DispatchMode:
         """Called when Python looks at a tensor's data inside the block (`item`, `numpy`, `tolist`, ...)."""
 
     def __enter__(self) -> Self:
-        state.modes.append(self)
+        # Without a call: a handler may run after one, before the block has an end.
+        state.modes += [self]
         state.include |= PYTHON_BIT
         return self
 
+    @surely
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        popped = state.modes.pop()
-        assert popped is self, "dispatch modes must be left in the reverse order of entry"
-        if not state.modes:
-            state.include &= ~PYTHON_BIT
+        try:
+            _entered = True
+        finally:
+            assert state.modes[-1] is self, "dispatch modes must be left in the reverse order of entry"
+            del state.modes[-1]
+            if not state.modes:
+                state.include &= ~PYTHON_BIT
 
 
 class set_mode:
@@ -273,12 +280,18 @@ class set_mode:
 
     def __enter__(self) -> Any:
         stack = self.__dict__.setdefault("_saved", [])
-        stack.append((state.include, state.exclude))
-        self.change()
+        stack += [(state.include, state.exclude)]
+        self.change()  # no call follows it: a handler may run after one, before the block has an end
         return None
 
+    @surely
     def __exit__(self, *_: object) -> None:
-        state.include, state.exclude = self.__dict__["_saved"].pop()
+        try:
+            _entered = True
+        finally:
+            stack = self.__dict__["_saved"]
+            state.include, state.exclude = stack[-1]
+            del stack[-1]
 
     def __call__(self, fn: Callable[..., Any]) -> Callable[..., Any]:
         if inspect.isgeneratorfunction(fn):
@@ -352,5 +365,9 @@ class no_modes:
         self.saved = state.modes, state.include
         state.modes, state.include = [], state.include & ~PYTHON_BIT
 
+    @surely
     def __exit__(self, *_: object) -> None:
-        state.modes, state.include = self.saved
+        try:
+            _entered = True
+        finally:
+            state.modes, state.include = self.saved

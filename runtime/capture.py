@@ -13,7 +13,6 @@ import copy
 import dataclasses
 import types
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -24,7 +23,7 @@ from opweave.fake.mode import FakeTensorMode
 from opweave.fake.shape_env import ShapeEnv
 from opweave.fake.symbolic import SymNumber
 from opweave.registry.errors import Site, UnrecordedError, UnsupportedError
-from opweave.registry.interrupts import allowed
+from opweave.registry.interrupts import allowed, contextmanager
 from opweave.registry.keys import BATCHED_BIT, GRAD, state as threads
 from opweave.registry.op import OpOverload
 from opweave.registry.tensor import Size, Tensor

@@ -8,13 +8,13 @@ a call runs (`runtime.entry`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from opweave.codegen.triton_cpu.sanitizer import enabled as sanitizing
 from opweave.registry import dtypes
 from opweave.registry.dtypes import DType
+from opweave.registry.interrupts import contextmanager
 from opweave.registry.keys import ABOVE_VIEWS, AUTOCAST_MASK, GRAD, INFERENCE, state
 
 #: What the state may include and exclude where compiled code is used; anything else runs the function uncompiled.

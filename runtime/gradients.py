@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,7 +37,7 @@ from opweave.registry.autograd.graph import (
 )
 from opweave.registry.autograd.views import check_write, rebase, views_of
 from opweave.registry.errors import AutogradError, OpweaveError, ShapeError, UnsupportedError
-from opweave.registry.interrupts import deferred, let_through
+from opweave.registry.interrupts import contextmanager, deferred, let_through
 from opweave.registry.keys import ABOVE_VIEWS, BATCHED_BIT, GRAD, INFERENCE, PYTHON_BIT, state
 from opweave.registry.op import ops, tensors_in
 from opweave.registry.spec import TensorSpec, contiguous_strides

@@ -10,11 +10,11 @@ import builtins
 import logging
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
 from opweave.registry.errors import UnsupportedError, is_own_file
+from opweave.registry.interrupts import contextmanager
 from opweave.runtime.guards import GuardSet
 from opweave.runtime.reads import scan
 

@@ -12,11 +12,11 @@ import re
 import sys
 import types
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from opweave.registry.errors import is_own_file
+from opweave.registry.interrupts import contextmanager
 from opweave.runtime.purity import THIRD_PARTY, is_library
 
 #: Code that libraries make of text without saying whose it is.

@@ -25,8 +25,8 @@ from opweave.library import custom_op, triton_op, wrap_triton
 from opweave.registry import interrupts, memory
 from opweave.registry.device import cpu
 from opweave.registry.errors import CompileError
-from opweave.registry.interrupts import allowed, checkpoint, deferred, let_through
-from opweave.registry.keys import DispatchMode, state
+from opweave.registry.interrupts import allowed, checkpoint, contextmanager, deferred, let_through
+from opweave.registry.keys import DispatchMode, no_modes, state
 
 activate()
 RUNTIME = Path(__file__).parent / "runtime"
@@ -507,6 +507,91 @@ def test_a_check_that_an_interrupted_call_left_is_not_the_next_calls():
     f = opweave.compile(lambda x, i: x[i] + 1)
     checks.cell_of(cpu)._array[0] = 1
     assert f(opweave.arange(3), opweave.tensor([2])).tolist() == [3]
+
+
+# ---- leaving a `with` statement --------------------------------------------------------------------------------------
+
+
+class Long:
+    """`-Long()` works for some time within Python, which calls no handlers meanwhile."""
+
+    __neg__ = functools.partial(sum, range(1_000_000))
+
+
+class Mode(DispatchMode):
+    """Goes on to the kernels."""
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        return func(*args, **(kwargs or {}))
+
+
+@contextmanager
+def noted(found: list[int]) -> Iterator[None]:
+    found += [1]
+    try:
+        yield
+    finally:
+        found += [-1]
+
+
+def everything(noted_in: list[int]) -> list[tuple[str, Callable[[], Any]]]:
+    """All `with` statements that change what the thread does."""
+    return [
+        ("no_grad", opweave.no_grad),
+        ("enable_grad", opweave.enable_grad),
+        ("inference_mode", opweave.inference_mode),
+        ("autocast", lambda: opweave.autocast("cpu")),
+        ("mode", Mode),
+        ("fake", opweave.FakeTensorMode),
+        ("no modes", no_modes),
+        ("hooks", lambda: opweave.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t)),
+        ("generator", lambda: noted(noted_in)),
+    ]  # fmt: skip
+
+
+def thread_state() -> Any:
+    return {
+        **{name: value for name, value in state.__dict__.items() if name not in ("fake_contexts", "saved_hooks")},
+        "modes": [*state.modes],
+        "hooks": [*state.__dict__.get("saved_hooks", [])],
+    }
+
+
+@pytest.mark.parametrize("name", [name for name, _ in everything([])])
+def test_a_block_is_left_where_a_handler_runs_on_the_way_into_its_end(name):
+    found: list[int] = []
+    make = dict(everything(found))[name]
+    signal.signal(signal.SIGALRM, Handler(StopHereError))
+    with make():
+        pass
+    before = thread_state()
+    long, block = Long(), make()
+    with pytest.raises(StopHereError) as raised, block:  # noqa: PT012
+        signal.setitimer(signal.ITIMER_REAL, 1e-3)
+        -long  # the next that looks for signals is the entry of `__exit__`
+    assert raised.traceback[1].name == "__exit__"
+    assert thread_state() == before
+    assert sum(found) == 0
+
+
+@pytest.mark.parametrize("name", [name for name, _ in everything([])])
+def test_a_block_is_whole_or_not_entered_whenever_a_handler_runs(name):
+    found: list[int] = []
+    make = dict(everything(found))[name]
+    handler = Handler(StopHereError)
+    signal.signal(signal.SIGALRM, handler)
+    with make():
+        pass
+    before = thread_state()
+    for k in range(400):
+        with pytest.raises(StopHereError):  # noqa: PT012
+            signal.setitimer(signal.ITIMER_REAL, 1e-5 + k * 1e-7)
+            while True:
+                with make():
+                    pass
+        assert thread_state() == before, k
+        assert sum(found) == 0, k
+    assert handler.calls == 400
 
 
 # ---- in the sources --------------------------------------------------------------------------------------------------

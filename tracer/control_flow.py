@@ -23,7 +23,6 @@ values and results are row-major, so that one graph is good for all steps.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 from opweave.fake.mode import FakeTensorMode
@@ -45,7 +44,7 @@ from opweave.registry.control_flow.operators import (
     while_loop_stack_output_op,
 )
 from opweave.registry.errors import ArgumentError, UnsupportedError
-from opweave.registry.interrupts import let_through
+from opweave.registry.interrupts import contextmanager, let_through
 from opweave.registry.keys import BATCHED_BIT, GRAD, no_modes, state
 from opweave.registry.op import ops
 from opweave.registry.spec import TensorSpec, contiguous

@@ -24,6 +24,7 @@ from opweave.registry.errors import (
     UnsupportedError,
 )
 from opweave.registry.fake_context import LITERAL
+from opweave.registry.interrupts import surely
 from opweave.registry.keys import (
     AUTOCAST_MASK,
     GRAD,
@@ -93,6 +94,8 @@ class ProxyMode(DispatchMode):
         self._sees_composites = pre_dispatch or any(op.has_composite_implicit for op in self.decompositions)
         self._decomposing: list[OpOverload] = []
         self._start = 0, 0
+        #: Whether composites were seen before each of the blocks that it is entered in.
+        self._outside: list[int] = []
         self._numbers: Numbers | None = None
         # What is demanded of numbers that depend on data is recorded here until `finish`.
         self._demanded_before, fake_mode.on_assertion = fake_mode.on_assertion, self._demand
@@ -229,18 +232,23 @@ class ProxyMode(DispatchMode):
 
     def __enter__(self) -> Self:
         super().__enter__()
+        self._outside += [state.include & PRE_DISPATCH_BIT]
         if self._sees_composites:
             if not self._decomposing:
                 self._start = state.include, state.exclude
             state.include |= PRE_DISPATCH_BIT
         return self
 
+    @surely
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        super().__exit__(kind, value, traceback)
-        if not any(isinstance(mode, ProxyMode) and mode._sees_composites for mode in state.modes):
-            state.include &= ~PRE_DISPATCH_BIT
+        try:
+            _entered = True
+        finally:
+            state.include = state.include & ~PRE_DISPATCH_BIT | self._outside[-1]
+            del self._outside[-1]
+            super().__exit__(kind, value, traceback)
 
     # ---- recording ---------------------------------------------------------------------------------------------------
 

@@ -15,7 +15,6 @@ are used, `@root` for operations emitted where they stand.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -23,6 +22,7 @@ from opweave.codegen.triton_cpu.analysis import ROOTS, VIEWS, Reach, TargetFeatu
 from opweave.codegen.triton_cpu.debug_info import DebugInfo
 from opweave.codegen.triton_cpu.emit import LLVM_TYPE, SIZE, Buffer, Emitter, literal, splat, storage, suffix, vector
 from opweave.codegen.triton_cpu.ttir import Block, Op, Type, Value
+from opweave.registry.interrupts import contextmanager
 
 _MAX_COST = 1000
 

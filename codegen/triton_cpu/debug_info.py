@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 from opweave.codegen.triton_cpu.emit import Emitter
 from opweave.codegen.triton_cpu.ttir import Function, Op, walk
+from opweave.registry.interrupts import contextmanager
 
 _UNIT, _DEBUG_VERSION, _DWARF_VERSION, _FILE, _SUBPROGRAM, _TYPE, _NO_TYPES = range(7)
 

@@ -7,11 +7,11 @@ a launch pays for one comparison.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from opweave.codegen.triton_cpu.launch import Launcher, launchers, profiled, profiling
 from opweave.registry import forking
+from opweave.registry.interrupts import contextmanager
 
 _lock = forking.short_lock()
 

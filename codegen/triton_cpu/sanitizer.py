@@ -24,7 +24,6 @@ import ctypes
 import os
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Literal, NamedTuple
 
@@ -35,6 +34,7 @@ from opweave.codegen.triton_cpu.access_check import FOUND, MET, POISON, RANGE, S
 from opweave.codegen.triton_cpu.analysis import ONE_OF_THEM, UNKNOWN
 from opweave.registry import forking, op as operators, tensor as tensors
 from opweave.registry.errors import SanitizerError, user_frame
+from opweave.registry.interrupts import contextmanager
 from opweave.registry.keys import COMPILED, WATCHED, state
 from opweave.registry.op import OpOverload, tensors_in
 from opweave.registry.ops import creation

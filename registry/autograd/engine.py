@@ -23,6 +23,7 @@ from opweave.registry.autograd.graph import (
     validated,
 )
 from opweave.registry.errors import ArgumentError, AutogradError
+from opweave.registry.interrupts import surely
 from opweave.registry.keys import GRAD, state
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor, describe
@@ -90,8 +91,12 @@ class GradModeFor:
         self.before = state.exclude
         state.exclude = state.exclude & ~GRAD if self.create_graph else state.exclude | GRAD
 
+    @surely
     def __exit__(self, *_: object) -> None:
-        state.exclude = self.before
+        try:
+            _entered = True
+        finally:
+            state.exclude = self.before
 
 
 def _dependencies(roots: Sequence[Node], wanted: set[int] | None) -> tuple[dict[int, int], set[int] | None]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from opweave.registry.batched import sum_levels
 from opweave.registry.errors import AutogradError, ShapeError
+from opweave.registry.interrupts import surely
 from opweave.registry.keys import GRAD, INFERENCE, DispatchKey, state
 from opweave.registry.op import ops
 from opweave.registry.spec import TensorSpec
@@ -395,10 +396,15 @@ class saved_tensors_hooks:
         self.hooks = (pack_hook, unpack_hook)
 
     def __enter__(self) -> None:
-        state.__dict__.setdefault("saved_hooks", []).append(self.hooks)
+        hooks = state.__dict__.setdefault("saved_hooks", [])
+        hooks += [self.hooks]
 
+    @surely
     def __exit__(self, *_: object) -> None:
-        state.__dict__["saved_hooks"].pop()
+        try:
+            _entered = True
+        finally:
+            del state.__dict__["saved_hooks"][-1]
 
 
 class ErrorNode(Node):

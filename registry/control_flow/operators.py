@@ -15,7 +15,6 @@ so gradients and `vmap` follow from the ops inside; only a predicate that differ
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import numpy as np
@@ -23,6 +22,7 @@ import numpy as np
 from opweave.registry.batched import BatchedTensor, Level, levels_of
 from opweave.registry.dtypes import bool_
 from opweave.registry.errors import ArgumentError, DeviceError, DTypeError, ShapeError, UnsupportedError
+from opweave.registry.interrupts import contextmanager
 from opweave.registry.keys import PYTHON_BIT, state
 from opweave.registry.op import HigherOrderOperator, ops, tensors_in
 from opweave.registry.spec import is_contiguous

@@ -686,7 +686,7 @@ def nextafter(k: Any, x: Any, y: Any) -> Any:
     scaled = start * (1 / unit)
     middle = (scaled + k.abs(scaled) * factor) * unit
     near = k.where(size < k.const(least / unit, dtype), start + k.const(least, dtype), middle)
-    above = k.where(size < k.const(0.5 * least / unit / unit, dtype), near, start + size * factor)
+    above = k.where(size < k.const(least / unit / unit * 0.5, dtype), near, start + size * factor)
     above = k.where(k.isinf(start), k.const(-GREATEST[own.name], dtype), above)
     found = k.where(x == y, y, k.where(up, above, -above))
     found = k.where((found == k.const(0.0, dtype)) & (x != y), x * 0.0, found)  # a zero keeps the sign it comes from

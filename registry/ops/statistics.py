@@ -15,6 +15,7 @@ from opweave.registry.op import ops
 from opweave.registry.ops.kinds import CompositeDecl, composite, extern
 from opweave.registry.promote import pointwise_strides
 from opweave.registry.spec import TensorSpec, contiguous
+from opweave.registry.symbolic import is_open
 from opweave.registry.tensor import Tensor, allocate_like, describe, wrap_dim
 
 aten = ops.aten
@@ -309,9 +310,8 @@ def diff(
     if n == 0:
         return aten.clone.default(x) if len(parts) == 1 else x
     subtract = aten.logical_xor.default if x._dtype.kind == "b" else aten.sub.Tensor
-    for _ in range(min(n, x._sizes[axis])):
-        size = x._sizes[axis]
-        x = subtract(aten.slice.Tensor(x, axis, 1), aten.slice.Tensor(x, axis, 0, max(size - 1, 0)))
+    for _ in range(n if is_open(x._sizes[axis] >= n) else min(n, x._sizes[axis])):
+        x = subtract(aten.slice.Tensor(x, axis, 1), aten.slice.Tensor(x, axis, 0, -1))
     return x
 
 

@@ -161,7 +161,7 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
         return
     source = value if isinstance(value, Tensor) else _value_of(value, self)
     if not indices:
-        ops.aten.copy_.default(view, source if source._sizes == view._sizes else _trimmed(source))
+        ops.aten.copy_.default(view, source if len(source._sizes) <= len(view._sizes) else _trimmed(source))
         return
     if source._dtype is not self._dtype or (source._device is not self._device and source._sizes):
         source = ops.aten._to_copy.default(source, dtype=self._dtype, device=self._device)

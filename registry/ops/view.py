@@ -8,6 +8,7 @@ elements instead.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -301,8 +302,12 @@ def slice_(
         length = unknown_up_to(size, asked, "slice", size, start, end, step)
         place = unknown_up_to(1 << 62, asked) if first is None else offset + first * strides[at]
         return (*sizes[:at], length, *sizes[at + 1 :]), new_strides, place
-    last = larger(last, first)
-    length = (last - first + step - 1) // step
+    if last is size and not (start is None or start < 0):
+        # As `size - smaller(start, size)`, in the form that the length of `[:-start]` has.
+        length = larger(size - start, 0)
+    else:
+        length = larger(last, first) - first
+    length = (length + step - 1) // step
     return (*sizes[:at], length, *sizes[at + 1 :]), new_strides, offset + first * strides[at]
 
 
@@ -439,12 +444,8 @@ def tensor_split(self: Tensor, sections: int, dim: int = 0) -> list[Tensor]:
     if sections <= 0:
         raise ShapeError(f"tensor_split: the number of sections must be positive, not {sections}")
     each, rest = self._sizes[at] // sections, self._sizes[at] % sections
-    pieces, start = [], 0
-    for i in range(sections):
-        end = start + each + (1 if i < rest else 0)
-        pieces.append(ops.aten.slice.Tensor(self, at, start, end))
-        start = end
-    return pieces
+    bounds = [i * each + smaller(rest, i) for i in range(sections + 1)]  # the first ones have one more
+    return [ops.aten.slice.Tensor(self, at, start, end) for start, end in pairwise(bounds)]
 
 
 @composite("aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]")

@@ -7,7 +7,6 @@ gradient's own levels, so that it may run long after the `vmap` has returned.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 from opweave.registry import batched
@@ -16,6 +15,7 @@ from opweave.registry.autograd.graph import Edge, Grads, Node, attach, edge_of, 
 from opweave.registry.autograd.record import run_below
 from opweave.registry.batched import BatchedTensor, Level, add_level, levels_of, remove_level
 from opweave.registry.errors import ArgumentError, AutogradError, ShapeError
+from opweave.registry.interrupts import contextmanager
 from opweave.registry.keys import BATCHED_BIT, GRAD, VMAP_MODE_BIT, state
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor, describe

@@ -93,6 +93,7 @@ AGREE: dict[str, Callable[[Tensor], Any]] = {
     "constant": lambda x: x * opweave.tensor(3).item() + int(opweave.tensor([1, 2]).sum()),
     "constant branch": lambda x: x if opweave.tensor(3) > 2 else -x, "written": lambda x: x * written_constant(),
     "repeat_interleave": lambda x: opweave.repeat_interleave(x.flatten(), (x.flatten() > 0).long()),
+    "diff": lambda x: opweave.diff(x[x > 0]), "assigned": lambda x: shifted(x[x > 0]),
     "unique": lambda x: opweave.unique(x), "masked_select": lambda x: opweave.masked_select(x, x > 0).sum(),
     "cond on a size": lambda x: opweave.cond(x[x > 0].shape[0] > 2, opweave.sin, opweave.cos, (x,)),
     "cond on an item": lambda x: opweave.cond(x.sum().item() > 0.5, opweave.sin, opweave.cos, (x,)),
@@ -106,6 +107,11 @@ AGREE: dict[str, Callable[[Tensor], Any]] = {
 }  # fmt: skip
 
 
+def shifted(x: Tensor) -> Tensor:
+    x[1:] = x[:-1].clone()
+    return x
+
+
 def written_constant() -> Any:
     t = opweave.tensor([1, 2])
     u = t[0]
@@ -116,6 +122,17 @@ def written_constant() -> Any:
 @pytest.mark.parametrize("name", AGREE)
 def test_stages_agree(name: str, tmp_path: Any) -> None:
     check(AGREE[name], str(tmp_path / "program.zip"))
+
+
+#: Their sizes are longer expressions than a file holds.
+UNSAVED: dict[str, Callable[[Tensor], Any]] = {
+    "parts": lambda x: x[x > 0].tensor_split(3), "a part's diff": lambda x: opweave.diff(x[x > 0].tensor_split(2)[0]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNSAVED)
+def test_unsaved_stages_agree(name: str) -> None:
+    check(UNSAVED[name])
 
 
 #: Traced code takes the sizes to be 2 or more where they decide, and says so where they are not.

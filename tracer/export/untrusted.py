@@ -8,14 +8,13 @@ have it do. Steps and memory have limits. Whatever goes wrong is a typed error.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
 from opweave.fake.mode import FakeTensorMode
 from opweave.registry.errors import ArgumentError, ExportError, OpweaveError, UnsupportedError
-from opweave.registry.interrupts import let_through
+from opweave.registry.interrupts import contextmanager, let_through
 from opweave.registry.keys import state
 from opweave.registry.op import OpOverload, tensors_in
 from opweave.registry.tensor import Tensor
