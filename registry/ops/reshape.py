@@ -24,6 +24,13 @@ from opweave.registry.tensor import Tensor, allocate_like, as_view, describe, wr
 # ---- reshape-like --------------------------------------------------------------------------------------------------
 
 
+_INT = {int}
+
+
+def _is_plain(sizes: Sizes) -> bool:
+    return {*map(type, sizes)} <= _INT
+
+
 def infer_size(op: str, sizes: Sizes, wanted: Sizes) -> tuple[int, ...]:
     """The wanted sizes with a -1 resolved.
 
@@ -33,6 +40,8 @@ def infer_size(op: str, sizes: Sizes, wanted: Sizes) -> tuple[int, ...]:
         If the number of elements does not fit, or there is more than one -1.
     """
     count = math.prod(sizes)
+    if _is_plain(wanted) and min(wanted, default=0) >= 0 and math.prod(wanted) == count:
+        return tuple(wanted)
     known = math.prod(size for size in wanted if size != -1)
     unknown = sum(1 for size in wanted if size == -1)
     if unknown > 1 or any(size < -1 for size in wanted):
@@ -55,8 +64,9 @@ def viewed_strides(sizes: Sizes, strides: Sequence[Any], wanted: Sizes) -> tuple
 
     Runs of dimensions that lie in memory without gaps between them are regrouped, each on its own.
     """
-    if any(map(is_open, (*sizes, *wanted))) and all(map(surely_equal, strides, contiguous_strides(sizes))):
-        return contiguous_strides(wanted)
+    if not (_is_plain(sizes) and _is_plain(wanted)) and any(map(is_open, (*sizes, *wanted))):
+        if all(map(surely_equal, strides, contiguous_strides(sizes))):
+            return contiguous_strides(wanted)
     if 0 in sizes:
         return tuple(strides) if tuple(sizes) == tuple(wanted) else contiguous_strides(wanted)
     if not sizes:

@@ -30,13 +30,13 @@ class ViewDecl(Decl):
         self.rule = rule
         self.reshape = reshape
         self.is_tracked = is_tracked
+        self._make = as_view if is_tracked else as_alias
         self._run_by(self.eager)
 
     def eager(self, self_: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         """Make the view."""
         sizes, strides, offset = self.rule(self_._sizes, self_._strides, self_._offset, *args, **kwargs)
-        make = as_view if self.is_tracked else as_alias
-        return make(self_, tuple(sizes), tuple(strides), offset)
+        return self._make(self_, tuple(sizes), tuple(strides), offset)
 
     def meta(self, make: Maker, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
         values = self.bind(args, kwargs)
