@@ -605,7 +605,7 @@ PROGRAMS = (
     Meant(
         "strides of a number to the power of a tensor, of signbit and of masked_fill",
         "PyTorch lays some of these out anew, as rows",
-        "strides: expected",
+        "strides: expected|need a copy, since they join dimensions that are apart",
         r"\) \*\* |pow\(2|signbit|masked_fill\(",
     ),
     Meant(
@@ -624,6 +624,24 @@ PROGRAMS = (
         "addcdiv takes integers, lerp an end of another type",
         "more than PyTorch takes",
         "PyTorch alone raises RuntimeError: (Integer division with addcdiv|expected dtype .* for `end`)",
+    ),
+    Meant(
+        "gradients of a leaf after t_ and its like under no_grad",
+        "PyTorch holds them to the sizes of before, and refuses them",
+        "PyTorch alone refuses gradients: .*invalid gradient at index",
+        "no_grad.*(t|transpose|swapaxes|squeeze)_",
+    ),
+    Meant(
+        "gradients of a written view and of other results of a compiled function",
+        "the way back is walked for each, with zeros for the other, and added up: 0 / 0 is NaN where their sum has none",
+        r"compiled: gradient \d+: expected .*got .*nan",
+        r"\(leaf_\w \* 1\)[.\[].*_\(",
+    ),
+    Meant(
+        "whole numbers beside half types",
+        "PyTorch makes infinities of large ones before anything is computed",
+        "expected",
+        r"922337203685477580\d.*float16",
     ),
     Meant(
         "t_ and its like under no_grad are refused where a history would be lost",

@@ -578,14 +578,14 @@ def _undefined(text: str, read: list[torch.Tensor]) -> bool:
                 largest = torch.view_as_real(t.detach().resolve_conj()) if t.dtype.is_complex else t.detach()
                 if not bool((largest.double().abs() < 100).all()) or bool((largest.double() < 0).any()):
                     return True
+    if ".view(T.bool" in text or (".view(T" in text and first.dtype == torch.bool):
+        return True  # bytes that are neither 0 nor 1
     if re.search(r"\.(view|int)\(|view\(T", text) and "T." in text and first.dtype.is_floating_point:
         return bool(first.isnan().any())  # which NaN it is
     if re.search(r"<<|>>|lshift", text) or "lcm" in text or "gcd" in text:
         return any(t.numel() and bool((t.detach().double().abs() > 30).any()) for t in read)
     if re.search("signbit|copysign", text):
         return any(bool(t.isnan().any()) for t in read)  # the sign of a NaN
-    if ".view(T.bool" in text or (".view(T" in text and first.dtype == torch.bool):
-        return True  # bytes that are neither 0 nor 1
     if "ldexp" in text and any(t.numel() and bool((t.detach().double().abs() > 1e4).any()) for t in read[1:]):
         return True  # the exponent as an int of 32 bits, or a power that float32 does not hold
     if "as_strided" in text and first.numel() < 2:
