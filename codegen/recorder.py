@@ -237,7 +237,7 @@ class Recorder(Scalars):
         if have is dtype:
             return t
         if t.value.op == "const" and (dtype.kind == "f" or have.kind in "biu"):
-            detail = t.value.detail
+            detail: Any = t.value.detail
             if have.kind == "f" and have.itemsize < 8:
                 with np.errstate(all="ignore"):
                     detail = float(np.asarray(detail).astype(have.numpy))  # the number that the type holds

@@ -350,6 +350,6 @@ def contextmanager(function: Callable[P, Iterator[R]]) -> Callable[P, contextlib
 
     @functools.wraps(function)
     def entered(*args: P.args, **kwargs: P.kwargs) -> contextlib.AbstractContextManager[R]:
-        return _Scope(function, args, kwargs)
+        return _Scope(function, args, kwargs)  # type: ignore[arg-type]  # generators, declared as iterators
 
     return entered
