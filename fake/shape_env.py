@@ -574,7 +574,8 @@ class ShapeEnv:
         at_least_0 = self._x.canonical(self._x.RELATIONS["ge"](value, self._x.number(0)))
         if not is_size and self.known(at_least_0) is not True:
             return None
-        if self.known(self._x.canonical(self._x.RELATIONS["le"](value, self._x.number(1)))) is True:
+        at_most_1 = self._x.canonical(self._x.RELATIONS["le"](value, self._x.number(1)))
+        if not value.is_Symbol and not is_size and self.known(at_most_1) is True:
             return None  # a remainder by 2
         size = self._x.symbol("size", 2)
         compared = self._x.RELATIONS[relation](size, self._x.number(constant))

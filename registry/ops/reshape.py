@@ -40,7 +40,7 @@ def infer_size(op: str, sizes: Sizes, wanted: Sizes) -> tuple[int, ...]:
         If the number of elements does not fit, or there is more than one -1.
     """
     count = math.prod(sizes)
-    if _is_plain(wanted) and min(wanted, default=0) >= 0 and math.prod(wanted) == count:
+    if type(count) is int and _is_plain(wanted) and min(wanted, default=0) >= 0 and math.prod(wanted) == count:
         return tuple(wanted)
     known = math.prod(size for size in wanted if size != -1)
     unknown = sum(1 for size in wanted if size == -1)
