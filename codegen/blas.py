@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from opweave.registry import dtypes, forking
+from opweave.registry.interrupts import let_through
 from opweave.registry.loading import load_triton
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor
@@ -308,7 +309,8 @@ def _open(path: str) -> _Blas | None:
     try:
         # It is loaded already; this opens no other file.
         library = ctypes.CDLL(path, mode=os.RTLD_NOLOAD | os.RTLD_NOW)
-    except OSError:
+    except OSError as error:
+        let_through(error)
         return None
     for prefix in ("scipy_", ""):
         for suffix, word in (("64_", "i64"), ("", "i32")):
@@ -316,7 +318,8 @@ def _open(path: str) -> _Blas | None:
                 get = library[f"{prefix}openblas_get_num_threads{suffix}"]
                 set_threads = library[f"{prefix}openblas_set_num_threads{suffix}"]
                 routines = {t.name: library[f"{prefix}cblas_{s}gemm{suffix}"] for t, (s, _) in _GEMM.items()}
-            except AttributeError:
+            except AttributeError as error:
+                let_through(error)
                 continue
             get.restype, set_threads.argtypes, set_threads.restype = ctypes.c_int, [ctypes.c_int], None
             addresses = {name: ctypes.cast(f, ctypes.c_void_p).value or 0 for name, f in routines.items()}

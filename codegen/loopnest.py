@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from opweave.codegen.recorder import Lowering, label_of
 from opweave.codegen.values import Buffer, Value, Values, indices_of, load_parts, topological
 from opweave.registry.errors import CompileError, Site
+from opweave.registry.interrupts import let_through
 from opweave.registry.tensor import Tensor
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.index import Axis, Digit, Index, linearize, row_major
@@ -195,6 +196,7 @@ def lower(region: Graph, *, wide: bool = False) -> LoopNest:
     try:
         space = analyse(region, results)
     except ValueError as error:
+        let_through(error)
         raise CompileError(f"a region cannot be one kernel: {error}", at="codegen.loopnest") from None
     buffers = {node: _buffer(node, node.name) for node in region.placeholders()}
     lowering = Lowering(space, Values(), buffers, wide)

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from opweave.registry import forking, interrupts
+from opweave.registry.interrupts import let_through
 
 _log = logging.getLogger("opweave.kernels")
 _FORMAT = 2
@@ -315,7 +316,8 @@ def _put_in_place(root: int, fresh: str, key: str, files: Mapping[str, bytes]) -
     try:
         os.rename(fresh, key, src_dir_fd=root, dst_dir_fd=root)
         return True
-    except OSError:  # a third process replaces it at this moment
+    except OSError as error:  # a third process replaces it at this moment
+        let_through(error)
         return False
     finally:
         _remove(root, old)
@@ -331,8 +333,8 @@ def _remove(root: int, name: str) -> None:
         if status.st_mode & 0o700 != 0o700:
             os.chmod(name, 0o700, dir_fd=root)
         shutil.rmtree(name, ignore_errors=True, dir_fd=root)
-    except OSError:
-        pass
+    except OSError as error:
+        let_through(error)
 
 
 @contextlib.contextmanager

@@ -289,7 +289,8 @@ class FakeTensorMode(DispatchMode):
         returns = op._schema.returns
         try:
             found = op._conform(result)
-        except (TypeError, AttributeError):
+        except (TypeError, AttributeError) as error:
+            let_through(error)
             raise FakeTensorError(
                 f"{op}: the fake rule must return {', '.join(str(r.type) for r in returns) or 'None'}",
                 got=describe(result) if isinstance(result, (Tensor, tuple, list)) else type(result).__name__,

@@ -602,8 +602,18 @@ class ShapeEnv:
             self.assume(self._x.canonical(relation) if isinstance(value, SymInt) else relation, user_frame())
         return plain
 
-    def assume(self, expr: Any, site: Site) -> None:
+    def assume(self, expr: Any, site: Site, *, of_code: bool = False) -> None:
         """Take a relation as true from now on.
+
+        Parameters
+        ----------
+        expr : sympy relation
+            What holds.
+        site : Site
+            Where that was decided.
+        of_code : bool
+            Whether it limits the code that is made, and not what the user's function can do: for sizes beyond it there
+            will be other code, also where the user asked for any size.
 
         Raises
         ------
@@ -617,13 +627,14 @@ class ShapeEnv:
         self._open.clear()
         if isinstance(expr, self._x.sympy.And):
             for part in expr.args:
-                self.assume(self._x.canonical(part), site)
+                self.assume(self._x.canonical(part), site, of_code=of_code)
             return
         bound = self._x.linear_bound(expr)
         if bound is not None:
             symbol, low, high = bound
             info = self.symbols[symbol]
-            self._keep_to(info, low, high, guard)
+            if not of_code:
+                self._keep_to(info, low, high, guard)
             info.low = max(info.low, low) if low is not None else info.low
             info.high = high if info.high is None else info.high if high is None else min(info.high, high)
             info.bounded.append(guard)

@@ -54,8 +54,8 @@ def _of_backend(name: str) -> Any:
     return load_heavy(f"opweave.codegen.triton_cpu.{name}")
 
 
-def _lower(kernel: Any, arguments: dict[str, Any]) -> Any:
-    return _of_backend("portable").to_text(kernel, arguments)
+def _lower(kernel: Any, form: Any, operands: Any) -> Any:
+    return _of_backend("portable").to_text(kernel, form, operands)
 
 
 def _compile_text(kernel: _TextKernel) -> Callable[..., None]:

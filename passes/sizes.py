@@ -132,7 +132,7 @@ def limit(graph: Graph) -> Graph:
         if isinstance(reach, Poly) and not less(reach, INT32_OFFSETS):
             condition = number_of(reach) < INT32_OFFSETS
             if isinstance(condition, SymNumber) and _is_backed(condition):
-                condition.env.assume(condition.env.canonical(condition.expr), _site(graph))
+                condition.env.assume(condition.env.canonical(condition.expr), _site(graph), of_code=True)
             elif isinstance(condition, SymNumber):
                 graph.graph["wide"] = True
     return graph

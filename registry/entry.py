@@ -15,6 +15,7 @@ from typing import Any
 from opweave.registry.device import Device, parse_device
 from opweave.registry.dtypes import DType, as_dtype
 from opweave.registry.errors import ArgumentError, OpweaveError
+from opweave.registry.interrupts import let_through
 from opweave.registry.keys import DEVICE_KEYS, state
 from opweave.registry.memory_format import MemoryFormat
 from opweave.registry.schema import Argument, FunctionSchema
@@ -348,6 +349,7 @@ def _has_type(op: Any, kind: str, value: Any) -> bool:
         )
     try:
         convert(kind, value)
-    except (TypeError, ValueError, AttributeError):
+    except (TypeError, ValueError, AttributeError) as error:
+        let_through(error)
         return False
     return True

@@ -232,6 +232,10 @@ class DispatchState(threading.local):
 state = DispatchState()
 
 
+#: Called where a mode becomes active: what modes are to see may have been loaded by now.
+before_modes: list[Callable[[], None]] = []
+
+
 class DispatchMode:
     """Sees every op called inside its `with` block.
 
@@ -249,6 +253,8 @@ class DispatchMode:
         """Called when Python looks at a tensor's data inside the block (`item`, `numpy`, `tolist`, ...)."""
 
     def __enter__(self) -> Self:
+        for prepare in tuple(before_modes):
+            prepare()
         # Without a call: a handler may run after one, before the block has an end.
         state.modes += [self]
         state.include |= PYTHON_BIT

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opweave.registry.errors import ArgumentError, ShapeError
+from opweave.registry.interrupts import let_through
 from opweave.registry.spec import contiguous_strides, is_contiguous
 
 
@@ -46,7 +47,8 @@ def as_memory_format(value: Any, op: str) -> MemoryFormat:
     """
     try:
         return MemoryFormat(value)
-    except ValueError:
+    except ValueError as error:
+        let_through(error)
         raise ArgumentError(
             f"{op}: unknown memory format", got=repr(value), hint=", ".join(map(repr, MemoryFormat))
         ) from None

@@ -14,6 +14,7 @@ from opweave.registry.autograd.function import RegisteredBackward
 from opweave.registry.dtypes import DType
 from opweave.registry.entry import compile_function, identifier, parameters
 from opweave.registry.errors import ArgumentError, RegistrationError, Site, user_frame
+from opweave.registry.interrupts import let_through
 from opweave.registry.keys import AUTOCAST_KEYS, DEVICE_KEYS, DispatchKey, DispatchMode
 from opweave.registry.memory import Block
 from opweave.registry.op import Kernel, OpOverload, lock, tensors_in
@@ -81,7 +82,8 @@ def add_backward(
             expected = ("ctx", "inputs", "output")
         try:
             parameters = list(inspect.signature(setup_context).parameters.values())
-        except (TypeError, ValueError):
+        except (TypeError, ValueError) as error:
+            let_through(error)
             parameters = None
         names = {p.name for p in parameters or ()}
         catches_all = any(p.kind is p.VAR_KEYWORD for p in parameters or ())
@@ -201,7 +203,8 @@ def require_signature(schema: FunctionSchema, fn: Callable[..., Any], what: str)
     """Refuse a function that the op's arguments do not bind to."""
     try:
         signature = inspect.signature(fn)
-    except (TypeError, ValueError):  # a builtin without one
+    except (TypeError, ValueError) as error:  # a builtin without one
+        let_through(error)
         return
     positional = [a.name for a in schema.arguments if not a.kwarg_only]
     named = {a.name: None for a in schema.arguments if a.kwarg_only}
@@ -258,7 +261,8 @@ def _checked(op: OpOverload, fn: Callable[..., Any]) -> Kernel:
         result = fn(*args, **kwargs)
         try:
             found = conform(result)
-        except (TypeError, AttributeError):
+        except (TypeError, AttributeError) as error:
+            let_through(error)
             _refuse_result(op, fn, result)
         if check_aliases:
             _refuse_aliases(op, found if isinstance(found, (list, tuple)) else (found,), args, kwargs)

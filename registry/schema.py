@@ -18,6 +18,7 @@ from opweave.registry import dtypes
 from opweave.registry.annotations import infer_schema, register_annotation
 from opweave.registry.device import parse_device
 from opweave.registry.errors import OpweaveError, SchemaError
+from opweave.registry.interrupts import let_through
 from opweave.registry.memory_format import MemoryFormat
 from opweave.registry.signature import (
     BASE_NAMES,
@@ -465,7 +466,8 @@ class _Parser:
 def _is_device(text: Any) -> bool:
     try:
         parse_device(text)
-    except (OpweaveError, TypeError, ValueError):
+    except (OpweaveError, TypeError, ValueError) as error:
+        let_through(error)
         return False
     return True
 

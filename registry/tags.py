@@ -10,6 +10,7 @@ from typing import Any
 
 from opweave.registry.core_opset import CORE
 from opweave.registry.errors import ArgumentError
+from opweave.registry.interrupts import let_through
 
 
 class Tag(StrEnum):
@@ -54,7 +55,8 @@ def parse_tags(op: str, tags: TagLike) -> tuple[Tag, ...]:
     for tag in [tags] if isinstance(tags, str) else tags or ():
         try:
             found.append(Tag(tag))
-        except ValueError:
+        except ValueError as error:
+            let_through(error)
             raise ArgumentError(
                 f"{op}: there is no tag {tag!r}", got=f"tags={tags!r}", hint=f"one of {', '.join(Tag)}"
             ) from None

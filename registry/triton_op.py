@@ -1,13 +1,21 @@
 """Triton kernels as operands: `wrap_triton`, `triton_op`, and the higher-order ops of a kernel launch.
 
-`wrap_triton(kernel)[grid](...)` launches at once where nothing watches. Under a mode it becomes a call of
-`triton_kernel_wrapper_mutation`, an op whose operands are a kernel (by index in `kernels`), a resolved grid and the
-kernel's arguments by name, so that a trace shows the launch and a pass can see which buffers it writes.
+A launch, `kernel[grid](...)` or `wrap_triton(kernel)[grid](...)`, runs at once where nothing watches. Under a mode it
+becomes a call of `triton_kernel_wrapper_mutation`, an op whose operands are a kernel (by index in `kernels`), a
+resolved grid and the kernel's arguments by name, so that a trace shows the launch and a pass can see which buffers it
+writes. What is no operand is a `LaunchForm` (by index in `forms`): constants, and how arguments that hold several
+tensors or numbers (a tuple, a `TensorDescriptor`) are put together from operands such as `pair.0` or `desc.base`.
+
+Plain launches come here by a step in front of Triton's own `run` methods (`watch_launches`), which is there as soon as
+there is a mode that could see them.
 """
 
 from __future__ import annotations
 
+import copy
+import functools
 import operator
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -23,7 +31,8 @@ from opweave.registry.errors import (
     OutOfRangeError,
     UnsupportedError,
 )
-from opweave.registry.keys import PYTHON_BIT, DispatchKey, state
+from opweave.registry.keys import PYTHON_BIT, DispatchKey, before_modes, state
+from opweave.registry.launch_form import LaunchForm, flattened, taken_apart
 from opweave.registry.loading import load_triton
 from opweave.registry.op import HigherOrderOperator, OpOverload, ops
 from opweave.registry.symbolic import Symbolic
@@ -35,19 +44,20 @@ Grid = tuple[Any, Any, Any]
 
 
 class SideTable:
-    """Kernels and the constants of launches, which a graph refers to by index."""
+    """Kernels and the forms of launches, which a graph refers to by index."""
 
     def __init__(self) -> None:
         self._lock = forking.lock()
         self._items: list[Any] = []
-        self._by_id: dict[int, int] = {}
+        self._indices: dict[Any, int] = {}
 
-    def add(self, item: Any) -> int:
-        """Index of the item; the same object keeps its index."""
+    def add(self, item: Any, key: Any = None) -> int:
+        """Index of the item; the same object, or one with an equal key, keeps its index."""
+        key = id(item) if key is None else key
         with self._lock:
-            index = self._by_id.get(id(item))
+            index = self._indices.get(key)
             if index is None:
-                index = self._by_id[id(item)] = len(self._items)
+                index = self._indices[key] = len(self._items)
                 self._items.append(item)
             return index
 
@@ -60,12 +70,11 @@ class SideTable:
 
 #: JITFunction, Autotuner or Heuristics objects that were launched under a mode.
 kernels = SideTable()
-#: Constant arguments that have no printed form in a graph (a `tl.dtype`, say), by name; entry 0 is empty.
-constants = SideTable()
+#: `LaunchForm` objects; entry 0 has neither constants nor structured arguments.
+forms = SideTable()
+forms.add(LaunchForm(), LaunchForm().key)
 #: Called once, before the first launch; the package sets it to what chooses Triton's driver, which is a layer above.
 prepare: Callable[[], None] | None = None
-_NO_CONSTANTS: dict[str, Any] = {}
-constants.add(_NO_CONSTANTS)
 
 
 def jit_function(kernel: Any) -> Any:
@@ -93,11 +102,59 @@ def jit_function(kernel: Any) -> Any:
 
 
 def _configs(kernel: Any) -> list[dict[str, Any]]:
-    """Keyword arguments of each configuration of an autotuned kernel; one empty one otherwise."""
-    inner = kernel
-    while not hasattr(inner, "configs") and hasattr(inner, "fn"):
-        inner = inner.fn
-    return [config.all_kwargs() for config in getattr(inner, "configs", [])] or [{}]
+    """What each configuration of an autotuned kernel sets, in the order of `configurations`; else one empty one."""
+    if not hasattr(kernel, "fn"):
+        return [{}]
+    inside = _configs(kernel.fn) if not _is_jit(kernel) else [{}]
+    own = [config.all_kwargs() for config in getattr(kernel, "configs", [])] or [{}]
+    return [{**outer, **inner} for outer in own for inner in inside]
+
+
+def _is_jit(kernel: Any) -> bool:
+    return not hasattr(kernel, "configs") and not hasattr(kernel, "values")
+
+
+#: Options of a configuration that a launch may also be given.
+_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
+
+
+def with_options(kernel: Any, options: dict[str, Any]) -> Any:
+    """An autotuned kernel whose configurations all have these options instead of their own; others as they are.
+
+    Parameters
+    ----------
+    kernel : JITFunction, Autotuner or Heuristics
+        Its results of tuning and those of the kernel that is returned are kept apart.
+    options : dict of str to object
+        Of those that a `triton.Config` has, such as `num_warps`.
+    """
+    if _is_jit(kernel):
+        return kernel
+    made: dict[Any, Any] = kernel.__dict__.setdefault("_opweave_with_options", {})
+    key = tuple(sorted(options.items()))
+    with _options_lock:
+        if key not in made:
+            own = copy.copy(kernel)
+            own.__dict__.pop("_opweave_with_options", None)
+            own.fn = kernel.fn if _is_jit(kernel.fn) else _changed(kernel.fn, options)
+            if hasattr(kernel, "configs"):
+                own.cache = {}
+                own.configs = [_changed(config, options) for config in kernel.configs]
+            made[key] = own
+        return made[key]
+
+
+def _changed(item: Any, options: dict[str, Any]) -> Any:
+    """A configuration, or a kernel inside of another, with these options."""
+    if hasattr(item, "fn"):
+        return with_options(item, options)
+    own = copy.copy(item)
+    for name, value in options.items():
+        setattr(own, name, value)
+    return own
+
+
+_options_lock = forking.lock()
 
 
 class CompiledText:
@@ -126,6 +183,12 @@ class TritonKernelWrapper:
             hint=f"wrap_triton({self.__name__})[grid](...)",
         )
 
+    def run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
+        """What `kernel.run` does."""
+        if warmup:
+            return self.kernel.run(*args, grid=grid, warmup=True, **kwargs)
+        return self.launch(grid, args, kwargs)
+
     def launch(self, grid: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Launch, or record the launch where a mode is active."""
         now, arrays = not state.modes, False
@@ -142,6 +205,22 @@ class TritonKernelWrapper:
             checked = _grid_sizes(name, grid) if not callable(grid) else lambda meta: _grid_sizes(name, sizes(meta))
             run(self.kernel, checked, args, kwargs)
             return
+        self.record(grid, args, kwargs)
+
+    def record(self, grid: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Call the op of a launch.
+
+        Raises
+        ------
+        ArgumentError
+            If the arguments are not those of the kernel.
+        """
+        options = {name: kwargs[name] for name in _OPTIONS if name in kwargs and name not in self.jit.arg_names}
+        kernel = with_options(self.kernel, options) if options else self.kernel
+        if kernel is not self.kernel:
+            kwargs = {name: value for name, value in kwargs.items() if name not in options}
+        args = tuple(map(_without_lists, args))
+        kwargs = {name: _without_lists(value) for name, value in kwargs.items()}
         names = self.jit.arg_names
         signature = f"def {self.__name__}({', '.join(names)})"
         if len(args) > len(names):
@@ -155,13 +234,11 @@ class TritonKernelWrapper:
             bound[name] = value
         runtime = set(names) - constexpr_names(self.jit)
         bound = {k: _as_argument(_plain(v), k in runtime) for k, v in bound.items()}
-        grids = _resolve_grids(self, grid, bound)
-        plain = {k: v for k, v in bound.items() if _is_graphable(v)}
-        others = {k: v for k, v in bound.items() if k not in plain}
+        grids = _resolve_grids(kernel, self.jit, grid, bound)
+        operands, form = taken_apart(bound, len(args) if kernel is not self.jit else 0)
         triton_kernel_wrapper_mutation(
-            kernel_idx=kernels.add(self.kernel), constant_args_idx=constants.add(others) if others else 0, grid=grids,
-            kwargs=plain,
-        )  # fmt: skip
+            kernel_idx=kernels.add(kernel), constant_args_idx=forms.add(form, form.key), grid=grids, kwargs=operands
+        )
 
 
 _NUMPY = (np.ndarray, np.generic)
@@ -180,10 +257,6 @@ def brief(value: Any) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-def _is_graphable(value: Any) -> bool:
-    return value is None or isinstance(value, (Tensor, Symbolic, bool, int, float, str))
-
-
 def _plain(value: Any) -> Any:
     """A `tl.constexpr` as the value it holds."""
     return value.value if type(value).__name__ == "constexpr" else value
@@ -193,25 +266,32 @@ def _as_argument(value: Any, runtime: bool) -> Any:
     """A number that a trace does not fix stays so only where the compiled kernel takes it as an argument."""
     if isinstance(value, Symbolic):
         return value if runtime and value.kind != "bool" else fixed_number(value)
-    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
-        return type(value)([_as_argument(item, False) for item in value])
+    if isinstance(value, (list, tuple)):
+        items = [_as_argument(item, runtime) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
     return value
 
 
-def _resolve_grids(wrapper: TritonKernelWrapper, grid: Any, bound: dict[str, Any]) -> list[Grid]:
+def _resolve_grids(kernel: Any, jit: Any, grid: Any, bound: dict[str, Any]) -> list[Grid]:
     """The launch grid for every configuration, three numbers each, which may be symbolic."""
-    defaults = {p.name: p.default for p in wrapper.jit.params if p.has_default}
+    defaults = {p.name: p.default for p in jit.params if p.has_default}
     grids: list[Grid] = []
-    for _, values, _ in configurations(wrapper.kernel, bound):
+    for _, values, _ in configurations(kernel, bound):
         meta = {**defaults, **values}
+        missing = [name for name in jit.arg_names if name not in meta]
+        if missing:
+            raise ArgumentError(
+                f"{jit.__name__}: missing arguments: {', '.join(missing)}", got=f"arguments: {', '.join(bound)}",
+                hint=f"def {jit.__name__}({', '.join(jit.arg_names)})",
+            )  # fmt: skip
         try:
             value: Any = grid(meta) if callable(grid) else grid
         except KeyError as error:
             raise ArgumentError(
-                f"{wrapper.__name__}: the grid function asks for {error}, which is no argument of this launch",
-                got=f"arguments: {', '.join(meta)}", hint=f"def {wrapper.__name__}({', '.join(wrapper.jit.arg_names)})",
+                f"{jit.__name__}: the grid function asks for {error}, which is no argument of this launch",
+                got=f"arguments: {', '.join(meta)}", hint=f"def {jit.__name__}({', '.join(jit.arg_names)})",
             ) from None  # fmt: skip
-        grids.append(_three(_grid_sizes(wrapper.__name__, value)))
+        grids.append(_three(_grid_sizes(jit.__name__, value)))
     return grids
 
 
@@ -299,13 +379,13 @@ def _explain(kernel: Any, args: Sequence[Any], kwargs: dict[str, Any], error: Ex
 
 
 def _launch(*, kernel_idx: int, constant_args_idx: int, grid: list[Grid], kwargs: dict[str, Any]) -> None:
-    kernel = kernels[kernel_idx]
-    arguments = {**kwargs, **constants[constant_args_idx]}
+    kernel, form = kernels[kernel_idx], forms[constant_args_idx]
     # They may have been computed from sizes just now.
     grid = [_three(_grid_sizes(_name_of(kernel), g)) for g in grid]
-    run(kernel, grid[0] if len(grid) == 1 else _grid_by_config(kernel, grid), (), arguments)
+    args, named = form.call(getattr(kernel, "arg_names", ()), kwargs)
+    run(kernel, grid[0] if len(grid) == 1 else _grid_by_config(kernel, grid), args, named)
     for name in launch_effects(kernel_idx, constant_args_idx, kwargs):
-        arguments[name]._bump()
+        kwargs[name]._bump()
 
 
 def _name_of(kernel: Any) -> str:
@@ -329,12 +409,13 @@ def _grid_by_config(kernel: Any, grids: list[Grid]) -> Callable[[dict[str, Any]]
 
 
 def launch_effects(kernel_idx: int, constant_args_idx: int, kwargs: dict[str, Any]) -> frozenset[str]:
-    """Names of the tensor arguments that a launch writes, found from the kernel's TTIR."""
-    kernel = kernels[kernel_idx]
+    """Names of the tensor operands that a launch writes, found from the kernel's TTIR."""
+    kernel, form = kernels[kernel_idx], forms[constant_args_idx]
     if isinstance(kernel, CompiledText):
         return kernel.writes
-    arguments = {**kwargs, **constants[constant_args_idx]}
-    return frozenset(written_pointers(kernel, (), arguments))
+    written = written_pointers(kernel, (), form.arguments(kwargs))
+    operands = [operand for name in written for operand in form.operands_of(name)]
+    return frozenset(name for name in operands if isinstance(kwargs.get(name), Tensor))
 
 
 def _launch_functional(
@@ -358,6 +439,79 @@ triton_kernel_wrapper_mutation.is_mutable = True
 
 #: The same launch on copies: `tensors_to_clone` names what is written; returns the copies by name.
 triton_kernel_wrapper_functional = HigherOrderOperator("triton_kernel_wrapper_functional", _launch_functional)
+
+
+# ---- launches as Triton's users write them ---------------------------------------------------------------------------
+
+_watching = False
+
+
+def watch_launches() -> None:
+    """Have plain launches seen by modes: put a step in front of Triton's `run` methods."""
+    global _watching
+    if _watching:
+        return
+    load_triton()
+    from triton.runtime.autotuner import Autotuner, Heuristics
+    from triton.runtime.jit import JITFunction
+
+    with _options_lock:
+        if not _watching:
+            for cls in (JITFunction, Autotuner, Heuristics):
+                setattr(cls, "run", _seen(cls.run))  # noqa: B010  # their `run` is declared with other parameters
+            before_modes.remove(_watch_if_loaded)
+            _watching = True
+
+
+def _seen(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if "grid" in kwargs and not kwargs.get("warmup") and _is_watched(args, kwargs):
+            named = {name: value for name, value in kwargs.items() if name not in ("grid", "warmup")}
+            TritonKernelWrapper(self).record(kwargs["grid"], args, named)
+            return None
+        if list in map(type, args) or any(type(v) is list for name, v in kwargs.items() if name != "grid"):
+            args = tuple(map(_without_lists, args))
+            kwargs = {name: value if name == "grid" else _without_lists(value) for name, value in kwargs.items()}
+        if not _is_jit(self):
+            options = {name: kwargs.pop(name) for name in _OPTIONS if name in kwargs and name not in self.arg_names}
+            if options:
+                self = with_options(self, options)
+        return original(self, *args, **kwargs)
+
+    return run
+
+
+def _without_lists(value: Any) -> Any:
+    """Tuples for lists, which Triton takes as arguments of kernels."""
+    if type(value) in (list, tuple):
+        return tuple(map(_without_lists, value))
+    return value
+
+
+def _is_watched(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a mode, or a subclass among the tensors, has to see a launch."""
+    modes = bool(state.modes)
+    for value in (*args, *kwargs.values()):
+        if isinstance(value, Tensor):
+            if modes or value._keys & PYTHON_BIT:
+                return True
+        elif not isinstance(value, _NUMBERS):
+            for leaf in flattened(value)[1]:
+                if isinstance(leaf, Tensor) and (modes or leaf._keys & PYTHON_BIT):
+                    return True
+    return False
+
+
+_NUMBERS = (int, float, str, type(None))
+
+
+def _watch_if_loaded() -> None:
+    if "triton.runtime.jit" in sys.modules:
+        watch_launches()
+
+
+before_modes.append(_watch_if_loaded)
 
 
 def wrap_triton(triton_kernel: Any, /) -> TritonKernelWrapper:

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from opweave.codegen import store
 from opweave.registry.folders import absolute
+from opweave.registry.interrupts import let_through
 from opweave.runtime.logging import channel
 
 _log = channel("kernels")
@@ -87,7 +88,8 @@ def cpu_features() -> str:
     """The instruction sets of this machine's processor."""
     try:
         text = Path("/proc/cpuinfo").read_text()
-    except OSError:
+    except OSError as error:
+        let_through(error)
         return platform.processor()
     lines = sorted(
         {line for line in text.splitlines() if line.startswith(("flags", "Features", "model name", "CPU part"))}

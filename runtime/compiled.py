@@ -20,7 +20,7 @@ from typing import Any
 from opweave.passes.partition import TANGENT, WAY_BACK, Partition
 from opweave.registry import forking
 from opweave.registry.errors import ArgumentError, CompileError, UnrecordedError, UnsupportedError
-from opweave.registry.interrupts import deferred
+from opweave.registry.interrupts import deferred, let_through
 from opweave.registry.keys import ABOVE_VIEWS, AUTOCAST_MASK, BATCHED_BIT, GRAD, PYTHON_BIT, DispatchKey, state
 from opweave.registry.op import OpOverload, registry, tensors_in
 from opweave.runtime.aliases import join
@@ -164,7 +164,8 @@ class CompiledFunction:
         given = ", ".join([*map(brief, args), *(f"{key}={brief(value)}" for key, value in kwargs.items())])
         try:
             signature = f"{inspect.signature(self.__wrapped__, follow_wrapped=False)}"
-        except (TypeError, ValueError):
+        except (TypeError, ValueError) as unsigned:
+            let_through(unsigned)
             signature = f"({self._parameters.declared})"
         return ArgumentError(str(error), got=f"({given})", hint=f"def {self._name}{signature}")
 

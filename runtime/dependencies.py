@@ -15,6 +15,7 @@ import types
 from typing import Any
 
 from opweave.registry.errors import Site, UnsupportedError
+from opweave.registry.interrupts import let_through
 from opweave.registry.op import Namespace, Ops
 from opweave.runtime.objects import refuse_impure, unrecorded
 from opweave.runtime.purity import asking_names, impure
@@ -179,7 +180,8 @@ class _Roots:
         guards, variable = self.guards, name.path[0]
         try:
             value = cell.cell_contents
-        except ValueError:  # not assigned yet: reading it raises NameError in the user's own code
+        except ValueError as error:  # not assigned yet: reading it raises NameError in the user's own code
+            let_through(error)
             if (id(cell), variable) not in self.variables:
                 source = guards.source(guards.constant(cell), variable, name.site)
                 self.variables[id(cell), variable] = source

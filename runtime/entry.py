@@ -90,7 +90,8 @@ class Parameters:
     def _read(function: Callable[..., Any]) -> Parameters:
         try:
             parameters = list(inspect.signature(function, follow_wrapped=False).parameters.values())
-        except (TypeError, ValueError):
+        except (TypeError, ValueError) as error:
+            let_through(error)
             return Parameters("*args, **kwargs", "args, kwargs", ("args", "kwargs"))
         if any(p.name in _BUILTINS for p in parameters):  # the guards' text needs these names for themselves
             return Parameters("*args, **kwargs", "args, kwargs", ("args", "kwargs"))

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opweave.registry.errors import is_own_file
-from opweave.registry.interrupts import contextmanager
+from opweave.registry.interrupts import contextmanager, let_through
 from opweave.runtime.purity import THIRD_PARTY, is_library
 
 #: Code that libraries make of text without saying whose it is.
@@ -122,7 +122,8 @@ class Watch:
             try:
                 if name in values and cell.cell_contents is not values[name]:
                     return False
-            except ValueError:  # assigned since, or never
+            except ValueError as error:  # assigned since, or never
+                let_through(error)
                 continue
         return True
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from opweave.fake.symbolic import statically_known_true
+from opweave.registry.interrupts import let_through
 from opweave.registry.op import OpOverload
 from opweave.registry.ops.kinds.gather import Place, Places, Scatter
 from opweave.registry.ops.kinds.reduction import COMBINES
@@ -133,7 +134,8 @@ def _is_linear(node: Node) -> bool:
 def _regroups(node: Node) -> bool:
     try:
         groups(sizes_of(node), sizes_of(node.all_input_nodes[0]))
-    except ValueError:
+    except ValueError as error:
+        let_through(error)
         return False
     return True
 

@@ -15,6 +15,7 @@ from opweave.fake.shape_env import ShapeEnv
 from opweave.fake.tensor import FakeTensor
 from opweave.registry.custom_op import CustomOpDef
 from opweave.registry.errors import ArgumentError, Site, TraceError
+from opweave.registry.interrupts import let_through
 from opweave.registry.op import OpOverload, OpOverloadPacket, tensors_in
 from opweave.registry.tensor import Tensor
 from opweave.tracer.graph import Graph, Node
@@ -280,7 +281,8 @@ def parameter_names(fn: Callable[..., Any], count: int) -> list[str]:
         names = []
         try:
             parameters = inspect.signature(fn).parameters.values()
-        except (TypeError, ValueError):
+        except (TypeError, ValueError) as error:
+            let_through(error)
             parameters = ()
         for parameter in parameters:
             if parameter.kind is parameter.VAR_POSITIONAL:

@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 from opweave.registry import dtypes
 from opweave.registry.device import Device
 from opweave.registry.errors import GraphError, Site
+from opweave.registry.interrupts import let_through
 from opweave.registry.loading import parsing
 from opweave.registry.memory_format import MemoryFormat
 from opweave.registry.op import ops, registry
@@ -158,6 +159,7 @@ class _Reader:
             if root in _MODULES and len(path) == 1:
                 return getattr(_MODULES[root], path[0])
         except AttributeError as error:
+            let_through(error)
             self.fail(item, str(error))
         return self.fail(item, f"unknown function {ast.unparse(item)}")
 

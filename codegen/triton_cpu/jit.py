@@ -25,6 +25,7 @@ from typing import Any
 from opweave.codegen.triton_cpu.hidden_masks import hide, hide_from_stores
 from opweave.registry import forking, interrupts
 from opweave.registry.errors import CompileError
+from opweave.registry.interrupts import let_through
 from opweave.registry.loading import load_heavy
 
 _MAGIC = b"opweave\x01"
@@ -225,6 +226,7 @@ def _linked(image: bytes, symbols: tuple[str, ...], imports: Mapping[str, int]) 
     try:
         tracker = linker.link(_linker_session(), f"opweave{next(_library_numbers)}")
     except RuntimeError as error:
+        let_through(error)
         raise CompileError(
             f"{symbols[0]}: its object code cannot be loaded",
             got=str(error),
@@ -348,8 +350,9 @@ def _load_globally(library: str) -> None:
     """Make a library's symbols visible to loaded code: half-precision and 128-bit arithmetic may call libgcc."""
     try:
         ctypes.CDLL(library, mode=ctypes.RTLD_GLOBAL)
-    except OSError:
-        pass  # nearly no kernel needs it; one that does says which symbol is missing
+    except OSError as error:
+        let_through(error)
+        # nearly no kernel needs it; one that does says which symbol is missing
 
 
 @contextlib.contextmanager
@@ -408,6 +411,7 @@ def _checked(llvm_ir: str, name: str, context: Any) -> Any:
         module = _llvm().parse_assembly(llvm_ir, context=context)
         module.verify()
     except RuntimeError as error:
+        let_through(error)
         if module is not None:
             module.close()
         raise CompileError(

@@ -596,7 +596,8 @@ def _integer_range(kind: str) -> tuple[int, int]:
 def _grid_size(kernel: str, axis: str, size: Any) -> int:
     try:
         value = size.__index__()
-    except AttributeError:
+    except AttributeError as error:
+        let_through(error)
         raise ArgumentError(f"{kernel}: grid size {axis} must be an integer", got=repr(size), at=_caller()) from None
     if not 0 <= value <= _MAX_GRID:
         raise OutOfRangeError(f"{kernel}: grid size {axis} must be from 0 to {_MAX_GRID}", got=str(value), at=_caller())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -20,20 +21,20 @@ from opweave.codegen.triton_cpu.analysis import HEAP, Lowered, TargetFeatures
 from opweave.codegen.triton_cpu.compiler import LONG, CPUBackend
 from opweave.codegen.triton_cpu.driver import activate, use
 from opweave.codegen.triton_cpu.host import host_target
-from opweave.codegen.triton_cpu.launch import Launcher, Parameter
+from opweave.codegen.triton_cpu.launch import Launcher, Parameter, flatten, parameters as launch_parameters
 from opweave.codegen.triton_cpu.lower import lower
 from opweave.codegen.triton_cpu.sharing import careful_launcher, overlap
 from opweave.codegen.triton_cpu.ttir import parse
 from opweave.codegen.triton_cpu.verify import check_text
 from opweave.registry.errors import CompileError, ExportError, OpweaveError, UnsupportedError
 from opweave.registry.interrupts import deferred, let_through
+from opweave.registry.launch_form import LaunchForm
 from opweave.registry.loading import parsing
 from opweave.registry.triton_effects import configurations, source_of
+from opweave.tracer.export.kernels import Lowering
 
-Text = tuple[int, str, str, tuple[tuple[str, Any], ...], dict[str, Any]]
 
-
-def to_text(kernel: Any, arguments: Mapping[str, Any]) -> Text:
+def to_text(kernel: Any, form: LaunchForm, operands: Mapping[str, Any]) -> Lowering:
     """Lower a kernel for a launch.
 
     Parameters
@@ -41,21 +42,10 @@ def to_text(kernel: Any, arguments: Mapping[str, Any]) -> Text:
     kernel : JITFunction, Autotuner or Heuristics
         Of an autotuned kernel the configuration that was found best, the first one where none was tried: all compute
         the same.
-    arguments : mapping
-        The launch's arguments by name; tensors may be fake.
-
-    Returns
-    -------
-    choice : int
-        Which of the kernel's configurations it is.
-    name : str
-        The kernel's function.
-    text : str
-        The module.
-    parameters : tuple of (str, str)
-        Each parameter's name and Triton type, `constexpr` for those whose value is part of the text.
-    fixed : dict of str to Any
-        Those values.
+    form : LaunchForm
+        The launch's.
+    operands : mapping
+        Its operands by name; tensors may be fake.
 
     Raises
     ------
@@ -64,7 +54,7 @@ def to_text(kernel: Any, arguments: Mapping[str, Any]) -> Text:
     CompileError
         If the kernel does not compile.
     """
-    found = list(configurations(kernel, dict(arguments)))
+    found = list(configurations(kernel, form.arguments(operands)))
     choice = _best(kernel)
     jit_fn, values, known = found[choice]
     if jit_fn is None or known is None:
@@ -93,8 +83,30 @@ def to_text(kernel: Any, arguments: Mapping[str, Any]) -> Text:
         ) from error
     names = list(jit_fn.arg_names)
     fixed = {names[path[0]]: value for path, value in source.constants.items() if len(path) == 1}
-    parameters = tuple((name, source.signature[name]) for name in names)
-    return choice, parse(text).entry().name, text, parameters, fixed
+    parameters, bindings = _spread(source.signature, names, form, operands)
+    return Lowering(choice, parse(text).entry().name, text, parameters, fixed, bindings)
+
+
+def _spread(
+    signature: Mapping[str, Any], names: Sequence[str], form: LaunchForm, operands: Mapping[str, Any]
+) -> tuple[tuple[tuple[str, str], ...], dict[str, tuple[str | None, Any]]]:
+    """The parameters, those of tuples and descriptors one by one, and what each is given."""
+    parameters: list[tuple[str, str]] = []
+    bindings: dict[str, tuple[str | None, Any]] = {}
+    shown = form.arguments({name: name for name in operands})
+    for name in names:
+        kind = signature[name]
+        if name not in form.structures:
+            parameters.append((name, kind))
+            continue
+        for leaf, value in zip(launch_parameters({name: kind}), flatten([kind], [shown[name]]), strict=True):
+            operand = value if isinstance(value, str) and value in form.structures[name].names else None
+            unique = re.sub(r"\W+", "_", operand or leaf.name)
+            while unique in bindings or unique in signature:  # a descriptor's sizes are given twice
+                unique += "_"
+            parameters.append((unique, leaf.type))
+            bindings[unique] = (operand, None) if operand else (None, value)
+    return tuple(parameters), bindings
 
 
 def _best(kernel: Any) -> int:

@@ -19,7 +19,9 @@ from typing import Any
 from opweave.codegen.triton_cpu.host import HOST_DEVICE, HostLauncher
 from opweave.codegen.triton_cpu.launch import HostArray
 from opweave.codegen.triton_cpu.sanitizer import enabled as sanitizing
+from opweave.registry.keys import state
 from opweave.registry.tensor import Tensor
+from opweave.registry.triton_op import watch_launches
 
 _NAME = "_opweave_launches"
 _LIMIT = 1024
@@ -144,6 +146,7 @@ def install(chosen: Callable[[], Any]) -> None:
     from triton import knobs
     from triton.runtime.jit import JITFunction
 
+    watch_launches()  # its step comes after this one, which looks whether there is a mode
     original: Callable[..., Any] = JITFunction.run
     if getattr(original, "knows_launches", False):
         return
@@ -151,7 +154,7 @@ def install(chosen: Callable[[], Any]) -> None:
 
     @functools.wraps(original)
     def run(self: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:
-        if warmup or self.pre_run_hooks or sanitizing() or chosen() or not _no_hooks(runtime):
+        if warmup or state.modes or self.pre_run_hooks or sanitizing() or chosen() or not _no_hooks(runtime):
             return original(self, *args, grid=grid, warmup=warmup, **kwargs)
         known: Known | None = self.__dict__.get(_NAME)
         if known is None:

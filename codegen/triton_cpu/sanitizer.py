@@ -34,7 +34,7 @@ from opweave.codegen.triton_cpu.access_check import FOUND, MET, POISON, RANGE, S
 from opweave.codegen.triton_cpu.analysis import ONE_OF_THEM, UNKNOWN
 from opweave.registry import forking, op as operators, tensor as tensors
 from opweave.registry.errors import SanitizerError, user_frame
-from opweave.registry.interrupts import contextmanager
+from opweave.registry.interrupts import contextmanager, let_through
 from opweave.registry.keys import COMPILED, WATCHED, state
 from opweave.registry.op import OpOverload, tensors_in
 from opweave.registry.ops import creation
@@ -478,7 +478,8 @@ def _mapped() -> np.ndarray[Any, Any]:
                     low, high = (int(part, 16) for part in span.split("-"))
                     if high < 1 << 63:
                         rows.append((low, high, "w" in rights))
-    except OSError:
+    except OSError as error:
+        let_through(error)
         rows.append((4096, (1 << 63) - 1, True))
     return np.array(rows, np.int64)
 

@@ -38,6 +38,7 @@ from opweave.codegen.triton_cpu.ttir import (
     walk,
 )
 from opweave.registry.errors import ExportError
+from opweave.registry.interrupts import let_through
 
 _MOST_TEXT = 4 << 20
 _MOST_LINES = 50_000
@@ -79,6 +80,7 @@ def read(text: str, name: str) -> Module:
     try:
         module = parse(text)
     except (TTIRSyntaxError, ValueError, IndexError, AssertionError, StopIteration, RecursionError, KeyError) as error:
+        let_through(error)
         raise TTIRError(f"it does not read as TTIR ({type(error).__name__}: {str(error)[:200]})") from None
     if name not in module.functions or not module.functions[name].public:
         raise TTIRError(f"it has no kernel called {name[:80]!r}")

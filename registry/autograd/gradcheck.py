@@ -17,6 +17,7 @@ from opweave.registry import dtypes
 from opweave.registry.autograd.engine import grad
 from opweave.registry.autograd.function import Function
 from opweave.registry.errors import ArgumentError, OpweaveError, UnsupportedError
+from opweave.registry.interrupts import let_through
 from opweave.registry.keys import GRAD
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor, describe
@@ -381,6 +382,7 @@ class _Check:
             try:
                 found = self.raw(results, zeros)
             except (OpweaveError, TypeError, AttributeError, ValueError) as error:
+                let_through(error)
                 raise GradcheckError(
                     "gradcheck: backward cannot cope with an undefined gradient",
                     got=f"outputs without one: {sorted(missing)}; {type(error).__name__}: {error}",

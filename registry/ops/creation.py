@@ -14,6 +14,7 @@ from opweave.registry.device import parse_device
 from opweave.registry.dtypes import DType, as_dtype, bool_, get_default_dtype, int64, promote_types
 from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
 from opweave.registry.fake_context import LITERAL
+from opweave.registry.interrupts import let_through
 from opweave.registry.keys import state
 from opweave.registry.memory_format import contiguous_format, format_strides, preserve_format
 from opweave.registry.op import ops
@@ -423,6 +424,7 @@ def _as_array(data: Any, wanted: DType | None) -> np.ndarray[Any, Any]:
     try:
         array = np.array(_plain(data), order="K")
     except ValueError as error:
+        let_through(error)
         raise ShapeError(
             "tensor: the nested sequences are ragged", got=str(error), hint="pad them to one length"
         ) from None

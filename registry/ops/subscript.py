@@ -13,6 +13,7 @@ import numpy as np
 
 from opweave.registry.device import Device
 from opweave.registry.errors import ArgumentError, OutOfRangeError
+from opweave.registry.interrupts import let_through
 from opweave.registry.keys import state
 from opweave.registry.op import ops
 from opweave.registry.ops.indexing import MASK_TYPES, has_data, index_tensor
@@ -112,7 +113,8 @@ def _number(item: Any, key: Any) -> int:
         return item  # type: ignore[return-value]  # a symbolic int
     try:
         return item.__index__()
-    except (AttributeError, TypeError):
+    except (AttributeError, TypeError) as error:
+        let_through(error)
         raise ArgumentError(
             "index: only integers, slices, None, Ellipsis, and integer or bool tensors, lists and arrays",
             got=f"x[{_written(key)}]",

@@ -11,6 +11,7 @@ import optree
 from opweave.registry.batched import Level, levels_of
 from opweave.registry.device import Device
 from opweave.registry.errors import ArgumentError, OutOfRangeError, ShapeError, UnsupportedError
+from opweave.registry.interrupts import let_through
 from opweave.registry.keys import VMAP_MODE_BIT, state
 from opweave.registry.op import ops
 from opweave.registry.ops.random import default_generator
@@ -106,7 +107,8 @@ def _in_dims(in_dims: Any, args: tuple[Any, ...], leaves: list[Any], func: Calla
         in_dims = tuple(in_dims)
     try:
         found: list[Any] = _spread(in_dims, args)
-    except ValueError:
+    except ValueError as error:
+        let_through(error)
         raise ArgumentError(
             f"{what}: in_dims does not have the structure of the arguments",
             got=f"in_dims={in_dims!r} for {len(args)} arguments: {_structure(args)}",
@@ -197,7 +199,8 @@ def _out_dims(out_dims: Any, result: Any, outputs: Sequence[Any], func: Callable
         else:
             target = tuple(result) if isinstance(result, list) and isinstance(out_dims, tuple) else result
             found = _spread(out_dims, target)
-    except ValueError:
+    except ValueError as error:
+        let_through(error)
         found = [out_dims]
     if len(found) != len(outputs) or not all(map(_is_dim, found)):
         raise ArgumentError(

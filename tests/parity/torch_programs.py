@@ -418,6 +418,8 @@ class Maker:
             return None
         if _undefined(text, read) or (family.writes and _reads_what_it_writes(read)):
             return None
+        if family.writes and family.rough and any(_shows_bits(self.space[name], read[0]) for name in self.pool):
+            return None
         if not family.writes:
             self.count += 1
             name = f"v{self.count}"
@@ -554,6 +556,11 @@ def _name(dtype: Any) -> str:
 def _bits_of_nan(t: torch.Tensor, u: torch.Tensor) -> bool:
     """Whether two variables show the same memory in different types, and one of them a NaN."""
     return t.dtype != u.dtype and _memory(t) == _memory(u) and bool(t.detach().isnan().any())
+
+
+def _shows_bits(t: torch.Tensor, written: torch.Tensor) -> bool:
+    """Whether a variable shows memory as another type."""
+    return t.dtype != written.dtype and _memory(t) == _memory(written)
 
 
 def _reads_what_it_writes(read: list[torch.Tensor]) -> bool:

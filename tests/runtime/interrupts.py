@@ -54,6 +54,8 @@ def interrupted(work: Callable[[], Any], after: float, alarm: Alarm) -> str:
     """Do work that is interrupted after some seconds; how it ended: `"arrived"`, `"finished"` or what is wrong."""
     alarm.raised.clear()
     ended: BaseException | None = None
+    dropped: list[str] = []
+    sys.unraisablehook = lambda given: dropped.append(f"{given.err_msg} {given.object!r} {given.exc_value!r}")
     try:
         try:
             signal.setitimer(signal.ITIMER_REAL, after)
@@ -65,7 +67,7 @@ def interrupted(work: Callable[[], Any], after: float, alarm: Alarm) -> str:
     if not alarm.raised:
         return "finished" if ended is None else f"raised {ended!r} by itself"
     if ended is None:
-        return "lost: the work went on"
+        return f"lost: the work went on; {dropped}"
     return "arrived" if ended is alarm.raised[-1] else f"arrived as {ended!r}"
 
 
@@ -108,9 +110,8 @@ class Works:
         close(x.grad.numpy(), 60.0 * k)
 
     def compiled(self, k: int) -> None:
-        import numpy as np
-
-        import opweave
+        import opweave  # first: NumPy is whole once it is there
+        import numpy as np  # isort: skip
 
         f = opweave.compile(lambda x, y: ((x * k + y).sin().sum(1), (y - k).exp()))
         x, y = (np.random.default_rng(k + i).standard_normal((20, 30)) for i in (0, 1))
@@ -120,9 +121,8 @@ class Works:
         close(b.numpy(), np.exp(y - k))
 
     def gradient(self, k: int) -> None:
-        import numpy as np
-
-        import opweave
+        import opweave  # first: NumPy is whole once it is there
+        import numpy as np  # isort: skip
 
         f = opweave.compile(lambda x: ((x * k).tanh() ** 2).sum())
         values = np.random.default_rng(k).standard_normal((10, 7))
@@ -133,9 +133,8 @@ class Works:
 
     def steps(self, k: int) -> None:
         """Many short calls of what is compiled, forward and backward."""
-        import numpy as np
-
-        import opweave
+        import opweave  # first: NumPy is whole once it is there
+        import numpy as np  # isort: skip
 
         if self.step is None:
             self.step = opweave.compile(lambda x, c: (x * x * c).sum())
@@ -145,9 +144,8 @@ class Works:
         close(x.grad.numpy(), np.full(8, 400.0 * k))
 
     def dynamic(self, k: int) -> None:
-        import numpy as np
-
-        import opweave
+        import opweave  # first: NumPy is whole once it is there
+        import numpy as np  # isort: skip
 
         f = opweave.compile(lambda x: (x * k).sum(0) / x.shape[0], dynamic=True)
         for n in (5, 9, 12):
@@ -156,9 +154,8 @@ class Works:
 
     def kernel(self, k: int) -> None:
         """A kernel that takes long, after one of the same name was launched on little."""
-        import numpy as np
-
-        import opweave
+        import opweave  # first: NumPy is whole once it is there
+        import numpy as np  # isort: skip
         from opweave.registry.interrupts import deferred
 
         with deferred():  # a user's `import triton` is Python's to protect
@@ -175,9 +172,8 @@ class Works:
 
     def launched(self, k: int) -> None:
         """A kernel that Triton compiles at its launch, in a triton_op."""
-        import numpy as np
-
-        import opweave
+        import opweave  # first: NumPy is whole once it is there
+        import numpy as np  # isort: skip
         from opweave.registry.interrupts import deferred
 
         with deferred():  # a user's `import triton` is Python's to protect
@@ -190,9 +186,8 @@ class Works:
         close(interrupt_kernels.shifted(x, k).numpy(), np.arange(40) + k)
 
     def product(self, k: int) -> None:
-        import numpy as np
-
-        import opweave
+        import opweave  # first: NumPy is whole once it is there
+        import numpy as np  # isort: skip
 
         f = opweave.compile(lambda a, b: (a @ b).relu() * k)
         a, b = (np.random.default_rng(i).integers(-3, 4, (300, 300)).astype(float) for i in (k, k + 1))
@@ -212,9 +207,8 @@ class Works:
 
     def cached(self, k: int) -> None:
         """What another function left on the disk."""
-        import numpy as np
-
-        import opweave
+        import opweave  # first: NumPy is whole once it is there
+        import numpy as np  # isort: skip
 
         for _ in range(3):
             f = opweave.compile(lambda x: (x * 3 + 1).cos())

@@ -128,8 +128,10 @@ def read(source: Any) -> tuple[dict[str, Any], dict[str, bytes]]:
             with open(_path(source, "load"), "rb") as file:
                 content = file.read()
         except OSError as error:
+            let_through(error)
             raise ExportError("load: the file cannot be read", got=str(error)) from None
         except ValueError as error:  # a NUL in the path
+            let_through(error)
             raise ArgumentError("load: not a path", got=str(error)) from None
     try:
         entries = _unzip(content)
@@ -207,6 +209,7 @@ def from_json(data: bytes, name: str) -> Any:
     try:
         return json.loads(data.decode(), object_pairs_hook=pairs, parse_float=number, parse_constant=constant)
     except (ValueError, RecursionError) as error:
+        let_through(error)
         refuse(f"{name} cannot be read", f"{type(error).__name__}: {_short(str(error))}")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from opweave.registry.errors import ArgumentError, ShapeError, UnsupportedError
+from opweave.registry.interrupts import let_through
 from opweave.registry.tensor import Tensor, describe
 
 
@@ -185,7 +186,8 @@ def _order(
     try:
         signature = inspect.signature(fn)
         bound = signature.bind(*args, **kwargs).arguments
-    except (TypeError, ValueError):  # none to be had, or the call itself will say what does not fit
+    except (TypeError, ValueError) as error:  # none to be had, or the call itself will say what does not fit
+        let_through(error)
         return names, None
     order: list[str] = []
     rest = None

@@ -16,6 +16,7 @@ from opweave.registry import dtypes, return_types
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import DeviceError, UnsupportedError
+from opweave.registry.interrupts import let_through
 from opweave.registry.memory_format import MemoryFormat
 from opweave.registry.spec import TensorSpec, span
 from opweave.registry.storage import Storage
@@ -128,7 +129,8 @@ class Reader:
         """A device by name."""
         try:
             return Device(self.text(20))
-        except (DeviceError, ValueError):
+        except (DeviceError, ValueError) as error:
+            let_through(error)
             return self.fail("a device")
 
 
@@ -372,6 +374,7 @@ def decode_tree(source: Reader) -> Any:
     try:
         return optree.tree_structure(cast(Any, example))
     except (ValueError, RecursionError, TypeError) as error:
+        let_through(error)
         return source.fail(f"a structure ({type(error).__name__})")
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from opweave.fake.symbolic import SymBool, SymFloat, SymInt, SymNumber
 from opweave.registry.errors import OpweaveError, UnsupportedError
+from opweave.registry.interrupts import let_through
 from opweave.tracer.export.encoding import Reader
 from opweave.tracer.export.sizes import ExportEnv
 
@@ -99,6 +100,7 @@ def decode_expression(source: Reader, env: ExportEnv, symbols: Mapping[str, Any]
             return float(plain) if kind == "float" else plain
         return KINDS[kind](env, expr) if kind == "bool" else env.wrap(expr, KINDS[kind])
     except (ArithmeticError, ValueError, TypeError, RecursionError, NotImplementedError, AttributeError) as error:
+        let_through(error)
         return source.fail(f"an expression ({type(error).__name__})")
 
 

@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opweave.registry import forking
-from opweave.registry.errors import ArgumentError, DeviceError, DTypeError, ExportError, UnsupportedError
+from opweave.registry.errors import ArgumentError, DeviceError, DTypeError, ExportError
+from opweave.registry.launch_form import LaunchForm
 from opweave.registry.tensor import Tensor, describe
-from opweave.registry.triton_op import CompiledText, constants, kernels, launch_effects
+from opweave.registry.triton_op import CompiledText, forms, kernels, launch_effects
 
 
 @dataclass(frozen=True)
@@ -117,11 +118,40 @@ class TextKernel(CompiledText):
             raise DTypeError(f"{self.name}: argument {name!r} must be a tensor of {element}", got=describe(value))
 
 
+@dataclass(frozen=True)
+class Lowering:
+    """A kernel that was lowered for a launch.
+
+    Attributes
+    ----------
+    choice : int
+        Which of the kernel's configurations it is.
+    name : str
+        The kernel's function.
+    text : str
+        The module.
+    parameters : tuple of (str, str)
+        Each parameter's name and Triton type, `constexpr` for those whose value is part of the text.
+    fixed : dict of str to object
+        Those values.
+    bindings : dict of str to (str or None, object)
+        What the parameters that tuples and descriptors were spread to are given: an operand of the launch, or None and
+        a value.
+    """
+
+    choice: int
+    name: str
+    text: str
+    parameters: tuple[tuple[str, str], ...]
+    fixed: dict[str, Any]
+    bindings: dict[str, tuple[str | None, Any]]
+
+
 Verify = Callable[[str, str, list[tuple[str, str]]], None]
-Lower = Callable[[Any, dict[str, Any]], tuple[int, str, str, tuple[tuple[str, str], ...], dict[str, Any]]]
+Lower = Callable[[Any, LaunchForm, Mapping[str, Any]], Lowering]
 Compile = Callable[[TextKernel], Callable[..., None]]
 
-#: `(kernel, arguments) -> (configuration, name, TTIR, parameters, fixed values)`; set by the layer that has a compiler.
+#: `(kernel, form, operands) -> Lowering`; set by the layer that has a compiler.
 lower: Lower | None = None
 #: Gives `launch(gx, gy, gz, *arguments)` for the parameters that are not `constexpr`; set likewise.
 compile_text: Compile | None = None
@@ -171,36 +201,33 @@ def add(kernel: TextKernel) -> int:
         return kernels.add(_known.setdefault(kernel.digest, kernel))
 
 
-def as_text(kernel_idx: int, constant_args_idx: int, arguments: Mapping[str, Any]) -> tuple[TextKernel, int]:
-    """The kernel of a launch as text, and which of an autotuned kernel's configurations it is.
+def as_text(
+    kernel_idx: int, constant_args_idx: int, operands: Mapping[str, Any]
+) -> tuple[TextKernel, int, dict[str, tuple[str | None, Any]]]:
+    """The kernel of a launch as text, which of an autotuned kernel's configurations it is, and `Lowering.bindings`.
 
     Parameters
     ----------
     kernel_idx, constant_args_idx : int
         As in the launch.
-    arguments : mapping
-        Its arguments; tensors may be fake.
+    operands : mapping
+        Its operands; tensors may be fake.
 
     Raises
     ------
     UnsupportedError
-        If it takes arguments that cannot be written down.
+        If it runs Python before each launch.
     CompileError
         If it cannot be lowered.
     """
     kernel = kernels[kernel_idx]
     if isinstance(kernel, TextKernel):
-        return kernel, 0
+        return kernel, 0, {}
     if lower is None:
         raise ExportError("save: nothing here lowers kernels", hint="import opweave.export")
-    every = {**arguments, **constants[constant_args_idx]}
-    choice, name, text, parameters, fixed = lower(kernel, every)
-    for parameter, kind in parameters:
-        if not isinstance(kind, str) or kind.startswith("tensordesc"):
-            raise UnsupportedError(
-                f"save: {name}: its argument {parameter!r} cannot be saved", got=str(kind),
-                hint="pass tensors and numbers, each as an argument of its own",
-            )  # fmt: skip
-    writes = launch_effects(kernel_idx, constant_args_idx, dict(arguments))
-    simple = {name: value for name, value in fixed.items() if isinstance(value, (bool, int, float, str, type(None)))}
-    return TextKernel(name, text, parameters, simple, writes), choice
+    made = lower(kernel, forms[constant_args_idx], operands)
+    writes = launch_effects(kernel_idx, constant_args_idx, dict(operands))
+    saved = {operand: name for name, (operand, _) in reversed(made.bindings.items()) if operand is not None}
+    writes = frozenset(saved.get(name, name) for name in writes)
+    simple = {k: value for k, value in made.fixed.items() if isinstance(value, (bool, int, float, str, type(None)))}
+    return TextKernel(made.name, made.text, made.parameters, simple, writes), made.choice, made.bindings

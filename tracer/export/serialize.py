@@ -59,6 +59,7 @@ from opweave.fake.symbolic import SymBool, SymInt
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType, uint8
 from opweave.registry.errors import ArgumentError, ExportError, OpweaveError, Site, UnsupportedError
+from opweave.registry.interrupts import let_through
 from opweave.registry.op import OpOverload
 from opweave.registry.schema import parse_schema
 from opweave.registry.spec import span
@@ -308,9 +309,11 @@ class _Writer:
         operands = node.kwargs
         arguments = operands["kwargs"]
         values = {k: v.meta.get("val") if isinstance(v, Node) else v for k, v in arguments.items()}
-        kernel, choice = text_kernels.as_text(operands["kernel_idx"], operands["constant_args_idx"], values)
+        kernel, choice, bindings = text_kernels.as_text(operands["kernel_idx"], operands["constant_args_idx"], values)
         grid = operands["grid"][choice if len(operands["grid"]) > 1 else 0]
         known = {name for name, _ in kernel.parameters}
+        spread = {name: value if operand is None else arguments[operand] for name, (operand, value) in bindings.items()}
+        arguments = {**arguments, **spread}
         made = {
             "kind": "launch",
             "kernel": self.kernel(kernel),
@@ -318,7 +321,8 @@ class _Writer:
             "kwargs": {k: encode_operand(v, node.name) for k, v in arguments.items() if k in known},
         }
         if node.target is triton_kernel_wrapper_functional:
-            made["clones"] = list(operands["tensors_to_clone"])
+            saved = {operand: name for name, (operand, _) in reversed(bindings.items()) if operand is not None}
+            made["clones"] = [saved.get(name, name) for name in operands["tensors_to_clone"]]
         return made
 
     def kernel(self, kernel: TextKernel) -> int:
@@ -556,6 +560,7 @@ class _Loader:
                 op = detached(schema)
                 parse_schema(str(op._schema))
             except (ValueError, RecursionError, TypeError, OverflowError) as error:
+                let_through(error)
                 raise ExportError(f"load: {item.place}: no schema", got=f"{schema[:80]!r}: {error}") from None
             if op.name != name:
                 item.fail(f"the schema of {name}")
