@@ -286,7 +286,8 @@ def _check_parameters(given: Sample, fn: Callable[..., Any], what: str) -> None:
         return
     try:
         parameters = list(inspect.signature(fn).parameters.values())
-    except (TypeError, ValueError):
+    except (TypeError, ValueError) as error:
+        let_through(error)
         return
     positional = [a for a in op._schema.arguments if not a.kwarg_only]
     places = {a.name: i for i, a in enumerate(positional)}
