@@ -231,6 +231,13 @@ def can_cast(source: DType, target: DType) -> bool:
     return _rank(source) <= _rank(target) or (source.kind in "iu" and target.kind in "iu")
 
 
+_PLAIN = (int, float)
+
+
+def _misfit(op: str, value: Any, dtype: DType) -> DTypeError:
+    return DTypeError(f"{op}: the value does not fit {dtype.name}", got=repr(value))
+
+
 def as_element(op: str, value: Any, dtype: DType) -> Any:
     """A number as an element of the type.
 
@@ -239,21 +246,22 @@ def as_element(op: str, value: Any, dtype: DType) -> Any:
     DTypeError
         If the type cannot hold it.
     """
+    if dtype.kind == "f" and value.__class__ in _PLAIN and -60000 <= value <= 60000:  # any of them holds it
+        return float(value)
     if isinstance(value, Symbolic):
         return value
     if isinstance(value, int):
         check_integer(value)
     if dtype.kind == "b":
         return bool(value)
-    error = DTypeError(f"{op}: the value does not fit {dtype.name}", got=repr(value))
     if dtype.kind == "c":
         greatest = GREATEST["float32" if dtype is dtypes.complex64 else "float64"]
         if any(greatest < abs(part) < math.inf for part in (complex(value).real, complex(value).imag)):
-            raise error
+            raise _misfit(op, value, dtype)
         return value
     if isinstance(value, complex):
         if value.imag:
-            raise error
+            raise _misfit(op, value, dtype)
         value = value.real
     if dtype.kind in "iu":
         bits = 8 * dtype.itemsize
@@ -261,10 +269,10 @@ def as_element(op: str, value: Any, dtype: DType) -> Any:
         # A negative integer wraps into an unsigned type, a negative float does not.
         least = -most - 1 if dtype.kind == "i" else 0 if isinstance(value, float) else -most
         if not least <= value <= most:  # NaN is in no range
-            raise error
+            raise _misfit(op, value, dtype)
         return int(value) % 2**bits if dtype.kind == "u" else int(value)
     if dtype.kind == "f":
         value = float(value)
         if GREATEST[dtype.name] < abs(value) < math.inf:
-            raise error
+            raise _misfit(op, value, dtype)
     return value
