@@ -1,5 +1,7 @@
 """Canonicalize: replace ops that change nothing by their operand, and chains of casts or views by one.
 
+Memory that is only allocated (`empty_like(h)`) no longer names the tensor whose layout it has.
+
 Only identities that hold for every value are used: `x * 1` is `x`, while `x + 0` is not (it turns -0.0 into 0.0), `x *
 0` is not 0 (NaN, infinity), and a cast there and back keeps the value only through a type that holds all of it.
 """
@@ -29,9 +31,10 @@ def run(graph: Graph) -> Graph:
     while changed:
         changed = False
         for node in list(graph):
-            if node in kept or node.op != "call_function" or not isinstance(node.target, OpOverload):
+            if node.op != "call_function" or not isinstance(node.target, OpOverload):
                 continue
             rules = RULES.get(f"{node.target.namespace}.{node.target.opname}", ())
+            rules = tuple(rule for rule in rules if rule is untied or node not in kept)
             for rule in rules if rules and declared(node) is not None else ():
                 with graph.inserting_before(node):
                     new = rule(node, emit)
@@ -197,6 +200,17 @@ def transposed_twice(node: Node, emit: Emitter) -> Node | None:
     return source.args[0] if same else None
 
 
+def untied(node: Node, emit: Emitter) -> Node | None:
+    """`empty_like(h)` needs the sizes of `h`, and not `h`, which need not be computed for it then."""
+    made = value_of(node)
+    if any(type(number) is not int for number in (*made._sizes, *made._strides)):
+        return None
+    return emit.call(
+        aten.empty_strided.default, list(made._sizes), list(made._strides), like=node, dtype=made._dtype,
+        device=made._device,
+    )  # fmt: skip
+
+
 def _alone(node: Node) -> bool:
     return len(node.args) == 1 and not node.kwargs
 
@@ -217,4 +231,6 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "aten.slice": (same_view,),
     "aten.alias": (same_view,),
     "aten.detach": (same_detached,),
+    "aten.empty_like": (untied,),
+    "aten.new_empty": (untied,),
 }
