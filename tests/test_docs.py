@@ -24,7 +24,7 @@ def test_the_walk_through_an_op_is_the_op():
 
 def test_the_page_on_triton_runs(tmp_path):
     blocks = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs" / "triton_cpu.md").read_text(), re.M | re.S)
-    assert len(blocks) == 3
+    assert len(blocks) == 4
     script = tmp_path / "page.py"
     script.write_text("\n".join(blocks))
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, env=dict(os.environ))
