@@ -674,7 +674,7 @@ def _unwidened(*operands: Any) -> tuple[DType, DType]:
 @pointwise("aten::nextafter(Tensor self, Tensor other) -> Tensor", kinds="f", promote=_unwidened)
 def nextafter(k: Any, x: Any, y: Any) -> Any:
     """The next number of the type in the direction of the other (after Rump, Zimmermann, Boldo and Melquiond 2009)."""
-    own = k.dtype(x)
+    own = k.dtype(y if isinstance(x, (bool, int, float)) else x)
     unit, least = _SPACING[own.name]
     dtype = own.compute
     x, y = k.cast(x, dtype), k.cast(y, dtype)
