@@ -82,6 +82,8 @@ def _alpha(node: Node) -> Any:
 def times_one(node: Node, emit: Emitter) -> Node | None:
     """`x * 1`, `1 * x`."""
     a, b = node.args[:2]
+    if value_of(node)._dtype.kind == "c":
+        return None  # it changes signs of zeros
     if _is_number(b, 1):
         return _operand_if_same(node, a)
     return _operand_if_same(node, b) if _is_number(a, 1) else None
@@ -91,13 +93,14 @@ def over_one(node: Node, emit: Emitter) -> Node | None:
     """`x / 1` (true division, no rounding mode)."""
     a, b = node.args[:2]
     exact = _is_number(b, 1) and node.kwargs.get("rounding_mode") is None and len(node.args) == 2
+    exact &= value_of(node)._dtype.kind != "c"
     return _operand_if_same(node, a) if exact else None
 
 
 def minus_zero(node: Node, emit: Emitter) -> Node | None:
     """`x - 0`: exact for every float (-0.0 - 0.0 is -0.0), as is `x + 0` for integers only."""
     a, b = node.args[:2]
-    if not _is_number(b, 0) or _alpha(node) != 1 or str(b).startswith("-"):
+    if not _is_number(b, 0) or _alpha(node) != 1 or str(b).startswith("-") or value_of(node)._dtype.kind == "c":
         return None
     return _operand_if_same(node, a)
 

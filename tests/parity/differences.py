@@ -562,6 +562,12 @@ PROGRAMS = (
         "(slice|select|diagonal)_scatter",
     ),
     Meant(
+        "what as_strided shows of such a tensor",
+        "the places in memory are others",
+        "values: expected",
+        "(slice|select|diagonal)_scatter.*as_strided",
+    ),
+    Meant(
         "gradients of prod beside a NaN or an infinity",
         "PyTorch divides the product by each element, NaN if that is; here the others are multiplied",
         r"gradient \d+: expected .*nan",

@@ -101,7 +101,7 @@ RETYPED = """
 #: Calls whose results round alike everywhere.
 EXACT = """
 {x} + {y} | {x} - {y} | {x} * {y} | {x} + {k} | {x} * {k} | ({k}) - {x} | -{x} | {x}.clone() | {x} * {x} | {f} / {y}
-{f} / {k} | {f}.reciprocal() | {x}.square() | {x}.neg() | T.add({x}, {y}, alpha={c})
+{f} / {k} | {f}.reciprocal() | {x}.square() | {x}.neg() | T.add({x}, {y}, alpha=2)
 T.sub({x}, {y}, alpha=2) | {x}.to({t}) | {x}.float() | {x}.double() | {x}.type_as({y}) | {x}.positive()
 {f}.rsub({k}) | {x}.ravel() | T.where({m}, {x}, {z}) | T.where({m}, {x}, {k}) | {x}.masked_fill({m}, {k})
 T.nan_to_num({f}) | T.nan_to_num({f}, 1.0, 2.0, -2.0) | T.zeros_like({x}) | T.ones_like({x}) | T.full_like({x}, {c})
