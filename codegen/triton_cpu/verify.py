@@ -24,7 +24,8 @@ from opweave.codegen.triton_cpu.rules import (
     check_type,
     fail,
 )
-from opweave.codegen.triton_cpu.ttir import (
+from opweave.registry.errors import ExportError
+from opweave.registry.triton.ttir import (
     Block,
     Function,
     Module,
@@ -37,7 +38,6 @@ from opweave.codegen.triton_cpu.ttir import (
     parse,
     walk,
 )
-from opweave.registry.errors import ExportError
 
 _MOST_TEXT = 4 << 20
 _MOST_LINES = 50_000

@@ -12,7 +12,7 @@ tl: Any = pytest.importorskip("triton.language")
 
 from opweave.registry.errors import CompileError  # noqa: E402
 from opweave.registry.tensor import Tensor, from_numpy  # noqa: E402
-from opweave.registry.triton_effects import written_pointers  # noqa: E402
+from opweave.registry.triton.effects import written_pointers  # noqa: E402
 
 
 def f32(n: int = 16) -> Tensor:
@@ -227,7 +227,7 @@ def test_heuristics_see_the_arguments() -> None:
 
 def test_numpy_scalars_and_second_call_from_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     assert written_pointers(carried, (x, y, np.int64(7))) == {"x"}
-    monkeypatch.setattr("opweave.registry.triton_effects._read", None)
+    monkeypatch.setattr("opweave.registry.triton.effects._read", None)
     assert written_pointers(carried, (x, y, np.int64(9))) == {"x"}
 
 
