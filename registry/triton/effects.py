@@ -1,53 +1,37 @@
-"""Which pointer arguments a Triton kernel writes, read from its TTIR.
+"""Triton kernels as a launch would compile them: what they do with their pointers, and which of those they write.
 
-The kernel is lowered to TTIR exactly as Triton would for the same arguments (no driver and no GPU take part), and a
-walk over the MLIR module collects how addresses flow:
+A kernel is lowered to TTIR exactly as Triton would for the same arguments, for the kind of device that they are on (no
+driver and no GPU take part), and `opweave.registry.triton.access` says what it does with each pointer. Before that only
+Triton's inliner and canonicalizer run, which drop branches that a constant rules out and functions that are called: the
+kernel's loops stay as they were written, and block pointers and descriptors too, whatever a backend makes of them.
 
-    tt.store(p, v)               p is written
-    q = tt.addptr(p, i)          q comes from p
-    scf.for iter_args(a = p)     a comes from p and from whatever the body yields
-    tt.call @f(p)                p is written if f writes its first parameter
-
-An argument is written if an address that is written comes from it. The analysis does not know about order or
-conditions, so it may name too many arguments, never too few: an op it has not heard of counts as a write to everything
-it is given, and an address made from an integer or read from memory may point into any argument.
+An argument is written if an address that is written comes from it. Order and conditions do not count, so too many
+arguments may be named, never too few: an op that is not known counts as a write to everything it is given, and an
+address made from an integer or read from memory may point into any argument.
 """
 
 from __future__ import annotations
 
-import itertools
 import weakref
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, TypeVar
 
 from opweave.registry import forking, interrupts
-from opweave.registry.errors import ArgumentError, CompileError
+from opweave.registry.errors import ArgumentError, CompileError, UnsupportedError
 from opweave.registry.loading import load_triton, parsing
 from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor
+from opweave.registry.triton.access import KernelAccesses, analyse
 
-# The first operand is the destination.
-_WRITES = frozenset({
-    "tt.store", "tt.atomic_rmw", "tt.atomic_cas",
-    "tt.descriptor_store", "tt.descriptor_reduce", "tt.descriptor_scatter",
-})  # fmt: skip
-# Results are values read from memory: they come from no address.
-_READS = frozenset({"tt.load", "tt.descriptor_load", "tt.descriptor_gather", "tt.atomic_rmw", "tt.atomic_cas"})
-# Only the first operand is an address, the others are offsets and sizes.
-_BASED = frozenset({"tt.addptr", "tt.advance", "tt.make_tensor_ptr", "tt.make_tensor_descriptor"})
-# Results come from all operands and nothing is written.
-_PURE = frozenset({
-    "tt.splat", "tt.unsplat", "tt.broadcast", "tt.expand_dims", "tt.reshape", "tt.bitcast", "tt.ptr_to_int", "tt.trans",
-    "tt.join", "tt.split", "tt.cat", "tt.gather", "tt.return", "tt.func", "tt.assert", "tt.print", "tt.reduce",
-    "tt.reduce.return", "tt.scan", "tt.scan.return", "tt.dot", "tt.dot_scaled", "tt.make_range", "tt.get_program_id",
-    "tt.get_num_programs", "tt.fp_to_fp", "tt.clampf", "tt.precise_sqrt", "tt.precise_divf", "tt.mulhiui",
-    "tt.histogram", "tt.int_to_ptr", "builtin.module", "gpu.barrier",
-})  # fmt: skip
-_PURE_DIALECTS = ("arith.", "math.", "scf.", "cf.", "ub.")
+_Found = TypeVar("_Found")
 
 _cache: weakref.WeakKeyDictionary[Any, dict[Any, frozenset[str]]] = weakref.WeakKeyDictionary()
 _lock = forking.short_lock()
+
+#: A context in which Triton compiles for a target. The package sets it to the driver's, which is a layer above: the
+#: driver makes the backend for the CPU known, and tells kernels that ask which target it is.
+compiling: Callable[[Any], AbstractContextManager[Any]] = nullcontext
 
 
 class _Pointer:
@@ -98,6 +82,45 @@ def written_pointers(kernel: Any, args: Sequence[Any] = (), kwargs: Mapping[str,
                 # It has no launch on sizes that large.
                 continue
     return frozenset(written)
+
+
+def accesses(
+    kernel: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+) -> tuple[KernelAccesses, ...]:
+    """What a launch does with each of its pointer arguments, once for each configuration of the kernel.
+
+    Parameters
+    ----------
+    kernel : JITFunction, Autotuner or Heuristics
+        A Triton kernel.
+    args, kwargs : sequence, mapping
+        The launch's arguments by position and by name, as for `written_pointers`.
+
+    Returns
+    -------
+    tuple of KernelAccesses
+        One for each configuration of an `Autotuner`, in their order; else one. What tuning or a `pre_hook` may write
+        besides counts as escaped.
+
+    Raises
+    ------
+    CompileError
+        If Triton cannot lower the kernel for these arguments.
+    UnsupportedError
+        If it is no kernel that Triton compiles, but one that it interprets.
+    """
+    bound = dict(zip(_parameter_names(kernel), args, strict=False)) | dict(kwargs or {})
+    found = []
+    for jit, values, also_written in configurations(kernel, bound):
+        if jit is None:
+            raise UnsupportedError("accesses: the kernel is not compiled by Triton", got=type(kernel).__name__)
+        known = _explained(jit, values, _read)
+        if also_written is None:
+            known = known.with_escape("a pre_hook may write it")
+        elif also_written:
+            known = known.with_escape("zeroed while the kernel is tuned", sorted(also_written))
+        found.append(known)
+    return tuple(found)
 
 
 def _parameter_names(kernel: Any) -> list[str]:
@@ -178,15 +201,25 @@ def _any_like(value: Any) -> Any:
 
 def _written_by(jit: Any, values: dict[str, Any]) -> frozenset[str]:
     """Names written by one JIT function, from the cache where arguments of the same types were asked about before."""
-    constexprs = constexpr_names(jit)
-    try:
+
+    def read(jit: Any, values: dict[str, Any]) -> frozenset[str]:
+        constexprs = constexpr_names(jit)
         with _lock:
             known = _cache.setdefault(jit, {})
-        key = (jit.cache_key, *[(name, _type_key(value, name in constexprs)) for name, value in values.items()])
+        types = [(name, _type_key(value, name in constexprs)) for name, value in values.items()]
+        key = (jit.cache_key, device_kind(values), *types)
         found = known.get(key)
         if found is None:
-            with interrupts.deferred():
-                found = known[key] = _read(jit, values)
+            found = known[key] = _read(jit, values).written
+        return found
+
+    return _explained(jit, values, read)
+
+
+def _explained(jit: Any, values: dict[str, Any], read: Callable[[Any, dict[str, Any]], _Found]) -> _Found:
+    """What is read of a kernel; what Triton says against it becomes an error that names the kernel."""
+    try:
+        return read(jit, values)
     except Exception as error:  # Triton raises whatever its frontend stumbles over
         interrupts.let_through(error)
         raise CompileError(
@@ -194,7 +227,6 @@ def _written_by(jit: Any, values: dict[str, Any]) -> frozenset[str]:
             got=f"{type(error).__name__}: {error}",
             hint="launch it outside opweave.compile to see Triton's own report",
         ) from error  # fmt: skip
-    return found
 
 
 def _type_key(value: Any, constexpr: bool) -> Any:
@@ -243,7 +275,7 @@ def source_of(jit: Any, values: dict[str, Any], target: Any = None) -> tuple[Any
     values : dict of str to Any
         Its arguments and options. Tensors may be fake, numbers symbolic: of these only the type counts.
     target : GPUTarget, optional
-        What for. Any target gives the same TTIR as far as writes go, so the default is one that needs no device.
+        What for; by default the kind of device that the arguments are on, see `target_of`.
 
     Returns
     -------
@@ -253,11 +285,10 @@ def source_of(jit: Any, values: dict[str, Any], target: Any = None) -> tuple[Any
     target : GPUTarget
     """
     from triton import knobs
-    from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource, make_backend
     from triton.runtime.jit import create_function_from_signature
 
-    target = target or GPUTarget("cuda", 90, 32)
+    target = target or target_of(values)
     values = {name: _stand_in(value) for name, value in values.items()}
     backend = make_backend(target)
     options: dict[str, Any] = {
@@ -273,178 +304,66 @@ def source_of(jit: Any, values: dict[str, Any], target: Any = None) -> tuple[Any
     return ASTSource(jit, signature, constants, attributes), backend, parsed, target
 
 
-def _read(jit: Any, values: dict[str, Any]) -> frozenset[str]:
-    """Lower a kernel to TTIR and name the parameters that are written."""
-    from triton._C.libtriton import ir
-
-    source, backend, options, target = source_of(jit, values)
-    context = ir.context()
-    ir.load_dialects(context)
-    backend.load_dialects(context)
-    with parsing:
-        module = source.make_ir(
-            target, options, backend.get_codegen_implementation(options), backend.get_module_map(), context
-        )
-    pointers = [(name, flag) for name, kind in source.signature.items() for flag in _parameters(kind)]
-    written, exact = _Flow(module).written_parameters(module.get_entry_func_name())
-    return frozenset(name for i, (name, flag) in enumerate(pointers) if flag and (i in written or not exact))
+def device_kind(values: Mapping[str, Any]) -> str:
+    """The kind of device that a launch's first tensor is on; `cpu` where it has none."""
+    for value in values.values():
+        for item in value if isinstance(value, (list, tuple)) else (value,):
+            tensor = getattr(item, "base", item) if hasattr(item, "block_shape") else item
+            if isinstance(tensor, Tensor):
+                return tensor.device.type
+    return "cpu"
 
 
-def _parameters(kind: Any) -> list[bool]:
-    """For each TTIR parameter that a Python parameter of this signature type becomes: whether it is an address."""
+def target_of(values: Mapping[str, Any]) -> Any:
+    """The `GPUTarget` that a launch with these arguments is compiled for, as far as TTIR depends on it.
+
+    That is the kind of device: of CPUs there is no difference, and GPUs count as the oldest that has all that Triton's
+    frontend asks for, so that none need be there.
+    """
+    from triton.backends.compiler import GPUTarget
+
+    return GPUTarget("cpu", "", 1) if device_kind(values) == "cpu" else GPUTarget("cuda", 90, 32)
+
+
+def _read(jit: Any, values: dict[str, Any]) -> KernelAccesses:
+    """Lower a kernel to TTIR and say what it does with its pointers."""
+    with interrupts.deferred():
+        text, names = lowered(jit, values)
+        return analyse(text, names)
+
+
+def lowered(jit: Any, values: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
+    """The TTIR of a kernel, with locations, as far as no backend has changed it; what to call its parameters."""
+    from triton._C.libtriton import ir, passes
+
+    with compiling(target_of(values)):
+        source, backend, options, target = source_of(jit, values)
+        context = ir.context()
+        ir.load_dialects(context)
+        backend.load_dialects(context)
+        with parsing:
+            module = source.make_ir(
+                target, options, backend.get_codegen_implementation(options), backend.get_module_map(), context
+            )
+        manager = ir.pass_manager(context)
+        passes.common.add_inliner(manager)
+        passes.common.add_canonicalizer(manager)
+        passes.common.add_cse(manager)
+        passes.common.add_symbol_dce(manager)
+        manager.run(module, "accesses")
+    names = tuple(path for name, kind in source.signature.items() for path in _paths(name, kind))
+    return str(module), names
+
+
+def _paths(name: str, kind: Any) -> Iterator[str]:
+    """What to call each TTIR parameter that a Python parameter of this signature type becomes."""
     if isinstance(kind, tuple):
-        return [flag for element in kind for flag in _parameters(element)]
-    if kind.startswith("tensordesc"):
-        # The descriptor, then a size and a stride for each dimension of its block.
-        return [True] + [False] * 2 * (kind.partition("[")[2].partition("]")[0].count(",") + 1)
-    return [] if kind == "constexpr" else [kind.startswith("*")]
-
-
-class _Flow:
-    """How addresses flow through a module, as edges from a value to those it may come from."""
-
-    def __init__(self, module: Any):
-        self.sources: dict[int, list[int]] = defaultdict(list)
-        self.roots: dict[str, set[int]] = defaultdict(set)
-        self.calls: dict[str, list[tuple[str, list[int]]]] = defaultdict(list)
-        self.parameters: dict[str, list[int]] = {}
-        #: Addresses that may point anywhere.
-        self.wild: set[int] = set()
-        self._blocks: dict[int, dict[int, list[int]]] = {}
-        self._parents: dict[int, _Operation] = {}
-        operations: list[_Operation] = []
-
-        def visit(op: Any) -> None:
-            operations.append(_Operation(op, self._blocks))
-
-        module.walk(visit)
-        for op in operations:
-            for region in op.regions:
-                self._parents[region] = op
-        for op in operations:
-            if op.name == "tt.func":
-                self.parameters[op.symbol] = self._entry(op.regions[0])
-        for op in operations:
-            self._add(op)
-
-    def written_parameters(self, entry: str) -> tuple[set[int], bool]:
-        """Indices of an entry function's written pointer parameters, and whether that is all."""
-        written: dict[str, set[int]] = {name: set() for name in self.parameters}
-        wild: set[str] = set()
-        # A function's effects depend on those of the functions it calls, which may call each other.
-        for _ in itertools.count():
-            before = {name: len(found) for name, found in written.items()}, len(wild)
-            for name, parameters in self.parameters.items():
-                reached = self._reach(name, written)
-                written[name] = {i for i, parameter in enumerate(parameters) if parameter in reached}
-                if reached & self.wild or any(callee in wild for callee, _ in self.calls[name]):
-                    wild.add(name)
-            if before == ({name: len(found) for name, found in written.items()}, len(wild)):
-                break
-        return written[entry], entry not in wild
-
-    def _reach(self, function: str, written: dict[str, set[int]]) -> set[int]:
-        todo = list(self.roots[function])
-        for callee, operands in self.calls[function]:
-            # A callee without a body in this module may write to all it is given.
-            todo += [operands[i] for i in written.get(callee, range(len(operands)))]
-        reached: set[int] = set()
-        while todo:
-            value = todo.pop()
-            if value not in reached:
-                reached.add(value)
-                todo += self.sources.get(value, ())
-        return reached
-
-    def _entry(self, region: int) -> list[int]:
-        """Arguments of a region's first block."""
-        return next(iter(self._blocks.get(region, {0: []}).values()))
-
-    def _function(self, op: _Operation) -> str:
-        while op.name != "tt.func":
-            parent = self._parents.get(op.inside)
-            if parent is None:
-                return ""
-            op = parent
-        return op.symbol
-
-    def _flow(self, targets: Iterable[int], sources: Iterable[int]) -> None:
-        for target, source in zip(targets, sources, strict=False):
-            self.sources[target].append(source)
-
-    def _flow_all(self, targets: Iterable[int], sources: Sequence[int]) -> None:
-        for target in targets:
-            self.sources[target].extend(sources)
-
-    def _add(self, op: _Operation) -> None:
-        name = op.name
-        if name == "tt.call":
-            self.calls[self._function(op)].append((op.callee, op.operands))
-            self._flow_all(op.results, op.operands)
-        elif name.startswith("scf."):
-            self._add_structured(op)
-        elif name.startswith("cf."):
-            # Which operand goes to which successor is not exposed: any may reach any block of the region.
-            for arguments in self._blocks[op.inside].values():
-                self._flow_all(arguments, op.operands)
-        else:
-            self._add_plain(op)
-
-    def _add_structured(self, op: _Operation) -> None:
-        parent = self._parents.get(op.inside)
-        if op.name == "scf.for":
-            initial = op.operands[3:]  # after lower bound, upper bound and step
-            self._flow(op.results, initial)
-            self._flow(self._entry(op.regions[0])[1:], initial)
-        elif op.name == "scf.while":
-            self._flow(self._entry(op.regions[0]), op.operands)
-        elif op.name == "scf.condition" and parent is not None:
-            self._flow(parent.results, op.operands[1:])
-            self._flow(self._entry(parent.regions[1]), op.operands[1:])
-        elif op.name == "scf.yield" and parent is not None:
-            if parent.name == "scf.while":
-                self._flow(self._entry(parent.regions[0]), op.operands)
-            elif parent.name == "scf.for":
-                self._flow(parent.results, op.operands)
-                self._flow(self._entry(op.inside)[1:], op.operands)
-            else:
-                self._flow(parent.results, op.operands)
-        elif op.name not in ("scf.if", "scf.condition", "scf.yield"):
-            self._flow_all(op.results, op.operands)
-            for region in op.regions:
-                self._flow_all(self._entry(region), op.operands)
-
-    def _add_plain(self, op: _Operation) -> None:
-        roots = self.roots[self._function(op)]
-        if op.name in _WRITES:
-            roots.add(op.operands[0])
-        elif not (op.name in _PURE or op.name in _READS or op.name in _BASED or op.name.startswith(_PURE_DIALECTS)):
-            roots.update(op.operands)
-        if op.name == "tt.int_to_ptr" or (op.name in _READS and op.gives_pointer):
-            self.wild.update(op.results)
-        if op.name in _READS:
-            return
-        self._flow_all(op.results, op.operands[:1] if op.name in _BASED else op.operands)
-
-
-class _Operation:
-    """What the analysis needs of an MLIR operation, with values, blocks and regions as their ids."""
-
-    __slots__ = ("name", "operands", "results", "regions", "inside", "callee", "symbol", "gives_pointer")
-
-    def __init__(self, op: Any, blocks: dict[int, dict[int, list[int]]]):
-        self.name: str = op.get_name()
-        self.operands: list[int] = [op.get_operand(i).id() for i in range(op.get_num_operands())]
-        self.results: list[int] = [op.get_result(i).id() for i in range(op.get_num_results())]
-        self.regions: list[int] = [op.get_region(i).id() for i in range(op.get_num_regions())]
-        self.callee: str = (op.get_flat_symbol_ref_attr("callee") or "").lstrip("@") if self.name == "tt.call" else ""
-        self.symbol: str = op.get_str_attr("sym_name") or "" if self.name == "tt.func" else ""
-        self.gives_pointer = (
-            self.name in _READS and bool(self.results) and "!tt.ptr" in str(op.get_result(0).get_type())
-        )
-        block = op.get_block()
-        region = block.get_parent() if block is not None else None
-        self.inside: int = region.id() if region is not None else 0
-        if block is not None and region is not None and block.id() not in blocks.setdefault(self.inside, {}):
-            arguments = [block.get_argument(i).id() for i in range(block.get_num_arguments())]
-            blocks[self.inside][block.id()] = arguments
+        for k, element in enumerate(kind):
+            yield from _paths(f"{name}[{k}]", element)
+    elif kind.startswith("tensordesc"):
+        rank = kind.partition("[")[2].partition("]")[0].count(",") + 1
+        yield name
+        yield from (f"{name}.shape[{d}]" for d in range(rank))
+        yield from (f"{name}.strides[{d}]" for d in range(rank))
+    elif kind != "constexpr":
+        yield name

@@ -406,7 +406,9 @@ class Polynomial:
                 new = replacement(leaf)
                 if new is None:
                     parts = leaf.parts()
-                    new = leaf.rebuilt(tuple(p.substitute(replacement) for p in parts)) if parts else Polynomial.of(leaf)
+                    new = (
+                        leaf.rebuilt(tuple(p.substitute(replacement) for p in parts)) if parts else Polynomial.of(leaf)
+                    )
                 term = term * new
             total = total + term
         return total

@@ -1,8 +1,8 @@
 """A small typed IR for TTIR, and the parser of the text that Triton prints.
 
-Triton's Python bindings cannot read dense constants or integer attributes, so what reads kernels starts from the printed
-module (`str_nodebug()`, or `str(module)` when source locations are wanted for messages). The result is a plain object
-graph: `Module` > `Function` > `Region` (a list of `Block`) > `Op` > `Value`, with use lists.
+Triton's Python bindings cannot read dense constants or integer attributes, so what reads kernels starts from the
+printed module (`str_nodebug()`, or `str(module)` when source locations are wanted for messages). The result is a plain
+object graph: `Module` > `Function` > `Region` (a list of `Block`) > `Op` > `Value`, with use lists.
 
 The custom assembly of an operation decides where its operands and result types stand. Most follow one of a few shapes
 (`op a, b : type`, `op a : from to into`, `op a : (ins) -> outs`), handled by `_result_types`; the rest have a reader of
