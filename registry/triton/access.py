@@ -27,6 +27,9 @@ from opweave.registry.triton.polynomial import Counter, Loop, Opaque, Polynomial
 from opweave.registry.triton.shapes import along, reshaped
 from opweave.registry.triton.ttir import Function, Module, Op, TTIRSyntaxError, Type, Value, parse, walk
 
+_MARGIN = 100
+"""Where the lines of the user's source stand, behind all that is no longer than that."""
+
 
 @dataclass(frozen=True)
 class Access:
@@ -204,7 +207,7 @@ class KernelAccesses:
         return replace(self, parameters=parameters)
 
     def text(self) -> str:
-        """A line for each access and escape, and one for each loop that an offset or a mask counts."""
+        """A line for each access and escape, then what the loops and opaque values are that they name."""
         rows: list[tuple[str, ...]] = []
         for p in self.parameters:
             name = p.name
@@ -217,23 +220,28 @@ class KernelAccesses:
                 rows.append((name, _elem(p.type), "unused", "", ""))
         widths = [max((len(row[k]) for row in rows), default=0) for k in range(3)]
         left = ["  ".join([*(row[k].ljust(widths[k]) for k in range(3)), row[3]]).rstrip() for row in rows]
-        edge = max((len(line) for line in left), default=0)
+        edge = min(_MARGIN, max((len(line) for line in left), default=0))
         lines = [f"{line.ljust(edge)}  {row[4]}".rstrip() for line, row in zip(left, rows, strict=True)]
-        lines += [f"{loop.text()}  {loop.op.loc or ''}".rstrip() for loop in self.loops()]
-        return "\n".join(lines)
+        return "\n".join([*lines, *self._legend()])
 
-    def loops(self) -> tuple[Loop, ...]:
-        """The loops that an offset, a mask or the bounds of such a loop counts."""
-        found: dict[int, Loop] = {}
+    def _legend(self) -> list[str]:
+        """A line for each loop and each opaque value that the lines above name."""
+        loops: dict[int, str] = {}
+        values: dict[int, str] = {}
         todo: list[Polynomial] = []
         for access in (a for p in self.parameters for a in p.accesses):
             todo += [access.offset.polynomial, *(x for f in (*access.mask, *access.guards) for x in (f.left, f.right))]
         while todo:
             for leaf in todo.pop().leaves():
-                if isinstance(leaf, (Counter, Trips)) and leaf.loop.number not in found:
-                    found[leaf.loop.number] = leaf.loop
-                    todo += [p for p in (leaf.loop.lower, leaf.loop.upper, leaf.loop.step) if p is not None]
-        return tuple(found[number] for number in sorted(found))
+                if isinstance(leaf, (Counter, Trips)) and leaf.loop.number not in loops:
+                    loop = leaf.loop
+                    loops[loop.number] = f"{loop.text()}  {loop.op.loc or ''}".rstrip()
+                    todo += [p for p in (loop.lower, loop.upper, loop.step) if p is not None]
+                elif isinstance(leaf, Opaque) and leaf.number not in values:
+                    op = leaf.value.op or (leaf.value.block.parent if leaf.value.block is not None else None)
+                    made = f"{op.name}  {op.loc or ''}".rstrip() if op is not None else "an argument of a block"
+                    values[leaf.number] = f"{leaf.value.name}: {made}"
+        return [*(loops[k] for k in sorted(loops)), *dict.fromkeys(values[k] for k in sorted(values))]
 
     def __str__(self) -> str:
         return self.text()

@@ -1,7 +1,7 @@
 """Integers of a kernel as polynomials: sums of products of leaves, with integer coefficients.
 
-A leaf is what the arithmetic of a kernel starts from (a program id, a lane of a range, the turn of a loop, an argument),
-what is not a sum or product (a quotient, a remainder, a minimum), or what is not known (`Opaque`):
+A leaf is what the arithmetic of a kernel starts from (a program id, a lane of a range, the turn of a loop, an
+argument), what is not a sum or product (a quotient, a remainder, a minimum), or what is not known (`Opaque`):
 
     pid0*1024 + r0                  x + tl.program_id(0) * 1024 + tl.arange(0, 1024)
     r0*n + k0*64 + r1               rows of length n, 64 columns at each turn of a loop
@@ -405,10 +405,7 @@ class Polynomial:
             for leaf in product:
                 new = replacement(leaf)
                 if new is None:
-                    parts = leaf.parts()
-                    new = (
-                        leaf.rebuilt(tuple(p.substitute(replacement) for p in parts)) if parts else Polynomial.of(leaf)
-                    )
+                    new = leaf.rebuilt(tuple(p.substitute(replacement) for p in leaf.parts()))
                 term = term * new
             total = total + term
         return total

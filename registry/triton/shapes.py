@@ -1,4 +1,4 @@
-"""What a change of a block's shape does to polynomials about it: ranges and opaque values run along other dimensions."""
+"""What a change of a block's shape does to polynomials about it: their leaves run along other dimensions."""
 
 from __future__ import annotations
 
