@@ -16,6 +16,7 @@ branches that a constant rules out.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -27,6 +28,8 @@ from opweave.registry.triton.polynomial import Counter, Loop, Opaque, Polynomial
 from opweave.registry.triton.shapes import along, reshaped
 from opweave.registry.triton.ttir import Function, Module, Op, TTIRSyntaxError, Type, Value, parse, walk
 
+_SHORT = 12
+"""Up to how many characters a part of an expression is written out wherever it stands."""
 _MARGIN = 100
 """Where the lines of the user's source stand, behind all that is no longer than that."""
 
@@ -85,7 +88,7 @@ class Access:
         elem = self.elem + (f"[{', '.join(map(str, self.shape))}]" if self.shape else "")
         kind = self.kind
         if kind == "atomic":
-            kind += " cas" if self.op.name == "tt.atomic_cas" else f" {self.op.attrs.partition(',')[0]}"
+            kind += " cas" if self.op.name == "tt.atomic_cas" else f" {self.op.attrs.partition(',')[0].removeprefix('f')}"
         bits = f":i{self.offset.bits}" if self.offset.bits < 64 else ""
         conditions = f"[{self.offset.polynomial}]{bits}"
         for word, found in (("where", self.mask), ("if", self.guards)):
@@ -218,19 +221,31 @@ class KernelAccesses:
                 rows.append((name, _elem(p.type), "escapes:", reason, escape.where or ""))
             if not p.accesses and not p.escapes:
                 rows.append((name, _elem(p.type), "unused", "", ""))
+        conditions, shared = _shortened([row[3] for row in rows], self._parts())
+        rows = [(*row[:3], text, row[4]) for row, text in zip(rows, conditions, strict=True)]
         widths = [max((len(row[k]) for row in rows), default=0) for k in range(3)]
         left = ["  ".join([*(row[k].ljust(widths[k]) for k in range(3)), row[3]]).rstrip() for row in rows]
         edge = min(_MARGIN, max((len(line) for line in left), default=0))
         lines = [f"{line.ljust(edge)}  {row[4]}".rstrip() for line, row in zip(left, rows, strict=True)]
-        return "\n".join([*lines, *self._legend()])
+        return "\n".join([*lines, *shared, *self._legend()])
+
+    def _polynomials(self) -> list[Polynomial]:
+        """All that the accesses are about."""
+        found: list[Polynomial] = []
+        for access in (a for p in self.parameters for a in p.accesses):
+            found += [access.offset.polynomial, *(x for f in (*access.mask, *access.guards) for x in (f.left, f.right))]
+        return found
+
+    def _parts(self) -> list[str]:
+        """Texts of the quotients, remainders and minima in them, the short ones first."""
+        leaves = {leaf for p in self._polynomials() for leaf in p.leaves() if leaf.parts()}
+        return sorted({leaf.text() for leaf in leaves}, key=lambda text: (len(text), text))
 
     def _legend(self) -> list[str]:
         """A line for each loop and each opaque value that the lines above name."""
         loops: dict[int, str] = {}
         values: dict[int, str] = {}
-        todo: list[Polynomial] = []
-        for access in (a for p in self.parameters for a in p.accesses):
-            todo += [access.offset.polynomial, *(x for f in (*access.mask, *access.guards) for x in (f.left, f.right))]
+        todo = self._polynomials()
         while todo:
             for leaf in todo.pop().leaves():
                 if isinstance(leaf, (Counter, Trips)) and leaf.loop.number not in loops:
@@ -245,6 +260,22 @@ class KernelAccesses:
 
     def __str__(self) -> str:
         return self.text()
+
+
+def _shortened(texts: list[str], parts: list[str]) -> tuple[list[str], list[str]]:
+    """Texts with names for the longer of the parts that stand in them more than once, and a line for each name."""
+    lines: list[str] = []
+    named: list[tuple[re.Pattern[str], str]] = []
+    for part in parts:
+        for pattern, name in named:
+            part = pattern.sub(name, part)
+        pattern = re.compile(r"(?<!\w)" + re.escape(part))
+        if len(part) > _SHORT and sum(len(pattern.findall(text)) for text in texts) > 1:
+            name = f"q{len(lines)}"
+            lines.append(f"{name}: {part}")
+            named.append((pattern, name))
+            texts = [pattern.sub(name, text) for text in texts]
+    return texts, lines
 
 
 def _elem(type_: Type) -> str:
@@ -357,7 +388,7 @@ class _Analysis:
                 self._escapes[parameter][Escape(reason, op, writes)] = None
         elif len(origins) > 1:
             choice = self._choice(address)
-            reason = f"chosen among parameters ({choice.name})"
+            reason = f"chosen among parameters ({choice.name.replace('opweave.', 'tt.')})"
             for parameter in origins:
                 assert parameter is not None
                 self._escapes[parameter][Escape(reason, choice, writes)] = None

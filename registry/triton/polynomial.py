@@ -245,9 +245,10 @@ class Quotient(Leaf):
 
     def bounds(self) -> Bounds:
         (low, high), (least, most) = self.dividend.bounds, self.divisor.bounds
-        if low is None or low < 0 or least is None or least <= 0:
+        if low is None or low < 0 or least is None or least < 0:
             return (None, None)
-        return (0 if most is None else low // most, None if high is None else high // least)
+        # Nothing is divided by 0.
+        return (0 if not most else low // most, None if high is None else high // max(1, least))
 
 
 @dataclass(frozen=True)
@@ -275,7 +276,7 @@ class Remainder(Leaf):
 
     def bounds(self) -> Bounds:
         (low, high), (least, most) = self.dividend.bounds, self.divisor.bounds
-        if least is None or least <= 0:
+        if least is None or least < 0:
             positive = low is not None and low >= 0 and not self.down
             return (0, high) if positive else (None, None)
         top = None if most is None else most - 1

@@ -19,6 +19,7 @@ from math import prod
 
 _SSA = re.compile(r"%[\w$.\-]+(?:#\d+)?")
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+_SYMBOL = r'@(?:"((?:[^"\\]|\\.)*)"|([\w.$]+))'
 _TRAILING_LOC = re.compile(r" loc\((#loc\d*|unknown|callsite\(.*\)|\".*)\)$")
 _ARGUMENT_LOC = re.compile(r" loc\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)")
 
@@ -162,7 +163,10 @@ def walk(region: Region) -> Iterator[Op]:
 
 def callee_of(call: Op) -> str:
     """The name of the function that a `tt.call` calls."""
-    return call.attrs.partition("@")[2].partition("(")[0].strip('"')
+    m = re.match(_SYMBOL, call.attrs)
+    if m is None:
+        raise TTIRSyntaxError(f"not a call of a function: {call.line}")
+    return m.group(1) or m.group(2)
 
 
 @cache
@@ -289,7 +293,7 @@ class Parser:
     # -- structure
 
     def _function(self, line: str) -> Function:
-        m = re.match(r"tt\.func (public |private )?@\"?([\w.$<>\[\], ]+?)\"?\(", line)
+        m = re.match(r"tt\.func (public |private )?" + _SYMBOL + r"\(", line)
         if m is None:
             raise TTIRSyntaxError(f"not a function header: {line}")
         self.scope = {}
@@ -300,7 +304,7 @@ class Parser:
             d = re.search(r"tt\.divisibility = (\d+)", arg)
             divisibility.append(int(d.group(1)) if d else 1)
             self._argument(re.sub(r"\{.*\}", "", arg), entry)
-        function = Function(m.group(2), entry.args, divisibility, public=m.group(1) != "private ")
+        function = Function(m.group(2) or m.group(3), entry.args, divisibility, public=m.group(1) != "private ")
         if line.endswith("{"):
             function.body, _ = self._region(None, entry)
         return function
