@@ -123,16 +123,19 @@ class Generator:
         """A range along one dimension, or one along all in another order."""
         shape, size = self.shape, int(np.prod(self.shape))
         rank = len(shape)
-        kind = self.rng.integers(4) if rank > 1 else 3
+        kind = self.rng.integers(6) if rank > 1 else 3
         if kind == 0:
             return Expression(
                 f"tl.arange(0, {size}).reshape({shape})", lambda env: np.arange(size).reshape(shape), size
             )
+        order = tuple(int(d) for d in self.rng.permutation(rank))
         if kind == 1:
-            order = tuple(int(d) for d in self.rng.permutation(rank))
             turned = tuple(shape[order.index(d)] for d in range(rank))
             text = f"tl.permute(tl.arange(0, {size}).reshape({turned}), {order})"
             return Expression(text, lambda env: np.arange(size).reshape(turned).transpose(order), size)
+        if kind == 2:
+            text = f"tl.permute(tl.arange(0, {size}).reshape({shape}), {order}).reshape({shape})"
+            return Expression(text, lambda env: np.arange(size).reshape(shape).transpose(order).reshape(shape), size)
         d = int(self.rng.integers(rank))
         at = ", ".join(":" if k == d else "None" for k in range(rank))
         index = tuple(slice(None) if k == d else None for k in range(rank))
