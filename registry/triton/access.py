@@ -88,7 +88,9 @@ class Access:
         elem = self.elem + (f"[{', '.join(map(str, self.shape))}]" if self.shape else "")
         kind = self.kind
         if kind == "atomic":
-            kind += " cas" if self.op.name == "tt.atomic_cas" else f" {self.op.attrs.partition(',')[0].removeprefix('f')}"
+            kind += (
+                " cas" if self.op.name == "tt.atomic_cas" else f" {self.op.attrs.partition(',')[0].removeprefix('f')}"
+            )
         bits = f":i{self.offset.bits}" if self.offset.bits < 64 else ""
         conditions = f"[{self.offset.polynomial}]{bits}"
         for word, found in (("where", self.mask), ("if", self.guards)):

@@ -337,6 +337,10 @@ class Polynomial:
         """Of products and their coefficients, in any order."""
         kept = [(product, c) for product, c in terms.items() if c]
         if len(kept) > 1:
+            for product, c in kept:
+                whole = _undivided(product, c, terms)
+                if whole is not None:
+                    return whole
             kept.sort(key=lambda term: (not term[0], [leaf.order() for leaf in term[0]]))
         return Polynomial(tuple(kept))
 
@@ -424,7 +428,8 @@ class Polynomial:
 
     def __str__(self) -> str:
         text = ""
-        for product, c in self.terms:
+        plus = next((k for k, (_, c) in enumerate(self.terms) if c > 0), 0)
+        for product, c in (*self.terms[plus : plus + 1], *self.terms[:plus], *self.terms[plus + 1 :]):
             factors = [leaf.text() for leaf in product]
             if abs(c) != 1 or not factors:
                 factors.append(str(abs(c)))
@@ -433,13 +438,26 @@ class Polynomial:
         return text or "0"
 
 
+def _undivided(product: Monomial, c: int, terms: Mapping[Monomial, int]) -> Polynomial | None:
+    """Where a remainder stands beside as many times its quotient: the sum with what was divided in their place."""
+    for k, leaf in enumerate(product):
+        if isinstance(leaf, Remainder) and (divisor := leaf.divisor.constant):
+            others = (*product[:k], *product[k + 1 :])
+            partner = tuple(sorted((*others, Quotient(leaf.dividend, leaf.divisor, leaf.down)), key=Leaf.order))
+            if terms.get(partner) == c * divisor:
+                rest = Polynomial.sum({p: d for p, d in terms.items() if p not in (product, partner)})
+                return rest + leaf.dividend * Polynomial(((others, c),))
+    return None
+
+
 def _times(bounds: Bounds, product: Monomial) -> Bounds:
     """Between which values a multiple of a product is."""
     for leaf in product:
         (a, b), (c, d) = bounds, leaf.bounds()
-        if a == b == 0:
-            return (0, 0)
-        if None not in (a, b, c, d):
+        if a is not None and a == b:
+            low, high = (c, d) if a > 0 else (d, c)
+            bounds = (0, 0) if a == 0 else (None if low is None else a * low, None if high is None else a * high)
+        elif None not in (a, b, c, d):
             corners = [x * y for x in (a, b) for y in (c, d)]  # type: ignore[operator]
             bounds = min(corners), max(corners)
         elif c is not None and c >= 0 and a is not None and a >= 0:
@@ -480,6 +498,8 @@ def _split(p: Polynomial, divisor: int) -> tuple[Polynomial, Polynomial]:
 def quotient(p: Polynomial, q: Polynomial, down: bool) -> Polynomial:
     """`p / q`, rounded down or toward zero."""
     divisor = q.constant
+    if divisor and p.constant is not None:
+        return Polynomial.of(Quotient(p, q, down).computed(p.constant, divisor))
     if divisor is not None and divisor > 0:
         if down or is_natural(p):
             high, low = _split(p, divisor)
@@ -497,6 +517,8 @@ def quotient(p: Polynomial, q: Polynomial, down: bool) -> Polynomial:
 def remainder(p: Polynomial, q: Polynomial, down: bool) -> Polynomial:
     """What `quotient` leaves."""
     divisor = q.constant
+    if divisor and p.constant is not None:
+        return Polynomial.of(Remainder(p, q, down).computed(p.constant, divisor))
     if divisor is not None and divisor > 0:
         if down or is_natural(p):
             low = _split(p, divisor)[1]

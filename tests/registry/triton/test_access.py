@@ -95,9 +95,9 @@ def test_matmul_in_groups() -> None:
         shown(matmul, f32(), f32(), f32(), 100, 90, 80, 80, 3, 32, 64, 16, 8),
         """\
 a  f32[32, 16]  load   [k0*sak*16 + rem(q2*256 + rem(q3, q4)*32 + r0, M)*sam + r1*sak]:i32
-    where r1 < -k0*16 + K  line +16
+    where r1 < K - k0*16  line +16
 b  f32[16, 64]  load   [k0*N*16 + rem(div(q3, q4)*64 + r1, N) + r0*N]:i32
-    where r0 < -k0*16 + K   line +17
+    where r0 < K - k0*16   line +17
 c  f32[32, 64]  store  [q2*N*256 + div(q3, q4)*64 + rem(q3, q4)*N*32 + r0*N + r1]:i32
     where q2*256 + rem(q3, q4)*32 + r0 < M and div(q3, q4)*64 + r1 < N  line +22
 q0: div(M + 31, 32)
