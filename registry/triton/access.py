@@ -20,8 +20,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from opweave.registry.triton.address import Box, Number
 from opweave.registry.triton.flow import ACCESSES, READS, WRITES, Flow, is_address, is_known
-from opweave.registry.triton.index import Box, Number, Reader
+from opweave.registry.triton.index import Reader
 from opweave.registry.triton.inline import inline_calls
 from opweave.registry.triton.masks import UNKNOWN, Fact, facts, guards
 from opweave.registry.triton.polynomial import Counter, Loop, Opaque, Polynomial, Trips, is_natural
@@ -417,6 +418,9 @@ class _Analysis:
     def _read(self, op: Op) -> Access:
         kind = "load" if op.name in READS else "store" if op.name in WRITES else "atomic"
         moved = self._moved(op)
+        for v in (op.operands[0], _mask_of(op)):
+            if v is not None:
+                self._reader.read_before(v)
         address = self._reader.address(op.operands[0])
         assert address is not None
         via = "descriptor" if op.name.startswith("tt.descriptor") else "pointer"

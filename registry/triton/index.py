@@ -16,8 +16,22 @@ from __future__ import annotations
 import re
 from collections import ChainMap
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from opweave.registry.triton.address import (
+    WIDE,
+    Address,
+    Box,
+    Number,
+    block_of,
+    is_integer,
+    moved,
+    nbytes,
+    parts_of,
+    same_but_for_parts,
+    width_of,
+    with_parts,
+)
 from opweave.registry.triton.flow import Flow, is_address, returns
 from opweave.registry.triton.polynomial import (
     Argument,
@@ -35,72 +49,12 @@ from opweave.registry.triton.polynomial import (
     remainder,
 )
 from opweave.registry.triton.shapes import VIEWS, along, through_view
-from opweave.registry.triton.ttir import Block, Function, Op, Type, Value, parse_type, walk
+from opweave.registry.triton.ttir import Block, Function, Op, Value, parse_type, walk
 
-_WIDE = 64
+_LARGEST = 1000
+"""How many leaves a polynomial is written with at most: a value that takes more is opaque."""
 _MOST_OPEN = 6
 """How many values that loops carry are read through each other before one is opaque: each may take two ways."""
-
-
-@dataclass(frozen=True)
-class Number:
-    """An integer, or a block of them.
-
-    Attributes
-    ----------
-    polynomial : Polynomial
-        What it is, if no sum or product on the way left its type.
-    bits : int
-        Width of the narrowest type that one of those sums and products may leave; 64 where none may be narrower.
-    """
-
-    polynomial: Polynomial
-    bits: int = _WIDE
-
-    def __str__(self) -> str:
-        return f"{self.polynomial}" + (f" :i{self.bits}" if self.bits < _WIDE else "")
-
-
-@dataclass(frozen=True)
-class Box:
-    """What a block pointer or a descriptor knows of its buffer.
-
-    Attributes
-    ----------
-    shape, strides : tuple of Number
-        The buffer's, outermost dimension first.
-    offsets : tuple of Number
-        Where the block begins; of a descriptor 0, since each access says.
-    block : tuple of int
-        The block's shape.
-    """
-
-    shape: tuple[Number, ...]
-    strides: tuple[Number, ...]
-    offsets: tuple[Number, ...]
-    block: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Address:
-    """An address, or a block of them: a parameter and a distance from it.
-
-    Attributes
-    ----------
-    base : Value
-        The kernel's parameter.
-    offset : Number
-        Distance in elements.
-    elem : str
-        Type of the elements.
-    box : Box or None
-        Of a block pointer or a descriptor.
-    """
-
-    base: Value
-    offset: Number
-    elem: str
-    box: Box | None = None
 
 
 class Reader:
@@ -127,6 +81,21 @@ class Reader:
         loops = [op for op in walk(function.body) if op.name in ("scf.for", "scf.while")]
         self._loop_numbers = {op: k for k, op in enumerate(loops)}
         self._loops: dict[Op, Loop] = {}
+
+    def read_before(self, v: Value) -> None:
+        """Read what a value is made of, in program order: a long chain is no deep recursion then."""
+        found: dict[Value, None] = {}
+        todo = [v]
+        while todo:
+            value = todo.pop()
+            op = value.op
+            if value in found or value in self._numbers or value in self._addresses or value in self._open:
+                continue
+            if op is not None and not op.regions and (is_address(value) or is_integer(value)):
+                found[value] = None
+                todo += op.operands
+        for value in sorted(found, key=lambda value: value.op.pos if value.op is not None else 0):
+            (self.address if is_address(value) else self.number)(value)
 
     # -- loops
 
@@ -195,10 +164,12 @@ class Reader:
         return Number(Polynomial.of(leaf))
 
     def _number(self, v: Value) -> Number:
-        if not re.fullmatch(r"i\d+|index", v.type.elem):
+        if not is_integer(v):
             return self.opaque(v)
         found = self._carried_or_defined(v)
-        return found if isinstance(found, Number) else self.opaque(v)
+        if not isinstance(found, Number) or found.polynomial.size > _LARGEST:
+            return self.opaque(v)
+        return found
 
     def _carried_or_defined(self, v: Value) -> Number | Address | None:
         """A value that a loop, a branch or a call hands on, or that an operation makes."""
@@ -246,7 +217,7 @@ class Reader:
             return Number(Polynomial.of(Argument(v.index, self._names[v.index], v.type.elem)))
         if v.type.elem == "ptr":
             return Address(v, Number(Polynomial()), v.type.pointee or "")
-        block = _block_of(v)
+        block = block_of(v)
         rank = len(block.dims)
         rest = self._function.args[v.index + 1 : v.index + 1 + 2 * rank]
         wanted = ["i32"] * rank + ["i64"] * rank
@@ -264,7 +235,7 @@ class Reader:
         if found is None:
             return None
         first, steps = found
-        return _moved(first, [Number(s.polynomial * turn, s.bits) for s in steps])
+        return moved(first, [Number(s.polynomial * turn, s.bits) for s in steps])
 
     def _after_loop(self, op: Op, carried: Value) -> Number | Address | None:
         """What a `for` gives in the end."""
@@ -280,10 +251,10 @@ class Reader:
 
         if last is None:
             return None
-        parts = [Number(p.polynomial.substitute(at_end), p.bits) for p in _parts(last)]
+        parts = [Number(p.polynomial.substitute(at_end), p.bits) for p in parts_of(last)]
         if any(self.varies(p.polynomial, loop) for p in parts):
             return None
-        return _with_parts(last, parts)
+        return with_parts(last, parts)
 
     def _step(self, v: Value) -> tuple[Number | Address, tuple[Number, ...]] | None:
         """What a carried value is in a loop's first turn, and what each turn adds to its parts."""
@@ -301,19 +272,21 @@ class Reader:
         first = read(op.operands[3 + k] if is_for else op.operands[k])
         found = None
         if first is not None:
-            marks = [self.opaque(v, part) for part in range(len(_parts(first)))]
-            self._open[v] = standing = _with_parts(first, marks)
+            marks = [self.opaque(v, part) for part in range(len(parts_of(first)))]
+            self._open[v] = standing = with_parts(first, marks)
             # What is read now may hold the marks: it is forgotten.
             self._numbers, self._addresses = self._numbers.new_child(), self._addresses.new_child()
+            handed_on = (block if is_for else op.regions[1][0]).yielded[k]
             try:
-                following = read((block if is_for else op.regions[1][0]).yielded[k])
+                self.read_before(handed_on)
+                following = read(handed_on)
             finally:
                 self._numbers, self._addresses = self._numbers.parents, self._addresses.parents
                 del self._open[v]
-            if following is not None and _same_but_for_parts(standing, following):
+            if following is not None and same_but_for_parts(standing, following):
                 steps = tuple(
                     Number(after.polynomial - mark.polynomial, after.bits)
-                    for after, mark in zip(_parts(following), marks, strict=True)
+                    for after, mark in zip(parts_of(following), marks, strict=True)
                 )
                 if not any(self.varies(s.polynomial, loop) for s in steps):
                     found = first, steps
@@ -335,8 +308,8 @@ class Reader:
         if only is not None:
             read = self._carried_or_defined(v)
             found = read if isinstance(read, Address) else None
-            if found is None:
-                pointee = parse_type(v.type.pointee) if v.type.elem == "ptr" and v.type.pointee else _block_of(v)
+            if found is None or found.offset.polynomial.size > _LARGEST:
+                pointee = parse_type(v.type.pointee) if v.type.elem == "ptr" and v.type.pointee else block_of(v)
                 found = Address(only, self.opaque(v), pointee.elem)
         self._addresses[v] = found
         return found
@@ -345,56 +318,19 @@ class Reader:
 
     def _fitting(self, polynomial: Polynomial, op: Op, *operands: Number) -> Number:
         """A result, and how wide it was computed."""
-        bits = min((n.bits for n in operands), default=_WIDE)
-        width = _width(op.result)
+        bits = min((n.bits for n in operands), default=WIDE)
+        width = width_of(op.result)
         fits = is_within(polynomial, -(1 << (width - 1)), (1 << (width - 1)) - 1)
         return Number(polynomial, bits if fits else min(bits, width))
 
     def unsigned(self, v: Value) -> Number:
         """An integer's bits read without a sign."""
         n = self.number(v)
-        whole = 1 << _width(v)
+        whole = 1 << width_of(v)
         return Number(remainder(n.polynomial, Polynomial.of(whole), True), n.bits)
 
     def _operands(self, op: Op) -> tuple[Number, Number]:
         return self.number(op.operands[0]), self.number(op.operands[1])
-
-
-def _width(v: Value) -> int:
-    return _WIDE if v.type.elem == "index" else int(v.type.elem[1:])
-
-
-def _block_of(v: Value) -> Type:
-    """The block that a descriptor or a block pointer moves."""
-    if v.type.elem == "ptr":
-        return parse_type(v.type.pointee or "")
-    inner = v.type.elem.partition("<")[2].rpartition(">")[0]
-    return parse_type(inner if inner.startswith("tensor<") else f"tensor<{inner}>")
-
-
-def _parts(value: Number | Address) -> tuple[Number, ...]:
-    """The numbers in a value that may change while it is handed on."""
-    if isinstance(value, Number):
-        return (value,)
-    return (value.offset, *(value.box.offsets if value.box is not None else ()))
-
-
-def _with_parts(value: Number | Address, parts: Sequence[Number]) -> Number | Address:
-    if isinstance(value, Number):
-        return parts[0]
-    box = replace(value.box, offsets=tuple(parts[1:])) if value.box is not None else None
-    return replace(value, offset=parts[0], box=box)
-
-
-def _same_but_for_parts(a: Number | Address, b: Number | Address) -> bool:
-    if len(_parts(a)) != len(_parts(b)):
-        return False
-    return isinstance(a, Number) or _with_parts(a, _parts(b)) == b
-
-
-def _moved(value: Number | Address, by: Sequence[Number]) -> Number | Address:
-    parts = [Number(p.polynomial + d.polynomial, min(p.bits, d.bits)) for p, d in zip(_parts(value), by, strict=True)]
-    return _with_parts(value, parts)
 
 
 # ---- operations on integers ------------------------------------------------------------------------------------------
@@ -423,16 +359,18 @@ def _view(reader: Reader, op: Op) -> Number | None:
     return Number(p, n.bits) if p is not None else None
 
 
-def _sum(reader: Reader, op: Op) -> Number:
+def _sum(reader: Reader, op: Op) -> Number | None:
     a, b = reader._operands(op)
     p, q = a.polynomial, b.polynomial
+    if op.name == "arith.muli" and len(p.terms) * len(q.terms) > _LARGEST:
+        return None
     result = p * q if op.name == "arith.muli" else p - q if op.name == "arith.subi" else p + q
     return reader._fitting(result, op, a, b)
 
 
 def _shift(reader: Reader, op: Op) -> Number | None:
     by = reader.number(op.operands[1]).polynomial.constant
-    if by is None or not 0 <= by < _width(op.result):
+    if by is None or not 0 <= by < width_of(op.result):
         return None
     if op.name == "arith.shli":
         n = reader.number(op.operands[0])
@@ -514,7 +452,7 @@ def _plus(reader: Reader, op: Op) -> Address | None:
     address = reader.address(op.operands[0])
     if address is None:
         return None
-    offset = _moved(address.offset, [reader.number(op.operands[1])])
+    offset = moved(address.offset, [reader.number(op.operands[1])])
     assert isinstance(offset, Number)
     return replace(address, offset=offset)
 
@@ -532,7 +470,7 @@ def _seen_as(reader: Reader, op: Op) -> Address | None:
     address, elem = reader.address(op.operands[0]), op.result.type.pointee
     if address is None or elem is None or address.box is not None:
         return None
-    p, old, new = address.offset.polynomial, _nbytes(address.elem), _nbytes(elem)
+    p, old, new = address.offset.polynomial, nbytes(address.elem), nbytes(elem)
     if old is None or new is None:
         return replace(address, elem=elem) if p.constant == 0 or address.elem == elem else None
     if old != new and any(c * old % new for _, c in p.terms):
@@ -541,19 +479,12 @@ def _seen_as(reader: Reader, op: Op) -> Address | None:
     return replace(address, offset=Number(scaled, address.offset.bits), elem=elem)
 
 
-def _nbytes(elem: str) -> int | None:
-    if elem.startswith("f8"):
-        return 1
-    bits = re.fullmatch(r"(?:b?f|i)(\d+)", elem)
-    return max(1, int(bits.group(1)) // 8) if bits else None
-
-
 def _boxed(reader: Reader, op: Op) -> Address | None:
     """A block pointer or a descriptor: base, shape, strides, and of a block pointer where its block begins."""
     address = reader.address(op.operands[0])
     if address is None:
         return None
-    block = _block_of(op.result)
+    block = block_of(op.result)
     rank = len(block.dims)
     numbers = [reader.number(v) for v in op.operands[1:]]
     zero = Number(Polynomial())
@@ -566,8 +497,8 @@ def _advanced(reader: Reader, op: Op) -> Address | None:
     address = reader.address(op.operands[0])
     if address is None or address.box is None:
         return None
-    moved = _moved(address, [Number(Polynomial()), *(reader.number(v) for v in op.operands[1:])])
-    return moved if isinstance(moved, Address) else None
+    further = moved(address, [Number(Polynomial()), *(reader.number(v) for v in op.operands[1:])])
+    return further if isinstance(further, Address) else None
 
 
 _ADDRESSES: dict[str, Callable[[Reader, Op], Address | None]] = {

@@ -394,6 +394,11 @@ class Polynomial:
             high = None if high is None or b is None else high + b
         return low, high
 
+    @cached_property
+    def size(self) -> int:
+        """How many leaves it is written with, those of its parts counted each time."""
+        return sum(1 + sum(part.size for part in leaf.parts()) for product, _ in self.terms for leaf in product)
+
     def leaves(self) -> Iterator[Leaf]:
         """Its leaves, and those of the polynomials in them."""
         for product, _ in self.terms:

@@ -200,8 +200,8 @@ x  f32[16]  store  [%47[r0]]   line +14
 x  f32[16]  store  [%46[r0]]   line +15
 q0: mod(u, 4294967296)
 %44: arith.xori  line +13
-%47: arith.select  line +14
 %46: arith.cmpi  line +14
+%47: arith.select  line +14
 """,
     )
 
@@ -779,6 +779,33 @@ out   f32[8, 8]  store  [%at_1[r1]*n + r0]:i32  line +5
     )
     found = of(gathers, f32(), i32(), f32(), 7, 8)
     assert not found["x"].accesses[0].is_followed and found["index"].accesses[0].is_followed
+
+
+@triton.jit
+def long_chain(x, out, n, STEPS: tl.constexpr, ROUNDS: tl.constexpr):
+    p = x
+    i = n
+    j = n
+    for _ in tl.static_range(STEPS):
+        tl.store(out, tl.load(p))
+        p += 3
+        i += n
+    for _ in range(n):
+        for _ in tl.static_range(STEPS):
+            j += n
+        tl.store(out + j, 1.0)
+    tl.store(out + i, 1.0)
+    for _ in tl.static_range(ROUNDS):
+        i = i // 3 * (i % 5) + i * i
+    tl.store(out + i, 1.0)
+
+
+def test_long_and_growing_chains() -> None:
+    found = of(long_chain, f32(), f32(), 7, 300, 40)
+    assert str(found["x"].accesses[-1].offset) == "897"
+    in_loop, behind, last = found["out"].accesses[-3:]
+    assert str(in_loop.offset) == "k0*n*300 + n*301 :i32" and str(behind.offset) == "n*301 :i32"
+    assert not last.is_followed
 
 
 def test_text_that_is_not_understood() -> None:

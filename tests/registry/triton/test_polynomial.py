@@ -62,6 +62,7 @@ def test_bounds() -> None:
 def test_reshape_and_transposition() -> None:
     flat = Polynomial.of(Range(0, 128))
     grid = reshaped(flat, (128,), (8, 16))
+    assert grid is not None
     assert grid == row * 16 + lane and reshaped(grid, (8, 16), (128,)) == flat
     assert reordered(grid, (1, 0)) == Polynomial.of(Range(1, 8)) * 16 + Polynomial.of(Range(0, 16))
     assert str(reshaped(grid, (8, 16), (2, 64))) == "r0*64 + r1"
