@@ -20,7 +20,7 @@ from triton.runtime.jit import JITFunction
 
 from opweave.codegen.triton_cpu.driver import activate, use
 from opweave.codegen.triton_cpu.host import host_target
-from opweave.codegen.triton_cpu.ttir import UnsupportedTritonOp
+from opweave.codegen.triton_cpu.refusal import UnsupportedTritonOp
 from opweave.registry.errors import ArgumentError, CompileError, OpweaveError, Site, UnsupportedError
 from opweave.registry.interrupts import deferred, let_through
 from opweave.registry.loading import parsing

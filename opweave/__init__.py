@@ -64,6 +64,7 @@ with _deferred(patient=False):
     from opweave.registry.promote import result_type
     from opweave.registry.tags import Tag
     from opweave.registry.tensor import Size, Tensor, from_numpy
+    from opweave.registry.triton import effects as _triton_effects
 
     _folders.note_start()  # folders of caches are found from here, wherever the process goes
     importlib.import_module("opweave.registry.vmap")  # what the key of batched tensors does
@@ -196,6 +197,14 @@ def _prepare_launch() -> None:
 
 
 _triton_op.prepare = _prepare_launch
+
+
+def _compiling(target: Any) -> Any:
+    """A context in which Triton compiles for a target, as it would for a launch there."""
+    return _load_heavy("opweave.codegen.triton_cpu.targets").compiling(target)
+
+
+_triton_effects.compiling = _compiling
 
 
 def __getattr__(name: str) -> Any:

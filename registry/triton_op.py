@@ -37,7 +37,7 @@ from opweave.registry.loading import load_triton
 from opweave.registry.op import HigherOrderOperator, OpOverload, ops
 from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor, describe, from_numpy
-from opweave.registry.triton_effects import configurations, constexpr_names, fixed_number, written_pointers
+from opweave.registry.triton.effects import configurations, constexpr_names, fixed_number, written_pointers
 
 #: Three numbers; in a trace they may be symbolic.
 Grid = tuple[Any, Any, Any]

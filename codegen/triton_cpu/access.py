@@ -6,7 +6,7 @@ from opweave.codegen.triton_cpu.access_check import FOUND
 from opweave.codegen.triton_cpu.analysis import CHECK, KINDS, ONE_OF_THEM, STEP, UNKNOWN, pointer_bases
 from opweave.codegen.triton_cpu.context import Context, Indices, Lanes
 from opweave.codegen.triton_cpu.emit import LLVM_TYPE, SIZE, storage
-from opweave.codegen.triton_cpu.ttir import Op, Value
+from opweave.registry.triton.ttir import Op, Value
 
 
 def check_access(

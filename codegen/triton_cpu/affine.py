@@ -10,7 +10,7 @@ from __future__ import annotations
 from opweave.codegen.triton_cpu.analysis import VIEWS, divisor, nonnegative
 from opweave.codegen.triton_cpu.context import Context, Lanes, affine, pointee_size
 from opweave.codegen.triton_cpu.emit import LLVM_TYPE, SIZE
-from opweave.codegen.triton_cpu.ttir import Op, Value
+from opweave.registry.triton.ttir import Op, Value
 
 _SAFE_STRIDE = 1 << 20
 """Above this, a constant stride is taken for data (a hash, say) that may wrap, not for an address."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import gcd
 from typing import TYPE_CHECKING, Any
 
-from opweave.codegen.triton_cpu.ttir import Block, Function, Op, Value, walk
+from opweave.registry.triton.ttir import Block, Function, Op, Value, walk
 
 if TYPE_CHECKING:  # it loads LLVM
     from opweave.codegen.triton_cpu.jit import Host

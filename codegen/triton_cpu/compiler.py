@@ -146,7 +146,7 @@ class CPUBackend(BaseBackend):
         from opweave.codegen.triton_cpu import jit
         from opweave.codegen.triton_cpu.analysis import TargetFeatures
         from opweave.codegen.triton_cpu.lower import lower
-        from opweave.codegen.triton_cpu.ttir import UnsupportedTritonOp
+        from opweave.codegen.triton_cpu.refusal import UnsupportedTritonOp
 
         interrupts.checkpoint()
         host = jit.host()

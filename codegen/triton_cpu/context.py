@@ -21,8 +21,9 @@ from typing import Any, Literal
 from opweave.codegen.triton_cpu.analysis import ROOTS, VIEWS, Reach, TargetFeatures, own_cost
 from opweave.codegen.triton_cpu.debug_info import DebugInfo
 from opweave.codegen.triton_cpu.emit import LLVM_TYPE, SIZE, Buffer, Emitter, literal, splat, storage, suffix, vector
-from opweave.codegen.triton_cpu.ttir import Block, Op, Type, Value
+from opweave.codegen.triton_cpu.refusal import unsupported
 from opweave.registry.interrupts import contextmanager
+from opweave.registry.triton.ttir import Block, Op, Type, Value
 
 _MAX_COST = 1000
 
@@ -325,7 +326,7 @@ class Context:
         """Apply an elementwise operation to evaluated operands."""
         rule = ELEMENTWISE.get(op.name)
         if rule is None:
-            raise op.unsupported()
+            raise unsupported(op)
         return rule(self, op, args)
 
     def inputs(self, op: Op, idx: Indices) -> list[tuple[Value, Indices]]:

@@ -15,7 +15,8 @@ from opweave.codegen.triton_cpu.context import LAZY, REARRANGES, ZERO, Context, 
 from opweave.codegen.triton_cpu.emit import LLVM_TYPE, SIZE, Buffer, storage
 from opweave.codegen.triton_cpu.loops import fill
 from opweave.codegen.triton_cpu.materialize import before_branch, before_region
-from opweave.codegen.triton_cpu.ttir import Block, Op, Region, Value
+from opweave.codegen.triton_cpu.refusal import unsupported
+from opweave.registry.triton.ttir import Block, Op, Region, Value
 
 RETURNS = ("tt.return", "tt.reduce.return", "tt.scan.return", "tt.map_elementwise.return")
 """What ends a function's body, or the region of an operation that is run on scalars."""
@@ -127,7 +128,7 @@ def scf_for(cx: Context, op: Op) -> None:
     wide = [em.resize(x, elem, "i64") for x in (lo, hi, by)]
     if op.attrs.startswith("unsigned "):
         if SIZE[elem] == 8:
-            raise op.unsupported("a range of unsigned 64-bit integers")
+            raise unsupported(op, "a range of unsigned 64-bit integers")
         wide = [em.inst(f"zext {LLVM_TYPE[elem]} {x} to i64") for x in (lo, hi, by)]
     em.loop(wide[0], wide[1], wide[2], lambda i: iteration(em.resize(i, "i64", elem)))
     cx.buffers = known  # what the body materialised is not there when it never ran
@@ -263,7 +264,7 @@ def _leave(
         em.branch(exit_label)
         return
     if op.name not in ("cf.br", "cf.cond_br"):
-        raise op.unsupported()
+        raise unsupported(op)
     before_branch(cx, block)
     step(cx, op)
     if op.name == "cf.br":

@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterator
 
 from opweave.codegen.triton_cpu.emit import Emitter
-from opweave.codegen.triton_cpu.ttir import Function, Op, walk
 from opweave.registry.interrupts import contextmanager
+from opweave.registry.triton.ttir import Function, Op, walk
 
 _UNIT, _DEBUG_VERSION, _DWARF_VERSION, _FILE, _SUBPROGRAM, _TYPE, _NO_TYPES = range(7)
 

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from opweave.codegen.triton_cpu.analysis import ROOTS
 from opweave.codegen.triton_cpu.context import LAZY, ZERO, Context, Index, Indices, Key, key_of
-from opweave.codegen.triton_cpu.ttir import Value
+from opweave.registry.triton.ttir import Value
 
 _PLAIN = frozenset({"tt.load", "arith.andi"})
 """Lazy operations whose operands stand at the same positions as their result."""

@@ -17,7 +17,8 @@ from opweave.codegen.triton_cpu.control import copy
 from opweave.codegen.triton_cpu.elementwise import cast, from_f32, to_f32
 from opweave.codegen.triton_cpu.emit import FLOATS, LLVM_TYPE, SIZE, Buffer, vector
 from opweave.codegen.triton_cpu.loops import fill, nest, outer_loops, vector_loop, vector_width
-from opweave.codegen.triton_cpu.ttir import Op, Value
+from opweave.codegen.triton_cpu.refusal import unsupported
+from opweave.registry.triton.ttir import Op, Value
 
 #: Bytes that stay in the first cache beside what passes by.
 HALF_CACHE = 32 * 1024
@@ -27,7 +28,7 @@ HALF_CACHE = 32 * 1024
 def dot(cx: Context, op: Op) -> None:
     a, b, c = op.operands[:3]
     if len(a.type.dims) not in (2, 3):
-        raise op.unsupported("only two- and three-dimensional operands")
+        raise unsupported(op, "only two- and three-dimensional operands")
     elem = op.result.type.elem
     compute = "f32" if elem in ("f16", "bf16") else elem
     packed_a = _pack(cx, op, a, compute)
@@ -91,7 +92,7 @@ def _pack(cx: Context, op: Op, v: Value, elem: str) -> Buffer:
 
 def _check_operand(op: Op, v: Value, elem: str) -> None:
     if (v.type.elem in FLOATS) != (elem in FLOATS) or v.type.elem not in SIZE:
-        raise op.unsupported(f"operands of type {v.type.elem} into {elem}")
+        raise unsupported(op, f"operands of type {v.type.elem} into {elem}")
 
 
 def _store_vector(cx: Context, x: str, buffer: Buffer, at: str) -> None:

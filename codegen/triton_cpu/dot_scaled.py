@@ -13,7 +13,8 @@ from opweave.codegen.triton_cpu.dot import multiply
 from opweave.codegen.triton_cpu.elementwise import binary, cast, compare, constant, select, to_f32
 from opweave.codegen.triton_cpu.emit import FLOATS, Buffer
 from opweave.codegen.triton_cpu.loops import materialize, nest
-from opweave.codegen.triton_cpu.ttir import Op, Value
+from opweave.codegen.triton_cpu.refusal import unsupported
+from opweave.registry.triton.ttir import Op, Value
 
 _FORMATS = {"e4m3": "f8E4M3FN", "e5m2": "f8E5M2"}
 _OPERANDS = re.compile(r"%\S+?( scale %\S+?)?, %\S+?( scale %\S+?)?, %\S+ lhs = ")
@@ -23,7 +24,7 @@ _OPERANDS = re.compile(r"%\S+?( scale %\S+?)?, %\S+?( scale %\S+?)?, %\S+ lhs = 
 def dot_scaled(cx: Context, op: Op) -> None:
     scaled = _OPERANDS.match(op.attrs)
     if scaled is None:
-        raise op.unsupported()
+        raise unsupported(op)
     rest = iter(op.operands)
     a, a_scale = next(rest), next(rest) if scaled.group(1) else None
     b, b_scale = next(rest), next(rest) if scaled.group(2) else None
@@ -42,7 +43,7 @@ def _numbers(cx: Context, op: Op, v: Value, side: str, k: int) -> Buffer:
     kind, dims = op.attr(side), v.type.dims
     packed = kind == "e2m1"
     if kind not in ("e2m1", "bf16", "fp16", *_FORMATS):
-        raise op.unsupported(f"operands in {kind}")
+        raise unsupported(op, f"operands in {kind}")
     # Two numbers a byte, the lower half first, along k or along the other dimension.
     other = len(dims) - 1 if k == len(dims) - 2 else len(dims) - 2
     along = k if op.attr(f"{side}_k_pack") != "false" else other
@@ -83,7 +84,7 @@ def _apply_scale(cx: Context, op: Op, numbers: Buffer, scale: Value, k: int) -> 
     """Multiply each run along `k` with its scale, whose last dimension counts the runs."""
     shape, runs = numbers.shape, scale.type.dims[-1]
     if runs == 0 or shape[k] % runs:
-        raise op.unsupported(f"{runs} scales for {shape[k]} numbers")
+        raise unsupported(op, f"{runs} scales for {shape[k]} numbers")
     view = Buffer(numbers.pointer, (*shape[:k], runs, shape[k] // runs, *shape[k + 1 :]), "f32")
     materialize(cx, [scale])
 

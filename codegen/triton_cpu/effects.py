@@ -12,7 +12,7 @@ from opweave.codegen.triton_cpu.emit import FLOATS, LLVM_TYPE, SIZE
 from opweave.codegen.triton_cpu.loops import materialize, outer_loops
 from opweave.codegen.triton_cpu.materialize import before_write
 from opweave.codegen.triton_cpu.memory import scalar_atomic
-from opweave.codegen.triton_cpu.ttir import Op, Value
+from opweave.registry.triton.ttir import Op, Value
 
 
 @root("tt.atomic_rmw", "tt.atomic_cas")

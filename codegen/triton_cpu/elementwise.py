@@ -21,7 +21,8 @@ from opweave.codegen.triton_cpu.emit import (
     vector,
 )
 from opweave.codegen.triton_cpu.float8 import decode, encode
-from opweave.codegen.triton_cpu.ttir import Op, Value
+from opweave.codegen.triton_cpu.refusal import unsupported
+from opweave.registry.triton.ttir import Op, Value
 
 _FLOAT_BINARY = {"arith.addf": "fadd", "arith.subf": "fsub", "arith.mulf": "fmul", "arith.divf": "fdiv",
                  "tt.precise_divf": "fdiv"}  # fmt: skip
@@ -212,7 +213,7 @@ def _safe_divisor(cx: Context, x: Lanes, d: Lanes, signed: bool) -> Lanes:
 def _division(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
     kind = _DIVISIONS[op.name]
     if kind in ("floor", "ceil"):
-        raise op.unsupported()
+        raise unsupported(op)
     x, d = args[0], _safe_divisor(cx, *args, signed=kind[0] == "s")
     if (x.uniform and d.uniform) or not d.value.startswith("%") or SIZE[x.elem] == 8 or cx.width == 1:
         return binary(cx, kind, [x, d])
@@ -336,7 +337,7 @@ def _index_cast(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
 def _float_cast(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
     (x,), elem = args, op.result.type.elem
     if elem not in FLOATS or x.elem not in FLOATS:
-        raise op.unsupported(f"conversions from {x.elem} to {elem} are not supported")
+        raise unsupported(op, f"conversions from {x.elem} to {elem} are not supported")
     if "rounding = rtz" in op.attrs:
         return _truncate(cx, op, x, elem)
     wide = to_f32(cx, x)
@@ -381,7 +382,7 @@ def _truncate(cx: Context, op: Op, x: Lanes, elem: str) -> Lanes:
         number = select(cx, compare(cx, "uno", wide, wide), constant("i16", 0x7FC0), top)
         return Lanes(number.kind, number.value, "bf16")
     if elem != "f16":
-        raise op.unsupported(f"rounding toward zero from {x.elem} to {elem}")
+        raise unsupported(op, f"rounding toward zero from {x.elem} to {elem}")
     near = cast(cx, "fptrunc", wide, "f16")
     bits = cast(cx, "bitcast", near, "i16")
     return cast(cx, "bitcast", _step_down(cx, bits, wide, cast(cx, "fpext", near, "f32")), "f16")

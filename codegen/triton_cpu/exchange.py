@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from opweave.codegen.triton_cpu.context import Context, Index, Indices, Lanes, lazy, root
 from opweave.codegen.triton_cpu.loops import materialize, replaced
-from opweave.codegen.triton_cpu.ttir import Function, Op, Value, walk
+from opweave.registry.triton.ttir import Function, Op, Value, walk
 
 EXCHANGE = "opweave.exchange"
 

@@ -22,7 +22,8 @@ from opweave.codegen.triton_cpu.elementwise import (
 )
 from opweave.codegen.triton_cpu.emit import LLVM_TYPE, SIZE, Emitter, float_literal, suffix, vector
 from opweave.codegen.triton_cpu.math import apply
-from opweave.codegen.triton_cpu.ttir import Op
+from opweave.codegen.triton_cpu.refusal import unsupported
+from opweave.registry.triton.ttir import Op
 
 Rule = Callable[[Context, Op, list[Lanes]], Lanes]
 SYMBOLS: dict[str, Rule] = {}
@@ -34,7 +35,7 @@ def _extern(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
     symbol = op.attr("symbol") or ""
     rule = SYMBOLS.get(symbol.removeprefix("__nv_"))
     if rule is None or not symbol.startswith("__nv_"):
-        raise op.unsupported(f"external function {symbol!r} is not available on the CPU")
+        raise unsupported(op, f"external function {symbol!r} is not available on the CPU")
     return rule(cx, op, args)
 
 
@@ -370,7 +371,7 @@ def _rounded(cx: Context, op: Op, args: list[Lanes], kind: str, mode: str) -> La
         return intrinsic(cx, kind, args) if kind in ("sqrt", "fma") else binary(cx, kind, args)
     modes = _FESETROUND.get(platform.machine().lower())
     if modes is None:
-        raise op.unsupported(f"no directed rounding on {platform.machine()}")
+        raise unsupported(op, f"no directed rounding on {platform.machine()}")
     t, types, em = LLVM_TYPE[elem], [LLVM_TYPE[a.elem] for a in args], cx.em
     name = f"opweave.{kind}.{mode}.{elem}" + (f".{source}" if converts else "")
     inner = f"llvm.experimental.constrained.{kind}.{elem}" + (f".{source}" if converts else "")

@@ -24,7 +24,7 @@ from opweave.codegen.triton_cpu.context import (
 )
 from opweave.codegen.triton_cpu.dimensions import merged
 from opweave.codegen.triton_cpu.emit import SIZE, Buffer
-from opweave.codegen.triton_cpu.ttir import Op, Value
+from opweave.registry.triton.ttir import Op, Value
 
 Body = Callable[[Indices], bool]
 """Emits one step at an index; False if there was nothing to emit (all masked off)."""

@@ -43,10 +43,11 @@ from opweave.codegen.triton_cpu.control import emit_blocks
 from opweave.codegen.triton_cpu.debug_info import DebugInfo
 from opweave.codegen.triton_cpu.emit import LLVM_TYPE, Buffer
 from opweave.codegen.triton_cpu.exchange import find_exchanges
-from opweave.codegen.triton_cpu.inline import inline_calls
 from opweave.codegen.triton_cpu.loops import materialize, nest, transposed_loads, write_all
 from opweave.codegen.triton_cpu.materialize import before_write, overlap, side_buffers, side_outputs
-from opweave.codegen.triton_cpu.ttir import Block, Function, Op, Value, parse
+from opweave.codegen.triton_cpu.refusal import unsupported
+from opweave.registry.triton.inline import inline_calls
+from opweave.registry.triton.ttir import Block, Function, Op, Value, parse
 
 
 def lower(
@@ -84,7 +85,8 @@ def lower(
     """
     module = parse(ttir_text)
     function = module.entry(name)
-    inline_calls(function, module)
+    for call in inline_calls(function, module):
+        raise unsupported(call, "recursive or unknown function")
     find_exchanges(function)
     if features.sanitize:
         undefined.follow(function)
@@ -163,11 +165,11 @@ def _emit_op(cx: Context, op: Op) -> None:
 def _emit_op_here(cx: Context, op: Op) -> None:
     for v in op.results:
         if v.type.elem not in LLVM_TYPE:
-            raise op.unsupported(f"values of type {v.type.elem} are not supported")
+            raise unsupported(op, f"values of type {v.type.elem} are not supported")
     if op.name in ROOT:
         ROOT[op.name](cx, op)
     elif not op.results:
-        raise op.unsupported()
+        raise unsupported(op)
     elif not op.result.type.is_tensor:
         cx.scalars[op.result] = _scalar(cx, op)
     elif op.name == "tt.load":
@@ -175,7 +177,7 @@ def _emit_op_here(cx: Context, op: Op) -> None:
         if cx.features.sanitize:  # all of it, also what a mask behind it would leave out
             materialize(cx, [op.result])
     elif op.name not in ELEMENTWISE and op.name not in LAZY and op.name not in VIEWS:
-        raise op.unsupported()
+        raise unsupported(op)
 
 
 def _scalar(cx: Context, op: Op) -> Lanes:

@@ -7,7 +7,8 @@ from opweave.codegen.triton_cpu.context import LAZY, ZERO, Context, Index, Indic
 from opweave.codegen.triton_cpu.control import scalar_region
 from opweave.codegen.triton_cpu.emit import Buffer
 from opweave.codegen.triton_cpu.loops import materialize, nest, outer_loops
-from opweave.codegen.triton_cpu.ttir import Op, walk
+from opweave.codegen.triton_cpu.refusal import unsupported
+from opweave.registry.triton.ttir import Op, walk
 
 
 @root("tt.map_elementwise")
@@ -15,9 +16,9 @@ def _map_elementwise(cx: Context, op: Op) -> None:
     """Straight-line functions run on vectors, others element by element."""
     shape, pack, region = op.operands[0].type.dims, op.int_attr("pack"), op.regions[0]
     if any(inner.name in WRITES for inner in walk(region)):
-        raise op.unsupported("a mapped function that writes to memory")
+        raise unsupported(op, "a mapped function that writes to memory")
     if pack > 1 and op.operands[0].type.numel % pack:
-        raise op.unsupported(f"packs of {pack} elements of a tensor of {op.operands[0].type.numel}")
+        raise unsupported(op, f"packs of {pack} elements of a tensor of {op.operands[0].type.numel}")
     materialize(cx, [v for v in op.operands if cx.cost(v) >= EXPENSIVE or pack > 1])
     results = [cx.em.buffer(r.type.dims, r.type.elem) for r in op.results]
     block = region[0]

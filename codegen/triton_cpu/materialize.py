@@ -14,7 +14,7 @@ from opweave.codegen.triton_cpu.analysis import EXPENSIVE, ROOTS, VIEWS, WRITES,
 from opweave.codegen.triton_cpu.context import LAZY, REARRANGES, Context, pointee_size
 from opweave.codegen.triton_cpu.emit import Buffer
 from opweave.codegen.triton_cpu.loops import materialize
-from opweave.codegen.triton_cpu.ttir import Block, Op, Value, walk
+from opweave.registry.triton.ttir import Block, Op, Value, walk
 
 
 def side_outputs(cx: Context, roots: Sequence[Op], values: Sequence[Value], shape: tuple[int, ...]) -> list[Value]:

@@ -14,7 +14,8 @@ from collections.abc import Callable, Sequence
 from opweave.codegen.triton_cpu.context import Context, Lanes, elementwise
 from opweave.codegen.triton_cpu.elementwise import cast, from_f32, intrinsic, remainder_of, scalar_calls, widened
 from opweave.codegen.triton_cpu.emit import float_literal, splat, vector
-from opweave.codegen.triton_cpu.ttir import Op
+from opweave.codegen.triton_cpu.refusal import unsupported
+from opweave.registry.triton.ttir import Op
 
 _INF, _NAN = float("inf"), float("nan")
 _LOG2E, _LN2 = 1.4426950408889634, 0.6931471805599453
@@ -316,7 +317,7 @@ def apply(cx: Context, op: Op, name: str, args: list[Lanes]) -> Lanes:
     elif name in _LIBM:
         result = scalar_calls(cx, name + ("f" if elem == "f32" else ""), elem, w, values)
     else:
-        raise op.unsupported(f"no native function for {name!r}")
+        raise unsupported(op, f"no native function for {name!r}")
     whole = cx.like(wide, result, elem)
     if name in _IN_F64 and args[0].elem != "f64":
         whole = cast(cx, "fptrunc", whole, "f32")

@@ -13,7 +13,8 @@ from opweave.codegen.triton_cpu.access import check_access
 from opweave.codegen.triton_cpu.context import Context, Indices, Lanes, lazy
 from opweave.codegen.triton_cpu.elementwise import from_f32, select, to_f32
 from opweave.codegen.triton_cpu.emit import FLOATS, LLVM_TYPE, SIZE, float_literal, storage, suffix, vector
-from opweave.codegen.triton_cpu.ttir import Op, Value
+from opweave.codegen.triton_cpu.refusal import unsupported
+from opweave.registry.triton.ttir import Op, Value
 
 #: Bytes of a line of the caches.
 LINE = 64
@@ -51,7 +52,7 @@ def load(cx: Context, v: Value, idx: Indices) -> Lanes:
 def load_lanes(cx: Context, op: Op, idx: Indices) -> Lanes:
     elem = op.result.type.elem
     if elem not in LLVM_TYPE:
-        raise op.unsupported(f"elements of type {elem} are not supported")
+        raise unsupported(op, f"elements of type {elem} are not supported")
     mask = at(cx, op.operands[1], idx) if len(op.operands) > 1 else TRUE
 
     def other() -> Lanes:
@@ -218,7 +219,7 @@ def atomic_rmw(cx: Context, op: Op, pointer: str, value: Lanes) -> Lanes:
     """One scalar read-modify-write; returns the old value."""
     kind = op.attrs.partition(",")[0].strip()
     if kind not in _RMW:
-        raise op.unsupported(f"atomic {kind} is not supported")
+        raise unsupported(op, f"atomic {kind} is not supported")
     em, elem = cx.em, value.elem
     if elem in ("f16", "bf16") and kind == "fadd":
         return _atomic_half(cx, pointer, value)

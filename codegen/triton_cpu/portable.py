@@ -24,13 +24,13 @@ from opweave.codegen.triton_cpu.host import host_target
 from opweave.codegen.triton_cpu.launch import Launcher, Parameter, flatten, parameters as launch_parameters
 from opweave.codegen.triton_cpu.lower import lower
 from opweave.codegen.triton_cpu.sharing import careful_launcher, overlap
-from opweave.codegen.triton_cpu.ttir import parse
 from opweave.codegen.triton_cpu.verify import check_text
 from opweave.registry.errors import CompileError, ExportError, OpweaveError, UnsupportedError
 from opweave.registry.interrupts import deferred, let_through
 from opweave.registry.launch_form import LaunchForm
 from opweave.registry.loading import parsing
-from opweave.registry.triton_effects import configurations, source_of
+from opweave.registry.triton.effects import configurations, source_of
+from opweave.registry.triton.ttir import parse
 from opweave.tracer.export.kernels import Lowering
 
 

@@ -16,7 +16,7 @@ from opweave.codegen.triton_cpu.elementwise import compare, select, to_f32
 from opweave.codegen.triton_cpu.emit import LLVM_TYPE, SIZE, Buffer, float_literal, vector
 from opweave.codegen.triton_cpu.loops import outer_loops, replaced, vector_dimension, vector_loop, width_for, write_all
 from opweave.codegen.triton_cpu.materialize import side_buffers, side_outputs
-from opweave.codegen.triton_cpu.ttir import Op, Region, Value
+from opweave.registry.triton.ttir import Op, Region, Value
 
 _INF, _NAN = float("inf"), float("nan")
 # The number of two is chosen over a NaN, so NaN is what adds nothing to a maximum: a row of NaNs is NaN.

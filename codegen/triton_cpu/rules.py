@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from opweave.codegen.triton_cpu.context import dense_literals
 from opweave.codegen.triton_cpu.emit import FLOATS, LLVM_TYPE, SIZE, literal
-from opweave.codegen.triton_cpu.ttir import Op, Region, Type, Value, callee_of, parse_type, split_signature, walk
+from opweave.registry.triton.ttir import Op, Region, Type, Value, callee_of, parse_type, split_signature, walk
 
 _MOST_ELEMENTS = 1 << 20
 _MOST_RANK = 32

@@ -7,7 +7,7 @@ from opweave.codegen.triton_cpu.context import Context, Index, Indices, Lanes, l
 from opweave.codegen.triton_cpu.elementwise import cast, compare, select
 from opweave.codegen.triton_cpu.emit import LLVM_TYPE, SIZE, Buffer, splat, storage
 from opweave.codegen.triton_cpu.loops import fill, materialize, outer_loops
-from opweave.codegen.triton_cpu.ttir import Op, Value
+from opweave.registry.triton.ttir import Op, Value
 
 
 def index_lanes(cx: Context, i: Index) -> Lanes:

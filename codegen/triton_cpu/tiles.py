@@ -13,7 +13,7 @@ from opweave.codegen.triton_cpu.context import ZERO, Context, Index, Indices, La
 from opweave.codegen.triton_cpu.emit import FLOATS, SIZE, Buffer
 from opweave.codegen.triton_cpu.loops import contiguous_dimension, everywhere, replaced, vector_loop, visited_at
 from opweave.codegen.triton_cpu.memory import LINE, Store, at_lines, emit_store, prepare_store
-from opweave.codegen.triton_cpu.ttir import Op, Value
+from opweave.registry.triton.ttir import Op, Value
 
 #: How many bytes of a row before its use a tile is asked for from memory.
 AHEAD = 2 * LINE

@@ -18,7 +18,7 @@ from opweave.codegen.triton_cpu.context import Context, Indices, Lanes, root
 from opweave.codegen.triton_cpu.elementwise import binary
 from opweave.codegen.triton_cpu.exchange import EXCHANGE
 from opweave.codegen.triton_cpu.loops import outer_loops
-from opweave.codegen.triton_cpu.ttir import Block, Function, Op, Region, Type, Value, walk
+from opweave.registry.triton.ttir import Block, Function, Op, Region, Type, Value, walk
 
 _MOVES = VIEWS | {"tt.join", "tt.split", "tt.cat", EXCHANGE}
 _ATOMICS = frozenset({"tt.atomic_rmw", "tt.atomic_cas"})

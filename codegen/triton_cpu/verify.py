@@ -24,7 +24,9 @@ from opweave.codegen.triton_cpu.rules import (
     check_type,
     fail,
 )
-from opweave.codegen.triton_cpu.ttir import (
+from opweave.registry.errors import ExportError
+from opweave.registry.interrupts import let_through
+from opweave.registry.triton.ttir import (
     Block,
     Function,
     Module,
@@ -37,8 +39,6 @@ from opweave.codegen.triton_cpu.ttir import (
     parse,
     walk,
 )
-from opweave.registry.errors import ExportError
-from opweave.registry.interrupts import let_through
 
 _MOST_TEXT = 4 << 20
 _MOST_LINES = 50_000

@@ -15,7 +15,7 @@ from opweave.library import triton_op, wrap_triton
 from opweave.registry.errors import ArgumentError, OutOfRangeError
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor, from_numpy
-from opweave.registry.triton_effects import written_pointers
+from opweave.registry.triton.effects import written_pointers
 from opweave.tracer.make_fx import make_fx
 
 

@@ -20,7 +20,7 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 
 from opweave import from_numpy
 from opweave.codegen.triton_cpu.launch import HostArray
-from opweave.codegen.triton_cpu.ttir import UnsupportedTritonOp
+from opweave.codegen.triton_cpu.refusal import UnsupportedTritonOp
 from opweave.registry.errors import ArgumentError, DeviceAssertionError
 
 pytestmark = pytest.mark.usefixtures("active", "no_device_of_an_earlier_test")

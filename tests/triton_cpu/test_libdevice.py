@@ -12,7 +12,7 @@ from opweave.codegen.triton_cpu import jit
 from opweave.codegen.triton_cpu.analysis import TargetFeatures
 from opweave.codegen.triton_cpu.libdevice import SYMBOLS
 from opweave.codegen.triton_cpu.lower import lower
-from opweave.codegen.triton_cpu.ttir import UnsupportedTritonOp
+from opweave.codegen.triton_cpu.refusal import UnsupportedTritonOp
 
 _ENTRY = re.compile(r'\(((?:core\.dtype\("\w+"\),? ?)+)\s*\):\s*\("__nv_(\w+)", core\.dtype\("(\w+)"\)\)', re.S)
 _ELEMENT = {"int32": "i32", "uint32": "i32", "int64": "i64", "uint64": "i64", "fp32": "f32", "fp64": "f64"}

@@ -10,7 +10,7 @@ from native import compiled, launch, ttir
 
 from opweave.codegen.triton_cpu.analysis import TargetFeatures
 from opweave.codegen.triton_cpu.lower import lower
-from opweave.codegen.triton_cpu.ttir import UnsupportedTritonOp
+from opweave.codegen.triton_cpu.refusal import UnsupportedTritonOp
 
 
 @triton.jit

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import pytest
 
-from opweave.codegen.triton_cpu.ttir import (
+from opweave.codegen.triton_cpu.refusal import UnsupportedTritonOp, unsupported
+from opweave.registry.triton.ttir import (
     Function,
     Op,
     TTIRSyntaxError,
     Type,
-    UnsupportedTritonOp,
     parse,
     parse_type,
     walk,
@@ -140,7 +140,7 @@ def test_types_print_as_read(text: str) -> None:
 
 def test_unsupported_operation_says_what_and_where(kernel: Function) -> None:
     load = next(op for op in walk(kernel.body) if op.name == "tt.load")
-    error = load.unsupported("because")
+    error = unsupported(load, "because")
     assert isinstance(error, UnsupportedTritonOp)
     assert (error.op, error.loc) == ("tt.load", "model.py:14")
     assert "tt.load: because" in str(error) and "model.py:14" in str(error)

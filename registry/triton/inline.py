@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
-from opweave.codegen.triton_cpu.ttir import Block, Function, Module, Op, Region, Value, callee_of, walk
-
-_MAX_DEPTH = 64
+from opweave.registry.triton.ttir import Block, Function, Module, Op, Region, Value, callee_of, walk
 
 
-def inline_calls(function: Function, module: Module) -> None:
+def inline_calls(function: Function, module: Module) -> list[Op]:
     """Replace every call in `function` by an `opweave.call` operation whose region is a copy of the callee's body.
 
     Its results are assigned by the `tt.return`s inside; the callee's arguments are replaced by the operands.
+
+    Returns
+    -------
+    list of Op
+        The calls that stay: of a function that calls itself, or that the module does not define.
     """
-    todo = [(op, 0) for op in walk(function.body) if op.name == "tt.call"]
+    left: list[Op] = []
+    todo = [(op, frozenset({function.name})) for op in walk(function.body) if op.name == "tt.call"]
     while todo:
-        op, depth = todo.pop()
+        op, around = todo.pop()
         callee = module.functions.get(callee_of(op))
-        if callee is None or depth > _MAX_DEPTH:
-            raise op.unsupported("recursive or unknown function")
+        if callee is None or not callee.body or callee.name in around:
+            left.append(op)
+            continue
         op.name = "opweave.call"
         mapping = dict(zip(callee.args, op.operands, strict=True))
         op.regions = [_copy_region(callee.body, op, mapping)]
-        for v in op.operands:
+        for v in dict.fromkeys(op.operands):
             v.users.remove(op)
         op.operands = []
-        todo += [(inner, depth + 1) for inner in walk(op.regions[0]) if inner.name == "tt.call"]
+        inside = around | {callee.name}
+        todo += [(inner, inside) for inner in walk(op.regions[0]) if inner.name == "tt.call"]
+    return left
 
 
 def _copy_region(region: Region, parent: Op, mapping: dict[Value, Value]) -> Region:

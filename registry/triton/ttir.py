@@ -1,8 +1,8 @@
 """A small typed IR for TTIR, and the parser of the text that Triton prints.
 
-Triton's Python bindings cannot read dense constants or integer attributes, so the lowering starts from the printed
-module (`str_nodebug()`, or `str(module)` when source locations are wanted for messages). The result is a plain object
-graph: `Module` > `Function` > `Region` (a list of `Block`) > `Op` > `Value`, with use lists.
+Triton's Python bindings cannot read dense constants or integer attributes, so what reads kernels starts from the
+printed module (`str_nodebug()`, or `str(module)` when source locations are wanted for messages). The result is a plain
+object graph: `Module` > `Function` > `Region` (a list of `Block`) > `Op` > `Value`, with use lists.
 
 The custom assembly of an operation decides where its operands and result types stand. Most follow one of a few shapes
 (`op a, b : type`, `op a : from to into`, `op a : (ins) -> outs`), handled by `_result_types`; the rest have a reader of
@@ -17,37 +17,11 @@ from dataclasses import dataclass, field
 from functools import cache
 from math import prod
 
-from opweave.registry.errors import UnsupportedError
-
 _SSA = re.compile(r"%[\w$.\-]+(?:#\d+)?")
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+_SYMBOL = r'@(?:"((?:[^"\\]|\\.)*)"|([\w.$]+))'
 _TRAILING_LOC = re.compile(r" loc\((#loc\d*|unknown|callsite\(.*\)|\".*)\)$")
 _ARGUMENT_LOC = re.compile(r" loc\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)")
-
-
-class UnsupportedTritonOp(UnsupportedError):
-    """A TTIR operation that the native backend cannot compile.
-
-    Attributes
-    ----------
-    op : str
-        Name of the operation, as in `tt.dot_scaled`.
-    line : str
-        The TTIR line it stands on.
-    loc : str or None
-        `file:line` in the user's source, where the module was printed with locations.
-    """
-
-    def __init__(self, op: str, reason: str, *, line: str = "", loc: str | None = None) -> None:
-        self.op, self.line, self.loc = op, line, loc
-        hint = "run this kernel on CUDA, or express it with supported operations"
-        super().__init__(f"{op}: {reason}", got=line or None, at=loc, hint=hint)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return (_unsupported, (self.op, self.what.partition(": ")[2], self.line, str(self.at)))
-
-
-def _unsupported(op: str, reason: str, line: str, loc: str) -> UnsupportedTritonOp:
-    return UnsupportedTritonOp(op, reason, line=line, loc=loc)
 
 
 class TTIRSyntaxError(ValueError):
@@ -132,9 +106,6 @@ class Op:
         for region in self.regions:
             yield from region
 
-    def unsupported(self, reason: str = "not supported by the native CPU backend") -> UnsupportedTritonOp:
-        return UnsupportedTritonOp(self.name, reason, line=self.line, loc=self.loc)
-
     def __repr__(self) -> str:
         return self.line
 
@@ -192,7 +163,10 @@ def walk(region: Region) -> Iterator[Op]:
 
 def callee_of(call: Op) -> str:
     """The name of the function that a `tt.call` calls."""
-    return call.attrs.partition("@")[2].partition("(")[0].strip('"')
+    m = re.match(_SYMBOL, call.attrs)
+    if m is None:
+        raise TTIRSyntaxError(f"not a call of a function: {call.line}")
+    return m.group(1) or m.group(2)
 
 
 @cache
@@ -319,7 +293,7 @@ class Parser:
     # -- structure
 
     def _function(self, line: str) -> Function:
-        m = re.match(r"tt\.func (public |private )?@\"?([\w.$<>\[\], ]+?)\"?\(", line)
+        m = re.match(r"tt\.func (public |private )?" + _SYMBOL + r"\(", line)
         if m is None:
             raise TTIRSyntaxError(f"not a function header: {line}")
         self.scope = {}
@@ -330,7 +304,7 @@ class Parser:
             d = re.search(r"tt\.divisibility = (\d+)", arg)
             divisibility.append(int(d.group(1)) if d else 1)
             self._argument(re.sub(r"\{.*\}", "", arg), entry)
-        function = Function(m.group(2), entry.args, divisibility, public=m.group(1) != "private ")
+        function = Function(m.group(2) or m.group(3), entry.args, divisibility, public=m.group(1) != "private ")
         if line.endswith("{"):
             function.body, _ = self._region(None, entry)
         return function
@@ -379,7 +353,7 @@ class Parser:
             self._generic_region_op(op, names, text)
         else:
             body, signature = split_signature(text)
-            op.operands = self.values(body)
+            op.operands = self.values(_QUOTED.sub('""', body))  # assembly, say, has names of its own
             if names:
                 self.define(op, names, _result_types(op, signature))
         if op.regions and op.loc is None:
@@ -416,6 +390,10 @@ def _result_types(op: Op, signature: str) -> list[Type]:
     if op.name == "tt.load":
         pointer = parse_type(parts[0])
         return [_pointee(pointer)]
+    if op.name in ("tt.make_tensor_ptr", "tt.advance"):
+        return [parse_type(f"!tt.ptr{parts[0]}")]
+    if op.name == "tt.make_tensor_descriptor":
+        return [parse_type(f"!tt.tensordesc{parts[-1]}")]
     if op.name == "tt.unsplat":
         only = parse_type(parts[0])
         return [Type(only.elem, None, only.pointee)]
@@ -424,7 +402,7 @@ def _result_types(op: Op, signature: str) -> list[Type]:
 
 def _pointee(pointer: Type) -> Type:
     inner = parse_type(pointer.pointee or "")
-    return Type(inner.elem, pointer.shape, inner.pointee)
+    return Type(inner.elem, inner.shape if pointer.shape is None else pointer.shape, inner.pointee)
 
 
 def _read_constant(parser: Parser, op: Op, names: list[str], text: str) -> None:

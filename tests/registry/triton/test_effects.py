@@ -10,9 +10,13 @@ import pytest
 triton = pytest.importorskip("triton", reason="needs Triton")
 tl: Any = pytest.importorskip("triton.language")
 
-from opweave.registry.errors import CompileError  # noqa: E402
-from opweave.registry.tensor import Tensor, from_numpy  # noqa: E402
-from opweave.registry.triton_effects import written_pointers  # noqa: E402
+from triton.language.target_info import is_cuda
+
+import opweave
+from opweave.codegen.triton_cpu.driver import activate
+from opweave.registry.errors import CompileError, UnsupportedError
+from opweave.registry.tensor import Tensor, from_numpy
+from opweave.registry.triton.effects import accesses, device_kind, target_of, written_pointers
 
 
 def f32(n: int = 16) -> Tensor:
@@ -227,7 +231,7 @@ def test_heuristics_see_the_arguments() -> None:
 
 def test_numpy_scalars_and_second_call_from_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     assert written_pointers(carried, (x, y, np.int64(7))) == {"x"}
-    monkeypatch.setattr("opweave.registry.triton_effects._read", None)
+    monkeypatch.setattr("opweave.registry.triton.effects._read", None)
     assert written_pointers(carried, (x, y, np.int64(9))) == {"x"}
 
 
@@ -246,3 +250,83 @@ def test_needs_no_driver() -> None:
     before = driver._active if hasattr(driver, "_active") else None
     written_pointers(add, (x, y, z, 17, 16))
     assert (driver._active if hasattr(driver, "_active") else None) is before
+
+
+@triton.jit
+def small_dot(x, y, out, N: tl.constexpr):
+    i = tl.arange(0, N)
+    at = i[:, None] * N + i[None, :]
+    tl.store(out + at, tl.dot(tl.load(x + at), tl.load(y + at)))
+
+
+def test_kernels_are_analysed_for_the_device_that_runs_them() -> None:
+    """Products of 8x8 blocks are for the CPU, not for CUDA; so are traces of them."""
+    a, b = opweave.randn(8, 8), opweave.randn(8, 8)
+
+    def product(a: Tensor, b: Tensor) -> Tensor:
+        out = opweave.empty(8, 8)
+        opweave.library.wrap_triton(small_dot)[(1,)](a, b, out, 8)
+        return out
+
+    expected = a.numpy() @ b.numpy()
+    np.testing.assert_allclose(product(a, b).numpy(), expected, rtol=1e-5, atol=1e-5)
+    assert written_pointers(small_dot, (a, b, opweave.empty(8, 8), 8)) == {"out"}
+    np.testing.assert_allclose(opweave.make_fx(product)(a, b)(a, b).numpy(), expected, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(opweave.compile(product)(a, b).numpy(), expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.fixture
+def on_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Takes tensors for tensors on a GPU, which are there only where one is."""
+    monkeypatch.setattr("opweave.registry.triton.effects.device_kind", lambda values: "cuda")
+
+
+def test_kind_of_device() -> None:
+    assert device_kind({"n": 3}) == device_kind({"n": 3, "pair": (1, f32())}) == "cpu"
+    assert target_of({"n": 3, "x": f32()}).backend == "cpu"
+
+
+@pytest.mark.usefixtures("on_cuda")
+def test_tensors_on_a_gpu_have_their_kernels_analysed_for_one() -> None:
+    a = f32(256)
+    assert target_of({"x": a}).backend == "cuda"
+    with pytest.raises(CompileError, match="small_dot: cannot be lowered"):
+        written_pointers(small_dot, (a, a, a, 8))
+    assert written_pointers(small_dot, (a, a, a, 16)) == {"out"}
+
+
+@triton.jit
+def per_target(x, y):
+    if is_cuda():
+        tl.store(x, 1.0)
+    else:
+        tl.store(y, 1.0)
+
+
+def test_a_kernel_that_asks_for_its_target_is_told_the_one_it_is_analysed_for() -> None:
+    activate()
+    assert written_pointers(per_target, (f32(), f32())) == {"y"}
+
+
+@pytest.mark.usefixtures("on_cuda")
+def test_a_kernel_that_asks_for_its_target_on_a_gpu() -> None:
+    activate()
+    assert written_pointers(per_target, (f32(), f32())) == {"x"}
+
+
+def test_accesses_of_each_configuration() -> None:
+    configs = [triton.Config({"WRITE_Y": False}), triton.Config({"WRITE_Y": True})]
+    tuned = triton.autotune(configs, key=["n"], reset_to_zero=["x"])(maybe)
+    first, second = accesses(tuned, (ints, ints, 5))
+    assert first.written == {"x"} and second.written == {"x", "y"}
+    assert [len(first[name].stores) for name in "xy"] == [1, 0]
+    assert [e.reason for e in second["x"].escapes] == ["zeroed while the kernel is tuned"]
+    hooked = triton.Config({"WRITE_Y": True}, pre_hook=lambda nargs: None)
+    (found,) = accesses(triton.autotune([hooked], ["n"])(maybe), (ints, ints, 5))
+    assert found.written == {"x", "y"} and not found["y"].is_readable
+    with pytest.raises(UnsupportedError, match="not compiled by Triton"):
+        accesses(_Interpreted(), (ints, ints, 5))
+
+
+class _Interpreted:
+    arg_names = ("x", "y", "n")

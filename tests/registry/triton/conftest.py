@@ -1,0 +1,8 @@
+"""Makes the modules that the tests of this folder share known."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
