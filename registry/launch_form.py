@@ -17,9 +17,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import optree
-
 from opweave.registry import forking
+from opweave.registry.loading import load_heavy
 from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor
 
@@ -47,7 +46,7 @@ class Structure:
     def build(self, operands: Mapping[str, Any]) -> Any:
         """The argument, of operands."""
         values = [fixed if name is None else operands[name] for name, fixed in self.leaves]
-        return optree.tree_unflatten(self.spec, values)
+        return load_heavy("optree").tree_unflatten(self.spec, values)
 
     @property
     def names(self) -> list[str]:
@@ -147,8 +146,8 @@ def flattened(value: Any) -> tuple[list[Any], list[Any], Any]:
         for item in value:
             if is_descriptor(item):
                 _register_descriptor(type(item))
-    tree: Any = value
-    return optree.tree_flatten_with_path(tree, is_leaf=_is_leaf, none_is_leaf=True, namespace=_NAMESPACE)
+    flatten = load_heavy("optree").tree_flatten_with_path
+    return flatten(value, is_leaf=_is_leaf, none_is_leaf=True, namespace=_NAMESPACE)
 
 
 def is_operand(value: Any) -> bool:
@@ -168,8 +167,8 @@ def _is_leaf(value: Any) -> bool:
 def _register_descriptor(cls: type) -> None:
     with _lock:
         if cls not in _registered:
-            build: Any = _Descriptor(cls).build
-            optree.register_pytree_node(cls, _parts_of_descriptor, build, namespace=_NAMESPACE)
+            register = load_heavy("optree").register_pytree_node
+            register(cls, _parts_of_descriptor, _Descriptor(cls).build, namespace=_NAMESPACE)
             _registered.add(cls)
 
 
