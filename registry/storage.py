@@ -28,18 +28,21 @@ class Storage:
         Counts mutations through any tensor on it.
     owner : object
         What keeps the memory alive: an array, or None where there is no memory (meta, fake).
+    saved : bool
+        Whether a backward pass has kept a tensor on it: launches of kernels count their writes to it as mutations.
     views : list of weak references or None
         The tensors that were made as views, some of them gone: a recorded write through one changes the others'
         history.
     """
 
-    __slots__ = ("device", "nbytes", "version", "owner", "views", "_ptr", "_bytes", "__weakref__")
+    __slots__ = ("device", "nbytes", "version", "owner", "saved", "views", "_ptr", "_bytes", "__weakref__")
 
     def __init__(self, device: Device, nbytes: int, owner: Any, ptr: int | None):
         self.device = device
         self.nbytes = nbytes
         self.version = 0
         self.owner = owner
+        self.saved = False
         self._ptr = ptr
         self._bytes: Any = None
         self.views: list[weakref.ref[Any]] | None = None

@@ -656,6 +656,7 @@ def allocate_bytes(
     storage.device = device
     storage.nbytes = nbytes
     storage.version = 0
+    storage.saved = False
     storage._ptr = None
     storage._bytes = None
     storage.views = None
@@ -693,6 +694,7 @@ def wrap_array(array: Any, sizes: tuple[int, ...], strides: tuple[int, ...], dty
     storage.device = device
     storage.nbytes = array.nbytes
     storage.version = 0
+    storage.saved = False
     storage.owner = array
     storage._ptr = None
     storage._bytes = None

@@ -37,7 +37,13 @@ from opweave.registry.loading import load_triton
 from opweave.registry.op import HigherOrderOperator, OpOverload, ops
 from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor, describe, from_numpy
-from opweave.registry.triton.effects import configurations, constexpr_names, fixed_number, written_pointers
+from opweave.registry.triton.effects import (
+    configurations,
+    constexpr_names,
+    fixed_number,
+    surely_written,
+    written_pointers,
+)
 
 #: Three numbers; in a trace they may be symbolic.
 Grid = tuple[Any, Any, Any]
@@ -477,6 +483,9 @@ def _seen(original: Callable[..., Any]) -> Callable[..., Any]:
             options = {name: kwargs.pop(name) for name in _OPTIONS if name in kwargs and name not in self.arg_names}
             if options:
                 self = with_options(self, options)
+        elif not kwargs.get("warmup"):
+            for t in saved_writes(self, args, kwargs):
+                t._bump()
         return original(self, *args, **kwargs)
 
     return run
@@ -501,6 +510,28 @@ def _is_watched(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
                 if isinstance(leaf, Tensor) and (modes or leaf._keys & PYTHON_BIT):
                     return True
     return False
+
+
+def _holds_saved(value: Any) -> bool:
+    """Whether an argument is, or has in it, a tensor on memory that a backward pass has kept."""
+    if isinstance(value, Tensor):
+        return value._storage.saved
+    if isinstance(value, _NUMBERS):
+        return False
+    return any(isinstance(leaf, Tensor) and leaf._storage.saved for leaf in flattened(value)[1])
+
+
+def saved_writes(jit: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Tensor]:
+    """The tensors that a launch surely writes, and that a backward pass has kept.
+
+    What is written after that is no longer what was saved, so the launch counts as a mutation of them.
+    """
+    if not any(map(_holds_saved, (*args, *kwargs.values()))):
+        return []
+    given = {**dict(zip(jit.arg_names, args, strict=False)), **kwargs}
+    values = {name: value for name, value in given.items() if name not in ("grid", "warmup")}
+    written = [values[name] for name in surely_written(jit, values) if _holds_saved(values[name])]
+    return [leaf for value in written for leaf in flattened(value)[1] if _holds_saved(leaf)]
 
 
 _NUMBERS = (int, float, str, type(None))

@@ -21,7 +21,7 @@ from opweave.codegen.triton_cpu.launch import HostArray
 from opweave.codegen.triton_cpu.sanitizer import enabled as sanitizing
 from opweave.registry.keys import state
 from opweave.registry.tensor import Tensor
-from opweave.registry.triton_op import watch_launches
+from opweave.registry.triton_op import saved_writes, watch_launches
 
 _NAME = "_opweave_launches"
 _LIMIT = 1024
@@ -82,9 +82,13 @@ class Launch:
         What Triton compiled.
     args, kwargs
         The arguments of the launch that was made.
+    written : list of Tensor
+        Those of them whose versions it counts up.
     """
 
-    def __init__(self, known: Known, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def __init__(
+        self, known: Known, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any], written: list[Tensor]
+    ) -> None:
         self.kernel = weakref.ref(kernel)  # Triton's cache decides how long it lives
         places = {name: i for i, name in enumerate((*known.names[: len(args)], *kwargs))}
         names = [known.names[i] for i in kernel.run.passed]
@@ -92,6 +96,8 @@ class Launch:
         missing = (n for n in names if n not in places)
         places |= {name: len(args) + len(kwargs) + i for i, name in enumerate(missing)}
         self.order = tuple(places[name] for name in names)
+        #: Which of the arguments are written, though a backward pass has kept them.
+        self.written = tuple(i for i, value in enumerate((*args, *kwargs.values())) if any(value is t for t in written))
 
 
 def _note(found: list[Any], value: Any) -> bool:
@@ -102,6 +108,8 @@ def _note(found: list[Any], value: Any) -> bool:
             return False
         found.append(value._dtype)
         found.append(not value.data_ptr() & 15)
+        if value._storage.saved:
+            found.append("saved")
     elif kind is int:
         # Whether it is 1, whether 16 divides it, and the type it needs.
         if -(2**31) <= value < 2**31:
@@ -177,6 +185,8 @@ def install(chosen: Callable[[], Any]) -> None:
         if sizes > 3:
             return original(self, *args, grid=grid, warmup=warmup, **kwargs)
         given = (*args, *kwargs.values(), *launch.defaults)
+        for i in launch.written:
+            given[i]._bump()
         kernel.run.start(
             grid[0], grid[1] if sizes > 1 else 1, grid[2] if sizes > 2 else 1, kernel.function,
             [given[i] for i in launch.order],
@@ -214,4 +224,4 @@ def _remember(jit: Any, known: Known, key: Key, kernel: Any, args: tuple[Any, ..
     if known.binder() is not caches[-1] or known.hash != jit.hash or len(known.launches) >= _LIMIT:
         known.launches = {}
         known.binder, known.hash = weakref.ref(caches[-1]), jit.hash
-    known.launches[key] = Launch(known, kernel, args, kwargs)
+    known.launches[key] = Launch(known, kernel, args, kwargs, saved_writes(jit, args, kwargs))

@@ -303,6 +303,7 @@ class SavedTensor:
                 hint="make it outside inference_mode, or clone() it there",
             )  # fmt: skip
         self.version = t._storage.version
+        t._storage.saved = True
         self.output = output
         hooks = saved_tensor_hooks()
         self.unpack_hook = None

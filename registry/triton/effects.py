@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
 _Found = TypeVar("_Found")
 
-_cache: weakref.WeakKeyDictionary[Any, dict[Any, frozenset[str]]] = weakref.WeakKeyDictionary()
+#: What a JIT function may write, and what it surely does.
+_Writes = tuple[frozenset[str], frozenset[str]]
+_cache: weakref.WeakKeyDictionary[Any, dict[Any, _Writes]] = weakref.WeakKeyDictionary()
 _lock = forking.short_lock()
 
 #: A context in which Triton compiles for a target. The package sets it to the driver's, which is a layer above: the
@@ -75,11 +77,11 @@ def written_pointers(kernel: Any, args: Sequence[Any] = (), kwargs: Mapping[str,
     for jit, values, also_written in configurations(kernel, bound):
         if also_written is None or jit is None:
             return frozenset(name for name, value in bound.items() if _holds_pointer(value))
-        written |= also_written | _written_by(jit, values)
+        written |= also_written | _written_by(jit, values)[0]
         wide = {name: _ANY_INT64 if _may_be_wide(value) else value for name, value in values.items()}
         if any(wide[name] is not value for name, value in values.items()):
             try:
-                written |= _written_by(jit, wide)
+                written |= _written_by(jit, wide)[0]
             except CompileError:
                 # It has no launch on sizes that large.
                 continue
@@ -201,10 +203,21 @@ def _any_like(value: Any) -> Any:
     return _ANY_INT32 if hint is None or -(1 << 31) <= hint < 1 << 31 else _ANY_INT64
 
 
-def _written_by(jit: Any, values: dict[str, Any]) -> frozenset[str]:
+def surely_written(jit: Any, values: dict[str, Any]) -> frozenset[str]:
+    """Names of the arguments of one JIT function that it stores to, and not those that it might reach in other ways.
+
+    None where the kernel cannot be lowered for these arguments.
+    """
+    try:
+        return _written_by(jit, values)[1]
+    except CompileError:
+        return frozenset()
+
+
+def _written_by(jit: Any, values: dict[str, Any]) -> _Writes:
     """Names written by one JIT function, from the cache where arguments of the same types were asked about before."""
 
-    def read(jit: Any, values: dict[str, Any]) -> frozenset[str]:
+    def read(jit: Any, values: dict[str, Any]) -> _Writes:
         constexprs = constexpr_names(jit)
         with _lock:
             known = _cache.setdefault(jit, {})
@@ -212,7 +225,9 @@ def _written_by(jit: Any, values: dict[str, Any]) -> frozenset[str]:
         key = (jit.cache_key, device_kind(values), *types)
         found = known.get(key)
         if found is None:
-            found = known[key] = _read(jit, values).written
+            accesses = _read(jit, values)
+            sure = frozenset(p.argument for p in accesses.parameters if any(a.kind != "load" for a in p.accesses))
+            found = known[key] = accesses.written, sure
         return found
 
     return _explained(jit, values, read)
@@ -247,6 +262,9 @@ def _type_key(value: Any, constexpr: bool) -> Any:
         return kind
     if isinstance(value, (list, tuple)):
         return kind, *[_type_key(item, constexpr) for item in value]
+    if hasattr(value, "block_shape") and hasattr(value, "base"):
+        rest = tuple(value.block_shape), getattr(value, "padding", None)
+        return kind, _type_key(value.base, constexpr), *map(len, (value.shape, value.strides)), *rest
     try:
         hash(value)
     except TypeError:

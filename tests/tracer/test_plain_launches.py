@@ -16,7 +16,7 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 import opweave
 from opweave import Tensor
 from opweave.library import wrap_triton
-from opweave.registry.errors import ArgumentError, UnsupportedError
+from opweave.registry.errors import ArgumentError, AutogradError, UnsupportedError
 from opweave.registry.launch_form import taken_apart
 from opweave.registry.triton_op import forms
 
@@ -325,6 +325,30 @@ def test_gradients_do_not_go_through_a_launch() -> None:
         leaf = x.clone().requires_grad_()
         f(leaf).sum().backward()
         np.testing.assert_allclose(leaf.grad.numpy(), 2 * x.numpy(), rtol=1e-6)
+
+
+def test_writing_what_a_backward_pass_needs_is_noticed() -> None:
+    x, y = given()
+    for launch in (add, tuned, wrap_triton(add)):
+        options = {} if launch is tuned else {"BLOCK": 64}
+        for _ in range(3):  # found by Triton, then by opweave
+            leaf = x.clone().requires_grad_()
+            loss = leaf.exp()
+            launch[(4,)](x, y, loss, x.numel(), **options)
+            with pytest.raises(AutogradError, match="modified by an in-place operation"):
+                loss.sum().backward()
+        for _ in range(3):  # what is only read, or what nobody keeps, stays as it is
+            leaf, out = x.clone().requires_grad_(), opweave.empty_like(x)
+            loss = leaf.exp()
+            launch[(4,)](loss, y, out, x.numel(), **options)
+            loss.sum().backward()
+            np.testing.assert_allclose(leaf.grad.numpy(), np.exp(x.numpy()), rtol=1e-6)
+    parts = opweave.zeros(2, 256)
+    leaf = x.clone().requires_grad_()
+    loss = leaf * parts[1]  # kept; what is written is another view on the same memory
+    both[(4,)]((opweave.empty_like(x), (parts[0], 3)), x, x.numel(), BLOCK=64)
+    with pytest.raises(AutogradError, match="modified by an in-place operation"):
+        loss.sum().backward()
 
 
 def test_sizes_may_be_any() -> None:
