@@ -85,7 +85,7 @@ if TYPE_CHECKING:
         set_autocast_dtype,
         set_autocast_enabled,
     )
-    from opweave.explaining import explain
+    from opweave.explaining import explain, kernel_accesses
     from opweave.fake.mode import FakeTensorMode
     from opweave.fake.shape_env import ShapeEnv
     from opweave.fake.symbolic import (
@@ -121,6 +121,7 @@ _LAZY = {
     "fx": ("opweave.fx", None),
     "return_types": ("opweave.registry.return_types", None),
     "explain": ("opweave.explaining", "explain"),
+    "kernel_accesses": ("opweave.explaining", "kernel_accesses"),
     **dict.fromkeys(
         (
             "SymBool",
@@ -175,7 +176,7 @@ __all__ = [
     "int32", "int64", "int8", "is_grad_enabled", "is_inference_mode_enabled", "library", "long", "make_fx", "nn",
     "no_grad", "ops", "promote_types", "result_type", "return_types", "set_default_dtype", "set_grad_enabled",
     "short", "testing", "channels_last", "channels_last_3d", "contiguous_format", "memory_format", "preserve_format",
-    "get_printoptions", "set_printoptions",
+    "get_printoptions", "kernel_accesses", "set_printoptions",
     "amp", "autocast", "clear_autocast_cache", "get_autocast_dtype", "is_autocast_cache_enabled", "is_autocast_enabled",
     "set_autocast_cache_enabled", "set_autocast_dtype", "set_autocast_enabled",
     "ShapeEnv", "SymBool", "SymFloat", "SymInt", "associative_scan", "check", "check_is_size", "checkpoint", "cond",

@@ -1,4 +1,4 @@
-"""`explain`: what compiling a function made of it, and why."""
+"""`explain`: what compiling a function made of it, and why; `kernel_accesses`: what a Triton kernel does."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from opweave.pipeline import compile, fusion_report, lower
+from opweave.registry.triton import effects
+from opweave.registry.triton.access import KernelAccesses
 from opweave.runtime.compiled import CompiledFunction
 from opweave.tracer.graph import Graph
 
@@ -130,3 +132,32 @@ def explain(fn: Callable[..., Any]) -> Callable[..., Explanation]:
         return Explanation(getattr(compiled, "__name__", "function"), tuple(versions), not fitted)
 
     return explained
+
+
+def kernel_accesses(kernel: Any, /, *args: Any, **kwargs: Any) -> tuple[KernelAccesses, ...]:
+    """What a Triton kernel does with each of its pointers: its loads, stores and atomics, with offsets and masks.
+
+    Parameters
+    ----------
+    kernel : JITFunction, Autotuner or Heuristics
+        A Triton kernel.
+    *args, **kwargs
+        As for a launch. Tensors may be fake; nothing is launched.
+
+    Returns
+    -------
+    tuple of KernelAccesses
+        One for each configuration of an autotuned kernel; else one. It prints as a table.
+
+    Raises
+    ------
+    CompileError
+        If Triton cannot lower the kernel for these arguments.
+
+    Examples
+    --------
+    >>> print(*opweave.kernel_accesses(add, x, y, out, 1000, BLOCK=256))
+    x    f32[256]  load   [pid0*256 + r0]:i32  where pid0*256 + r0 < n    kernels.py:9
+    ...
+    """
+    return effects.accesses(kernel, args, kwargs)

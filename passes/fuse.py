@@ -31,7 +31,7 @@ from opweave.passes.functionalize import write_view
 from opweave.registry.errors import Site
 from opweave.registry.op import HigherOrderOperator, OpOverload
 from opweave.registry.tensor import Tensor
-from opweave.registry.triton_op import triton_kernel_wrapper_functional
+from opweave.registry.triton_op import kernels, name_of, triton_kernel_wrapper_functional
 from opweave.tracer.declared import declared
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.iteration import Demand, IterationSpace, classify, is_scatter, numel_of, reads_memory, sizes_of
@@ -213,6 +213,8 @@ class _Partition:
             self.ordered.append(node)
         self.extend_reach(number, self.closure(after))
         if node.op == "call_function" and node.target is not operator.getitem:
+            if node.target is triton_kernel_wrapper_functional:
+                reason = f"a user's kernel, which writes {', '.join(node.kwargs['tensors_to_clone']) or 'nothing'}"
             self.decisions.append(Decision(_label(node), "extern", reason, node.meta.get("site")))
 
     def _needed_outside(self, node: Node) -> bool:
@@ -440,6 +442,8 @@ def _keeps_order(node: Node) -> bool:
 
 
 def _label(node: Node) -> str:
+    if node.target is triton_kernel_wrapper_functional:
+        return f"launch of {name_of(kernels[node.kwargs['kernel_idx']])}"
     return str(node.target).removesuffix(".default") if node.op == "call_function" else node.name
 
 

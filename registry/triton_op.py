@@ -387,14 +387,15 @@ def _explain(kernel: Any, args: Sequence[Any], kwargs: dict[str, Any], error: Ex
 def _launch(*, kernel_idx: int, constant_args_idx: int, grid: list[Grid], kwargs: dict[str, Any]) -> None:
     kernel, form = kernels[kernel_idx], forms[constant_args_idx]
     # They may have been computed from sizes just now.
-    grid = [_three(_grid_sizes(_name_of(kernel), g)) for g in grid]
+    grid = [_three(_grid_sizes(name_of(kernel), g)) for g in grid]
     args, named = form.call(getattr(kernel, "arg_names", ()), kwargs)
     run(kernel, grid[0] if len(grid) == 1 else _grid_by_config(kernel, grid), args, named)
     for name in launch_effects(kernel_idx, constant_args_idx, kwargs):
         kwargs[name]._bump()
 
 
-def _name_of(kernel: Any) -> str:
+def name_of(kernel: Any) -> str:
+    """What messages call a kernel, autotuned or not."""
     return kernel.name if isinstance(kernel, CompiledText) else jit_function(kernel).__name__
 
 

@@ -367,3 +367,22 @@ def test_a_missing_argument_is_named() -> None:
     with pytest.raises(ArgumentError, match=r"add: missing arguments: n") as error:
         opweave.compile(launching(lambda x, y, out: add[(4,)](x, y, out, BLOCK=64)))(x, y)
     assert Path(__file__).name in str(error.value)
+
+
+def test_explain_names_the_kernel_and_what_it_writes() -> None:
+    report = str(opweave.explain(two_outputs)(*given()))
+    (line,) = [line for line in report.splitlines() if "launch of both" in line]
+    assert line.strip().startswith("extern")
+    assert "a user's kernel, which writes outs.0, outs.1.0; test_plain_launches.py:" in line
+
+
+def test_accesses_print_as_a_table() -> None:
+    x, y = given()
+    (found,) = opweave.kernel_accesses(add, x, y, opweave.empty_like(x), 300, BLOCK=64)
+    first = add.starting_line_number
+    assert str(found).replace(__file__, "FILE") == (
+        f"x    f32[64]  load   [pid0*64 + r0]:i32  where pid0*64 + r0 < n  FILE:{first + 3}\n"
+        f"y    f32[64]  load   [pid0*64 + r0]:i32  where pid0*64 + r0 < n  FILE:{first + 3}\n"
+        f"out  f32[64]  store  [pid0*64 + r0]:i32  where pid0*64 + r0 < n  FILE:{first + 3}"
+    )
+    assert len(opweave.kernel_accesses(tuned, x, y, x, 300)) == len(CONFIGS)
