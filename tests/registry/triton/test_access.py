@@ -826,12 +826,15 @@ def test_branches_that_make_a_loop() -> None:
         "    cf.cond_br %2, ^bb2, ^bb3\n  ^bb2:  // pred: ^bb1\n    %3 = arith.addi %i, %n : i32\n"
         "    cf.br ^bb1(%3 : i32)\n  ^bb3:  // pred: ^bb1\n    tt.return\n  }\n}\n"
     )
-    assert_expected_inline(analyse(text).text() + "\n", """\
+    assert_expected_inline(
+        analyse(text).text() + "\n",
+        """\
 x  f32  load      [%i]  if ...
 x  f32  escapes:  branches make a loop, written
 x  f32  escapes:  branches make a loop, written
 %i: an argument of a block
-""")
+""",
+    )
 
 
 def test_an_operation_that_is_not_known() -> None:
