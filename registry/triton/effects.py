@@ -15,14 +15,16 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from opweave.registry import forking, interrupts
 from opweave.registry.errors import ArgumentError, CompileError, UnsupportedError
-from opweave.registry.loading import load_triton, parsing
+from opweave.registry.loading import load_heavy, load_triton, parsing
 from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor
-from opweave.registry.triton.access import KernelAccesses, analyse
+
+if TYPE_CHECKING:
+    from opweave.registry.triton.access import KernelAccesses
 
 _Found = TypeVar("_Found")
 
@@ -329,7 +331,8 @@ def _read(jit: Any, values: dict[str, Any]) -> KernelAccesses:
     """Lower a kernel to TTIR and say what it does with its pointers."""
     with interrupts.deferred():
         text, names = lowered(jit, values)
-        return analyse(text, names)
+        access: Any = load_heavy("opweave.registry.triton.access")  # which not every program needs
+        return access.analyse(text, names)
 
 
 def lowered(jit: Any, values: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
