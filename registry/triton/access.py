@@ -404,19 +404,18 @@ class _Analysis:
             self._accesses[parameter].append(self._read(op))
 
     def _choice(self, value: Value) -> Op:
-        """Where a value came to point into several parameters."""
+        """Where a value that points into several parameters came to do so."""
         seen: set[Value] = set()
-        op = value.op
-        while value not in seen:
-            seen.add(value)
-            op = value.op if value.op is not None else value.block.parent if value.block is not None else None
-            if op is None:
+        at: Value | None = value
+        op = self._function.body[0].ops[0]
+        while at is not None:
+            seen.add(at)
+            made = at.op if at.op is not None else at.block.parent if at.block is not None else None
+            if made is None:
                 break
-            following = next((v for v in _sources(op) if len(self._flow.origins(v)) > 1 and v not in seen), None)
-            if following is None:
-                return op
-            value = following
-        return op if op is not None else self._function.body[0].ops[0]
+            op = made
+            at = next((v for v in _sources(op) if len(self._flow.origins(v)) > 1 and v not in seen), None)
+        return op
 
     def _read(self, op: Op) -> Access:
         kind = "load" if op.name in READS else "store" if op.name in WRITES else "atomic"

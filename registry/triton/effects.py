@@ -96,7 +96,8 @@ def accesses(
     kernel : JITFunction, Autotuner or Heuristics
         A Triton kernel.
     args, kwargs : sequence, mapping
-        The launch's arguments by position and by name, as for `written_pointers`.
+        The launch's arguments by position and by name, as for `written_pointers`. A symbolic integer counts as one of
+        32 bits, unless its example is larger.
 
     Returns
     -------
