@@ -21,6 +21,7 @@ from triton.backends.compiler import BaseBackend, GPUTarget, Language
 
 from opweave.registry import interrupts
 from opweave.registry.errors import UnsupportedError
+from opweave.registry.triton import inline, ttir
 
 
 @dataclass(frozen=True)
@@ -255,7 +256,7 @@ def _toolchain() -> str:
     from opweave.codegen.triton_cpu import jit
 
     digest = hashlib.sha256()
-    for source in sorted(Path(__file__).parent.glob("*.py")):
+    for source in [*sorted(Path(__file__).parent.glob("*.py")), Path(ttir.__file__), Path(inline.__file__)]:
         digest.update(source.name.encode() + b"\0" + source.read_bytes())
     host = jit.host()
     machine = (host.triple, host.cpu, sorted(host.features))

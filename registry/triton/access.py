@@ -24,8 +24,8 @@ from opweave.registry.triton.address import Box, Number
 from opweave.registry.triton.flow import ACCESSES, READS, WRITES, Flow, is_address, is_known
 from opweave.registry.triton.index import Reader
 from opweave.registry.triton.inline import inline_calls
-from opweave.registry.triton.masks import UNKNOWN, Fact, facts, guards
-from opweave.registry.triton.polynomial import Counter, Loop, Opaque, Polynomial, Trips, is_natural
+from opweave.registry.triton.masks import UNKNOWN, Fact, facts, guards, unless_certain
+from opweave.registry.triton.polynomial import Counter, Loop, Opaque, Polynomial, Trips
 from opweave.registry.triton.shapes import along, reshaped
 from opweave.registry.triton.ttir import Function, Module, Op, TTIRSyntaxError, Type, Value, parse, walk
 
@@ -350,6 +350,9 @@ class _Analysis:
 
     def run(self) -> KernelAccesses:
         for op in walk(self._function.body):
+            if op.successors and self._flow.turns_back(op):
+                for parameter in self._pointers:
+                    self._escapes[parameter][Escape("branches make a loop", op, True)] = None
             if op.name in ACCESSES:
                 self._access(op)
                 for value in op.operands[1:]:
@@ -401,19 +404,18 @@ class _Analysis:
             self._accesses[parameter].append(self._read(op))
 
     def _choice(self, value: Value) -> Op:
-        """Where a value came to point into several parameters."""
+        """Where a value that points into several parameters came to do so."""
         seen: set[Value] = set()
-        op = value.op
-        while value not in seen:
-            seen.add(value)
-            op = value.op if value.op is not None else value.block.parent if value.block is not None else None
-            if op is None:
+        at: Value | None = value
+        op = self._function.body[0].ops[0]
+        while at is not None:
+            seen.add(at)
+            made = at.op if at.op is not None else at.block.parent if at.block is not None else None
+            if made is None:
                 break
-            following = next((v for v in _sources(op) if len(self._flow.origins(v)) > 1 and v not in seen), None)
-            if following is None:
-                return op
-            value = following
-        return op if op is not None else self._function.body[0].ops[0]
+            op = made
+            at = next((v for v in _sources(op) if len(self._flow.origins(v)) > 1 and v not in seen), None)
+        return op
 
     def _read(self, op: Op) -> Access:
         kind = "load" if op.name in READS else "store" if op.name in WRITES else "atomic"
@@ -464,9 +466,8 @@ class _Analysis:
             total, bits = total + index * box.strides[d].polynomial, min(bits, starts[d].bits, box.strides[d].bits)
             if d in checked:
                 narrow = min(starts[d].bits, box.shape[d].bits)
-                if not is_natural(index):
-                    found.append(Fact(index, ">=", Polynomial(), narrow))
-                found.append(Fact(index, "<", box.shape[d].polynomial, narrow))
+                found += unless_certain(Fact(index, ">=", Polynomial(), starts[d].bits))
+                found += unless_certain(Fact(index, "<", box.shape[d].polynomial, narrow))
         if tuple(block) != shape:  # a descriptor may leave out dimensions of size 1
             parts = [reshaped(p, block, shape) for p in (total, *(f.left for f in found))]
             if None in parts:

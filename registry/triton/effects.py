@@ -98,7 +98,8 @@ def accesses(
     kernel : JITFunction, Autotuner or Heuristics
         A Triton kernel.
     args, kwargs : sequence, mapping
-        The launch's arguments by position and by name, as for `written_pointers`.
+        The launch's arguments by position and by name, as for `written_pointers`. A symbolic integer counts as one of
+        32 bits, unless its example is larger.
 
     Returns
     -------
@@ -349,7 +350,8 @@ def _read(jit: Any, values: dict[str, Any]) -> KernelAccesses:
     """Lower a kernel to TTIR and say what it does with its pointers."""
     with interrupts.deferred():
         text, names = lowered(jit, values)
-        return load_heavy("opweave.registry.triton.access").analyse(text, names)
+        access: Any = load_heavy("opweave.registry.triton.access")  # which not every program needs
+        return access.analyse(text, names)
 
 
 def lowered(jit: Any, values: dict[str, Any]) -> tuple[str, tuple[str, ...]]:

@@ -95,6 +95,19 @@ class Flow:
         """The blocks of a block's region."""
         return [*self._beside[block].values()]
 
+    def turns_back(self, op: Op) -> bool:
+        """Whether a branch may lead to where it stands."""
+        seen: set[Block] = set()
+        todo = [op]
+        while todo:
+            branch = todo.pop()
+            for label, _ in branch.successors:
+                block = self.successor(branch, label)
+                if block not in seen:
+                    seen.add(block)
+                    todo += block.ops[-1:]
+        return op.block in seen
+
     def edges(self, op: Op) -> Iterator[tuple[Value, list[Value]]]:
         """Each value that an operation defines or hands on, and those that it is made of."""
         if op.name == "scf.for":

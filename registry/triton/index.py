@@ -107,8 +107,10 @@ class Reader:
             number = self._loop_numbers[op]
             if op.name == "scf.for":
                 signed = not op.attrs.startswith("unsigned")
-                bounds = [self.number(v).polynomial if signed else self.unsigned(v).polynomial for v in op.operands[:3]]
-                found = Loop(number, "for", bounds[0], bounds[1], bounds[2], outer, op)
+                bounds = [self.number(v) if signed else self.unsigned(v) for v in op.operands[:3]]
+                bits = min(WIDE if signed else width_of(op.operands[0]), *(b.bits for b in bounds))
+                lower, upper, step = (b.polynomial for b in bounds)
+                found = Loop(number, "for", lower, upper, step, outer, op, bits)
             else:
                 found = Loop(number, "while", None, None, None, outer, op)
             if not self._open:
@@ -209,7 +211,7 @@ class Reader:
         turn = Polynomial.of(Counter(loop))
         if parent.name == "scf.for" and v.index == 0:
             assert loop.lower is not None and loop.step is not None
-            return Number(loop.lower + loop.step * turn)
+            return Number(loop.lower + loop.step * turn, loop.bits)
         return self._at_turn(v, turn)
 
     def _parameter(self, v: Value) -> Number | Address:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from opweave.registry.triton.address import WIDE
 from opweave.registry.triton.flow import Flow
 from opweave.registry.triton.index import Reader
 from opweave.registry.triton.polynomial import Opaque, Polynomial, is_natural
@@ -32,7 +33,7 @@ class Fact:
     left: Polynomial
     relation: str
     right: Polynomial
-    bits: int = 64
+    bits: int = WIDE
 
     @property
     def is_opaque(self) -> bool:
@@ -76,6 +77,15 @@ def facts(reader: Reader, v: Value, holds: bool = True) -> tuple[Fact, ...]:
     return found
 
 
+def unless_certain(fact: Fact) -> tuple[Fact, ...]:
+    """The fact, or none if it holds for all lanes, whatever the arguments are."""
+    if fact.bits == WIDE and fact.relation in ("<", ">="):
+        above = fact.left - fact.right if fact.relation == ">=" else fact.right - fact.left - 1
+        if is_natural(above):
+            return ()
+    return (fact,)
+
+
 def _viewed(op: Op, of: tuple[Fact, ...]) -> tuple[Fact, ...] | None:
     found = []
     for fact in of:
@@ -98,11 +108,7 @@ def _compared(reader: Reader, op: Op, holds: bool) -> tuple[Fact, ...] | None:
         relation, turned = _RELATIONS[predicate[1:]]
     left, right = (b, a) if turned else (a, b)
     relation = relation if holds else _NEGATED[relation]
-    if relation == ">=" and is_natural(left.polynomial - right.polynomial):
-        return ()
-    if relation == "<" and is_natural(right.polynomial - left.polynomial - 1):
-        return ()
-    return (Fact(left.polynomial, relation, right.polynomial, min(a.bits, b.bits)),)
+    return unless_certain(Fact(left.polynomial, relation, right.polynomial, min(a.bits, b.bits)))
 
 
 def guards(reader: Reader, flow: Flow, block: Block) -> tuple[Fact, ...]:

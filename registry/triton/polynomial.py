@@ -117,6 +117,8 @@ class Loop:
         Numbers of the loops around it, outermost first.
     op : Op
         The operation.
+    bits : int
+        Width of the narrowest type that a sum or product in the bounds may leave; 64 where none may be narrower.
     """
 
     number: int
@@ -126,6 +128,7 @@ class Loop:
     step: Polynomial | None
     outer: tuple[int, ...]
     op: Op = field(repr=False)
+    bits: int = 64
 
     def text(self) -> str:
         if self.kind == "while":
@@ -141,7 +144,10 @@ class Loop:
 
 @dataclass(frozen=True)
 class Counter(Leaf):
-    """How often a loop's body has run before: 0 in the first turn, whatever the loop's bounds and step are."""
+    """How often a loop's body has run before: 0 in the first turn, whatever the loop's bounds and step are.
+
+    The condition of a `while` is computed once more than its body is run.
+    """
 
     loop: Loop
     rank = 1

@@ -670,7 +670,7 @@ def test_descriptors() -> None:
         shown(descriptors, host, f32(), 100, 90, 16),
         """\
 d  f32[16, 16]  load   [pid0*d.strides[0]*16 + r0*d.strides[0] + r1*d.strides[1] + d.strides[1]*4]:i32
-    where pid0*16 + r0 < d.shape[0] and r1 + 4 < d.shape[1]  (descriptor)  line +3
+    where pid0*16 + r0 >= 0 and pid0*16 + r0 < d.shape[0] and r1 + 4 < d.shape[1]  (descriptor)  line +3
 x  f32[16, 16]  store   [r0*m + r1 + m*n]
     where r0 + n >= 0 and r0 + n < n and r1 < m  (descriptor)  line +4
 x  f32[16, 16]  atomic add  [r0*m + r1]
@@ -816,6 +816,25 @@ def test_text_that_is_not_understood() -> None:
     )
     found = analyse(text)
     assert found.written == {"x", "y"} and not any(p.is_readable for p in found.parameters)
+
+
+def test_branches_that_make_a_loop() -> None:
+    text = (
+        "module {\n  tt.func public @k(%x: !tt.ptr<f32>, %n: i32) {\n    cf.br ^bb1(%n : i32)\n"
+        "  ^bb1(%i: i32):  // 2 preds: ^bb0, ^bb2\n    %0 = tt.addptr %x, %i : !tt.ptr<f32>, i32\n"
+        "    %1 = tt.load %0 : !tt.ptr<f32>\n    %2 = arith.cmpi slt, %i, %n : i32\n"
+        "    cf.cond_br %2, ^bb2, ^bb3\n  ^bb2:  // pred: ^bb1\n    %3 = arith.addi %i, %n : i32\n"
+        "    cf.br ^bb1(%3 : i32)\n  ^bb3:  // pred: ^bb1\n    tt.return\n  }\n}\n"
+    )
+    assert_expected_inline(
+        analyse(text).text() + "\n",
+        """\
+x  f32  load      [%i]  if ...
+x  f32  escapes:  branches make a loop, written
+x  f32  escapes:  branches make a loop, written
+%i: an argument of a block
+""",
+    )
 
 
 def test_an_operation_that_is_not_known() -> None:

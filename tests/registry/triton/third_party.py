@@ -174,9 +174,7 @@ def guesses(jit: Any, constants: dict[str, Any]) -> Iterator[dict[str, Any]]:
         for n in _tested(node)
         if isinstance(n, ast.Name)
     }
-    for dtype, on, size, floats in itertools.product(
-        (np.float32, bfloat16), (True, False), (32, 16, 128), (True, False)
-    ):
+    for dtype, on, size, floats in itertools.product((np.float32, bfloat16), (True, False), (32, 16), (True, False)):
         values: dict[str, Any] = {}
         for p in jit.params:
             name, low = p.name, p.name.lower()
