@@ -16,7 +16,12 @@ from opweave.registry.interrupts import deferred as _deferred
 # Interrupted half way, it could not be imported again: its modules declare ops, and NumPy loads once a process.
 with _deferred(patient=False):
     from opweave import library, nn, testing
-    from opweave.registry import dtypes as _dtypes, folders as _folders, triton_op as _triton_op
+    from opweave.registry import (
+        dtypes as _dtypes,
+        folders as _folders,
+        plain_launches as _plain_launches,  # noqa: F401  # looks for Triton when a mode becomes active
+        triton_op as _triton_op,
+    )
     from opweave.registry.autograd.mode import (
         enable_grad,
         inference_mode,

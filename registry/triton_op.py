@@ -6,16 +6,13 @@ resolved grid and the kernel's arguments by name, so that a trace shows the laun
 writes. What is no operand is a `LaunchForm` (by index in `forms`): constants, and how arguments that hold several
 tensors or numbers (a tuple, a `TensorDescriptor`) are put together from operands such as `pair.0` or `desc.base`.
 
-Plain launches come here by a step in front of Triton's own `run` methods (`watch_launches`), which is there as soon as
-there is a mode that could see them.
+Plain launches come here by `registry/plain_launches.py`.
 """
 
 from __future__ import annotations
 
 import copy
-import functools
 import operator
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -31,8 +28,8 @@ from opweave.registry.errors import (
     OutOfRangeError,
     UnsupportedError,
 )
-from opweave.registry.keys import PYTHON_BIT, DispatchKey, before_modes, state
-from opweave.registry.launch_form import LaunchForm, flattened, taken_apart
+from opweave.registry.keys import PYTHON_BIT, DispatchKey, state
+from opweave.registry.launch_form import LaunchForm, taken_apart
 from opweave.registry.loading import load_triton
 from opweave.registry.op import HigherOrderOperator, OpOverload, ops
 from opweave.registry.symbolic import Symbolic
@@ -41,7 +38,6 @@ from opweave.registry.triton.effects import (
     configurations,
     constexpr_names,
     fixed_number,
-    surely_written,
     written_pointers,
 )
 
@@ -111,17 +107,28 @@ def _configs(kernel: Any) -> list[dict[str, Any]]:
     """What each configuration of an autotuned kernel sets, in the order of `configurations`; else one empty one."""
     if not hasattr(kernel, "fn"):
         return [{}]
-    inside = _configs(kernel.fn) if not _is_jit(kernel) else [{}]
+    inside = _configs(kernel.fn) if not is_jit(kernel) else [{}]
     own = [config.all_kwargs() for config in getattr(kernel, "configs", [])] or [{}]
     return [{**outer, **inner} for outer in own for inner in inside]
 
 
-def _is_jit(kernel: Any) -> bool:
+def is_jit(kernel: Any) -> bool:
     return not hasattr(kernel, "configs") and not hasattr(kernel, "values")
 
 
+def is_tuned(kernel: Any) -> bool:
+    """Whether a kernel is autotuned, on the outside or inside of heuristics."""
+    return hasattr(kernel, "configs") or (not is_jit(kernel) and is_tuned(kernel.fn))
+
+
+def _is_pruned(kernel: Any) -> bool:
+    """Whether a function of the user's chooses among configurations; it sees what was given by position."""
+    own = getattr(kernel, "early_config_prune", None) or getattr(kernel, "perf_model", None)
+    return bool(own) or (not is_jit(kernel) and _is_pruned(kernel.fn))
+
+
 #: Options of a configuration that a launch may also be given.
-_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
+OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
 
 
 def with_options(kernel: Any, options: dict[str, Any]) -> Any:
@@ -134,7 +141,7 @@ def with_options(kernel: Any, options: dict[str, Any]) -> Any:
     options : dict of str to object
         Of those that a `triton.Config` has, such as `num_warps`.
     """
-    if _is_jit(kernel):
+    if not is_tuned(kernel):
         return kernel
     made: dict[Any, Any] = kernel.__dict__.setdefault("_opweave_with_options", {})
     key = tuple(sorted(options.items()))
@@ -142,19 +149,16 @@ def with_options(kernel: Any, options: dict[str, Any]) -> Any:
         if key not in made:
             own = copy.copy(kernel)
             own.__dict__.pop("_opweave_with_options", None)
-            own.fn = kernel.fn if _is_jit(kernel.fn) else _changed(kernel.fn, options)
+            own.fn = with_options(kernel.fn, options)
             if hasattr(kernel, "configs"):
                 own.cache = {}
-                own.configs = [_changed(config, options) for config in kernel.configs]
+                own.configs = [_with(config, options) for config in kernel.configs]
             made[key] = own
         return made[key]
 
 
-def _changed(item: Any, options: dict[str, Any]) -> Any:
-    """A configuration, or a kernel inside of another, with these options."""
-    if hasattr(item, "fn"):
-        return with_options(item, options)
-    own = copy.copy(item)
+def _with(config: Any, options: dict[str, Any]) -> Any:
+    own = copy.copy(config)
     for name, value in options.items():
         setattr(own, name, value)
     return own
@@ -221,12 +225,12 @@ class TritonKernelWrapper:
         ArgumentError
             If the arguments are not those of the kernel.
         """
-        options = {name: kwargs[name] for name in _OPTIONS if name in kwargs and name not in self.jit.arg_names}
+        options = {name: kwargs[name] for name in OPTIONS if name in kwargs and name not in self.jit.arg_names}
         kernel = with_options(self.kernel, options) if options else self.kernel
         if kernel is not self.kernel:
             kwargs = {name: value for name, value in kwargs.items() if name not in options}
-        args = tuple(map(_without_lists, args))
-        kwargs = {name: _without_lists(value) for name, value in kwargs.items()}
+        args = tuple(map(without_lists, args))
+        kwargs = {name: without_lists(value) for name, value in kwargs.items()}
         names = self.jit.arg_names
         signature = f"def {self.__name__}({', '.join(names)})"
         if len(args) > len(names):
@@ -241,7 +245,7 @@ class TritonKernelWrapper:
         runtime = set(names) - constexpr_names(self.jit)
         bound = {k: _as_argument(_plain(v), k in runtime) for k, v in bound.items()}
         grids = _resolve_grids(kernel, self.jit, grid, bound)
-        operands, form = taken_apart(bound, len(args) if kernel is not self.jit else 0)
+        operands, form = taken_apart(bound, len(args) if _is_pruned(kernel) else 0)
         triton_kernel_wrapper_mutation(
             kernel_idx=kernels.add(kernel), constant_args_idx=forms.add(form, form.key), grid=grids, kwargs=operands
         )
@@ -255,6 +259,13 @@ def _from_numpy(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return from_numpy(value)
     return value.item() if isinstance(value, np.generic) else value
+
+
+def without_lists(value: Any) -> Any:
+    """Tuples for lists, which Triton takes as arguments of kernels."""
+    if type(value) in (list, tuple):
+        return tuple(map(without_lists, value))
+    return value
 
 
 def brief(value: Any) -> str:
@@ -446,104 +457,6 @@ triton_kernel_wrapper_mutation.is_mutable = True
 
 #: The same launch on copies: `tensors_to_clone` names what is written; returns the copies by name.
 triton_kernel_wrapper_functional = HigherOrderOperator("triton_kernel_wrapper_functional", _launch_functional)
-
-
-# ---- launches as Triton's users write them ---------------------------------------------------------------------------
-
-_watching = False
-
-
-def watch_launches() -> None:
-    """Have plain launches seen by modes: put a step in front of Triton's `run` methods."""
-    global _watching
-    if _watching:
-        return
-    load_triton()
-    from triton.runtime.autotuner import Autotuner, Heuristics
-    from triton.runtime.jit import JITFunction
-
-    with _options_lock:
-        if not _watching:
-            for cls in (JITFunction, Autotuner, Heuristics):
-                setattr(cls, "run", _seen(cls.run))  # noqa: B010  # their `run` is declared with other parameters
-            before_modes.remove(_watch_if_loaded)
-            _watching = True
-
-
-def _seen(original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if "grid" in kwargs and not kwargs.get("warmup") and _is_watched(args, kwargs):
-            named = {name: value for name, value in kwargs.items() if name not in ("grid", "warmup")}
-            TritonKernelWrapper(self).record(kwargs["grid"], args, named)
-            return None
-        if list in map(type, args) or any(type(v) is list for name, v in kwargs.items() if name != "grid"):
-            args = tuple(map(_without_lists, args))
-            kwargs = {name: value if name == "grid" else _without_lists(value) for name, value in kwargs.items()}
-        if not _is_jit(self):
-            options = {name: kwargs.pop(name) for name in _OPTIONS if name in kwargs and name not in self.arg_names}
-            if options:
-                self = with_options(self, options)
-        elif not kwargs.get("warmup"):
-            for t in saved_writes(self, args, kwargs):
-                t._bump()
-        return original(self, *args, **kwargs)
-
-    return run
-
-
-def _without_lists(value: Any) -> Any:
-    """Tuples for lists, which Triton takes as arguments of kernels."""
-    if type(value) in (list, tuple):
-        return tuple(map(_without_lists, value))
-    return value
-
-
-def _is_watched(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether a mode, or a subclass among the tensors, has to see a launch."""
-    modes = bool(state.modes)
-    for value in (*args, *kwargs.values()):
-        if isinstance(value, Tensor):
-            if modes or value._keys & PYTHON_BIT:
-                return True
-        elif not isinstance(value, _NUMBERS):
-            for leaf in flattened(value)[1]:
-                if isinstance(leaf, Tensor) and (modes or leaf._keys & PYTHON_BIT):
-                    return True
-    return False
-
-
-def _holds_saved(value: Any) -> bool:
-    """Whether an argument is, or has in it, a tensor on memory that a backward pass has kept."""
-    if isinstance(value, Tensor):
-        return value._storage.saved
-    if isinstance(value, _NUMBERS):
-        return False
-    return any(isinstance(leaf, Tensor) and leaf._storage.saved for leaf in flattened(value)[1])
-
-
-def saved_writes(jit: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Tensor]:
-    """The tensors that a launch surely writes, and that a backward pass has kept.
-
-    What is written after that is no longer what was saved, so the launch counts as a mutation of them.
-    """
-    if not any(map(_holds_saved, (*args, *kwargs.values()))):
-        return []
-    given = {**dict(zip(jit.arg_names, args, strict=False)), **kwargs}
-    values = {name: value for name, value in given.items() if name not in ("grid", "warmup")}
-    written = [values[name] for name in surely_written(jit, values) if _holds_saved(values[name])]
-    return [leaf for value in written for leaf in flattened(value)[1] if _holds_saved(leaf)]
-
-
-_NUMBERS = (int, float, str, type(None))
-
-
-def _watch_if_loaded() -> None:
-    if "triton.runtime.jit" in sys.modules:
-        watch_launches()
-
-
-before_modes.append(_watch_if_loaded)
 
 
 def wrap_triton(triton_kernel: Any, /) -> TritonKernelWrapper:

@@ -20,8 +20,8 @@ from opweave.codegen.triton_cpu.host import HOST_DEVICE, HostLauncher
 from opweave.codegen.triton_cpu.launch import HostArray
 from opweave.codegen.triton_cpu.sanitizer import enabled as sanitizing
 from opweave.registry.keys import state
+from opweave.registry.plain_launches import saved_writes, watch_launches
 from opweave.registry.tensor import Tensor
-from opweave.registry.triton_op import saved_writes, watch_launches
 
 _NAME = "_opweave_launches"
 _LIMIT = 1024

@@ -20,6 +20,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from opweave.registry.interrupts import let_through
 from opweave.registry.triton.address import Box, Number
 from opweave.registry.triton.flow import ACCESSES, READS, WRITES, Flow, is_address, is_known
 from opweave.registry.triton.index import Reader
@@ -311,6 +312,7 @@ def analyse(source: str | Module, names: Sequence[str] | None = None, name: str 
         try:
             module = parse(source)
         except (TTIRSyntaxError, ValueError, IndexError, AssertionError, StopIteration) as error:
+            let_through(error)
             return _unread(source, names, error)
     else:
         module = source

@@ -125,6 +125,8 @@ FORMS: dict[str, Function] = {
     "autotuned, with warps": launching(lambda x, y, out: tuned[by_block](x, y, out, x.numel(), num_warps=8)),
     "autotuned twice": launching(lambda x, y, out: twice[by_block](x, y, out, x.numel())),
     "pruned": launching(lambda x, y, out: pruned[by_block](x, y, out, x.numel())),
+    "autotuned twice, with warps": launching(lambda x, y, out: twice[by_block](x, y, out, x.numel(), num_warps=2)),
+    "heuristics, with warps": launching(lambda x, y, out: chosen[(1,)](x, y, out, x.numel(), num_warps=2)),
     "heuristics": launching(lambda x, y, out: chosen[(1,)](x, y, out, x.numel())),
     "warps": launching(lambda x, y, out: add[(4,)](x, y, out, x.numel(), BLOCK=64, num_warps=2, num_stages=1)),
     "tuple": launching(lambda x, y, out: weighted[(4,)]((x, y, 3), out, x.numel(), BLOCK=64)),
@@ -226,7 +228,7 @@ def test_a_hook_runs_before_each_launch() -> None:
         saved(function, Path("never"))
 
 
-def test_options_beside_an_autotuned_kernel_replace_those_of_its_configurations() -> None:
+def test_options_beside_a_kernel_count_also_if_it_is_autotuned() -> None:
     x, y = given()
     out = opweave.empty_like(x)
     seen: list[int] = []
@@ -238,11 +240,18 @@ def test_options_beside_an_autotuned_kernel_replace_those_of_its_configurations(
 
     kernel.add_pre_run_hook(lambda *args, num_warps=None, **kwargs: seen.append(num_warps))
     own = triton.autotune([triton.Config({"BLOCK": 64}, num_warps=2)], key=["n"])(kernel)
-    function = launching(lambda x, y, out: own[by_block](x, y, out, x.numel(), num_warps=1))
-    opweave.compile(function, fullgraph=True)(x, y)
-    own[by_block](x, y, out, x.numel())
-    np.testing.assert_allclose(out.numpy(), x.numpy() * 3)
-    assert seen == [1, 2]
+    ruled = triton.heuristics({"BLOCK": lambda args: 64})(kernel)
+    outside = triton.heuristics({"n": lambda args: 256})(own)
+    inside = triton.autotune([triton.Config({}, num_warps=2)], key=["n"])(ruled)
+    for k in (own, ruled, outside, inside):
+        size = () if k is outside else (x.numel(),)
+        function = launching(lambda x, y, out, k=k, size=size: k[(4,)](x, y, out, *size, num_warps=1))
+        opweave.compile(function, fullgraph=True)(x, y)
+        k[(4,)](x, y, out, *size, num_warps=8)
+        k[(4,)](x, y, out, *size)
+        np.testing.assert_allclose(out.numpy(), x.numpy() * 3)
+        assert seen == [1, 8, None if k is ruled else 2]
+        seen.clear()
 
 
 def test_a_trace_shows_the_parts_of_an_argument() -> None:

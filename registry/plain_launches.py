@@ -1,0 +1,111 @@
+"""Launches as Triton's users write them, `kernel[grid](...)`: a step in front of Triton's own `run` methods.
+
+It is there as soon as there is a mode that could see launches. Where one is active, or a subclass of `Tensor` is among
+the arguments, a launch becomes a call of an op (`registry/triton_op.py`). Elsewhere it goes on to Triton, with tuples
+for lists, and with options beside an autotuned kernel in the place of those of its configurations; and it counts as a
+mutation of what it writes, if a backward pass has kept that.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from opweave.registry import forking
+from opweave.registry.keys import PYTHON_BIT, before_modes, state
+from opweave.registry.launch_form import flattened
+from opweave.registry.loading import load_triton
+from opweave.registry.tensor import Tensor
+from opweave.registry.triton.effects import surely_written
+from opweave.registry.triton_op import OPTIONS, TritonKernelWrapper, is_jit, is_tuned, with_options, without_lists
+
+_lock = forking.short_lock()
+_watching = False
+
+
+def watch_launches() -> None:
+    """Have plain launches seen by modes: put a step in front of Triton's `run` methods."""
+    global _watching
+    if _watching:
+        return
+    load_triton()
+    from triton.runtime.autotuner import Autotuner, Heuristics
+    from triton.runtime.jit import JITFunction
+
+    with _lock:
+        if not _watching:
+            for cls in (JITFunction, Autotuner, Heuristics):
+                setattr(cls, "run", _seen(cls.run))  # noqa: B010  # their `run` is declared with other parameters
+            before_modes.remove(_watch_if_loaded)
+            _watching = True
+
+
+def _seen(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if "grid" in kwargs and not kwargs.get("warmup") and _is_watched(args, kwargs):
+            named = {name: value for name, value in kwargs.items() if name not in ("grid", "warmup")}
+            TritonKernelWrapper(self).record(kwargs["grid"], args, named)
+            return None
+        if list in map(type, args) or any(type(v) is list for name, v in kwargs.items() if name != "grid"):
+            args = tuple(map(without_lists, args))
+            kwargs = {name: value if name == "grid" else without_lists(value) for name, value in kwargs.items()}
+        if is_tuned(self):
+            options = {name: kwargs.pop(name) for name in OPTIONS if name in kwargs and name not in self.arg_names}
+            if options:
+                self = with_options(self, options)
+        elif is_jit(self) and not kwargs.get("warmup"):
+            for t in saved_writes(self, args, kwargs):
+                t._bump()
+        return original(self, *args, **kwargs)
+
+    return run
+
+
+def _is_watched(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a mode, or a subclass among the tensors, has to see a launch."""
+    modes = bool(state.modes)
+    for value in (*args, *kwargs.values()):
+        if isinstance(value, Tensor):
+            if modes or value._keys & PYTHON_BIT:
+                return True
+        elif not isinstance(value, _NUMBERS):
+            for leaf in flattened(value)[1]:
+                if isinstance(leaf, Tensor) and (modes or leaf._keys & PYTHON_BIT):
+                    return True
+    return False
+
+
+def _holds_saved(value: Any) -> bool:
+    """Whether an argument is, or has in it, a tensor on memory that a backward pass has kept."""
+    if isinstance(value, Tensor):
+        return value._storage.saved
+    if isinstance(value, _NUMBERS):
+        return False
+    return any(isinstance(leaf, Tensor) and leaf._storage.saved for leaf in flattened(value)[1])
+
+
+def saved_writes(jit: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Tensor]:
+    """The tensors that a launch surely writes, and that a backward pass has kept.
+
+    What is written after that is no longer what was saved, so the launch counts as a mutation of them.
+    """
+    if not any(map(_holds_saved, (*args, *kwargs.values()))):
+        return []
+    given = {**dict(zip(jit.arg_names, args, strict=False)), **kwargs}
+    values = {name: value for name, value in given.items() if name not in ("grid", "warmup")}
+    written = [values[name] for name in surely_written(jit, values) if _holds_saved(values[name])]
+    return [leaf for value in written for leaf in flattened(value)[1] if _holds_saved(leaf)]
+
+
+_NUMBERS = (int, float, str, type(None))
+
+
+def _watch_if_loaded() -> None:
+    if "triton.runtime.jit" in sys.modules:
+        watch_launches()
+
+
+before_modes.append(_watch_if_loaded)
