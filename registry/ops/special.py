@@ -20,7 +20,7 @@ from opweave.registry.ops.pointwise import conjugate, dropped, zeros
 from opweave.registry.ops.reduction import rounded
 from opweave.registry.promote import GREATEST, broadcast_shapes, pointwise_strides, result_type
 from opweave.registry.scalar import erfc_tail
-from opweave.registry.spec import TensorSpec, contiguous
+from opweave.registry.spec import TensorSpec
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
 Make = Callable[..., Tensor]
@@ -379,7 +379,7 @@ def _polygamma_spec(n: int, self: Tensor) -> TensorSpec:
     if self._dtype.kind == "c":
         raise DTypeError("polygamma: not defined for complex numbers", got=describe(self))
     dtype = self._dtype if self._dtype.kind == "f" else get_default_dtype()
-    return contiguous(self._sizes, dtype, self._device)
+    return TensorSpec(self._sizes, pointwise_strides(self._sizes, [self]), dtype, self._device)
 
 
 @extern("aten::polygamma(int n, Tensor self) -> Tensor", spec=_polygamma_spec)
@@ -544,7 +544,8 @@ def _pair_spec(name: str, kinds: str) -> Callable[..., TensorSpec]:
         dtype = result_type(self, other)
         if dtype.kind not in kinds:
             raise DTypeError(f"{name}: not defined for {dtype.name}", got=describe([self, other]))
-        return contiguous(broadcast_shapes(name, self._sizes, other._sizes), dtype, self._device)
+        shape = broadcast_shapes(name, self._sizes, other._sizes)
+        return TensorSpec(shape, pointwise_strides(shape, [self, other]), dtype, self._device)
 
     return spec
 

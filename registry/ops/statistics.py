@@ -68,6 +68,14 @@ def _missing(self: Tensor, axis: int) -> Any:
     return aten.sum.dim_IntList(aten.isnan.default(self), [axis], True)
 
 
+def _nothing(self: Tensor) -> Tensor:
+    """The middle of no elements: NaN, or what PyTorch's conversion makes of NaN in a whole type."""
+    if self._dtype.kind == "f":
+        return aten.new_full.default(self, [], float("nan"))
+    bits = 8 * self._dtype.itemsize
+    return aten.new_full.default(self, [], -(2 ** (bits - 1)) if bits >= 32 else 0)
+
+
 def _declare_median(name: str, ignore: bool) -> tuple[CompositeDecl, CompositeDecl]:
     @composite(f"aten::{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)")
     def by_dim(self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
@@ -95,7 +103,7 @@ def _declare_median(name: str, ignore: bool) -> tuple[CompositeDecl, CompositeDe
         """The middle of all elements in order, of an even number the lower."""
         _check_order(name, self)
         if not self.numel():
-            return aten.new_full.default(self, [], float("nan") if self._dtype.kind == "f" else -(2**63))
+            return _nothing(self)
         return by_dim.body(aten.reshape.default(self, [-1]), 0)[0]
 
     def shared(grad: Any, self: Any, result: Any) -> Any:
