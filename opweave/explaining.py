@@ -9,6 +9,7 @@ from typing import Any
 from opweave.pipeline import compile, fusion_report, lower
 from opweave.registry.triton import effects
 from opweave.registry.triton.access import KernelAccesses
+from opweave.registry.triton_op import wrap_triton
 from opweave.runtime.compiled import CompiledFunction
 from opweave.tracer.graph import Graph
 
@@ -151,6 +152,8 @@ def kernel_accesses(kernel: Any, /, *args: Any, **kwargs: Any) -> tuple[KernelAc
 
     Raises
     ------
+    ArgumentError
+        If it is no Triton kernel.
     CompileError
         If Triton cannot lower the kernel for these arguments.
 
@@ -160,4 +163,4 @@ def kernel_accesses(kernel: Any, /, *args: Any, **kwargs: Any) -> tuple[KernelAc
     x    f32[256]  load   [pid0*256 + r0]:i32  where pid0*256 + r0 < n    kernels.py:9
     ...
     """
-    return effects.accesses(kernel, args, kwargs)
+    return effects.accesses(wrap_triton(kernel).kernel, args, kwargs)

@@ -395,3 +395,6 @@ def test_accesses_print_as_a_table() -> None:
         f"out  f32[64]  store  [pid0*64 + r0]:i32  where pid0*64 + r0 < n  FILE:{first + 3}"
     )
     assert len(opweave.kernel_accesses(tuned, x, y, x, 300)) == len(CONFIGS)
+    assert str(opweave.kernel_accesses(wrap_triton(add), x, y, x, 300, BLOCK=64)[0]) == str(found)
+    with pytest.raises(ArgumentError, match=r"expected a kernel made by @triton\.jit"):
+        opweave.kernel_accesses(3, x)
