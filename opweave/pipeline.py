@@ -33,6 +33,7 @@ from opweave.passes import (
 from opweave.registry.device import Device, cpu
 from opweave.registry.errors import ArgumentError, CompileError, DeviceError, UnsupportedError
 from opweave.registry.interrupts import checkpoint, let_through
+from opweave.registry.loading import load_heavy
 from opweave.registry.tensor import Tensor, describe
 from opweave.runtime.compiled import CompiledFunction, Program
 from opweave.runtime.context import below_autograd
@@ -45,6 +46,12 @@ from opweave.tracer.printing import operand_graphs
 
 Pass = Callable[[Graph], Graph]
 
+
+def launch_objection(region: Graph) -> str:
+    """Why a region with a launch of a user's kernel cannot be one kernel; empty where it can."""
+    return load_heavy("opweave.codegen.launches").objection(region)
+
+
 #: Graph to graph, in this order.
 PASSES: tuple[tuple[str, Pass], ...] = (
     ("sizes", sizes.run),  # numbers that follow from sizes of inputs become operands
@@ -55,7 +62,7 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("cse", cse.run),  # what is computed twice is computed once
     ("products", products.run),  # what is added to a product fuses; batched products read and write in place
     ("dce", dce.run),  # what no result needs goes
-    ("fuse", fuse.run),  # what can be one kernel becomes one node
+    ("fuse", functools.partial(fuse.run, objection=launch_objection)),  # what can be one kernel becomes one node
     ("reinplace", reinplace.run),  # mutating calls write in place where no copy is needed
     ("overwrite", overwrite.run),  # kernels store into the inputs that their results are written to
     ("hoist", sizes.hoist),  # checks of sizes run before the kernels that rely on them

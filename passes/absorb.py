@@ -1,0 +1,448 @@
+"""Let launches of users' kernels take in the pointwise kernels next to them, on both sides.
+
+    h = (x * w + b)              kernel 0          kernel 0   mul, add, softmax_kernel, mul
+    y = softmax_kernel(h)        a launch    ->
+    z = y * mask                 kernel 1
+
+What is done with a tensor that a kernel stores can be done where it stores it, and what computes one that it loads
+where it loads it. It is right for any kernel, in whatever order it works, if
+
+* every access of the tensor is known to be a store, or every one a load (`registry.triton.access`), it has one name in
+  the launch, and it is dense;
+* what the tensor held before a store cannot show: the stores reach all of it, or what is done with it makes nothing
+  definite of what is not;
+* what the functions read besides does not depend on the launch, and nothing that must run in between does.
+
+It pays if little is computed more than once: a kernel may load an element many times.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from math import prod
+from typing import Any, Protocol
+
+from opweave.registry.errors import OpweaveError
+from opweave.registry.launch_form import LaunchForm
+from opweave.registry.op import OpOverload
+from opweave.registry.tensor import Tensor
+from opweave.registry.triton import effects
+from opweave.registry.triton.access import Access, KernelAccesses, Parameter
+from opweave.registry.triton.coverage import covers
+from opweave.registry.triton.known import in_launch
+from opweave.registry.triton.polynomial import Trips
+from opweave.registry.triton_op import CompiledText, forms, kernels, triton_kernel_wrapper_functional
+from opweave.tracer.graph import Graph, Node
+from opweave.tracer.iteration import classify, numel_of
+from opweave.tracer.launch_numbers import numbers_of
+from opweave.tracer.launches import ELEMENTS, is_empty
+
+#: Why the region with this launch in it cannot be one kernel; empty where it can.
+Objection = Callable[[Graph], str]
+
+_CHEAP = frozenset(
+    "add sub mul neg abs relu where to _to_copy clone maximum minimum clamp eq ne lt le gt ge square reciprocal".split()
+)
+"""What may be computed again at each load."""
+_STRICT = frozenset(
+    """add sub neg abs exp exp2 expm1 log log2 log10 log1p sqrt rsqrt sin cos tan tanh sigmoid erf gelu silu softplus
+    reciprocal square clone""".split()
+)
+"""Ops that make nothing definite of what is not."""
+_OFTEN = 2.0
+"""How often an element may be computed on average."""
+_SELDOM = 1.25
+"""The same of what is not cheap."""
+_LARGEST = 160
+"""Members of a region."""
+
+
+@dataclass(eq=False)
+class Absorption:
+    """A launch with what it takes in.
+
+    Attributes
+    ----------
+    launch : Node
+        The launch.
+    members : list of Node
+        All nodes of its region, in program order.
+    results : list of Node
+        Those that are needed outside.
+    taken : int
+        How many kernels it has taken in, whole or in part.
+    """
+
+    launch: Node
+    members: list[Node]
+    results: list[Node] = field(default_factory=list)
+    taken: int = 0
+
+
+class Step(Protocol):
+    """What runs as one: a kernel of the fusion pass."""
+
+    members: list[Node]
+    results: list[Node]
+
+
+class Absorber:
+    """Decides for the launches of a graph.
+
+    Parameters
+    ----------
+    order : mapping of Node to int
+        The graph's nodes, and their places.
+    steps : list of Step
+        What the fusion pass has made kernels. Those that a launch takes in are removed, or lose results.
+    ordered : sequence of Node
+        Calls that keep their order, the last one first.
+    region_of : callable
+        Makes a region of members and results.
+    objection : callable
+        Asks codegen.
+    """
+
+    def __init__(
+        self, order: Mapping[Node, int], steps: list[Any], ordered: Sequence[Node],
+        region_of: Callable[[Sequence[Node], Sequence[Node]], Graph], objection: Objection,
+    ) -> None:  # fmt: skip
+        self.order, self.steps, self.region_of, self.objection = order, steps, region_of, objection
+        self.found: list[Absorption] = []
+        #: Launches, and why they do not take in something.
+        self.refusals: list[tuple[Node, str]] = []
+        self.earlier = dict(pairwise(ordered))
+
+    def run(self) -> None:
+        for node in list(self.order):
+            if node.target is triton_kernel_wrapper_functional:
+                self._launch(node)
+
+    # ---- one launch
+
+    def _launch(self, node: Node) -> None:
+        if not self._has_neighbours(node):
+            return
+        known = _known(node)
+        if isinstance(known, str):
+            self.refusals.append((node, known))
+            return
+        launch = _Launch(node, *known)
+        items = [user for user in node.users if user.target is operator.getitem]
+        region = Absorption(node, self._ordered([node, *items, *launch.memory()]))
+        for name in launch.written:
+            for step in self._readers(launch.items(name)):
+                self._after(launch, name, step, region)
+        region.results += [item for item in items if not self._is_inside(item, region)]
+        for operand in dict.fromkeys(v for v in launch.operands.values() if isinstance(v, Node)):
+            self._before(launch, operand, region)
+        if region.taken:
+            self.found.append(region)
+
+    def _has_neighbours(self, node: Node) -> bool:
+        items = [user for user in node.users if user.target is operator.getitem]
+        return bool(self._readers(items)) or any(self._maker(n) is not None for n in node.all_input_nodes)
+
+    def _readers(self, nodes: Iterable[Node]) -> list[Any]:
+        """The kernels that read nodes from memory."""
+        found = {}
+        for node in nodes:
+            for step in self.steps:
+                if node not in step.members and not node.users.keys().isdisjoint(step.members):
+                    found[id(step)] = step
+        return [*found.values()]
+
+    def _maker(self, node: Node) -> Any:
+        """The kernel that stores a node."""
+        return next((step for step in self.steps if node in step.results), None)
+
+    def _is_inside(self, item: Node, region: Absorption) -> bool:
+        """Whether nothing outside of a region reads a result of its launch."""
+        return bool(item.users) and set(item.users) <= set(region.members) and not self._readers([item])
+
+    def _ordered(self, nodes: Iterable[Node]) -> list[Node]:
+        return sorted(set(nodes), key=self.order.__getitem__)
+
+    def _refuse(self, launch: _Launch, side: str, name: str, reason: str) -> None:
+        self.refusals.append((launch.node, f"{side} {name}: {reason}"))
+
+    # ---- what is done with what it stores
+
+    def _after(self, launch: _Launch, name: str, step: Any, region: Absorption) -> None:
+        items = launch.items(name)
+        reason = (
+            launch.store_objection(name)
+            or ("" if all(map(_is_pointwise, step.members)) else "what reads it is more than pointwise")
+            or self._dependence(step, region, items)
+            or _often(launch.repeats(name, "store"), [n for n in step.members if n in _below(items, step.members)])
+            or launch.contents_objection(name, [n for n in step.members if n in _below(items, step.members)], items)
+        )
+        if not reason and len(region.members) + len(step.members) > _LARGEST:
+            reason = f"a kernel of {_LARGEST} ops"
+        members = self._ordered([*region.members, *step.members])
+        if not reason:
+            results = self._ordered([*region.results, *step.results])
+            reason = self.objection(self.region_of(members, results))
+        if reason:
+            self._refuse(launch, "after", name, reason)
+            return
+        region.members = members
+        region.results += step.results
+        region.taken += 1
+        self.steps.remove(step)
+
+    def _dependence(self, step: Any, region: Absorption, items: Sequence[Node]) -> str:
+        """Why a kernel cannot run together with a launch."""
+        inside = {*region.members}
+        reads = _reads(step) - {*items}
+        if not reads.isdisjoint(inside):
+            return "what reads it reads another result of the launch"
+        makers = {node: s for s in (*self.steps, *self.found) for node in s.results}
+        waiting, seen = list(reads), set[Any]()
+        while waiting:
+            node = waiting.pop()
+            if node in seen:
+                continue
+            seen.add(node)
+            if node in inside:
+                return "what reads it needs something that comes after the launch"
+            maker = makers.get(node)
+            waiting += _reads(maker) if maker is not None else node.all_input_nodes
+            if node in self.earlier:
+                waiting.append(self.earlier[node])
+        return ""
+
+    # ---- what computes what it loads
+
+    def _before(self, launch: _Launch, operand: Node, region: Absorption) -> None:
+        step = self._maker(operand)
+        if step is None:
+            return
+        names = [name for name, value in launch.operands.items() if value is operand]
+        members = _above(operand, step.members)
+        reason = ""
+        if self._readers([operand]) or any(u is not launch.node and self._is_call(u) for u in operand.users):
+            reason = "it is needed elsewhere too"
+        elif not all(map(_is_pointwise, members)):
+            reason = "what computes it is more than pointwise"
+        for name in names:
+            reason = reason or launch.load_objection(name)
+        repeats = [launch.repeats(name, "load") for name in names]
+        total = None if None in repeats else sum(r for r in repeats if r is not None)
+        if not reason and total is not None and total > _OFTEN and _bytes(_reads_of(members)) > _bytes([operand]):
+            reason = f"each element is loaded {total:.1f} times, and computed from more bytes than it has"
+        reason = reason or _often(total, members)
+        joined = self._ordered([*region.members, *members])
+        if not reason:
+            reason = self.objection(self.region_of(joined, self._ordered(region.results)))
+        if reason:
+            self._refuse(launch, "before", names[0], reason)
+            return
+        region.members = joined
+        region.taken += 1
+        step.results.remove(operand)
+        if not step.results:
+            self.steps.remove(step)
+        else:
+            needed = {n for result in step.results for n in _above(result, step.members)}
+            step.members[:] = [n for n in step.members if n in needed]
+
+    def _is_call(self, node: Node) -> bool:
+        return not any(node in step.members for step in (*self.steps, *self.found))
+
+
+class _Launch:
+    """A launch and what is known of its kernel."""
+
+    def __init__(self, node: Node, accesses: KernelAccesses, values: Mapping[str, Any]) -> None:
+        self.node = node
+        self.operands: Mapping[str, Any] = node.kwargs["kwargs"]
+        self.written: Sequence[str] = node.kwargs["tensors_to_clone"]
+        self.grid = [size if type(size) is int else None for size in node.kwargs["grid"][0]]
+        self.accesses = in_launch(accesses, numbers_of(values), self.grid)
+
+    def items(self, name: str) -> list[Node]:
+        """The nodes that stand for what an operand holds afterwards."""
+        return [u for u in self.node.users if u.target is operator.getitem and u.args[1] == name]
+
+    def names(self, operand: Any) -> list[str]:
+        return [name for name, value in self.operands.items() if value is operand]
+
+    def is_fresh(self, name: str) -> bool:
+        """Whether an operand is memory that is made for the launch."""
+        operand = self.operands[name]
+        return is_empty(operand) and set(operand.users) == {self.node} and len(self.names(operand)) == 1
+
+    def memory(self) -> list[Node]:
+        """The calls that make such memory."""
+        return [self.operands[name] for name in self.written if self.is_fresh(name)]
+
+    def _parameter(self, name: str) -> Parameter | None:
+        return next((p for p in self.accesses.parameters if p.name == name), None)
+
+    def _objection(self, name: str, kind: str) -> str:
+        parameter = self._parameter(name)
+        if parameter is None:
+            return "it is no pointer of the kernel"
+        if parameter.escapes:
+            return parameter.escapes[0].reason
+        others = [a for a in parameter.accesses if a.kind != kind]
+        if others:
+            verb = {"load": "reads", "store": "writes", "atomic": "changes, by atomics,"}[others[0].kind]
+            return f"the kernel {verb} it too" + (f" ({others[0].where})" if others[0].where else "")
+        if not parameter.accesses:
+            return "the kernel does not use it"
+        value = self.operands[name].meta["val"]
+        elem = ELEMENTS.get(value._dtype.name)
+        if elem is None or any(a.elem != elem for a in parameter.accesses):
+            return f"the kernel takes its {value._dtype.name} as something else"
+        if any(a.via == "descriptor" and a.op.operands[0].block is not None for a in parameter.accesses):
+            return "it is given as a descriptor"
+        return ""
+
+    def store_objection(self, name: str) -> str:
+        """Why nothing can be done with an operand where it is stored to."""
+        if len(self.names(self.operands[name])) > 1:
+            return "it has another name in the launch"
+        return self._objection(name, "store")
+
+    def load_objection(self, name: str) -> str:
+        """Why an operand cannot be computed where it is loaded."""
+        reason = self._objection(name, "load")
+        if not reason and any(a.volatile for a in self._accesses(name)):
+            reason = "the kernel loads it as volatile"
+        return reason
+
+    def _accesses(self, name: str) -> tuple[Access, ...]:
+        parameter = self._parameter(name)
+        return parameter.accesses if parameter is not None else ()
+
+    def contents_objection(self, name: str, users: Sequence[Node], items: Sequence[Node]) -> str:
+        """Why what an operand held before may show in what is computed of it."""
+        value: Tensor = items[0].meta["val"]
+        layout = _dense(value)
+        if layout is not None and None not in self.grid:
+            grid = [size for size in self.grid if size is not None]
+            if any(covers(access, *layout, grid) for access in self._accesses(name)):
+                return ""
+        if self.is_fresh(name) and all(_is_strict(node, users, items) for node in users):
+            return ""
+        return "the stores may not reach all of it"
+
+    def repeats(self, name: str, kind: str) -> float | None:
+        """How often each element is accessed on average, lanes that are masked counted; None if it is not known."""
+        total = 0
+        for access in self._accesses(name):
+            if access.kind != kind:
+                continue
+            if None in self.grid:
+                return None
+            lanes = prod(size for size in self.grid if size is not None) * prod(access.shape)
+            for loop in access.loops:
+                turns = Trips(loop).bounds()[1]
+                if turns is None:
+                    return None
+                lanes *= turns
+            total += lanes
+        return total / max(1, numel_of(self.operands[name]))
+
+
+def _known(node: Node) -> tuple[KernelAccesses, dict[str, Any]] | str:
+    """What the kernel of a launch does, with the arguments, or why nothing can be put into it."""
+    kernel = kernels[node.kwargs["kernel_idx"]]
+    form: LaunchForm = forms[node.kwargs["constant_args_idx"]]
+    if isinstance(kernel, CompiledText):
+        return "the kernel is text"
+    if form.structures:
+        return "the launch has a tuple or a descriptor among its arguments"
+    operands = {k: v.meta["val"] if isinstance(v, Node) else v for k, v in node.kwargs["kwargs"].items()}
+    try:
+        found = list(effects.configurations(kernel, form.arguments(operands)))
+        if len(found) != 1:
+            return f"the kernel is tuned: it has {len(found)} configurations"
+        jit, values, also = found[0]
+        if jit is None or also is None or also:
+            return "a hook may write its arguments" if also is None or also else "the kernel is not Triton's"
+        return effects.accesses_of(jit, values), values
+    except OpweaveError as error:
+        return str(error).splitlines()[0]
+
+
+def _dense(value: Tensor) -> tuple[list[int], list[int]] | None:
+    """Sizes and strides, outermost first, of a tensor whose elements lie side by side."""
+    numbers = (*value._sizes, *value._strides)
+    if any(type(n) is not int for n in numbers):
+        return None
+    dims = sorted(((s, n) for n, s in zip(value._sizes, value._strides, strict=True) if n != 1), reverse=True)
+    need = 1
+    for stride, size in reversed(dims):
+        if stride != need:
+            return None
+        need *= size
+    return [n for _, n in dims] or [1], [s for s, _ in dims] or [1]
+
+
+def _is_pointwise(node: Node) -> bool:
+    return classify(node)[0] in ("pointwise", "view", "generator")
+
+
+def _is_strict(node: Node, users: Sequence[Node], items: Sequence[Node]) -> bool:
+    """Whether an element of what a node makes is definite only if that of the one operand is which depends on items."""
+    if classify(node)[0] == "view":
+        return True
+    changed = [n for n in node.all_input_nodes if n in items or n in users]
+    same = sum(value in changed for value in node.args if isinstance(value, Node)) == 1
+    return isinstance(node.target, OpOverload) and node.target.opname in _STRICT and same
+
+
+def _often(repeats: float | None, members: Sequence[Node]) -> str:
+    """Why members should not be computed so often."""
+    costly = [n for n in members if classify(n)[0] == "pointwise" and not _is_cheap(n)]
+    if costly and (repeats is None or repeats > _SELDOM):
+        times = "an unknown number of" if repeats is None else f"{repeats:.1f}"
+        return f"{costly[0].target.opname} would be computed {times} times"  # type: ignore[union-attr]
+    return ""
+
+
+def _is_cheap(node: Node) -> bool:
+    return isinstance(node.target, OpOverload) and node.target.opname in _CHEAP
+
+
+def _reads(step: Any) -> set[Node]:
+    """What a step takes from memory."""
+    return _reads_of(step.members)
+
+
+def _reads_of(members: Sequence[Node]) -> set[Node]:
+    inside = set(members)
+    return {operand for node in members for operand in node.all_input_nodes if operand not in inside}
+
+
+def _bytes(nodes: Iterable[Node]) -> int:
+    values = [node.meta.get("val") for node in nodes]
+    return sum(numel_of(n) * v._dtype.itemsize for n, v in zip(nodes, values, strict=True) if isinstance(v, Tensor))
+
+
+def _above(node: Node, members: Sequence[Node]) -> list[Node]:
+    """A node and the members that it is computed from."""
+    inside, found, waiting = set(members), set[Node](), [node]
+    while waiting:
+        at = waiting.pop()
+        if at in inside and at not in found:
+            found.add(at)
+            waiting += at.all_input_nodes
+    return [n for n in members if n in found]
+
+
+def _below(nodes: Iterable[Node], members: Sequence[Node]) -> set[Node]:
+    """The members that are computed from nodes."""
+    inside, found, waiting = set(members), set[Node](), list(nodes)
+    while waiting:
+        for user in waiting.pop().users:
+            if user in inside and user not in found:
+                found.add(user)
+                waiting.append(user)
+    return found
