@@ -2,16 +2,17 @@
 
 A kernel that stores `B` calls the function of what is done with `B`, one that loads `X` that of what computes `X`:
 
-    def after_out(value, i0, i1, live, w, out):
+    def after_out(value, place, i0, i1, live, w, out):
         t0 = tl.load(w + i1, live)
-        tl.store(out + i0 * 1000 + i1, value * t0, live)                    # mul        model.py:12
+        tl.store(out + place, value * t0, live)                             # mul        model.py:12
 
-    def before_x(i, live, other, p0):
-        t0 = tl.load(p0 + i, live)
+    def before_x(place, live, other, p0):
+        t0 = tl.load(p0 + place, live)
         result = t0 * t0                                                    # mul        model.py:11
         return tl.where(live, result, other)
 
-The numbers `i0, i1` are the index, along each dimension of `B` or `X`, of each element of the block.
+`place` is the distance of each element of the block from the beginning of `B` or `X`, the numbers `i0, i1` its index
+along each dimension.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from opweave.codegen.triton_source import _Printer, numbers_of  # pyright: ignor
 from opweave.codegen.values import Buffer, Value, load_parts
 from opweave.registry.errors import Site
 from opweave.tracer.graph import Graph
-from opweave.tracer.index import Axis, Index
+from opweave.tracer.index import Axis, Index, linearize
 from opweave.tracer.size import Size, Variable, hint, product
 
 _UNSPLIT = Schedule((), (), (), None, False)
@@ -189,6 +190,7 @@ def _is_wide(nest: LoopNest) -> bool:
 class _Function(_Printer):
     def __init__(self, nest: LoopNest, frame: Frame, rest: Sequence[str], given: Value | None = None) -> None:
         super().__init__(nest, _UNSPLIT, False)
+        self.taken -= {*self.parameters.values(), *self.numbers.values()}
         self.taken |= {"live", "other", "value", "result"}
         self.parameters = {b: self.fresh(b.name) for b in (*nest.inputs, *nest.outputs)}
         self.numbers = {
@@ -196,13 +198,21 @@ class _Function(_Printer):
             for i, v in enumerate(numbers_of(nest, _UNSPLIT))
         }
         self.rest = rest
+        self.frame = frame
+        self.place = self.fresh("place")
+        self.whole = linearize([Index.of(axis) for axis in frame.axes], frame.strides)
         self.sites: dict[int, Site] = {}
-        self.axis_names = {a: self.fresh("i" if len(frame.axes) == 1 else f"i{k}") for k, a in enumerate(frame.axes)}
+        self.axis_names = dict.fromkeys(frame.axes, self.place)
+        if len(frame.axes) > 1:
+            self.axis_names = {axis: self.fresh(f"i{k}") for k, axis in enumerate(frame.axes)}
         if given is not None:
             self.names[given] = ("value", ATOM)
 
     def mask(self, axes: frozenset[Axis]) -> str:
         return "live" if axes and "live" in self.rest else ""
+
+    def index(self, index: Index) -> str:
+        return self.place if self.frame.axes and index == self.whole else super().index(index)
 
     def line(self, text: str, label: str = "", site: Site | None = None) -> None:
         if site is not None:
@@ -218,7 +228,8 @@ class _Function(_Printer):
     def function(self, name: str, first: Sequence[str], buffers: Sequence[Buffer]) -> BlockFunction:
         numbers = tuple((v, self.number_type(v)) for v in self.numbers)
         pointers = [self.parameters[b] for b in buffers]
-        head = [*first, *self.axis_names.values(), *self.rest, *pointers, *self.numbers.values()]
+        index = dict.fromkeys([*([self.place] if self.frame.axes else []), *self.axis_names.values()])
+        head = [*first, *index, *self.rest, *pointers, *self.numbers.values()]
         top = ["import triton", "import triton.language as tl"]
         if self.libdevice:
             top.append("from triton.language.extra import libdevice")

@@ -205,9 +205,11 @@ class _Fusion:
             self.target = load_heavy("opweave.codegen.triton_cpu.host").host_target()
         text, names = effects.lowered(jit, values)
         options = {k: v for k, v in values.items() if k not in jit.arg_names}
-        text, names, arguments = self._with_constants(text, names, values)
         context, backend = self._context()
-        text = self._plain(text, context)
+        # As a launch would compile it; what is known besides is put in later, or Triton would join other operations.
+        text = str(self._for_target(read(text, context), backend, options))
+        text, names, arguments = self._with_constants(text, names, values)
+        text = str(self._simplified(read(text, context)))
         # What Triton printed anew has other names, but the same order.
         parameters = parameters_of(text)
         accesses = analyse(text, names)
@@ -220,8 +222,7 @@ class _Fusion:
         more, more_arguments = self._further()
         text = with_parameters(text, [*parameters_of(text), *more])
         text = with_functions(text, [functions for _, functions in self.functions.values()])
-        module = self._optimised(read(text, context), backend, options)
-        final, kept = without_unused(str(module))
+        final, kept = without_unused(str(self._simplified(read(text, context))))
         arguments = [*arguments, *more_arguments]
         final = _aligned(final, [self._is_aligned(arguments[k]) for k in kept])
         types = [_triton_type(p.type) for p in parameters_of(final)]
@@ -279,29 +280,26 @@ class _Fusion:
         backend.load_dialects(context)
         return context, backend
 
-    def _plain(self, text: str, context: Any) -> str:
-        """The kernel with constants put in and block pointers taken apart."""
+    def _simplified(self, module: Any) -> Any:
+        """With functions and constants put where they are used."""
         from triton._C.libtriton import ir, passes
 
-        module = read(text, context)
-        manager = ir.pass_manager(context)
-        if hasattr(passes.ttir, "add_rewrite_tensor_pointer"):
-            passes.ttir.add_rewrite_tensor_pointer(manager)
-        if self.device.type == "cpu":
-            passes.ttir.add_rewrite_tensor_descriptor_to_pointer(manager)
+        manager = ir.pass_manager(module.context)
+        passes.common.add_inliner(manager)
         passes.common.add_canonicalizer(manager)
+        passes.ttir.add_reorder_broadcast(manager)
         passes.common.add_cse(manager)
+        passes.ttir.add_triton_licm(manager)
         passes.common.add_symbol_dce(manager)
-        manager.run(module, "launch")
-        return str(module)
+        manager.run(module, "fused launch")
+        return module
 
-    def _optimised(self, module: Any, backend: Any, options: Mapping[str, Any]) -> Any:
+    def _for_target(self, module: Any, backend: Any, options: Mapping[str, Any]) -> Any:
         """After Triton's own passes for the target."""
         from triton.backends.compiler import Language
 
         stages: dict[str, Any] = {}
-        parsed = backend.parse_options(self._options(options))
-        backend.add_stages(stages, parsed, Language.TRITON)
+        backend.add_stages(stages, backend.parse_options(self._options(options)), Language.TRITON)
         with effects.compiling(self.target):
             return stages["ttir"](module, {})
 

@@ -335,7 +335,7 @@ class Code:
         strides: Sequence[Polynomial],
         nbytes: int,
     ) -> list[Value]:
-        """The index, along each dimension of a dense tensor, of each element that is accessed.
+        """The place of each element that is accessed in a dense tensor, and its index along each dimension.
 
         Parameters
         ----------
@@ -352,16 +352,18 @@ class Code:
             return []
         before = len(self.lines)
         try:
+            place = self.block(self.polynomial(access.offset.polynomial))
             found = digits(access.offset.polynomial, sizes, strides, access.mask)
-            if found is not None:
-                return [self.block(self.polynomial(p)) for p in found]
-            offset = self.block(self.polynomial(access.offset.polynomial))
+            if len(sizes) > 1 and found is not None:
+                return [place, *(self.block(self.polynomial(p)) for p in found)]
         except Unwritten:
             del self.lines[before:]
-            offset = self._distance(pointer, base, nbytes)
-        result = []
+            place = self._distance(pointer, base, nbytes)
+        result = [place]
+        if len(sizes) == 1:
+            return result
         for k, (size, stride) in enumerate(zip(sizes, strides, strict=True)):
-            at = offset
+            at = place
             if stride.constant != 1:
                 at = self.binary("divsi", at, self.polynomial(stride))
             if k:

@@ -50,7 +50,7 @@ from opweave.registry.triton_op import kernels, name_of
 from opweave.tracer.declared import declared
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.iteration import is_only_scattered_to, scatter_of
-from opweave.tracer.launches import launch_of, take_apart
+from opweave.tracer.launches import is_empty, launch_of, take_apart
 from opweave.tracer.printing import operand_graphs
 from opweave.tracer.size import Size, number_of, sizes as sizes_from
 
@@ -488,7 +488,8 @@ class _Wrapper:
                 scratch[name] = self._fresh(f"{node.name}_{name}")
                 self._allocate_like(scratch[name], written[name])
         aligned = frozenset(p.name for p, arg in outer.items() if _of_region(arg))
-        names = [label_of(n) for n in region.nodes if n.op == "call_function" and isinstance(n.target, OpOverload)]
+        ops = [n for n in region.nodes if isinstance(n.target, OpOverload) and not is_empty(n)]
+        names = [label_of(n) for n in ops if n.target.decl.kind != "view"]
         label = kernel_name(
             [name_of(kernels[launch.node.kwargs["kernel_idx"]]), *dict.fromkeys(names)], len(self.kernels)
         )

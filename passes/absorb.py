@@ -131,6 +131,10 @@ class Absorber:
             self.refusals.append((node, known))
             return
         launch = _Launch(node, *known)
+        unread = [name for name in launch.written if not launch.items(name) and not launch.is_fresh(name)]
+        if unread:
+            self.refusals.append((node, f"it writes {unread[0]}, which nobody reads afterwards"))
+            return
         items = [user for user in node.users if user.target is operator.getitem]
         region = Absorption(node, self._ordered([node, *items, *launch.memory()]))
         for name in launch.written:
@@ -366,6 +370,8 @@ def _known(node: Node) -> tuple[KernelAccesses, dict[str, Any]] | str:
         jit, values, also = found[0]
         if jit is None or also is None or also:
             return "a hook may write its arguments" if also is None or also else "the kernel is not Triton's"
+        if jit.pre_run_hooks:
+            return "a hook runs before each launch"
         return effects.accesses_of(jit, values), values
     except OpweaveError as error:
         return str(error).splitlines()[0]

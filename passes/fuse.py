@@ -493,7 +493,12 @@ def fuse(graph: Graph, objection: Callable[[Graph], str] | None = None) -> Graph
     """
     partition = _Partition(graph)
     partition.run()
-    if objection is not None and any(node.target is triton_kernel_wrapper_functional for node in partition.order):
+    allowed = graph.graph.get("fuse_launches", True)
+    if (
+        objection is not None
+        and allowed
+        and any(node.target is triton_kernel_wrapper_functional for node in partition.order)
+    ):
         _absorb(partition, objection)
     result = Graph()
     mapping: dict[Node, Node] = {}
