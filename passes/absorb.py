@@ -25,20 +25,24 @@ from itertools import pairwise
 from math import prod
 from typing import Any, Protocol
 
+from opweave.fake.symbolic import SymNumber, statically_known_true
+from opweave.passes.emission import is_told
 from opweave.registry.errors import OpweaveError
+from opweave.registry.interrupts import let_through
 from opweave.registry.launch_form import LaunchForm
 from opweave.registry.op import OpOverload
 from opweave.registry.tensor import Tensor
 from opweave.registry.triton import effects
 from opweave.registry.triton.access import Access, KernelAccesses, Parameter
-from opweave.registry.triton.coverage import covers
+from opweave.registry.triton.coverage import covers, covers_open
 from opweave.registry.triton.known import in_launch
-from opweave.registry.triton.polynomial import Trips
+from opweave.registry.triton.polynomial import Counter, Known, Leaf, Loop, Program, Programs
 from opweave.registry.triton_op import CompiledText, forms, kernels, triton_kernel_wrapper_functional
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.iteration import classify, numel_of
-from opweave.tracer.launch_numbers import numbers_of
+from opweave.tracer.launch_numbers import as_polynomial, numbers_of
 from opweave.tracer.launches import ELEMENTS, is_empty
+from opweave.tracer.size import Size, hint, number_of, product, size_of, sizes
 
 #: Why the region with this launch in it cannot be one kernel; empty where it can.
 Objection = Callable[[Graph], str]
@@ -56,6 +60,8 @@ _OFTEN = 2.0
 """How often an element may be computed on average."""
 _SELDOM = 1.25
 """The same of what is not cheap."""
+_WASTE = 4.0
+"""The same of what is done with an element that is stored, of which most lanes may be masked."""
 _LARGEST = 160
 """Members of a region."""
 
@@ -181,7 +187,9 @@ class Absorber:
             launch.store_objection(name)
             or ("" if all(map(_is_pointwise, step.members)) else "what reads it is more than pointwise")
             or self._dependence(step, region, items)
-            or _often(launch.repeats(name, "store"), [n for n in step.members if n in _below(items, step.members)])
+            or _often(
+                launch.repeats(name, "store"), [n for n in step.members if n in _below(items, step.members)], _WASTE
+            )
             or launch.contents_objection(name, [n for n in step.members if n in _below(items, step.members)], items)
         )
         if not reason and len(region.members) + len(step.members) > _LARGEST:
@@ -326,15 +334,29 @@ class _Launch:
 
     def contents_objection(self, name: str, users: Sequence[Node], items: Sequence[Node]) -> str:
         """Why what an operand held before may show in what is computed of it."""
-        value: Tensor = items[0].meta["val"]
-        layout = _dense(value)
-        if layout is not None and None not in self.grid:
-            grid = [size for size in self.grid if size is not None]
-            if any(covers(access, *layout, grid) for access in self._accesses(name)):
-                return ""
+        layout = _dense(items[0].meta["val"])
+        if layout is not None and any(self._covers(access, *layout) for access in self._accesses(name)):
+            return ""
         if self.is_fresh(name) and all(_is_strict(node, users, items) for node in users):
             return ""
         return "the stores may not reach all of it"
+
+    def _covers(self, access: Access, extents: Sequence[Size], strides: Sequence[Size]) -> bool:
+        fixed = [n for n in (*extents, *strides, *self.grid) if isinstance(n, int)]
+        if len(fixed) == 2 * len(extents) + len(self.grid):
+            count = len(extents)
+            return covers(access, fixed[:count], fixed[count : 2 * count], fixed[2 * count :])
+        grid = self.node.kwargs["grid"][0]
+
+        def reached(along: Sequence[Size], steps: Sequence[Size]) -> bool:
+            def reaches(leaf: Leaf, length: int, dim: int) -> bool:
+                return isinstance(leaf, Program) and statically_known_true(
+                    _value(grid[leaf.axis]) * length >= number_of(along[dim])
+                )
+
+            return covers_open(access, [as_polynomial(n) for n in along], [as_polynomial(n) for n in steps], reaches)
+
+        return reached(extents, strides) or reached((product(extents),), (1,))
 
     def repeats(self, name: str, kind: str) -> float | None:
         """How often each element is accessed on average, lanes that are masked counted; None if it is not known."""
@@ -342,11 +364,9 @@ class _Launch:
         for access in self._accesses(name):
             if access.kind != kind:
                 continue
-            if None in self.grid:
-                return None
-            lanes = prod(size for size in self.grid if size is not None) * prod(access.shape)
+            lanes = prod(access.shape) * prod(hint(size_of(_value(size), 0)) for size in self.node.kwargs["grid"][0])
             for loop in access.loops:
-                turns = Trips(loop).bounds()[1]
+                turns = _turns(loop)
                 if turns is None:
                     return None
                 lanes *= turns
@@ -362,7 +382,10 @@ def _known(node: Node) -> tuple[KernelAccesses, dict[str, Any]] | str:
         return "the kernel is text"
     if form.structures:
         return "the launch has a tuple or a descriptor among its arguments"
-    operands = {k: v.meta["val"] if isinstance(v, Node) else v for k, v in node.kwargs["kwargs"].items()}
+    operands = {k: _value(v) for k, v in node.kwargs["kwargs"].items()}
+    open_ends = [*operands.values(), *map(_value, node.kwargs["grid"][0])]
+    if any(isinstance(v, SymNumber) and not is_told(v) for v in open_ends):
+        return "one of its numbers depends on data"
     try:
         found = list(effects.configurations(kernel, form.arguments(operands)))
         if len(found) != 1:
@@ -377,17 +400,39 @@ def _known(node: Node) -> tuple[KernelAccesses, dict[str, Any]] | str:
         return str(error).splitlines()[0]
 
 
-def _dense(value: Tensor) -> tuple[list[int], list[int]] | None:
-    """Sizes and strides, outermost first, of a tensor whose elements lie side by side."""
-    numbers = (*value._sizes, *value._strides)
-    if any(type(n) is not int for n in numbers):
+def _value(number: Any) -> Any:
+    return number.meta["val"] if isinstance(number, Node) else number
+
+
+def _turns(loop: Loop) -> int | None:
+    """How often a loop's body runs in the first program, in the example; None if that is not known."""
+
+    def value(leaf: Leaf) -> int:
+        if isinstance(leaf, Known):
+            return leaf.key.hint
+        if isinstance(leaf, Programs):
+            return 1
+        if isinstance(leaf, (Program, Counter)):
+            return 0
+        raise LookupError
+
+    try:
+        lower, upper, step = (p.evaluate(value) for p in (loop.lower, loop.upper, loop.step) if p is not None)
+    except (LookupError, ValueError) as error:
+        let_through(error)
         return None
-    dims = sorted(((s, n) for n, s in zip(value._sizes, value._strides, strict=True) if n != 1), reverse=True)
-    need = 1
+    return max(0, -((lower - upper) // step)) if step > 0 else None
+
+
+def _dense(value: Tensor) -> tuple[list[Size], list[Size]] | None:
+    """Sizes and strides, outermost first, of a tensor whose elements lie side by side."""
+    numbers = zip(sizes(value._sizes), sizes(value._strides), strict=True)
+    dims = sorted(((s, n) for n, s in numbers if n != 1), key=lambda dim: -hint(dim[0]))
+    need: Size = 1
     for stride, size in reversed(dims):
         if stride != need:
             return None
-        need *= size
+        need = need * size
     return [n for _, n in dims] or [1], [s for s, _ in dims] or [1]
 
 
@@ -404,10 +449,10 @@ def _is_strict(node: Node, users: Sequence[Node], items: Sequence[Node]) -> bool
     return isinstance(node.target, OpOverload) and node.target.opname in _STRICT and same
 
 
-def _often(repeats: float | None, members: Sequence[Node]) -> str:
+def _often(repeats: float | None, members: Sequence[Node], most: float = _SELDOM) -> str:
     """Why members should not be computed so often."""
     costly = [n for n in members if classify(n)[0] == "pointwise" and not _is_cheap(n)]
-    if costly and (repeats is None or repeats > _SELDOM):
+    if costly and (repeats is None or repeats > most):
         times = "an unknown number of" if repeats is None else f"{repeats:.1f}"
         return f"{costly[0].target.opname} would be computed {times} times"  # type: ignore[union-attr]
     return ""

@@ -7,7 +7,8 @@ through by loops are no special case.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -34,53 +35,93 @@ def covers(access: Access, sizes: Sequence[int], strides: Sequence[int], grid: S
     grid : sequence of int
         Programs along each axis.
     """
-    if all(_tiled(access, *layout, grid) is False for layout in ((sizes, strides), ((prod(sizes),), (1,)))):
-        return False
-    return True
+    return any(_tiled(access, *layout, grid) for layout in ((sizes, strides), ((prod(sizes),), (1,))))
 
 
 def _tiled(access: Access, sizes: Sequence[int], strides: Sequence[int], grid: Sequence[int]) -> bool:
-    extents = [Polynomial.of(size) for size in sizes]
-    index = digits(access.offset.polynomial, extents, [Polynomial.of(s) for s in strides], access.mask)
-    if index is None:
+    runs = _runs(access, [Polynomial.of(size) for size in sizes], [Polynomial.of(stride) for stride in strides])
+    tiles = _tiles(access.loops, grid) if runs is not None else None
+    if runs is None or tiles is None:
         return False
-    inside = [f for i, n in zip(index, extents, strict=True) for f in (Fact(i, "<", n), Fact(i, ">=", Polynomial()))]
+    counts = [-(-size // run.length) for run, size in zip(runs, sizes, strict=True)]
+    hit = np.zeros(1, np.int64)
+    inside = np.ones(1, bool)
+    for run, count in zip(runs, counts, strict=True):
+        if any(leaf not in tiles and not leaf.parts() for leaf in run.start.leaves()):
+            return False
+        first: Any = run.start.evaluate(tiles.__getitem__)
+        if np.any(first % run.length):
+            return False
+        tile = first // run.length
+        inside = inside & (tile >= 0) & (tile < count)
+        hit = hit * count + tile
+    return len(np.unique(np.broadcast_to(hit, inside.shape)[inside])) == prod(counts)
+
+
+def covers_open(
+    access: Access,
+    sizes: Sequence[Polynomial],
+    strides: Sequence[Polynomial],
+    reaches: Callable[[Leaf, int, int], bool],
+) -> bool:
+    """The same of a tensor or a grid whose sizes are not fixed: each tile's number is a program's, or a turn's.
+
+    Parameters
+    ----------
+    access : Access
+        The store.
+    sizes, strides : sequence of Polynomial
+        The tensor's, outermost dimension first.
+    reaches : callable
+        Whether as many tiles as a `Program` or `Counter` has values, of a length, are as long as a dimension: given
+        the leaf, the length and the number of the dimension.
+    """
+    runs = _runs(access, sizes, strides)
+    used: set[Leaf] = set()
+    for number, run in enumerate(runs or ()):
+        size, top = sizes[number], run.start.constant
+        if top == 0 and follows(Polynomial.of(run.length) - size, ()):
+            continue
+        if len(run.start.terms) != 1 or run.start.terms[0][1] != run.length or len(run.start.terms[0][0]) != 1:
+            return False
+        ((leaf,), _) = run.start.terms[0]
+        if leaf in used or not isinstance(leaf, (Program, Counter)) or not reaches(leaf, run.length, number):
+            return False
+        used.add(leaf)
+    return runs is not None and all(Counter(loop) in used for loop in access.loops)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """Neighbours along a dimension: where they begin, how many they are, and which dimensions of a block they are."""
+
+    start: Polynomial
+    length: int
+    dims: frozenset[int]
+
+
+def _runs(access: Access, sizes: Sequence[Polynomial], strides: Sequence[Polynomial]) -> list[_Run] | None:
+    """What a block stores along each dimension; None where that is no run, or where masks leave out more."""
+    index = digits(access.offset.polynomial, sizes, strides, access.mask)
+    if index is None:
+        return None
+    inside = [f for i, n in zip(index, sizes, strict=True) for f in (Fact(i, "<", n), Fact(i, ">=", Polynomial()))]
     for fact in (*access.mask, *access.guards):
         slack = fact.right - fact.left - 1 if fact.relation == "<" else fact.left - fact.right
         if fact.relation not in ("<", ">=") or not follows(slack, inside):
-            return False
-    runs = [_run(i) for i in index]
-    tiles = _tiles(access.loops, grid)
-    if tiles is None:
-        return False
-    codes: Any = np.zeros(1, np.int64)
-    count = 1
-    used: set[int] = set()
-    for run, size in zip(runs, sizes, strict=True):
-        if run is None or used & run[2]:
-            return False
-        start, extent, dims = run
-        used |= dims
-        if any(isinstance(leaf, (Range, Opaque)) or not isinstance(leaf, (Program, Counter)) and not leaf.parts()
-               for leaf in start.leaves()):  # fmt: skip
-            return False
-        first: Any = start.evaluate(tiles.__getitem__)
-        if np.any(first % extent):
-            return False
-        tile, most = first // extent, -(-size // extent)
-        codes = codes * (most + 1) + np.where((tile < 0) | (tile >= most), most, tile)
-        count *= most
-    _, radix = codes, [-(-size // run[1]) + 1 for run, size in zip(runs, sizes, strict=True) if run is not None]
-    seen = np.unique(codes)
-    complete = np.ones(len(seen), bool)
-    for most in reversed(radix):
-        complete &= seen % most != most - 1
-        seen = seen // most
-    return int(complete.sum()) == count
+            return None
+    runs: list[_Run] = []
+    used: frozenset[int] = frozenset()
+    for i in index:
+        run = _run(i)
+        if run is None or used & run.dims:
+            return None
+        used |= run.dims
+        runs.append(run)
+    return runs
 
 
-def _run(index: Polynomial) -> tuple[Polynomial, int, set[int]] | None:
-    """An index as a start and a run of lanes behind it: the start, the length and the dimensions of the block."""
+def _run(index: Polynomial) -> _Run | None:
     lanes: list[tuple[int, Range]] = []
     start: dict[tuple[Leaf, ...], int] = {}
     for product, c in index.terms:
@@ -96,7 +137,10 @@ def _run(index: Polynomial) -> tuple[Polynomial, int, set[int]] | None:
         if c != length:
             return None
         length *= lane.extent
-    return Polynomial.sum(start), length, {lane.dim for _, lane in lanes}
+    first = Polynomial.sum(start)
+    if any(isinstance(leaf, (Range, Opaque)) for leaf in first.leaves()):
+        return None
+    return _Run(first, length, frozenset(lane.dim for _, lane in lanes))
 
 
 def _tiles(loops: Sequence[Loop], grid: Sequence[int]) -> dict[Leaf, Any] | None:
