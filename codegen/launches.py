@@ -38,13 +38,13 @@ from opweave.registry.tensor import Tensor
 from opweave.registry.triton import effects
 from opweave.registry.triton.access import Access, KernelAccesses, analyse
 from opweave.registry.triton.known import in_launch
-from opweave.registry.triton.polynomial import Known
+from opweave.registry.triton.polynomial import Known, Polynomial
 from opweave.registry.triton.ttir import Type, Value
 from opweave.registry.triton_op import CompiledText, forms, kernels, name_of
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.launch_numbers import as_polynomial, numbers_of
 from opweave.tracer.launches import Launch, Part, separated, take_apart
-from opweave.tracer.size import Variable
+from opweave.tracer.size import INT32_OFFSETS, Variable
 
 _TRITON = {"f16": "tl.float16", "bf16": "tl.bfloat16", "f32": "tl.float32", "f64": "tl.float64", "i1": "tl.int1",
            "i8": "tl.int8", "i16": "tl.int16", "i32": "tl.int32", "i64": "tl.int64"}  # fmt: skip
@@ -328,6 +328,10 @@ class _Fusion:
             known = accesses[name]
             for access in known.loads:
                 edits[access.op.number] = self._load(access, parameters[known.index], name, before, part)
+        for name in self.launch.apart - self.sides.before.keys():
+            known = accesses[name]
+            for access in known.loads:
+                edits[access.op.number] = self._load_elsewhere(access, parameters[known.index], name)
         for name, found in self.sides.after.items():
             known = accesses[name]
             for access in known.stores:
@@ -346,6 +350,28 @@ class _Fusion:
 
         shape = access.op.operands[0].type.shape
         return Code(elem, shape, _location(access), lambda: f"%at_{next(self.serial)}", known)
+
+    def _load_elsewhere(self, access: Access, base: Parameter, name: str) -> list[str]:
+        """A load of what the kernel writes in place, from where it is before."""
+        op, node = access.op, self.launch.operands[name]
+        assert isinstance(node, Node)
+        value = node.meta["val"]
+        code = self._code("i64" if self.wide or value.numel() >= INT32_OFFSETS else "i32", access)
+        whole = [as_polynomial(value.numel())], [Polynomial.of(1)]
+        pointer = op.operands[0]
+        parameter = Value(base.name, Type("ptr", None, pointer.type.pointee))
+        (place,) = code.index(access, pointer, parameter, *whole, value._dtype.itemsize)
+        source = code.block(Value(self._pointer(Argument("operand", node), pointer.type.pointee or ""), parameter.type))
+        there = code.add(f"tt.addptr {source.name}, {place.name} : {pointer.type}, {place.type}", pointer.type)
+        old = re.escape(pointer.name) + r"(?![\w#])"
+        return [*code.lines, re.sub(f"(= tt.load ){old}", rf"\1{there.name}", op.line) + code.location]
+
+    def _pointer(self, argument: Argument, elem: str) -> str:
+        """The parameter for an operand or a result."""
+        what = argument.what
+        key = f"{argument.kind} {what.name if isinstance(what, Node) else what}"
+        self.pointers.setdefault(key, (f"!tt.ptr<{elem}>", argument))
+        return f"%p_{list(self.pointers).index(key)}"
 
     def _index(self, access: Access, base: Parameter, frame: Frame, code: Code, dtype: DType) -> list[Value]:
         pointer = access.op.operands[0]
@@ -389,11 +415,7 @@ class _Fusion:
             kind = {"i1": "i1", "u8": "i8"}.get(str(elem), str(elem).replace("fp", "f").replace("bff", "bf"))
             node = nodes.get(buffer.name)
             argument = Argument("operand", node) if node is not None else Argument("result", next(results))
-            key = f"{argument.kind} {node.name if node is not None else argument.what}"
-            if key not in self.pointers:
-                self.pointers[key] = f"!tt.ptr<{kind}>", argument
-            name = f"%p_{list(self.pointers).index(key)}"
-            found.append(Value(name, Type("ptr", None, kind)))
+            found.append(Value(self._pointer(argument, kind), Type("ptr", None, kind)))
         for variable, kind in function.numbers:
             name = self._number(variable, kind.replace("fp", "f"))
             found.append(Value(name, Type(self.variable_types[variable])))

@@ -30,18 +30,18 @@ from opweave.passes.emission import is_told
 from opweave.registry.errors import OpweaveError
 from opweave.registry.interrupts import let_through
 from opweave.registry.launch_form import LaunchForm
-from opweave.registry.op import OpOverload
+from opweave.registry.op import OpOverload, ops
 from opweave.registry.tensor import Tensor
 from opweave.registry.triton import effects
 from opweave.registry.triton.access import Access, KernelAccesses, Parameter
-from opweave.registry.triton.coverage import covers, covers_open
+from opweave.registry.triton.coverage import covers, covers_open, is_apart
 from opweave.registry.triton.known import in_launch
 from opweave.registry.triton.polynomial import Counter, Known, Leaf, Loop, Program, Programs
 from opweave.registry.triton_op import CompiledText, forms, kernels, triton_kernel_wrapper_functional
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.iteration import classify, numel_of
 from opweave.tracer.launch_numbers import as_polynomial, numbers_of
-from opweave.tracer.launches import ELEMENTS, is_empty
+from opweave.tracer.launches import APART, ELEMENTS, is_empty
 from opweave.tracer.size import Size, hint, number_of, product, size_of, sizes
 
 #: Why the region with this launch in it cannot be one kernel; empty where it can.
@@ -143,6 +143,9 @@ class Absorber:
             return
         items = [user for user in node.users if user.target is operator.getitem]
         region = Absorption(node, self._ordered([node, *items, *launch.memory()]))
+        launch.apart = frozenset(name for name in launch.written if self._is_apart(launch, name))
+        node.meta[APART] = launch.apart
+        region.taken += sum(self._maker(launch.operands[name]) is None for name in launch.apart)
         for name in launch.written:
             for step in self._readers(launch.items(name)):
                 self._after(launch, name, step, region)
@@ -152,9 +155,25 @@ class Absorber:
         if region.taken:
             self.found.append(region)
 
+    def _is_apart(self, launch: _Launch, name: str) -> bool:
+        """Whether a kernel that writes in place had better read one tensor and write another."""
+        operand = launch.operands[name]
+        if operand.op == "placeholder":
+            wanted = not any(u.target is ops.aten.copy_.default and u.args[0] is operand for u in operand.users)
+        else:
+            wanted = self._maker(operand) is not None or len(operand.users) > 1
+        return wanted and not is_empty(operand) and launch.is_apart(name)
+
     def _has_neighbours(self, node: Node) -> bool:
+        if any(n.op == "placeholder" or len(n.users) > 1 for n in self._written(node)):
+            return True
         items = [user for user in node.users if user.target is operator.getitem]
         return bool(self._readers(items)) or any(self._maker(n) is not None for n in node.all_input_nodes)
+
+    def _written(self, node: Node) -> list[Node]:
+        """What a launch writes in place."""
+        operands = [node.kwargs["kwargs"][name] for name in node.kwargs["tensors_to_clone"]]
+        return [operand for operand in operands if not is_empty(operand)]
 
     def _readers(self, nodes: Iterable[Node]) -> list[Any]:
         """The kernels that read nodes from memory."""
@@ -275,6 +294,21 @@ class _Launch:
         self.written: Sequence[str] = node.kwargs["tensors_to_clone"]
         self.grid = [size if type(size) is int else None for size in node.kwargs["grid"][0]]
         self.accesses = in_launch(accesses, numbers_of(values), self.grid)
+        #: Operands that are read in one place and written in another.
+        self.apart: frozenset[str] = frozenset()
+
+    def is_apart(self, name: str) -> bool:
+        """Whether an operand that the kernel writes in place need not be one."""
+        parameter = self._parameter(name)
+        layout = _dense(self.operands[name].meta["val"])
+        if parameter is None or parameter.escapes or layout is None or len(self.names(self.operands[name])) > 1:
+            return False
+        numbers = [n for n in (*layout[0], *layout[1], *self.grid) if isinstance(n, int)]
+        count = len(layout[0])
+        if not parameter.loads or parameter.atomics or len(numbers) < 2 * count + len(self.grid):
+            return False
+        found = (numbers[:count], numbers[count : 2 * count], numbers[2 * count :])
+        return is_apart(parameter.loads, parameter.stores, *found)
 
     def items(self, name: str) -> list[Node]:
         """The nodes that stand for what an operand holds afterwards."""
@@ -301,7 +335,7 @@ class _Launch:
             return "it is no pointer of the kernel"
         if parameter.escapes:
             return parameter.escapes[0].reason
-        others = [a for a in parameter.accesses if a.kind != kind]
+        others = [a for a in parameter.accesses if a.kind != kind and name not in self.apart]
         if others:
             verb = {"load": "reads", "store": "writes", "atomic": "changes, by atomics,"}[others[0].kind]
             return f"the kernel {verb} it too" + (f" ({others[0].where})" if others[0].where else "")
@@ -335,17 +369,17 @@ class _Launch:
     def contents_objection(self, name: str, users: Sequence[Node], items: Sequence[Node]) -> str:
         """Why what an operand held before may show in what is computed of it."""
         layout = _dense(items[0].meta["val"])
-        if layout is not None and any(self._covers(access, *layout) for access in self._accesses(name)):
+        if layout is not None and self._covers(self._accesses(name), *layout):
             return ""
         if self.is_fresh(name) and all(_is_strict(node, users, items) for node in users):
             return ""
         return "the stores may not reach all of it"
 
-    def _covers(self, access: Access, extents: Sequence[Size], strides: Sequence[Size]) -> bool:
+    def _covers(self, accesses: Sequence[Access], extents: Sequence[Size], strides: Sequence[Size]) -> bool:
         fixed = [n for n in (*extents, *strides, *self.grid) if isinstance(n, int)]
         if len(fixed) == 2 * len(extents) + len(self.grid):
             count = len(extents)
-            return covers(access, fixed[:count], fixed[count : 2 * count], fixed[2 * count :])
+            return covers(accesses, fixed[:count], fixed[count : 2 * count], fixed[2 * count :])
         grid = self.node.kwargs["grid"][0]
 
         def reached(along: Sequence[Size], steps: Sequence[Size]) -> bool:
@@ -354,7 +388,8 @@ class _Launch:
                     _value(grid[leaf.axis]) * length >= number_of(along[dim])
                 )
 
-            return covers_open(access, [as_polynomial(n) for n in along], [as_polynomial(n) for n in steps], reaches)
+            numbers = [[as_polynomial(n) for n in found] for found in (along, steps)]
+            return any(covers_open(access, *numbers, reaches) for access in accesses)
 
         return reached(extents, strides) or reached((product(extents),), (1,))
 

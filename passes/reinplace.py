@@ -100,7 +100,7 @@ class _Reinplacing:
         into: dict[int, Node] = {}
         for name, number in launch.kept.items():
             inner: Any = launch.operands[name]
-            if inner in outer:
+            if inner in outer and name not in launch.apart:
                 alone = set(inner.users) == {launch.node} and list(launch.operands.values()).count(inner) == 1
                 reason = None if alone else "the kernel reads its old contents too"
                 into[number] = self._buffer(node, outer[inner], _items(node, number), reason)

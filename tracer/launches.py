@@ -28,6 +28,10 @@ ELEMENTS = {
 """Types as TTIR has them, which knows no signs: those whose tensors kernels load and store as they are."""
 
 
+APART = "apart"
+"""What the `meta` of a launch has `Launch.apart` under."""
+
+
 @dataclass(frozen=True)
 class Part:
     """What is computed before or after a launch, as a graph of its own.
@@ -63,6 +67,8 @@ class Launch:
         Operands whose memory nothing is in before.
     kept : dict of str to int
         Operands that are results of the region, with their place among those.
+    apart : frozenset of str
+        Operands that the kernel writes in place, and that may be read in one place and written in another.
     """
 
     node: Node
@@ -70,6 +76,7 @@ class Launch:
     after: dict[str, tuple[Part, ...]]
     fresh: frozenset[str]
     kept: dict[str, int]
+    apart: frozenset[str]
 
     @property
     def written(self) -> Sequence[str]:
@@ -126,7 +133,7 @@ def take_apart(region: Graph) -> Launch | None:
             part = _part([result for _, result in done], [*region.placeholders(), *items])
             after[name] = (Part(part.graph, part.operands, tuple(i for i, _ in done)),)
     fresh = frozenset(name for name, value in operands.items() if is_empty(value))
-    return Launch(node, before, after, fresh, kept)
+    return Launch(node, before, after, fresh, kept, frozenset(node.meta.get(APART, ())))
 
 
 def separated(part: Part) -> tuple[Part, ...]:

@@ -7,8 +7,8 @@ through by loops are no special case.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -23,39 +23,112 @@ _MOST = 1 << 20
 """Of how many tiles the beginnings are computed at most."""
 
 
-def covers(access: Access, sizes: Sequence[int], strides: Sequence[int], grid: Sequence[int]) -> bool:
-    """Whether a store surely writes all elements of a dense tensor.
+def covers(accesses: Sequence[Access], sizes: Sequence[int], strides: Sequence[int], grid: Sequence[int]) -> bool:
+    """Whether stores surely write, between them, all elements of a dense tensor.
 
     Parameters
     ----------
-    access : Access
-        The store, its numbers those of the launch (`known.in_launch`).
+    accesses : sequence of Access
+        The stores, their numbers those of the launch (`known.in_launch`).
     sizes, strides : sequence of int
         The tensor's, outermost dimension first.
     grid : sequence of int
         Programs along each axis.
     """
-    return any(_tiled(access, *layout, grid) for layout in ((sizes, strides), ((prod(sizes),), (1,))))
+    return any(_covered(accesses, *layout, grid) for layout in ((sizes, strides), ((prod(sizes),), (1,))))
 
 
-def _tiled(access: Access, sizes: Sequence[int], strides: Sequence[int], grid: Sequence[int]) -> bool:
-    runs = _runs(access, [Polynomial.of(size) for size in sizes], [Polynomial.of(stride) for stride in strides])
-    tiles = _tiles(access.loops, grid) if runs is not None else None
-    if runs is None or tiles is None:
+def _covered(accesses: Sequence[Access], sizes: Sequence[int], strides: Sequence[int], grid: Sequence[int]) -> bool:
+    found = [_starts(access, sizes, strides, grid) for access in accesses]
+    tiles = [(starts, lengths) for one in found if one is not None for starts, lengths in [one]]
+    if not tiles:
         return False
-    counts = [-(-size // run.length) for run, size in zip(runs, sizes, strict=True)]
-    hit = np.zeros(1, np.int64)
-    inside = np.ones(1, bool)
-    for run, count in zip(runs, counts, strict=True):
-        if any(leaf not in tiles and not leaf.parts() for leaf in run.start.leaves()):
+    # Along each dimension, the pieces that beginnings and ends cut it into: a tile is one piece, or more is not shown.
+    pieces = []
+    for d, size in enumerate(sizes):
+        ends = [np.clip(at, 0, size) for starts, lengths in tiles for at in (starts[d], starts[d] + lengths[d])]
+        pieces.append(np.unique(np.concatenate([*map(np.ravel, ends), [0, size]])))
+    hit = []
+    for starts, lengths in tiles:
+        code, inside = np.zeros(1, np.int64), np.ones(1, bool)
+        for d, (size, cuts) in enumerate(zip(sizes, pieces, strict=True)):
+            first = np.searchsorted(cuts, np.clip(starts[d], 0, size))
+            last = np.searchsorted(cuts, np.clip(starts[d] + lengths[d], 0, size))
+            if np.any(last - first > 1):
+                return False
+            inside = inside & (last - first == 1)
+            code = code * len(cuts) + first
+        code, inside = np.broadcast_arrays(code, inside)
+        hit.append(code[inside])
+    return len(np.unique(np.concatenate(hit))) == prod(len(cuts) - 1 for cuts in pieces)
+
+
+def _starts(
+    access: Access, sizes: Sequence[int], strides: Sequence[int], grid: Sequence[int]
+) -> tuple[list[Any], list[int]] | None:
+    """Where the tiles of an access begin along each dimension, and how long they are; None where that is not known."""
+    runs = _runs(access, [Polynomial.of(size) for size in sizes], [Polynomial.of(stride) for stride in strides])
+    values = turns(access.loops, grid) if runs is not None else None
+    if runs is None or values is None:
+        return None
+    if any(leaf not in values and not leaf.parts() for run in runs for leaf in run.start.leaves()):
+        return None
+    return [np.asarray(run.start.evaluate(values.__getitem__)) for run in runs], [run.length for run in runs]
+
+
+def is_apart(
+    loads: Sequence[Access], stores: Sequence[Access], sizes: Sequence[int], strides: Sequence[int], grid: Sequence[int]
+) -> bool:
+    """Whether a kernel that writes a tensor in place could as well read one and write another, all of it.
+
+    No load may find what a store has written: it stands before the store, in the same turn of the loops around both at
+    the same elements, and no two programs share an element.
+    """
+    for load in loads:
+        for store in stores:
+            common = [loop for loop in load.loops if loop in store.loops]
+            if load.op.pos > store.op.pos or any(loop.kind != "for" for loop in (*load.loops, *store.loops)):
+                return False
+            if common and load.offset != store.offset:
+                return False
+    for layout in ((sizes, strides), ((prod(sizes),), (1,))):
+        if _covered(stores, *layout, grid) and _is_owned((*loads, *stores), *layout, grid):
+            return True
+    return False
+
+
+def _is_owned(accesses: Sequence[Access], sizes: Sequence[int], strides: Sequence[int], grid: Sequence[int]) -> bool:
+    """Whether what one program accesses no other one does: along some dimensions each has tiles of its own."""
+    extents, steps = ([Polynomial.of(n) for n in found] for found in (sizes, strides))
+    shared: set[tuple[int, _Run]] | None = None
+    found = []
+    for access in accesses:
+        runs = _runs(access, extents, steps)
+        if runs is None:
             return False
-        first: Any = run.start.evaluate(tiles.__getitem__)
+        own = {(d, run) for d, run in enumerate(runs) if any(isinstance(leaf, Program) for leaf in run.start.leaves())}
+        shared = own if shared is None else shared & own
+        found.append(access)
+    if not shared and prod(grid) > 1:
+        return False
+    values = turns(found[-1].loops, grid)
+    if values is None:
+        return False
+    starts = []
+    for _, run in sorted(shared or (), key=lambda one: one[0]):
+        if any(leaf not in values and not leaf.parts() for leaf in run.start.leaves()):
+            return False
+        first: Any = np.asarray(run.start.evaluate(values.__getitem__))
         if np.any(first % run.length):
             return False
-        tile = first // run.length
-        inside = inside & (tile >= 0) & (tile < count)
-        hit = hit * count + tile
-    return len(np.unique(np.broadcast_to(hit, inside.shape)[inside])) == prod(counts)
+        starts.append(np.broadcast_to(first, _length(values)))
+    programs = [values[Program(axis, count)] for axis, count in enumerate((*grid, 1, 1)[:3])]
+    places = np.stack([*starts, np.zeros(_length(values), np.int64)])
+    return np.unique(places, axis=1).shape[1] == np.unique(np.concatenate([places, programs]), axis=1).shape[1]
+
+
+def _length(values: Mapping[Leaf, Any]) -> int:
+    return max(len(v) for v in values.values())
 
 
 def covers_open(
@@ -106,10 +179,16 @@ def _runs(access: Access, sizes: Sequence[Polynomial], strides: Sequence[Polynom
     if index is None:
         return None
     inside = [f for i, n in zip(index, sizes, strict=True) for f in (Fact(i, "<", n), Fact(i, ">=", Polynomial()))]
+    shorter: dict[int, int] = {}
     for fact in (*access.mask, *access.guards):
         slack = fact.right - fact.left - 1 if fact.relation == "<" else fact.left - fact.right
-        if fact.relation not in ("<", ">=") or not follows(slack, inside):
+        if fact.relation not in ("<", ">="):
             return None
+        if not follows(slack, inside):
+            lane = _limited(slack)
+            if lane is None:
+                return None
+            shorter[lane[0]] = min(lane[1], shorter.get(lane[0], lane[1]))
     runs: list[_Run] = []
     used: frozenset[int] = frozenset()
     for i in index:
@@ -117,8 +196,23 @@ def _runs(access: Access, sizes: Sequence[Polynomial], strides: Sequence[Polynom
         if run is None or used & run.dims:
             return None
         used |= run.dims
-        runs.append(run)
-    return runs
+        least = [shorter[d] for d in run.dims if d in shorter]
+        if least and len(run.dims) > 1:
+            return None
+        runs.append(replace(run, length=min([run.length, *least])))
+    return runs if shorter.keys() <= used else None
+
+
+def _limited(slack: Polynomial) -> tuple[int, int] | None:
+    """A lane, and the number that it is kept below by a polynomial that is not negative."""
+    lanes = {product: c for product, c in slack.terms if product}
+    if len(lanes) != 1:
+        return None
+    ((product, c),) = lanes.items()
+    top = (slack - Polynomial(((product, c),))).constant
+    if len(product) != 1 or not isinstance(product[0], Range) or c != -1 or top is None or top < 0:
+        return None
+    return product[0].dim, top + 1
 
 
 def _run(index: Polynomial) -> _Run | None:
@@ -143,7 +237,7 @@ def _run(index: Polynomial) -> _Run | None:
     return _Run(first, length, frozenset(lane.dim for _, lane in lanes))
 
 
-def _tiles(loops: Sequence[Loop], grid: Sequence[int]) -> dict[Leaf, Any] | None:
+def turns(loops: Sequence[Loop], grid: Sequence[int]) -> dict[Leaf, Any] | None:
     """The values of all leaves in each turn of the loops in each program; None where they are too many or not known."""
     if prod(grid) > _MOST:
         return None
@@ -156,11 +250,11 @@ def _tiles(loops: Sequence[Loop], grid: Sequence[int]) -> dict[Leaf, Any] | None
         lower, upper, step = (np.broadcast_to(p.evaluate(values.__getitem__), places.shape[1:]) for p in bounds if p)
         if len(bounds) != 3 or np.any(step <= 0):
             return None
-        turns = np.maximum(-((lower - upper) // step), 0)
-        if turns.sum() > _MOST:
+        count = np.maximum(-((lower - upper) // step), 0)
+        if count.sum() > _MOST:
             return None
-        values = {leaf: np.repeat(np.broadcast_to(v, turns.shape), turns) for leaf, v in values.items()}
-        values[Trips(loop)] = np.repeat(turns, turns)
-        values[Counter(loop)] = np.arange(turns.sum()) - np.repeat(np.cumsum(turns) - turns, turns)
-        places = np.repeat(places, turns, axis=1)
+        values = {leaf: np.repeat(np.broadcast_to(v, count.shape), count) for leaf, v in values.items()}
+        values[Trips(loop)] = np.repeat(count, count)
+        values[Counter(loop)] = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+        places = np.repeat(places, count, axis=1)
     return values
