@@ -36,13 +36,13 @@ from opweave.registry.errors import CompileError
 from opweave.registry.loading import load_heavy, load_triton, parsing
 from opweave.registry.tensor import Tensor
 from opweave.registry.triton import effects
-from opweave.registry.triton.access import Access, KernelAccesses, analyse
+from opweave.registry.triton.access import Access, KernelAccesses, Parameter as AccessedParameter, analyse
 from opweave.registry.triton.known import in_launch
 from opweave.registry.triton.polynomial import Known, Polynomial
 from opweave.registry.triton.ttir import Type, Value
 from opweave.registry.triton_op import CompiledText, forms, kernels, name_of
 from opweave.tracer.graph import Graph, Node
-from opweave.tracer.launch_numbers import as_polynomial, numbers_of
+from opweave.tracer.launch_numbers import as_polynomial, flat, numbers_of, operand_of
 from opweave.tracer.launches import Launch, Part, separated, take_apart
 from opweave.tracer.size import INT32_OFFSETS, Variable
 
@@ -131,7 +131,7 @@ def digest(node: Node) -> str:
     """What tells a launch's kernel from others whose launches print alike."""
     kernel, form = kernels[node.kwargs["kernel_idx"]], forms[node.kwargs["constant_args_idx"]]
     if isinstance(kernel, CompiledText):
-        text: Any = kernel.digest  # type: ignore[attr-defined]
+        text: Any = kernel.digest
     else:
         text = [(jit and jit.cache_key, repr(sorted(values.items(), key=str)))
                 for jit, values, _ in effects.configurations(kernel, form.arguments(_shown(node)))]  # fmt: skip
@@ -199,16 +199,20 @@ class _Fusion:
         node = self.launch.node
         kernel, form = kernels[node.kwargs["kernel_idx"]], forms[node.kwargs["constant_args_idx"]]
         operands = _shown(node)
-        ((jit, values, _),) = effects.configurations(kernel, form.arguments(operands))
+        if isinstance(kernel, CompiledText):
+            values, options = operands, {}
+            text, names = kernel.ttir, [name for name, kind in kernel.parameters if kind != "constexpr"]
+        else:
+            ((jit, values, _),) = effects.configurations(kernel, form.arguments(operands))
+            options = {k: v for k, v in values.items() if k not in jit.arg_names}
+            text, names = effects.lowered(jit, values)
         self.target = effects.target_of(values)
         if self.device.type == "cpu":
             self.target = load_heavy("opweave.codegen.triton_cpu.host").host_target()
-        text, names = effects.lowered(jit, values)
-        options = {k: v for k, v in values.items() if k not in jit.arg_names}
         context, backend = self._context()
         # As a launch would compile it; what is known besides is put in later, or Triton would join other operations.
         text = str(self._for_target(read(text, context), backend, options))
-        text, names, arguments = self._with_constants(text, names, values)
+        text, names, arguments = self._with_constants(text, names, flat(values))
         text = str(self._simplified(read(text, context)))
         # What Triton printed anew has other names, but the same order.
         parameters = parameters_of(text)
@@ -249,7 +253,7 @@ class _Fusion:
             left.append(name)
             if isinstance(value, Tensor):
                 kept.append(Parameter(parameter.name, parameter.type, "", parameter.location))
-                arguments.append(self._operand(name))
+                arguments.append(self._operand(operand_of(name)))
             else:
                 kept.append(parameter)
                 arguments.append(Argument("number", value))
@@ -325,19 +329,19 @@ class _Fusion:
     ) -> dict[int, list[str]]:
         edits: dict[int, list[str]] = {}
         for name, (before, part) in self.sides.before.items():
-            known = accesses[name]
+            known = _parameter(accesses, name)
             for access in known.loads:
                 edits[access.op.number] = self._load(access, parameters[known.index], name, before, part)
         for name in self.launch.apart - self.sides.before.keys():
-            known = accesses[name]
+            known = _parameter(accesses, name)
             for access in known.loads:
                 edits[access.op.number] = self._load_elsewhere(access, parameters[known.index], name)
         for name, found in self.sides.after.items():
-            known = accesses[name]
+            known = _parameter(accesses, name)
             for access in known.stores:
                 lines: list[str] = []
                 for k, (after, part) in enumerate(found):
-                    function = f"after_{name}" + (f"_{k}" if len(found) > 1 else "")
+                    function = f"after_{_word(name)}" + (f"_{k}" if len(found) > 1 else "")
                     lines += self._store(access, parameters[known.index], name, function, after, part)
                 kept = [access.op.line + _location(access)] if name in self.launch.stored else []
                 edits[access.op.number] = [*lines, *kept]
@@ -385,7 +389,7 @@ class _Fusion:
         code = self._code("i64" if before.wide else "i32", access)
         index = self._index(access, base, before.frame, code, dtype)
         rest = op.operands[1:]
-        function = before.function(f"before_{name}", masked=len(rest) > 0, padded=len(rest) > 1)
+        function = before.function(f"before_{_word(name)}", masked=len(rest) > 0, padded=len(rest) > 1)
         made = self._made(function, [*index, *rest], {len(index) + 1: dtype} if len(rest) > 1 else {})
         values = [*index, *rest, *self._values(function, part)]
         code.lines.append(_call(made, values, op.result, code.location))
@@ -473,6 +477,15 @@ def _call(function: Functions, values: Sequence[Value], result: Value | None, lo
     head = f"{result.name} = " if result is not None else ""
     made = str(result.type) if result is not None else "()"
     return f"{head}tt.call @{function.name}({names}) : ({types}) -> {made}{location}"
+
+
+def _parameter(accesses: KernelAccesses, operand: str) -> AccessedParameter:
+    return next(p for p in accesses.parameters if operand_of(p.name) == operand)
+
+
+def _word(operand: str) -> str:
+    """An operand's name in a name."""
+    return re.sub(r"\W", "_", operand)
 
 
 def _location(access: Access) -> str:

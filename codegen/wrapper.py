@@ -485,7 +485,7 @@ class _Wrapper:
         written = launch.node.meta["val"]
         for name in launch.stored:
             if name not in launch.kept:
-                scratch[name] = self._fresh(f"{node.name}_{name}")
+                scratch[name] = self._fresh(re.sub(r"\W", "_", f"{node.name}_{name}"))
                 self._allocate_like(scratch[name], written[name])
         aligned = frozenset(p.name for p, arg in outer.items() if _of_region(arg))
         ops = [n for n in region.nodes if isinstance(n.target, OpOverload) and not is_empty(n)]

@@ -29,7 +29,7 @@ from opweave.fake.symbolic import SymNumber, statically_known_true
 from opweave.passes.emission import is_told
 from opweave.registry.errors import OpweaveError
 from opweave.registry.interrupts import let_through
-from opweave.registry.launch_form import LaunchForm
+from opweave.registry.launch_form import LaunchForm, flattened, is_descriptor
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.tensor import Tensor
 from opweave.registry.triton import effects
@@ -40,7 +40,7 @@ from opweave.registry.triton.polynomial import Counter, Known, Leaf, Loop, Progr
 from opweave.registry.triton_op import CompiledText, forms, kernels, triton_kernel_wrapper_functional
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.iteration import classify, numel_of
-from opweave.tracer.launch_numbers import as_polynomial, numbers_of
+from opweave.tracer.launch_numbers import as_polynomial, numbers_of, operand_of
 from opweave.tracer.launches import APART, ELEMENTS, is_empty
 from opweave.tracer.size import Size, hint, number_of, product, size_of, sizes
 
@@ -327,7 +327,7 @@ class _Launch:
         return [self.operands[name] for name in self.written if self.is_fresh(name)]
 
     def _parameter(self, name: str) -> Parameter | None:
-        return next((p for p in self.accesses.parameters if p.name == name), None)
+        return next((p for p in self.accesses.parameters if operand_of(p.name) == name), None)
 
     def _objection(self, name: str, kind: str) -> str:
         parameter = self._parameter(name)
@@ -413,16 +413,19 @@ def _known(node: Node) -> tuple[KernelAccesses, dict[str, Any]] | str:
     """What the kernel of a launch does, with the arguments, or why nothing can be put into it."""
     kernel = kernels[node.kwargs["kernel_idx"]]
     form: LaunchForm = forms[node.kwargs["constant_args_idx"]]
-    if isinstance(kernel, CompiledText):
-        return "the kernel is text"
-    if form.structures:
-        return "the launch has a tuple or a descriptor among its arguments"
+    if not form.fused:
+        return "wrap_triton(..., fused=False) says so"
     operands = {k: _value(v) for k, v in node.kwargs["kwargs"].items()}
     open_ends = [*operands.values(), *map(_value, node.kwargs["grid"][0])]
     if any(isinstance(v, SymNumber) and not is_told(v) for v in open_ends):
         return "one of its numbers depends on data"
+    if isinstance(kernel, CompiledText):
+        return effects.accesses_of_text(kernel), operands
+    arguments = form.arguments(operands)
+    if any(is_descriptor(leaf) for value in arguments.values() for leaf in flattened(value)[1]):
+        return "the launch has a descriptor among its arguments"
     try:
-        found = list(effects.configurations(kernel, form.arguments(operands)))
+        found = list(effects.configurations(kernel, arguments))
         if len(found) != 1:
             return f"the kernel is tuned: it has {len(found)} configurations"
         jit, values, also = found[0]

@@ -23,7 +23,7 @@ A node that stays alone says why: `graph.graph["fusion"]` holds a `Decision` for
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -38,7 +38,7 @@ from opweave.registry.triton_op import kernels, name_of, triton_kernel_wrapper_f
 from opweave.tracer.declared import declared
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.iteration import Demand, IterationSpace, classify, is_scatter, numel_of, reads_memory, sizes_of
-from opweave.tracer.launches import is_empty
+from opweave.tracer.launches import is_empty, take_apart
 from opweave.tracer.size import hint, product, sizes as sizes_from
 
 #: A kernel's members and buffers; beyond that compile time and register pressure grow faster than traffic shrinks.
@@ -610,6 +610,14 @@ def _region(
     return region, inputs, results
 
 
+def _ops(nodes: Iterable[Node]) -> list[str]:
+    """What nodes compute, each op once."""
+    calls = [n for n in nodes if n.op == "call_function" and n.target is not operator.getitem and not is_empty(n)]
+    return list(
+        dict.fromkeys(_name(n) for n in calls if getattr(getattr(n.target, "decl", None), "kind", "") != "view")
+    )
+
+
 def _name(node: Node) -> str:
     if node.target is triton_kernel_wrapper_functional:
         return name_of(kernels[node.kwargs["kernel_idx"]])
@@ -617,13 +625,15 @@ def _name(node: Node) -> str:
 
 
 def _describe(number: int, region: Graph, inputs: list[Node], results: list[Node]) -> Decision:
-    calls = [n for n in region.nodes if n.op == "call_function" and n.target is not operator.getitem]
-    ops = [n for n in calls if not is_empty(n) and getattr(getattr(n.target, "decl", None), "kind", "") != "view"]
-    names = list(dict.fromkeys(_name(n) for n in ops))
+    names = _ops(region)
     sites = list(dict.fromkeys(n.meta["site"].short for n in region.nodes if n.meta.get("site") is not None))
     where = ", ".join(sites[:3]) + (", ..." if len(sites) > 3 else "")
     text = f"reads {len(inputs)} buffer{'s' * (len(inputs) != 1)}, writes {len(results)}"
-    launches = [n for n in ops if n.target is triton_kernel_wrapper_functional]
-    if launches:
-        text += ", a user's kernel"
+    launch = take_apart(region)
+    if launch is not None:
+        sides = [(f"before {name}", [part]) for name, part in launch.before.items()]
+        sides += [(f"after {name}", parts) for name, parts in launch.after.items()]
+        taken = [f"{side} {', '.join(_ops(n for part in parts for n in part.graph))}" for side, parts in sides]
+        taken += [f"{name} is read in one place and written in another" for name in sorted(launch.apart)]
+        text = "; ".join([f"launch of {_name(launch.node)}", *taken, text])
     return Decision(f"fused: {', '.join(names)}", f"kernel {number}", text + (f"; {where}" if where else ""), None)

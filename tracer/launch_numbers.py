@@ -23,10 +23,30 @@ def as_polynomial(size: Size) -> Polynomial:
     return total
 
 
+def flat(values: Mapping[str, Any]) -> dict[str, Any]:
+    """A kernel's arguments, what tuples hold one by one, by the names that its TTIR parameters have: `pair[0]`."""
+    found: dict[str, Any] = {}
+    waiting = [*values.items()][::-1]
+    while waiting:
+        name, value = waiting.pop()
+        if isinstance(value, (tuple, list)):
+            waiting += [(f"{name}[{k}]", item) for k, item in enumerate(value)][::-1]
+        else:
+            found[name] = value
+    return found
+
+
+def operand_of(parameter: str) -> str:
+    """What the operand of a launch is called that a TTIR parameter is given: `pair.0`."""
+    return parameter.replace("[", ".").replace("]", "")
+
+
 def numbers_of(values: Mapping[str, Any]) -> dict[str, Polynomial]:
-    """The integers among a kernel's arguments."""
-    found = {name: Polynomial.of(int(value)) for name, value in values.items() if type(value) in (int, bool)}
-    for name, value in values.items():
-        if isinstance(value, Symbolic) and value.kind == "int":
+    """The integers among a kernel's arguments, by parameter."""
+    found = {}
+    for name, value in flat(values).items():
+        if type(value) in (int, bool):
+            found[name] = Polynomial.of(int(value))
+        elif isinstance(value, Symbolic) and value.kind == "int":
             found[name] = as_polynomial(size_of(value, -(1 << 62)))
     return found

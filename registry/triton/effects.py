@@ -31,6 +31,7 @@ _Found = TypeVar("_Found")
 #: What a JIT function may write, and what it surely does.
 _Writes = tuple[frozenset[str], frozenset[str]]
 _cache: weakref.WeakKeyDictionary[Any, dict[Any, KernelAccesses]] = weakref.WeakKeyDictionary()
+_texts: dict[str, KernelAccesses] = {}
 _lock = forking.short_lock()
 
 #: A context in which Triton compiles for a target. The package sets it to the driver's, which is a layer above: the
@@ -243,6 +244,16 @@ def accesses_of(jit: Any, values: dict[str, Any]) -> KernelAccesses:
         return found
 
     return _explained(jit, values, read)
+
+
+def accesses_of_text(kernel: Any) -> KernelAccesses:
+    """The same of a kernel that exists as text only."""
+    found = _texts.get(kernel.digest)
+    if found is None:
+        names = [name for name, kind in kernel.parameters if kind != "constexpr"]
+        access: Any = load_heavy("opweave.registry.triton.access")
+        found = _texts[kernel.digest] = access.analyse(kernel.ttir, names, kernel.name)
+    return found
 
 
 def _explained(jit: Any, values: dict[str, Any], read: Callable[[Any, dict[str, Any]], _Found]) -> _Found:
