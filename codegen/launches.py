@@ -143,7 +143,9 @@ def _shown(node: Node) -> dict[str, Any]:
     return {k: v.meta["val"] if isinstance(v, Node) else v for k, v in node.kwargs["kwargs"].items()}
 
 
-def fused_kernel(region: Graph, name: str, device: Device, aligned: frozenset[str], *, wide: bool = False) -> Fused:
+def fused_kernel(
+    region: Graph, name: str, device: Device, aligned: frozenset[str], own: frozenset[int], *, wide: bool = False
+) -> Fused:
     """The kernel of a region with a launch.
 
     Parameters
@@ -155,7 +157,9 @@ def fused_kernel(region: Graph, name: str, device: Device, aligned: frozenset[st
     device : Device
         Where it runs.
     aligned : frozenset of str
-        Operands of the launch whose addresses are multiples of 16 bytes.
+        Inputs of the region whose addresses are multiples of 16 bytes.
+    own : frozenset of int
+        Results of which that is known too.
     wide : bool
         Whether offsets may not fit in 32 bits.
 
@@ -169,7 +173,7 @@ def fused_kernel(region: Graph, name: str, device: Device, aligned: frozenset[st
     load_triton()
     try:
         with interrupts.deferred():
-            return _Fusion(launch, sides(launch, wide=wide), name, device, aligned, wide).run()
+            return _Fusion(launch, sides(launch, wide=wide), name, device, aligned, own, wide).run()
     except Exception as error:  # Triton raises whatever its frontend stumbles over
         interrupts.let_through(error)
         user = name_of(kernels[launch.node.kwargs["kernel_idx"]])
@@ -183,11 +187,11 @@ def fused_kernel(region: Graph, name: str, device: Device, aligned: frozenset[st
 
 class _Fusion:
     def __init__(
-        self, launch: Launch, sides: Sides, name: str, device: Device, aligned: frozenset[str], wide: bool
-    ) -> None:
-        self.launch, self.sides, self.name, self.device, self.aligned, self.wide = (
-            launch, sides, name, device, aligned, wide,
-        )  # fmt: skip
+        self, launch: Launch, sides: Sides, name: str, device: Device, aligned: frozenset[str], own: frozenset[int],
+        wide: bool,
+    ) -> None:  # fmt: skip
+        self.launch, self.sides, self.name, self.device = launch, sides, name, device
+        self.aligned, self.own, self.wide = aligned, own, wide
         self.serial = itertools.count()
         self.variables: dict[Variable, str] = {}
         self.variable_types: dict[Variable, str] = {}
@@ -270,9 +274,9 @@ class _Fusion:
         return Argument("operand", launch.operands[name])
 
     def _is_aligned(self, argument: Argument) -> bool:
-        if argument.kind in ("result", "scratch"):
-            return True
-        return argument.kind == "operand" and argument.what.name in self.aligned
+        if argument.kind == "result":
+            return argument.what in self.own
+        return argument.kind == "scratch" or (argument.kind == "operand" and argument.what.name in self.aligned)
 
     def _context(self) -> tuple[Any, Any]:
         from triton._C.libtriton import ir

@@ -136,6 +136,15 @@ def conform(
     return value
 
 
+def straightened(value: Tensor) -> Tensor:
+    """A tensor whose address is a multiple of 16 bytes: the one given, or a copy."""
+    if value.data_ptr() % 16 == 0:
+        return value
+    copy = allocate(value._sizes, value._strides, value._dtype, value._device)
+    copy._array[...] = value._array
+    return copy
+
+
 def size_in(value: Any, dim: int, low: int, high: int | None, op: str) -> int:
     """A size that an opaque op chose.
 
@@ -493,12 +502,23 @@ class _Wrapper:
         label = kernel_name(
             [name_of(kernels[launch.node.kwargs["kernel_idx"]]), *dict.fromkeys(names)], len(self.kernels)
         )
-        fused = load_heavy("opweave.codegen.launches").fused_kernel(region, label, self.device, aligned, wide=self.wide)
+        places = {p: arg.name for p, arg in outer.items()}
+        if self.device.type != "cpu":
+            # A GPU copies from memory to memory of its own by blocks of 16 bytes.
+            straight = self._inject("straight", straightened)
+            for p, arg in outer.items():
+                if p.name not in aligned and isinstance(arg.meta.get("val"), Tensor):
+                    places[p] = self._fresh(f"{arg.name}_")
+                    self._line(f"{places[p]} = {straight}({arg.name})")
+            aligned = frozenset(p.name for p in outer)
+        own = frozenset(results.keys() - into.keys())
+        make = load_heavy("opweave.codegen.launches").fused_kernel
+        fused = make(region, label, self.device, aligned, own, wide=self.wide)
         same = (fused.kernel.source, fused.kernel.options)
         kernel = next((k for k in self.kernels if (k.source, k.options) == same), fused.kernel)
         if kernel is fused.kernel:
             self.kernels.append(kernel)
-        arguments = [self._argument(a, outer, results, scratch) for a in fused.arguments]
+        arguments = [self._argument(a, places, results, scratch) for a in fused.arguments]
         grid = [self._text(outer.get(size, size)) for size in launch.node.kwargs["grid"][0]]
         self._line(f"{kernel.name}({', '.join([*grid, *arguments])})", node)
         self._count_writes(node)
@@ -507,16 +527,16 @@ class _Wrapper:
             self._line(f"del {', '.join([*scratch.values(), *unread])}")
 
     def _argument(
-        self, argument: Any, outer: Mapping[Node, Any], results: Mapping[int, str], scratch: Mapping[str, str]
+        self, argument: Any, places: Mapping[Node, str], results: Mapping[int, str], scratch: Mapping[str, str]
     ) -> str:
         """What a parameter of a fused launch is given."""
         what = argument.what
         if argument.kind == "nothing":
             return "0"
         if argument.kind == "number":
-            return self._text(outer.get(what, what) if isinstance(what, Node) else what)
+            return places.get(what) or self._text(what)
         name = results[what] if argument.kind == "result" else scratch[what] if argument.kind == "scratch" else None
-        return f"{name or outer[what].name}.data_ptr()"
+        return f"{name or places[what]}.data_ptr()"
 
     def _allocate_like(self, name: str, value: Tensor) -> None:
         self._allocate(name, sizes_from(value._sizes), sizes_from(value._strides), value._dtype)
