@@ -534,7 +534,7 @@ class _Wrapper:
         if argument.kind == "nothing":
             return "0"
         if argument.kind == "number":
-            return places.get(what) or self._text(what)
+            return places[what] if isinstance(what, Node) and what in places else self._text(what)
         name = results[what] if argument.kind == "result" else scratch[what] if argument.kind == "scratch" else None
         return f"{name or places[what]}.data_ptr()"
 
