@@ -26,7 +26,7 @@ from math import prod
 from typing import Any, Protocol
 
 from opweave.fake.symbolic import SymNumber, statically_known_true
-from opweave.passes.emission import is_told
+from opweave.passes.emission import is_random, is_told
 from opweave.registry.errors import OpweaveError
 from opweave.registry.interrupts import let_through
 from opweave.registry.launch_form import LaunchForm, flattened, is_descriptor
@@ -34,15 +34,16 @@ from opweave.registry.op import OpOverload, ops
 from opweave.registry.tensor import Tensor
 from opweave.registry.triton import effects
 from opweave.registry.triton.access import Access, KernelAccesses, Parameter
-from opweave.registry.triton.coverage import covers, covers_open, is_apart
+from opweave.registry.triton.coverage import covers, covers_open, is_apart, layouts
 from opweave.registry.triton.known import in_launch
 from opweave.registry.triton.polynomial import Counter, Known, Leaf, Loop, Program, Programs
 from opweave.registry.triton_op import CompiledText, forms, kernels, triton_kernel_wrapper_functional
+from opweave.tracer.declared import declared
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.iteration import classify, numel_of
 from opweave.tracer.launch_numbers import as_polynomial, numbers_of, operand_of
 from opweave.tracer.launches import APART, ELEMENTS, is_empty
-from opweave.tracer.size import Size, hint, number_of, product, size_of, sizes
+from opweave.tracer.size import Size, hint, number_of, size_of, sizes
 
 #: Why the region with this launch in it cannot be one kernel; empty where it can.
 Objection = Callable[[Graph], str]
@@ -86,6 +87,31 @@ class Absorption:
     members: list[Node]
     results: list[Node] = field(default_factory=list)
     taken: int = 0
+
+
+def renew(graph: Graph) -> None:
+    """Give launches memory with nothing in it where they fill it: what was in it need not be computed, or copied."""
+    for node in [node for node in graph.nodes if node.target is triton_kernel_wrapper_functional]:
+        operands = node.kwargs["kwargs"]
+        filled = [n for n in node.kwargs["tensors_to_clone"] if not is_empty(operands[n])]
+        known = _known(node) if filled else ""
+        if isinstance(known, str):
+            continue
+        launch = _Launch(node, *known)
+        for name in filled:
+            if not launch.is_overwritten(name):
+                continue
+            value = operands[name].meta["val"]
+            with graph.inserting_before(node):
+                layout = list(value._sizes), list(value._strides)
+                made = graph.call_function(
+                    ops.aten.empty_strided.default, layout, {"dtype": value._dtype, "device": value._device}
+                )
+            made.meta.update({"val": value, **{k: node.meta[k] for k in ("site", "stack") if k in node.meta}})
+            old, operands = operands[name], {**operands, name: made}
+            node.set_operands(node.args, {**node.kwargs, "kwargs": operands})
+            if not old.users and declared(old) is not None and not is_random(old.target):
+                graph.erase_node(old)
 
 
 class Step(Protocol):
@@ -137,14 +163,14 @@ class Absorber:
             self.refusals.append((node, known))
             return
         launch = _Launch(node, *known)
-        unread = [name for name in launch.written if not launch.items(name) and not launch.is_fresh(name)]
-        if unread:
-            self.refusals.append((node, f"it writes {unread[0]}, which nobody reads afterwards"))
-            return
         items = [user for user in node.users if user.target is operator.getitem]
         region = Absorption(node, self._ordered([node, *items, *launch.memory()]))
         launch.apart = frozenset(name for name in launch.written if self._is_apart(launch, name))
         node.meta[APART] = launch.apart
+        for name in launch.written:
+            if not launch.items(name) and name not in launch.apart and not launch.only_stores(name):
+                self.refusals.append((node, f"it changes {name}, which nobody reads afterwards"))
+                return
         region.taken += sum(self._maker(launch.operands[name]) is None for name in launch.apart)
         for name in launch.written:
             for step in self._readers(launch.items(name)):
@@ -297,6 +323,18 @@ class _Launch:
         #: Operands that are read in one place and written in another.
         self.apart: frozenset[str] = frozenset()
 
+    def only_stores(self, name: str) -> bool:
+        """Whether the kernel does nothing else with an operand."""
+        parameter = self._parameter(name)
+        return parameter is not None and not parameter.escapes and len(parameter.stores) == len(parameter.accesses)
+
+    def is_overwritten(self, name: str) -> bool:
+        """Whether what an operand held before does not matter: the kernel stores to all of it, and looks at nothing."""
+        layout = _dense(self.operands[name].meta["val"])
+        if layout is None or not self.only_stores(name) or len(self.names(self.operands[name])) > 1:
+            return False
+        return self._covers(self._accesses(name), *layout)
+
     def is_apart(self, name: str) -> bool:
         """Whether an operand that the kernel writes in place need not be one."""
         parameter = self._parameter(name)
@@ -391,7 +429,7 @@ class _Launch:
             numbers = [[as_polynomial(n) for n in found] for found in (along, steps)]
             return any(covers_open(access, *numbers, reaches) for access in accesses)
 
-        return reached(extents, strides) or reached((product(extents),), (1,))
+        return any(reached(*layout) for layout in layouts(extents, strides))
 
     def repeats(self, name: str, kind: str) -> float | None:
         """How often each element is accessed on average, lanes that are masked counted; None if it is not known."""

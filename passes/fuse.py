@@ -491,14 +491,13 @@ def fuse(graph: Graph, objection: Callable[[Graph], str] | None = None) -> Graph
         A new graph. A region is a node whose target is a `Graph`; its value is a tuple that users index with
         `operator.getitem`. `graph["fusion"]` lists the decisions.
     """
+    launches = any(node.target is triton_kernel_wrapper_functional for node in graph.nodes)
+    allowed = launches and bool(graph.graph.get("fuse_launches", True))
+    if allowed:
+        load_heavy("opweave.passes.absorb").renew(graph)
     partition = _Partition(graph)
     partition.run()
-    allowed = graph.graph.get("fuse_launches", True)
-    if (
-        objection is not None
-        and allowed
-        and any(node.target is triton_kernel_wrapper_functional for node in partition.order)
-    ):
+    if allowed and objection is not None:
         _absorb(partition, objection)
     result = Graph()
     mapping: dict[Node, Node] = {}

@@ -7,10 +7,10 @@ through by loops are no special case.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from opweave.registry.triton.known import digits, follows
 from opweave.registry.triton.masks import Fact
 from opweave.registry.triton.polynomial import Counter, Leaf, Loop, Opaque, Polynomial, Program, Range, Trips
 
+_DIMENSIONS = 4
+"""Of how many dimensions all groups are tried."""
+T = TypeVar("T")
 _MOST = 1 << 20
 """Of how many tiles the beginnings are computed at most."""
 
@@ -35,7 +38,21 @@ def covers(accesses: Sequence[Access], sizes: Sequence[int], strides: Sequence[i
     grid : sequence of int
         Programs along each axis.
     """
-    return any(_covered(accesses, *layout, grid) for layout in ((sizes, strides), ((prod(sizes),), (1,))))
+    return any(_covered(accesses, *layout, grid) for layout in layouts(sizes, strides))
+
+
+def layouts(sizes: Sequence[T], strides: Sequence[T]) -> Iterator[tuple[list[T], list[T]]]:
+    """Sizes and strides of a dense tensor with neighbouring dimensions joined, in all ways, the finest first."""
+    cuts = range(len(sizes) - 1)
+    for joined in range(1 << min(len(cuts), _DIMENSIONS)):
+        along, steps = [sizes[0]], [strides[0]]
+        for d in cuts:
+            if joined >> d & 1:
+                along[-1], steps[-1] = along[-1] * sizes[d + 1], strides[d + 1]  # type: ignore[operator]
+            else:
+                along.append(sizes[d + 1])
+                steps.append(strides[d + 1])
+        yield along, steps
 
 
 def _covered(accesses: Sequence[Access], sizes: Sequence[int], strides: Sequence[int], grid: Sequence[int]) -> bool:
@@ -91,7 +108,7 @@ def is_apart(
                 return False
             if common and load.offset != store.offset:
                 return False
-    for layout in ((sizes, strides), ((prod(sizes),), (1,))):
+    for layout in layouts(sizes, strides):
         if _covered(stores, *layout, grid) and _is_owned((*loads, *stores), *layout, grid):
             return True
     return False

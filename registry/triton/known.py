@@ -25,6 +25,8 @@ from opweave.registry.triton.polynomial import (
     Programs,
     Trips,
     is_natural,
+    quotient,
+    remainder,
 )
 
 
@@ -110,7 +112,7 @@ def digits(
     Returns
     -------
     tuple of Polynomial or None
-        None where the terms of the offset cannot be shown to be those of one index each.
+        None where the terms of the offset are not all multiples of strides, or may be negative.
     """
     found: list[dict[tuple[Leaf, ...], int]] = [{} for _ in sizes]
     for product, c in offset.terms:
@@ -119,17 +121,22 @@ def digits(
             divided = _divided(product, rest, stride, whole=not product)
             if divided is None:
                 continue
-            monomial, quotient, rest = divided
-            place[monomial] = place.get(monomial, 0) + quotient
+            monomial, count, rest = divided
+            place[monomial] = place.get(monomial, 0) + count
             if not rest:
                 break
         else:
             return None
-    result = tuple(map(Polynomial.sum, found))
-    for index, size in zip(result[1:], sizes[1:], strict=True):
-        if not (follows(index, facts) and follows(size - 1 - index, facts)):
+    result = list(map(Polynomial.sum, found))
+    for d in range(len(result) - 1, 0, -1):
+        index, size = result[d], sizes[d]
+        if not follows(index, facts):
             return None
-    return result
+        if not follows(size - 1 - index, facts):
+            # What reaches beyond a dimension counts in the one before it.
+            result[d - 1] = result[d - 1] + quotient(index, size, True)
+            result[d] = remainder(index, size, True)
+    return tuple(result)
 
 
 def _divided(
