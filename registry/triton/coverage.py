@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from opweave.registry.interrupts import let_through
 from opweave.registry.triton.access import Access
 from opweave.registry.triton.known import digits, follows
 from opweave.registry.triton.masks import Fact
@@ -38,7 +39,17 @@ def covers(accesses: Sequence[Access], sizes: Sequence[int], strides: Sequence[i
     grid : sequence of int
         Programs along each axis.
     """
-    return any(_covered(accesses, *layout, grid) for layout in layouts(sizes, strides))
+    return _surely(lambda: any(_covered(accesses, *layout, grid) for layout in layouts(sizes, strides)))
+
+
+def _surely(question: Callable[[], bool]) -> bool:
+    """The answer; no, where a program of the launch divides by 0."""
+    try:
+        with np.errstate(all="raise"):
+            return question()
+    except (FloatingPointError, ZeroDivisionError) as error:
+        let_through(error)
+        return False
 
 
 def layouts(sizes: Sequence[T], strides: Sequence[T]) -> Iterator[tuple[list[T], list[T]]]:
@@ -108,10 +119,12 @@ def is_apart(
                 return False
             if common and load.offset != store.offset:
                 return False
-    for layout in layouts(sizes, strides):
-        if _covered(stores, *layout, grid) and _is_owned((*loads, *stores), *layout, grid):
-            return True
-    return False
+    return _surely(
+        lambda: any(
+            _covered(stores, *layout, grid) and _is_owned((*loads, *stores), *layout, grid)
+            for layout in layouts(sizes, strides)
+        )
+    )
 
 
 def _is_owned(accesses: Sequence[Access], sizes: Sequence[int], strides: Sequence[int], grid: Sequence[int]) -> bool:
