@@ -104,10 +104,11 @@ class Before:
         printer.emit()
         (store,) = self.nest.stores
         text = f"({printer.names[store.value][0]}).to({TYPE[store.buffer.dtype.name]})"
+        printer.line(f"result = {text}", store.label, store.site)
         if masked:
-            printer.line(f"result = {text}", store.label, store.site)
-            text = f"tl.where(live, result, {'other' if padded else '0'})"
-        printer.line(f"return {text}", *(() if masked else (store.label, store.site)))
+            printer.line(f"return tl.where(live, result, {'other' if padded else '0'})")
+        else:
+            printer.line("return result")
         return printer.function(name, [], self.nest.inputs)
 
 

@@ -207,7 +207,8 @@ class _Fusion:
             values, options = operands, {}
             text, names = kernel.ttir, [name for name, kind in kernel.parameters if kind != "constexpr"]
         else:
-            ((jit, values, _),) = effects.configurations(kernel, form.arguments(operands))
+            ((found, values, _),) = effects.configurations(kernel, form.arguments(operands))
+            jit: Any = found
             options = {k: v for k, v in values.items() if k not in jit.arg_names}
             text, names = effects.lowered(jit, values)
         self.target = effects.target_of(values)
@@ -250,7 +251,7 @@ class _Fusion:
         kept, left, arguments, first = [], [], [], []
         for parameter, name in zip(parameters_of(text), names, strict=True):
             value = values.get(name)
-            if type(value) in (int, bool):
+            if isinstance(value, int):
                 number = f"{int(value)} : {parameter.type}" if parameter.type != "i1" else str(bool(value)).lower()
                 first.append(f"{parameter.name} = arith.constant {number}")
                 continue
@@ -473,7 +474,10 @@ class _Fusion:
             return str(made.make_ir(self.target, options, codegen, backend.get_module_map(), context))
 
     def _helpers(self) -> str:
-        return "\n\n".join(function.source for function, _ in self.functions.values())
+        """The functions as one text."""
+        sources = [function.source.partition("@triton.jit") for function, _ in self.functions.values()]
+        imports = dict.fromkeys(line for head, _, _ in sources for line in head.splitlines() if line)
+        return "\n\n\n".join(["\n".join(imports), *(mark + body.rstrip("\n") for _, mark, body in sources)]) + "\n"
 
 
 def _call(function: Functions, values: Sequence[Value], result: Value | None, location: str) -> str:

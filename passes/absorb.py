@@ -426,8 +426,8 @@ class _Launch:
                     _value(grid[leaf.axis]) * length >= number_of(along[dim])
                 )
 
-            numbers = [[as_polynomial(n) for n in found] for found in (along, steps)]
-            return any(covers_open(access, *numbers, reaches) for access in accesses)
+            shape, strides = ([as_polynomial(n) for n in found] for found in (along, steps))
+            return any(covers_open(access, shape, strides, reaches) for access in accesses)
 
         return any(reached(*layout) for layout in layouts(extents, strides))
 
