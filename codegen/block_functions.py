@@ -179,8 +179,8 @@ def _frame(nest: LoopNest, offset: Index, buffer: Buffer) -> Frame:
         need = need * axis.size
     if need != product(buffer.sizes):
         raise Unfit("not all of it is read, or some of it more than once")
-    if not axes:  # one element
-        return Frame((), ())
+    if not axes:
+        raise Unfit("it has one element")
     return Frame(tuple(axes), tuple(strides[axis] or 1 for axis in axes))
 
 
@@ -213,7 +213,7 @@ class _Function(_Printer):
         return "live" if axes and "live" in self.rest else ""
 
     def index(self, index: Index) -> str:
-        return self.place if self.frame.axes and index == self.whole else super().index(index)
+        return self.place if index == self.whole else super().index(index)
 
     def line(self, text: str, label: str = "", site: Site | None = None) -> None:
         if site is not None:
@@ -229,7 +229,7 @@ class _Function(_Printer):
     def function(self, name: str, first: Sequence[str], buffers: Sequence[Buffer]) -> BlockFunction:
         numbers = tuple((v, self.number_type(v)) for v in self.numbers)
         pointers = [self.parameters[b] for b in buffers]
-        index = dict.fromkeys([*([self.place] if self.frame.axes else []), *self.axis_names.values()])
+        index = dict.fromkeys([self.place, *self.axis_names.values()])
         head = [*first, *index, *self.rest, *pointers, *self.numbers.values()]
         top = ["import triton", "import triton.language as tl"]
         if self.libdevice:

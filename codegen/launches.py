@@ -193,6 +193,8 @@ class _Fusion:
         self.launch, self.sides, self.name, self.device = launch, sides, name, device
         self.aligned, self.own, self.wide = aligned, own, wide
         self.serial = itertools.count()
+        #: What names begin with that the kernel has not.
+        self.mark = "put_"
         self.variables: dict[Variable, str] = {}
         self.variable_types: dict[Variable, str] = {}
         self.pointers: dict[str, tuple[str, Argument]] = {}
@@ -219,6 +221,8 @@ class _Fusion:
         text = str(self._for_target(read(text, context), backend, options))
         text, names, arguments = self._with_constants(text, names, flat(values))
         text = str(self._simplified(read(text, context)))
+        while f"%{self.mark}" in text:
+            self.mark += "_"
         # What Triton printed anew has other names, but the same order.
         parameters = parameters_of(text)
         accesses = analyse(text, names)
@@ -323,7 +327,7 @@ class _Fusion:
         """The parameter that holds a number."""
         name = self.variables.get(variable)
         if name is None:
-            name = self.variables[variable] = f"%n_{len(self.variables)}"
+            name = self.variables[variable] = f"%{self.mark}n{len(self.variables)}"
             self.variable_types[variable] = kind or ("i64" if self.wide else "i32")
         return name
 
@@ -358,7 +362,7 @@ class _Fusion:
             return Value(name, Type(self.variable_types[leaf.key]))
 
         shape = access.op.operands[0].type.shape
-        return Code(elem, shape, _location(access), lambda: f"%at_{next(self.serial)}", known)
+        return Code(elem, shape, _location(access), lambda: f"%{self.mark}{next(self.serial)}", known)
 
     def _load_elsewhere(self, access: Access, base: Parameter, name: str) -> list[str]:
         """A load of what the kernel writes in place, from where it is before."""
@@ -380,7 +384,7 @@ class _Fusion:
         what = argument.what
         key = f"{argument.kind} {what.name if isinstance(what, Node) else what}"
         self.pointers.setdefault(key, (f"!tt.ptr<{elem}>", argument))
-        return f"%p_{list(self.pointers).index(key)}"
+        return f"%{self.mark}p{list(self.pointers).index(key)}"
 
     def _index(self, access: Access, base: Parameter, frame: Frame, code: Code, dtype: DType) -> list[Value]:
         pointer = access.op.operands[0]
@@ -432,7 +436,7 @@ class _Fusion:
 
     def _further(self) -> tuple[list[Parameter], list[Argument]]:
         """The parameters that the functions ask for."""
-        parameters = [Parameter(f"%p_{i}", kind) for i, (kind, _) in enumerate(self.pointers.values())]
+        parameters = [Parameter(f"%{self.mark}p{i}", kind) for i, (kind, _) in enumerate(self.pointers.values())]
         arguments = [argument for _, argument in self.pointers.values()]
         for variable, name in self.variables.items():
             parameters.append(Parameter(name, self.variable_types[variable]))

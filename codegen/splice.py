@@ -348,8 +348,6 @@ class Code:
         nbytes : int
             Size of an element.
         """
-        if not sizes:
-            return []
         before = len(self.lines)
         try:
             place = self.block(self.polynomial(access.offset.polynomial))
