@@ -133,9 +133,17 @@ def digest(node: Node) -> str:
     if isinstance(kernel, CompiledText):
         text: Any = kernel.digest
     else:
-        text = [(jit and jit.cache_key, repr(sorted(values.items(), key=str)))
-                for jit, values, _ in effects.configurations(kernel, form.arguments(_shown(node)))]  # fmt: skip
+        found = effects.configurations(kernel, form.arguments(_shown(node)))
+        text = [
+            (jit and jit.cache_key, [(name, _told(value)) for name, value in flat(values).items()])
+            for jit, values, _ in found
+        ]
     return hashlib.sha256(repr((text, form.key)).encode()).hexdigest()
+
+
+def _told(value: Any) -> str:
+    """What tells an argument from others: of a function of Triton's its text."""
+    return getattr(value, "cache_key", None) or repr(value)
 
 
 def _shown(node: Node) -> dict[str, Any]:

@@ -37,6 +37,7 @@ from opweave.registry.triton.access import Access, KernelAccesses, Parameter
 from opweave.registry.triton.coverage import covers, covers_open, is_apart, layouts
 from opweave.registry.triton.known import in_launch
 from opweave.registry.triton.polynomial import Counter, Known, Leaf, Loop, Program, Programs
+from opweave.registry.triton.ttir import walk
 from opweave.registry.triton_op import CompiledText, forms, kernels, triton_kernel_wrapper_functional
 from opweave.tracer.declared import declared
 from opweave.tracer.graph import Graph, Node
@@ -471,7 +472,10 @@ def _known(node: Node) -> tuple[KernelAccesses, dict[str, Any]] | str:
             return "a hook may write its arguments" if also is None or also else "the kernel is not Triton's"
         if jit.pre_run_hooks:
             return "a hook runs before each launch"
-        return effects.accesses_of(jit, values), values
+        accesses = effects.accesses_of(jit, values)
+        if accesses.function is None or any(op.name.endswith(".call") for op in walk(accesses.function.body)):
+            return "the kernel calls a function that is not inlined"
+        return accesses, values
     except OpweaveError as error:
         return str(error).splitlines()[0]
 

@@ -314,6 +314,68 @@ def test_one_buffer_under_two_names() -> None:
     assert "another name" in reasons(function, rand(100))
 
 
+@triton.jit(noinline=True)
+def fetched(x, i, n):
+    return tl.load(x + i, i < n)
+
+
+@triton.jit
+def through_a_call(x, out, n, BLOCK: tl.constexpr):
+    for i in range(tl.program_id(0) * BLOCK, tl.program_id(0) * BLOCK + BLOCK):
+        tl.store(out + i, fetched(x, i, n), i < n)
+
+
+def test_loads_in_functions_that_are_not_inlined_stay() -> None:
+    def function(x: Tensor) -> Tensor:
+        return simply(through_a_call, x * 2, opweave.empty_like(x)) + 1
+
+    assert compared(function, rand(100)) == (3, 3)
+    assert "a function that is not inlined" in reasons(function, rand(100))
+
+
+@triton.jit
+def changed(x, out, n, BLOCK: tl.constexpr, CHANGE: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, CHANGE(tl.load(x + i, i < n)), i < n)
+
+
+def test_functions_that_a_kernel_is_given_are_part_of_it() -> None:
+    def doubled(v):
+        return v * 2
+
+    def tripled(v):
+        return v * 3
+
+    tripled.__qualname__ = doubled.__qualname__  # they print alike
+    x, results = rand(64), []
+    for change in map(triton.jit, (doubled, tripled)):
+
+        def function(x: Tensor, change: Any = change) -> Tensor:
+            out = opweave.empty_like(x)
+            changed[(2,)](x, out, 64, BLOCK=32, CHANGE=change)
+            return out + 1
+
+        results.append(opweave.compile(function)(x).numpy())
+    np.testing.assert_allclose(results, [x.numpy() * 2 + 1, x.numpy() * 3 + 1], rtol=1e-6)
+
+
+@triton.jit
+def one_by_one(x, out, n):
+    at = tl.program_id(0)
+    if at < n:
+        tl.store(out + at, tl.load(x + at) + 1)
+
+
+def test_scalar_loads_and_stores() -> None:
+    def function(x: Tensor, w: Tensor) -> Tensor:
+        y = (x * w).contiguous()
+        out = opweave.empty_like(y)
+        one_by_one[(y.numel(),)](y, out, y.numel())
+        return out.exp() * w
+
+    assert compared(function, rand(5, 7), rand(7)) == (3, 1)
+
+
 def test_a_volatile_load_stays() -> None:
     compared(lambda x: simply(watched, x * 2, opweave.empty_like(x)), rand(100))
     assert "volatile" in reasons(lambda x: simply(watched, x * 2, opweave.empty_like(x)), rand(100))
