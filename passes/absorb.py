@@ -459,7 +459,7 @@ def _known(node: Node) -> tuple[KernelAccesses, dict[str, Any]] | str:
     if any(isinstance(v, SymNumber) and not is_told(v) for v in open_ends):
         return "one of its numbers depends on data"
     if isinstance(kernel, CompiledText):
-        return effects.accesses_of_text(kernel), operands
+        return _inlined(effects.accesses_of_text(kernel), operands)
     arguments = form.arguments(operands)
     if any(is_descriptor(leaf) for value in arguments.values() for leaf in flattened(value)[1]):
         return "the launch has a descriptor among its arguments"
@@ -472,12 +472,15 @@ def _known(node: Node) -> tuple[KernelAccesses, dict[str, Any]] | str:
             return "a hook may write its arguments" if also is None or also else "the kernel is not Triton's"
         if jit.pre_run_hooks:
             return "a hook runs before each launch"
-        accesses = effects.accesses_of(jit, values)
-        if accesses.function is None or any(op.name.endswith(".call") for op in walk(accesses.function.body)):
-            return "the kernel calls a function that is not inlined"
-        return accesses, values
+        return _inlined(effects.accesses_of(jit, values), values)
     except OpweaveError as error:
         return str(error).splitlines()[0]
+
+
+def _inlined(accesses: KernelAccesses, values: dict[str, Any]) -> tuple[KernelAccesses, dict[str, Any]] | str:
+    if accesses.function is None or any(op.name.endswith(".call") for op in walk(accesses.function.body)):
+        return "the kernel calls a function that is not inlined"
+    return accesses, values
 
 
 def _value(number: Any) -> Any:
