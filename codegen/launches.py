@@ -1,8 +1,8 @@
 """A region with a launch of a user's kernel as one kernel: what stands around the launch is put into it.
 
-The kernel is lowered to TTIR for the arguments of the launch, integers that are fixed become constants, and each load
-of a tensor that the region computes, each store of one that it reads, becomes a call of a function
-(`codegen.block_functions`, `codegen.splice`). Triton's own passes do the rest.
+The kernel is lowered to TTIR for the arguments of the launch, and each load of a tensor that the region computes, each
+store of one that it reads, becomes a call of a function (`codegen.block_functions`, `codegen.splice`). Triton's own
+passes do the rest.
 """
 
 from __future__ import annotations
@@ -225,9 +225,10 @@ class _Fusion:
         if self.device.type == "cpu":
             self.target = load_heavy("opweave.codegen.triton_cpu.host").host_target()
         context, backend = self._context()
-        # As a launch would compile it; what is known besides is put in later, or Triton would join other operations.
+        # As a launch would compile it. Nothing that is known besides is put in: a loop whose turns are counted comes
+        # out unrolled, and of its sums of products others become one operation.
         text = str(self._for_target(read(text, context), backend, options))
-        text, names, arguments = self._with_constants(text, names, flat(values))
+        text, arguments = self._arguments(text, names, flat(values))
         text = str(self._simplified(read(text, context)))
         while f"%{self.mark}" in text:
             self.mark += "_"
@@ -256,25 +257,17 @@ class _Fusion:
 
     # ---- the user's kernel
 
-    def _with_constants(
-        self, text: str, names: Sequence[str], values: Mapping[str, Any]
-    ) -> tuple[str, list[str], list[Argument]]:
-        """The text with the integers that are fixed in it, the names of the other parameters, and their arguments."""
-        kept, left, arguments, first = [], [], [], []
+    def _arguments(self, text: str, names: Sequence[str], values: Mapping[str, Any]) -> tuple[str, list[Argument]]:
+        """The text with nothing said of its pointers, and what its parameters are given."""
+        kept, arguments = [], []
         for parameter, name in zip(parameters_of(text), names, strict=True):
-            value = values.get(name)
-            if isinstance(value, int):
-                number = f"{int(value)} : {parameter.type}" if parameter.type != "i1" else str(bool(value)).lower()
-                first.append(f"{parameter.name} = arith.constant {number}")
-                continue
-            left.append(name)
-            if isinstance(value, Tensor):
+            if isinstance(values.get(name), Tensor):
                 kept.append(Parameter(parameter.name, parameter.type, "", parameter.location))
                 arguments.append(self._operand(operand_of(name)))
             else:
                 kept.append(parameter)
-                arguments.append(Argument("number", value))
-        return with_parameters(text, kept, first), left, arguments
+                arguments.append(Argument("number", values.get(name)))
+        return with_parameters(text, kept), arguments
 
     def _operand(self, name: str) -> Argument:
         launch = self.launch

@@ -75,12 +75,12 @@ def parameters_of(text: str) -> list[Parameter]:
     return found
 
 
-def with_parameters(text: str, parameters: Sequence[Parameter], first: Sequence[str] = ()) -> str:
-    """The text with other parameters of the kernel, and lines at its beginning."""
+def with_parameters(text: str, parameters: Sequence[Parameter]) -> str:
+    """The text with other parameters of the kernel."""
     head = _HEAD.search(text)
     assert head is not None
     made = f"{head.group(1)}({', '.join(map(str, parameters))}){head.group(3) or ''} {{"
-    return text[: head.start()] + "\n".join([made, *(f"    {line}" for line in first)]) + text[head.end() :]
+    return text[: head.start()] + made + text[head.end() :]
 
 
 def without_unused(text: str) -> tuple[str, list[int]]:

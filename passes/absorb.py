@@ -202,14 +202,9 @@ class Absorber:
         operands = [node.kwargs["kwargs"][name] for name in node.kwargs["tensors_to_clone"]]
         return [operand for operand in operands if not is_empty(operand)]
 
-    def _readers(self, nodes: Iterable[Node]) -> list[Any]:
+    def _readers(self, nodes: Sequence[Node]) -> list[Any]:
         """The kernels that read nodes from memory."""
-        found = {}
-        for node in nodes:
-            for step in self.steps:
-                if node not in step.members and not node.users.keys().isdisjoint(step.members):
-                    found[id(step)] = step
-        return [*found.values()]
+        return [step for step in self.steps if any(_reads_one(step, node) for node in nodes)]
 
     def _maker(self, node: Node) -> Any:
         """The kernel that stores a node."""
@@ -217,7 +212,8 @@ class Absorber:
 
     def _is_inside(self, item: Node, region: Absorption) -> bool:
         """Whether nothing outside of a region reads a result of its launch."""
-        return bool(item.users) and set(item.users) <= set(region.members) and not self._readers([item])
+        others = any(_reads_one(step, item) for step in (*self.steps, *self.found))
+        return bool(item.users) and set(item.users) <= set(region.members) and not others
 
     def _ordered(self, nodes: Iterable[Node]) -> list[Node]:
         return sorted(set(nodes), key=self.order.__getitem__)
@@ -232,6 +228,7 @@ class Absorber:
         reason = (
             launch.store_objection(name)
             or ("" if all(map(_is_pointwise, step.members)) else "what reads it is more than pointwise")
+            or ("" if _below(items, step.members) >= {*step.results} else "what reads it makes something else too")
             or self._dependence(step, region, items)
             or _often(
                 launch.repeats(name, "store"), [n for n in step.members if n in _below(items, step.members)], _WASTE
@@ -282,7 +279,7 @@ class Absorber:
         names = [name for name, value in launch.operands.items() if value is operand]
         members = _above(operand, step.members)
         reason = ""
-        if self._readers([operand]) or any(u is not launch.node and self._is_call(u) for u in operand.users):
+        if self._is_needed_beside(operand, launch.node, region):
             reason = "it is needed elsewhere too"
         elif not all(map(_is_pointwise, members)):
             reason = "what computes it is more than pointwise"
@@ -308,8 +305,13 @@ class Absorber:
             needed = {n for result in step.results for n in _above(result, step.members)}
             step.members[:] = [n for n in step.members if n in needed]
 
-    def _is_call(self, node: Node) -> bool:
-        return not any(node in step.members for step in (*self.steps, *self.found))
+    def _is_needed_beside(self, operand: Node, node: Node, region: Absorption) -> bool:
+        """Whether something reads an operand of a launch from memory besides the launch itself."""
+        for user in operand.users:
+            steps = [step for step in (*self.steps, *self.found, region) if user in step.members]
+            if user is not node and (not steps or any(operand not in step.members for step in steps)):
+                return True
+        return False
 
 
 class _Launch:
@@ -543,6 +545,10 @@ def _often(repeats: float | None, members: Sequence[Node], most: float = _SELDOM
 
 def _is_cheap(node: Node) -> bool:
     return isinstance(node.target, OpOverload) and node.target.opname in _CHEAP
+
+
+def _reads_one(step: Any, node: Node) -> bool:
+    return node not in step.members and not node.users.keys().isdisjoint(step.members)
 
 
 def _reads(step: Any) -> set[Node]:
