@@ -103,7 +103,8 @@ class Before:
         printer = _Function(self.nest, self.frame, ["live"] * masked + ["other"] * padded)
         printer.emit()
         (store,) = self.nest.stores
-        text = f"({printer.names[store.value][0]}).to({TYPE[store.buffer.dtype.name]})"
+        text, kind = printer.names[store.value][0], TYPE[store.buffer.dtype.name]
+        text = f"({text}).to({kind})" if store.value.axes else f"tl.full(place.shape, {text}, {kind})"
         printer.line(f"result = {text}", store.label, store.site)
         if masked:
             printer.line(f"return tl.where(live, result, {'other' if padded else '0'})")

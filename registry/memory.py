@@ -122,8 +122,8 @@ class _Pool:
     def fresh(self, capacity: int, home: deque[Span]) -> Span:
         """A span that was never used."""
         if capacity >= _SMALL:
-            # Memory at equal distances from the beginnings of pages shares a few places in the first cache: what is read
-            # and written side by side begins at different ones.
+            # Memory at equal distances from the beginnings of pages shares a few places in the first cache: what is
+            # read and written side by side begins at different ones.
             shift = next(self.turn) * _SHIFT % _PAGE
             mapping = _map(capacity + _PAGE)
             if capacity >= 2 << 20 and hasattr(mmap, "MADV_HUGEPAGE"):

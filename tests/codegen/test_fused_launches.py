@@ -376,6 +376,16 @@ def test_scalar_loads_and_stores() -> None:
     assert compared(function, rand(5, 7), rand(7)) == (3, 1)
 
 
+@pytest.mark.parametrize("n", [96, 100])
+def test_a_constant_and_a_scalar_are_loaded(n: int) -> None:
+    def function(x: Tensor, s: Tensor) -> Tensor:
+        out = opweave.empty(n)
+        two_kernel[(triton.cdiv(n, 32),)](x.new_full((n,), 3.0), (s * 2).expand(n).clone(), out, x * 1, n, BLOCK=32)
+        return out * x
+
+    assert compared(function, rand(n), rand(1))[1] <= 2
+
+
 def test_a_volatile_load_stays() -> None:
     compared(lambda x: simply(watched, x * 2, opweave.empty_like(x)), rand(100))
     assert "volatile" in reasons(lambda x: simply(watched, x * 2, opweave.empty_like(x)), rand(100))
