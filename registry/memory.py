@@ -22,7 +22,7 @@ import weakref
 from collections import deque
 from collections.abc import Iterator
 from functools import partial
-from itertools import chain, count
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -34,8 +34,6 @@ from opweave.registry.interrupts import let_through
 _ALIGN = 64
 _SLAB = 1 << 20
 _SMALL = 1 << 16
-_PAGE = 4096
-_SHIFT = 5 * _ALIGN
 _BATCH = 64  # spans that are carved from a slab at once
 _UINT8 = np.dtype(np.uint8)
 
@@ -106,8 +104,6 @@ class _Pool:
         #: Large spans that may wait, oldest first, and their bytes (those that are gone count until `make_room` looks).
         self.kept: list[weakref.ref[Span]] = []
         self.kept_bytes = 0
-        #: Counts large spans.
-        self.turn = count()
         self.limit = int(os.environ.get("OPWEAVE_CPU_CACHE_BYTES", str(2 << 30)))
 
     def home(self, nbytes: int) -> tuple[int, deque[Span]]:
@@ -122,13 +118,10 @@ class _Pool:
     def fresh(self, capacity: int, home: deque[Span]) -> Span:
         """A span that was never used."""
         if capacity >= _SMALL:
-            # Memory at equal distances from the beginnings of pages shares a few places in the first cache: what is
-            # read and written side by side begins at different ones.
-            shift = next(self.turn) * _SHIFT % _PAGE
-            mapping = _map(capacity + _PAGE)
+            mapping = _map(capacity)
             if capacity >= 2 << 20 and hasattr(mmap, "MADV_HUGEPAGE"):
                 mapping.madvise(mmap.MADV_HUGEPAGE)
-            span = Span(capacity, mapping, _address(mapping), shift, home)
+            span = Span(capacity, mapping, _address(mapping), 0, home)
             with self.lock:
                 if self.kept_bytes + capacity > self.limit:
                     self.make_room(capacity)
