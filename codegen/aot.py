@@ -9,7 +9,9 @@ on a machine without a GPU, and in a process that launches kernels meanwhile.
 
 from __future__ import annotations
 
+import os
 import re
+import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -82,6 +84,38 @@ def compile_kernel(
         except Exception as error:
             let_through(error)
             raise _explained(error, source, compile_target) from error
+
+
+def compile_text(text: str, options: Mapping[str, Any] | None = None, *, target: str | GPUTarget) -> CompiledKernel:
+    """Compile TTIR, as Triton's passes for the target have left it.
+
+    Parameters
+    ----------
+    text : str
+        A module with one public function.
+    options : mapping, optional
+        Backend options.
+    target : str or GPUTarget
+        As for `compile_kernel`.
+
+    Raises
+    ------
+    CompileError
+        If it does not compile.
+    """
+    compile_target = parse_target(target)
+    activate()
+    with parsing, deferred(), use(compile_target), tempfile.TemporaryDirectory(prefix="opweave-") as folder:
+        path = os.path.join(folder, "kernel.ttir")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        try:
+            return triton_compile(path, target=compile_target, options=dict(options or {}))
+        except OpweaveError:
+            raise
+        except Exception as error:
+            let_through(error)
+            raise CompileError("TTIR cannot be compiled", got=f"{type(error).__name__}: {error}") from error
 
 
 def parse_target(target: str | GPUTarget) -> GPUTarget:

@@ -20,6 +20,7 @@ from opweave.registry.spec import is_contiguous
 from opweave.tracer.declared import declared
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.index import Index
+from opweave.tracer.launches import launch_of
 from opweave.tracer.size import product
 
 Plan = list[tuple[LoopNest, Schedule]]
@@ -69,7 +70,7 @@ def find(
     for i, node in enumerate(order):
         if is_product(node) and is_contiguous(node.meta["val"]._sizes, node.meta["val"]._strides):
             region, shown = _first_reader(node, order[i + 1 :], is_product, is_view)
-            if region is not None:
+            if region is not None and launch_of(region.target) is None:
                 nest, stages = planned(region)
                 covered = _covered(region, nest, stages, shown)
                 if covered is not None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
+from opweave.codegen.modules import load_module
 from opweave.registry.dtypes import DType
 from opweave.registry.loading import load_heavy
 
@@ -35,6 +35,12 @@ class KernelSource:
         Warps a program has on CUDA.
     aligned : tuple of str
         Pointers known to be multiples of 16 bytes, so that CUDA loads and stores of neighbours can be joined.
+    language : {"triton", "ttir"}
+        Of the source. TTIR is a user's kernel with other ops in it: all its parameters are `numbers`, in order.
+    options : tuple of (str, object)
+        Options of the compilation, besides.
+    helpers : str
+        The functions that were put into TTIR, as Triton.
     """
 
     name: str
@@ -45,6 +51,9 @@ class KernelSource:
     numbers: tuple[tuple[str, str], ...] = ()
     num_warps: int = 4
     aligned: tuple[str, ...] = ()
+    language: str = "triton"
+    options: tuple[tuple[str, Any], ...] = ()
+    helpers: str = ""
 
     @property
     def signature(self) -> dict[str, str]:
@@ -54,12 +63,16 @@ class KernelSource:
     @property
     def file_name(self) -> str:
         """A file name that is its own for this text."""
-        return f"{self.name}_{hashlib.sha256(self.source.encode()).hexdigest()[:16]}.py"
+        ending = "py" if self.language == "triton" else self.language
+        return f"{self.name}_{hashlib.sha256(self.source.encode()).hexdigest()[:16]}.{ending}"
+
+    @property
+    def text(self) -> str:
+        """What there is to read of it."""
+        return self.source if self.language == "triton" else self.helpers
 
 
-def compile_source(
-    kernel: KernelSource, folder: Path, load: Callable[[Path, str, dict[str, Any]], ModuleType], target: Any = "cpu"
-) -> Any:
+def compile_source(kernel: KernelSource, folder: Path, target: Any = "cpu") -> Any:
     """Compile a generated kernel.
 
     Parameters
@@ -68,8 +81,6 @@ def compile_source(
         What to compile.
     folder : Path
         Where its source file is, or would be: for tracebacks and debuggers.
-    load : callable
-        `load(path, text, names)` runs the text of a file as a module, of which Triton can ask the source.
     target : str or triton GPUTarget
         `"cpu"`, `"sm_90"`, ...
 
@@ -78,8 +89,10 @@ def compile_source(
     triton.compiler.CompiledKernel
         For the launcher of the target's runtime.
     """
-    compile_kernel = load_heavy("opweave.codegen.aot").compile_kernel
-    function = getattr(load(folder / kernel.file_name, kernel.source, {}), kernel.name)
+    compiler = load_heavy("opweave.codegen.aot")
+    if kernel.language == "ttir":
+        return compiler.compile_text(kernel.source, dict(kernel.options), target=target)
+    function = getattr(load_module(folder / kernel.file_name, kernel.source, {}), kernel.name)
     # Products and sums are rounded as eager ones are. Joined in one kernel and apart in another, they would give two
     # answers to what is one number, of which one may choose a place and the other its weight.
     options: dict[str, Any] = {"enable_fp_fusion": False}
@@ -87,4 +100,4 @@ def compile_source(
         options["num_warps"] = kernel.num_warps
     attributes = dict.fromkeys(kernel.aligned, 16)
     constants = dict(kernel.constexprs)
-    return compile_kernel(function, kernel.signature, constants, attributes, target=target, options=options)
+    return compiler.compile_kernel(function, kernel.signature, constants, attributes, target=target, options=options)

@@ -34,19 +34,23 @@ from opweave.codegen.checks import cell_of, passed
 from opweave.codegen.groups import LEAST, Member, addresses, in_blocks, is_flat, shared, tables
 from opweave.codegen.kernel import KernelSource
 from opweave.codegen.loopnest import LoopNest, lower
+from opweave.codegen.recorder import label_of
 from opweave.codegen.schedule import TARGETS, Schedule, plan
-from opweave.codegen.triton_source import numbers_of, print_group, print_kernel
+from opweave.codegen.triton_source import kernel_name, numbers_of, print_group, print_kernel
 from opweave.codegen.values import Buffer
 from opweave.fake.symbolic import SymFloat, SymNumber
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import CompileError
+from opweave.registry.loading import load_heavy
 from opweave.registry.memory_format import MemoryFormat
 from opweave.registry.op import HigherOrderOperator, OpOverload
 from opweave.registry.tensor import Tensor, allocate, as_alias, as_view, describe
+from opweave.registry.triton_op import kernels, name_of
 from opweave.tracer.declared import declared
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.iteration import is_only_scattered_to, scatter_of
+from opweave.tracer.launches import is_empty, launch_of, take_apart
 from opweave.tracer.printing import operand_graphs
 from opweave.tracer.size import Size, number_of, sizes as sizes_from
 
@@ -130,6 +134,15 @@ def conform(
         copy._array[...] = value._array
         return copy
     return value
+
+
+def straightened(value: Tensor) -> Tensor:
+    """A tensor whose address is a multiple of 16 bytes: the one given, or a copy."""
+    if value.data_ptr() % 16 == 0:
+        return value
+    copy = allocate(value._sizes, value._strides, value._dtype, value._device)
+    copy._array[...] = value._array
+    return copy
 
 
 def size_in(value: Any, dim: int, low: int, high: int | None, op: str) -> int:
@@ -465,7 +478,73 @@ class _Wrapper:
         self._allocate(name, buffer.sizes, buffer.strides, buffer.dtype)
         self._line(f"{name}._array[...] = {base.name}._array")
 
+    def _launch_region(self, node: Node, region: Graph) -> None:
+        """A user's launch and what was put into its kernel."""
+        launch = take_apart(region)
+        assert launch is not None
+        into = {number: target.name for number, target in node.kwargs.get("into", ())}
+        items = {user.args[1]: user for user in node.users if user.target is operator.getitem}
+        outer = dict(zip(region.placeholders(), node.args, strict=True))
+        results: dict[int, str] = {}
+        scratch: dict[str, str] = {}
+        for i, result in enumerate(region.output_node().args[0]):
+            results[i] = into[i] if i in into else items[i].name if i in items else self._fresh(f"{node.name}_{i}")
+            if i not in into:
+                self._allocate_like(results[i], result.meta["val"])
+        written = launch.node.meta["val"]
+        for name in launch.stored:
+            if name not in launch.kept:
+                scratch[name] = self._fresh(re.sub(r"\W", "_", f"{node.name}_{name}"))
+                self._allocate_like(scratch[name], written[name])
+        aligned = frozenset(p.name for p, arg in outer.items() if _of_region(arg))
+        ops = [n for n in region.nodes if isinstance(n.target, OpOverload) and not is_empty(n)]
+        names = [label_of(n) for n in ops if n.target.decl.kind != "view"]
+        label = kernel_name(
+            [name_of(kernels[launch.node.kwargs["kernel_idx"]]), *dict.fromkeys(names)], len(self.kernels)
+        )
+        places = {p: arg.name for p, arg in outer.items()}
+        if self.device.type != "cpu":
+            # A GPU copies from memory to memory of its own by blocks of 16 bytes.
+            straight = self._inject("straight", straightened)
+            for p, arg in outer.items():
+                if p.name not in aligned and isinstance(arg.meta.get("val"), Tensor):
+                    places[p] = self._fresh(f"{arg.name}_")
+                    self._line(f"{places[p]} = {straight}({arg.name})")
+            aligned = frozenset(p.name for p in outer)
+        own = frozenset(results.keys() - into.keys())
+        make = load_heavy("opweave.codegen.launches").fused_kernel
+        fused = make(region, label, self.device, aligned, own, wide=self.wide)
+        same = (fused.kernel.source, fused.kernel.options)
+        kernel = next((k for k in self.kernels if (k.source, k.options) == same), fused.kernel)
+        if kernel is fused.kernel:
+            self.kernels.append(kernel)
+        arguments = [self._argument(a, places, results, scratch) for a in fused.arguments]
+        grid = [self._text(outer.get(size, size)) for size in launch.node.kwargs["grid"][0]]
+        self._line(f"{kernel.name}({', '.join([*grid, *arguments])})", node)
+        self._count_writes(node)
+        unread = [results[i] for i in results if i not in into and i not in items]
+        if scratch or unread:
+            self._line(f"del {', '.join([*scratch.values(), *unread])}")
+
+    def _argument(
+        self, argument: Any, places: Mapping[Node, str], results: Mapping[int, str], scratch: Mapping[str, str]
+    ) -> str:
+        """What a parameter of a fused launch is given."""
+        what = argument.what
+        if argument.kind == "nothing":
+            return "0"
+        if argument.kind == "number":
+            return places[what] if isinstance(what, Node) and what in places else self._text(what)
+        name = results[what] if argument.kind == "result" else scratch[what] if argument.kind == "scratch" else None
+        return f"{name or places[what]}.data_ptr()"
+
+    def _allocate_like(self, name: str, value: Tensor) -> None:
+        self._allocate(name, sizes_from(value._sizes), sizes_from(value._strides), value._dtype)
+
     def _region(self, node: Node, region: Graph) -> None:
+        if launch_of(region) is not None:
+            self._launch_region(node, region)
+            return
         nest, stages = self._planned(node, region)
         variables = {buffer: arg.name for buffer, arg in zip(nest.inputs, node.args, strict=True)}
         operands = dict(zip(region.placeholders(), node.args, strict=True))
@@ -599,6 +678,8 @@ class _Wrapper:
         return {[node for node in (m.node for m in run) if node in chosen][-1]} if chosen else set()
 
     def _member(self, node: Node) -> Member | None:
+        if launch_of(node.target) is not None:
+            return None
         nest, stages = self._planned(node, node.target)
         schedule = stages[0][1]
         if len(stages) != 1 or not is_flat(nest, schedule):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
-from opweave.registry.errors import DataDependentError, FakeTensorError, ShapeError
+from opweave.registry.errors import DataDependentError, FakeTensorError, ShapeError, UnsupportedError
 from opweave.registry.keys import PYTHON_BIT, TENSOR_BITS, no_modes
 from opweave.registry.op import ops
 from opweave.registry.spec import contiguous_strides
@@ -41,7 +41,7 @@ class FakeTensor(Tensor):
 
     # What stands for the tensor in a graph that is being recorded, and the value it has there in "real" mode: set and
     # read by the tracer, which would need a dict with weak keys for it otherwise.
-    __slots__ = ("fake_mode", "_tracer", "_node", "_real", "_constant")
+    __slots__ = ("fake_mode", "_tracer", "_node", "_real", "_constant", "_relaid")
 
     fake_mode: FakeTensorMode
     _tracer: Any
@@ -49,6 +49,8 @@ class FakeTensor(Tensor):
     _real: Tensor | None
     #: Its value and the version of its memory, where the traced code made it of numbers: `opweave.tensor(3) + 1`.
     _constant: tuple[Tensor, int] | None
+    #: How often its sizes were changed in place.
+    _relaid: int
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise FakeTensorError("FakeTensor: cannot be made directly", hint="FakeTensorMode().from_tensor(t)")
@@ -65,6 +67,16 @@ class FakeTensor(Tensor):
         return make_fake(self.fake_mode, self._storage, sizes, strides, offset, self._dtype, self._device)
 
     def _show_as(self, view: Tensor) -> None:
+        assert isinstance(view, FakeTensor)
+        if self._tracer is not None and view._tracer is not self._tracer:
+            raise UnsupportedError(
+                "the sizes of a tensor cannot be changed in place by a function that closes over it",
+                got=describe(self),
+                hint="use the functional form, as in x = x.t()",
+            )  # fmt: skip
+        self._relaid += 1
+        if (view._sizes, view._strides, view._offset) == (self._sizes, self._strides, self._offset):
+            return
         if self._node is not None:  # what was recorded stays as it was, also by those that wrote to it since
             before = self._alias()
             for node in self._node.graph:
@@ -73,7 +85,9 @@ class FakeTensor(Tensor):
                     node.meta["val"] = before
                 elif type(value) is tuple and any(part is self for part in value):
                     node.meta["val"] = tuple([before if part is self else part for part in value])
+        times = self._relaid
         take_place(self, view)
+        self._relaid = times
 
     # ---- there is no data --------------------------------------------------------------------------------------------
 
@@ -202,6 +216,7 @@ def make_fake(
     t._node = None
     t._real = None
     t._constant = None
+    t._relaid = 0
     return t
 
 

@@ -125,7 +125,8 @@ def explain(fn: Callable[..., Any]) -> Callable[..., Explanation]:
         versions = []
         for entry in entries:
             partition = entry.partition
-            lowered = lower(entry.compiled_graph.clone())
+            settings = getattr(compiled._compile_graph, "keywords", {})  # of the call of `compile`
+            lowered = lower(entry.compiled_graph.clone(), **settings)
             guards = tuple(str(guard) for guard in entry.guards.guards)
             code = entry.program.stages(entry.compiled_graph).get("code", "")
             about = None if partition is None else str(partition)

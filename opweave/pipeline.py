@@ -33,6 +33,7 @@ from opweave.passes import (
 from opweave.registry.device import Device, cpu
 from opweave.registry.errors import ArgumentError, CompileError, DeviceError, UnsupportedError
 from opweave.registry.interrupts import checkpoint, let_through
+from opweave.registry.loading import load_heavy
 from opweave.registry.tensor import Tensor, describe
 from opweave.runtime.compiled import CompiledFunction, Program
 from opweave.runtime.context import below_autograd
@@ -45,6 +46,12 @@ from opweave.tracer.printing import operand_graphs
 
 Pass = Callable[[Graph], Graph]
 
+
+def launch_objection(region: Graph) -> str:
+    """Why a region with a launch of a user's kernel cannot be one kernel; empty where it can."""
+    return load_heavy("opweave.codegen.launches").objection(region)
+
+
 #: Graph to graph, in this order.
 PASSES: tuple[tuple[str, Pass], ...] = (
     ("sizes", sizes.run),  # numbers that follow from sizes of inputs become operands
@@ -55,7 +62,7 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("cse", cse.run),  # what is computed twice is computed once
     ("products", products.run),  # what is added to a product fuses; batched products read and write in place
     ("dce", dce.run),  # what no result needs goes
-    ("fuse", fuse.run),  # what can be one kernel becomes one node
+    ("fuse", functools.partial(fuse.run, objection=launch_objection)),  # what can be one kernel becomes one node
     ("reinplace", reinplace.run),  # mutating calls write in place where no copy is needed
     ("overwrite", overwrite.run),  # kernels store into the inputs that their results are written to
     ("hoist", sizes.hoist),  # checks of sizes run before the kernels that rely on them
@@ -67,7 +74,7 @@ _fusion_log = channel("fusion")
 _code_log = channel("code")
 
 
-def lower(graph: Graph, stages: dict[str, str] | None = None) -> Graph:
+def lower(graph: Graph, stages: dict[str, str] | None = None, *, fuse_launches: bool = True) -> Graph:
     """Run all passes.
 
     Parameters
@@ -76,13 +83,22 @@ def lower(graph: Graph, stages: dict[str, str] | None = None) -> Graph:
         As traced; changed in place.
     stages : dict, optional
         Receives the printed result of each pass that changed the graph.
+    fuse_launches : bool
+        Whether launches of users' kernels take in the kernels next to them.
     """
+    if not fuse_launches:
+        graph.graph["fuse_launches"] = False
     printing = stages is not None or _passes_log.isEnabledFor(DEBUG)
     printed = str(graph) if printing else ""
     for node in list(graph):
         if operand_graphs(node):
             # The functions of control flow are programs of their own; to the node that holds them they are opaque.
-            node.args = tuple([lower(value) if isinstance(value, Graph) else value for value in node.args])
+            node.args = tuple(
+                [
+                    lower(value, fuse_launches=fuse_launches) if isinstance(value, Graph) else value
+                    for value in node.args
+                ]
+            )
     for name, run in PASSES:
         checkpoint()
         version, start = graph.version, time.perf_counter()
@@ -136,7 +152,7 @@ def _check(name: str, graph: Graph) -> None:
         raise CompileError(f"the pass {name} left a graph that breaks the rules: {error}") from error
 
 
-def compile_graph(module: GraphModule, name: str) -> Program:
+def compile_graph(module: GraphModule, name: str, *, fuse_launches: bool = True) -> Program:
     """From a captured graph to something that runs.
 
     Parameters
@@ -145,8 +161,10 @@ def compile_graph(module: GraphModule, name: str) -> Program:
         The graph, and the constants it refers to.
     name : str
         Of the user's function, for the generated code.
+    fuse_launches : bool
+        Whether launches of users' kernels take in the kernels next to them.
     """
-    graph = lower(module.graph)
+    graph = lower(module.graph, fuse_launches=fuse_launches)
     _fusion_log.debug("%s", lazily(lambda: fusion_report(graph)))
     device = _device(graph)
     with module.shape_env.settled() if module.shape_env is not None else nullcontext():
@@ -156,7 +174,7 @@ def compile_graph(module: GraphModule, name: str) -> Program:
 
     def stages(captured: Graph) -> dict[str, str]:
         printed = {"captured": str(captured)}
-        lower(captured.clone(), printed)
+        lower(captured.clone(), printed, fuse_launches=fuse_launches)
         return {**printed, "code": loaded.source}
 
     return Program(loaded.call, functionalize.written_inputs(graph), stages)
@@ -238,6 +256,7 @@ def compile(
         Only ``"default"``.
     options : dict, optional
         ``recompile_limit`` (8): compiled versions of the function before further ones run uncompiled, with a warning.
+        ``fuse_launches`` (True): launches of users' Triton kernels take in the pointwise kernels next to them.
         ``memory_budget`` (1.0): of the bytes that are saved for the backward by default, the part that may be; what is
         not saved is computed again.
 
@@ -273,12 +292,15 @@ def compile(
         raise ArgumentError("compile: options must be a dict", got=repr(options), hint="{'recompile_limit': 8}")
     settings = dict(options or {})
     limit, budget = settings.pop("recompile_limit", 8), settings.pop("memory_budget", 1.0)
+    fuse_launches = settings.pop("fuse_launches", True)
     if settings:
         raise UnsupportedError(
             f"compile: unknown options {', '.join(map(repr, settings))}",
             got=f"options={options!r}",
-            hint="known: 'memory_budget', 'recompile_limit'",
+            hint="known: 'fuse_launches', 'memory_budget', 'recompile_limit'",
         )
+    if type(fuse_launches) is not bool:
+        raise ArgumentError("compile: fuse_launches must be True or False", got=repr(fuse_launches))
     if type(limit) is not int or limit < 0:
         raise ArgumentError(
             "compile: recompile_limit must be a number of versions", got=repr(limit), hint="{'recompile_limit': 8}"
@@ -289,6 +311,8 @@ def compile(
         )
     build = _backend(backend)
     names = JOINT_PASSES if build is compile_graph else ("functionalize", "dce")
+    if build is compile_graph and not fuse_launches:
+        build = functools.partial(compile_graph, fuse_launches=False)
     halves = functools.partial(split, names=names, budget=float(budget))
 
     def wrap(function: Any) -> CompiledFunction:

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from opweave.fake.symbolic import statically_known_true
-from opweave.passes.emission import Emitter, escaping, relocate, value_of
+from opweave.fake.symbolic import SymNumber, statically_known_true
+from opweave.passes.emission import Emitter, escaping, is_told, relocate, value_of
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.tensor import Tensor
 from opweave.tracer.declared import declared
@@ -206,7 +206,7 @@ def transposed_twice(node: Node, emit: Emitter) -> Node | None:
 def untied(node: Node, emit: Emitter) -> Node | None:
     """`empty_like(h)` needs the sizes of `h`, and not `h`, which need not be computed for it then."""
     made = value_of(node)
-    if any(type(number) is not int for number in (*made._sizes, *made._strides)):
+    if any(isinstance(number, SymNumber) and not is_told(number) for number in (*made._sizes, *made._strides)):
         return None
     return emit.call(
         aten.empty_strided.default, list(made._sizes), list(made._strides), like=node, dtype=made._dtype,

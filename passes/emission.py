@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from opweave.fake.mode import FakeTensorMode
+from opweave.fake.symbolic import SymNumber
 from opweave.fake.tensor import FakeTensor
 from opweave.registry.op import OpOverload
 from opweave.tracer.graph import Graph, Node
@@ -151,3 +152,8 @@ _WRITES_COPIES = ("auto_functionalized", "mutate_views", "triton_kernel_wrapper_
 def is_random(op: OpOverload) -> bool:
     """Whether an op draws from the generator, so that each call gives something else."""
     return any(str(tag).startswith("nondeterministic") for tag in op.tags)
+
+
+def is_told(number: SymNumber) -> bool:
+    """Whether sizes of inputs tell a number, and not data."""
+    return all(number.env.symbols[symbol].hint is not None for symbol in number.env.simplify(number.expr).free_symbols)

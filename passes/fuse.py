@@ -23,18 +23,22 @@ A node that stays alone says why: `graph.graph["fusion"]` holds a `Decision` for
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
 from opweave.passes.emission import is_random
 from opweave.passes.functionalize import write_view
 from opweave.registry.errors import Site
+from opweave.registry.loading import load_heavy
 from opweave.registry.op import HigherOrderOperator, OpOverload
 from opweave.registry.tensor import Tensor
 from opweave.registry.triton_op import kernels, name_of, triton_kernel_wrapper_functional
 from opweave.tracer.declared import declared
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.iteration import Demand, IterationSpace, classify, is_scatter, numel_of, reads_memory, sizes_of
+from opweave.tracer.launches import is_empty, take_apart
 from opweave.tracer.size import hint, product, sizes as sizes_from
 
 #: A kernel's members and buffers; beyond that compile time and register pressure grow faster than traffic shrinks.
@@ -107,7 +111,7 @@ class _Unit:
 
     position: int
     nodes: list[Node]
-    group: _Group | None = None
+    group: Any = None  # a _Group, or a launch with what it takes in
 
 
 class _Partition:
@@ -124,6 +128,7 @@ class _Partition:
         self.led_to = 0
         self.counter = 0
         self.decisions: list[Decision] = []
+        self.calls: dict[Node, Decision] = {}
         #: Calls that keep the program's order, the last one first.
         self.ordered: list[Node] = []
         self.kinds: dict[Node, tuple[str | None, str]] = {}
@@ -215,7 +220,8 @@ class _Partition:
         if node.op == "call_function" and node.target is not operator.getitem:
             if node.target is triton_kernel_wrapper_functional:
                 reason = f"a user's kernel, which writes {', '.join(node.kwargs['tensors_to_clone']) or 'nothing'}"
-            self.decisions.append(Decision(_label(node), "extern", reason, node.meta.get("site")))
+            self.calls[node] = decision = Decision(_label(node), "extern", reason, node.meta.get("site"))
+            self.decisions.append(decision)
 
     def _needed_outside(self, node: Node) -> bool:
         """Whether something reads the node from memory: a step other than a kernel, a gather or scatter."""
@@ -469,13 +475,15 @@ def _is_outer(node: Node) -> bool:
 # ---- emission ------------------------------------------------------------------------------------------------------
 
 
-def fuse(graph: Graph) -> Graph:
+def fuse(graph: Graph, objection: Callable[[Graph], str] | None = None) -> Graph:
     """Replace groups of nodes by region nodes.
 
     Parameters
     ----------
     graph : Graph
         Without mutations; dead code removed.
+    objection : callable, optional
+        Says why a region with a launch of a user's kernel in it cannot be one kernel. Without it launches stay alone.
 
     Returns
     -------
@@ -483,8 +491,14 @@ def fuse(graph: Graph) -> Graph:
         A new graph. A region is a node whose target is a `Graph`; its value is a tuple that users index with
         `operator.getitem`. `graph["fusion"]` lists the decisions.
     """
+    launches = any(node.target is triton_kernel_wrapper_functional for node in graph.nodes)
+    allowed = launches and bool(graph.graph.get("fuse_launches", True))
+    if allowed:
+        load_heavy("opweave.passes.absorb").renew(graph)
     partition = _Partition(graph)
     partition.run()
+    if allowed and objection is not None:
+        _absorb(partition, objection)
     result = Graph()
     mapping: dict[Node, Node] = {}
     numbering = 0
@@ -494,7 +508,7 @@ def fuse(graph: Graph) -> Graph:
             node = unit.nodes[0]
             mapping[node] = result.node_copy(node, mapping.__getitem__)
             continue
-        region, inputs, results = _region(partition, unit.group)
+        region, inputs, results = _region(partition, unit.group.members, unit.group.results)
         call = result.call_function(region, tuple(mapping[n] for n in inputs), {}, name=f"kernel_{numbering}")
         call.meta["val"] = tuple(n.meta["val"] for n in results)
         call.meta["site"] = results[-1].meta.get("site")
@@ -554,13 +568,35 @@ def _kahn(waiting: dict[int, int], users: dict[int, list[int]], position: list[i
     return result
 
 
-def _region(partition: _Partition, group: _Group) -> tuple[Graph, list[Node], list[Node]]:
-    """The group as a graph of its own, its inputs and its results, each in program order."""
+def _absorb(partition: _Partition, objection: Callable[[Graph], str]) -> None:
+    """Make launches of users' kernels groups, with what they take in."""
+    absorb = load_heavy("opweave.passes.absorb")
+
+    def region_of(members: Sequence[Node], results: Sequence[Node]) -> Graph:
+        return _region(partition, members, results)[0]
+
+    absorber = absorb.Absorber(partition.order, partition.groups, partition.ordered, region_of, objection)
+    absorber.run()
+    for region in absorber.found:
+        for node in region.members:
+            partition.call_bit.pop(node, None)
+            gone = partition.calls.pop(node, None)
+            partition.decisions = [d for d in partition.decisions if d is not gone]
+    partition.groups += absorber.found
+    partition.decisions += [
+        Decision(_label(node), "apart", reason, node.meta.get("site")) for node, reason in absorber.refusals
+    ]
+
+
+def _region(
+    partition: _Partition, chosen: Sequence[Node], stored: Sequence[Node]
+) -> tuple[Graph, list[Node], list[Node]]:
+    """Nodes as a graph of their own, its inputs and its results, each in program order."""
     order = partition.order
-    members = sorted(set(group.members), key=order.__getitem__)
+    members = sorted(set(chosen), key=order.__getitem__)
     inside = set(members)
     inputs = list(dict.fromkeys(o for node in members for o in node.all_input_nodes if o not in inside))
-    results = sorted(group.results, key=order.__getitem__)
+    results = sorted(stored, key=order.__getitem__)
     region = Graph()
     mapping: dict[Node, Node] = {}
     for node in inputs:
@@ -573,10 +609,30 @@ def _region(partition: _Partition, group: _Group) -> tuple[Graph, list[Node], li
     return region, inputs, results
 
 
+def _ops(nodes: Iterable[Node]) -> list[str]:
+    """What nodes compute, each op once."""
+    calls = [n for n in nodes if n.op == "call_function" and n.target is not operator.getitem and not is_empty(n)]
+    return list(
+        dict.fromkeys(_name(n) for n in calls if getattr(getattr(n.target, "decl", None), "kind", "") != "view")
+    )
+
+
+def _name(node: Node) -> str:
+    if node.target is triton_kernel_wrapper_functional:
+        return name_of(kernels[node.kwargs["kernel_idx"]])
+    return str(node.meta.get("origin") or node.target.opname)  # type: ignore[union-attr]
+
+
 def _describe(number: int, region: Graph, inputs: list[Node], results: list[Node]) -> Decision:
-    ops = [n for n in region.nodes if n.op == "call_function" and n.target.decl.kind != "view"]
-    names = list(dict.fromkeys(str(n.meta.get("origin") or n.target.opname) for n in ops))
+    names = _ops(region)
     sites = list(dict.fromkeys(n.meta["site"].short for n in region.nodes if n.meta.get("site") is not None))
     where = ", ".join(sites[:3]) + (", ..." if len(sites) > 3 else "")
     text = f"reads {len(inputs)} buffer{'s' * (len(inputs) != 1)}, writes {len(results)}"
+    launch = take_apart(region)
+    if launch is not None:
+        sides = [(f"before {name}", [part]) for name, part in launch.before.items()]
+        sides += [(f"after {name}", parts) for name, parts in launch.after.items()]
+        taken = [f"{side} {', '.join(_ops(n for part in parts for n in part.graph))}" for side, parts in sides]
+        taken += [f"{name} is read in one place and written in another" for name in sorted(launch.apart)]
+        text = "; ".join([f"launch of {_name(launch.node)}", *taken, text])
     return Decision(f"fused: {', '.join(names)}", f"kernel {number}", text + (f"; {where}" if where else ""), None)

@@ -15,6 +15,7 @@ from opweave.registry.op import OpOverload, ops
 from opweave.tracer.declared import declared
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.iteration import IterationSpace, analyse, is_only_scattered_to, reads_memory
+from opweave.tracer.launches import launch_of
 from opweave.tracer.size import sizes
 
 aten = ops.aten
@@ -94,6 +95,8 @@ def _order(kernel: Node, number: int, target: Node) -> str:
         return f"the kernel reads it through {views[0].name}"
     if not inner or all(not p.users for p in inner):
         return ""
+    if launch_of(region) is not None:
+        return "a user's kernel may read other elements of it"
     results = list(nodes_in(region.output_node().args))
     space: IterationSpace = analyse(region, results)
     if space.reduced and not space.scatters:

@@ -27,6 +27,7 @@ from opweave.registry.op import HigherOrderOperator, OpOverload, ops, registry
 from opweave.registry.tensor import Tensor
 from opweave.registry.triton_op import triton_kernel_wrapper_functional, triton_kernel_wrapper_mutation
 from opweave.tracer.graph import Graph, Node
+from opweave.tracer.launches import launch_of, take_apart
 
 aten = ops.aten
 #: Higher-order ops whose results have memory of their own.
@@ -47,19 +48,23 @@ def run(graph: Graph) -> Graph:
         mutate_views: _Reinplacing.call_on_views,
         write_view: _Reinplacing.place,
     }
-    found = [node for node in graph if node.op == "call_function" and _is_rule(node.target, rules)]
+    found = [node for node in graph if node.op == "call_function" and _rule(node, rules) is not None]
     if not found:
         return graph
     state = _Reinplacing(graph)
     for node in found:
         if node in graph:  # a write_view may be gone with the call that it belonged to
             with graph.inserting_before(node):
-                rules[node.target](state, node)
+                rule = _rule(node, rules)
+                assert rule is not None
+                rule(state, node)
     return graph
 
 
-def _is_rule(target: Any, rules: dict[Any, Any]) -> bool:
-    return not isinstance(target, Graph) and target in rules
+def _rule(node: Node, rules: dict[Any, Any]) -> Any:
+    if isinstance(node.target, Graph):
+        return _Reinplacing.region if launch_of(node.target) is not None else None
+    return rules.get(node.target)
 
 
 class _Reinplacing:
@@ -85,6 +90,24 @@ class _Reinplacing:
         tensors = map_nodes(arguments["kwargs"], lambda n: buffers.get(n, n))
         self.emit.call(triton_kernel_wrapper_mutation, like=node, val=(), **{**arguments, "kwargs": tensors})
         self.graph.erase_node(node)
+
+    def region(self, node: Node) -> None:
+        """A Triton kernel with other ops in it."""
+        region: Graph = node.target
+        launch = take_apart(region)
+        assert launch is not None
+        outer = dict(zip(region.placeholders(), node.args, strict=True))
+        into: dict[int, Node] = {}
+        for name, number in launch.kept.items():
+            inner: Any = launch.operands[name]
+            if inner in outer and name not in launch.apart:
+                alone = set(inner.users) == {launch.node} and list(launch.operands.values()).count(inner) == 1
+                reason = None if alone else "the kernel reads its old contents too"
+                into[number] = self._buffer(node, outer[inner], _items(node, number), reason)
+        if into:
+            for number, buffer in into.items():
+                self._redirect(_items(node, number), buffer)
+            node.set_operands(node.args, {"into": tuple(into.items())})
 
     def call(self, node: Node) -> None:
         """A custom op."""
@@ -152,9 +175,9 @@ class _Reinplacing:
 
     # ---- what may be written
 
-    def _buffer(self, node: Node, operand: Node, results: list[Node]) -> Node:
-        """What the call may write: the operand itself, or a copy of it."""
-        reason = self._why_not(node, operand, results)
+    def _buffer(self, node: Node, operand: Node, results: list[Node], reason: str | None = None) -> Node:
+        """What the call may write: the operand itself, or a copy of it, as where there is a `reason`."""
+        reason = reason or self._why_not(node, operand, results)
         if reason is None:
             return operand
         self._note(node, operand, reason)

@@ -14,12 +14,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from opweave.fake.shape_env import ShapeEnv
-from opweave.fake.symbolic import SymNumber
+from opweave.fake.symbolic import SymNumber, statically_known_true
 from opweave.passes.emission import map_nodes, value_of
 from opweave.registry.errors import Site
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor
 from opweave.tracer.graph import Graph, Node
+from opweave.tracer.launches import launch_of
 from opweave.tracer.numbers import Numbers
 from opweave.tracer.operands import map_operands
 from opweave.tracer.printing import operand_graphs
@@ -127,6 +128,12 @@ def limit(graph: Graph) -> Graph:
     if any(hint(reach) >= INT32_OFFSETS for reach in found):
         graph.graph["wide"] = True
         return graph
+    for number in _launched(graph):
+        # The kernel takes it as it is in the example: with 32 bits.
+        if number.hint is not None and -(1 << 31) <= number.hint < 1 << 31:
+            for condition in (number < 1 << 31, number >= -(1 << 31)):
+                if isinstance(condition, SymNumber) and not statically_known_true(condition):
+                    condition.env.assume(condition.env.canonical(condition.expr), _site(graph), of_code=True)
     largest = [a for a in found if not any(a is not b and a != b and less(a, b + 1) for b in found)]
     for reach in largest:
         if isinstance(reach, Poly) and not less(reach, INT32_OFFSETS):
@@ -146,6 +153,18 @@ def _tensors(graph: Graph) -> Iterator[Tensor]:
                 yield part
         for inner in (*operand_graphs(node), *([node.target] if isinstance(node.target, Graph) else [])):
             yield from _tensors(inner)
+
+
+def _launched(graph: Graph) -> Iterator[SymNumber]:
+    """The numbers of launches that were joined with what stands around them."""
+    for node in graph:
+        launch = launch_of(node.target)
+        for operand in launch.kwargs["kwargs"].values() if launch is not None else ():
+            value = value_of(operand) if isinstance(operand, Node) else operand
+            if isinstance(value, SymNumber) and value.kind == "int":
+                yield value
+        for inner in operand_graphs(node):
+            yield from _launched(inner)
 
 
 def _site(graph: Graph) -> Site:

@@ -66,11 +66,14 @@ class LaunchForm:
         Arguments that several operands make up.
     positional : int
         How many of the kernel's first parameters were given by position.
+    fused : bool
+        Whether the launch may become one kernel with what stands around it.
     """
 
     constants: Mapping[str, Any] = field(default_factory=dict)
     structures: Mapping[str, Structure] = field(default_factory=dict)
     positional: int = 0
+    fused: bool = True
 
     @property
     def key(self) -> Any:
@@ -80,7 +83,7 @@ class LaunchForm:
             (name, s.spec, tuple((leaf, type(fixed), repr(fixed), fixed) for leaf, fixed in s.leaves))
             for name, s in self.structures.items()
         )
-        key = (LaunchForm, self.positional, constants, structures)
+        key = (LaunchForm, self.positional, self.fused, constants, structures)
         try:
             hash(key)
         except TypeError:
@@ -105,7 +108,7 @@ class LaunchForm:
         return [name] if structure is None else structure.names
 
 
-def taken_apart(bound: Mapping[str, Any], positional: int) -> tuple[dict[str, Any], LaunchForm]:
+def taken_apart(bound: Mapping[str, Any], positional: int, fused: bool = True) -> tuple[dict[str, Any], LaunchForm]:
     """The operands of a launch, and its form.
 
     Parameters
@@ -114,6 +117,8 @@ def taken_apart(bound: Mapping[str, Any], positional: int) -> tuple[dict[str, An
         The arguments by name.
     positional : int
         How many of the first were given by position.
+    fused : bool
+        Whether the launch may become one kernel with what stands around it.
     """
     operands: dict[str, Any] = {}
     constants: dict[str, Any] = {}
@@ -135,7 +140,7 @@ def taken_apart(bound: Mapping[str, Any], positional: int) -> tuple[dict[str, An
             else:
                 made.append((None, leaf))
         structures[name] = Structure(spec, tuple(made))
-    return operands, LaunchForm(constants, structures, positional)
+    return operands, LaunchForm(constants, structures, positional, fused)
 
 
 def flattened(value: Any) -> tuple[list[Any], list[Any], Any]:

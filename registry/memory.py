@@ -4,6 +4,12 @@ The first touch of fresh pages costs more than most kernels, so freed blocks wai
 going back to the system. A block is owned by every array that looks into it (it is their `base`): it comes back to
 its list only when the last of them is gone, so no array can see its memory handed out again.
 
+Coming back runs no Python code, since the handler of a signal would run there, and Python drops what a finaliser
+raises. So which large blocks may wait is settled when memory is mapped, and not when they come back: those that may,
+in use or waiting, are together no larger than `OPWEAVE_CPU_CACHE_BYTES` (2 GiB). Where one more would exceed that,
+the oldest in use lose the right and go to the system once they are free: weights do not hold it for good, and what
+waits stays within the limit though a program frees all it has and never allocates again.
+
 The memory belongs to one process: a forked child has what its parent had, as it was, in pages of its own.
 """
 
@@ -12,9 +18,11 @@ from __future__ import annotations
 import math
 import mmap
 import os
+import weakref
 from collections import deque
 from collections.abc import Iterator
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -41,30 +49,35 @@ class Span:
         Address of the first.
     mapping : mmap
         The pages, `offset` bytes into which it begins.
-    release : callable or None
+    release : callable
         Puts it back to the list it came from.
+    waiting : list of Span
+        Of a large one, what `release` puts there: itself, or nothing once it was dropped.
     """
 
-    __slots__ = ("capacity", "mapping", "offset", "ptr", "release")
+    __slots__ = ("__weakref__", "capacity", "mapping", "offset", "ptr", "release", "waiting")
 
     def __init__(self, capacity: int, mapping: mmap.mmap, base: int, offset: int, home: deque[Span]) -> None:
         self.capacity = capacity
         self.mapping = mapping
         self.offset = offset
         self.ptr = base + offset
-        # Small ones always come back, since dropping one would not release its slab.
-        self.release: Any = partial(home.append if capacity < _SMALL else partial(_keep, home), self)
+        self.release: Any
+        if capacity < _SMALL:  # always comes back, since dropping it would not release its slab
+            self.release = partial(home.append, self)
+        else:
+            self.waiting = [self]
+            self.release = partial(home.extend, self.waiting)
 
     def drop(self) -> None:
-        """Give the pages up with the last reference: `release` refers back."""
-        self.release = None
+        """Let the pages go with the last reference to them, now or when the block is gone."""
+        self.waiting.clear()
 
 
 class Block(np.ndarray):
     """A span of CPU memory that returns to the allocator when nothing refers to it any more.
 
-    The finaliser of a block is what stands in its slot `__del__`, since that of a small one is thereby run by no Python
-    code: the handler of a signal would run there, and Python drops what a finaliser raises. Arrays that NumPy itself
+    The finaliser of a block is what stands in its slot `__del__`, which is implemented in C. Arrays that NumPy itself
     derives from a block have nothing in that slot, and own nothing.
 
     Attributes
@@ -82,13 +95,15 @@ class _Pool:
 
     def __init__(self) -> None:
         # Reentrant: collecting garbage while it is held may run a block's finaliser in the same thread. Taking from
-        # and adding to a deque is atomic, so only the count of bytes and the dicts need the lock.
+        # and adding to a deque is atomic, so only the dicts and what may wait need the lock.
         self.lock = forking.short_lock()
         self.free: dict[int, deque[Span]] = {}
         self.home_of: dict[int, tuple[int, deque[Span]]] = {}
         #: Of each small size, the slab that is being carved: its address, and where its unused parts begin.
         self.slabs: dict[int, tuple[mmap.mmap, int, Iterator[int]]] = {}
-        self.cached = 0
+        #: Large spans that may wait, oldest first, and their bytes (those that are gone count until `make_room` looks).
+        self.kept: list[weakref.ref[Span]] = []
+        self.kept_bytes = 0
         self.limit = int(os.environ.get("OPWEAVE_CPU_CACHE_BYTES", str(2 << 30)))
 
     def home(self, nbytes: int) -> tuple[int, deque[Span]]:
@@ -103,11 +118,19 @@ class _Pool:
     def fresh(self, capacity: int, home: deque[Span]) -> Span:
         """A span that was never used."""
         if capacity >= _SMALL:
-            self.count_again()
             mapping = _map(capacity)
             if capacity >= 2 << 20 and hasattr(mmap, "MADV_HUGEPAGE"):
                 mapping.madvise(mmap.MADV_HUGEPAGE)
-            return Span(capacity, mapping, _address(mapping), 0, home)
+            span = Span(capacity, mapping, _address(mapping), 0, home)
+            with self.lock:
+                if self.kept_bytes + capacity > self.limit:
+                    self.make_room(capacity)
+                if self.kept_bytes + capacity <= self.limit:
+                    self.kept_bytes += capacity
+                    self.kept.append(weakref.ref(span))
+                else:
+                    span.drop()
+            return span
         slab, base, starts = self.slabs.get(capacity) or (None, 0, iter(()))
         start = next(starts, None)  # atomic: a finaliser or a signal's handler may come here meanwhile
         if slab is None or start is None:
@@ -118,21 +141,41 @@ class _Pool:
         home.extend([Span(capacity, slab, base, at, home) for at in range(start + capacity, end, capacity)])
         return Span(capacity, slab, base, start, home)
 
-    def count_again(self) -> None:
-        """Find `cached`, which a thread that was interrupted, or is not in a forked child, may have been changing."""
-        with self.lock:
-            self.cached = sum(size * len(waiting) for size, waiting in self.free.items() if size >= _SMALL)
+    def large(self) -> list[tuple[int, deque[Span]]]:
+        """Size and list of the classes whose spans are mappings of their own."""
+        return [(size, waiting) for size, waiting in list(self.free.items()) if size >= _SMALL]
 
-
-def _keep(home: deque[Span], span: Span) -> None:
-    """Put a large span back, unless enough is kept already."""
-    pool = _pool
-    with pool.lock:
-        if pool.cached + span.capacity <= pool.limit:
-            pool.cached += span.capacity
-            home.append(span)
+    def make_room(self, capacity: int) -> None:
+        """Have the oldest spans in use not come back, as far as that lets another one do so."""
+        large = self.large()
+        waiting_bytes = sum(size * len(waiting) for size, waiting in large)
+        # All spans are looked at, so it is done for a good part of them at once, or not at all.
+        part = self.limit >> 3
+        if waiting_bytes + capacity > self.limit or self.kept_bytes - waiting_bytes + capacity < part:
             return
-    span.drop()
+        self.count()
+        waiting = set(map(id, chain.from_iterable([spans for _, spans in large])))
+        excess = self.kept_bytes + capacity + part - self.limit
+        for reference in list(self.kept):
+            if excess <= 0:
+                break
+            span = reference()
+            if span is not None and id(span) not in waiting:
+                span.drop()
+                excess -= span.capacity
+        for _, spans in large:  # what another thread put back meanwhile
+            for span in [span for span in list(spans) if not span.waiting]:
+                try:
+                    spans.remove(span)
+                except ValueError as error:  # and took again
+                    let_through(error)
+        self.count()
+
+    def count(self) -> None:
+        """Forget the spans that are gone, as those that were dropped, and find the bytes of the others."""
+        self.kept[:] = filter(weakref.ref.__call__, self.kept)  # in one step: a handler may come here and add one
+        found = [span for reference in list(self.kept) if (span := reference()) is not None]
+        self.kept_bytes = sum(span.capacity for span in found if span.waiting)
 
 
 def _map(nbytes: int) -> mmap.mmap:
@@ -170,12 +213,7 @@ def allocate(nbytes: int) -> Block:
     try:
         capacity, home = _homes.get(nbytes) or _pool.home(nbytes)
         try:
-            if capacity < _SMALL:
-                span = home.pop()
-            else:
-                with _pool.lock:
-                    span = home.pop()
-                    _pool.cached -= capacity
+            span = home.pop()
         except IndexError:
             span = _pool.fresh(capacity, home)
     except (OSError, ValueError, OverflowError) as error:
@@ -200,16 +238,15 @@ def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
 def empty_cache() -> None:
     """Give cached CPU blocks back to the system (those carved from shared slabs stay)."""
     with _pool.lock:
-        for capacity, waiting in _pool.free.items():
-            if capacity >= _SMALL:
-                _pool.cached -= capacity * len(waiting)
-                while waiting:
-                    waiting.pop().drop()
+        for _, waiting in _pool.large():
+            while waiting:
+                waiting.pop().drop()
+        _pool.count()
 
 
 def cached_bytes() -> int:
     """Bytes of large blocks that wait for reuse."""
-    return _pool.cached
+    return sum(size * len(waiting) for size, waiting in _pool.large())
 
 
-forking.after_fork_in_child(_pool.count_again)
+forking.after_fork_in_child(_pool.count)

@@ -506,9 +506,12 @@ def _noting_mutation(op: OpOverload, kernel: Any, bits: int) -> Kernel:
     if isinstance(kernel, KeysetKernel):
         kernel = kernel.at(bits)
     positions, keywords = _written(op)
+    counts_itself = kernel is op.kernels.get(_IMPLICIT)  # by the ops that it calls
     if not bits & _VIEW_BIT:
         kernel = _refusing_inference(op, kernel)
     checked = _refusing_hidden_views(op, kernel)
+    if counts_itself:
+        return checked
 
     def mutating_first(*args: Any, **kwargs: Any) -> Any:
         # What nearly every op in place does, in one function instead of three.

@@ -373,13 +373,15 @@ class Tensor:
         return made
 
     def _show_as(self, view: Tensor) -> None:
-        """Take over the place in memory of a view of this tensor, and what a subclass keeps with it.
+        """Take over the place in memory of a view of this tensor, and what a subclass keeps with it, if they differ.
 
         Raises
         ------
         UnsupportedError
             If it is a subclass with a `__torch_dispatch__` of its own, which does not say how.
         """
+        if (view._sizes, view._strides, view._offset) == (self._sizes, self._strides, self._offset):
+            return
         if hasattr(type(self), "__torch_dispatch__"):
             raise UnsupportedError(
                 f"{type(self).__name__}: its sizes cannot be changed in place", got=describe(self),

@@ -171,6 +171,11 @@ class CompiledText:
     """A kernel that exists as text only; `kernel[grid](**arguments)` runs it. A launch may name one."""
 
     name: str
+    #: TTIR, and what tells it from others.
+    ttir: str
+    digest: str
+    #: Name and Triton type of each parameter, `constexpr` of those whose value is part of the text.
+    parameters: tuple[tuple[str, str], ...]
     #: Names of the tensor arguments that it writes.
     writes: frozenset[str]
 
@@ -178,8 +183,9 @@ class CompiledText:
 class TritonKernelWrapper:
     """What `wrap_triton` returns: index it with a grid, call it with the kernel's arguments."""
 
-    def __init__(self, kernel: Any):
+    def __init__(self, kernel: Any, fused: bool = True):
         self.kernel = kernel
+        self.fused = fused
         self.jit = jit_function(kernel)
         self.__name__ = self.jit.__name__
 
@@ -245,7 +251,7 @@ class TritonKernelWrapper:
         runtime = set(names) - constexpr_names(self.jit)
         bound = {k: _as_argument(_plain(v), k in runtime) for k, v in bound.items()}
         grids = _resolve_grids(kernel, self.jit, grid, bound)
-        operands, form = taken_apart(bound, len(args) if _is_pruned(kernel) else 0)
+        operands, form = taken_apart(bound, len(args) if _is_pruned(kernel) else 0, self.fused)
         triton_kernel_wrapper_mutation(
             kernel_idx=kernels.add(kernel), constant_args_idx=forms.add(form, form.key), grid=grids, kwargs=operands
         )
@@ -459,13 +465,15 @@ triton_kernel_wrapper_mutation.is_mutable = True
 triton_kernel_wrapper_functional = HigherOrderOperator("triton_kernel_wrapper_functional", _launch_functional)
 
 
-def wrap_triton(triton_kernel: Any, /) -> TritonKernelWrapper:
+def wrap_triton(triton_kernel: Any, /, *, fused: bool = True) -> TritonKernelWrapper:
     """Make a Triton kernel traceable.
 
     Parameters
     ----------
     triton_kernel : JITFunction, Autotuner or Heuristics
         A kernel made by `@triton.jit`, optionally autotuned.
+    fused : bool
+        Whether compiled launches may become one kernel with the pointwise ops around them.
 
     Returns
     -------
@@ -473,8 +481,8 @@ def wrap_triton(triton_kernel: Any, /) -> TritonKernelWrapper:
         Launch it as `wrap_triton(kernel)[grid](*args)`; tensors and NumPy arrays may be given for pointers.
     """
     if isinstance(triton_kernel, TritonKernelWrapper):
-        return triton_kernel
-    return TritonKernelWrapper(triton_kernel)
+        return triton_kernel if triton_kernel.fused is fused else TritonKernelWrapper(triton_kernel.kernel, fused)
+    return TritonKernelWrapper(triton_kernel, fused)
 
 
 def triton_op(

@@ -12,7 +12,7 @@ import collections
 import copy
 import dataclasses
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -22,11 +22,12 @@ import optree
 from opweave.fake.mode import FakeTensorMode
 from opweave.fake.shape_env import ShapeEnv
 from opweave.fake.symbolic import SymNumber
+from opweave.fake.tensor import FakeTensor
 from opweave.registry.errors import Site, UnrecordedError, UnsupportedError
 from opweave.registry.interrupts import allowed, contextmanager
 from opweave.registry.keys import BATCHED_BIT, GRAD, state as threads
-from opweave.registry.op import OpOverload
-from opweave.registry.tensor import Size, Tensor
+from opweave.registry.op import OpOverload, ops as operators
+from opweave.registry.tensor import Size, Tensor, describe
 from opweave.runtime.dependencies import find_dependencies
 from opweave.runtime.dynamic import Openness
 from opweave.runtime.gradients import Backward, Inputs, forget, trace_back
@@ -81,6 +82,9 @@ class Captured:
         The symbols of sizes and numbers that are left open.
     numbers : list of NumberInput
         The int arguments that are left open.
+    relaid : list of (int, int)
+        For each argument whose sizes are changed in place, the output that is a view of it with the new ones, and how
+        often they were changed. The expression `result` makes the change.
     """
 
     module: GraphModule
@@ -91,6 +95,7 @@ class Captured:
     ops: dict[OpOverload, int] = field(default_factory=dict)
     shape_env: ShapeEnv | None = None
     numbers: list[NumberInput] = field(default_factory=list)
+    relaid: list[tuple[int, int]] = field(default_factory=list)
 
 
 def capture(
@@ -161,6 +166,7 @@ def capture(
     known_to_autograd = Inputs(_name(function), guards.tensors)
     backward: list[Backward | None] = []
     result: list[str] = []
+    relaid: list[tuple[int, int]] = []
     renewed: list[tuple[_State, dict[int, Any]]] = []
 
     def flat(*given_values: Any) -> list[Any]:
@@ -185,14 +191,24 @@ def capture(
             raise _too_deep(function, "returns") from None
         mode = threads.modes[-1]
         assert isinstance(mode, ProxyMode)
+        changed = _relaid(mode, pairs, _name(function))
+        relaid[:] = [(len(results.tensors) + i, each.fake._relaid) for i, each in enumerate(changed)]
         written = known_to_autograd.written(pairs)
         known_to_autograd.check(mode.lifted(), [fake for _, fake in written])
         leaves = [(t.tensor, known_to_autograd.entered[id(fake)]) for t, fake in pairs]
         leaves += [(t.tensor, t.tensor) for t in guards.tensors if id(t.tensor) not in given]
         leaves = [(real, traced) for real, traced in leaves if real._keys & GRAD]
-        outputs = [*results.tensors, *(fake for _, fake in written)]
+        outputs = [*results.tensors, *(each.fake._alias() for each in changed), *(fake for _, fake in written)]
         rewritten = [real for real, _ in written]
         found, gradients = trace_back(mode, outputs, leaves, _name(function), rewritten)
+        if found is not None:
+            _note_relaid(found, changed, [fake for _, fake in written], guards)
+        if changed:
+            show = guards.constant(_show)
+            shown = [
+                f"{show}({each.given.source.var}, _ow_o[{at}])" for each, (at, _) in zip(changed, relaid, strict=True)
+            ]
+            result[-1] = f"({', '.join(shown)}, {result[-1]})[-1]"
         backward.append(found)
         return [*outputs, *gradients]
 
@@ -237,7 +253,101 @@ def capture(
     forget(graph)
     ops.update(_ops_of(graph))
     inputs = _lift(module, [*explicit, *numbers], guards)
-    return Captured(module, inputs, guards, result[-1], backward[-1], ops, env, numbers)
+    return Captured(module, inputs, guards, result[-1], backward[-1], ops, env, numbers, relaid)
+
+
+@dataclass(slots=True)
+class _Relaid:
+    """An argument whose sizes were changed in place.
+
+    Attributes
+    ----------
+    given : TensorInput
+    fake : FakeTensor
+        What stands for it.
+    moved : bool
+        Whether its sizes, strides or offset are others in the end.
+    written : bool
+        Whether there were writes to its memory, too.
+    strided : bool
+        Whether there was a view of it that may have any of its elements.
+    """
+
+    given: TensorInput
+    fake: FakeTensor
+    moved: bool
+    written: bool
+    strided: bool
+
+
+def _relaid(mode: ProxyMode, pairs: Sequence[tuple[TensorInput, Tensor]], name: str) -> list[_Relaid]:
+    """The arguments whose sizes were changed in place.
+
+    Raises
+    ------
+    UnsupportedError
+        If the function reads one in another way too, where the change is not seen.
+    """
+    known = {id(fake): given for given, fake in pairs}
+    changes = [(fake, moved) for fake, moved in mode.relaid() if id(fake) in known]
+    counted = collections.Counter[int]()
+    for fake, _ in changes:
+        counted[id(fake._storage)] += fake._relaid
+    outside = {id(real) for real, _ in mode.lifted()}
+    strided = {id(node.meta["val"]._storage) for node in mode.graph if node.target is operators.aten.as_strided.default}
+    found = []
+    for fake, moved in changes:
+        given = known[id(fake)]
+        if id(given.tensor) in outside:
+            raise UnsupportedError(
+                f"compile: {name} changes the sizes of {given.source.text} in place, and reads it from elsewhere too",
+                got=brief(given.tensor), at=given.source.site, hint="use the functional form, as in x = x.t()",
+            )  # fmt: skip
+        written = fake._storage.version != counted[id(fake._storage)]
+        found.append(_Relaid(given, fake, moved, written, id(fake._storage) in strided))
+    return found
+
+
+def _note_relaid(backward: Backward, changed: Sequence[_Relaid], written: Sequence[Tensor], guards: GuardSet) -> None:
+    """Tell a way back which inputs change their sizes; `written` are those that get another history.
+
+    Raises
+    ------
+    UnsupportedError
+        If one is a leaf, whose gradient has the sizes of before; gets a history together with what it is a view of; or
+        may not have all of its elements any more, of which other views are.
+    """
+    for each in changed:
+        given, fake = each.given, each.fake
+        at = next((k for k, t in enumerate(written) if t is fake), None)
+        owned = given.tensor._view_of is not None
+        if not each.moved or not fake._keys & GRAD:
+            why = None
+        elif at is None:
+            why = "a leaf"
+        elif owned and each.written:
+            why = "a view that is written too"
+        else:
+            why = "by as_strided_" if each.strided else None
+        if why is not None:
+            raise UnsupportedError(
+                f"compile: {backward.name} changes the sizes of {given.source.text} in place where gradients are "
+                "recorded",
+                got=f"{describe(given.tensor)} → {describe(fake)}, {why}",
+                at=given.source.site,
+                hint="use the functional form, as in x = x.t(), or call the uncompiled function",
+            )
+        if each.moved:
+            backward.relaid.append(given.tensor)
+        if at is not None and not each.written:
+            backward.shown.add(at)
+        elif at is not None and each.moved:
+            var, text = given.source.var, given.source.text
+            guards.require(f"{var}._view_of is None", given.source, lambda now, text=text: f"{text} became a view")
+
+
+def _show(t: Tensor, view: Tensor) -> None:
+    t._show_as(view)
 
 
 def _always_new(function: types.FunctionType) -> UnrecordedError:

@@ -28,7 +28,7 @@ from opweave.runtime.capture import Captured, capture
 from opweave.runtime.context import Context, below_autograd, compilable
 from opweave.runtime.dynamic import Openness
 from opweave.runtime.entry import DefaultsChangedError, Entry, Parameters, build
-from opweave.runtime.gradients import running
+from opweave.runtime.gradients import counting, running
 from opweave.runtime.logging import DEBUG, channel
 from opweave.runtime.sources import TensorInput, brief, disjoint
 from opweave.runtime.watching import Known
@@ -295,7 +295,7 @@ class CompiledFunction:
         opaque = bool(registry.fallbacks) or any(_above_backends(op) for op in ops)
         # What runs below must not be recorded once more, nor refused as a write to a leaf.
         opaque = opaque or any(t.tensor is not None and t.tensor._keys & GRAD for t in captured.inputs)
-        run = running(program.run, backward, context, opaque)
+        run = running(counting(program.run, captured.relaid), backward, context, opaque)
         if captured.shape_env is not None:
             captured.guards.open(captured.shape_env, captured.numbers)
         self._relate_tensors(captured, program, joined)
@@ -346,7 +346,7 @@ class CompiledFunction:
         found = [captured.inputs[i] for i in program.written]
         written = [t for t in found if isinstance(t, TensorInput)]
         guards = captured.guards
-        if written or guards.scope.compares_identity:
+        if written or captured.relaid or guards.scope.compares_identity:
             guards.distinct()
         if not written:
             return

@@ -63,6 +63,10 @@ class Backward:
         How many of those, the last ones, are inputs that were written, and get a history by that.
     rewritten : list of Tensor
         These inputs; made positions among the graph's inputs by `place`.
+    relaid : list of Tensor
+        The inputs whose sizes change in place; made positions by `place`, of those that are inputs of the graph.
+    shown : set of int
+        Which of `rewritten` are not written, but changed in their sizes alone.
     attached : list of int
         The outputs that gradients flow from.
     sources : list of Tensor
@@ -95,6 +99,8 @@ class Backward:
     saved_outputs: list[int | None] = field(default_factory=list)
     positions: list[int] = field(default_factory=list)
     rewritten: list[Any] = field(default_factory=list)
+    relaid: list[Any] = field(default_factory=list)
+    shown: set[int] = field(default_factory=set)
     graph: Graph | None = None
     constants: Mapping[str, Any] = field(default_factory=dict)
     depends: list[frozenset[int]] = field(default_factory=list)
@@ -153,6 +159,7 @@ class Backward:
         # One that is no input has no influence on the outputs.
         self.positions = [found.get(id(t), -1) for t in self.sources]
         self.rewritten = [found[id(t)] for t in self.rewritten]
+        self.relaid = [found[id(t)] for t in self.relaid if id(t) in found]
         self.sources = []
 
 
@@ -470,6 +477,27 @@ def running(
     return isolated
 
 
+def counting(run: Callable[..., tuple[Any, ...]], relaid: Sequence[tuple[int, int]]) -> Callable[..., tuple[Any, ...]]:
+    """What runs a graph, and counts changes of its inputs' sizes as the writes that they are.
+
+    Parameters
+    ----------
+    run : callable
+        The compiled graph.
+    relaid : sequence of (int, int)
+        An output that lies in the memory of the input, and how often that changed.
+    """
+
+    def counted(*inputs: Tensor) -> tuple[Any, ...]:
+        results = run(*inputs)
+        for at, times in relaid:
+            for _ in range(times):
+                results[at]._bump()
+        return results
+
+    return counted if relaid else run
+
+
 def _marking(run: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[Any, ...]]:
     """Results in inference mode can never be part of a gradient."""
 
@@ -494,10 +522,20 @@ def _recording(run: Callable[..., tuple[Any, ...]], backward: Backward) -> Calla
             for i in backward.rewritten:
                 _check_written(backward.name, inputs[i])
         results = call_below_autograd(run, *inputs)
-        outputs = list(results[: backward.outputs])
+        outputs, saved = list(results[: backward.outputs]), results[backward.outputs :]
+        if backward.relaid:
+            # The way back reads them as they were.
+            changing = [inputs[i] for i in backward.relaid]
+            saved = [t._alias() if any(t is one for one in changing) else t for t in saved]
+        for k, at in enumerate(backward.rewritten):
+            inputs[at]._show_as(outputs[first_written + k])
+            outputs[first_written + k] = inputs[at]
         shared = _settle(outputs[:first_written], inputs)
         for number, position in enumerate(backward.attached):
             t = outputs[position]
+            if position - first_written in backward.shown:
+                attach(t, node, number)
+                continue
             if position >= first_written:
                 at, views = known[id(t)]
                 rebase(t, node, number, node.position_of(at), views)
@@ -508,7 +546,7 @@ def _recording(run: Callable[..., tuple[Any, ...]], backward: Backward) -> Calla
             attach(t, node, number)
         if shared:
             node.shared = frozenset(number for number, position in enumerate(backward.attached) if position in shared)
-        node.keep(results[backward.outputs :], outputs)
+        node.keep(saved, outputs)
         return tuple(outputs)
 
     return recording
@@ -579,7 +617,7 @@ class CompiledBackward(Node):
         positions = self.backward.positions
         return positions.index(at) if at in positions else len(positions)
 
-    def keep(self, tensors: Sequence[Tensor], outputs: Sequence[Tensor]) -> None:
+    def keep(self, tensors: Sequence[Any], outputs: Sequence[Tensor]) -> None:
         """Save what the backward reads."""
         if self.backward.is_open:
             made = [outputs[position] for position in self.backward.attached]

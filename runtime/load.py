@@ -9,18 +9,17 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import json
-import linecache
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from types import BuiltinFunctionType, FunctionType, ModuleType
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 from opweave.codegen.kernel import KernelSource, compile_source
+from opweave.codegen.modules import load_module
 from opweave.codegen.wrapper import Generated
 from opweave.fake.symbolic import SymNumber
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DTYPES, DType
-from opweave.registry.errors import note_own_file
 from opweave.registry.interrupts import checkpoint, let_through
 from opweave.registry.loading import load_heavy, load_triton
 from opweave.registry.op import HigherOrderOperator, OpOverload, registry
@@ -28,34 +27,12 @@ from opweave.registry.tensor import Tensor
 from opweave.runtime import cache
 from opweave.runtime.logging import channel, lazily
 from opweave.tracer.graph import Graph
+from opweave.tracer.launches import launch_of
 from opweave.tracer.printing import operand_graphs
 
 _kernels_log = channel("kernels")
 #: Where the functions come from that compute sizes which are not fixed.
 _ARITHMETIC = ("_operator", "math", "builtins")
-
-
-def load_module(path: Path, text: str, names: Mapping[str, Any]) -> ModuleType:
-    """Run a file's text as a module; the file itself is not read.
-
-    Parameters
-    ----------
-    path : Path
-        The file. It need not be there: Triton, tracebacks and `inspect` are given the text.
-    text : str
-        What it holds.
-    names : mapping
-        What its code finds as globals.
-    """
-    file = str(path)
-    module = ModuleType(f"opweave_generated_{path.stem}")
-    module.__file__ = file
-    module.__dict__.update(names)
-    note_own_file(file)
-    # Without a time of modification an entry is never compared with the file on disk.
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    exec(compile(text, file, "exec"), module.__dict__)
-    return module
 
 
 @dataclasses.dataclass(slots=True)
@@ -113,7 +90,7 @@ def load(
     for kernel in generated.kernels:
         names[kernel.name] = launcher(kernel, artifact.path, device)
     module = load_module(artifact.path / "wrapper.py", generated.source, names)
-    source = "\n\n".join([generated.source, *(kernel.source for kernel in generated.kernels)])
+    source = "\n\n".join([generated.source, *(kernel.text for kernel in generated.kernels)])
     return Loaded(getattr(module, generated.name), source, artifact.path)
 
 
@@ -127,7 +104,7 @@ def launcher(kernel: KernelSource, folder: Path, device: Device) -> Callable[...
         backend.install()
         driver = load_heavy("opweave.codegen.triton_cpu.driver").device_driver("cuda")
         target = (driver if device.index is None else driver.at(device.index)).get_current_target()
-    compiled = compile_source(kernel, folder, load_module, target)
+    compiled = compile_source(kernel, folder, target)
     _kernels_log.debug("%s", lazily(lambda: f"{kernel.name}: grid {kernel.grid}, {folder / kernel.file_name}"))
     checkpoint()
     return (
@@ -145,6 +122,9 @@ def fingerprint(graph: Graph) -> Iterator[str]:
                 yield f"{node.name} {value._sizes} {value._strides} {value._offset} {value._dtype.name} {value._device}"
         if isinstance(node.target, Graph):
             yield f"region {node.name}"
+            launch = launch_of(node.target)
+            if launch is not None:
+                yield f"kernel {load_heavy('opweave.codegen.launches').digest(launch)}"
             yield from fingerprint(node.target)
         for inner in operand_graphs(node):
             yield f"function {node.name}"

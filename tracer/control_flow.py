@@ -404,6 +404,7 @@ def _trace_back(
             ]
         if mode.refused is not None:
             raise mode.refused
+        mode.check_inputs()
         graph.output(tuple([mode._fake_of(t)._node for t in made]))
     finally:
         mode.finish()

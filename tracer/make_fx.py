@@ -191,6 +191,7 @@ def trace_flat(
             outputs = fn(*values)
             if mode.refused is not None:
                 raise mode.refused
+            mode.check_inputs()
             graph.output(tuple([_output(mode, value) for value in outputs]))
     finally:
         mode.finish()

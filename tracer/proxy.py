@@ -183,7 +183,7 @@ class ProxyMode(DispatchMode):
         return self._enter(fake, node)
 
     def _enter(self, fake: FakeTensor, node: Node) -> FakeTensor:
-        self._given.append((node, fake, (fake._sizes, fake._strides, fake._offset)))
+        self._given.append((node, fake, _layout(fake)))
         return self._track(fake, node)
 
     def operand(self, value: Any) -> Any:
@@ -209,16 +209,34 @@ class ProxyMode(DispatchMode):
         """The tensors that the function brought along, and what stands for them in the trace."""
         return [(t, self._lifted[id(t)]) for t in self.constants.values()]
 
-    def finish(self) -> None:
-        """End the trace: drop what nothing uses of ops with several results, and let go of the tensors."""
-        graph = self.graph
+    def relaid(self) -> list[tuple[FakeTensor, bool]]:
+        """The inputs whose sizes were changed in place, and whether they are others now.
+
+        Whoever asks for them is to change those that they stand for.
+        """
+        found = [(fake, _layout(fake) != layout) for _, fake, layout in self._given if fake._relaid]
+        self._given = [given for given in self._given if not given[1]._relaid]
+        return found
+
+    def check_inputs(self) -> None:
+        """Refuse changes of the sizes of inputs, which a graph does not make.
+
+        Raises
+        ------
+        UnsupportedError
+            If the traced function makes one.
+        """
         for node, fake, layout in self._given:
-            if (fake._sizes, fake._strides, fake._offset) != layout:
+            if _layout(fake) != layout:
                 raise UnsupportedError(
                     f"the traced function changes the sizes of its argument {node.name} in place",
                     got=f"{describe(node.meta['val'])} → {describe(fake)}",
                     hint="use the functional form, as in x = x.t(), or call the function as it is",
                 )  # fmt: skip
+
+    def finish(self) -> None:
+        """End the trace: drop what nothing uses of ops with several results, and let go of the tensors."""
+        graph = self.graph
         for node in list(reversed(graph.node_order)):
             if node.target is operator.getitem and not node.users:
                 graph.erase_node(node)
@@ -501,6 +519,10 @@ class ProxyMode(DispatchMode):
         if type(func) is OpOverload and func.is_mutable:
             note_mutation(func, args, kwargs)
         return _map_plain(result, fake)
+
+
+def _layout(t: Tensor) -> tuple[Any, ...]:
+    return t._sizes, t._strides, t._offset
 
 
 def _map_plain(value: Any, transform: Callable[[Any], Any]) -> Any:

@@ -116,6 +116,7 @@ def trace_function(
             found = [mode._fake_of(t) for t in fn(*values)]
             if mode.refused is not None:
                 raise mode.refused
+            mode.check_inputs()
             given = [*zip(values, versions, strict=True), *((fake, version) for _, fake, version in mode.closures)]
             if copies:
                 found = _separate(given, found)

@@ -197,7 +197,10 @@ def _log(channel: str, name: str, form: Callable[[], str]) -> None:
 
 
 def with_fusion(text: str, allowed: bool) -> str:
-    """The lowering allows a product and a sum to become one operation; take that back where it is not wanted."""
+    """The lowering allows a product and a sum to become one operation; take that back where it is not wanted.
+
+    What the kernel itself says of an operation, `fastmath<contract>`, is left.
+    """
     return text if allowed else text.replace(" contract ", " ")
 
 

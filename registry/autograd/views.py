@@ -159,8 +159,7 @@ def show_as(op: OpOverload, t: Tensor, make: Callable[[], Tensor]) -> Tensor:
             f"{op}: the sizes of this tensor cannot be changed in place", got=f"{describe(t)} ({type(t).__name__})",
             hint=f"use the functional form: x = x.{op.opname.rstrip('_')}(...)",
         )  # fmt: skip
-    if (view._sizes, view._strides, view._offset) != (t._sizes, t._strides, t._offset):
-        t._show_as(view)
+    t._show_as(view)
     t._bump()
     if recorded:
         meta = meta_of(view)

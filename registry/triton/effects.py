@@ -30,7 +30,8 @@ _Found = TypeVar("_Found")
 
 #: What a JIT function may write, and what it surely does.
 _Writes = tuple[frozenset[str], frozenset[str]]
-_cache: weakref.WeakKeyDictionary[Any, dict[Any, _Writes]] = weakref.WeakKeyDictionary()
+_cache: weakref.WeakKeyDictionary[Any, dict[Any, KernelAccesses]] = weakref.WeakKeyDictionary()
+_texts: dict[str, KernelAccesses] = {}
 _lock = forking.short_lock()
 
 #: A context in which Triton compiles for a target. The package sets it to the driver's, which is a layer above: the
@@ -119,7 +120,7 @@ def accesses(
     for jit, values, also_written in configurations(kernel, bound):
         if jit is None:
             raise UnsupportedError("accesses: the kernel is not compiled by Triton", got=type(kernel).__name__)
-        known = _explained(jit, values, _read)
+        known = accesses_of(jit, values)
         if also_written is None:
             known = known.with_escape("a pre_hook may write it")
         elif also_written:
@@ -216,9 +217,22 @@ def surely_written(jit: Any, values: dict[str, Any]) -> frozenset[str]:
 
 
 def _written_by(jit: Any, values: dict[str, Any]) -> _Writes:
-    """Names written by one JIT function, from the cache where arguments of the same types were asked about before."""
+    """Names written by one JIT function."""
+    found = accesses_of(jit, values)
+    sure = frozenset(p.argument for p in found.parameters if any(a.kind != "load" for a in p.accesses))
+    return found.written, sure
 
-    def read(jit: Any, values: dict[str, Any]) -> _Writes:
+
+def accesses_of(jit: Any, values: dict[str, Any]) -> KernelAccesses:
+    """What one JIT function does with its pointers, from the cache where arguments of the same types were asked about.
+
+    Raises
+    ------
+    CompileError
+        If Triton cannot lower the kernel for these arguments.
+    """
+
+    def read(jit: Any, values: dict[str, Any]) -> KernelAccesses:
         constexprs = constexpr_names(jit)
         with _lock:
             known = _cache.setdefault(jit, {})
@@ -226,12 +240,20 @@ def _written_by(jit: Any, values: dict[str, Any]) -> _Writes:
         key = (jit.cache_key, device_kind(values), *types)
         found = known.get(key)
         if found is None:
-            accesses = _read(jit, values)
-            sure = frozenset(p.argument for p in accesses.parameters if any(a.kind != "load" for a in p.accesses))
-            found = known[key] = accesses.written, sure
+            found = known[key] = _read(jit, values)
         return found
 
     return _explained(jit, values, read)
+
+
+def accesses_of_text(kernel: Any) -> KernelAccesses:
+    """The same of a kernel that exists as text only."""
+    found = _texts.get(kernel.digest)
+    if found is None:
+        names = [name for name, kind in kernel.parameters if kind != "constexpr"]
+        access: Any = load_heavy("opweave.registry.triton.access")
+        found = _texts[kernel.digest] = access.analyse(kernel.ttir, names, kernel.name)
+    return found
 
 
 def _explained(jit: Any, values: dict[str, Any], read: Callable[[Any, dict[str, Any]], _Found]) -> _Found:

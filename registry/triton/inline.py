@@ -49,7 +49,9 @@ def _copy_region(region: Region, parent: Op, mapping: dict[Value, Value]) -> Reg
 
 
 def _copy_op(op: Op, block: Block, mapping: dict[Value, Value]) -> Op:
-    new = Op(op.name, [mapping[v] for v in op.operands], [], op.attrs, op.line, block, op.pos, loc=op.loc)
+    new = Op(
+        op.name, [mapping[v] for v in op.operands], [], op.attrs, op.line, block, op.pos, loc=op.loc, number=op.number
+    )
     new.successors = [(label, [mapping[v] for v in args]) for label, args in op.successors]
     for v in dict.fromkeys([*new.operands, *(v for _, args in new.successors for v in args)]):
         v.users.append(new)

@@ -57,16 +57,17 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Program(Leaf):
-    """`tl.program_id(axis)`."""
+    """`tl.program_id(axis)`; `count` is the number of programs along it where that is known."""
 
     axis: int
+    count: int | None = None
     rank = 0
 
     def text(self) -> str:
         return f"pid{self.axis}"
 
     def bounds(self) -> Bounds:
-        return (0, 2**31 - 2)
+        return (0, 2**31 - 2 if self.count is None else max(self.count - 1, 0))
 
 
 @dataclass(frozen=True)
@@ -191,6 +192,23 @@ class Argument(Leaf):
 
     def text(self) -> str:
         return self.name
+
+
+@dataclass(frozen=True)
+class Known(Leaf):
+    """A number that is known when the kernel is launched, and not before: a size; `key` tells it from others."""
+
+    name: str
+    key: Any = None
+    low: int | None = None
+    high: int | None = None
+    rank = 6
+
+    def text(self) -> str:
+        return self.name
+
+    def bounds(self) -> Bounds:
+        return (self.low, self.high)
 
 
 @dataclass(frozen=True)

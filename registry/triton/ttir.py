@@ -70,7 +70,11 @@ class Value:
 
 @dataclass(eq=False)
 class Op:
-    """One operation; `attrs` is the raw text between name and type signature, `pos` the place in program order."""
+    """One operation.
+
+    `attrs` is the raw text between name and type signature, `pos` the place in program order, `number` that of its
+    first line among the lines of the text, `location` what stands behind it there.
+    """
 
     name: str
     operands: list[Value]
@@ -82,6 +86,8 @@ class Op:
     regions: list[Region] = field(default_factory=list)
     successors: list[tuple[str, list[Value]]] = field(default_factory=list)
     loc: str | None = None
+    number: int = -1
+    location: str = ""
 
     @property
     def result(self) -> Value:
@@ -227,7 +233,9 @@ class Parser:
 
     def __init__(self, text: str) -> None:
         self.locations = dict(re.findall(r"^(#loc\d*) = loc\((.*)\)$", text, re.M))
-        self.lines = [s for s in (line.strip() for line in text.splitlines()) if s and not s.startswith("#")]
+        numbered = [(s, k) for k, s in enumerate(line.strip() for line in text.splitlines())]
+        numbered = [(s, k) for s, k in numbered if s and not s.startswith("#")]
+        self.lines, self.numbers = [s for s, _ in numbered], [k for _, k in numbered]
         self.next = 0
         self.pos = 0
         self.scope: dict[str, Value] = {}
@@ -343,7 +351,8 @@ class Parser:
         if m is None:
             raise TTIRSyntaxError(f"not an operation: {line}")
         text = text[m.end() :].strip()
-        op = Op(m.group(1), [], [], text, line, block, self.pos, loc=loc)
+        op = Op(m.group(1), [], [], text, line, block, self.pos, loc=loc, number=self.numbers[self.next - 1])
+        op.location = self.lines[self.next - 1][len(line) :]
         self.pos += 1
         block.ops.append(op)
         reader = _READERS.get(op.name)

@@ -22,7 +22,6 @@ from opweave.pipeline import lower
 from opweave.registry.device import cpu
 from opweave.registry.dtypes import from_numpy as dtype_of
 from opweave.registry.tensor import Tensor, from_numpy
-from opweave.runtime.load import load_module
 from opweave.tracer.graph import Graph
 from opweave.tracer.index import Axis, Index
 from opweave.tracer.make_fx import make_fx
@@ -58,12 +57,12 @@ def bind(generated: Generated) -> Callable[..., Any]:
 
 def launcher(kernel: KernelSource) -> Callable[..., None]:
     """A kernel compiled for this machine."""
-    return direct_launcher(compile_source(kernel, FOLDER, load_module))
+    return direct_launcher(compile_source(kernel, FOLDER))
 
 
 def cubin(kernel: KernelSource) -> bytes:
     """A kernel compiled for compute capability 9.0."""
-    return compile_source(kernel, FOLDER, load_module, "sm_90").asm["cubin"]
+    return compile_source(kernel, FOLDER, "sm_90").asm["cubin"]
 
 
 def compiled(fn: Callable[..., Any], *tensors: Tensor) -> Callable[..., Any]:

@@ -1,8 +1,10 @@
 """The caching allocator: alignment, reuse, and that nothing alive is handed out again."""
 
+import sys
 import threading
 
 import numpy as np
+import pytest
 from hypothesis import given, strategies as st
 
 from opweave.registry import dtypes, memory
@@ -60,6 +62,73 @@ def test_empty_cache_gives_large_blocks_back():
     assert memory.cached_bytes() == small + size
     memory.empty_cache()
     assert memory.cached_bytes() == small
+
+
+@pytest.mark.parametrize("nbytes", [256, 1 << 17, 64 << 20])
+@pytest.mark.parametrize("limit", [0, 2 << 30])
+def test_a_block_comes_back_without_python_code(nbytes, limit, monkeypatch):
+    memory.empty_cache()
+    monkeypatch.setattr(memory._pool, "limit", limit)
+    block, called = memory.allocate(nbytes), []
+    before = sys.getprofile()
+    sys.setprofile(lambda frame, event, _: called.append(frame.f_code) if event == "call" else None)
+    try:
+        del block
+    finally:
+        sys.setprofile(before)
+    assert not called
+    assert memory.cached_bytes() == (nbytes if limit and nbytes > 1 << 16 else 0)
+
+
+@pytest.fixture
+def eight_mib(monkeypatch):
+    memory.empty_cache()
+    monkeypatch.setattr(memory._pool, "limit", memory._pool.kept_bytes + (8 << 20))
+
+
+@pytest.mark.usefixtures("eight_mib")
+def test_what_waits_stays_within_the_limit_without_another_allocation():
+    blocks = [memory.allocate(1 << 20) for _ in range(40)]
+    newest = {block.ptr for block in blocks[-5:]}
+    del blocks
+    assert 5 << 20 <= memory.cached_bytes() <= 8 << 20
+    again = [memory.allocate(1 << 20) for _ in range(8)]
+    assert newest <= {block.ptr for block in again}
+    del again
+    assert memory.cached_bytes() <= 8 << 20
+    huge = memory.allocate(9 << 20)
+    del huge
+    assert memory.cached_bytes() <= 8 << 20
+
+
+@pytest.mark.usefixtures("eight_mib")
+def test_memory_that_stays_in_use_does_not_keep_the_rest_from_waiting():
+    weights = [memory.allocate(1 << 20) for _ in range(8)]
+    for _ in range(3):
+        temporary = [memory.allocate(1 << 20) for _ in range(6)]
+        del temporary
+    waiting = memory.cached_bytes()
+    assert waiting >= 5 << 20
+    del weights
+    assert memory.cached_bytes() <= 8 << 20
+
+
+@given(st.lists(st.tuples(st.integers(0, 40), st.integers(1 << 16, 3 << 20)), max_size=60))
+def test_the_limit_holds_whatever_is_freed_when(steps):
+    memory.empty_cache()
+    before, memory._pool.limit = memory._pool.limit, memory._pool.kept_bytes + (8 << 20)
+    try:
+        alive, block = [], None
+        for at, nbytes in steps:
+            block = memory.allocate(nbytes)
+            assert all(block.ptr + block.nbytes <= b.ptr or b.ptr + b.nbytes <= block.ptr for b in alive)
+            alive.append(block)
+            del alive[at : at + 2]
+            assert memory.cached_bytes() <= 8 << 20
+        del alive, block
+        assert memory.cached_bytes() <= 8 << 20
+    finally:
+        memory._pool.limit = before
 
 
 def test_threads_never_share_a_block():

@@ -379,10 +379,17 @@ def test_a_missing_argument_is_named() -> None:
 
 
 def test_explain_names_the_kernel_and_what_it_writes() -> None:
-    report = str(opweave.explain(two_outputs)(*given()))
+    alone = opweave.compile(two_outputs, options={"fuse_launches": False})
+    alone(*given())
+    report = str(opweave.explain(alone)(*given()))
     (line,) = [line for line in report.splitlines() if "launch of both" in line]
     assert line.strip().startswith("extern")
     assert "a user's kernel, which writes outs.0, outs.1.0; test_plain_launches.py:" in line
+    lines = [line.strip() for line in str(opweave.explain(two_outputs)(*given())).splitlines() if "launch of" in line]
+    assert lines[0].startswith("kernel 0  fused: add, both ")
+    assert "launch of both; before x add; reads 2 buffers" in lines[0]
+    reason = "what reads it reads another result of the launch"
+    assert [line.startswith("apart ") and reason in line for line in lines[1:]] == [True, True]
 
 
 def test_accesses_print_as_a_table() -> None:

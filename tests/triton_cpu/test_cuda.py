@@ -278,7 +278,7 @@ def test_compiled_graphs_load_kernels_on_their_device(library: PretendDriver, mo
         "opweave.codegen.triton_cpu.driver": SimpleNamespace(device_driver=lambda kind: driver),
     }
     monkeypatch.setattr(load, "load_heavy", pieces.__getitem__)
-    monkeypatch.setattr(load, "compile_source", lambda kernel, folder, load, target: target)
+    monkeypatch.setattr(load, "compile_source", lambda kernel, folder, target: target)
     kernel: Any = SimpleNamespace(name="k", grid=(1,), file_name="k.py")
     load.launcher(kernel, Path("/nowhere"), Device("cuda", 3))
     assert asked == [("target of 3", 3)]

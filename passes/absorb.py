@@ -1,0 +1,588 @@
+"""Let launches of users' kernels take in the pointwise kernels next to them, on both sides.
+
+    h = (x * w + b)              kernel 0          kernel 0   mul, add, softmax_kernel, mul
+    y = softmax_kernel(h)        a launch    ->
+    z = y * mask                 kernel 1
+
+What is done with a tensor that a kernel stores can be done where it stores it, and what computes one that it loads
+where it loads it. It is right for any kernel, in whatever order it works, if
+
+* every access of the tensor is known to be a store, or every one a load (`registry.triton.access`), it has one name in
+  the launch, and it is dense;
+* what the tensor held before a store cannot show: the stores reach all of it, or what is done with it makes nothing
+  definite of what is not;
+* what the functions read besides does not depend on the launch, and nothing that must run in between does.
+
+It pays if little is computed more than once: a kernel may load an element many times.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from math import prod
+from typing import Any, Protocol
+
+from opweave.fake.symbolic import SymNumber, statically_known_true
+from opweave.passes.emission import is_random, is_told
+from opweave.registry.errors import OpweaveError
+from opweave.registry.interrupts import let_through
+from opweave.registry.launch_form import LaunchForm, flattened, is_descriptor
+from opweave.registry.op import OpOverload, ops
+from opweave.registry.tensor import Tensor
+from opweave.registry.triton import effects
+from opweave.registry.triton.access import Access, KernelAccesses, Parameter
+from opweave.registry.triton.coverage import covers, covers_open, is_apart, layouts
+from opweave.registry.triton.known import in_launch
+from opweave.registry.triton.polynomial import Counter, Known, Leaf, Loop, Program, Programs
+from opweave.registry.triton.ttir import walk
+from opweave.registry.triton_op import CompiledText, forms, kernels, triton_kernel_wrapper_functional
+from opweave.tracer.declared import declared
+from opweave.tracer.graph import Graph, Node
+from opweave.tracer.iteration import classify, numel_of
+from opweave.tracer.launch_numbers import as_polynomial, numbers_of, operand_of
+from opweave.tracer.launches import APART, ELEMENTS, is_empty
+from opweave.tracer.size import Size, hint, number_of, size_of, sizes
+
+#: Why the region with this launch in it cannot be one kernel; empty where it can.
+Objection = Callable[[Graph], str]
+
+_CHEAP = frozenset(
+    "add sub mul neg abs relu where to _to_copy clone maximum minimum clamp eq ne lt le gt ge square reciprocal".split()
+)
+"""What may be computed again at each load."""
+_STRICT = frozenset(
+    """add sub neg abs exp exp2 expm1 log log2 log10 log1p sqrt rsqrt sin cos tan tanh sigmoid erf gelu silu softplus
+    reciprocal square clone""".split()
+)
+"""Ops that make nothing definite of what is not."""
+_OFTEN = 2.0
+"""How often an element may be computed on average."""
+_SELDOM = 1.25
+"""The same of what is not cheap."""
+_WASTE = 4.0
+"""The same of what is done with an element that is stored, of which most lanes may be masked."""
+_LARGEST = 160
+"""Members of a region."""
+
+
+@dataclass(eq=False)
+class Absorption:
+    """A launch with what it takes in.
+
+    Attributes
+    ----------
+    launch : Node
+        The launch.
+    members : list of Node
+        All nodes of its region, in program order.
+    results : list of Node
+        Those that are needed outside.
+    taken : int
+        How many kernels it has taken in, whole or in part.
+    """
+
+    launch: Node
+    members: list[Node]
+    results: list[Node] = field(default_factory=list)
+    taken: int = 0
+
+
+def renew(graph: Graph) -> None:
+    """Give launches memory with nothing in it where they fill it: what was in it need not be computed, or copied."""
+    for node in [node for node in graph.nodes if node.target is triton_kernel_wrapper_functional]:
+        operands = node.kwargs["kwargs"]
+        filled = [n for n in node.kwargs["tensors_to_clone"] if not is_empty(operands[n])]
+        known = _known(node) if filled else ""
+        if isinstance(known, str):
+            continue
+        launch = _Launch(node, *known)
+        for name in filled:
+            if not launch.is_overwritten(name):
+                continue
+            value = operands[name].meta["val"]
+            with graph.inserting_before(node):
+                layout = list(value._sizes), list(value._strides)
+                made = graph.call_function(
+                    ops.aten.empty_strided.default, layout, {"dtype": value._dtype, "device": value._device}
+                )
+            made.meta.update({"val": value, **{k: node.meta[k] for k in ("site", "stack") if k in node.meta}})
+            old, operands = operands[name], {**operands, name: made}
+            node.set_operands(node.args, {**node.kwargs, "kwargs": operands})
+            if not old.users and declared(old) is not None and not is_random(old.target):
+                graph.erase_node(old)
+
+
+class Step(Protocol):
+    """What runs as one: a kernel of the fusion pass."""
+
+    members: list[Node]
+    results: list[Node]
+
+
+class Absorber:
+    """Decides for the launches of a graph.
+
+    Parameters
+    ----------
+    order : mapping of Node to int
+        The graph's nodes, and their places.
+    steps : list of Step
+        What the fusion pass has made kernels. Those that a launch takes in are removed, or lose results.
+    ordered : sequence of Node
+        Calls that keep their order, the last one first.
+    region_of : callable
+        Makes a region of members and results.
+    objection : callable
+        Asks codegen.
+    """
+
+    def __init__(
+        self, order: Mapping[Node, int], steps: list[Any], ordered: Sequence[Node],
+        region_of: Callable[[Sequence[Node], Sequence[Node]], Graph], objection: Objection,
+    ) -> None:  # fmt: skip
+        self.order, self.steps, self.region_of, self.objection = order, steps, region_of, objection
+        self.found: list[Absorption] = []
+        #: Launches, and why they do not take in something.
+        self.refusals: list[tuple[Node, str]] = []
+        self.earlier = dict(pairwise(ordered))
+
+    def run(self) -> None:
+        for node in list(self.order):
+            if node.target is triton_kernel_wrapper_functional:
+                self._launch(node)
+
+    # ---- one launch
+
+    def _launch(self, node: Node) -> None:
+        if not self._has_neighbours(node):
+            return
+        known = _known(node)
+        if isinstance(known, str):
+            self.refusals.append((node, known))
+            return
+        launch = _Launch(node, *known)
+        items = [user for user in node.users if user.target is operator.getitem]
+        region = Absorption(node, self._ordered([node, *items, *launch.memory()]))
+        launch.apart = frozenset(name for name in launch.written if self._is_apart(launch, name))
+        node.meta[APART] = launch.apart
+        for name in launch.written:
+            if not launch.items(name) and name not in launch.apart and not launch.only_stores(name):
+                self.refusals.append((node, f"it changes {name}, which nobody reads afterwards"))
+                return
+        region.taken += sum(self._maker(launch.operands[name]) is None for name in launch.apart)
+        for name in launch.written:
+            for step in self._readers(launch.items(name)):
+                self._after(launch, name, step, region)
+        region.results += [item for item in items if not self._is_inside(item, region)]
+        for operand in dict.fromkeys(v for v in launch.operands.values() if isinstance(v, Node)):
+            self._before(launch, operand, region)
+        if region.taken:
+            self.found.append(region)
+
+    def _is_apart(self, launch: _Launch, name: str) -> bool:
+        """Whether a kernel that writes in place had better read one tensor and write another."""
+        operand = launch.operands[name]
+        if operand.op == "placeholder":
+            wanted = not any(u.target is ops.aten.copy_.default and u.args[0] is operand for u in operand.users)
+        else:
+            wanted = self._maker(operand) is not None or len(operand.users) > 1
+        return wanted and not is_empty(operand) and launch.is_apart(name)
+
+    def _has_neighbours(self, node: Node) -> bool:
+        if any(n.op == "placeholder" or len(n.users) > 1 for n in self._written(node)):
+            return True
+        items = [user for user in node.users if user.target is operator.getitem]
+        return bool(self._readers(items)) or any(self._maker(n) is not None for n in node.all_input_nodes)
+
+    def _written(self, node: Node) -> list[Node]:
+        """What a launch writes in place."""
+        operands = [node.kwargs["kwargs"][name] for name in node.kwargs["tensors_to_clone"]]
+        return [operand for operand in operands if not is_empty(operand)]
+
+    def _readers(self, nodes: Sequence[Node]) -> list[Any]:
+        """The kernels that read nodes from memory."""
+        return [step for step in self.steps if any(_reads_one(step, node) for node in nodes)]
+
+    def _maker(self, node: Node) -> Any:
+        """The kernel that stores a node."""
+        return next((step for step in self.steps if node in step.results), None)
+
+    def _is_inside(self, item: Node, region: Absorption) -> bool:
+        """Whether nothing outside of a region reads a result of its launch."""
+        others = any(_reads_one(step, item) for step in (*self.steps, *self.found))
+        return bool(item.users) and set(item.users) <= set(region.members) and not others
+
+    def _ordered(self, nodes: Iterable[Node]) -> list[Node]:
+        return sorted(set(nodes), key=self.order.__getitem__)
+
+    def _refuse(self, launch: _Launch, side: str, name: str, reason: str) -> None:
+        self.refusals.append((launch.node, f"{side} {name}: {reason}"))
+
+    # ---- what is done with what it stores
+
+    def _after(self, launch: _Launch, name: str, step: Any, region: Absorption) -> None:
+        items = launch.items(name)
+        reason = (
+            launch.store_objection(name)
+            or ("" if all(map(_is_pointwise, step.members)) else "what reads it is more than pointwise")
+            or ("" if _below(items, step.members) >= {*step.results} else "what reads it makes something else too")
+            or self._dependence(step, region, items)
+            or _often(
+                launch.repeats(name, "store"), [n for n in step.members if n in _below(items, step.members)], _WASTE
+            )
+            or launch.contents_objection(name, [n for n in step.members if n in _below(items, step.members)], items)
+        )
+        if not reason and len(region.members) + len(step.members) > _LARGEST:
+            reason = f"a kernel of {_LARGEST} ops"
+        members = self._ordered([*region.members, *step.members])
+        if not reason:
+            results = self._ordered([*region.results, *step.results])
+            reason = self.objection(self.region_of(members, results))
+        if reason:
+            self._refuse(launch, "after", name, reason)
+            return
+        region.members = members
+        region.results += step.results
+        region.taken += 1
+        self.steps.remove(step)
+
+    def _dependence(self, step: Any, region: Absorption, items: Sequence[Node]) -> str:
+        """Why a kernel cannot run together with a launch."""
+        inside = {*region.members}
+        reads = _reads(step) - {*items}
+        if not reads.isdisjoint(inside):
+            return "what reads it reads another result of the launch"
+        makers = {node: s for s in (*self.steps, *self.found) for node in s.results}
+        waiting, seen = list(reads), set[Any]()
+        while waiting:
+            node = waiting.pop()
+            if node in seen:
+                continue
+            seen.add(node)
+            if node in inside:
+                return "what reads it needs something that comes after the launch"
+            maker = makers.get(node)
+            waiting += _reads(maker) if maker is not None else node.all_input_nodes
+            if node in self.earlier:
+                waiting.append(self.earlier[node])
+        return ""
+
+    # ---- what computes what it loads
+
+    def _before(self, launch: _Launch, operand: Node, region: Absorption) -> None:
+        step = self._maker(operand)
+        if step is None:
+            return
+        names = [name for name, value in launch.operands.items() if value is operand]
+        members = _above(operand, step.members)
+        reason = ""
+        if self._is_needed_beside(operand, launch.node, region):
+            reason = "it is needed elsewhere too"
+        elif not all(map(_is_pointwise, members)):
+            reason = "what computes it is more than pointwise"
+        for name in names:
+            reason = reason or launch.load_objection(name)
+        repeats = [launch.repeats(name, "load") for name in names]
+        total = None if None in repeats else sum(r for r in repeats if r is not None)
+        if not reason and total is not None and total > _OFTEN and _bytes(_reads_of(members)) > _bytes([operand]):
+            reason = f"each element is loaded {total:.1f} times, and computed from more bytes than it has"
+        reason = reason or _often(total, members)
+        joined = self._ordered([*region.members, *members])
+        if not reason:
+            reason = self.objection(self.region_of(joined, self._ordered(region.results)))
+        if reason:
+            self._refuse(launch, "before", names[0], reason)
+            return
+        region.members = joined
+        region.taken += 1
+        step.results.remove(operand)
+        if not step.results:
+            self.steps.remove(step)
+        else:
+            needed = {n for result in step.results for n in _above(result, step.members)}
+            step.members[:] = [n for n in step.members if n in needed]
+
+    def _is_needed_beside(self, operand: Node, node: Node, region: Absorption) -> bool:
+        """Whether something reads an operand of a launch from memory besides the launch itself."""
+        for user in operand.users:
+            steps = [step for step in (*self.steps, *self.found, region) if user in step.members]
+            if user is not node and (not steps or any(operand not in step.members for step in steps)):
+                return True
+        return False
+
+
+class _Launch:
+    """A launch and what is known of its kernel."""
+
+    def __init__(self, node: Node, accesses: KernelAccesses, values: Mapping[str, Any]) -> None:
+        self.node = node
+        self.operands: Mapping[str, Any] = node.kwargs["kwargs"]
+        self.written: Sequence[str] = node.kwargs["tensors_to_clone"]
+        self.grid = [size if type(size) is int else None for size in node.kwargs["grid"][0]]
+        self.accesses = in_launch(accesses, numbers_of(values), self.grid)
+        #: Operands that are read in one place and written in another.
+        self.apart: frozenset[str] = frozenset()
+
+    def only_stores(self, name: str) -> bool:
+        """Whether the kernel does nothing else with an operand."""
+        parameter = self._parameter(name)
+        return parameter is not None and not parameter.escapes and len(parameter.stores) == len(parameter.accesses)
+
+    def is_overwritten(self, name: str) -> bool:
+        """Whether what an operand held before does not matter: the kernel stores to all of it, and looks at nothing."""
+        layout = _dense(self.operands[name].meta["val"])
+        if layout is None or not self.only_stores(name) or len(self.names(self.operands[name])) > 1:
+            return False
+        return self._covers(self._accesses(name), *layout)
+
+    def is_apart(self, name: str) -> bool:
+        """Whether an operand that the kernel writes in place need not be one."""
+        parameter = self._parameter(name)
+        layout = _dense(self.operands[name].meta["val"])
+        if parameter is None or parameter.escapes or layout is None or len(self.names(self.operands[name])) > 1:
+            return False
+        numbers = [n for n in (*layout[0], *layout[1], *self.grid) if isinstance(n, int)]
+        count = len(layout[0])
+        if not parameter.loads or parameter.atomics or len(numbers) < 2 * count + len(self.grid):
+            return False
+        found = (numbers[:count], numbers[count : 2 * count], numbers[2 * count :])
+        return is_apart(parameter.loads, parameter.stores, *found)
+
+    def items(self, name: str) -> list[Node]:
+        """The nodes that stand for what an operand holds afterwards."""
+        return [u for u in self.node.users if u.target is operator.getitem and u.args[1] == name]
+
+    def names(self, operand: Any) -> list[str]:
+        return [name for name, value in self.operands.items() if value is operand]
+
+    def is_fresh(self, name: str) -> bool:
+        """Whether an operand is memory that is made for the launch."""
+        operand = self.operands[name]
+        return is_empty(operand) and set(operand.users) == {self.node} and len(self.names(operand)) == 1
+
+    def memory(self) -> list[Node]:
+        """The calls that make such memory."""
+        return [self.operands[name] for name in self.written if self.is_fresh(name)]
+
+    def _parameter(self, name: str) -> Parameter | None:
+        return next((p for p in self.accesses.parameters if operand_of(p.name) == name), None)
+
+    def _objection(self, name: str, kind: str) -> str:
+        parameter = self._parameter(name)
+        if parameter is None:
+            return "it is no pointer of the kernel"
+        if parameter.escapes:
+            return parameter.escapes[0].reason
+        others = [a for a in parameter.accesses if a.kind != kind and name not in self.apart]
+        if others:
+            verb = {"load": "reads", "store": "writes", "atomic": "changes, by atomics,"}[others[0].kind]
+            return f"the kernel {verb} it too" + (f" ({others[0].where})" if others[0].where else "")
+        if not parameter.accesses:
+            return "the kernel does not use it"
+        value = self.operands[name].meta["val"]
+        elem = ELEMENTS.get(value._dtype.name)
+        if elem is None or any(a.elem != elem for a in parameter.accesses):
+            return f"the kernel takes its {value._dtype.name} as something else"
+        if any(a.via == "descriptor" and a.op.operands[0].block is not None for a in parameter.accesses):
+            return "it is given as a descriptor"
+        return ""
+
+    def store_objection(self, name: str) -> str:
+        """Why nothing can be done with an operand where it is stored to."""
+        if len(self.names(self.operands[name])) > 1:
+            return "it has another name in the launch"
+        return self._objection(name, "store")
+
+    def load_objection(self, name: str) -> str:
+        """Why an operand cannot be computed where it is loaded."""
+        reason = self._objection(name, "load")
+        if not reason and any(a.volatile for a in self._accesses(name)):
+            reason = "the kernel loads it as volatile"
+        return reason
+
+    def _accesses(self, name: str) -> tuple[Access, ...]:
+        parameter = self._parameter(name)
+        return parameter.accesses if parameter is not None else ()
+
+    def contents_objection(self, name: str, users: Sequence[Node], items: Sequence[Node]) -> str:
+        """Why what an operand held before may show in what is computed of it."""
+        layout = _dense(items[0].meta["val"])
+        if layout is not None and self._covers(self._accesses(name), *layout):
+            return ""
+        if self.is_fresh(name) and all(_is_strict(node, users, items) for node in users):
+            return ""
+        return "the stores may not reach all of it"
+
+    def _covers(self, accesses: Sequence[Access], extents: Sequence[Size], strides: Sequence[Size]) -> bool:
+        fixed = [n for n in (*extents, *strides, *self.grid) if isinstance(n, int)]
+        if len(fixed) == 2 * len(extents) + len(self.grid):
+            count = len(extents)
+            return covers(accesses, fixed[:count], fixed[count : 2 * count], fixed[2 * count :])
+        grid = self.node.kwargs["grid"][0]
+
+        def reached(along: Sequence[Size], steps: Sequence[Size]) -> bool:
+            def reaches(leaf: Leaf, length: int, dim: int) -> bool:
+                return isinstance(leaf, Program) and statically_known_true(
+                    _value(grid[leaf.axis]) * length >= number_of(along[dim])
+                )
+
+            shape, strides = ([as_polynomial(n) for n in found] for found in (along, steps))
+            return any(covers_open(access, shape, strides, reaches) for access in accesses)
+
+        return any(reached(*layout) for layout in layouts(extents, strides))
+
+    def repeats(self, name: str, kind: str) -> float | None:
+        """How often each element is accessed on average, lanes that are masked counted; None if it is not known."""
+        total = 0
+        for access in self._accesses(name):
+            if access.kind != kind:
+                continue
+            lanes = prod(access.shape) * prod(hint(size_of(_value(size), 0)) for size in self.node.kwargs["grid"][0])
+            for loop in access.loops:
+                turns = _turns(loop)
+                if turns is None:
+                    return None
+                lanes *= turns
+            total += lanes
+        return total / max(1, numel_of(self.operands[name]))
+
+
+def _known(node: Node) -> tuple[KernelAccesses, dict[str, Any]] | str:
+    """What the kernel of a launch does, with the arguments, or why nothing can be put into it."""
+    kernel = kernels[node.kwargs["kernel_idx"]]
+    form: LaunchForm = forms[node.kwargs["constant_args_idx"]]
+    if not form.fused:
+        return "wrap_triton(..., fused=False) says so"
+    operands = {k: _value(v) for k, v in node.kwargs["kwargs"].items()}
+    open_ends = [*operands.values(), *map(_value, node.kwargs["grid"][0])]
+    if any(isinstance(v, SymNumber) and not is_told(v) for v in open_ends):
+        return "one of its numbers depends on data"
+    if isinstance(kernel, CompiledText):
+        return _inlined(effects.accesses_of_text(kernel), operands)
+    arguments = form.arguments(operands)
+    if any(is_descriptor(leaf) for value in arguments.values() for leaf in flattened(value)[1]):
+        return "the launch has a descriptor among its arguments"
+    try:
+        found = list(effects.configurations(kernel, arguments))
+        if len(found) != 1:
+            return f"the kernel is tuned: it has {len(found)} configurations"
+        jit, values, also = found[0]
+        if jit is None or also is None or also:
+            return "a hook may write its arguments" if also is None or also else "the kernel is not Triton's"
+        if jit.pre_run_hooks:
+            return "a hook runs before each launch"
+        return _inlined(effects.accesses_of(jit, values), values)
+    except OpweaveError as error:
+        return str(error).splitlines()[0]
+
+
+def _inlined(accesses: KernelAccesses, values: dict[str, Any]) -> tuple[KernelAccesses, dict[str, Any]] | str:
+    if accesses.function is None or any(op.name.endswith(".call") for op in walk(accesses.function.body)):
+        return "the kernel calls a function that is not inlined"
+    return accesses, values
+
+
+def _value(number: Any) -> Any:
+    return number.meta["val"] if isinstance(number, Node) else number
+
+
+def _turns(loop: Loop) -> int | None:
+    """How often a loop's body runs in the first program, in the example; None if that is not known."""
+
+    def value(leaf: Leaf) -> int:
+        if isinstance(leaf, Known):
+            return leaf.key.hint
+        if isinstance(leaf, Programs):
+            return 1
+        if isinstance(leaf, (Program, Counter)):
+            return 0
+        raise LookupError
+
+    try:
+        lower, upper, step = (p.evaluate(value) for p in (loop.lower, loop.upper, loop.step) if p is not None)
+    except (LookupError, ValueError) as error:
+        let_through(error)
+        return None
+    return max(0, -((lower - upper) // step)) if step > 0 else None
+
+
+def _dense(value: Tensor) -> tuple[list[Size], list[Size]] | None:
+    """Sizes and strides, outermost first, of a tensor whose elements lie side by side."""
+    numbers = zip(sizes(value._sizes), sizes(value._strides), strict=True)
+    dims = sorted(((s, n) for n, s in numbers if n != 1), key=lambda dim: -hint(dim[0]))
+    need: Size = 1
+    for stride, size in reversed(dims):
+        if stride != need:
+            return None
+        need = need * size
+    return [n for _, n in dims] or [1], [s for s, _ in dims] or [1]
+
+
+def _is_pointwise(node: Node) -> bool:
+    return classify(node)[0] in ("pointwise", "view", "generator")
+
+
+def _is_strict(node: Node, users: Sequence[Node], items: Sequence[Node]) -> bool:
+    """Whether an element of what a node makes is definite only if that of the one operand is which depends on items."""
+    if classify(node)[0] == "view":
+        return True
+    changed = [n for n in node.all_input_nodes if n in items or n in users]
+    same = sum(value in changed for value in node.args if isinstance(value, Node)) == 1
+    return isinstance(node.target, OpOverload) and node.target.opname in _STRICT and same
+
+
+def _often(repeats: float | None, members: Sequence[Node], most: float = _SELDOM) -> str:
+    """Why members should not be computed so often."""
+    costly = [n for n in members if classify(n)[0] == "pointwise" and not _is_cheap(n)]
+    if costly and (repeats is None or repeats > most):
+        times = "an unknown number of" if repeats is None else f"{repeats:.1f}"
+        return f"{costly[0].target.opname} would be computed {times} times"  # type: ignore[union-attr]
+    return ""
+
+
+def _is_cheap(node: Node) -> bool:
+    return isinstance(node.target, OpOverload) and node.target.opname in _CHEAP
+
+
+def _reads_one(step: Any, node: Node) -> bool:
+    return node not in step.members and not node.users.keys().isdisjoint(step.members)
+
+
+def _reads(step: Any) -> set[Node]:
+    """What a step takes from memory."""
+    return _reads_of(step.members)
+
+
+def _reads_of(members: Sequence[Node]) -> set[Node]:
+    inside = set(members)
+    return {operand for node in members for operand in node.all_input_nodes if operand not in inside}
+
+
+def _bytes(nodes: Iterable[Node]) -> int:
+    values = [node.meta.get("val") for node in nodes]
+    return sum(numel_of(n) * v._dtype.itemsize for n, v in zip(nodes, values, strict=True) if isinstance(v, Tensor))
+
+
+def _above(node: Node, members: Sequence[Node]) -> list[Node]:
+    """A node and the members that it is computed from."""
+    inside, found, waiting = set(members), set[Node](), [node]
+    while waiting:
+        at = waiting.pop()
+        if at in inside and at not in found:
+            found.add(at)
+            waiting += at.all_input_nodes
+    return [n for n in members if n in found]
+
+
+def _below(nodes: Iterable[Node], members: Sequence[Node]) -> set[Node]:
+    """The members that are computed from nodes."""
+    inside, found, waiting = set(members), set[Node](), list(nodes)
+    while waiting:
+        for user in waiting.pop().users:
+            if user in inside and user not in found:
+                found.add(user)
+                waiting.append(user)
+    return found
