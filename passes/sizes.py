@@ -128,6 +128,7 @@ def limit(graph: Graph) -> Graph:
     if any(hint(reach) >= INT32_OFFSETS for reach in found):
         graph.graph["wide"] = True
         return graph
+    number: Any
     for number in _launched(graph):
         # The kernel takes it as it is in the example: with 32 bits.
         if number.hint is not None and -(1 << 31) <= number.hint < 1 << 31:
