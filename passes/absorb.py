@@ -19,7 +19,7 @@ It pays if little is computed more than once: a kernel may load an element many 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import prod
@@ -76,6 +76,8 @@ class Absorption:
     ----------
     launch : Node
         The launch.
+    own : list of Node
+        The launch, its results and the memory that is made for it.
     members : list of Node
         All nodes of its region, in program order.
     results : list of Node
@@ -85,9 +87,13 @@ class Absorption:
     """
 
     launch: Node
-    members: list[Node]
+    own: list[Node]
+    members: list[Node] = field(init=False)
     results: list[Node] = field(default_factory=list)
     taken: int = 0
+
+    def __post_init__(self) -> None:
+        self.members = self.own
 
 
 def renew(graph: Graph) -> None:
@@ -131,6 +137,8 @@ class Absorber:
         The graph's nodes, and their places.
     steps : list of Step
         What the fusion pass has made kernels. Those that a launch takes in are removed, or lose results.
+    calls : container of Node
+        What runs by itself. A view can do that and be in kernels as well.
     ordered : sequence of Node
         Calls that keep their order, the last one first.
     region_of : callable
@@ -140,10 +148,10 @@ class Absorber:
     """
 
     def __init__(
-        self, order: Mapping[Node, int], steps: list[Any], ordered: Sequence[Node],
+        self, order: Mapping[Node, int], steps: list[Any], calls: Container[Node], ordered: Sequence[Node],
         region_of: Callable[[Sequence[Node], Sequence[Node]], Graph], objection: Objection,
     ) -> None:  # fmt: skip
-        self.order, self.steps, self.region_of, self.objection = order, steps, region_of, objection
+        self.order, self.steps, self.calls, self.region_of, self.objection = order, steps, calls, region_of, objection
         self.found: list[Absorption] = []
         #: Launches, and why they do not take in something.
         self.refusals: list[tuple[Node, str]] = []
@@ -213,7 +221,8 @@ class Absorber:
     def _is_inside(self, item: Node, region: Absorption) -> bool:
         """Whether nothing outside of a region reads a result of its launch."""
         others = any(_reads_one(step, item) for step in (*self.steps, *self.found))
-        return bool(item.users) and set(item.users) <= set(region.members) and not others
+        calls = any(user in self.calls for user in item.users)
+        return bool(item.users) and set(item.users) <= set(region.members) and not others and not calls
 
     def _ordered(self, nodes: Iterable[Node]) -> list[Node]:
         return sorted(set(nodes), key=self.order.__getitem__)
@@ -309,7 +318,7 @@ class Absorber:
         """Whether something reads an operand of a launch from memory besides the launch itself."""
         for user in operand.users:
             steps = [step for step in (*self.steps, *self.found, region) if user in step.members]
-            if user is not node and (not steps or any(operand not in step.members for step in steps)):
+            if user is not node and (user in self.calls or any(operand not in step.members for step in steps)):
                 return True
         return False
 

@@ -575,10 +575,12 @@ def _absorb(partition: _Partition, objection: Callable[[Graph], str]) -> None:
     def region_of(members: Sequence[Node], results: Sequence[Node]) -> Graph:
         return _region(partition, members, results)[0]
 
-    absorber = absorb.Absorber(partition.order, partition.groups, partition.ordered, region_of, objection)
+    absorber = absorb.Absorber(
+        partition.order, partition.groups, partition.call_bit, partition.ordered, region_of, objection
+    )
     absorber.run()
     for region in absorber.found:
-        for node in region.members:
+        for node in region.own:
             partition.call_bit.pop(node, None)
             gone = partition.calls.pop(node, None)
             partition.decisions = [d for d in partition.decisions if d is not gone]
