@@ -134,6 +134,28 @@ def test_several_consumers_and_a_result_that_is_returned() -> None:
     assert (before, after) == (3, 1)
 
 
+def test_a_view_is_returned_and_read_in_a_kernel() -> None:
+    def function(x: Tensor) -> tuple[Tensor, Tensor]:
+        shown = curve(x * 2).reshape(10, 10)
+        return shown, shown * 3
+
+    assert compared(function, rand(100)) == (3, 1)
+
+
+def test_a_kernel_that_makes_something_else_too_stays_apart() -> None:
+    compared(lambda x, y: (curve(x) * y, y * 3), rand(100), rand(100, seed=1))
+
+
+def test_what_a_later_launch_took_in_is_still_read_from_memory() -> None:
+    def function(x: Tensor, w: Tensor) -> tuple[Tensor, ...]:
+        first = curve(x + 1)
+        h = first * w
+        second = curve(h)
+        return second - first, first.sum(), h.exp()
+
+    compared(function, rand(100), rand(100, seed=1))
+
+
 def test_chains_do_what_stands_between_at_one_of_them() -> None:
     assert compared(lambda x: softmax(curve(x * 2) + 1) * 3, rand(20, 40)) == (5, 2)
 
