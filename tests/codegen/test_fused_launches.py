@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,11 @@ from expecttest import assert_expected_inline
 
 import opweave
 from opweave import Tensor
+from opweave.codegen.aot import compile_kernel
+from opweave.codegen.kernel import compile_source
+from opweave.codegen.wrapper import generate
 from opweave.library import wrap_triton
+from opweave.pipeline import lower
 from opweave.registry.errors import ArgumentError, SanitizerError
 from tests.codegen.launch_programs import (
     KERNELS,
@@ -229,6 +234,37 @@ def test_an_exported_launch_fuses_without_its_source(tmp_path: Path) -> None:
     loaded = opweave.compile(opweave.export.load(tmp_path / "program.ow").module())
     np.testing.assert_array_equal(loaded(x, w).numpy(), opweave.compile(function)(x, w).numpy())
     assert launches(loaded, x, w) == 1
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90"])
+def test_a_product_keeps_its_pipeline_on_a_gpu(target: str) -> None:
+    blocks = {"BM": 128, "BN": 128, "BK": 64}
+
+    def function(a: Tensor, b: Tensor, s: Tensor) -> Tensor:
+        c = opweave.empty((512, 512), dtype=a.dtype, device=a.device)
+        strides = (*a.stride(), *b.stride(), *c.stride())
+        matmul_kernel[(16,)](a, b, c, 512, 512, 512, *strides, **blocks)
+        return (c + s).sigmoid()
+
+    def half(*sizes: int) -> Tensor:
+        return opweave.empty(sizes, dtype=opweave.float16, device="cuda:0")
+
+    with opweave.FakeTensorMode():
+        args = half(512, 512), half(512, 512), half(512)
+    graph = lower(opweave.make_fx(lambda a, b, s: function(a.relu(), b, s), tracing_mode="fake")(*args).graph)
+    (fused,) = generate(graph, device="cuda").kernels
+    pointers = dict.fromkeys("abc", "*fp16")
+    numbers = dict.fromkeys(["M", "N", "K", "am", "bk", "cm"], "i32")
+    signature = {**pointers, **numbers}
+    alone = compile_kernel(
+        matmul_kernel, signature, {"ak": 1, "bn": 1, "cn": 1, **blocks}, dict.fromkeys(signature, 16), target=target
+    )
+    counts = [
+        [len(re.findall(word, kernel.asm["ptx"])) for word in (r"wgmma\.mma_async", r"mma\.sync", r"cp\.async")]
+        for kernel in (alone, compile_source(fused, Path("unused"), target))
+    ]
+    assert counts[0] == counts[1]
+    assert counts[0][2] > 0
 
 
 # ---- refusals --------------------------------------------------------------------------------------------------------
