@@ -48,6 +48,7 @@ from opweave.tracer.size import INT32_OFFSETS, Variable
 
 _TRITON = {"f16": "tl.float16", "bf16": "tl.bfloat16", "f32": "tl.float32", "f64": "tl.float64", "i1": "tl.int1",
            "i8": "tl.int8", "i16": "tl.int16", "i32": "tl.int32", "i64": "tl.int64"}  # fmt: skip
+_WIDE_SUM = re.compile(r"arith\.(?:addi|subi|muli) [^:]*: (?:tensor<[\dx]*)?i64")
 
 
 @dataclass(frozen=True)
@@ -207,7 +208,7 @@ class _Fusion:
         self.variable_types: dict[Variable, str] = {}
         self.pointers: dict[str, tuple[str, Argument]] = {}
         self.functions: dict[tuple[Any, ...], tuple[BlockFunction, Functions]] = {}
-        self.module: Any = None
+        self.widest = 32
 
     def run(self) -> Fused:
         node = self.launch.node
@@ -228,6 +229,7 @@ class _Fusion:
         # As a launch would compile it. Nothing that is known besides is put in: a loop whose turns are counted comes
         # out unrolled, and of its sums of products others become one operation.
         text = str(self._for_target(read(text, context), backend, options))
+        self.widest = 64 if _WIDE_SUM.search(text) else 32
         text, arguments = self._arguments(text, names, flat(values))
         text = str(self._simplified(read(text, context)))
         while f"%{self.mark}" in text:
@@ -363,7 +365,7 @@ class _Fusion:
             return Value(name, Type(self.variable_types[leaf.key]))
 
         shape = access.op.operands[0].type.shape
-        return Code(elem, shape, _location(access), lambda: f"%{self.mark}{next(self.serial)}", known)
+        return Code(elem, shape, _location(access), lambda: f"%{self.mark}{next(self.serial)}", known, self.widest)
 
     def _load_elsewhere(self, access: Access, base: Parameter, name: str) -> list[str]:
         """A load of what the kernel writes in place, from where it is before."""

@@ -216,6 +216,8 @@ class Code:
         Gives a new name.
     numbers : callable
         The parameter that holds a `Known` number.
+    widest : int
+        Bits of the widest type that the kernel adds and multiplies in.
     """
 
     elem: str
@@ -223,6 +225,7 @@ class Code:
     location: str
     fresh: Callable[[], str]
     numbers: Callable[[Known], Value]
+    widest: int = 64
     lines: list[str] = field(default_factory=list)
 
     def add(self, text: str, type_: Type) -> Value:
@@ -231,6 +234,8 @@ class Code:
         return value
 
     def constant(self, number: int) -> Value:
+        if number.bit_length() >= int(self.elem[1:]):
+            raise Unwritten(f"{number} is no {self.elem}")
         return self.add(f"arith.constant {number} : {self.elem}", Type(self.elem))
 
     def cast(self, v: Value) -> Value:
@@ -304,10 +309,20 @@ class Code:
         if isinstance(leaf, Opaque) and not leaf.part and re.fullmatch(r"i\d+", leaf.value.type.elem):
             return self.along(leaf.value, leaf.along) if leaf.value.type.is_tensor else leaf.value
         if isinstance(leaf, (Quotient, Remainder, Extreme)):
+            if not all(map(self._fits, leaf.parts())):
+                raise Unwritten(f"{leaf} is of more than {self.elem}")
             op = f"{leaf.kind}si" if isinstance(leaf, Extreme) else self._division(leaf)
             first, second = map(self.polynomial, leaf.parts())
             return self.binary(op, first, second)
         raise Unwritten(f"{leaf} is not at hand")
+
+    def _fits(self, p: Polynomial) -> bool:
+        """Whether a part of a leaf comes out here as it does in the kernel: a sum or product that wraps need not."""
+        low, high = p.bounds
+        bits = int(self.elem[1:])
+        if low is None or high is None:
+            return self.widest <= bits
+        return max(low.bit_length(), high.bit_length()) < bits
 
     def _division(self, leaf: Quotient | Remainder) -> str:
         if leaf.down and not all(map(is_natural, leaf.parts())):
