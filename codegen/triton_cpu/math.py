@@ -262,11 +262,17 @@ def _sin_cos(f: F32, x: str, quarter: int) -> str:
 def _trigonometric(quarter: int, libm: str) -> Callable[[Context, F32, str], str]:
     def rule(cx: Context, f: F32, x: str) -> str:
         em = cx.em
-        out = em.slot(f.type, _sin_cos(f, x, quarter))
+        value = _sin_cos(f, x, quarter)
+        out = em.slot(f.type, value)
         large = f.compare("ugt", f.call("fabs", x), f.const(1e5))
-        if f.width > 1:
-            large = em.call("i1", f"llvm.vector.reduce.or.v{f.width}i1", [(f.mask, large)])
-        em.when(large, lambda: em.line(f"store {f.type} {scalar_calls(cx, libm, 'f32', f.width, [x])}, ptr {out}"))
+        some = em.call("i1", f"llvm.vector.reduce.or.v{f.width}i1", [(f.mask, large)]) if f.width > 1 else large
+
+        def by_libm() -> None:
+            # An element must not depend on its neighbours in the vector.
+            result = f.select(large, scalar_calls(cx, libm, "f32", f.width, [x]), value)
+            em.line(f"store {f.type} {result}, ptr {out}")
+
+        em.when(some, by_libm)
         return em.inst(f"load {f.type}, ptr {out}")
 
     return rule
