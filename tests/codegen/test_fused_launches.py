@@ -444,6 +444,34 @@ def test_a_constant_and_a_scalar_are_loaded(n: int) -> None:
     assert compared(function, rand(n), rand(1))[1] <= 2
 
 
+@triton.jit
+def permuted(x, out, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + (i.to(tl.int64) * 5000003) % n, i < n), i < n)
+
+
+def test_indices_that_leave_32_bits_on_the_way() -> None:
+    def function(x: Tensor, w: Tensor) -> Tensor:
+        return simply(permuted, (x * w).reshape(-1), opweave.empty(1400)).exp()
+
+    assert compared(function, rand(14, 100), rand(100))[1] <= 2
+    compared(function, rand(14, 100), rand(100), dynamic=True)
+
+
+def test_a_sine_does_not_depend_on_its_neighbours() -> None:
+    x = rand(64).numpy() * 50
+    mixed = x.copy()
+    mixed[::7] = [1e7, np.nan, -3e8, np.inf, 2e5, 1e30, 4e6, np.nan, 1e9, 5e5]
+    kept = np.abs(mixed) < 1e5
+    for name in ("sin", "cos"):
+        function = opweave.compile(lambda x, name=name: getattr(x, name)())
+        alone, beside = (function(opweave.from_numpy(values)).numpy() for values in (x, mixed))
+        np.testing.assert_array_equal(beside[kept], alone[kept])
+        with np.errstate(invalid="ignore"):
+            wanted = getattr(np, name)(mixed.astype(np.float64))
+        np.testing.assert_allclose(beside, wanted, rtol=1e-6, atol=1e-7)
+
+
 def test_a_volatile_load_stays() -> None:
     compared(lambda x: simply(watched, x * 2, opweave.empty_like(x)), rand(100))
     assert "volatile" in reasons(lambda x: simply(watched, x * 2, opweave.empty_like(x)), rand(100))
