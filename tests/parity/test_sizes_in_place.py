@@ -12,6 +12,8 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="the oracle of parity tests is PyTorch, which is not installed")
 
+from differences import left_out
+
 import opweave
 from opweave.registry.errors import OpweaveError, UnsupportedError
 
@@ -151,6 +153,7 @@ def test_compiled_functions_do_what_pytorch_does(program, layout, dynamic):
     for sizes in ((2, 3), (3, 3), (2, 3)):
         calls = 1 if layout == "result" else 3
         if (program.__name__, layout) in REFUSED:
+            assert left_out("sizes changed in place by compiled code, where gradients are recorded")
             with pytest.raises(UnsupportedError, match="where gradients are recorded"):
                 seen(opweave, compiled, sizes, layout, calls)
             continue
