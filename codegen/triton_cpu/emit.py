@@ -99,7 +99,9 @@ def float_literal(x: float, elem: str = "f32") -> str:
     if elem in ("f32", "bf16"):
         x = _round_to_f32(x)
     if elem == "bf16":
-        return str(struct.unpack("<I", struct.pack("<f", x))[0] >> 16)
+        # To the nearest, and of two to the even one: what is printed with six digits may be less than what is meant.
+        bits = struct.unpack("<I", struct.pack("<f", x))[0]
+        return str(bits >> 16 | 0x40 if x != x else bits + 0x7FFF + (bits >> 16 & 1) >> 16)
     return f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}"
 
 
