@@ -495,7 +495,11 @@ def _call(function: Functions, values: Sequence[Value], result: Value | None, lo
 
 
 def _parameter(accesses: KernelAccesses, operand: str) -> AccessedParameter:
-    return next(p for p in accesses.parameters if operand_of(p.name) == operand)
+    """What the kernel does with an operand, all of which must be known."""
+    found = next(p for p in accesses.parameters if operand_of(p.name) == operand)
+    if found.escapes:
+        raise Unfit(f"{operand}: {found.escapes[0].reason}")
+    return found
 
 
 def _word(operand: str) -> str:

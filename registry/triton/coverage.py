@@ -109,15 +109,14 @@ def is_apart(
 ) -> bool:
     """Whether a kernel that writes a tensor in place could as well read one and write another, all of it.
 
-    No load may find what a store has written: it stands before the store, in the same turn of the loops around both at
-    the same elements, and no two programs share an element.
+    No load may find what a store has written: it stands before the store, with no loop around both, whose next turn
+    might read what this one wrote, and no two programs share an element.
     """
     for load in loads:
         for store in stores:
-            common = [loop for loop in load.loops if loop in store.loops]
             if load.op.pos > store.op.pos or any(loop.kind != "for" for loop in (*load.loops, *store.loops)):
                 return False
-            if common and load.offset != store.offset:
+            if any(loop in store.loops for loop in load.loops):
                 return False
     return _surely(
         lambda: any(

@@ -130,6 +130,24 @@ def test_a_kernel_in_place_reads_one_tensor_and_writes_another() -> None:
     assert compared(lambda q, c, s: rotate(q, c, s) * 2, *args) == (2, 2)  # the argument itself is to change
 
 
+@triton.jit
+def doubled_thrice(q, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    for _ in range(3):
+        tl.store(q + i, tl.load(q + i, i < n) * 2, i < n)
+
+
+def test_a_loop_in_place_reads_what_its_turns_before_have_written() -> None:
+    def function(x: Tensor) -> Tensor:
+        y = x.clone()
+        doubled_thrice[(triton.cdiv(x.numel(), 32),)](y, x.numel(), BLOCK=32)
+        return y + 1
+
+    compared(function, rand(100))
+    x = rand(100)
+    np.testing.assert_allclose(opweave.compile(function)(x).numpy(), x.numpy() * 8 + 1, rtol=1e-6)
+
+
 def test_several_consumers_and_a_result_that_is_returned() -> None:
     def function(x: Tensor) -> tuple[Tensor, ...]:
         y = curve(x + 1)

@@ -84,6 +84,13 @@ def read_back(q, n, BLOCK: tl.constexpr):
     tl.store(q + i, tl.load(q + i, i < n) * 2, i < n)
 
 
+@triton.jit
+def repeated(q, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    for _ in range(3):
+        tl.store(q + i, tl.load(q + i, i < n) * 2, i < n)
+
+
 def of(kernel: Any, grid: Sequence[int], *args: Any, **kwargs: Any) -> KernelAccesses:
     out = from_numpy(np.zeros(4, np.float32))
     (found,) = accesses(kernel, (out, *args), kwargs)
@@ -170,7 +177,9 @@ def test_a_persistent_grid_is_followed(n: int, programs: int, missing: int) -> N
     check(persistent, [n], [max(1, programs - missing)], n, PROGRAMS=programs, BLOCK=16, complete=True)
 
 
-@pytest.mark.parametrize(("kernel", "n", "apart"), [(halves, 12, True), (shifted, 12, False), (read_back, 12, False)])
+@pytest.mark.parametrize(
+    ("kernel", "n", "apart"), [(halves, 12, True), (shifted, 12, False), (read_back, 12, False), (repeated, 12, False)]
+)
 def test_in_place_kernels_may_read_elsewhere_only_if_each_element_is_read_before_it_is_written(
     kernel: Any, n: int, apart: bool
 ) -> None:
