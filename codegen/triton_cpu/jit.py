@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from opweave.codegen.triton_cpu.hidden_masks import hide, hide_from_stores
+from opweave.codegen.triton_cpu.hidden import hide, hide_from_stores, hide_zeros
 from opweave.registry import forking, interrupts
 from opweave.registry.errors import CompileError
 from opweave.registry.interrupts import let_through
@@ -63,12 +63,12 @@ class Host:
 
     @property
     def hides_masks(self) -> bool:
-        """Whether masks of loads have to be hidden from LLVM; see `hidden_masks`."""
+        """Whether masks of loads have to be hidden from LLVM; see `hidden`."""
         return "avx" in self.features and not {"avx512vl", "avx512bw"} <= self.features
 
     @property
     def truncates_in_stores(self) -> bool:
-        """Whether masks of stores have to be hidden from LLVM; see `hidden_masks`."""
+        """Whether masks of stores have to be hidden from LLVM; see `hidden`."""
         return "avx512f" in self.features
 
     @property
@@ -364,6 +364,7 @@ def _optimised(llvm_ir: str, name: str, level: int) -> Iterator[Any]:
     """
     ll = _llvm()
     machine = _target_machine()
+    llvm_ir = hide_zeros(llvm_ir)
     if host().truncates_in_stores:
         llvm_ir = hide_from_stores(llvm_ir)
     if host().hides_masks:

@@ -1,4 +1,4 @@
-"""Masks of loads and stores, hidden from LLVM's x86 backend where it gets them wrong.
+"""Masks and zeros, hidden from LLVM where it gets them wrong.
 
 Loads: LLVM (20 to 22, at least) splits a masked load that is wider than a register during instruction selection.
 Where it then knows that a part's mask is false in all lanes, it may describe that mask by a constant whose lanes are 1,
@@ -14,6 +14,11 @@ those without masked loads, are not affected.
 Stores: on machines with mask registers, LLVM 22 joins a `trunc` and the masked store of its result. Where all but one
 lane of the mask turn out to be false, it stores the one element as it was before: eight bytes of an i64 where four were
 meant. `hide_from_stores` lets no mask of such a store be a constant.
+
+Zeros: LLVM 22 looks for a minimum or a maximum behind a cast (InstCombine's `lookThroughCast`), and takes
+`select(x > 0, 0, fptrunc x)` for `select(x < 0 or unordered, fptrunc x, 0)`, which is another zero for x = -0.0. It
+widens and narrows by itself around a choice, so `hide_zeros` compares with a zero that LLVM does not know wherever
+numbers are narrowed.
 """
 
 from __future__ import annotations
@@ -32,6 +37,12 @@ _STORE = re.compile(
 )
 # Not `eq` and `ne`, by which integers are made masks again: optimisations undo that.
 _COMPARISON = re.compile(r"^ *(%[\w.]+) = (?:icmp [us][lg][te]|fcmp) ", re.MULTILINE)
+# The other comparisons are left alone by LLVM where signs of zeros count.
+_STRICT = re.compile(r"^( *%[\w.]+ = fcmp [ou][gl]t (<(\d+) x (\w+)>|\w+) )([^,\n]+), ([^,\n]+)$", re.MULTILINE)
+_SOME_ZERO = r"(?:(?:splat \(\w+ )?(?:0xH?[08]0+|-?0\.0)\)?|zeroinitializer)"
+_ZERO = re.compile(_SOME_ZERO)
+_CAST_ZERO = re.compile(rf"^ *(%[\w.]+) = fp(?:ext|trunc) (?:<\d+ x \w+>|\w+) {_SOME_ZERO} to ", re.MULTILINE)
+_BITS = {"half": "i16", "float": "i32", "double": "i64"}
 _XMM, _YMM = 16, 32
 
 
@@ -77,6 +88,36 @@ def hide_from_stores(llvm_ir: str) -> str:
         )
 
     return _STORE.sub(hidden, llvm_ir)
+
+
+def hide_zeros(llvm_ir: str) -> str:
+    """The text with the zeros hidden that numbers are compared with, if it narrows any numbers."""
+    if "= fptrunc " not in llvm_ir or "= select " not in llvm_ir:
+        return llvm_ir
+    cast = frozenset(_CAST_ZERO.findall(llvm_ir))
+    numbers = iter(range(1 << 30))
+
+    def hidden(found: re.Match[str]) -> str:
+        start, whole, lanes, element, *sides = found.groups()
+        zeros = [side in cast or _ZERO.fullmatch(side) is not None for side in sides]
+        if not any(zeros):
+            return found[0]
+        kind, zero = element or whole, f"%zero{next(numbers)}"
+        lines = [
+            f'  {zero}.r = call {_BITS[kind]} asm "", "=r,0"({_BITS[kind]} 0) memory(none) nounwind',
+            f"  {zero}.n = bitcast {_BITS[kind]} {zero}.r to {kind}",
+        ]
+        if lanes:
+            lines += [
+                f"  {zero}.o = insertelement {whole} poison, {kind} {zero}.n, i64 0",
+                f"  {zero}.a = shufflevector {whole} {zero}.o, {whole} poison, <{lanes} x i32> zeroinitializer",
+            ]
+        value = f"{zero}.a" if lanes else f"{zero}.n"
+        return "\n".join(
+            [*lines, start + ", ".join(value if it else side for side, it in zip(sides, zeros, strict=True))]
+        )
+
+    return _STRICT.sub(hidden, llvm_ir)
 
 
 def _barrier(mask: str, lanes: int, name: str) -> tuple[list[str], str]:

@@ -1,8 +1,9 @@
-"""Masked loads wider than a register, under masks that LLVM may know in part."""
+"""What LLVM gets wrong where it knows masks and zeros: see `hidden`."""
 
 from __future__ import annotations
 
 import ctypes
+import itertools
 from collections.abc import Callable
 
 import numpy as np
@@ -13,7 +14,7 @@ from expecttest import assert_expected_inline
 
 import opweave
 from opweave.codegen.triton_cpu import jit
-from opweave.codegen.triton_cpu.hidden_masks import hide
+from opweave.codegen.triton_cpu.hidden import hide, hide_zeros
 
 pytestmark = pytest.mark.usefixtures("active", "no_device_of_an_earlier_test")
 
@@ -151,3 +152,112 @@ def test_conversions_under_masks_that_are_constants(source: str, target: str) ->
                 ctypes.addressof(x), ctypes.addressof(y)
             )
             assert list(y) == [-(i + 1) if i in chosen else 77 for i in range(lanes)], (lanes, chosen)
+
+
+# -- zeros behind casts
+
+NUMBERS = {"half": np.float16, "float": np.float32, "double": np.float64}
+ORDERS: dict[str, Callable[[np.ndarray, float], np.ndarray]] = {
+    "gt": np.greater, "ge": np.greater_equal, "lt": np.less, "le": np.less_equal, "eq": np.equal,
+}  # fmt: skip
+SPECIAL = np.array([-0.0, 0.0, 1.0, -1.0, np.nan, np.inf, -np.inf, 0.5])
+
+
+def _choice(name: str, narrow: str, wide: str, order: str, *, late: bool, zero: float, zero_first: bool) -> str:
+    """A choice between zero and a number by their comparison, which is stored too, narrowed before or after it."""
+    n, w = f"<{len(SPECIAL)} x {narrow}>", f"<{len(SPECIAL)} x {wide}>"
+    sign = f"splat ({wide} 0x{np.float64(zero).view(np.uint64):016X})"
+    kind, number = (w, "%u") if late else (n, "%v")
+    arms = [f"{kind} zeroinitializer", f"{kind} {number}"][:: 1 if zero_first else -1]
+    return f"""
+define void @{name}(ptr %from, ptr %mask, ptr %to) {{
+  %x = load {n}, ptr %from, align 2
+  %e = fpext {n} %x to {w}
+  %u = fmul {w} %e, splat ({wide} 0x4000000000000000)
+  %v = fptrunc {w} %u to {n}
+  %c = fcmp {order} {w} %u, {sign}
+  %z = zext <{len(SPECIAL)} x i1> %c to <{len(SPECIAL)} x i8>
+  store <{len(SPECIAL)} x i8> %z, ptr %mask, align 1
+  %s = select <{len(SPECIAL)} x i1> %c, {", ".join(arms)}
+  {f"%o = fptrunc {w} %s to {n}" if late else ""}
+  store {n} {"%o" if late else "%s"}, ptr %to, align 2
+  ret void
+}}
+"""
+
+
+@pytest.mark.parametrize(("narrow", "wide"), [("half", "float"), ("half", "double"), ("float", "double")])
+def test_a_choice_between_a_number_and_zero_keeps_the_sign_of_zero(narrow: str, wide: str) -> None:
+    cases = {
+        f"f{i}": case
+        for i, case in enumerate(itertools.product("ou", ORDERS, (False, True), (0.0, -0.0), (False, True)))
+    }
+    text = [
+        _choice(name, narrow, wide, ordered + order, late=late, zero=zero, zero_first=first)
+        for name, (ordered, order, late, zero, first) in cases.items()
+    ]
+    code = jit.load(jit.compile_object("\n".join(text)), list(cases))
+    x = SPECIAL.astype(NUMBERS[narrow])
+    for name, (ordered, order, _, zero, first) in cases.items():
+        mask, out = np.zeros(len(x), np.uint8), np.zeros_like(x)
+        call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(code.address(name))
+        call(x.ctypes.data, mask.ctypes.data, out.ctypes.data)
+        holds = ORDERS[order](2 * x, zero) | ((ordered == "u") & np.isnan(x))
+        expected = np.where(holds, 0, 2 * x) if first else np.where(holds, 2 * x, 0)
+        assert mask.tolist() == holds.tolist(), cases[name]
+        assert np.array_equal(out, expected, equal_nan=True), cases[name]
+        # The sign of a NaN is open.
+        assert np.array_equal(np.signbit(out)[x == x], np.signbit(expected)[x == x]), cases[name]
+
+
+def test_only_what_is_compared_with_zero_where_numbers_are_narrowed_is_hidden() -> None:
+    text = """define void @f(ptr %p, double %x, double %y) {
+  %c = fcmp ogt double %x, 0x0000000000000000
+  %d = fcmp ogt double %x, %y
+  %e = fcmp oge double %x, 0x0000000000000000
+  %s = select i1 %c, double 0.0, double %x
+  store double %s, ptr %p
+  ret void
+}
+"""
+    assert hide_zeros(text) == text
+    text = text.replace("store double %s", "%n = fptrunc double %s to float\n  store float %n")
+    assert_expected_inline(
+        hide_zeros(text),
+        """\
+define void @f(ptr %p, double %x, double %y) {
+  %zero0.r = call i64 asm "", "=r,0"(i64 0) memory(none) nounwind
+  %zero0.n = bitcast i64 %zero0.r to double
+  %c = fcmp ogt double %x, %zero0.n
+  %d = fcmp ogt double %x, %y
+  %e = fcmp oge double %x, 0x0000000000000000
+  %s = select i1 %c, double 0.0, double %x
+  %n = fptrunc double %s to float
+  store float %n, ptr %p
+  ret void
+}
+""",
+    )
+
+
+@triton.jit
+def _relu_of_the_negative(x, y, m, N: tl.constexpr):
+    i = tl.arange(0, N)
+    v = tl.load(x + i).to(tl.float32)
+    positive = v > 0
+    tl.store(m + i, positive)
+    tl.store(y + i, tl.where(positive, 0.0, v).to(tl.float16))
+
+
+def test_a_kernel_that_narrows_what_it_chooses_keeps_negative_zeros() -> None:
+    x = opweave.tensor([-0.0, 0.0, 1.0, -1.0] * 4).to(opweave.float16)
+    y, mask = opweave.empty_like(x), opweave.empty(16, dtype=opweave.bool)
+    _relu_of_the_negative[(1,)](x, y, mask, N=16)
+    assert np.signbit(y.numpy()).tolist() == [True, False, False, True] * 4
+    assert mask.tolist() == [False, False, True, False] * 4
+
+
+def test_a_compiled_function_that_keeps_the_mask_of_masked_fill_keeps_negative_zeros() -> None:
+    x = opweave.tensor([-0.0, 0.0, 1.0, -1.0]).to(opweave.float16).requires_grad_()
+    y = opweave.compile(lambda a: a.masked_fill(a > 0, 0.0))(x)
+    assert np.signbit(y.detach().numpy()).tolist() == [True, False, False, True]
