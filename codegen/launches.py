@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from opweave.codegen.block_functions import After, Before, BlockFunction, Frame, Unfit
+from opweave.codegen.contraction import contracted
 from opweave.codegen.kernel import KernelSource
 from opweave.codegen.modules import load_module
 from opweave.codegen.splice import (
@@ -25,7 +26,6 @@ from opweave.codegen.splice import (
     parameters_of,
     read,
     with_functions,
-    with_own_products,
     with_parameters,
     without_unused,
 )
@@ -229,6 +229,8 @@ class _Fusion:
         # As a launch would compile it. Nothing that is known besides is put in: a loop whose turns are counted comes
         # out unrolled, and of its sums of products others become one operation.
         text = str(self._for_target(read(text, context), backend, options))
+        if self.device.type == "cpu" and load_heavy("opweave.codegen.triton_cpu.compiler").contracts(options):
+            text = contracted(text)
         self.widest = 64 if _WIDE_SUM.search(text) else 32
         text, arguments = self._arguments(text, names, flat(values))
         text = str(self._simplified(read(text, context)))
@@ -239,7 +241,6 @@ class _Fusion:
         accesses = analyse(text, names)
         grid = node.kwargs["grid"][0]
         accesses = in_launch(accesses, numbers_of(values), [_count(size) for size in grid])
-        text = with_own_products(text) if options.get("enable_fp_fusion", True) is not False else text
         edits = self._edits(accesses, parameters, names)
         lines = text.splitlines()
         text = "\n".join([*(line for k, old in enumerate(lines) for line in edits.get(k, [old])), ""])
@@ -320,7 +321,7 @@ class _Fusion:
             return stages["ttir"](module, {})
 
     def _options(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Of the compilation. On the CPU each operation says itself whether it may be contracted."""
+        """Of the compilation. On the CPU products and sums are one operation already where they should be."""
         fixed = {"enable_fp_fusion": False} if self.device.type == "cpu" else {}
         return {**{k: v for k, v in options.items() if isinstance(v, (int, float, str, bool))}, **fixed}
 

@@ -60,7 +60,6 @@ class Parameter:
 
 _PARAMETER = re.compile(r"(%[\w$.\-]+): (.*?)( \{.*?\})?( loc\(.*\))?$")
 _HEAD = re.compile(r"^( *tt\.func public @\S+?)\((.*)\)( attributes \{.*\})? \{(?: loc\(.*\))?$", re.M)
-_PRODUCTS = re.compile(r"(= arith\.(?:addf|subf|mulf) %[\w$.\-#]+, %[\w$.\-#]+) :")
 
 
 def parameters_of(text: str) -> list[Parameter]:
@@ -92,11 +91,6 @@ def without_unused(text: str) -> tuple[str, list[int]]:
     used = set(re.findall(r"%[\w$.\-]+", rest))
     kept = [k for k, parameter in enumerate(parameters) if parameter.name in used]
     return with_parameters(text, [parameters[k] for k in kept]), kept
-
-
-def with_own_products(text: str) -> str:
-    """The text with a note on each product and sum that they may become one operation: what is put in has none."""
-    return _PRODUCTS.sub(r"\1 fastmath<contract> :", text)
 
 
 # ---- modules ---------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import functools
 import hashlib
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from types import ModuleType
@@ -19,6 +19,7 @@ from typing import Any
 from triton._C.libtriton import ir, passes
 from triton.backends.compiler import BaseBackend, GPUTarget, Language
 
+from opweave.codegen import contraction
 from opweave.registry import interrupts
 from opweave.registry.errors import UnsupportedError
 from opweave.registry.triton import inline, ttir
@@ -116,8 +117,7 @@ class CPUBackend(BaseBackend):
         if language not in (None, Language.TRITON):
             raise UnsupportedError("the CPU backend compiles Triton kernels only", got=f"a {language.name} kernel")
         stages["ttir"] = lambda module, metadata: _logged_ttir(self.make_ttir(module))
-        fused = getattr(options, "enable_fp_fusion", True)
-        stages["llir"] = lambda module, metadata: with_fusion(self.make_llir(module, metadata), fused)
+        stages["llir"] = lambda module, metadata: self.make_llir(module, metadata)
         stages["obj"] = lambda text, metadata: self.make_obj(text, metadata)
         hook = _stages_hook()
         if hook is not None:
@@ -153,14 +153,15 @@ class CPUBackend(BaseBackend):
         host = jit.host()
         sanitize = is_sanitized(metadata["target"])
         features = TargetFeatures.of(host, sanitize)
-        text = module.str_nodebug()
+        contract = contraction.contracted if contracts(metadata) else str
+        text = contract(module.str_nodebug())
         try:
             # Places in the user's source make the text twice as long: only where something will name them.
             lines = bool(metadata.get("debug_info"))
             placed = sanitize or lines or "tt.assert" in text
-            lowered = lower(str(module) if placed else text, features=features, debug_info=lines)
+            lowered = lower(contract(str(module)) if placed else text, features=features, debug_info=lines)
         except UnsupportedTritonOp:
-            lower(str(module), features=features)  # refuses again, and says where
+            lower(contract(str(module)), features=features)  # refuses again, and says where
             raise
         metadata["name"] = lowered.name
         metadata["assertions"], metadata["written"] = lowered.assertions, lowered.written
@@ -184,6 +185,20 @@ class CPUBackend(BaseBackend):
         return jit.compile_object(text, name=name, level=0 if sanitized and len(text) > LONG else 2)
 
 
+def contracts(options: Any) -> bool:
+    """Whether a product and a sum may become one operation, and the machine has it.
+
+    Parameters
+    ----------
+    options : CPUOptions or mapping
+        What the kernel is compiled with.
+    """
+    from opweave.codegen.triton_cpu import jit
+
+    found = options if isinstance(options, Mapping) else vars(options)
+    return found.get("enable_fp_fusion", True) is not False and jit.host().fma
+
+
 def _logged_ttir(module: Any) -> Any:
     _log("ttir", module.get_entry_func_name() or "kernel", module.str_nodebug)
     return module
@@ -194,14 +209,6 @@ def _log(channel: str, name: str, form: Callable[[], str]) -> None:
     logger = logging.getLogger(f"opweave.{channel}")
     if logger.isEnabledFor(logging.DEBUG):
         logger.debug("%s\n%s", name, form())
-
-
-def with_fusion(text: str, allowed: bool) -> str:
-    """The lowering allows a product and a sum to become one operation; take that back where it is not wanted.
-
-    What the kernel itself says of an operation, `fastmath<contract>`, is left.
-    """
-    return text if allowed else text.replace(" contract ", " ")
 
 
 def _convert_float8e4b15(arg: Any, dst_ty: Any, fp_downcast_rounding: Any = None, _semantic: Any = None) -> Any:
@@ -259,7 +266,8 @@ def _toolchain() -> str:
     from opweave.codegen.triton_cpu import jit
 
     digest = hashlib.sha256()
-    for source in [*sorted(Path(__file__).parent.glob("*.py")), Path(ttir.__file__), Path(inline.__file__)]:
+    others = [Path(str(module.__file__)) for module in (contraction, ttir, inline)]
+    for source in [*sorted(Path(__file__).parent.glob("*.py")), *others]:
         digest.update(source.name.encode() + b"\0" + source.read_bytes())
     host = jit.host()
     machine = (host.triple, host.cpu, sorted(host.features))

@@ -126,18 +126,11 @@ def _constant(cx: Context, v: Value, idx: Indices) -> Lanes:
     return cx.load_buffer(cx.table(v), idx)
 
 
-_OWN = "fastmath<contract>"
-
-
 @elementwise(*_FLOAT_BINARY)
 def _float_binary(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
-    # `contract` lets a product and a sum become one fma; no flag that assumes away NaN or infinity is ever set. Narrow
-    # types round after every operation, whether or not the machine has an fma for them.
-    # An operation that asks for it itself says it twice: `with_fusion` takes one away.
-    elem = args[0].elem
-    allowed = "" if elem not in ("f32", "f64") else " contract contract" if _OWN in op.attrs else " contract"
-    opcode = _FLOAT_BINARY[op.name] + allowed
-    return from_f32(cx, binary(cx, opcode, widened(cx, args)), elem)
+    # Without flags: what becomes one fma is chosen before (`contraction`), and NaN and infinity are never assumed away.
+    # Narrow types round after every operation.
+    return from_f32(cx, binary(cx, _FLOAT_BINARY[op.name], widened(cx, args)), args[0].elem)
 
 
 @elementwise("arith.remf")

@@ -11,7 +11,7 @@ from typing import Any
 from triton.backends.compiler import GPUTarget
 
 from opweave.codegen.triton_cpu import access_check, jit, launch, pool, sanitizer
-from opweave.codegen.triton_cpu.compiler import SANITIZED, with_fusion
+from opweave.codegen.triton_cpu.compiler import SANITIZED
 from opweave.codegen.triton_cpu.sharing import careful_launcher, overlap
 from opweave.registry.errors import UnsupportedError
 
@@ -96,7 +96,6 @@ class HostLauncher:
         ]
         self._apart = tuple((i, j, level) for i, j, level in getattr(metadata, "apart", ()))
         self._text: str = getattr(metadata, "text", "")
-        self._fused = bool(getattr(metadata, "enable_fp_fusion", True))
         self._careful: Callable[..., None] | None = None
 
     def __call__(
@@ -151,9 +150,7 @@ class HostLauncher:
 
     def _for_shared_memory(self) -> Callable[..., None]:
         if self._careful is None:
-            self._careful = careful_launcher(
-                self._name, self._params, self._text, lambda text: with_fusion(text, self._fused)
-            )
+            self._careful = careful_launcher(self._name, self._params, self._text)
         return self._careful
 
 

@@ -16,9 +16,10 @@ from typing import Any
 from triton._C.libtriton import ir
 from triton.compiler.compiler import make_backend
 
+from opweave.codegen.contraction import contracted
 from opweave.codegen.triton_cpu import access_check, jit, sanitizer
 from opweave.codegen.triton_cpu.analysis import HEAP, Lowered, TargetFeatures
-from opweave.codegen.triton_cpu.compiler import LONG, CPUBackend
+from opweave.codegen.triton_cpu.compiler import LONG, CPUBackend, contracts
 from opweave.codegen.triton_cpu.driver import activate, use
 from opweave.codegen.triton_cpu.host import host_target
 from opweave.codegen.triton_cpu.launch import Launcher, Parameter, flatten, parameters as launch_parameters
@@ -74,6 +75,7 @@ def to_text(kernel: Any, form: LaunchForm, operands: Mapping[str, Any]) -> Lower
             codegen = backend.get_codegen_implementation(options)
             module = source.make_ir(target, options, codegen, backend.get_module_map(), context)
             text = CPUBackend.make_ttir(module).str_nodebug()
+            text = contracted(text) if contracts(options) else text
     except OpweaveError:
         raise
     except Exception as error:  # Triton raises whatever its frontend stumbles over

@@ -54,9 +54,7 @@ def _extent(value: Any) -> tuple[int, int]:
     return start, start + bool(start)
 
 
-def careful_launcher(
-    name: str, params: Sequence[Parameter], text: str, finish: Callable[[str], str] = str
-) -> Callable[..., None]:
+def careful_launcher(name: str, params: Sequence[Parameter], text: str) -> Callable[..., None]:
     """The launch function of a kernel compiled for arguments that share memory.
 
     Parameters
@@ -67,8 +65,6 @@ def careful_launcher(
         What it takes.
     text : str
         Its TTIR.
-    finish : callable
-        What is done to the LLVM IR that is made of it.
     """
     # Launches of kernels from the disk cache do without these.
     from opweave.codegen.triton_cpu.analysis import TargetFeatures
@@ -76,5 +72,5 @@ def careful_launcher(
 
     host = jit.host()
     lowered = lower(text, features=TargetFeatures.of(host), distinct=False)
-    code = jit.load(jit.compile_object(finish(lowered.llvm_ir), name=lowered.name), (lowered.name,))
+    code = jit.load(jit.compile_object(lowered.llvm_ir, name=lowered.name), (lowered.name,))
     return Launcher(name, params, code, code.address(lowered.name), lowered.assertions).launch

@@ -7,9 +7,6 @@ outputs, a persistent loop that carries its pointer) get inputs that random poin
 through more of them: with row, column, scalar and whole operands, changes of type, views, several consumers, results
 that are returned as well, and chains of two kernels. The compiled program must give, bit for bit, what it gives with
 `fuse_launches` off, change the same inputs, launch no more kernels, and be close to the uncompiled one.
-
-A product and a sum of the kernel's own may become one operation where the compiler likes, and what stands around them
-can change its mind: kernels are launched without that (`enable_fp_fusion=False`).
 """
 
 from __future__ import annotations
@@ -28,8 +25,6 @@ import triton.language as tl
 
 import opweave
 from opweave import Tensor
-
-EXACT = {"enable_fp_fusion": False}
 
 
 @triton.jit
@@ -243,7 +238,7 @@ def _map(p: Program, sizes: tuple[int, ...]) -> Launched:
 
     def run(x: Tensor, args: Sequence[Tensor]) -> tuple[Tensor, ...]:
         out, n = new(x), x.numel()
-        map_kernel[(triton.cdiv(n, block),)](x, out, 1.25, n, BLOCK=block, **EXACT)
+        map_kernel[(triton.cdiv(n, block),)](x, out, 1.25, n, BLOCK=block)
         return (out,)
 
     return sizes, run
@@ -253,7 +248,7 @@ def _softmax(p: Program, sizes: tuple[int, ...]) -> Launched:
     def run(x: Tensor, args: Sequence[Tensor]) -> tuple[Tensor, ...]:
         out, n = opweave.empty_like(x), x.shape[-1]
         block = triton.next_power_of_2(n)
-        softmax_kernel[(x.shape[0],)](out, x, out.stride(0), x.stride(0), n, BLOCK=block, **EXACT)
+        softmax_kernel[(x.shape[0],)](out, x, out.stride(0), x.stride(0), n, BLOCK=block)
         return (out,)
 
     return sizes, run
@@ -267,7 +262,7 @@ def _layer_norm(p: Program, sizes: tuple[int, ...]) -> Launched:
         y, mean, rstd = opweave.empty_like(x), opweave.empty(x.shape[0]), opweave.empty(x.shape[0])
         block = triton.next_power_of_2(x.shape[1])
         layer_norm_kernel[(x.shape[0],)](
-            x, y, change(args[w], args), args[b], mean, rstd, x.stride(0), x.shape[1], 1e-5, BLOCK=block, **EXACT
+            x, y, change(args[w], args), args[b], mean, rstd, x.stride(0), x.shape[1], 1e-5, BLOCK=block
         )
         return y, mean, rstd
 
@@ -283,7 +278,7 @@ def _matmul(p: Program, sizes: tuple[int, ...]) -> Launched:
         c = opweave.empty((a.shape[0], b.shape[1]))
         grid = (triton.cdiv(a.shape[0], 16) * triton.cdiv(b.shape[1], 16),)
         strides = (*a.stride(), *b.stride(), *c.stride())
-        matmul_kernel[grid](a, b, c, a.shape[0], b.shape[1], a.shape[1], *strides, BM=16, BN=16, BK=16, **EXACT)
+        matmul_kernel[grid](a, b, c, a.shape[0], b.shape[1], a.shape[1], *strides, BM=16, BN=16, BK=16)
         return (c,)
 
     return (sizes[0], n), run
@@ -296,9 +291,7 @@ def _attention(p: Program, sizes: tuple[int, ...]) -> Launched:
 
     def run(x: Tensor, args: Sequence[Tensor]) -> tuple[Tensor, ...]:
         out, n = opweave.empty_like(x), x.shape[1]
-        attention_kernel[(triton.cdiv(n, 16), 2)](
-            x, args[k], change(args[v], args), out, n, D=16, BM=16, BN=16, **EXACT
-        )
+        attention_kernel[(triton.cdiv(n, 16), 2)](x, args[k], change(args[v], args), out, n, D=16, BM=16, BN=16)
         return (out,)
 
     return sizes, run
@@ -313,7 +306,7 @@ def _rope(p: Program, sizes: tuple[int, ...]) -> Launched:
     def run(x: Tensor, args: Sequence[Tensor]) -> tuple[Tensor, ...]:
         q = x.clone() if copies else x.contiguous()
         pads = triton.next_power_of_2(heads), triton.next_power_of_2(half)
-        rope_kernel[(q.shape[0],)](q, args[cos], args[sin], q.stride(0), heads, half, *pads, **EXACT)
+        rope_kernel[(q.shape[0],)](q, args[cos], args[sin], q.stride(0), heads, half, *pads)
         return (q,)
 
     return sizes, run
@@ -322,7 +315,7 @@ def _rope(p: Program, sizes: tuple[int, ...]) -> Launched:
 def _scan(p: Program, sizes: tuple[int, ...]) -> Launched:
     def run(x: Tensor, args: Sequence[Tensor]) -> tuple[Tensor, ...]:
         out = opweave.empty_like(x)
-        scan_kernel[(x.shape[0],)](x, out, x.shape[1], BLOCK=triton.next_power_of_2(x.shape[1]), **EXACT)
+        scan_kernel[(x.shape[0],)](x, out, x.shape[1], BLOCK=triton.next_power_of_2(x.shape[1]))
         return (out,)
 
     return sizes, run
@@ -335,7 +328,7 @@ def _gather(p: Program, sizes: tuple[int, ...]) -> Launched:
 
     def run(table: Tensor, args: Sequence[Tensor]) -> tuple[Tensor, ...]:
         out, n = opweave.empty((count, table.shape[1])), table.shape[1]
-        gather_kernel[(count,)](table, args[number], out, n, BLOCK=triton.next_power_of_2(n), **EXACT)
+        gather_kernel[(count,)](table, args[number], out, n, BLOCK=triton.next_power_of_2(n))
         return (out,)
 
     return (count, sizes[1]), run
@@ -347,7 +340,7 @@ def _two(p: Program, sizes: tuple[int, ...]) -> Launched:
 
     def run(x: Tensor, args: Sequence[Tensor]) -> tuple[Tensor, ...]:
         first, second, n = opweave.empty_like(x), opweave.zeros_like(x), x.numel()
-        two_kernel[(triton.cdiv(n, 32),)](x, change(args[other], args), first, second, n, BLOCK=32, **EXACT)
+        two_kernel[(triton.cdiv(n, 32),)](x, change(args[other], args), first, second, n, BLOCK=32)
         return first, second
 
     return sizes, run
@@ -358,7 +351,7 @@ def _carried(p: Program, sizes: tuple[int, ...]) -> Launched:
 
     def run(x: Tensor, args: Sequence[Tensor]) -> tuple[Tensor, ...]:
         out = opweave.empty_like(x)
-        carried_kernel[(programs,)](x, out, x.numel(), PROGRAMS=programs, BLOCK=32, **EXACT)
+        carried_kernel[(programs,)](x, out, x.numel(), PROGRAMS=programs, BLOCK=32)
         return (out,)
 
     return sizes, run

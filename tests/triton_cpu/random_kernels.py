@@ -559,8 +559,7 @@ def run(kernel: Kernel) -> None:
     host = jit.host()
     lowered = lower(text, features=TargetFeatures.of(host))
     assert not lowered.assertions
-    # NumPy rounds products and sums apart.
-    code = jit.load(jit.compile_object(lowered.llvm_ir.replace(" contract ", " ")), [lowered.name])
+    code = jit.load(jit.compile_object(lowered.llvm_ir), [lowered.name])
     entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, *[ctypes.c_int32] * 3)
     arrays = [a.data.copy() for a in kernel.arrays]
     packed = struct.pack(f"<{len(arrays) + 1}q", *[a.ctypes.data for a in arrays], kernel.trips)
