@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from opweave.codegen.block_functions import After, Before, BlockFunction, Frame, Unfit
-from opweave.codegen.contraction import contracted
 from opweave.codegen.kernel import KernelSource
+from opweave.codegen.launch_text import launch_text, options_for
 from opweave.codegen.modules import load_module
 from opweave.codegen.splice import (
     Code,
@@ -33,7 +33,7 @@ from opweave.registry import interrupts
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import CompileError
-from opweave.registry.loading import load_heavy, load_triton, parsing
+from opweave.registry.loading import load_triton, parsing
 from opweave.registry.tensor import Tensor
 from opweave.registry.triton import effects
 from opweave.registry.triton.access import Access, KernelAccesses, Parameter as AccessedParameter, analyse
@@ -215,22 +215,12 @@ class _Fusion:
         kernel, form = kernels[node.kwargs["kernel_idx"]], forms[node.kwargs["constant_args_idx"]]
         operands = _shown(node)
         if isinstance(kernel, CompiledText):
-            values, options = operands, {}
-            text, names = kernel.ttir, [name for name, kind in kernel.parameters if kind != "constexpr"]
+            found: Any = kernel
+            values = operands
         else:
             ((found, values, _),) = effects.configurations(kernel, form.arguments(operands))
-            jit: Any = found
-            options = {k: v for k, v in values.items() if k not in jit.arg_names}
-            text, names = effects.lowered(jit, values)
-        self.target = effects.target_of(values)
-        if self.device.type == "cpu":
-            self.target = load_heavy("opweave.codegen.triton_cpu.host").host_target()
-        context, backend = self._context()
-        # As a launch would compile it. Nothing that is known besides is put in: a loop whose turns are counted comes
-        # out unrolled, and of its sums of products others become one operation.
-        text = str(self._for_target(read(text, context), backend, options))
-        if self.device.type == "cpu" and load_heavy("opweave.codegen.triton_cpu.compiler").contracts(options):
-            text = contracted(text)
+        self.given = given = launch_text(found, values, self.device)
+        text, names, options, context = given.text, given.names, given.options, given.context
         self.widest = 64 if _WIDE_SUM.search(text) else 32
         text, arguments = self._arguments(text, names, flat(values))
         text = str(self._simplified(read(text, context)))
@@ -254,7 +244,7 @@ class _Fusion:
         signature = tuple((f"p{i}", kind) for i, kind in enumerate(types))
         source = KernelSource(
             self.name, final, (), {}, (None, 1, 1), signature, language="ttir",
-            options=tuple(sorted(self._options(options).items())), helpers=self._helpers(),
+            options=tuple(sorted(options_for(options, self.device).items())), helpers=self._helpers(),
         )  # fmt: skip
         return Fused(source, [arguments[k] for k in kept])
 
@@ -287,16 +277,6 @@ class _Fusion:
             return argument.what in self.own
         return argument.kind == "scratch" or (argument.kind == "operand" and argument.what.name in self.aligned)
 
-    def _context(self) -> tuple[Any, Any]:
-        from triton._C.libtriton import ir
-        from triton.compiler import make_backend
-
-        context = ir.context()
-        ir.load_dialects(context)
-        backend: Any = make_backend(self.target)
-        backend.load_dialects(context)
-        return context, backend
-
     def _simplified(self, module: Any) -> Any:
         """With functions and constants put where they are used."""
         from triton._C.libtriton import ir, passes
@@ -310,20 +290,6 @@ class _Fusion:
         passes.common.add_symbol_dce(manager)
         manager.run(module, "fused launch")
         return module
-
-    def _for_target(self, module: Any, backend: Any, options: Mapping[str, Any]) -> Any:
-        """After Triton's own passes for the target."""
-        from triton.backends.compiler import Language
-
-        stages: dict[str, Any] = {}
-        backend.add_stages(stages, backend.parse_options(self._options(options)), Language.TRITON)
-        with effects.compiling(self.target):
-            return stages["ttir"](module, {})
-
-    def _options(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Of the compilation. On the CPU products and sums are one operation already where they should be."""
-        fixed = {"enable_fp_fusion": False} if self.device.type == "cpu" else {}
-        return {**{k: v for k, v in options.items() if isinstance(v, (int, float, str, bool))}, **fixed}
 
     # ---- numbers
 
@@ -473,13 +439,13 @@ class _Fusion:
     def _lowered(self, source: str, file: str, signature: Mapping[str, str]) -> str:
         from triton.compiler import ASTSource
 
-        context, backend = self._context()
+        context, backend, target = self.given.context, self.given.backend, self.given.target
         function = load_module(Path(file), source, {}).kernel
-        options = backend.parse_options(self._options({}))
-        with effects.compiling(self.target), parsing:
+        options = backend.parse_options(options_for({}, self.device))
+        with effects.compiling(target), parsing:
             made = ASTSource(function, dict(signature), {}, {})
             codegen = backend.get_codegen_implementation(options)
-            return str(made.make_ir(self.target, options, codegen, backend.get_module_map(), context))
+            return str(made.make_ir(target, options, codegen, backend.get_module_map(), context))
 
     def _helpers(self) -> str:
         """The functions as one text."""

@@ -8,12 +8,13 @@ which everything is typed, and what the vocabulary can express by simpler functi
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from opweave.codegen.element_maps import evaluate
 from opweave.codegen.values import Buffer, Value, Values
 from opweave.fake.symbolic import SymNumber
 from opweave.registry import dtypes
@@ -22,6 +23,7 @@ from opweave.registry.errors import UnsupportedError
 from opweave.registry.ops.kinds.gather import Place, Places
 from opweave.registry.ops.kinds.scan import wide_type
 from opweave.registry.scalar import DIVISION_BY_ZERO, UNARY_FLOAT, Scalars
+from opweave.registry.triton.expression import Expression, NotAMap
 from opweave.tracer.graph import Node
 from opweave.tracer.index import ZERO, Index, linearize, row_major
 from opweave.tracer.iteration import (
@@ -39,9 +41,10 @@ from opweave.tracer.iteration import (
     sizes_of,
     view_index,
 )
+from opweave.tracer.maps import MapDecl
 from opweave.tracer.size import INT32_OFFSETS, Poly, hint, product, scalar_of
 
-#: Functions a printer must know, besides load, index, const, reduce.
+#: Functions a printer must know, besides load, index, const, reduce, and those of `element_maps`.
 PRIMITIVES = (
     "add", "sub", "mul", "truediv", "neg", "eq", "ne", "lt", "le", "gt", "ge", "and_", "or_", "xor", "invert", "lshift",
     "rshift", "abs", "maximum", "minimum", "where", "cast", "tdiv", "tmod", "signbit", "fmod", "pow", "atan2",
@@ -189,9 +192,9 @@ class Recorder(Scalars):
             ta, tb = self.cast(ta, common), self.cast(tb, common)
         return ta, tb
 
-    def op(self, name: str, *args: Term, dtype: DType | None = None) -> Term:
+    def op(self, name: str, *args: Term, dtype: DType | None = None, detail: object = None) -> Term:
         """A primitive; its type is that of its first operand unless given."""
-        return Term(self, self.values.make(name, tuple(a.value for a in args), dtype or args[0].value.dtype))
+        return Term(self, self.values.make(name, tuple(a.value for a in args), dtype or args[0].value.dtype, detail))
 
     def binary(self, name: str, a: Any, b: Any) -> Term:
         """An operator on two operands."""
@@ -542,6 +545,14 @@ class Lowering:
                 terms.append(None if operand is None else self.k.operand(operand, compute))
         return self.k.cast(decl.body(self.k, *terms, **attributes), result)
 
+    def _map(self, node: Node, index: tuple[Index, ...]) -> Term:
+        decl: MapDecl = node.target.decl  # type: ignore[union-attr]
+        loaded = {}
+        for name, operand in zip(decl.expression.loads, node.args, strict=True):
+            at = broadcast_index(index, sizes_of(operand), sizes_of(node))
+            loaded[name] = self._operand(operand, node, at)
+        return self.k.cast(evaluate(self.k, decl.expression, loaded, decl.numbers), node.meta["val"]._dtype)
+
     def _view(self, node: Node, index: tuple[Index, ...]) -> Term:
         return self._operand(node.all_input_nodes[0], node, view_index(node, index))
 
@@ -669,3 +680,24 @@ def _is_zero(constant: object) -> bool:
 def label_of(node: Node) -> str:
     """The op a node comes from, as the user wrote it where that is known (passes note a decomposed op as origin)."""
     return str(node.meta.get("origin") or node.target.opname)  # type: ignore[union-attr]
+
+
+def map_objection(expression: Expression, loaded: Mapping[str, DType], numbers: Mapping[str, Any]) -> str:
+    """Why what a user's kernel computes cannot be computed in a generated one; empty where it can.
+
+    Parameters
+    ----------
+    expression : Expression
+        What it stores.
+    loaded : mapping of str to DType
+        Types of what it loads, by pointer.
+    numbers : mapping of str to number
+        Arguments that it takes as numbers.
+    """
+    k = Recorder(Values())
+    terms = {name: Term(k, k.values.make("argument", (), dtype, name)) for name, dtype in loaded.items()}
+    try:
+        evaluate(k, expression, terms, numbers)
+    except NotAMap as error:
+        return str(error)
+    return ""

@@ -35,6 +35,14 @@ _LIBDEVICE = {name: name for name in (
     "trunc", "fmod", "pow", "atan2",
 )} | {"round": "rint"}  # fmt: skip
 _EXTREMES = {"maximum": "tl.maximum", "minimum": "tl.minimum"}
+#: What users' kernels have besides (`codegen.element_maps`), by how Triton names it.
+_TRITONS = {
+    "fma": "tl.fma", "maxnum": "tl.maximum", "minnum": "tl.minimum", "clamp": "tl.clamp", "sqrt_rn": "tl.sqrt_rn",
+    "div_rn": "tl.div_rn",
+}  # fmt: skip
+_ALL_NAN = ", propagate_nan=tl.PropagateNan.ALL"
+#: Primitives that are given constants with their types.
+TYPED = frozenset((*_TRITONS, "clamp_nan", "libdevice", "convert", "bits"))
 
 
 def constant(value: object, dtype: DType) -> str:
@@ -87,13 +95,22 @@ def render(value: Value, operands: Sequence[tuple[str, int]]) -> tuple[str, int]
     if op == "cast":
         return _cast(value, operands[0])
     if op in _EXTREMES:
-        nan = ", propagate_nan=tl.PropagateNan.ALL" if value.dtype.kind == "f" else ""
+        nan = _ALL_NAN if value.dtype.kind == "f" else ""
         return f"{_EXTREMES[op]}({', '.join(texts)}{nan})", ATOM
     if op == "signbit":
         bits = value.args[0].dtype.itemsize * 8
         return f"{_wrap(operands[0], ATOM)}.to(tl.int{bits}, bitcast=True) < 0", 1
     if op in _TL:
         return f"tl.{op}({texts[0]})", ATOM
+    if op in _TRITONS:
+        return f"{_TRITONS[op]}({', '.join(texts)})", ATOM
+    if op == "clamp_nan":
+        return f"tl.clamp({', '.join(texts)}{_ALL_NAN})", ATOM
+    if op == "libdevice":
+        return f"libdevice.{value.detail}({', '.join(texts)})", ATOM
+    if op in ("convert", "bits"):
+        bits = ", bitcast=True" if op == "bits" else ""
+        return f"{_wrap(operands[0], ATOM)}.to({TYPE[value.dtype.name]}{bits})", ATOM
     if op in _LIBDEVICE:
         return f"libdevice.{_LIBDEVICE[op]}({', '.join(texts)})", ATOM
     raise CompileError(f"codegen: scalar function {op!r} has no Triton form", got=value.label, at=value.site)
@@ -101,7 +118,7 @@ def render(value: Value, operands: Sequence[tuple[str, int]]) -> tuple[str, int]
 
 def needs_libdevice(op: str) -> bool:
     """Whether a primitive is a libdevice function."""
-    return op in _LIBDEVICE
+    return op in _LIBDEVICE or op == "libdevice"
 
 
 def _cast(value: Value, operand: tuple[str, int]) -> tuple[str, int]:

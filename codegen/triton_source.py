@@ -14,7 +14,16 @@ from opweave.codegen import schedule as scheduling
 from opweave.codegen.kernel import KernelSource
 from opweave.codegen.loopnest import LoopNest, Store
 from opweave.codegen.schedule import Lane, Schedule
-from opweave.codegen.triton_scalars import ATOM, OPERATORS, TYPE, constant, needs_libdevice, render, typed_constant
+from opweave.codegen.triton_scalars import (
+    ATOM,
+    OPERATORS,
+    TYPE,
+    TYPED,
+    constant,
+    needs_libdevice,
+    render,
+    typed_constant,
+)
 from opweave.codegen.values import Buffer, Value, load_parts, topological
 from opweave.registry.dtypes import DType, float32, int32, int64
 from opweave.registry.errors import Site
@@ -400,7 +409,8 @@ class _Printer:
         all_constant = all(arg.op == "const" for arg in arithmetic)
         result = []
         for arg in value.args:
-            if arg.op == "const" and (all_constant or (not inferred and not _is_plain(arg))):
+            typed = all_constant or value.op in TYPED or (not inferred and not _is_plain(arg))
+            if arg.op == "const" and typed:
                 result.append((typed_constant(arg.detail, arg.dtype), ATOM))
             else:
                 result.append(self.names[arg])

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -31,10 +31,12 @@ from opweave.passes import (
     sizes,
 )
 from opweave.registry.device import Device, cpu
+from opweave.registry.dtypes import DType
 from opweave.registry.errors import ArgumentError, CompileError, DeviceError, UnsupportedError
 from opweave.registry.interrupts import checkpoint, let_through
 from opweave.registry.loading import load_heavy
 from opweave.registry.tensor import Tensor, describe
+from opweave.registry.triton_op import triton_kernel_wrapper_functional
 from opweave.runtime.compiled import CompiledFunction, Program
 from opweave.runtime.context import below_autograd
 from opweave.runtime.load import load
@@ -52,6 +54,24 @@ def launch_objection(region: Graph) -> str:
     return load_heavy("opweave.codegen.launches").objection(region)
 
 
+def read_launch(kernel: Any, values: Mapping[str, Any], device: Device) -> tuple[str, Sequence[str]]:
+    """The text of a user's kernel as its launch would compile it, and what its parameters are called."""
+    found = load_heavy("opweave.codegen.launch_text").launch_text(kernel, values, device)
+    return found.text, found.names
+
+
+def map_objection(expression: Any, loaded: Mapping[str, DType], numbers: Mapping[str, Any]) -> str:
+    """Why what a user's kernel computes cannot be computed in a generated one; empty where it can."""
+    return load_heavy("opweave.codegen.recorder").map_objection(expression, loaded, numbers)
+
+
+def lift_launches(graph: Graph) -> Graph:
+    """Users' kernels that are pointwise as pointwise ops."""
+    if not any(node.target is triton_kernel_wrapper_functional for node in graph.nodes):
+        return graph
+    return load_heavy("opweave.passes.lift").run(graph, read_launch, map_objection)
+
+
 #: Graph to graph, in this order.
 PASSES: tuple[tuple[str, Pass], ...] = (
     ("sizes", sizes.run),  # numbers that follow from sizes of inputs become operands
@@ -61,6 +81,7 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("fold", fold.run),  # what depends on no input becomes a literal
     ("cse", cse.run),  # what is computed twice is computed once
     ("products", products.run),  # what is added to a product fuses; batched products read and write in place
+    ("lift", lift_launches),  # users' kernels that are pointwise become pointwise ops
     ("dce", dce.run),  # what no result needs goes
     ("fuse", functools.partial(fuse.run, objection=launch_objection)),  # what can be one kernel becomes one node
     ("reinplace", reinplace.run),  # mutating calls write in place where no copy is needed

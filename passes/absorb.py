@@ -60,7 +60,7 @@ _STRICT = frozenset(
 """Ops that make nothing definite of what is not."""
 _OFTEN = 2.0
 """How often an element may be computed on average."""
-_SELDOM = 1.25
+_SELDOM = 2.0
 """The same of what is not cheap."""
 _WASTE = 4.0
 """The same of what is done with an element that is stored, of which most lanes may be masked."""
@@ -101,10 +101,10 @@ def renew(graph: Graph) -> None:
     for node in [node for node in graph.nodes if node.target is triton_kernel_wrapper_functional]:
         operands = node.kwargs["kwargs"]
         filled = [n for n in node.kwargs["tensors_to_clone"] if not is_empty(operands[n])]
-        known = _known(node) if filled else ""
+        known = known_of(node) if filled else ""
         if isinstance(known, str):
             continue
-        launch = _Launch(node, *known)
+        launch = LaunchFacts(node, *known)
         for name in filled:
             if not launch.is_overwritten(name):
                 continue
@@ -167,11 +167,11 @@ class Absorber:
     def _launch(self, node: Node) -> None:
         if not self._has_neighbours(node):
             return
-        known = _known(node)
+        known = known_of(node)
         if isinstance(known, str):
             self.refusals.append((node, known))
             return
-        launch = _Launch(node, *known)
+        launch = LaunchFacts(node, *known)
         items = [user for user in node.users if user.target is operator.getitem]
         region = Absorption(node, self._ordered([node, *items, *launch.memory()]))
         launch.apart = frozenset(name for name in launch.written if self._is_apart(launch, name))
@@ -190,7 +190,7 @@ class Absorber:
         if region.taken:
             self.found.append(region)
 
-    def _is_apart(self, launch: _Launch, name: str) -> bool:
+    def _is_apart(self, launch: LaunchFacts, name: str) -> bool:
         """Whether a kernel that writes in place had better read one tensor and write another."""
         operand = launch.operands[name]
         if operand.op == "placeholder":
@@ -227,12 +227,12 @@ class Absorber:
     def _ordered(self, nodes: Iterable[Node]) -> list[Node]:
         return sorted(set(nodes), key=self.order.__getitem__)
 
-    def _refuse(self, launch: _Launch, side: str, name: str, reason: str) -> None:
+    def _refuse(self, launch: LaunchFacts, side: str, name: str, reason: str) -> None:
         self.refusals.append((launch.node, f"{side} {name}: {reason}"))
 
     # ---- what is done with what it stores
 
-    def _after(self, launch: _Launch, name: str, step: Any, region: Absorption) -> None:
+    def _after(self, launch: LaunchFacts, name: str, step: Any, region: Absorption) -> None:
         items = launch.items(name)
         reason = (
             launch.store_objection(name)
@@ -281,7 +281,7 @@ class Absorber:
 
     # ---- what computes what it loads
 
-    def _before(self, launch: _Launch, operand: Node, region: Absorption) -> None:
+    def _before(self, launch: LaunchFacts, operand: Node, region: Absorption) -> None:
         step = self._maker(operand)
         if step is None:
             return
@@ -323,7 +323,7 @@ class Absorber:
         return False
 
 
-class _Launch:
+class LaunchFacts:
     """A launch and what is known of its kernel."""
 
     def __init__(self, node: Node, accesses: KernelAccesses, values: Mapping[str, Any]) -> None:
@@ -342,15 +342,15 @@ class _Launch:
 
     def is_overwritten(self, name: str) -> bool:
         """Whether what an operand held before does not matter: the kernel stores to all of it, and looks at nothing."""
-        layout = _dense(self.operands[name].meta["val"])
+        layout = dense(self.operands[name].meta["val"])
         if layout is None or not self.only_stores(name) or len(self.names(self.operands[name])) > 1:
             return False
-        return self._covers(self._accesses(name), *layout)
+        return self.covers(self.accesses_of(name), *layout)
 
     def is_apart(self, name: str) -> bool:
         """Whether an operand that the kernel writes in place need not be one."""
         parameter = self._parameter(name)
-        layout = _dense(self.operands[name].meta["val"])
+        layout = dense(self.operands[name].meta["val"])
         if parameter is None or parameter.escapes or layout is None or len(self.names(self.operands[name])) > 1:
             return False
         numbers = [n for n in (*layout[0], *layout[1], *self.grid) if isinstance(n, int)]
@@ -408,24 +408,24 @@ class _Launch:
     def load_objection(self, name: str) -> str:
         """Why an operand cannot be computed where it is loaded."""
         reason = self._objection(name, "load")
-        if not reason and any(a.volatile for a in self._accesses(name)):
+        if not reason and any(a.volatile for a in self.accesses_of(name)):
             reason = "the kernel loads it as volatile"
         return reason
 
-    def _accesses(self, name: str) -> tuple[Access, ...]:
+    def accesses_of(self, name: str) -> tuple[Access, ...]:
         parameter = self._parameter(name)
         return parameter.accesses if parameter is not None else ()
 
     def contents_objection(self, name: str, users: Sequence[Node], items: Sequence[Node]) -> str:
         """Why what an operand held before may show in what is computed of it."""
-        layout = _dense(items[0].meta["val"])
-        if layout is not None and self._covers(self._accesses(name), *layout):
+        layout = dense(items[0].meta["val"])
+        if layout is not None and self.covers(self.accesses_of(name), *layout):
             return ""
         if self.is_fresh(name) and all(_is_strict(node, users, items) for node in users):
             return ""
         return "the stores may not reach all of it"
 
-    def _covers(self, accesses: Sequence[Access], extents: Sequence[Size], strides: Sequence[Size]) -> bool:
+    def covers(self, accesses: Sequence[Access], extents: Sequence[Size], strides: Sequence[Size]) -> bool:
         fixed = [n for n in (*extents, *strides, *self.grid) if isinstance(n, int)]
         if len(fixed) == 2 * len(extents) + len(self.grid):
             count = len(extents)
@@ -446,7 +446,7 @@ class _Launch:
     def repeats(self, name: str, kind: str) -> float | None:
         """How often each element is accessed on average, lanes that are masked counted; None if it is not known."""
         total = 0
-        for access in self._accesses(name):
+        for access in self.accesses_of(name):
             if access.kind != kind:
                 continue
             lanes = prod(access.shape) * prod(hint(size_of(_value(size), 0)) for size in self.node.kwargs["grid"][0])
@@ -459,7 +459,7 @@ class _Launch:
         return total / max(1, numel_of(self.operands[name]))
 
 
-def _known(node: Node) -> tuple[KernelAccesses, dict[str, Any]] | str:
+def known_of(node: Node) -> tuple[KernelAccesses, dict[str, Any]] | str:
     """What the kernel of a launch does, with the arguments, or why nothing can be put into it."""
     kernel = kernels[node.kwargs["kernel_idx"]]
     form: LaunchForm = forms[node.kwargs["constant_args_idx"]]
@@ -518,7 +518,7 @@ def _turns(loop: Loop) -> int | None:
     return max(0, -((lower - upper) // step)) if step > 0 else None
 
 
-def _dense(value: Tensor) -> tuple[list[Size], list[Size]] | None:
+def dense(value: Tensor) -> tuple[list[Size], list[Size]] | None:
     """Sizes and strides, outermost first, of a tensor whose elements lie side by side."""
     numbers = zip(sizes(value._sizes), sizes(value._strides), strict=True)
     dims = sorted(((s, n) for n, s in numbers if n != 1), key=lambda dim: -hint(dim[0]))
@@ -531,7 +531,7 @@ def _dense(value: Tensor) -> tuple[list[Size], list[Size]] | None:
 
 
 def _is_pointwise(node: Node) -> bool:
-    return classify(node)[0] in ("pointwise", "view", "generator")
+    return classify(node)[0] in ("pointwise", "map", "view", "generator")
 
 
 def _is_strict(node: Node, users: Sequence[Node], items: Sequence[Node]) -> bool:
@@ -545,7 +545,7 @@ def _is_strict(node: Node, users: Sequence[Node], items: Sequence[Node]) -> bool
 
 def _often(repeats: float | None, members: Sequence[Node], most: float = _SELDOM) -> str:
     """Why members should not be computed so often."""
-    costly = [n for n in members if classify(n)[0] == "pointwise" and not _is_cheap(n)]
+    costly = [n for n in members if classify(n)[0] in ("pointwise", "map") and not _is_cheap(n)]
     if costly and (repeats is None or repeats > most):
         times = "an unknown number of" if repeats is None else f"{repeats:.1f}"
         return f"{costly[0].target.opname} would be computed {times} times"  # type: ignore[union-attr]

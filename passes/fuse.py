@@ -39,6 +39,7 @@ from opweave.tracer.declared import declared
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.iteration import Demand, IterationSpace, classify, is_scatter, numel_of, reads_memory, sizes_of
 from opweave.tracer.launches import is_empty, take_apart
+from opweave.tracer.maps import MapDecl
 from opweave.tracer.size import hint, product, sizes as sizes_from
 
 #: A kernel's members and buffers; beyond that compile time and register pressure grow faster than traffic shrinks.
@@ -203,7 +204,7 @@ class _Partition:
             while self.kinds[part][0] == "view":
                 part = part.all_input_nodes[0]
             # What has other users is likely to be in memory anyway.
-            if self.kinds[part][0] in ("pointwise", "pieces") and len(part.users) == 1 and not _expensive(part):
+            if self.kinds[part][0] in ("pointwise", "map", "pieces") and len(part.users) == 1 and not _expensive(part):
                 return True
         return False
 
@@ -392,7 +393,7 @@ class _Partition:
         if kind in ("reduction", "gather", "scatter", "scan") or _expensive(node):
             return
         sources: frozenset[Node] = frozenset()
-        cost = int(kind in ("pointwise", "pieces", "move"))
+        cost = int(kind in ("pointwise", "map", "pieces", "move"))
         for operand in node.all_input_nodes:
             known = self.leaves[operand]
             if known is None:
@@ -455,7 +456,9 @@ def _label(node: Node) -> str:
 
 def _expensive(node: Node) -> bool:
     target = node.target
-    return isinstance(target, OpOverload) and target.opname in _EXPENSIVE
+    if not isinstance(target, OpOverload):
+        return False
+    return target.decl.is_costly if isinstance(target.decl, MapDecl) else target.opname in _EXPENSIVE
 
 
 def _nbytes(node: Node) -> int:
@@ -519,7 +522,7 @@ def fuse(graph: Graph, objection: Callable[[Graph], str] | None = None) -> Graph
             item.meta.update(node.meta)
             mapping[node] = item
     result.graph.update({key: value for key, value in graph.graph.items() if key not in result.graph})
-    result.graph["fusion"] = kernels + partition.decisions[::-1]
+    result.graph["fusion"] = kernels + partition.decisions[::-1] + result.graph.pop("lifted", [])
     return result
 
 

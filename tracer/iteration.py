@@ -27,7 +27,7 @@ from opweave.tracer.graph import Graph, Node
 from opweave.tracer.index import ZERO, Axis, Index, groups, linearize, regroup, row_major
 from opweave.tracer.size import Size, hint, product, size_of, sizes as sizes_from
 
-FUSIBLE = ("pointwise", "view", "reduction", "generator", "gather", "scatter", "pieces", "move", "scan")
+FUSIBLE = ("pointwise", "map", "view", "reduction", "generator", "gather", "scatter", "pieces", "move", "scan")
 #: Elements of a row up to which a program holds it whole, as running totals need.
 MAX_SCAN = 4096
 

@@ -155,12 +155,15 @@ class Program:
         What it is made of, for messages.
     inputs : list of ndarray
         Its arguments.
+    ends_in_sum : bool
+        Whether the last result is a sum of many numbers, whose order is the compiler's affair.
     """
 
     shape: str
     rng: random.Random
     steps: list[str] = field(default_factory=list)
     inputs: list[np.ndarray[Any, Any]] = field(default_factory=list)
+    ends_in_sum: bool = False
     run: Callable[..., Any] = lambda *args: args
 
     def given(self, *sizes: int) -> int:
@@ -403,7 +406,7 @@ def program_of(shape: str, seed: int) -> Program:
             args[x].mul_(0.5)
         return tuple(results)
 
-    p.run = run
+    p.run, p.ends_in_sum = run, late
     return p
 
 
@@ -427,7 +430,10 @@ def differences(p: Program, *, dynamic: bool | None = None) -> tuple[list[str], 
     for k, (eager, apart, fused) in enumerate(zip(*found, strict=True)):
         if fused.dtype != apart.dtype or fused.shape != apart.shape or fused.strides != apart.strides:
             wrong.append(f"result {k}: laid out otherwise")
-        if not np.array_equal(fused, apart, equal_nan=True):
+        same = np.array_equal(fused, apart, equal_nan=True)
+        if p.ends_in_sum and k == len(found[0]) - 1:
+            same = np.allclose(fused, apart, rtol=1e-5, atol=1e-4)
+        if not same:
             wrong.append(f"result {k}: differs from unfused by {np.nanmax(np.abs(fused - apart))}")
         if not np.allclose(fused, eager, rtol=2e-3, atol=2e-3, equal_nan=True):
             wrong.append(f"result {k}: differs from eager by {np.nanmax(np.abs(fused - eager))}")

@@ -15,7 +15,7 @@ import triton.language as tl
 from expecttest import assert_expected_inline
 
 import opweave
-from opweave import Tensor
+from opweave import Tensor, pipeline
 from opweave.codegen.aot import compile_kernel
 from opweave.codegen.kernel import compile_source
 from opweave.codegen.wrapper import generate
@@ -33,6 +33,13 @@ from tests.codegen.launch_programs import (
     softmax_kernel,
     two_kernel,
 )
+
+
+@pytest.fixture(autouse=True)
+def unlifted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here launches stay launches, also those of kernels that are pointwise."""
+    monkeypatch.setattr(pipeline, "PASSES", tuple(entry for entry in pipeline.PASSES if entry[0] != "lift"))
+
 
 PARTLY = "the stores may not reach all of it"
 

@@ -1,0 +1,251 @@
+"""Turn launches of users' kernels that are pointwise into calls of pointwise ops.
+
+    launch = triton_kernel_wrapper_functional(curve_kernel, x_ptr=x, out_ptr=empty, n=4096)
+    y = launch['out_ptr']                                                                        y = curve_kernel(x)
+    z = softmax(y)                                                                          ->   z = softmax(y)
+
+A kernel that stores to each element of a tensor an expression of the same element of those that it loads is a pointwise
+op, however its programs share the work. As a node it joins reductions, other kernels and other launches, and the kernel
+around it chooses the blocks: an operand that stands beside it in rows need not be found by division.
+
+What has to be known of the kernel, as it would be compiled for the launch:
+
+* it does nothing but store expressions of what it loads (`registry.triton.expression`);
+* its stores reach all of each tensor that is read afterwards, each by one operation;
+* tensors that it both loads and stores could as well be two (`coverage.is_apart`);
+* loaded and stored tensors have one layout, or are both row-major, with the same number of elements;
+* there is a rule for every operation (`codegen.element_maps`).
+
+A launch that nothing fusible stands next to stays as it is.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from opweave.passes.absorb import LaunchFacts, dense, known_of
+from opweave.passes.emission import Emitter
+from opweave.passes.fuse import Decision
+from opweave.registry.device import Device
+from opweave.registry.dtypes import DType
+from opweave.registry.errors import OpweaveError
+from opweave.registry.op import ops
+from opweave.registry.symbolic import Symbolic
+from opweave.registry.tensor import Tensor
+from opweave.registry.triton.access import Access, analyse
+from opweave.registry.triton.effects import configurations
+from opweave.registry.triton.expression import Expression, NotAMap, check_silent, stored
+from opweave.registry.triton_op import CompiledText, forms, kernels, name_of, triton_kernel_wrapper_functional
+from opweave.tracer.graph import Graph, Node
+from opweave.tracer.iteration import classify
+from opweave.tracer.launch_numbers import flat, operand_of
+from opweave.tracer.launches import ELEMENTS
+from opweave.tracer.maps import MapDecl
+from opweave.tracer.size import Size, product, sizes
+
+#: The text of a kernel for the arguments of a launch, and what its parameters are called.
+Reader = Callable[[Any, Mapping[str, Any], Device], tuple[str, Sequence[str]]]
+#: Why an expression cannot be computed in a generated kernel; empty where it can.
+Objection = Callable[[Expression, Mapping[str, DType], Mapping[str, Any]], str]
+
+
+def lift(graph: Graph, read: Reader, objection: Objection) -> Graph:
+    """Replace launches by calls of pointwise ops where that is what they are.
+
+    Parameters
+    ----------
+    graph : Graph
+        Without mutations; changed.
+    read, objection : callable
+        Codegen's.
+
+    Returns
+    -------
+    Graph
+        The same. `graph["lifted"]` lists what was replaced, and what was not though something fusible is next to it.
+    """
+    launches = [node for node in graph.nodes if node.target is triton_kernel_wrapper_functional]
+    if not launches or not graph.graph.get("fuse_launches", True):
+        return graph
+    emit, decisions = Emitter(graph), list[Decision]()
+    for node in launches:
+        if not _has_neighbours(node):
+            continue
+        name, site = name_of(kernels[node.kwargs["kernel_idx"]]), node.meta.get("site")
+        try:
+            lifted = _Lifting(node, read, objection).run()
+        except NotAMap as error:
+            decisions.append(Decision(f"launch of {name}", "launch", f"not pointwise: {error}", site))
+            continue
+        for item, decl, operands in lifted:
+            with graph.inserting_before(node):
+                placed = [_placed(emit, operand, item, node) for operand in operands]
+                made = emit.call(decl.op, *placed, like=node, val=item.meta["val"])
+            item.replace_all_uses_with(made)
+            graph.erase_node(item)
+        for item in [user for user in node.users if not user.users]:
+            graph.erase_node(item)
+        graph.erase_node(node)
+        text = f"a pointwise op of {', '.join(dict.fromkeys(n.name for _, _, found in lifted for n in found))}"
+        decisions.append(Decision(f"launch of {name}", "lifted", text, site))
+    graph.graph["lifted"] = decisions
+    return graph
+
+
+run = lift
+
+
+def _has_neighbours(node: Node) -> bool:
+    """Whether something that can be part of a kernel computes what a launch is given, or is computed from it."""
+    items = [user for user in node.users if user.target is operator.getitem]
+    return any(map(_made_by_kernel, node.all_input_nodes)) or any(map(_read_by_kernel, items))
+
+
+def _made_by_kernel(node: Node) -> bool:
+    while classify(node)[0] == "view":
+        node = node.all_input_nodes[0]
+    if node.target is operator.getitem:
+        return node.all_input_nodes[0].target is triton_kernel_wrapper_functional
+    return classify(node)[0] is not None
+
+
+def _read_by_kernel(node: Node) -> bool:
+    for user in node.users:
+        kind = classify(user)[0]
+        if user.target is triton_kernel_wrapper_functional or (kind not in (None, "view")):
+            return True
+        if kind == "view" and _read_by_kernel(user):
+            return True
+    return False
+
+
+def _placed(emit: Emitter, operand: Node, item: Node, launch: Node) -> Node:
+    """An operand with the sizes of what it is computed to, element for element."""
+    value, wanted = operand.meta["val"], item.meta["val"]
+    if numel_is_one(value) or list(value._sizes) == list(wanted._sizes):
+        return operand
+    return emit.call(ops.aten.view.default, operand, list(wanted._sizes), like=launch)
+
+
+class _Lifting:
+    """One launch.
+
+    Raises
+    ------
+    NotAMap
+        By `run`, if it is not pointwise.
+    """
+
+    def __init__(self, node: Node, read: Reader, objection: Objection) -> None:
+        self.node, self.read, self.objection = node, read, objection
+
+    def run(self) -> list[tuple[Node, MapDecl, list[Node]]]:
+        """Of each result that is used its declaration, and the operands."""
+        node = self.node
+        known = known_of(node)
+        if isinstance(known, str):
+            raise NotAMap(known)
+        early, values = known
+        check_silent(early)
+        # The cheap questions first: what is asked below needs the kernel as it would be compiled.
+        written = [p for p in early.parameters if p.is_written]
+        if any(p.escapes or p.atomics or len(p.stores) != 1 for p in written):
+            raise NotAMap("it stores by several operations")
+        kernel: Any = kernels[node.kwargs["kernel_idx"]]
+        if not isinstance(kernel, CompiledText):
+            form = forms[node.kwargs["constant_args_idx"]]
+            operands = {k: v.meta["val"] if isinstance(v, Node) else v for k, v in node.kwargs["kwargs"].items()}
+            ((kernel, _, _),) = configurations(kernel, form.arguments(operands))
+        first = node.meta["val"][node.kwargs["tensors_to_clone"][0]]
+        try:
+            text, names = self.read(kernel, values, first._device)
+        except OpweaveError as error:
+            raise NotAMap(str(error).splitlines()[0]) from error
+        self.launch = LaunchFacts(node, analyse(text, list(names)), values)
+        self.numbers = {
+            name: value.item() if hasattr(value, "item") else value
+            for name, value in flat(values).items()
+            if not isinstance(value, Tensor)
+        }
+        self.names = list(names)
+        return [self._result(item) for item in node.users if item.target is operator.getitem and item.users]
+
+    def _result(self, item: Node) -> tuple[Node, MapDecl, list[Node]]:
+        launch, name = self.launch, str(item.args[1])
+        value = item.meta["val"]
+        (store,) = (a for a in launch.accesses_of(name) if a.kind == "store")
+        layout = dense(value)
+        self._typed(name, value, store)
+        if layout is None or not launch.covers([store], *layout):
+            raise NotAMap(f"{name}: its stores may not reach all of it")
+        expression = stored(launch.accesses, self.names, store)
+        if not expression.loads:
+            raise NotAMap(f"{name}: it is computed from no tensor")
+        operands = [self._operand(pointer, value, pointer in expression.single) for pointer in expression.loads]
+        for pointer in expression.loads:
+            self._may_be_two(pointer, store)
+        types = {p: o.meta["val"]._dtype for p, o in zip(expression.loads, operands, strict=True)}
+        numbers = {n: self.numbers[n] for n in expression.numbers}
+        if any(isinstance(number, Symbolic) and number.kind == "bool" for number in numbers.values()):
+            raise NotAMap("a truth value that is not fixed is computed with")
+        reason = self.objection(expression, types, numbers)
+        if reason:
+            raise NotAMap(reason)
+        kernel = name_of(kernels[self.node.kwargs["kernel_idx"]])
+        return item, MapDecl(kernel, expression, numbers, self.node.meta.get("site")), operands
+
+    def _typed(self, name: str, value: Tensor, access: Access) -> None:
+        if access.elem != ELEMENTS.get(value._dtype.name):
+            raise NotAMap(f"{name}: the kernel takes its {value._dtype.name} as something else")
+
+    def _operand(self, pointer: str, result: Tensor, single: bool) -> Node:
+        """What a pointer points to, if its elements lie as those of the result do."""
+        name = operand_of(pointer)
+        operand = self.launch.operands.get(name)
+        if not isinstance(operand, Node) or len(self.launch.names(operand)) > 1 and self._is_written(operand):
+            raise NotAMap(f"{name}: it has another name in the launch, and is written")
+        value = operand.meta["val"]
+        for access in self.launch.accesses_of(name):
+            self._typed(name, value, access)
+        if single:
+            if not numel_is_one(value):
+                raise NotAMap(f"{name}: one element of it is loaded")
+            return operand
+        ours, theirs = sizes(value._sizes), sizes(result._sizes)
+        if ours == theirs and _strides(value) == _strides(result):
+            return operand
+        if product(ours) == product(theirs) and _is_row_major(value) and _is_row_major(result):
+            if all(isinstance(n, int) for n in (*ours, *theirs)):
+                return operand
+        raise NotAMap(f"{name}: it has another layout than what is stored")
+
+    def _is_written(self, operand: Node) -> bool:
+        return any(self.launch.operands[name] is operand for name in self.launch.written)
+
+    def _may_be_two(self, pointer: str, store: Access) -> None:
+        """Refuse a tensor that is loaded from after something was stored to it."""
+        name = operand_of(pointer)
+        if name in self.launch.written and not self.launch.is_apart(name):
+            raise NotAMap(f"{name}: it may be loaded after it was stored to")
+
+
+def numel_is_one(value: Tensor) -> bool:
+    """Whether a tensor surely has one element."""
+    return product(sizes(value._sizes)) == 1
+
+
+def _strides(value: Tensor) -> list[Size]:
+    """The strides of the dimensions that are longer than 1."""
+    found = zip(sizes(value._sizes), sizes(value._strides), strict=True)
+    return [stride for size, stride in found if size != 1]
+
+
+def _is_row_major(value: Tensor) -> bool:
+    need: Size = 1
+    for size, stride in zip(reversed(sizes(value._sizes)), reversed(sizes(value._strides)), strict=True):
+        if size != 1 and stride != need:
+            return False
+        need = need * size
+    return True

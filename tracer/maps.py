@@ -1,0 +1,74 @@
+"""Users' kernels that compute each element of what they store from one element of each tensor that they load.
+
+Such a kernel is a pointwise op. Its launch becomes a call of an op of its own, whose declaration holds what the kernel
+computes (`registry.triton.expression`):
+
+    out = empty(...)
+    launch = triton_kernel_wrapper_functional(curve_kernel, x_ptr=x, out_ptr=out, n=4096)   ->   y = curve_kernel(x)
+    y = launch['out_ptr']
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from opweave.registry.errors import Site, UnsupportedError
+from opweave.registry.op import OpOverload
+from opweave.registry.triton.expression import Expression
+
+KIND = "map"
+"""What `classify` says of a call."""
+_COSTLY = ("math.", "tt.extern_elementwise", "tt.precise", "arith.divf", "arith.remf", "arith.divsi", "arith.remsi")
+_CHEAP_MATH = ("math.abs", "math.fma", "math.floor", "math.ceil")
+_MANY = 8
+
+
+class MapDecl:
+    """What an op of a user's kernel computes.
+
+    Parameters
+    ----------
+    name : str
+        The kernel's.
+    expression : Expression
+        What it stores to one of its pointers.
+    numbers : mapping of str to number
+        Its arguments that are numbers.
+    site : Site or None
+        Where it is launched.
+
+    Attributes
+    ----------
+    op : OpOverload
+        Takes the tensors that are loaded, in the order of `expression.loads`.
+    is_costly : bool
+        Whether it is too much to be computed twice.
+    """
+
+    kind = KIND
+
+    def __init__(
+        self, name: str, expression: Expression, numbers: Mapping[str, Any], site: Site | None = None
+    ) -> None:  # fmt: skip
+        self.expression, self.numbers = expression, dict(numbers)
+        operands = ", ".join(f"Tensor p{i}" for i in range(len(expression.loads)))
+        word = re.sub(r"\W", "_", name)
+        self.op = OpOverload(f"triton_kernel::{word}", f"triton_kernel::{word}({operands}) -> Tensor", site=site)
+        self.op.decl, self.op.fake = self, self.fake
+        computed = [s.name for s in expression.steps if s.name not in ("load", "number", "constant")]
+        self.is_costly = len(computed) > _MANY or any(
+            step.startswith(_COSTLY) and not step.startswith(_CHEAP_MATH) for step in computed
+        )
+
+    @property
+    def text(self) -> str:
+        """All that tells it from others."""
+        return f"{self.expression}\nof {', '.join(sorted(self.expression.single))}\nwith {self.numbers!r}"
+
+    def fake(self, *args: Any, **kwargs: Any) -> Any:
+        raise UnsupportedError(f"{self.op.opname}: a kernel's launch is called in compiled code only")
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} {self.op}>"
