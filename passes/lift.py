@@ -16,7 +16,7 @@ What has to be known of the kernel, as it would be compiled for the launch:
 * loaded and stored tensors have one layout, or are both row-major, with the same number of elements;
 * there is a rule for every operation (`codegen.element_maps`).
 
-A launch that nothing fusible stands next to stays as it is.
+A launch that nothing fusible stands next to stays as it is, and so does one that writes a part of a tensor.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from typing import Any
 
 from opweave.passes.absorb import LaunchFacts, dense, known_of
 from opweave.passes.emission import Emitter
+from opweave.passes.functionalize import write_view
 from opweave.passes.fuse import Decision
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
@@ -71,7 +72,7 @@ def lift(graph: Graph, read: Reader, objection: Objection) -> Graph:
         return graph
     emit, decisions = Emitter(graph), list[Decision]()
     for node in launches:
-        if not _has_neighbours(node):
+        if not _has_neighbours(node) or _writes_views(node):
             continue
         name, site = name_of(kernels[node.kwargs["kernel_idx"]]), node.meta.get("site")
         try:
@@ -101,6 +102,11 @@ def _has_neighbours(node: Node) -> bool:
     """Whether something that can be part of a kernel computes what a launch is given, or is computed from it."""
     items = [user for user in node.users if user.target is operator.getitem]
     return any(map(_made_by_kernel, node.all_input_nodes)) or any(map(_read_by_kernel, items))
+
+
+def _writes_views(node: Node) -> bool:
+    """Whether what a launch writes is part of another tensor: the kernel itself can write there."""
+    return any(user.target is write_view for item in node.users for user in item.users)
 
 
 def _made_by_kernel(node: Node) -> bool:

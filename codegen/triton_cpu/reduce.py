@@ -14,7 +14,15 @@ from opweave.codegen.triton_cpu.control import scalar_region
 from opweave.codegen.triton_cpu.dimensions import merged
 from opweave.codegen.triton_cpu.elementwise import compare, select, to_f32
 from opweave.codegen.triton_cpu.emit import LLVM_TYPE, SIZE, Buffer, float_literal, vector
-from opweave.codegen.triton_cpu.loops import outer_loops, replaced, vector_dimension, vector_loop, width_for, write_all
+from opweave.codegen.triton_cpu.loops import (
+    outer_loops,
+    replaced,
+    vector_dimension,
+    vector_loop,
+    vector_width,
+    width_for,
+    write_all,
+)
 from opweave.codegen.triton_cpu.materialize import side_buffers, side_outputs
 from opweave.registry.triton.ttir import Op, Region, Value
 
@@ -128,7 +136,13 @@ def reduce(cx: Context, op: Op) -> None:
     dim = vector_dimension(cx, values, [], shape)
     results = [cx.em.buffer(r.type.dims, r.type.elem) if r.type.is_tensor else None for r in op.results]
     plan = _Reduction(cx, op, axis, shape, values, list(zip(side, kept, strict=True)), results)
-    with cx.lanes(width_for(cx, values, [], shape[dim])):
+    elems = [v.type.elem for v in sources]
+    if "f32" in elems or "f64" in elems:
+        # In which order a sum is formed must not hang on what else is computed on the way.
+        width = vector_width(cx, shape[dim], elems)
+    else:
+        width = width_for(cx, values, [], shape[dim])
+    with cx.lanes(width):
         if dim == axis:
             outer_loops(cx, shape, [k for k in range(len(shape)) if k != axis], plan.along_lanes)
         else:
