@@ -40,7 +40,7 @@ class LaunchText:
     context: Any
 
 
-def launch_text(kernel: Any, values: Mapping[str, Any], device: Device) -> LaunchText:
+def launch_text(kernel: Any, values: Mapping[str, Any], device: Device, *, contract: bool = False) -> LaunchText:
     """The text of a kernel for a launch.
 
     Parameters
@@ -51,6 +51,8 @@ def launch_text(kernel: Any, values: Mapping[str, Any], device: Device) -> Launc
         Its arguments and options.
     device : Device
         Where it runs.
+    contract : bool
+        Whether to say which products and sums become one operation where else the backend would choose.
     """
     if isinstance(kernel, CompiledText):
         options: dict[str, Any] = {}
@@ -65,7 +67,9 @@ def launch_text(kernel: Any, values: Mapping[str, Any], device: Device) -> Launc
     # Nothing that is known besides is put in: a loop whose turns are counted comes out unrolled, and of its sums of
     # products others become one operation.
     text = str(_for_target(read(text, context), backend, target, options_for(options, device)))
-    if is_cpu and load_heavy("opweave.codegen.triton_cpu.compiler").contracts(options):
+    if is_cpu:
+        contract = load_heavy("opweave.codegen.triton_cpu.compiler").contracts(options)
+    if contract and options.get("enable_fp_fusion", True) is not False:
         text = contracted(text)
     return LaunchText(text, names, options, target, backend, context)
 

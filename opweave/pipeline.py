@@ -56,7 +56,7 @@ def launch_objection(region: Graph) -> str:
 
 def read_launch(kernel: Any, values: Mapping[str, Any], device: Device) -> tuple[str, Sequence[str]]:
     """The text of a user's kernel as its launch would compile it, and what its parameters are called."""
-    found = load_heavy("opweave.codegen.launch_text").launch_text(kernel, values, device)
+    found = load_heavy("opweave.codegen.launch_text").launch_text(kernel, values, device, contract=True)
     return found.text, found.names
 
 

@@ -75,7 +75,8 @@ class Decision:
     node : str
         The op, or `fused: ` and the ops of a kernel.
     verdict : str
-        `"kernel 0"`, `"extern"`, `"view"` or `"apart"` (fusible, but not with its user).
+        `"kernel 0"`, `"extern"`, `"view"` or `"apart"` (fusible, but not with its user); of a launch of a user's kernel
+        `"lifted"` (it is a pointwise op) or `"launch"` (it is none).
     reason : str
         Why, or what the kernel reads and writes.
     site : Site or None

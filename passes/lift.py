@@ -76,26 +76,43 @@ def lift(graph: Graph, read: Reader, objection: Objection) -> Graph:
             continue
         name, site = name_of(kernels[node.kwargs["kernel_idx"]]), node.meta.get("site")
         try:
-            lifted = _Lifting(node, read, objection).run()
+            operands = _replaced(emit, node, _Lifting(node, read, objection).run())
         except NotAMap as error:
             decisions.append(Decision(f"launch of {name}", "launch", f"not pointwise: {error}", site))
             continue
-        for item, decl, operands in lifted:
-            with graph.inserting_before(node):
-                placed = [_placed(emit, operand, item, node) for operand in operands]
-                made = emit.call(decl.op, *placed, like=node, val=item.meta["val"])
-            item.replace_all_uses_with(made)
-            graph.erase_node(item)
-        for item in [user for user in node.users if not user.users]:
-            graph.erase_node(item)
-        graph.erase_node(node)
-        text = f"a pointwise op of {', '.join(dict.fromkeys(n.name for _, _, found in lifted for n in found))}"
+        text = f"a pointwise op of {', '.join(dict.fromkeys(operand.name for operand in operands))}"
         decisions.append(Decision(f"launch of {name}", "lifted", text, site))
     graph.graph["lifted"] = decisions
     return graph
 
 
 run = lift
+
+
+def _replaced(emit: Emitter, node: Node, lifted: list[tuple[Node, MapDecl, list[Node]]]) -> list[Node]:
+    """Put ops in the place of a launch's results; their operands.
+
+    Raises
+    ------
+    NotAMap
+        If one of them could be part of no kernel.
+    """
+    graph, made = emit.graph, list[Node]()
+    for item, decl, operands in lifted:
+        with graph.inserting_before(node):
+            placed = [_placed(emit, operand, item, node) for operand in operands]
+            made.append(emit.call(decl.op, *placed, like=node, val=item.meta["val"]))
+    reason = next((reason for kind, reason in map(classify, made) if kind is None), "")
+    if reason:
+        for op in made:
+            graph.erase_node(op)
+        raise NotAMap(reason)
+    for (item, _, _), op in zip(lifted, made, strict=True):
+        item.replace_all_uses_with(op)
+    for item in list(node.users):
+        graph.erase_node(item)
+    graph.erase_node(node)
+    return [operand for _, _, operands in lifted for operand in operands]
 
 
 def _has_neighbours(node: Node) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from opweave.codegen.triton_cpu.analysis import EXPENSIVE, ROOTS, VIEWS, WRITES, enclosing, pointer_base
 from opweave.codegen.triton_cpu.context import LAZY, REARRANGES, Context, pointee_size
+from opweave.codegen.triton_cpu.distinct import is_distinct
 from opweave.codegen.triton_cpu.emit import Buffer
 from opweave.codegen.triton_cpu.loops import materialize
 from opweave.registry.triton.ttir import Block, Op, Value, walk
@@ -112,14 +113,16 @@ def overlap(cx: Context, a: Value, b: Value, *, same_index: bool = True) -> bool
 
     `same_index` says that it evaluates both pointers at one index, as no transposition stands between.
     Two arguments of a kernel are taken for different memory, which is noted for the launcher to see to; an address that
-    came from elsewhere may be any memory. Where all accesses are equally far from both, they may also be one address.
+    came from elsewhere may be any memory. Where all accesses are equally far from both, and none of their lanes meet,
+    they may also be one address.
     """
     if a is b:
-        return not same_index
+        return not (same_index and is_distinct(a))
     bases = pointer_base(a), pointer_base(b)
     if bases[0] is bases[1]:
         return True
     level = same_index and pointee_size(a.type) == pointee_size(b.type) and _equal_offsets(a, b, bases)
+    level = level and is_distinct(a)
     places = [cx.arguments.get(base) for base in bases]
     if places[0] is None or places[1] is None:
         return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import triton
 import triton.language as tl
 from native import BF16, compiled, launch
 
+import opweave
 from opweave.codegen.triton_cpu import jit
 from opweave.codegen.triton_cpu.analysis import TargetFeatures
 
@@ -61,6 +63,57 @@ def test_in_place_permutation_reads_before_it_writes() -> None:
     x = np.arange(100, dtype=np.float32)
     launch(flipped, (1,), x, 100, BLOCK=128)
     np.testing.assert_array_equal(x, np.arange(100)[::-1])
+
+
+@triton.jit
+def doubled_in_rows(x_ptr, ROWS: tl.constexpr, COLS: tl.constexpr):
+    r, c = tl.arange(0, ROWS), tl.arange(0, COLS)
+    place = x_ptr + c[None, :] + 0 * r[:, None]
+    tl.store(place, tl.load(place) * 2)
+
+
+@triton.jit
+def doubled_in_turns(x_ptr, ROWS: tl.constexpr, COLS: tl.constexpr):
+    place = x_ptr + tl.arange(0, ROWS * COLS) % COLS
+    tl.store(place, tl.load(place) * 2)
+
+
+@triton.jit
+def doubled_at_odd_steps(x_ptr, ROWS: tl.constexpr, COLS: tl.constexpr):
+    place = x_ptr + 3 * tl.arange(0, COLS)[:, None] + 2 * tl.arange(0, 4)[None, :]
+    tl.store(place, tl.load(place) * 2)
+
+
+@triton.jit
+def doubled_and_stored_twice(x_ptr, ROWS: tl.constexpr, COLS: tl.constexpr):
+    r, c = tl.arange(0, ROWS), tl.arange(0, COLS)
+    place = x_ptr + c[None, :] + 0 * r[:, None]
+    x = tl.load(place) * 2
+    tl.store(place, x + r[:, None])
+    tl.store(place, x)
+
+
+@pytest.mark.parametrize("kernel", [doubled_in_rows, doubled_in_turns, doubled_at_odd_steps, doubled_and_stored_twice])
+def test_places_that_a_block_names_twice_are_read_before_they_are_written(kernel: Any) -> None:
+    x = np.arange(1.0, 65.0, dtype=np.float32)
+    want = x.copy()
+    touched = {3 * i + 2 * j for i in range(8) for j in range(4)} if kernel is doubled_at_odd_steps else range(8)
+    want[sorted(touched)] *= 2
+    launch(kernel, (1,), x, ROWS=256, COLS=8)
+    np.testing.assert_array_equal(x, want)
+
+
+@triton.jit
+def doubled_elsewhere(x_ptr, o_ptr, ROWS: tl.constexpr, COLS: tl.constexpr):
+    r, c = tl.arange(0, ROWS), tl.arange(0, COLS)
+    place = c[None, :] + 0 * r[:, None]
+    tl.store(o_ptr + place, tl.load(x_ptr + place) * 2)
+
+
+def test_so_they_are_where_two_arguments_are_one_tensor() -> None:
+    x = opweave.ones(8)
+    doubled_elsewhere[(1,)](x, x, ROWS=256, COLS=8)
+    assert x.tolist() == [2.0] * 8
 
 
 @triton.jit
