@@ -17,6 +17,7 @@ place. So nothing has to be restored (`restore_value`) or set to zero (`reset_to
 from __future__ import annotations
 
 import copy
+import functools
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -80,7 +81,7 @@ class Tuned:
         load_triton()
         trial = _Trial(self, args)
         candidates = trial.candidates()
-        contest = Contest(name_of(trial.kernel), key, tuple(candidates), self.digest)
+        contest = Contest(name_of(trial.kernel), key, tuple(candidates), self.digest, _device(args))
         if len(candidates) == 1:
             winner, how = Winner(next(iter(candidates))), "the only one there is"
         elif (kept := contest.find()) is not None:
@@ -130,13 +131,21 @@ class _Trial:
         """The fastest; times in ms."""
         times: dict[str, Any] = {}
         failed: dict[str, Exception] = {}
-        for name, run in candidates.items():
+
+        def attempt(name: str, call: Callable[[], Any]) -> Any:
             try:
-                times[name] = self._time(run)
+                return call()
             except Exception as error:  # as Triton, which leaves out what does not compile or takes too much
                 let_through(error)
                 failed[name] = error
                 _log.debug("tuned     launch of %s: %s does not run (%s)", name_of(self.kernel), name, error)
+
+        # Triton tunes the launch by itself, and from then on its benchmark knows which device it is to time.
+        attempt(UNFUSED, self._run_unfused)
+        for name, run in candidates.items():
+            time = attempt(name, functools.partial(self._time, run)) if name not in failed else None
+            if time is not None:
+                times[name] = time
         if not times:
             raise failed[UNFUSED]
         best = min(times, key=lambda name: times[name])
@@ -149,23 +158,19 @@ class _Trial:
         labels = labels_of(self.kernel)
         if winner.name in labels:
             self.tuner.best_config = self.tuner.configs[labels.index(winner.name)]
-        elif winner.config is not None and winner.config < len(labels):
+        elif winner.config is not None and 0 <= winner.config < len(labels):
             own = self._own_tuner()
             own.cache.setdefault(self._key(own), self.tuner.configs[winner.config])
 
     # ---- one run
 
     def _time(self, run: Callable[..., Any]) -> Any:
-        tuner = self.tuner
-        bench = tuner._do_bench
-        if bench is None:
-            kind = next(a._device.type for a in self.args if isinstance(a, Tensor))
-            bench = load_heavy("opweave.codegen.triton_cpu.driver").device_driver(kind).get_benchmarker()
-        further: list[Any] = []
-        if run is self.tuned.unfused:
-            self._own_tuner()
-            further.append(self._launch)
-        return bench(lambda: run(*self._private(), *further), quantiles=(0.5, 0.2, 0.8))
+        call = self._run_unfused if run is self.tuned.unfused else lambda: run(*self._private())
+        return self.tuner.do_bench(call, quantiles=(0.5, 0.2, 0.8))
+
+    def _run_unfused(self) -> None:
+        self._own_tuner()
+        self.tuned.unfused(*self._private(), self._launch)
 
     def _private(self) -> list[Any]:
         """The arguments, with copies of those that are changed."""
@@ -224,6 +229,16 @@ def _with_tuner(kernel: Any, tuner: Any) -> Any:
     own = copy.copy(kernel)
     own.fn = _with_tuner(kernel.fn, tuner)
     return own
+
+
+def _device(args: Sequence[Any]) -> str:
+    """What the arguments are on; nothing of the CPU, which the cache's keys name."""
+    device = next(value._device for value in args if isinstance(value, Tensor))
+    if device.type == "cpu":
+        return ""
+    driver: Any = load_heavy("opweave.codegen.triton_cpu.driver").device_driver(device.type)
+    index = device.index or 0
+    return repr((driver.at(index).get_current_target(), driver.utils.get_device_properties(index)))
 
 
 def _copied(value: Any) -> Any:

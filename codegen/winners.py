@@ -76,16 +76,24 @@ class Contest:
         Their names.
     digest : str
         What tells their kernels from others.
+    device : str
+        What they run on, as far as the cache's keys do not say it.
     """
 
     kernel: str
     key: tuple[Any, ...]
     candidates: tuple[str, ...]
     digest: str
+    device: str = ""
 
     @property
     def parts(self) -> tuple[str, ...]:
         return ("winner", self.digest, repr(self.key), repr(self.candidates))
+
+    @property
+    def entry(self) -> str:
+        """What the stores have it under."""
+        return key_of(self.device, *self.parts)
 
     @property
     def name(self) -> str:
@@ -97,7 +105,7 @@ class Contest:
         fixed = _read_file().get(self.name)
         if fixed is not None:
             return self._winner(fixed)
-        entry = key_of(*self.parts)
+        entry = self.entry
         for place in stores():
             found = place.read(entry)
             if found is None:
@@ -118,7 +126,7 @@ class Contest:
         self._write_file(winner)
         content = json.dumps(self._told(winner)).encode()
         for place in stores():
-            if place.write(key_of(*self.parts), {_FILE: content}):
+            if place.write(self.entry, {_FILE: content}):
                 return
 
     def _told(self, winner: Winner) -> dict[str, Any]:

@@ -26,36 +26,22 @@ import operator
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from math import prod
 from typing import Any, Protocol
 
-from opweave.fake.symbolic import SymNumber, statically_known_true
-from opweave.passes.emission import is_random, is_told
-from opweave.registry.errors import OpweaveError
-from opweave.registry.interrupts import let_through
-from opweave.registry.launch_form import LaunchForm, flattened, is_descriptor
+from opweave.passes.emission import is_random
+from opweave.passes.variants import Variant, variants_of
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.tensor import Tensor
-from opweave.registry.triton import effects
-from opweave.registry.triton.access import Access, KernelAccesses, Parameter
-from opweave.registry.triton.coverage import covers, covers_open, is_apart, layouts
-from opweave.registry.triton.known import in_launch
-from opweave.registry.triton.polynomial import Counter, Known, Leaf, Loop, Program, Programs
-from opweave.registry.triton.ttir import walk
 from opweave.registry.triton_op import (
-    CompiledText,
-    forms,
     kernels,
-    labels_of,
     triton_kernel_wrapper_functional,
     tuner_of,
 )
 from opweave.tracer.declared import declared
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.iteration import classify, numel_of
-from opweave.tracer.launch_numbers import as_polynomial, numbers_of, operand_of
 from opweave.tracer.launches import APART, ELEMENTS, TUNED, Tuning, is_empty
-from opweave.tracer.size import Size, hint, number_of, size_of, sizes
+from opweave.tracer.size import Size, hint, sizes
 
 #: Why the region with this launch in it cannot be one kernel; empty where it can.
 Objection = Callable[[Graph], str]
@@ -112,10 +98,10 @@ def renew(graph: Graph) -> None:
     for node in [node for node in graph.nodes if node.target is triton_kernel_wrapper_functional]:
         operands = node.kwargs["kwargs"]
         filled = [n for n in node.kwargs["tensors_to_clone"] if not is_empty(operands[n])]
-        known = _known(node) if filled else ""
-        if isinstance(known, str):
+        variants = variants_of(node) if filled else ""
+        if isinstance(variants, str):
             continue
-        launch = _Launch(node, known)
+        launch = _Launch(node, variants)
         for name in filled:
             if not launch.is_overwritten(name):
                 continue
@@ -178,11 +164,11 @@ class Absorber:
     def _launch(self, node: Node) -> None:
         if not self._has_neighbours(node):
             return
-        known = _known(node)
-        if isinstance(known, str):
-            self.refusals.append((node, known))
+        variants = variants_of(node)
+        if isinstance(variants, str):
+            self.refusals.append((node, variants))
             return
-        launch = _Launch(node, known)
+        launch = _Launch(node, variants)
         reason = self._tuning_objection(launch)
         if reason:
             self.refusals.append((node, reason))
@@ -204,10 +190,10 @@ class Absorber:
             self._before(launch, operand, region)
         if region.taken:
             self.found.append(region)
-            if len(known) > 1:
+            if len(variants) > 1:
                 numbers = tuple(variant.number for variant in launch.variants)
                 refused = tuple((number, why) for number, why in launch.left.items())
-                node.meta[TUNED] = Tuning(tuple(variant.label for variant in known), numbers, refused)
+                node.meta[TUNED] = Tuning(tuple(variant.label for variant in variants), numbers, refused)
 
     def _tuning_objection(self, launch: _Launch) -> str:
         """Why a tuned launch stays as it is; tuning it by itself would show in its results."""
@@ -216,7 +202,7 @@ class Absorber:
         if tuner is None:
             return ""
         for name in tuner.keys:
-            if isinstance(launch.operands.get(name), Node) and isinstance(_value(launch.operands[name]), Tensor):
+            if isinstance(launch.operands.get(name), Node) and isinstance(launch.operands[name].meta["val"], Tensor):
                 return f"the kernel is tuned by {name}, which is a tensor"
         for name in tuner.reset_to_zero:
             operand = launch.operands.get(name)
@@ -330,7 +316,7 @@ class Absorber:
             reason = reason or launch.load_objection(name)
         more = _bytes(_reads_of(members)) > _bytes([operand])
 
-        def cost(variant: _Variant) -> str:
+        def cost(variant: Variant) -> str:
             repeats = [launch.repeats(variant, name, "load") for name in names]
             total = None if None in repeats else sum(r for r in repeats if r is not None)
             if total is not None and total > _OFTEN and more:
@@ -363,88 +349,18 @@ class Absorber:
         return False
 
 
-@dataclass(frozen=True)
-class _Variant:
-    """A configuration of a kernel in a launch.
-
-    Attributes
-    ----------
-    number : int
-        Which of the kernel's configurations.
-    label : str
-        What to call it; empty of a kernel that is not tuned.
-    grid : sequence
-        Programs along each axis, as the launch has them.
-    accesses : KernelAccesses
-        What it does in this launch.
-    """
-
-    number: int
-    label: str
-    grid: Sequence[Any]
-    accesses: KernelAccesses
-
-    @property
-    def programs(self) -> list[int | None]:
-        """The grid, as far as it is fixed."""
-        return [_fixed(size) for size in self.grid]
-
-    def parameter(self, name: str) -> Parameter | None:
-        """What it does with an operand."""
-        return next((p for p in self.accesses.parameters if operand_of(p.name) == name), None)
-
-    def accesses_of(self, name: str) -> tuple[Access, ...]:
-        parameter = self.parameter(name)
-        return parameter.accesses if parameter is not None else ()
-
-    def only_stores(self, name: str) -> bool:
-        parameter = self.parameter(name)
-        return parameter is not None and not parameter.escapes and len(parameter.stores) == len(parameter.accesses)
-
-    def is_apart(self, name: str, layout: tuple[list[Size], list[Size]]) -> bool:
-        """Whether it can read a dense operand in one place and write it in another."""
-        parameter = self.parameter(name)
-        if parameter is None or parameter.escapes:
-            return False
-        numbers = [n for n in (*layout[0], *layout[1], *self.programs) if isinstance(n, int)]
-        count = len(layout[0])
-        if not parameter.loads or parameter.atomics or len(numbers) < 2 * count + len(self.grid):
-            return False
-        found = (numbers[:count], numbers[count : 2 * count], numbers[2 * count :])
-        return is_apart(parameter.loads, parameter.stores, *found)
-
-    def covers(self, name: str, extents: Sequence[Size], strides: Sequence[Size]) -> bool:
-        """Whether its accesses of an operand reach every element of a dense tensor."""
-        accesses = self.accesses_of(name)
-        fixed = [n for n in (*extents, *strides, *self.programs) if isinstance(n, int)]
-        if len(fixed) == 2 * len(extents) + len(self.grid):
-            count = len(extents)
-            return covers(accesses, fixed[:count], fixed[count : 2 * count], fixed[2 * count :])
-
-        def reached(along: Sequence[Size], steps: Sequence[Size]) -> bool:
-            def reaches(leaf: Leaf, length: int, dim: int) -> bool:
-                return isinstance(leaf, Program) and statically_known_true(
-                    _value(self.grid[leaf.axis]) * length >= number_of(along[dim])
-                )
-
-            shape, strides = ([as_polynomial(n) for n in found] for found in (along, steps))
-            return any(covers_open(access, shape, strides, reaches) for access in accesses)
-
-        return any(reached(*layout) for layout in layouts(extents, strides))
-
-
 class _Launch:
     """A launch and what is known of its kernel.
 
     Attributes
     ----------
-    variants : tuple of _Variant
+    variants : tuple of Variant
         The configurations that can take in what was agreed on so far.
     left : dict of int to str
         The others, and why they cannot.
     """
 
-    def __init__(self, node: Node, variants: Sequence[_Variant]) -> None:
+    def __init__(self, node: Node, variants: Sequence[Variant]) -> None:
         self.node = node
         self.operands: Mapping[str, Any] = node.kwargs["kwargs"]
         self.written: Sequence[str] = node.kwargs["tensors_to_clone"]
@@ -453,7 +369,7 @@ class _Launch:
         #: Operands that are read in one place and written in another.
         self.apart: frozenset[str] = frozenset()
 
-    def narrowed(self, objection: Callable[[_Variant], str]) -> str:
+    def narrowed(self, objection: Callable[[Variant], str]) -> str:
         """Leave out the configurations that have an objection; if all have one, that of the first."""
         reasons = [(variant, objection(variant)) for variant in self.variants]
         fit = tuple(variant for variant, reason in reasons if not reason)
@@ -498,7 +414,7 @@ class _Launch:
         """The calls that make such memory."""
         return [self.operands[name] for name in self.written if self.is_fresh(name)]
 
-    def _objection(self, variant: _Variant, name: str, kind: str) -> str:
+    def _objection(self, variant: Variant, name: str, kind: str) -> str:
         parameter = variant.parameter(name)
         if parameter is None:
             return "it is no pointer of the kernel"
@@ -527,7 +443,7 @@ class _Launch:
     def load_objection(self, name: str) -> str:
         """Why an operand cannot be computed where it is loaded."""
 
-        def objection(variant: _Variant) -> str:
+        def objection(variant: Variant) -> str:
             volatile = any(access.volatile for access in variant.accesses_of(name))
             return self._objection(variant, name, "load") or ("the kernel loads it as volatile" if volatile else "")
 
@@ -539,76 +455,16 @@ class _Launch:
             return ""
         layout = _dense(items[0].meta["val"])
 
-        def objection(variant: _Variant) -> str:
+        def objection(variant: Variant) -> str:
             covered = layout is not None and variant.covers(name, *layout)
             return "" if covered else "the stores may not reach all of it"
 
         return self.narrowed(objection)
 
-    def repeats(self, variant: _Variant, name: str, kind: str) -> float | None:
-        """How often each element is accessed on average, lanes that are masked counted; None if it is not known."""
-        total = 0
-        for access in variant.accesses_of(name):
-            if access.kind != kind:
-                continue
-            lanes = prod(access.shape) * prod(hint(size_of(_value(size), 0)) for size in variant.grid)
-            for loop in access.loops:
-                turns = _turns(loop)
-                if turns is None:
-                    return None
-                lanes *= turns
-            total += lanes
-        return total / max(1, numel_of(self.operands[name]))
-
-
-def _known(node: Node) -> list[_Variant] | str:
-    """What the kernel of a launch does, in each of its configurations, or why nothing can be put into it."""
-    kernel = kernels[node.kwargs["kernel_idx"]]
-    form: LaunchForm = forms[node.kwargs["constant_args_idx"]]
-    if not form.fused:
-        return "wrap_triton(..., fused=False) says so"
-    grids = node.kwargs["grid"]
-    operands = {k: _value(v) for k, v in node.kwargs["kwargs"].items()}
-    open_ends = [*operands.values(), *(_value(size) for grid in grids for size in grid)]
-    if any(isinstance(v, SymNumber) and not is_told(v) for v in open_ends):
-        return "one of its numbers depends on data"
-    if isinstance(kernel, CompiledText):
-        return _in_launch([("", effects.accesses_of_text(kernel), operands)], grids)
-    arguments = form.arguments(operands)
-    if any(is_descriptor(leaf) for value in arguments.values() for leaf in flattened(value)[1]):
-        return "the launch has a descriptor among its arguments"
-    try:
-        tuner = tuner_of(kernel)
-        if tuner is not None and (tuner.user_defined_pre_hook or tuner.user_defined_post_hook):
-            return "a hook may write its arguments"
-        labels = labels_of(kernel)
-        found = []
-        for label, (jit, values, also) in zip(labels, effects.configurations(kernel, arguments), strict=True):
-            if jit is None or also is None:
-                return "a hook may write its arguments" if jit is not None else "the kernel is not Triton's"
-            if jit.pre_run_hooks:
-                return "a hook runs before each launch"
-            found.append((label if len(labels) > 1 else "", effects.accesses_of(jit, values), values))
-        return _in_launch(found, grids)
-    except OpweaveError as error:
-        return str(error).splitlines()[0]
-
-
-def _in_launch(
-    found: Sequence[tuple[str, KernelAccesses, dict[str, Any]]], grids: Sequence[Sequence[Any]]
-) -> list[_Variant] | str:
-    """What configurations do in a launch: their labels, what they do in any, and their arguments."""
-    variants = []
-    for number, ((label, accesses, values), grid) in enumerate(zip(found, grids, strict=True)):
-        if accesses.function is None or any(op.name.endswith(".call") for op in walk(accesses.function.body)):
-            return "the kernel calls a function that is not inlined"
-        known = in_launch(accesses, numbers_of(values), [_fixed(size) for size in grid])
-        variants.append(_Variant(number, label, grid, known))
-    return variants
-
-
-def _fixed(size: Any) -> int | None:
-    return size if type(size) is int else None
+    def repeats(self, variant: Variant, name: str, kind: str) -> float | None:
+        """How often each element is accessed on average; None if that is not known."""
+        lanes = variant.lanes(name, kind)
+        return None if lanes is None else lanes / max(1, numel_of(self.operands[name]))
 
 
 def _is_zero(node: Node) -> bool:
@@ -617,30 +473,6 @@ def _is_zero(node: Node) -> bool:
     if not isinstance(target, OpOverload) or target.opname not in ("zeros", "full"):
         return False
     return target.opname == "zeros" or node.args[1] == 0
-
-
-def _value(number: Any) -> Any:
-    return number.meta["val"] if isinstance(number, Node) else number
-
-
-def _turns(loop: Loop) -> int | None:
-    """How often a loop's body runs in the first program, in the example; None if that is not known."""
-
-    def value(leaf: Leaf) -> int:
-        if isinstance(leaf, Known):
-            return leaf.key.hint
-        if isinstance(leaf, Programs):
-            return 1
-        if isinstance(leaf, (Program, Counter)):
-            return 0
-        raise LookupError
-
-    try:
-        lower, upper, step = (p.evaluate(value) for p in (loop.lower, loop.upper, loop.step) if p is not None)
-    except (LookupError, ValueError) as error:
-        let_through(error)
-        return None
-    return max(0, -((lower - upper) // step)) if step > 0 else None
 
 
 def _dense(value: Tensor) -> tuple[list[Size], list[Size]] | None:
