@@ -41,6 +41,8 @@ class KernelSource:
         Options of the compilation, besides.
     helpers : str
         The functions that were put into TTIR, as Triton.
+    later : bool
+        Whether it is compiled when it is launched first: it may never be, as one of several that are tuned.
     """
 
     name: str
@@ -54,6 +56,7 @@ class KernelSource:
     language: str = "triton"
     options: tuple[tuple[str, Any], ...] = ()
     helpers: str = ""
+    later: bool = False
 
     @property
     def signature(self) -> dict[str, str]:

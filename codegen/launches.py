@@ -27,6 +27,7 @@ from opweave.codegen.splice import (
     read,
     with_functions,
     with_parameters,
+    without_places,
     without_unused,
 )
 from opweave.registry import interrupts
@@ -40,10 +41,10 @@ from opweave.registry.triton.access import Access, KernelAccesses, Parameter as 
 from opweave.registry.triton.known import in_launch
 from opweave.registry.triton.polynomial import Known, Polynomial
 from opweave.registry.triton.ttir import Type, Value
-from opweave.registry.triton_op import CompiledText, forms, kernels, name_of
+from opweave.registry.triton_op import CompiledText, forms, kernels, name_of, tuner_of
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.launch_numbers import as_polynomial, flat, numbers_of, operand_of
-from opweave.tracer.launches import Launch, Part, separated, take_apart
+from opweave.tracer.launches import TUNED, Launch, Part, separated, take_apart
 from opweave.tracer.size import INT32_OFFSETS, Variable
 
 _TRITON = {"f16": "tl.float16", "bf16": "tl.bfloat16", "f32": "tl.float32", "f64": "tl.float64", "i1": "tl.int1",
@@ -139,7 +140,15 @@ def digest(node: Node) -> str:
             (jit and jit.cache_key, [(name, _told(value)) for name, value in flat(values).items()])
             for jit, values, _ in found
         ]
+        tuner = tuner_of(kernel)
+        text += [(tuner.keys, node.meta.get(TUNED))] if tuner is not None else []
     return hashlib.sha256(repr((text, form.key)).encode()).hexdigest()
+
+
+def digest_of(device: Device, compiled: Sequence[tuple[str, KernelSource]]) -> str:
+    """What tells a tuned launch from others, whatever file it stands in: its configurations and their kernels."""
+    text = [(label, without_places(kernel.source), kernel.options) for label, kernel in compiled]
+    return hashlib.sha256(repr((device.type, text)).encode()).hexdigest()[:40]
 
 
 def _told(value: Any) -> str:
@@ -153,8 +162,9 @@ def _shown(node: Node) -> dict[str, Any]:
 
 
 def fused_kernel(
-    region: Graph, name: str, device: Device, aligned: frozenset[str], own: frozenset[int], *, wide: bool = False
-) -> Fused:
+    region: Graph, name: str, device: Device, aligned: frozenset[str], own: frozenset[int], *, wide: bool = False,
+    configuration: int = 0,
+) -> Fused:  # fmt: skip
     """The kernel of a region with a launch.
 
     Parameters
@@ -171,6 +181,8 @@ def fused_kernel(
         Results of which that is known too.
     wide : bool
         Whether offsets may not fit in 32 bits.
+    configuration : int
+        Which of the configurations of a tuned kernel.
 
     Raises
     ------
@@ -182,7 +194,7 @@ def fused_kernel(
     load_triton()
     try:
         with interrupts.deferred():
-            return _Fusion(launch, sides(launch, wide=wide), name, device, aligned, own, wide).run()
+            return _Fusion(launch, sides(launch, wide=wide), name, device, aligned, own, wide, configuration).run()
     except Exception as error:  # Triton raises whatever its frontend stumbles over
         interrupts.let_through(error)
         user = name_of(kernels[launch.node.kwargs["kernel_idx"]])
@@ -197,9 +209,10 @@ def fused_kernel(
 class _Fusion:
     def __init__(
         self, launch: Launch, sides: Sides, name: str, device: Device, aligned: frozenset[str], own: frozenset[int],
-        wide: bool,
+        wide: bool, configuration: int,
     ) -> None:  # fmt: skip
         self.launch, self.sides, self.name, self.device = launch, sides, name, device
+        self.configuration = configuration
         self.aligned, self.own, self.wide = aligned, own, wide
         self.serial = itertools.count()
         #: What names begin with that the kernel has not.
@@ -218,7 +231,7 @@ class _Fusion:
             found: Any = kernel
             values = operands
         else:
-            ((found, values, _),) = effects.configurations(kernel, form.arguments(operands))
+            found, values, _ = list(effects.configurations(kernel, form.arguments(operands)))[self.configuration]
         self.given = given = launch_text(found, values, self.device)
         text, names, options, context = given.text, given.names, given.options, given.context
         self.widest = 64 if _WIDE_SUM.search(text) else 32
@@ -229,7 +242,7 @@ class _Fusion:
         # What Triton printed anew has other names, but the same order.
         parameters = parameters_of(text)
         accesses = analyse(text, names)
-        grid = node.kwargs["grid"][0]
+        grid = node.kwargs["grid"][self.configuration]
         accesses = in_launch(accesses, numbers_of(values), [_count(size) for size in grid])
         edits = self._edits(accesses, parameters, names)
         lines = text.splitlines()

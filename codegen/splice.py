@@ -93,6 +93,15 @@ def without_unused(text: str) -> tuple[str, list[int]]:
     return with_parameters(text, [parameters[k] for k in kept]), kept
 
 
+def without_places(text: str) -> str:
+    """The text without what it says of source files."""
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    return "\n".join(_PLACE.sub("", line) for line in lines)
+
+
+_PLACE = re.compile(r' loc\((?:[^()"]|"[^"]*"|\((?:[^()"]|"[^"]*")*\))*\)')
+
+
 # ---- modules ---------------------------------------------------------------------------------------------------------
 
 

@@ -26,7 +26,7 @@ import math
 import operator
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from opweave.codegen import blas, epilogues
@@ -46,11 +46,11 @@ from opweave.registry.loading import load_heavy
 from opweave.registry.memory_format import MemoryFormat
 from opweave.registry.op import HigherOrderOperator, OpOverload
 from opweave.registry.tensor import Tensor, allocate, as_alias, as_view, describe
-from opweave.registry.triton_op import kernels, name_of
+from opweave.registry.triton_op import forms, kernels, name_of, triton_kernel_wrapper_mutation, tuner_of
 from opweave.tracer.declared import declared
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.iteration import is_only_scattered_to, scatter_of
-from opweave.tracer.launches import is_empty, launch_of, take_apart
+from opweave.tracer.launches import UNFUSED, Launch, is_empty, launch_of, take_apart
 from opweave.tracer.printing import operand_graphs
 from opweave.tracer.size import Size, number_of, sizes as sizes_from
 
@@ -197,6 +197,11 @@ class _Wrapper:
         self.name = name
         #: Whether control flow calls it.
         self.is_function = False
+        #: Parameters behind the graph's inputs.
+        self.further: list[str] = []
+        #: What stands at the top of the module, which the outermost function's wrapper prints.
+        self.tops: list[str] = []
+        self.outermost = True
         self.lines: list[str] = []
         self.kernels: list[KernelSource] = []
         self.names: dict[str, Any] = {}
@@ -245,8 +250,9 @@ class _Wrapper:
                 dead, self.dead = ([], self.dead) if self.waiting else (self.dead, [])
                 if dead:
                     self._line(f"del {', '.join(dead)}")
-        head = f"def {self.name}({', '.join(parameters)}):"
-        source = "\n".join([*self.functions, head, *self.lines, ""])
+        head = f"def {self.name}({', '.join([*parameters, *self.further])}):"
+        tops = self.tops if self.outermost else []
+        source = "\n".join([*tops, *self.functions, head, *self.lines, ""])
         return Generated(source, self.name, self.kernels, self.names, list(dict.fromkeys(self.attributes)))
 
     def _last_uses(self) -> dict[Node, list[Node]]:
@@ -408,11 +414,8 @@ class _Wrapper:
 
         It may be called with other layouts than it was traced with, once a loop has gone round.
         """
-        inner = _Wrapper(graph, self._fresh(graph.name or "function"), self.device, self.wide)
+        inner = self._inner(graph, self._fresh(graph.name or "function"))
         inner.is_function = True
-        inner.kernels, inner.names, inner.objects = self.kernels, self.names, self.objects
-        inner.attributes, inner.taken, inner.plans = self.attributes, self.taken, self.plans
-        inner.symbols = dict(self.symbols)
         source = inner.run().source
         if self.symbols:
             # Inside the one that is being printed, whose symbols it may use.
@@ -420,6 +423,15 @@ class _Wrapper:
         else:
             self.functions += [source, ""]
         return inner.name
+
+    def _inner(self, graph: Graph, name: str) -> _Wrapper:
+        """What prints another function of the same module."""
+        inner = _Wrapper(graph, name, self.device, self.wide)
+        inner.outermost = False
+        inner.kernels, inner.names, inner.objects, inner.tops = self.kernels, self.names, self.objects, self.tops
+        inner.attributes, inner.taken, inner.plans = self.attributes, self.taken, self.plans
+        inner.symbols = dict(self.symbols)
+        return inner
 
     def _conform(self, node: Node, label: str) -> None:
         check = self._inject("conform", conform)
@@ -482,6 +494,16 @@ class _Wrapper:
         """A user's launch and what was put into its kernel."""
         launch = take_apart(region)
         assert launch is not None
+        if launch.tuning is None:
+            self._spliced(node, region, launch)
+        else:
+            self._tuned(node, region, launch)
+        self._count_writes(node)
+
+    def _spliced(
+        self, node: Node, region: Graph, launch: Launch, configuration: int = 0, *, later: bool = False
+    ) -> tuple[KernelSource, list[str]]:
+        """One kernel for a region: that, and the names of the results that are allocated."""
         into = {number: target.name for number, target in node.kwargs.get("into", ())}
         items = {user.args[1]: user for user in node.users if user.target is operator.getitem}
         outer = dict(zip(region.placeholders(), node.args, strict=True))
@@ -513,18 +535,80 @@ class _Wrapper:
             aligned = frozenset(p.name for p in outer)
         own = frozenset(results.keys() - into.keys())
         make = load_heavy("opweave.codegen.launches").fused_kernel
-        fused = make(region, label, self.device, aligned, own, wide=self.wide)
-        same = (fused.kernel.source, fused.kernel.options)
-        kernel = next((k for k in self.kernels if (k.source, k.options) == same), fused.kernel)
-        if kernel is fused.kernel:
+        fused = make(region, label, self.device, aligned, own, wide=self.wide, configuration=configuration)
+        same = (fused.kernel.source, fused.kernel.options, later)
+        kernel = next((k for k in self.kernels if (k.source, k.options, k.later) == same), None)
+        if kernel is None:
+            kernel = replace(fused.kernel, later=later)
             self.kernels.append(kernel)
         arguments = [self._argument(a, places, results, scratch) for a in fused.arguments]
-        grid = [self._text(outer.get(size, size)) for size in launch.node.kwargs["grid"][0]]
+        grid = [self._text(outer.get(size, size)) for size in launch.node.kwargs["grid"][configuration]]
         self._line(f"{kernel.name}({', '.join([*grid, *arguments])})", node)
-        self._count_writes(node)
-        unread = [results[i] for i in results if i not in into and i not in items]
-        if scratch or unread:
+        made = {i: name for i, name in results.items() if i not in into}
+        unread = [name for i, name in made.items() if i not in items]
+        if (scratch or unread) and not later:
             self._line(f"del {', '.join([*scratch.values(), *unread])}")
+        return kernel, [*made.values()]
+
+    def _tuned(self, node: Node, region: Graph, launch: Launch) -> None:
+        """A kernel for each configuration, a function that does the same unfused, and a call of the best."""
+        into = {number: target.name for number, target in node.kwargs.get("into", ())}
+        given = list(dict.fromkeys([*(arg.name for arg in node.args), *into.values()]))
+        symbols = list(dict.fromkeys(self.symbols.values()))
+        name = self._fresh("launch")
+        kernel_idx, form_idx = launch.node.kwargs["kernel_idx"], launch.node.kwargs["constant_args_idx"]
+        assert launch.tuning is not None
+        fused: dict[int, str] = {}
+        compiled: list[tuple[str, KernelSource]] = []
+        made: list[str] = []
+        reason: CompileError | None = None
+        for number in launch.tuning.numbers:
+            lines, self.lines = self.lines, []
+            try:
+                kernel, made = self._spliced(node, region, launch, number, later=True)
+                self._line(f"return ({', '.join(made)}{',' * (len(made) == 1)})")
+            except CompileError as error:
+                reason = error
+                continue
+            finally:
+                body, self.lines = self.lines, lines
+            fused[number] = self._fresh(f"{name}_{number}")
+            compiled.append((launch.tuning.labels[number], kernel))
+            self.tops += [f"def {fused[number]}({', '.join([*given, *symbols])}):", *body, "", ""]
+        if reason is not None and not fused:
+            raise reason
+        unfused = self._unfused(region.graph[UNFUSED], f"{name}_unfused", symbols)
+        digest = load_heavy("opweave.codegen.launches").digest_of(self.device, compiled)
+        choices = "{" + ", ".join(f"{number}: {function}" for number, function in fused.items()) + "}"
+        written = tuple(given.index(target) for target in into.values())
+        make = self._inject("tuned", load_heavy("opweave.codegen.tuning").tuned)
+        self.tops += [f"{name} = {make}({kernel_idx}, {form_idx}, {digest!r}, {choices}, {unfused}, {written})", "", ""]
+        form, outer = forms[form_idx], dict(zip(region.placeholders(), node.args, strict=True))
+        tuner: Any = tuner_of(kernels[kernel_idx])
+        operands: list[Any] = [launch.operands.get(o) for key in tuner.keys for o in form.operands_of(key)]
+        numbers = [self._text(outer.get(value, value)) for value in operands if _is_number(value)]
+        key = f"({', '.join(numbers)}{',' * (len(numbers) == 1)})"
+        items = {user.args[1]: user.name for user in node.users if user.target is operator.getitem}
+        free = iter(made)
+        names = {i: next(free) for i in range(len(region.output_node().args[0])) if i not in into}
+        call = f"{name}({', '.join([key, *given, *symbols])})"
+        results = f"({', '.join(names.values())}{',' * (len(names) == 1)})"
+        self._line(f"{results} = {call}" if names else call, node)
+        unread = [result for i, result in names.items() if i not in items]
+        if unread:
+            self._line(f"del {', '.join(unread)}")
+
+    def _unfused(self, graph: Graph, name: str, symbols: list[str]) -> str:
+        """Print a graph as a function that is given symbols too, and the function to launch with."""
+        self.taken |= set(_names(graph))
+        inner = self._inner(graph, self._fresh(name))
+        launch = self._fresh("launch_with")
+        inner.further = [*symbols, f"{launch}={self._inject('launch', triton_kernel_wrapper_mutation)}"]
+        inner.objects = {**self.objects, id(triton_kernel_wrapper_mutation): launch}
+        inner.plans, first = {}, len(self.kernels)
+        self.tops += [inner.run().source, ""]
+        self.kernels[first:] = [replace(kernel, later=True) for kernel in self.kernels[first:]]
+        return inner.name
 
     def _argument(
         self, argument: Any, places: Mapping[Node, str], results: Mapping[int, str], scratch: Mapping[str, str]
@@ -741,6 +825,12 @@ class _Wrapper:
             self.kernels += found
             self.plans[key] = found
         return found
+
+
+def _is_number(value: Any) -> bool:
+    """Whether an operand of a launch is a number, known now or not."""
+    value = value.meta["val"] if isinstance(value, Node) else value
+    return isinstance(value, (bool, int, float, SymNumber))
 
 
 def _source_of(region: Graph) -> Node:

@@ -29,6 +29,7 @@ from opweave.passes import (
     products,
     reinplace,
     sizes,
+    unfuse,
 )
 from opweave.registry.device import Device, cpu
 from opweave.registry.dtypes import DType
@@ -86,6 +87,7 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("fuse", functools.partial(fuse.run, objection=launch_objection)),  # what can be one kernel becomes one node
     ("reinplace", reinplace.run),  # mutating calls write in place where no copy is needed
     ("overwrite", overwrite.run),  # kernels store into the inputs that their results are written to
+    ("unfuse", functools.partial(unfuse.run, passes=(fuse.run, reinplace.run, overwrite.run))),  # for tuned launches
     ("hoist", sizes.hoist),  # checks of sizes run before the kernels that rely on them
     ("limit", sizes.limit),  # offsets get 32 bits where sizes that are not fixed allow it
 )

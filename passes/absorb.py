@@ -14,6 +14,10 @@ where it loads it. It is right for any kernel, in whatever order it works, if
 * what the functions read besides does not depend on the launch, and nothing that must run in between does.
 
 It pays if little is computed more than once: a kernel may load an element many times.
+
+Of a tuned kernel all of that is asked of each configuration, with its own grid. What some of them allow is taken in,
+and the others are left out: they run unfused (`codegen.tuning`). What is relied on whichever of them runs, that memory
+need not be filled, or that reads and writes can be apart, must hold of all.
 """
 
 from __future__ import annotations
@@ -22,29 +26,22 @@ import operator
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from math import prod
 from typing import Any, Protocol
 
-from opweave.fake.symbolic import SymNumber, statically_known_true
-from opweave.passes.emission import is_random, is_told
-from opweave.registry.errors import OpweaveError
-from opweave.registry.interrupts import let_through
-from opweave.registry.launch_form import LaunchForm, flattened, is_descriptor
+from opweave.passes.emission import is_random
+from opweave.passes.variants import Variant, variants_of
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.tensor import Tensor
-from opweave.registry.triton import effects
-from opweave.registry.triton.access import Access, KernelAccesses, Parameter
-from opweave.registry.triton.coverage import covers, covers_open, is_apart, layouts
-from opweave.registry.triton.known import in_launch
-from opweave.registry.triton.polynomial import Counter, Known, Leaf, Loop, Program, Programs
-from opweave.registry.triton.ttir import walk
-from opweave.registry.triton_op import CompiledText, forms, kernels, triton_kernel_wrapper_functional
+from opweave.registry.triton_op import (
+    kernels,
+    triton_kernel_wrapper_functional,
+    tuner_of,
+)
 from opweave.tracer.declared import declared
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.iteration import classify, numel_of
-from opweave.tracer.launch_numbers import as_polynomial, numbers_of, operand_of
-from opweave.tracer.launches import APART, ELEMENTS, is_empty
-from opweave.tracer.size import Size, hint, number_of, size_of, sizes
+from opweave.tracer.launches import APART, ELEMENTS, TUNED, Tuning, is_empty
+from opweave.tracer.size import Size, hint, sizes
 
 #: Why the region with this launch in it cannot be one kernel; empty where it can.
 Objection = Callable[[Graph], str]
@@ -101,10 +98,10 @@ def renew(graph: Graph) -> None:
     for node in [node for node in graph.nodes if node.target is triton_kernel_wrapper_functional]:
         operands = node.kwargs["kwargs"]
         filled = [n for n in node.kwargs["tensors_to_clone"] if not is_empty(operands[n])]
-        known = known_of(node) if filled else ""
-        if isinstance(known, str):
+        variants = variants_of(node) if filled else ""
+        if isinstance(variants, str):
             continue
-        launch = LaunchFacts(node, *known)
+        launch = _Launch(node, variants)
         for name in filled:
             if not launch.is_overwritten(name):
                 continue
@@ -167,11 +164,15 @@ class Absorber:
     def _launch(self, node: Node) -> None:
         if not self._has_neighbours(node):
             return
-        known = known_of(node)
-        if isinstance(known, str):
-            self.refusals.append((node, known))
+        variants = variants_of(node)
+        if isinstance(variants, str):
+            self.refusals.append((node, variants))
             return
-        launch = LaunchFacts(node, *known)
+        launch = _Launch(node, variants)
+        reason = self._tuning_objection(launch)
+        if reason:
+            self.refusals.append((node, reason))
+            return
         items = [user for user in node.users if user.target is operator.getitem]
         region = Absorption(node, self._ordered([node, *items, *launch.memory()]))
         launch.apart = frozenset(name for name in launch.written if self._is_apart(launch, name))
@@ -189,8 +190,27 @@ class Absorber:
             self._before(launch, operand, region)
         if region.taken:
             self.found.append(region)
+            if len(variants) > 1:
+                numbers = tuple(variant.number for variant in launch.variants)
+                refused = tuple((number, why) for number, why in launch.left.items())
+                node.meta[TUNED] = Tuning(tuple(variant.label for variant in variants), numbers, refused)
 
-    def _is_apart(self, launch: LaunchFacts, name: str) -> bool:
+    def _tuning_objection(self, launch: _Launch) -> str:
+        """Why a tuned launch stays as it is; tuning it by itself would show in its results."""
+        kernel = kernels[launch.node.kwargs["kernel_idx"]]
+        tuner = tuner_of(kernel) if len(launch.variants) > 1 else None
+        if tuner is None:
+            return ""
+        for name in tuner.keys:
+            if isinstance(launch.operands.get(name), Node) and isinstance(launch.operands[name].meta["val"], Tensor):
+                return f"the kernel is tuned by {name}, which is a tensor"
+        for name in tuner.reset_to_zero:
+            operand = launch.operands.get(name)
+            if isinstance(operand, Node) and not is_empty(operand) and not _is_zero(operand):
+                return f"tuning sets {name} to zero (reset_to_zero), which may hold something else"
+        return ""
+
+    def _is_apart(self, launch: _Launch, name: str) -> bool:
         """Whether a kernel that writes in place had better read one tensor and write another."""
         operand = launch.operands[name]
         if operand.op == "placeholder":
@@ -227,22 +247,21 @@ class Absorber:
     def _ordered(self, nodes: Iterable[Node]) -> list[Node]:
         return sorted(set(nodes), key=self.order.__getitem__)
 
-    def _refuse(self, launch: LaunchFacts, side: str, name: str, reason: str) -> None:
+    def _refuse(self, launch: _Launch, side: str, name: str, reason: str) -> None:
         self.refusals.append((launch.node, f"{side} {name}: {reason}"))
 
     # ---- what is done with what it stores
 
-    def _after(self, launch: LaunchFacts, name: str, step: Any, region: Absorption) -> None:
-        items = launch.items(name)
+    def _after(self, launch: _Launch, name: str, step: Any, region: Absorption) -> None:
+        items, before = launch.items(name), (launch.variants, launch.left)
+        below = [n for n in step.members if n in _below(items, step.members)]
         reason = (
             launch.store_objection(name)
             or ("" if all(map(_is_pointwise, step.members)) else "what reads it is more than pointwise")
-            or ("" if _below(items, step.members) >= {*step.results} else "what reads it makes something else too")
+            or ("" if {*below} >= {*step.results} else "what reads it makes something else too")
             or self._dependence(step, region, items)
-            or _often(
-                launch.repeats(name, "store"), [n for n in step.members if n in _below(items, step.members)], _WASTE
-            )
-            or launch.contents_objection(name, [n for n in step.members if n in _below(items, step.members)], items)
+            or launch.narrowed(lambda variant: _often(launch.repeats(variant, name, "store"), below, _WASTE))
+            or launch.contents_objection(name, below, items)
         )
         if not reason and len(region.members) + len(step.members) > _LARGEST:
             reason = f"a kernel of {_LARGEST} ops"
@@ -251,6 +270,7 @@ class Absorber:
             results = self._ordered([*region.results, *step.results])
             reason = self.objection(self.region_of(members, results))
         if reason:
+            launch.variants, launch.left = before
             self._refuse(launch, "after", name, reason)
             return
         region.members = members
@@ -281,12 +301,12 @@ class Absorber:
 
     # ---- what computes what it loads
 
-    def _before(self, launch: LaunchFacts, operand: Node, region: Absorption) -> None:
+    def _before(self, launch: _Launch, operand: Node, region: Absorption) -> None:
         step = self._maker(operand)
         if step is None:
             return
         names = [name for name, value in launch.operands.items() if value is operand]
-        members = _above(operand, step.members)
+        members, before = _above(operand, step.members), (launch.variants, launch.left)
         reason = ""
         if self._is_needed_beside(operand, launch.node, region):
             reason = "it is needed elsewhere too"
@@ -294,15 +314,21 @@ class Absorber:
             reason = "what computes it is more than pointwise"
         for name in names:
             reason = reason or launch.load_objection(name)
-        repeats = [launch.repeats(name, "load") for name in names]
-        total = None if None in repeats else sum(r for r in repeats if r is not None)
-        if not reason and total is not None and total > _OFTEN and _bytes(_reads_of(members)) > _bytes([operand]):
-            reason = f"each element is loaded {total:.1f} times, and computed from more bytes than it has"
-        reason = reason or _often(total, members)
+        more = _bytes(_reads_of(members)) > _bytes([operand])
+
+        def cost(variant: Variant) -> str:
+            repeats = [launch.repeats(variant, name, "load") for name in names]
+            total = None if None in repeats else sum(r for r in repeats if r is not None)
+            if total is not None and total > _OFTEN and more:
+                return f"each element is loaded {total:.1f} times, and computed from more bytes than it has"
+            return _often(total, members)
+
+        reason = reason or launch.narrowed(cost)
         joined = self._ordered([*region.members, *members])
         if not reason:
             reason = self.objection(self.region_of(joined, self._ordered(region.results)))
         if reason:
+            launch.variants, launch.left = before
             self._refuse(launch, "before", names[0], reason)
             return
         region.members = joined
@@ -323,42 +349,54 @@ class Absorber:
         return False
 
 
-class LaunchFacts:
-    """A launch and what is known of its kernel."""
+class _Launch:
+    """A launch and what is known of its kernel.
 
-    def __init__(self, node: Node, accesses: KernelAccesses, values: Mapping[str, Any]) -> None:
+    Attributes
+    ----------
+    variants : tuple of Variant
+        The configurations that can take in what was agreed on so far.
+    left : dict of int to str
+        The others, and why they cannot.
+    """
+
+    def __init__(self, node: Node, variants: Sequence[Variant]) -> None:
         self.node = node
         self.operands: Mapping[str, Any] = node.kwargs["kwargs"]
         self.written: Sequence[str] = node.kwargs["tensors_to_clone"]
-        self.grid = [size if type(size) is int else None for size in node.kwargs["grid"][0]]
-        self.accesses = in_launch(accesses, numbers_of(values), self.grid)
+        self.variants = tuple(variants)
+        self.left: dict[int, str] = {}
         #: Operands that are read in one place and written in another.
         self.apart: frozenset[str] = frozenset()
 
+    def narrowed(self, objection: Callable[[Variant], str]) -> str:
+        """Leave out the configurations that have an objection; if all have one, that of the first."""
+        reasons = [(variant, objection(variant)) for variant in self.variants]
+        fit = tuple(variant for variant, reason in reasons if not reason)
+        if not fit:
+            variant, reason = reasons[0]
+            return f"{reason} ({variant.label})" if variant.label else reason
+        self.left = {**self.left, **{variant.number: reason for variant, reason in reasons if reason}}
+        self.variants = fit
+        return ""
+
     def only_stores(self, name: str) -> bool:
         """Whether the kernel does nothing else with an operand."""
-        parameter = self._parameter(name)
-        return parameter is not None and not parameter.escapes and len(parameter.stores) == len(parameter.accesses)
+        return all(variant.only_stores(name) for variant in self.variants)
 
     def is_overwritten(self, name: str) -> bool:
         """Whether what an operand held before does not matter: the kernel stores to all of it, and looks at nothing."""
         layout = dense(self.operands[name].meta["val"])
         if layout is None or not self.only_stores(name) or len(self.names(self.operands[name])) > 1:
             return False
-        return self.covers(self.accesses_of(name), *layout)
+        return all(variant.covers(name, *layout) for variant in self.variants)
 
     def is_apart(self, name: str) -> bool:
         """Whether an operand that the kernel writes in place need not be one."""
-        parameter = self._parameter(name)
         layout = dense(self.operands[name].meta["val"])
-        if parameter is None or parameter.escapes or layout is None or len(self.names(self.operands[name])) > 1:
+        if layout is None or len(self.names(self.operands[name])) > 1:
             return False
-        numbers = [n for n in (*layout[0], *layout[1], *self.grid) if isinstance(n, int)]
-        count = len(layout[0])
-        if not parameter.loads or parameter.atomics or len(numbers) < 2 * count + len(self.grid):
-            return False
-        found = (numbers[:count], numbers[count : 2 * count], numbers[2 * count :])
-        return is_apart(parameter.loads, parameter.stores, *found)
+        return all(variant.is_apart(name, layout) for variant in self.variants)
 
     def items(self, name: str) -> list[Node]:
         """The nodes that stand for what an operand holds afterwards."""
@@ -376,11 +414,8 @@ class LaunchFacts:
         """The calls that make such memory."""
         return [self.operands[name] for name in self.written if self.is_fresh(name)]
 
-    def _parameter(self, name: str) -> Parameter | None:
-        return next((p for p in self.accesses.parameters if operand_of(p.name) == name), None)
-
-    def _objection(self, name: str, kind: str) -> str:
-        parameter = self._parameter(name)
+    def _objection(self, variant: Variant, name: str, kind: str) -> str:
+        parameter = variant.parameter(name)
         if parameter is None:
             return "it is no pointer of the kernel"
         if parameter.escapes:
@@ -403,119 +438,41 @@ class LaunchFacts:
         """Why nothing can be done with an operand where it is stored to."""
         if len(self.names(self.operands[name])) > 1:
             return "it has another name in the launch"
-        return self._objection(name, "store")
+        return self.narrowed(lambda variant: self._objection(variant, name, "store"))
 
     def load_objection(self, name: str) -> str:
         """Why an operand cannot be computed where it is loaded."""
-        reason = self._objection(name, "load")
-        if not reason and any(a.volatile for a in self.accesses_of(name)):
-            reason = "the kernel loads it as volatile"
-        return reason
 
-    def accesses_of(self, name: str) -> tuple[Access, ...]:
-        parameter = self._parameter(name)
-        return parameter.accesses if parameter is not None else ()
+        def objection(variant: Variant) -> str:
+            volatile = any(access.volatile for access in variant.accesses_of(name))
+            return self._objection(variant, name, "load") or ("the kernel loads it as volatile" if volatile else "")
+
+        return self.narrowed(objection)
 
     def contents_objection(self, name: str, users: Sequence[Node], items: Sequence[Node]) -> str:
         """Why what an operand held before may show in what is computed of it."""
-        layout = dense(items[0].meta["val"])
-        if layout is not None and self.covers(self.accesses_of(name), *layout):
-            return ""
         if self.is_fresh(name) and all(_is_strict(node, users, items) for node in users):
             return ""
-        return "the stores may not reach all of it"
+        layout = dense(items[0].meta["val"])
 
-    def covers(self, accesses: Sequence[Access], extents: Sequence[Size], strides: Sequence[Size]) -> bool:
-        fixed = [n for n in (*extents, *strides, *self.grid) if isinstance(n, int)]
-        if len(fixed) == 2 * len(extents) + len(self.grid):
-            count = len(extents)
-            return covers(accesses, fixed[:count], fixed[count : 2 * count], fixed[2 * count :])
-        grid = self.node.kwargs["grid"][0]
+        def objection(variant: Variant) -> str:
+            covered = layout is not None and variant.covers(name, *layout)
+            return "" if covered else "the stores may not reach all of it"
 
-        def reached(along: Sequence[Size], steps: Sequence[Size]) -> bool:
-            def reaches(leaf: Leaf, length: int, dim: int) -> bool:
-                return isinstance(leaf, Program) and statically_known_true(
-                    _value(grid[leaf.axis]) * length >= number_of(along[dim])
-                )
+        return self.narrowed(objection)
 
-            shape, strides = ([as_polynomial(n) for n in found] for found in (along, steps))
-            return any(covers_open(access, shape, strides, reaches) for access in accesses)
-
-        return any(reached(*layout) for layout in layouts(extents, strides))
-
-    def repeats(self, name: str, kind: str) -> float | None:
-        """How often each element is accessed on average, lanes that are masked counted; None if it is not known."""
-        total = 0
-        for access in self.accesses_of(name):
-            if access.kind != kind:
-                continue
-            lanes = prod(access.shape) * prod(hint(size_of(_value(size), 0)) for size in self.node.kwargs["grid"][0])
-            for loop in access.loops:
-                turns = _turns(loop)
-                if turns is None:
-                    return None
-                lanes *= turns
-            total += lanes
-        return total / max(1, numel_of(self.operands[name]))
+    def repeats(self, variant: Variant, name: str, kind: str) -> float | None:
+        """How often each element is accessed on average; None if that is not known."""
+        lanes = variant.lanes(name, kind)
+        return None if lanes is None else lanes / max(1, numel_of(self.operands[name]))
 
 
-def known_of(node: Node) -> tuple[KernelAccesses, dict[str, Any]] | str:
-    """What the kernel of a launch does, with the arguments, or why nothing can be put into it."""
-    kernel = kernels[node.kwargs["kernel_idx"]]
-    form: LaunchForm = forms[node.kwargs["constant_args_idx"]]
-    if not form.fused:
-        return "wrap_triton(..., fused=False) says so"
-    operands = {k: _value(v) for k, v in node.kwargs["kwargs"].items()}
-    open_ends = [*operands.values(), *map(_value, node.kwargs["grid"][0])]
-    if any(isinstance(v, SymNumber) and not is_told(v) for v in open_ends):
-        return "one of its numbers depends on data"
-    if isinstance(kernel, CompiledText):
-        return _inlined(effects.accesses_of_text(kernel), operands)
-    arguments = form.arguments(operands)
-    if any(is_descriptor(leaf) for value in arguments.values() for leaf in flattened(value)[1]):
-        return "the launch has a descriptor among its arguments"
-    try:
-        found = list(effects.configurations(kernel, arguments))
-        if len(found) != 1:
-            return f"the kernel is tuned: it has {len(found)} configurations"
-        jit, values, also = found[0]
-        if jit is None or also is None or also:
-            return "a hook may write its arguments" if also is None or also else "the kernel is not Triton's"
-        if jit.pre_run_hooks:
-            return "a hook runs before each launch"
-        return _inlined(effects.accesses_of(jit, values), values)
-    except OpweaveError as error:
-        return str(error).splitlines()[0]
-
-
-def _inlined(accesses: KernelAccesses, values: dict[str, Any]) -> tuple[KernelAccesses, dict[str, Any]] | str:
-    if accesses.function is None or any(op.name.endswith(".call") for op in walk(accesses.function.body)):
-        return "the kernel calls a function that is not inlined"
-    return accesses, values
-
-
-def _value(number: Any) -> Any:
-    return number.meta["val"] if isinstance(number, Node) else number
-
-
-def _turns(loop: Loop) -> int | None:
-    """How often a loop's body runs in the first program, in the example; None if that is not known."""
-
-    def value(leaf: Leaf) -> int:
-        if isinstance(leaf, Known):
-            return leaf.key.hint
-        if isinstance(leaf, Programs):
-            return 1
-        if isinstance(leaf, (Program, Counter)):
-            return 0
-        raise LookupError
-
-    try:
-        lower, upper, step = (p.evaluate(value) for p in (loop.lower, loop.upper, loop.step) if p is not None)
-    except (LookupError, ValueError) as error:
-        let_through(error)
-        return None
-    return max(0, -((lower - upper) // step)) if step > 0 else None
+def _is_zero(node: Node) -> bool:
+    """Whether a call makes a tensor of zeros."""
+    target = node.target
+    if not isinstance(target, OpOverload) or target.opname not in ("zeros", "full"):
+        return False
+    return target.opname == "zeros" or node.args[1] == 0
 
 
 def dense(value: Tensor) -> tuple[list[Size], list[Size]] | None:

@@ -38,7 +38,7 @@ from opweave.registry.triton_op import kernels, name_of, triton_kernel_wrapper_f
 from opweave.tracer.declared import declared
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.iteration import Demand, IterationSpace, classify, is_scatter, numel_of, reads_memory, sizes_of
-from opweave.tracer.launches import is_empty, take_apart
+from opweave.tracer.launches import Tuning, is_empty, take_apart
 from opweave.tracer.maps import MapDecl
 from opweave.tracer.size import hint, product, sizes as sizes_from
 
@@ -629,6 +629,13 @@ def _name(node: Node) -> str:
     return str(node.meta.get("origin") or node.target.opname)  # type: ignore[union-attr]
 
 
+def _tuned(tuning: Tuning) -> str:
+    """What is tuned, and with what."""
+    labels = tuning.labels
+    text = f"tuned when it runs: unfused, or one of {len(tuning.numbers)} of {len(labels)} configurations"
+    return ", ".join([text, *(f"not {labels[number]} ({reason})" for number, reason in tuning.refused)])
+
+
 def _describe(number: int, region: Graph, inputs: list[Node], results: list[Node]) -> Decision:
     names = _ops(region)
     sites = list(dict.fromkeys(n.meta["site"].short for n in region.nodes if n.meta.get("site") is not None))
@@ -640,5 +647,7 @@ def _describe(number: int, region: Graph, inputs: list[Node], results: list[Node
         sides += [(f"after {name}", parts) for name, parts in launch.after.items()]
         taken = [f"{side} {', '.join(_ops(n for part in parts for n in part.graph))}" for side, parts in sides]
         taken += [f"{name} is read in one place and written in another" for name in sorted(launch.apart)]
+        if launch.tuning is not None:
+            taken.append(_tuned(launch.tuning))
         text = "; ".join([f"launch of {_name(launch.node)}", *taken, text])
     return Decision(f"fused: {', '.join(names)}", f"kernel {number}", text + (f"; {where}" if where else ""), None)

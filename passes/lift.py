@@ -23,12 +23,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from opweave.passes.absorb import LaunchFacts, dense, known_of
+from opweave.passes.absorb import dense
 from opweave.passes.emission import Emitter
 from opweave.passes.functionalize import write_view
 from opweave.passes.fuse import Decision
+from opweave.passes.variants import Variant, variants_of
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import OpweaveError
@@ -38,10 +40,11 @@ from opweave.registry.tensor import Tensor
 from opweave.registry.triton.access import Access, analyse
 from opweave.registry.triton.effects import configurations
 from opweave.registry.triton.expression import Expression, NotAMap, check_silent, stored
+from opweave.registry.triton.known import in_launch
 from opweave.registry.triton_op import CompiledText, forms, kernels, name_of, triton_kernel_wrapper_functional
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.iteration import classify
-from opweave.tracer.launch_numbers import flat, operand_of
+from opweave.tracer.launch_numbers import flat, numbers_of, operand_of
 from opweave.tracer.launches import ELEMENTS
 from opweave.tracer.maps import MapDecl
 from opweave.tracer.size import Size, product, sizes
@@ -163,30 +166,47 @@ class _Lifting:
 
     def __init__(self, node: Node, read: Reader, objection: Objection) -> None:
         self.node, self.read, self.objection = node, read, objection
+        self.operands: Mapping[str, Any] = node.kwargs["kwargs"]
+        self.written: Sequence[str] = node.kwargs["tensors_to_clone"]
 
     def run(self) -> list[tuple[Node, MapDecl, list[Node]]]:
-        """Of each result that is used its declaration, and the operands."""
+        """Of each result that is used its declaration, and the operands.
+
+        All configurations of a tuned kernel compute the same, so one that is pointwise is enough.
+        """
+        variants = variants_of(self.node)
+        if isinstance(variants, str):
+            raise NotAMap(variants)
+        refused: NotAMap | None = None
+        for variant in variants:
+            try:
+                return self._of(variant)
+            except NotAMap as error:
+                refused = refused or error
+        assert refused is not None
+        raise refused
+
+    def _of(self, variant: Variant) -> list[tuple[Node, MapDecl, list[Node]]]:
         node = self.node
-        known = known_of(node)
-        if isinstance(known, str):
-            raise NotAMap(known)
-        early, values = known
-        check_silent(early)
+        check_silent(variant.accesses)
         # The cheap questions first: what is asked below needs the kernel as it would be compiled.
-        written = [p for p in early.parameters if p.is_written]
+        written = [p for p in variant.accesses.parameters if p.is_written]
         if any(p.escapes or p.atomics or len(p.stores) != 1 for p in written):
             raise NotAMap("it stores by several operations")
         kernel: Any = kernels[node.kwargs["kernel_idx"]]
+        values = {k: v.meta["val"] if isinstance(v, Node) else v for k, v in self.operands.items()}
         if not isinstance(kernel, CompiledText):
             form = forms[node.kwargs["constant_args_idx"]]
-            operands = {k: v.meta["val"] if isinstance(v, Node) else v for k, v in node.kwargs["kwargs"].items()}
-            ((kernel, _, _),) = configurations(kernel, form.arguments(operands))
-        first = node.meta["val"][node.kwargs["tensors_to_clone"][0]]
+            kernel, values, also = list(configurations(kernel, form.arguments(values)))[variant.number]
+            if also:
+                raise NotAMap(f"tuning it writes {', '.join(sorted(also))}")
+        first = node.meta["val"][self.written[0]]
         try:
             text, names = self.read(kernel, values, first._device)
         except OpweaveError as error:
             raise NotAMap(str(error).splitlines()[0]) from error
-        self.launch = LaunchFacts(node, analyse(text, list(names)), values)
+        programs = variant.programs
+        self.variant = replace(variant, accesses=in_launch(analyse(text, list(names)), numbers_of(values), programs))
         self.numbers = {
             name: value.item() if hasattr(value, "item") else value
             for name, value in flat(values).items()
@@ -196,19 +216,21 @@ class _Lifting:
         return [self._result(item) for item in node.users if item.target is operator.getitem and item.users]
 
     def _result(self, item: Node) -> tuple[Node, MapDecl, list[Node]]:
-        launch, name = self.launch, str(item.args[1])
+        variant, name = self.variant, str(item.args[1])
         value = item.meta["val"]
-        (store,) = (a for a in launch.accesses_of(name) if a.kind == "store")
+        stores = [a for a in variant.accesses_of(name) if a.kind == "store"]
+        if len(stores) != 1:
+            raise NotAMap(f"{name}: it is stored to by several operations")
         layout = dense(value)
-        self._typed(name, value, store)
-        if layout is None or not launch.covers([store], *layout):
+        self._typed(name, value, stores[0])
+        if layout is None or not variant.covers(name, *layout):
             raise NotAMap(f"{name}: its stores may not reach all of it")
-        expression = stored(launch.accesses, self.names, store)
+        expression = stored(variant.accesses, self.names, stores[0])
         if not expression.loads:
             raise NotAMap(f"{name}: it is computed from no tensor")
         operands = [self._operand(pointer, value, pointer in expression.single) for pointer in expression.loads]
         for pointer in expression.loads:
-            self._may_be_two(pointer, store)
+            self._may_be_two(pointer)
         types = {p: o.meta["val"]._dtype for p, o in zip(expression.loads, operands, strict=True)}
         numbers = {n: self.numbers[n] for n in expression.numbers}
         if any(isinstance(number, Symbolic) and number.kind == "bool" for number in numbers.values()):
@@ -226,11 +248,12 @@ class _Lifting:
     def _operand(self, pointer: str, result: Tensor, single: bool) -> Node:
         """What a pointer points to, if its elements lie as those of the result do."""
         name = operand_of(pointer)
-        operand = self.launch.operands.get(name)
-        if not isinstance(operand, Node) or len(self.launch.names(operand)) > 1 and self._is_written(operand):
+        operand = self.operands.get(name)
+        names = [other for other, value in self.operands.items() if value is operand]
+        if not isinstance(operand, Node) or len(names) > 1 and not set(names).isdisjoint(self.written):
             raise NotAMap(f"{name}: it has another name in the launch, and is written")
         value = operand.meta["val"]
-        for access in self.launch.accesses_of(name):
+        for access in self.variant.accesses_of(name):
             self._typed(name, value, access)
         if single:
             if not numel_is_one(value):
@@ -244,13 +267,13 @@ class _Lifting:
                 return operand
         raise NotAMap(f"{name}: it has another layout than what is stored")
 
-    def _is_written(self, operand: Node) -> bool:
-        return any(self.launch.operands[name] is operand for name in self.launch.written)
-
-    def _may_be_two(self, pointer: str, store: Access) -> None:
+    def _may_be_two(self, pointer: str) -> None:
         """Refuse a tensor that is loaded from after something was stored to it."""
         name = operand_of(pointer)
-        if name in self.launch.written and not self.launch.is_apart(name):
+        if name not in self.written:
+            return
+        layout = dense(self.operands[name].meta["val"])
+        if layout is None or not self.variant.is_apart(name, layout):
             raise NotAMap(f"{name}: it may be loaded after it was stored to")
 
 

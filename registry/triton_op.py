@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import copy
 import operator
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -110,6 +111,33 @@ def _configs(kernel: Any) -> list[dict[str, Any]]:
     inside = _configs(kernel.fn) if not is_jit(kernel) else [{}]
     own = [config.all_kwargs() for config in getattr(kernel, "configs", [])] or [{}]
     return [{**outer, **inner} for outer in own for inner in inside]
+
+
+def tuner_of(kernel: Any) -> Any | None:
+    """The autotuner of a kernel, which may stand behind heuristics; None of a kernel without.
+
+    Raises
+    ------
+    UnsupportedError
+        If the kernel has several.
+    """
+    found = []
+    while not is_jit(kernel):
+        found += [kernel] if hasattr(kernel, "configs") else []
+        kernel = kernel.fn
+    if len(found) > 1:
+        raise UnsupportedError("the kernel is tuned by several autotuners")
+    return found[0] if found else None
+
+
+def labels_of(kernel: Any) -> list[str]:
+    """What to call each configuration of a kernel: what it sets that not all of them set alike."""
+    configs = _configs(kernel)
+    names = dict.fromkeys(name for config in configs for name in config)
+    varied = [name for name in names if any(config.get(name) != configs[0].get(name) for config in configs)]
+    shown = [", ".join(f"{name}={config[name]!r}" for name in varied if name in config) for config in configs]
+    alike = Counter(shown)
+    return [text if text and alike[text] == 1 else f"configuration {i} {text}".rstrip() for i, text in enumerate(shown)]
 
 
 def is_jit(kernel: Any) -> bool:
@@ -401,12 +429,26 @@ def _explain(kernel: Any, args: Sequence[Any], kwargs: dict[str, Any], error: Ex
     )  # fmt: skip
 
 
-def _launch(*, kernel_idx: int, constant_args_idx: int, grid: list[Grid], kwargs: dict[str, Any]) -> None:
+def call_of(
+    kernel_idx: int, constant_args_idx: int, grid: list[Grid], kwargs: dict[str, Any]
+) -> tuple[Any, list[Any], dict[str, Any]]:
+    """The grid and the arguments, by position and by name, that Triton is given for a launch.
+
+    Parameters
+    ----------
+    kernel_idx, constant_args_idx, grid, kwargs
+        As of `triton_kernel_wrapper_mutation`.
+    """
     kernel, form = kernels[kernel_idx], forms[constant_args_idx]
     # They may have been computed from sizes just now.
     grid = [_three(_grid_sizes(name_of(kernel), g)) for g in grid]
     args, named = form.call(getattr(kernel, "arg_names", ()), kwargs)
-    run(kernel, grid[0] if len(grid) == 1 else _grid_by_config(kernel, grid), args, named)
+    return grid[0] if len(grid) == 1 else _grid_by_config(kernel, grid), args, named
+
+
+def _launch(*, kernel_idx: int, constant_args_idx: int, grid: list[Grid], kwargs: dict[str, Any]) -> None:
+    sizes, args, named = call_of(kernel_idx, constant_args_idx, grid, kwargs)
+    run(kernels[kernel_idx], sizes, args, named)
     for name in launch_effects(kernel_idx, constant_args_idx, kwargs):
         kwargs[name]._bump()
 

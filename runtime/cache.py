@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from opweave.codegen import store
+from opweave.codegen import store, winners
 from opweave.registry.folders import absolute
 from opweave.registry.interrupts import let_through
 from opweave.runtime.logging import channel
@@ -114,6 +114,12 @@ def source_hash() -> str:
     return digest.hexdigest()
 
 
+def stores() -> list[store.Store]:
+    """Where artifacts are kept; the last place is this process's own."""
+    places = [store.Store(directory(), "compiled code is kept for this process only")] if is_enabled() else []
+    return [*places, store.private()]
+
+
 def fetch(key: str, make: Callable[[], Mapping[str, str]], *, anew: bool = False) -> Artifact:
     """The artifact of this name, made if it is not there or damaged.
 
@@ -126,9 +132,8 @@ def fetch(key: str, make: Callable[[], Mapping[str, str]], *, anew: bool = False
     anew : bool
         Make it whatever is there: it turned out to be of no use.
     """
-    stores = [store.Store(directory(), "compiled code is kept for this process only")] if is_enabled() else []
-    stores.append(store.private())
-    for place in () if anew else stores:
+    places = stores()
+    for place in () if anew else places:
         found = place.read(key)
         if found is not None:
             try:
@@ -136,14 +141,17 @@ def fetch(key: str, make: Callable[[], Mapping[str, str]], *, anew: bool = False
             except UnicodeDecodeError as error:
                 place.report_damage(key, error)
                 continue
-            if place is not stores[0]:  # where it could not be kept, or was damaged since
-                stores[0].write(key, found)
+            if place is not places[0]:  # where it could not be kept, or was damaged since
+                places[0].write(key, found)
             _log.debug("found %s/%s", place.root, key)
             return Artifact(_folder(place, key), files, True)
     files = dict(make())
     encoded = {name: text.encode() for name, text in files.items()}
-    kept = next((place for place in stores if place.write(key, encoded)), stores[-1])
+    kept = next((place for place in places if place.write(key, encoded)), places[-1])
     return Artifact(_folder(kept, key), files, False)
+
+
+winners.stores, winners.key_of = stores, key_of
 
 
 def _folder(place: store.Store, key: str) -> Path:

@@ -7,6 +7,7 @@ from which a later process can start. What runs is the text that the cache gave 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -18,9 +19,10 @@ from opweave.codegen.kernel import KernelSource, compile_source
 from opweave.codegen.modules import load_module
 from opweave.codegen.wrapper import Generated
 from opweave.fake.symbolic import SymNumber
+from opweave.registry import forking
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DTYPES, DType
-from opweave.registry.interrupts import checkpoint, let_through
+from opweave.registry.interrupts import checkpoint, deferred, let_through
 from opweave.registry.loading import load_heavy, load_triton
 from opweave.registry.op import HigherOrderOperator, OpOverload, registry
 from opweave.registry.tensor import Tensor
@@ -89,9 +91,10 @@ def load(
         generated.names = generate().names
     names: dict[str, Any] = {**generated.names, **{n: constants[n] for n in generated.attributes}}
     for kernel in generated.kernels:
-        names[kernel.name] = launcher(kernel, artifact.path, device)
+        make = functools.partial(launcher, kernel, artifact.path, device)
+        names[kernel.name] = _Later(make) if kernel.later else make()
     module = load_module(artifact.path / "wrapper.py", generated.source, names)
-    source = "\n\n".join([generated.source, *(kernel.text for kernel in generated.kernels)])
+    source = "\n\n".join(dict.fromkeys([generated.source, *(kernel.text for kernel in generated.kernels)]))
     return Loaded(getattr(module, generated.name), source, artifact.path)
 
 
@@ -111,6 +114,20 @@ def launcher(kernel: KernelSource, folder: Path, device: Device) -> Callable[...
     return (
         backend.direct_launcher(compiled) if device.type == "cpu" else backend.direct_launcher(compiled, device.index)
     )
+
+
+class _Later:
+    """A launcher that is made when it is called first."""
+
+    def __init__(self, make: Callable[[], Callable[..., None]]) -> None:
+        self._make, self._launch = make, None
+        self._lock = forking.lock()
+
+    def __call__(self, *args: Any) -> None:
+        if self._launch is None:
+            with self._lock, deferred():
+                self._launch = self._launch or self._make()
+        self._launch(*args)
 
 
 def fingerprint(graph: Graph) -> Iterator[str]:

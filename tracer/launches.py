@@ -30,6 +30,29 @@ ELEMENTS = {
 
 APART = "apart"
 """What the `meta` of a launch has `Launch.apart` under."""
+TUNED = "tuned"
+"""The same of `Launch.tuning`."""
+UNFUSED = "unfused"
+"""What the `graph` of a region has the graph under that does the same by a launch of its own."""
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """Which configurations of a tuned kernel a launch's region is made for.
+
+    Attributes
+    ----------
+    labels : tuple of str
+        What to call each of the kernel's configurations.
+    numbers : tuple of int
+        Those that can take in what stands around the launch.
+    refused : tuple of (int, str)
+        The others, and why they cannot.
+    """
+
+    labels: tuple[str, ...]
+    numbers: tuple[int, ...]
+    refused: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -69,6 +92,8 @@ class Launch:
         Operands that are results of the region, with their place among those.
     apart : frozenset of str
         Operands that the kernel writes in place, and that may be read in one place and written in another.
+    tuning : Tuning or None
+        Of a kernel with several configurations.
     """
 
     node: Node
@@ -77,6 +102,7 @@ class Launch:
     fresh: frozenset[str]
     kept: dict[str, int]
     apart: frozenset[str]
+    tuning: Tuning | None = None
 
     @property
     def written(self) -> Sequence[str]:
@@ -133,7 +159,7 @@ def take_apart(region: Graph) -> Launch | None:
             part = _part([result for _, result in done], [*region.placeholders(), *items])
             after[name] = (Part(part.graph, part.operands, tuple(i for i, _ in done)),)
     fresh = frozenset(name for name, value in operands.items() if is_empty(value))
-    return Launch(node, before, after, fresh, kept, frozenset(node.meta.get(APART, ())))
+    return Launch(node, before, after, fresh, kept, frozenset(node.meta.get(APART, ())), node.meta.get(TUNED))
 
 
 def separated(part: Part) -> tuple[Part, ...]:
