@@ -24,6 +24,7 @@ from typing import Any
 
 from opweave.codegen.winners import Contest, Winner
 from opweave.registry import forking
+from opweave.registry.errors import CompileError, UnsupportedError
 from opweave.registry.interrupts import let_through
 from opweave.registry.loading import load_heavy, load_triton
 from opweave.registry.tensor import Tensor, allocate
@@ -120,7 +121,11 @@ class _Trial:
         tuner, labels = self.tuner, labels_of(self.kernel)
         left = range(len(labels))
         if tuner.early_config_prune is not None or tuner.perf_model is not None:
-            pruned = self._own_tuner().prune_configs(self._named)
+            try:
+                pruned = self._own_tuner().prune_configs(self._named)
+            except Exception as error:  # whatever the user's function raises; a launch by itself explains it
+                let_through(error)
+                return {UNFUSED: self.tuned.unfused}
             # The same list is what Triton is to choose from where the launch runs unfused.
             self._own.prune_configs = lambda kwargs: pruned
             left = [tuner.configs.index(config) if config in tuner.configs else -1 for config in pruned]
@@ -135,8 +140,7 @@ class _Trial:
         def attempt(name: str, call: Callable[[], Any]) -> Any:
             try:
                 return call()
-            except Exception as error:  # as Triton, which leaves out what does not compile or takes too much
-                let_through(error)
+            except _unfit() as error:
                 failed[name] = error
                 _log.debug("tuned     launch of %s: %s does not run (%s)", name_of(self.kernel), name, error)
 
@@ -220,6 +224,14 @@ class _Trial:
         given = {k: v for k, v in {**self._positional, **self._named}.items() if k in own.arg_names}
         key = [given[name] for name in own.keys if name in given]
         return tuple(key + [str(value.dtype) for value in given.values() if hasattr(value, "dtype")])
+
+
+def _unfit() -> tuple[type[Exception], ...]:
+    """What a candidate raises that does not compile or takes too much; it is left out, as by Triton."""
+    from triton.compiler.errors import CompileTimeAssertionFailure
+    from triton.runtime.errors import OutOfResources, PTXASError
+
+    return CompileError, UnsupportedError, CompileTimeAssertionFailure, OutOfResources, PTXASError
 
 
 def _with_tuner(kernel: Any, tuner: Any) -> Any:

@@ -37,6 +37,7 @@ from opweave.codegen.loopnest import LoopNest, lower
 from opweave.codegen.recorder import label_of
 from opweave.codegen.schedule import TARGETS, Schedule, plan
 from opweave.codegen.triton_source import kernel_name, numbers_of, print_group, print_kernel
+from opweave.codegen.tuning import tuned
 from opweave.codegen.values import Buffer
 from opweave.fake.symbolic import SymFloat, SymNumber
 from opweave.registry.device import Device
@@ -581,7 +582,7 @@ class _Wrapper:
         digest = load_heavy("opweave.codegen.launches").digest_of(self.device, compiled)
         choices = "{" + ", ".join(f"{number}: {function}" for number, function in fused.items()) + "}"
         written = tuple(given.index(target) for target in into.values())
-        make = self._inject("tuned", load_heavy("opweave.codegen.tuning").tuned)
+        make = self._inject("tuned", tuned)
         self.tops += [f"{name} = {make}({kernel_idx}, {form_idx}, {digest!r}, {choices}, {unfused}, {written})", "", ""]
         form, outer = forms[form_idx], dict(zip(region.placeholders(), node.args, strict=True))
         tuner: Any = tuner_of(kernels[kernel_idx])

@@ -633,7 +633,10 @@ def _tuned(tuning: Tuning) -> str:
     """What is tuned, and with what."""
     labels = tuning.labels
     text = f"tuned when it runs: unfused, or one of {len(tuning.numbers)} of {len(labels)} configurations"
-    return ", ".join([text, *(f"not {labels[number]} ({reason})" for number, reason in tuning.refused)])
+    refused: dict[str, list[str]] = {}
+    for number, reason in tuning.refused:
+        refused.setdefault(reason, []).append(labels[number])
+    return ", ".join([text, *(f"not {' or '.join(names)} ({reason})" for reason, names in refused.items())])
 
 
 def _describe(number: int, region: Graph, inputs: list[Node], results: list[Node]) -> Decision:

@@ -20,8 +20,12 @@ import triton.language as tl
 import opweave
 from opweave import Tensor
 from opweave.codegen import tuning, winners
+from opweave.codegen.kernel import compile_source
 from opweave.codegen.winners import Contest, Winner
+from opweave.codegen.wrapper import generate
 from opweave.library import wrap_triton
+from opweave.pipeline import lower
+from opweave.registry.errors import CompileError, SanitizerError
 from tests.codegen import launch_programs
 from tests.codegen.launch_programs import (
     KERNELS,
@@ -339,6 +343,33 @@ def test_an_exported_launch_has_the_best_configuration(best: int, tmp_path: Path
     assert launches(loaded, x, w) == 1
 
 
+def test_each_kernel_has_the_options_of_its_configuration_on_a_gpu() -> None:
+    blocks = [{"BM": 128, "BN": 128, "BK": 64}, {"BM": 64, "BN": 64, "BK": 32}]
+    options = [{"num_warps": 8, "num_stages": 3}, {"num_warps": 4, "num_stages": 4}]
+    configs = [triton.Config(b, **o) for b, o in zip(blocks, options, strict=True)]
+    kernel = tuned(matmul_kernel, configs, ["M", "N", "K"])
+
+    def function(a: Tensor, b: Tensor, s: Tensor) -> Tensor:
+        a, c = a.relu(), opweave.empty((512, 512), dtype=a.dtype, device=a.device)
+
+        def grid(meta: Any) -> tuple[Any]:
+            return (triton.cdiv(512, meta["BM"]) * triton.cdiv(512, meta["BN"]),)
+
+        kernel[grid](a, b, c, 512, 512, 512, *a.stride(), *b.stride(), *c.stride())
+        return (c + s).sigmoid()
+
+    with opweave.FakeTensorMode():
+        a, b, s = (opweave.empty(n, dtype=opweave.float16, device="cuda:0") for n in ((512, 512), (512, 512), (512,)))
+    generated = generate(lower(opweave.make_fx(function, tracing_mode="fake")(a, b, s).graph), device="cuda")
+    fused = [one for one in generated.kernels if one.language == "ttir"]
+    assert [one.name in generated.source for one in generated.kernels] == [True] * 4
+    for one, wanted, programs in zip(fused, options, (16, 64), strict=True):
+        assert f"{one.name}({programs}, 1, 1," in generated.source
+        compiled = compile_source(one, Path("unused"), "sm_90")
+        assert {name: getattr(compiled.metadata, name) for name in wanted} == wanted
+        assert "wgmma" in compiled.asm["ptx"]
+
+
 # ---- what is timed ---------------------------------------------------------------------------------------------------
 
 
@@ -412,16 +443,61 @@ def test_a_candidate_that_does_not_run_is_left_out(monkeypatch: pytest.MonkeyPat
 
     def time(self: Any, run: Any) -> Any:
         if run is not self.tuned.fused[2]:
-            raise ValueError("too large")
+            raise CompileError("too large")
         return original(self, run)
 
     monkeypatch.setattr(tuning._Trial, "_time", time)
     kernel = tuned()
     opweave.compile(around(kernel))(rand(7, 100), rand(100))
     assert kernel.best_config is BLOCKS[2]
-    monkeypatch.setattr(tuning._Trial, "_time", lambda self, run: original(None, run))  # type: ignore[arg-type]
-    with pytest.raises(AttributeError):
+    monkeypatch.setattr(tuning._Trial, "_time", lambda self, run: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
         opweave.compile(around(tuned()))(rand(7, 101), rand(101))
+
+
+def test_an_error_of_the_users_function_is_that_of_the_launch() -> None:
+    kernel = tuned(prune_configs_by={"early_config_prune": lambda configs, named, **rest: []})
+    for options in ({}, {"fuse_launches": False}):
+        with pytest.raises(CompileError, match="should return at least one config"):
+            opweave.compile(around(kernel), options=options)(rand(7, 100), rand(100))
+
+
+@triton.jit
+def beyond(x, out, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i) * 2, i < n)
+
+
+def test_the_sanitizer_looks_at_each_candidate() -> None:
+    kernel = tuned(beyond)
+
+    def function(x: Tensor) -> Tensor:
+        x = x * 2
+        out, n = opweave.empty_like(x), x.numel()
+        kernel[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)](x, out, n)
+        return out + 1
+
+    with opweave.sanitize(), pytest.raises(SanitizerError, match="reads outside the memory"):
+        opweave.compile(function)(rand(100))
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize("choice", range(4))
+def test_launches_in_functions_of_control_flow(
+    choice: int, dynamic: bool | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offered(monkeypatch, lambda names: names[choice])
+    kernel = tuned()
+
+    def either(x: Tensor) -> Tensor:
+        return opweave.cond(x.sum() > 0, lambda x: curve(kernel, x * 2) + 1, lambda x: curve(kernel, x * 3) - 1, (x,))
+
+    def thrice(x: Tensor) -> Tensor:
+        start = opweave.tensor(0), x
+        return opweave.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, curve(kernel, x * 2) * 3), start)[1]
+
+    agree(either, rand(7, 100), dynamic=dynamic)
+    agree(thrice, rand(7, 100), dynamic=dynamic)
 
 
 def test_what_wins_is_told(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
