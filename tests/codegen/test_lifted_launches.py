@@ -183,6 +183,24 @@ def test_numbers_are_operands_also_open_ones() -> None:
         np.testing.assert_allclose(function(x).numpy(), (x.numpy() / (40 * n) + 0.1).max(0), rtol=1e-5)
 
 
+def test_a_tuned_kernel_is_not_timed() -> None:
+    def bench(call: Callable[[], Any], quantiles: Any) -> list[float]:
+        raise AssertionError("timed")
+
+    blocks = [triton.Config({"BLOCK": 16}), triton.Config({"BLOCK": 64})]
+    kernel = triton.autotune(blocks, key=["n"], do_bench=bench)(map_kernel)
+
+    def function(x: Tensor) -> Tensor:
+        out, n = opweave.empty_like(x), x.numel()
+        kernel[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)](x * 2, out, 1.25, n)
+        return out.sum(1)
+
+    x = rand(9, 40)
+    h = x.numpy().astype("d") * 2.5
+    np.testing.assert_allclose(opweave.compile(function)(x).numpy(), (h / (1 + np.abs(h))).sum(1), rtol=1e-5)
+    assert launches(opweave.compile(function), x) == 1
+
+
 def test_gradients_and_saved_programs(tmp_path: Path) -> None:
     @opweave.library.triton_op("lifted::curve", mutates_args=())
     def op(x: Tensor) -> Tensor:
