@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -261,24 +262,37 @@ def test_an_exported_launch_fuses_without_its_source(tmp_path: Path) -> None:
     assert launches(loaded, x, w) == 1
 
 
+FULL = bool(os.environ.get("OPWEAVE_FULL_MATRIX"))
+TILES = [(128, 128, 64), (64, 64, 32), (128, 64, 32), (64, 128, 64)]
+GPU_CASES = [
+    (dtype, tile, sides)
+    for dtype in ("float16", "bfloat16", "float32")
+    for tile in TILES
+    for sides in ("before", "after", "both")
+    if FULL or (dtype, tile, sides) == ("float16", TILES[0], "both")
+]
+
+
 @pytest.mark.parametrize("target", ["sm_80", "sm_90"])
-def test_a_product_keeps_its_pipeline_on_a_gpu(target: str) -> None:
-    blocks = {"BM": 128, "BN": 128, "BK": 64}
+@pytest.mark.parametrize(("dtype", "tile", "sides"), GPU_CASES)
+def test_a_product_keeps_its_pipeline_on_a_gpu(target: str, dtype: str, tile: tuple[int, int, int], sides: str) -> None:
+    blocks, kind = dict(zip(("BM", "BN", "BK"), tile, strict=True)), getattr(opweave, dtype)
 
     def function(a: Tensor, b: Tensor, s: Tensor) -> Tensor:
         c = opweave.empty((512, 512), dtype=a.dtype, device=a.device)
         strides = (*a.stride(), *b.stride(), *c.stride())
-        matmul_kernel[(16,)](a, b, c, 512, 512, 512, *strides, **blocks)
-        return (c + s).sigmoid()
+        a = a.relu() if sides != "after" else a
+        matmul_kernel[(512 // tile[0] * 512 // tile[1],)](a, b, c, 512, 512, 512, *strides, **blocks)
+        return (c + s).sigmoid() if sides != "before" else c
 
-    def half(*sizes: int) -> Tensor:
-        return opweave.empty(sizes, dtype=opweave.float16, device="cuda:0")
+    def made(*sizes: int) -> Tensor:
+        return opweave.empty(sizes, dtype=kind, device="cuda:0")
 
     with opweave.FakeTensorMode():
-        args = half(512, 512), half(512, 512), half(512)
-    graph = lower(opweave.make_fx(lambda a, b, s: function(a.relu(), b, s), tracing_mode="fake")(*args).graph)
+        args = made(512, 512), made(512, 512), made(512)
+    graph = lower(opweave.make_fx(function, tracing_mode="fake")(*args).graph)
     (fused,) = generate(graph, device="cuda").kernels
-    pointers = dict.fromkeys("abc", "*fp16")
+    pointers = dict.fromkeys("abc", f"*{kind.triton}")
     numbers = dict.fromkeys(["M", "N", "K", "am", "bk", "cm"], "i32")
     signature = {**pointers, **numbers}
     alone = compile_kernel(
