@@ -169,7 +169,10 @@ class Absorber:
             self.refusals.append((node, variants))
             return
         launch = _Launch(node, variants)
+        doubled = [name for name in launch.written if len(launch.names(launch.operands[name])) > 1]
         reason = self._tuning_objection(launch)
+        if doubled and not reason:
+            reason = f"it writes {doubled[0]}, which has another name in the launch"
         if reason:
             self.refusals.append((node, reason))
             return

@@ -411,6 +411,24 @@ def test_one_buffer_under_two_names() -> None:
     assert "another name" in reasons(function, rand(100))
 
 
+@triton.jit
+def repeated(a, b, c, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    for _ in range(3):
+        tl.store(a + i, tl.load(b + i, i < n) * 2 + tl.load(c + i, i < n), i < n)
+
+
+@pytest.mark.parametrize("copies", [True, False])
+def test_what_is_written_under_one_name_is_read_under_another(copies: bool) -> None:
+    def function(x: Tensor, y: Tensor) -> Tensor:
+        y = y.clone() if copies else y
+        repeated[(4,)](y, y, x * 3, 100, BLOCK=32)
+        return y * 1
+
+    compared(function, rand(100), rand(100, seed=1))
+    assert "another name" in reasons(function, rand(100), rand(100, seed=1))
+
+
 @triton.jit(noinline=True)
 def fetched(x, i, n):
     return tl.load(x + i, i < n)
