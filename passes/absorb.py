@@ -180,7 +180,7 @@ class Absorber:
             if not launch.items(name) and name not in launch.apart and not launch.only_stores(name):
                 self.refusals.append((node, f"it changes {name}, which nobody reads afterwards"))
                 return
-        region.taken += sum(self._behind(launch.operands[name])[2] is None for name in launch.apart)
+        region.taken += sum(self._step_behind(launch.operands[name]) is None for name in launch.apart)
         for name in launch.written:
             for step in self._readers(launch.items(name)):
                 self._after(launch, name, step, region)
@@ -196,7 +196,7 @@ class Absorber:
         if operand.op == "placeholder":
             wanted = not any(u.target is ops.aten.copy_.default and u.args[0] is operand for u in operand.users)
         else:
-            wanted = self._behind(operand)[2] is not None or len(operand.users) > 1
+            wanted = self._step_behind(operand) is not None or len(operand.users) > 1
         return wanted and not is_empty(operand) and launch.is_apart(name)
 
     def _has_neighbours(self, node: Node) -> bool:
@@ -226,8 +226,12 @@ class Absorber:
             views.insert(0, made)
             made = made.all_input_nodes[0]
             step = self._maker(made)
-        # A kernel may look around a part that it is given.
-        return (views, made, step) if step is None or numel_of(made) == numel_of(node) else ([], node, None)
+        return views, made, step
+
+    def _step_behind(self, node: Node) -> Any:
+        """The kernel that computes a node, or what a node shows as a whole."""
+        _, made, step = self._behind(node)
+        return step if step is not None and numel_of(made) == numel_of(node) else None
 
     def _is_inside(self, item: Node, region: Absorption) -> bool:
         """Whether nothing outside of a region reads a result of its launch."""
@@ -304,6 +308,8 @@ class Absorber:
             reason = "it is needed elsewhere too"
         elif not all(map(_is_pointwise, members)):
             reason = "what computes it is more than pointwise"
+        elif numel_of(made) != numel_of(operand):  # a kernel may look around a part that it is given
+            reason = "a view shows a part of what is computed, or all of it repeatedly"
         for name in names:
             reason = reason or launch.load_objection(name)
         repeats = [launch.repeats(name, "load") for name in names]
@@ -555,7 +561,14 @@ def _is_strict(node: Node, users: Sequence[Node], items: Sequence[Node]) -> bool
         return True
     changed = [n for n in node.all_input_nodes if n in items or n in users]
     same = sum(value in changed for value in node.args if isinstance(value, Node)) == 1
-    return isinstance(node.target, OpOverload) and node.target.opname in _STRICT and same
+    return isinstance(node.target, OpOverload) and (node.target.opname in _STRICT or _is_scaled(node)) and same
+
+
+def _is_scaled(node: Node) -> bool:
+    """Whether a node is another by a number that is not 0."""
+    by = [value for value in node.args if not isinstance(value, Node)]
+    same = len(by) == 1 and isinstance(by[0], (int, float)) and by[0] != 0
+    return same and node.target in (ops.aten.mul.Tensor, ops.aten.div.Tensor)
 
 
 def _often(repeats: float | None, members: Sequence[Node], most: float = _SELDOM) -> str:
