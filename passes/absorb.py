@@ -26,6 +26,7 @@ import operator
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from math import isfinite
 from typing import Any, Protocol
 
 from opweave.passes.emission import is_random
@@ -184,7 +185,7 @@ class Absorber:
             if not launch.items(name) and name not in launch.apart and not launch.only_stores(name):
                 self.refusals.append((node, f"it changes {name}, which nobody reads afterwards"))
                 return
-        region.taken += sum(self._maker(launch.operands[name]) is None for name in launch.apart)
+        region.taken += sum(self._step_behind(launch.operands[name]) is None for name in launch.apart)
         for name in launch.written:
             for step in self._readers(launch.items(name)):
                 self._after(launch, name, step, region)
@@ -219,14 +220,14 @@ class Absorber:
         if operand.op == "placeholder":
             wanted = not any(u.target is ops.aten.copy_.default and u.args[0] is operand for u in operand.users)
         else:
-            wanted = self._maker(operand) is not None or len(operand.users) > 1
+            wanted = self._step_behind(operand) is not None or len(operand.users) > 1
         return wanted and not is_empty(operand) and launch.is_apart(name)
 
     def _has_neighbours(self, node: Node) -> bool:
         if any(n.op == "placeholder" or len(n.users) > 1 for n in self._written(node)):
             return True
         items = [user for user in node.users if user.target is operator.getitem]
-        return bool(self._readers(items)) or any(self._maker(n) is not None for n in node.all_input_nodes)
+        return bool(self._readers(items)) or any(self._behind(n)[2] is not None for n in node.all_input_nodes)
 
     def _written(self, node: Node) -> list[Node]:
         """What a launch writes in place."""
@@ -240,6 +241,21 @@ class Absorber:
     def _maker(self, node: Node) -> Any:
         """The kernel that stores a node."""
         return next((step for step in self.steps if node in step.results), None)
+
+    def _behind(self, node: Node) -> tuple[list[Node], Node, Any]:
+        """The views between a node and what a kernel stores, the first one first; what it stores; the kernel."""
+        views: list[Node] = []
+        made, step = node, self._maker(node)
+        while step is None and made in self.calls and classify(made)[0] == "view":
+            views.insert(0, made)
+            made = made.all_input_nodes[0]
+            step = self._maker(made)
+        return views, made, step
+
+    def _step_behind(self, node: Node) -> Any:
+        """The kernel that computes a node, or what a node shows as a whole."""
+        _, made, step = self._behind(node)
+        return step if step is not None and numel_of(made) == numel_of(node) else None
 
     def _is_inside(self, item: Node, region: Absorption) -> bool:
         """Whether nothing outside of a region reads a result of its launch."""
@@ -305,16 +321,19 @@ class Absorber:
     # ---- what computes what it loads
 
     def _before(self, launch: _Launch, operand: Node, region: Absorption) -> None:
-        step = self._maker(operand)
+        views, made, step = self._behind(operand)
         if step is None:
             return
         names = [name for name, value in launch.operands.items() if value is operand]
-        members, before = _above(operand, step.members), (launch.variants, launch.left)
+        members, before = [*_above(made, step.members), *views], (launch.variants, launch.left)
         reason = ""
-        if self._is_needed_beside(operand, launch.node, region):
+        chain = [made, *views, launch.node]
+        if any(self._is_needed_beside(node, reader, launch.node, region) for node, reader in pairwise(chain)):
             reason = "it is needed elsewhere too"
         elif not all(map(_is_pointwise, members)):
             reason = "what computes it is more than pointwise"
+        elif numel_of(made) != numel_of(operand):  # a kernel may look around a part that it is given
+            reason = "a view shows a part of what is computed, or all of it repeatedly"
         for name in names:
             reason = reason or launch.load_objection(name)
         more = _bytes(_reads_of(members)) > _bytes([operand])
@@ -335,19 +354,22 @@ class Absorber:
             self._refuse(launch, "before", names[0], reason)
             return
         region.members = joined
+        region.own += views
         region.taken += 1
-        step.results.remove(operand)
+        step.results.remove(made)
         if not step.results:
             self.steps.remove(step)
         else:
             needed = {n for result in step.results for n in _above(result, step.members)}
             step.members[:] = [n for n in step.members if n in needed]
 
-    def _is_needed_beside(self, operand: Node, node: Node, region: Absorption) -> bool:
-        """Whether something reads an operand of a launch from memory besides the launch itself."""
-        for user in operand.users:
-            steps = [step for step in (*self.steps, *self.found, region) if user in step.members]
-            if user is not node and (user in self.calls or any(operand not in step.members for step in steps)):
+    def _is_needed_beside(self, node: Node, reader: Node, launch: Node, region: Absorption) -> bool:
+        """Whether something reads a node from memory besides the one call on the way to a launch."""
+        for user in node.users:
+            steps = [*self.steps, *self.found] if user is launch else [*self.steps, *self.found, region]
+            if any(user in step.members and node not in step.members for step in steps):
+                return True
+            if user is not reader and user in self.calls:
                 return True
         return False
 
@@ -500,7 +522,14 @@ def _is_strict(node: Node, users: Sequence[Node], items: Sequence[Node]) -> bool
         return True
     changed = [n for n in node.all_input_nodes if n in items or n in users]
     same = sum(value in changed for value in node.args if isinstance(value, Node)) == 1
-    return isinstance(node.target, OpOverload) and node.target.opname in _STRICT and same
+    return isinstance(node.target, OpOverload) and (node.target.opname in _STRICT or _is_scaled(node)) and same
+
+
+def _is_scaled(node: Node) -> bool:
+    """Whether a node is another, of floating type, by a finite number that is not 0."""
+    by = [value for value in node.args if not isinstance(value, Node)]
+    same = len(by) == 1 and isinstance(by[0], (int, float)) and by[0] != 0 and isfinite(by[0])
+    return same and node.meta["val"]._dtype.kind == "f" and node.target in (ops.aten.mul.Tensor, ops.aten.div.Tensor)
 
 
 def _often(repeats: float | None, members: Sequence[Node], most: float = _SELDOM) -> str:

@@ -286,7 +286,8 @@ class _Partition:
         self.call_bit[node] = number
         self.stored_by[node] = None
         self.extend_reach(number, self.closure(self.units_of_users(node)))
-        self.decisions.append(Decision(_label(node), "view", "metadata only", node.meta.get("site")))
+        self.calls[node] = decision = Decision(_label(node), "view", "metadata only", node.meta.get("site"))
+        self.decisions.append(decision)
 
     def _join(self, node: Node, group: _Group, demands: list[Demand]) -> str:
         reason = group.space.admit(node, demands)

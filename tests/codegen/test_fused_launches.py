@@ -173,6 +173,59 @@ def test_a_view_is_returned_and_read_in_a_kernel() -> None:
     assert compared(function, rand(100)) == (3, 1)
 
 
+@pytest.mark.parametrize(
+    "shown",
+    [
+        lambda x: x.reshape(-1),
+        lambda x: x.view(2, -1, 5),
+        lambda x: x.unsqueeze(1).permute(2, 0, 1),
+        lambda x: x.t(),
+        lambda x: x.t().contiguous().view(-1, 4),
+    ],
+)
+def test_what_is_loaded_through_a_view_is_computed_there(shown: Callable[[Tensor], Tensor]) -> None:
+    assert compared(lambda x, w: curve(shown(x * w)) + 1, rand(10, 20), rand(20)) == (3, 1)
+    compared(lambda x, w: curve(shown(x * w)) + 1, rand(10, 20), rand(20), dynamic=True)
+
+
+def test_a_view_that_something_else_reads_keeps_what_it_shows_in_memory() -> None:
+    def function(x: Tensor, w: Tensor) -> tuple[Tensor, ...]:
+        h = x * w
+        shown = h.view(-1)
+        return curve(shown) + 1, shown
+
+    assert compared(function, rand(10, 20), rand(20)) == (3, 2)
+    compared(lambda x, w: (curve((h := x * w).view(-1)) + 1, h.sum(0)), rand(10, 20), rand(20))
+    compared(lambda x, w: curve((h := x * w).view(-1)).view(10, 20) + h.t().reshape(10, 20), rand(10, 20), rand(20))
+    compared(lambda x, w: curve(h := (x * w).view(-1)) - curve(h * 2), rand(10, 20), rand(20))
+    compared(lambda x, w: curve((h := x * w)[5:]) + curve(h[:5]), rand(10, 20), rand(20))
+
+
+def test_a_part_of_what_is_computed_is_not_computed_in_the_launch() -> None:
+    def parts(x: Tensor) -> Tensor:
+        return curve((x * 2)[5:].view(-1))
+
+    assert compared(parts, rand(10, 20)) == (2, 2)
+    assert "a view shows a part of what is computed" in reasons(parts, rand(10, 20))
+
+
+@pytest.mark.parametrize("after", [lambda y: y.tanh() * 2, lambda y: y / 3 + 1, lambda y: -0.5 * y])
+def test_what_is_not_written_stays_indefinite_when_it_is_scaled(after: Callable[[Tensor], Tensor]) -> None:
+    def function(x: Tensor) -> Tensor:
+        return after(simply(first_half, x, opweave.empty_like(x)))
+
+    x = rand(100)
+    fused, apart = opweave.compile(function), opweave.compile(function, options={"fuse_launches": False})
+    np.testing.assert_array_equal(fused(x).numpy()[:50], apart(x).numpy()[:50])
+    assert launches(fused, x) == 1
+
+
+def test_a_kernel_in_place_reads_through_a_view() -> None:
+    args = rand(36, 8), rand(9, 4), rand(9, 4, seed=1)
+    assert compared(lambda q, c, s: rotate((q * 2).view(9, 4, 8), c, s) + 1, *args) == (3, 1)
+    compared(lambda q, c, s: rotate((h := q * 2).view(9, 4, 8), c, s).view(36, 8) + h, *args)
+
+
 def test_a_kernel_that_makes_something_else_too_stays_apart() -> None:
     compared(lambda x, y: (curve(x) * y, y * 3), rand(100), rand(100, seed=1))
 
@@ -383,7 +436,7 @@ def test_what_was_there_before_shows_where_stores_do_not_reach(kernel: Any, reas
         np.testing.assert_array_equal(opweave.compile(function)(x).numpy(), wanted[kernel].clip(-1, 1))
 
 
-@pytest.mark.parametrize("hide", [lambda y, m: opweave.where(m > 0, y, 0.0), lambda y, m: y * m])
+@pytest.mark.parametrize("hide", [lambda y, m: opweave.where(m > 0, y, 0.0), lambda y, m: y * m, lambda y, m: y * 0])
 def test_a_consumer_may_hide_what_was_never_written(hide: Callable[[Tensor, Tensor], Tensor]) -> None:
     m = opweave.from_numpy(np.repeat([1.0, 0.0], 50).astype(np.float32))
 
