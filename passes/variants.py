@@ -79,8 +79,8 @@ class Variant:
         return is_apart(parameter.loads, parameter.stores, *found)
 
     def covers(self, name: str, extents: Sequence[Size], strides: Sequence[Size]) -> bool:
-        """Whether its accesses of an operand reach every element of a dense tensor."""
-        accesses = self.accesses_of(name)
+        """Whether its stores to an operand reach every element of a dense tensor."""
+        accesses = [access for access in self.accesses_of(name) if access.kind == "store"]
         fixed = [n for n in (*extents, *strides, *self.programs) if isinstance(n, int)]
         if len(fixed) == 2 * len(extents) + len(self.grid):
             count = len(extents)

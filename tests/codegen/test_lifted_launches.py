@@ -433,6 +433,13 @@ def row_on_rows(x, y, N: tl.constexpr):
 
 
 @triton.jit
+def where_positive(x, y, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    wanted = tl.load(x + i, i < n, other=0.0) > 0
+    tl.store(x + i, tl.load(y + i, i < n), (i < n) & wanted)
+
+
+@triton.jit
 def twice_in_place(x, n, BLOCK: tl.constexpr):
     # Programs share elements: each is doubled twice.
     i = (tl.program_id(0) // 2) * BLOCK + tl.arange(0, BLOCK)
@@ -462,6 +469,18 @@ def test_elements_that_move_between_lanes_or_are_computed_twice() -> None:
     eager = twice(rand(128)).numpy()
     np.testing.assert_array_equal(eager, rand(128).numpy() * np.float32(12) + 1)
     np.testing.assert_array_equal(opweave.compile(twice)(rand(128)).numpy(), eager)
+
+
+def test_what_it_holds_says_where_it_is_stored_to() -> None:
+    def function(x: Tensor, y: Tensor) -> Tensor:
+        h = x * 2
+        where_positive[(4,)](h, y * 3, 100, BLOCK=32)
+        return h + 1
+
+    x, y = rand(100), rand(100, seed=1)
+    compared(function, x, y)
+    expected = np.where(x.numpy() > 0, y.numpy() * 3, x.numpy() * 2) + 1
+    np.testing.assert_allclose(opweave.compile(function)(x, y).numpy(), expected, rtol=1e-6)
 
 
 def test_one_tensor_under_two_names_that_is_written() -> None:
