@@ -150,8 +150,11 @@ def _read_by_kernel(node: Node) -> bool:
 def _placed(emit: Emitter, operand: Node, item: Node, launch: Node) -> Node:
     """An operand with the sizes of what it is computed to, element for element."""
     value, wanted = operand.meta["val"], item.meta["val"]
-    if numel_is_one(value) or list(value._sizes) == list(wanted._sizes):
+    if list(value._sizes) == list(wanted._sizes):
         return operand
+    if numel_is_one(value):  # for all elements
+        deeper = len(value._sizes) > len(wanted._sizes)
+        return emit.call(ops.aten.view.default, operand, [], like=launch) if deeper else operand
     return emit.call(ops.aten.view.default, operand, list(wanted._sizes), like=launch)
 
 

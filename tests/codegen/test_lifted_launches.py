@@ -143,6 +143,8 @@ def test_what_is_written_in_place_and_one_element_for_all() -> None:
         return h.sum(0)
 
     assert compared(function, rand(5, 77), rand(1)) == (3, 1)
+    assert compared(function, rand(5, 77), rand(1, 1, 1)) == (3, 1)
+    assert compared(lambda x, s: function(x, s.exp()), rand(5, 77), rand(1, 1, 1)) == (4, 1)
 
     def argument(x: Tensor, s: Tensor) -> Tensor:
         in_place[(triton.cdiv(x.numel(), 64),)](x, s.exp(), x.numel(), BLOCK=64)
