@@ -162,22 +162,14 @@ def _not_promoted(name: str, operand: Term) -> None:
         raise NotAMap(f"it has a {name} of bfloat16")
 
 
-@_rule(*_SIGNED)
-def _signed(k: Recorder, step: Step, operands: Sequence[Term]) -> Term:
+@_rule(*_SIGNED, *_UNSIGNED)
+def _of_a_sign(k: Recorder, step: Step, operands: Sequence[Term]) -> Term:
     _alike(step, operands)
-    _signs(step, operands, "i")
-    if step.name == "arith.shrsi":
+    _signs(step, operands, "i" if step.name in _SIGNED else "u")
+    name = {**_SIGNED, **_UNSIGNED}[step.name]
+    if name == "rshift":
         _within(step, operands[1])
-    return k.op(_SIGNED[step.name], *operands)
-
-
-@_rule(*_UNSIGNED)
-def _unsigned(k: Recorder, step: Step, operands: Sequence[Term]) -> Term:
-    _alike(step, operands)
-    _signs(step, operands, "u")
-    if step.name == "arith.shrui":
-        _within(step, operands[1])
-    return k.op(_UNSIGNED[step.name], *operands)
+    return k.op(name, *operands)
 
 
 def _within(step: Step, count: Term) -> None:

@@ -27,7 +27,7 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import isfinite
-from typing import Any, Protocol
+from typing import Any
 
 from opweave.passes.emission import is_random
 from opweave.passes.variants import Variant, variants_of
@@ -119,13 +119,6 @@ def renew(graph: Graph) -> None:
                 graph.erase_node(old)
 
 
-class Step(Protocol):
-    """What runs as one: a kernel of the fusion pass."""
-
-    members: list[Node]
-    results: list[Node]
-
-
 class Absorber:
     """Decides for the launches of a graph.
 
@@ -133,8 +126,9 @@ class Absorber:
     ----------
     order : mapping of Node to int
         The graph's nodes, and their places.
-    steps : list of Step
-        What the fusion pass has made kernels. Those that a launch takes in are removed, or lose results.
+    steps : list
+        What the fusion pass has made kernels, with their `members` and `results`. Those that a launch takes in are
+        removed, or lose results.
     calls : container of Node
         What runs by itself. A view can do that and be in kernels as well.
     ordered : sequence of Node
