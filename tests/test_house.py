@@ -1,0 +1,122 @@
+"""Counts that keep the house in order: facts stand once, and imports and files stay as the architecture has them.
+
+`python tests/test_house.py` prints every place that is counted.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import opweave  # noqa: F401  (declares the ops)
+from opweave.registry.op import registry
+from opweave.registry.ops.kinds.base import Decl
+from opweave.registry.scalar import VOCABULARY
+
+ROOT = Path(__file__).parents[1]
+STAGES = ("registry", "fake", "tracer", "passes", "codegen", "runtime")
+LONGEST = 600
+#: Words that ops have in common with expressions of sizes and of kernels, and with Python.
+COMMON = frozenset(
+    "add sub mul div min max eq ne lt le gt ge any all sum prod argmax argmin index slice complex random stack clamp threshold".split()
+)
+#: Where strings of Triton's own operations and functions stand.
+TRITON = ("codegen/triton_cpu/", "registry/triton/")
+
+
+def sources() -> Iterator[tuple[str, str]]:
+    """(path from the root, text) of each module of the package."""
+    own = [p for stage in STAGES for p in (ROOT / stage).rglob("*.py")]
+    own += [p for p in (ROOT / "opweave").rglob("*.py") if (ROOT / "opweave") / p.name == p]
+    for path in sorted(own):
+        yield str(path.relative_to(ROOT)), path.read_text()
+
+
+def modules() -> Iterator[tuple[str, ast.Module]]:
+    for path, text in sources():
+        yield path, ast.parse(text)
+
+
+def _strings(tree: ast.AST) -> list[str]:
+    return [n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+
+
+def _kinds() -> set[str]:
+    todo, found = [Decl], set[str]()
+    while todo:
+        cls = todo.pop()
+        todo += cls.__subclasses__()
+        if "kind" in vars(cls):
+            found.add(vars(cls)["kind"])
+    return found
+
+
+def comparisons_of_kinds() -> Iterator[str]:
+    """Where something is decided by the name of an op's kind, which a method of the kind would answer."""
+    kinds = _kinds()
+    for path, tree in modules():
+        if path.startswith("registry/ops/kinds/"):
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Compare):
+                sides = [node.left, *node.comparators]
+                asks = any(isinstance(s, ast.Attribute) and s.attr == "kind" for s in sides)
+                if asks and kinds & {s for side in sides for s in _strings(side)}:
+                    yield f"{path}:{node.lineno}"
+
+
+def names_of_ops() -> Iterator[str]:
+    """Strings that name registered ops in what is compared or looked up: facts that belong on the declarations."""
+    bases = {name.removeprefix("aten::") for name in registry.operators if name.startswith("aten::")}
+    bases |= {name.partition(".")[0] for name in bases}
+    words = {*VOCABULARY, *_kinds(), *COMMON}
+    for path, tree in modules():
+        if path.startswith(("registry/ops/", *TRITON)):
+            continue
+        for node in ast.walk(tree):
+            held: list[ast.AST] = []
+            if isinstance(node, ast.Set | ast.List | ast.Tuple):
+                held = list(node.elts)
+            elif isinstance(node, ast.Dict):
+                held = [k for k in node.keys if k is not None]
+            elif isinstance(node, ast.Compare):
+                held = [node.left, *node.comparators]
+            for item in held:
+                if isinstance(item, ast.Constant) and isinstance(item.value, str):
+                    if item.value.removeprefix("aten::") in bases and item.value not in words:
+                        yield f"{path}:{item.lineno} {item.value}"
+
+
+def own_imports_in_functions() -> Iterator[str]:
+    for path, tree in modules():
+        functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)]
+        for node in dict.fromkeys(inner for function in functions for inner in ast.walk(function)):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names += [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            if any(name.split(".")[0] == "opweave" for name in names):
+                yield f"{path}:{node.lineno}"
+
+
+def long_files() -> Iterator[str]:
+    for path, text in sources():
+        if (lines := text.count("\n")) > LONGEST:
+            yield f"{path} {lines}"
+
+
+#: Each count, and how many there may be.
+CEILINGS = {comparisons_of_kinds: 40, names_of_ops: 105, own_imports_in_functions: 14, long_files: 27}
+
+
+@pytest.mark.parametrize("count", CEILINGS, ids=lambda count: count.__name__)
+def test_there_are_no_more_of_them(count: Callable[[], Iterator[str]]) -> None:
+    places = list(count())
+    assert len(places) <= CEILINGS[count], "\n".join(places)
+
+
+if __name__ == "__main__":
+    for count in CEILINGS:
+        places = list(count())
+        print(f"{count.__name__}: {len(places)}", *places, sep="\n    ")
