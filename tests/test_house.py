@@ -21,7 +21,8 @@ STAGES = ("registry", "fake", "tracer", "passes", "codegen", "runtime")
 LONGEST = 600
 #: Words that ops have in common with expressions of sizes and of kernels, and with Python.
 COMMON = frozenset(
-    "add sub mul div min max eq ne lt le gt ge any all sum prod argmax argmin index slice complex random stack clamp threshold".split()
+    "add sub mul div min max eq ne lt le gt ge any all sum prod argmax argmin clamp threshold "
+    "index slice complex random stack".split()
 )
 #: Where strings of Triton's own operations and functions stand.
 TRITON = ("codegen/triton_cpu/", "registry/triton/")
