@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from opweave.registry.autocast import cast, dtype_of, enter, is_on, leave, set_dtype, switch, thread
-from opweave.registry.autograd.function import FunctionCtx
+from opweave.registry.autograd.function_node import FunctionCtx
 from opweave.registry.device import is_cuda_available
 from opweave.registry.dtypes import DType, bfloat16, float16
 from opweave.registry.errors import ArgumentError, DeviceError

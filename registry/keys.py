@@ -65,6 +65,7 @@ class DispatchKey(IntEnum):
 
 
 PYTHON_BIT = DispatchKey.Python.bit
+VIEW_BIT = DispatchKey.ADInplaceOrView.bit
 #: Included while a trace wants to see calls before autograd and composite bodies do (`make_fx(pre_dispatch=True)`).
 PRE_DISPATCH_BIT = DispatchKey.PreDispatch.bit
 BATCHED_BIT = DispatchKey.FuncTorchBatched.bit
@@ -86,11 +87,9 @@ COMPILED = 1 << 32
 #: No key: included, somebody looks at what each call reads and writes (`op.watch`).
 WATCHED = 1 << 33
 #: What an autograd kernel excludes for the calls below it.
-ABOVE_VIEWS = AUTOGRAD_MASK | GRAD | DispatchKey.ADInplaceOrView.bit
+ABOVE_VIEWS = AUTOGRAD_MASK | GRAD | VIEW_BIT
 #: The keys that every tensor of a device has.
-TENSOR_BITS = {
-    kind: DEVICE_KEYS[kind].bit | AUTOGRAD_KEYS[kind].bit | DispatchKey.ADInplaceOrView.bit for kind in DEVICE_KEYS
-}
+TENSOR_BITS = {kind: DEVICE_KEYS[kind].bit | AUTOGRAD_KEYS[kind].bit | VIEW_BIT for kind in DEVICE_KEYS}
 
 #: Backend of an Autograd or Autocast key.
 BACKEND_OF = {

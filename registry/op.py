@@ -35,6 +35,7 @@ from opweave.registry.keys import (
     GRAD,
     INFERENCE,
     PYTHON_BIT,
+    VIEW_BIT,
     WATCHED,
     DispatchKey,
     DispatchKeySet,
@@ -56,7 +57,6 @@ lock = forking.short_lock()
 #: to the next key. Autograd, batching, autocast enter themselves here.
 resolvers: dict[DispatchKey, Callable[[OpOverload, int], Kernel | None]] = {}
 
-_VIEW_BIT = DispatchKey.ADInplaceOrView.bit
 _NON_FUNCTIONAL = DispatchKey.CompositeExplicitAutogradNonFunctional
 _EXPLICIT = (_NON_FUNCTIONAL, DispatchKey.CompositeExplicitAutograd)
 _IMPLICIT = DispatchKey.CompositeImplicitAutograd
@@ -507,7 +507,7 @@ def _noting_mutation(op: OpOverload, kernel: Any, bits: int) -> Kernel:
         kernel = kernel.at(bits)
     positions, keywords = _written(op)
     counts_itself = kernel is op.kernels.get(_IMPLICIT)  # by the ops that it calls
-    if not bits & _VIEW_BIT:
+    if not bits & VIEW_BIT:
         kernel = _refusing_inference(op, kernel)
     checked = _refusing_hidden_views(op, kernel)
     if counts_itself:
@@ -560,9 +560,9 @@ def _refusing_inference(op: OpOverload, kernel: Kernel) -> Kernel:
     positions, _ = _written(op)
 
     def refusing(*args: Any, **kwargs: Any) -> Any:
-        if not state.exclude & _VIEW_BIT:
+        if not state.exclude & VIEW_BIT:
             for i in positions:
-                if i < len(args) and isinstance(args[i], Tensor) and not args[i]._keys & _VIEW_BIT:
+                if i < len(args) and isinstance(args[i], Tensor) and not args[i]._keys & VIEW_BIT:
                     raise AutogradError(
                         f"{op}: a tensor of inference mode cannot be written outside of it", got=describe(args[i]),
                         hint="clone() it, or write under opweave.inference_mode()",

@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
-from opweave.registry.autograd.function import RegisteredBackward
+from opweave.registry.autograd.registered import RegisteredBackward
 from opweave.registry.dtypes import DType
 from opweave.registry.entry import compile_function, identifier, parameters
 from opweave.registry.errors import ArgumentError, RegistrationError, Site, user_frame

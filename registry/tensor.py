@@ -33,8 +33,8 @@ from opweave.registry.keys import (
     GRAD,
     PYTHON_BIT,
     TENSOR_BITS as _KEY_BITS,
+    VIEW_BIT,
     WATCHED,
-    DispatchKey,
     DispatchKeySet,
     state,
 )
@@ -45,7 +45,6 @@ from opweave.registry.storage import Storage
 _version_lock = forking.short_lock()
 #: Called with a tensor and a method's name where Python looks at data, if somebody wants to know.
 when_read: Callable[[Tensor, str], None] | None = None
-_VIEW_BIT = DispatchKey.ADInplaceOrView.bit
 
 
 class Size(tuple[int, ...]):
@@ -720,7 +719,7 @@ def as_view(base: Tensor, sizes: tuple[int, ...], strides: tuple[int, ...], offs
     """A view of `base`: same storage, dtype and device."""
     t = base._make_view(sizes, strides, offset)
     t._view_of = base if base._view_of is None else base._view_of
-    if not base._keys & _VIEW_BIT:
+    if not base._keys & VIEW_BIT:
         t._keys = base._keys  # of an inference tensor
     base._storage.note_view(t)
     return t

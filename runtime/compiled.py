@@ -28,8 +28,8 @@ from opweave.runtime.capture import Captured, capture
 from opweave.runtime.context import Context, below_autograd, compilable
 from opweave.runtime.dynamic import Openness
 from opweave.runtime.entry import DefaultsChangedError, Entry, Parameters, build
-from opweave.runtime.gradients import counting, running
 from opweave.runtime.logging import DEBUG, channel
+from opweave.runtime.recording import counting, running
 from opweave.runtime.sources import TensorInput, brief, disjoint
 from opweave.runtime.watching import Known
 from opweave.tracer.graph import Graph

@@ -29,6 +29,7 @@ from opweave.fake.mode import FakeTensorMode
 from opweave.fake.tensor import FakeTensor
 from opweave.registry.autograd import engine, graph as autograd
 from opweave.registry.autograd.mode import enable_grad, no_grad
+from opweave.registry.autograd.saved import SavedTensor, drop
 from opweave.registry.batched import Level, levels_among
 from opweave.registry.control_flow import functions
 from opweave.registry.control_flow.operators import (
@@ -328,7 +329,7 @@ class ControlFlowBackward(autograd.Node):
         self.output_count = len(results)
         self.output_specs = [t.spec for t in results]
         outputs = {id(t): k for k, t in enumerate(results)}
-        self.saved = [autograd.SavedTensor(t, outputs.get(id(t))) for t in values]
+        self.saved = [SavedTensor(t, outputs.get(id(t))) for t in values]
         self.walk = walk
 
     def apply(self, grads: autograd.Grads) -> Sequence[Tensor | None]:
@@ -343,7 +344,7 @@ class ControlFlowBackward(autograd.Node):
             return [None if edge is None else next(found) for edge in self.edges]
 
     def release(self) -> None:
-        autograd.drop(self.saved)
+        drop(self.saved)
 
 
 @contextmanager

@@ -25,7 +25,7 @@ from opweave.opcheck.inputs import (
 from opweave.pipeline import compile
 from opweave.registry import custom_op, dtypes
 from opweave.registry.autograd.engine import grad
-from opweave.registry.autograd.function import FunctionNode
+from opweave.registry.autograd.function_node import FunctionNode
 from opweave.registry.autograd.graph import ErrorNode, grad_fn_of, nodes_from
 from opweave.registry.autograd.mode import no_grad
 from opweave.registry.autograd.surface import requires_grad_

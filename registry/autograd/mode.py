@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opweave.registry.keys import ABOVE_VIEWS, GRAD, INFERENCE, DispatchKey, set_mode, state
+from opweave.registry.keys import ABOVE_VIEWS, GRAD, INFERENCE, set_mode, state
 
 
 def is_grad_enabled() -> bool:
@@ -98,6 +98,3 @@ class inference_mode(set_mode):
 def is_inference_mode_enabled() -> bool:
     """Whether inference mode is on in this thread."""
     return bool(state.include & INFERENCE)
-
-
-VIEW_BIT = DispatchKey.ADInplaceOrView.bit

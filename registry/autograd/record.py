@@ -12,18 +12,8 @@ from typing import Any
 
 from opweave.registry.autograd import views
 from opweave.registry.autograd.formula import Derivative, Formula
-from opweave.registry.autograd.graph import (
-    ErrorNode,
-    Grads,
-    Node,
-    SavedTensor,
-    attach,
-    drop,
-    edge_of,
-    next_sequence,
-    restore,
-    save,
-)
+from opweave.registry.autograd.graph import ErrorNode, Grads, Node, attach, edge_of, next_sequence
+from opweave.registry.autograd.saved import SavedTensor, drop, restore, save
 from opweave.registry.batched import levels_among, levels_of
 from opweave.registry.errors import AutogradError
 from opweave.registry.keys import ABOVE_VIEWS, AUTOGRAD_MASK, BATCHED_BIT, GRAD, DispatchKey, state

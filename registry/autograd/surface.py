@@ -16,7 +16,7 @@ from opweave.registry.autograd.graph import (
     meta_of,
 )
 from opweave.registry.errors import ArgumentError, AutogradError
-from opweave.registry.keys import GRAD, DispatchKey
+from opweave.registry.keys import GRAD, VIEW_BIT
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor, describe
 
@@ -41,7 +41,7 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
     if requires_grad:
         if self._dtype.kind not in "fc":
             raise AutogradError("requires_grad: only floating and complex tensors have gradients", got=describe(self))
-        if not self._keys & DispatchKey.ADInplaceOrView.bit:
+        if not self._keys & VIEW_BIT:
             raise AutogradError("requires_grad: the tensor was made in inference mode", hint="clone() it outside")
         self._keys |= GRAD
         meta_of(self)
@@ -163,7 +163,7 @@ def _data(self: Tensor) -> Tensor:
 
 def is_inference(self: Tensor) -> bool:
     """Whether the tensor was made in inference mode."""
-    return not self._keys & DispatchKey.ADInplaceOrView.bit
+    return not self._keys & VIEW_BIT
 
 
 def _output_nr(self: Tensor) -> int:

@@ -20,11 +20,9 @@ from opweave.registry.autograd.graph import (
     same_reals,
 )
 from opweave.registry.errors import AutogradError, UnsupportedError
-from opweave.registry.keys import GRAD, DispatchKey, state
+from opweave.registry.keys import GRAD, VIEW_BIT, state
 from opweave.registry.op import OpOverload
 from opweave.registry.tensor import Tensor, describe
-
-_VIEW_BIT = DispatchKey.ADInplaceOrView.bit
 
 #: Why a view may not be written; what has been done with it since is unknown, or would have to be undone.
 ONE_OF_SEVERAL = "one of several views that one call made"
@@ -63,7 +61,7 @@ def check_write(op: OpOverload | str, t: Tensor) -> None:
             f"{op}: a leaf that requires grad cannot be written in place", got=describe(t),
             hint="write under opweave.no_grad(), or use the functional form",
         )  # fmt: skip
-    if not t._keys & _VIEW_BIT:
+    if not t._keys & VIEW_BIT:
         raise AutogradError(
             f"{op}: a tensor of inference mode cannot be written where that is recorded", got=describe(t),
             hint="clone() it outside of inference_mode",

@@ -1,0 +1,105 @@
+"""What a node keeps for its backward: tensors as they were, checked for later writes, packed by the user's hooks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opweave.registry.autograd.graph import Node, alias_of, attach, saved_tensor_hooks
+from opweave.registry.errors import AutogradError
+from opweave.registry.keys import INFERENCE, VIEW_BIT, state
+from opweave.registry.tensor import Tensor, describe
+
+
+class SavedTensor:
+    """A tensor kept for backward, with the version that it must still have then.
+
+    Parameters
+    ----------
+    t : Tensor
+        An input (kept as it is) or an output of the node (kept without its history, which would be a cycle).
+    output : int or None
+        Which output it is.
+    """
+
+    __slots__ = ("tensor", "version", "output", "sizes", "packed", "unpack_hook")
+
+    def __init__(self, t: Tensor, output: int | None = None):
+        if not t._keys & VIEW_BIT and not state.include & INFERENCE:
+            raise AutogradError(
+                "an inference tensor cannot be saved for backward", got=describe(t),
+                hint="make it outside inference_mode, or clone() it there",
+            )  # fmt: skip
+        self.version = t._storage.version
+        t._storage.saved = True
+        self.output = output
+        hooks = saved_tensor_hooks()
+        self.unpack_hook = None
+        if hooks is not None:
+            pack, self.unpack_hook = hooks
+            self.packed = pack(alias_of(t) if output is not None else t)
+            self.tensor = None
+        else:
+            self.tensor = alias_of(t) if output is not None else t
+
+    def get(self, node: Node) -> Tensor:
+        """The tensor, as it was.
+
+        Raises
+        ------
+        AutogradError
+            If it was written to since, or dropped after an earlier backward pass.
+        """
+        if self.unpack_hook is not None:
+            t = self.unpack_hook(self.packed)
+            if self.output is None:
+                return t
+            t = alias_of(t)
+            attach(t, node, self.output)
+            return t
+        t = self.tensor
+        if t is None:
+            raise AutogradError(
+                "backward through the graph a second time", got=f"{node.name()}, whose saved tensors were dropped",
+                hint="pass retain_graph=True to the first backward or grad call",
+            )  # fmt: skip
+        if t._storage.version != self.version:
+            raise AutogradError(
+                "a tensor needed for backward was modified by an in-place operation",
+                got=f"{describe(t)}, saved by {node.name()}, is at version {t._storage.version}; "
+                f"expected version {self.version}",
+                hint="clone() the tensor before writing to it, or use the functional form of the op",
+            )
+        if self.output is None:
+            return t
+        made = alias_of(t)
+        attach(made, node, self.output)
+        return made
+
+
+def save(value: Any) -> Any:
+    """A value as a node keeps it: tensors as `SavedTensor`, also inside lists."""
+    if isinstance(value, Tensor):
+        return SavedTensor(value)
+    if isinstance(value, (list, tuple)) and any(isinstance(item, Tensor) for item in value):
+        return [save(item) for item in value]
+    return value
+
+
+def restore(value: Any, node: Node) -> Any:
+    """What `save` was given."""
+    if isinstance(value, SavedTensor):
+        return value.get(node)
+    if isinstance(value, list) and any(isinstance(item, SavedTensor) for item in value):
+        return [restore(item, node) for item in value]
+    return value
+
+
+def drop(value: Any) -> None:
+    """Let go of what `save` keeps."""
+    if isinstance(value, SavedTensor):
+        value.tensor = None
+        value.unpack_hook = None
+        value.packed = None
+    elif isinstance(value, list):
+        for item in value:
+            drop(item)
