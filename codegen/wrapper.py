@@ -44,9 +44,10 @@ from opweave.fake.symbolic import SymFloat, SymNumber
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import CompileError
+from opweave.registry.higher_order import HigherOrderOperator
 from opweave.registry.loading import load_heavy
 from opweave.registry.memory_format import MemoryFormat
-from opweave.registry.op import HigherOrderOperator, OpOverload
+from opweave.registry.op import OpOverload
 from opweave.registry.tensor import Tensor, allocate, as_alias, as_view, describe
 from opweave.registry.triton_op import forms, kernels, name_of, triton_kernel_wrapper_mutation, tuner_of
 from opweave.tracer.declared import declared

@@ -20,17 +20,15 @@ from opweave.registry.autograd.mode import no_grad
 from opweave.registry.device import Device
 from opweave.registry.errors import DeviceError, DTypeError, FakeTensorError
 from opweave.registry.fake_context import LITERAL, running_rule
+from opweave.registry.higher_order import HigherOrderOperator
 from opweave.registry.interrupts import let_through
 from opweave.registry.keys import ABOVE_VIEWS, DispatchKey, DispatchMode, no_modes
-from opweave.registry.op import HigherOrderOperator, OpOverload, tensors_in
+from opweave.registry.op import OpOverload
+from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.spec import TensorSpec, span
 from opweave.registry.storage import Storage
 from opweave.registry.tensor import Tensor, describe
-from opweave.registry.triton_op import (
-    launch_effects,
-    triton_kernel_wrapper_functional,
-    triton_kernel_wrapper_mutation,
-)
+from opweave.registry.triton_op import launch_effects, triton_kernel_wrapper_functional, triton_kernel_wrapper_mutation
 
 #: For a dimension the keywords of `ShapeEnv.new_size`, or None where its size is fixed.
 Dynamic = Callable[[int], dict[str, Any] | None]

@@ -19,11 +19,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from opweave.fake.symbolic import SymBool, SymNumber
-from opweave.registry import op as registry_op
 from opweave.registry.autograd.mode import no_grad
 from opweave.registry.errors import DataDependentError, OpweaveError, ShapeError
+from opweave.registry.kernels import settle_composite
 from opweave.registry.keys import state
-from opweave.registry.op import OpOverload, tensors_in
+from opweave.registry.op import OpOverload
+from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.symbolic import is_open
 from opweave.registry.tensor import Tensor
 
@@ -295,4 +296,4 @@ def _composite(op: OpOverload, kernel: Callable[..., Any], args: tuple[Any, ...]
     return settled(env, op.opname, trial_run, lambda: kernel(*args, **kwargs))
 
 
-registry_op.settle_composite = _composite
+settle_composite.supply(_composite)

@@ -54,6 +54,7 @@ with _deferred(patient=False):
         short,
         uint8,
     )
+    from opweave.registry.higher_order import HigherOrderOperator
     from opweave.registry.keys import DispatchKey, DispatchKeySet, DispatchMode
     from opweave.registry.loading import load_heavy as _load_heavy
     from opweave.registry.memory_format import (
@@ -63,8 +64,9 @@ with _deferred(patient=False):
         contiguous_format,
         preserve_format,
     )
-    from opweave.registry.op import HigherOrderOperator, OpOverload, OpOverloadPacket, ops
+    from opweave.registry.op import OpOverload, ops
     from opweave.registry.ops import surface as _surface
+    from opweave.registry.packet import OpOverloadPacket
     from opweave.registry.printing import get_printoptions, set_printoptions
     from opweave.registry.promote import result_type
     from opweave.registry.tags import Tag
@@ -196,20 +198,16 @@ def cuda_is_available() -> Any:
     return _is_cuda_available()
 
 
+@_triton_op.prepare.supply
 def _prepare_launch() -> None:
     """Make Triton launch on opweave's devices, before the first kernel does."""
     _load_heavy("opweave.codegen.backends").prepare()
 
 
-_triton_op.prepare = _prepare_launch
-
-
+@_triton_effects.compiling_for.supply
 def _compiling(target: Any) -> Any:
     """A context in which Triton compiles for a target, as it would for a launch there."""
     return _load_heavy("opweave.codegen.triton_cpu.targets").compiling(target)
-
-
-_triton_effects.compiling = _compiling
 
 
 def __getattr__(name: str) -> Any:

@@ -54,34 +54,32 @@ def _of_backend(name: str) -> Any:
     return load_heavy(f"opweave.codegen.triton_cpu.{name}")
 
 
+@_kernels.lower.supply
 def _lower(kernel: Any, form: Any, operands: Any) -> Any:
     return _of_backend("portable").to_text(kernel, form, operands)
 
 
+@_kernels.compile_text.supply
 def _compile_text(kernel: _TextKernel) -> Callable[..., None]:
     parameters = [(name, kind) for name, kind in kernel.parameters if kind != "constexpr"]
     return _of_backend("portable").launcher(kernel.name, kernel.ttir, parameters, kernel.writes)
 
 
+@_kernels.verify.supply
 def _verify(name: str, text: str, parameters: list[tuple[str, str]]) -> None:
     _of_backend("verify").check_text(name, text, parameters)
 
 
+@_kernels.sanitized.supply
 def _sanitized() -> bool:
     return _of_backend("sanitizer").enabled()
 
 
+@_kernels.strictly.supply
 def _strictly(steps: int) -> AbstractContextManager[None]:
     return _of_backend("sanitizer").strictly(steps)
 
 
+@_kernels.check_results.supply
 def _check_results(name: str, results: Any) -> None:
     _of_backend("sanitizer").require_written(name, results)
-
-
-_kernels.lower = _lower
-_kernels.compile_text = _compile_text
-_kernels.verify = _verify
-_kernels.sanitized = _sanitized
-_kernels.strictly = _strictly
-_kernels.check_results = _check_results

@@ -10,7 +10,7 @@ import optree
 from opweave.fake.mode import FakeTensorMode
 from opweave.fake.tensor import FakeTensor
 from opweave.passes import functionalize, sizes
-from opweave.registry.op import tensors_in
+from opweave.registry.python_dispatch import tensors_in
 from opweave.tracer.interpreter import Interpreter
 from opweave.tracer.make_fx import trace_flat
 

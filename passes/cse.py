@@ -7,7 +7,8 @@ from typing import Any
 
 from opweave.fake.symbolic import SymNumber
 from opweave.passes.emission import escaping, is_random
-from opweave.registry.op import OpOverload, tensors_in
+from opweave.registry.op import OpOverload
+from opweave.registry.python_dispatch import tensors_in
 from opweave.tracer.declared import declared
 from opweave.tracer.graph import Graph, Node
 

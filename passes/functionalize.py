@@ -21,7 +21,8 @@ from typing import Any
 from opweave.fake.mode import FakeTensorMode
 from opweave.passes.emission import Emitter, map_nodes, nodes_in, value_of
 from opweave.registry.errors import OpweaveError, UnsupportedError
-from opweave.registry.op import HigherOrderOperator, OpOverload, ops, registry
+from opweave.registry.higher_order import HigherOrderOperator
+from opweave.registry.op import OpOverload, ops, registry
 from opweave.registry.spec import TensorSpec, is_dense, overlaps_itself, span
 from opweave.registry.tensor import Tensor, allocate, as_view, describe
 from opweave.registry.triton_op import launch_effects, triton_kernel_wrapper_functional, triton_kernel_wrapper_mutation

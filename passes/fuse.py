@@ -31,8 +31,9 @@ from typing import Any
 from opweave.passes.emission import is_random
 from opweave.passes.functionalize import write_view
 from opweave.registry.errors import Site
+from opweave.registry.higher_order import HigherOrderOperator
 from opweave.registry.loading import load_heavy
-from opweave.registry.op import HigherOrderOperator, OpOverload
+from opweave.registry.op import OpOverload
 from opweave.registry.tensor import Tensor
 from opweave.registry.triton_op import kernels, name_of, triton_kernel_wrapper_functional
 from opweave.tracer.declared import declared

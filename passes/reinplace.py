@@ -23,7 +23,8 @@ from opweave.passes.functionalize import (
     put_views,
     write_view,
 )
-from opweave.registry.op import HigherOrderOperator, OpOverload, ops, registry
+from opweave.registry.higher_order import HigherOrderOperator
+from opweave.registry.op import OpOverload, ops, registry
 from opweave.registry.tensor import Tensor
 from opweave.registry.triton_op import triton_kernel_wrapper_functional, triton_kernel_wrapper_mutation
 from opweave.tracer.graph import Graph, Node

@@ -16,9 +16,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from opweave.registry.autograd.graph import grad_fn_of
+from opweave.registry.dispatching import resolvers
 from opweave.registry.dtypes import DType, bfloat16, float16, float32, float64
 from opweave.registry.errors import DTypeError, UnsupportedError
 from opweave.registry.interrupts import surely
+from opweave.registry.kernels import Kernel
 from opweave.registry.keys import (
     AUTOCAST_KEYS,
     AUTOCAST_MASK,
@@ -30,7 +32,8 @@ from opweave.registry.keys import (
     DispatchKey,
     state,
 )
-from opweave.registry.op import Kernel, OpOverload, ops, registry, resolvers, tensors_in
+from opweave.registry.op import OpOverload, ops, registry
+from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.tensor import Tensor, describe
 
 #: The dtype of the lower-precision ops where a block names none.

@@ -7,10 +7,11 @@ counted up and never used again, so that a tensor that outlives its `vmap` (in a
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 from opweave.registry.errors import DataDependentError
+from opweave.registry.hooks import Hook
 from opweave.registry.keys import BATCHED_BIT, GRAD
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor, as_view, describe
@@ -176,15 +177,16 @@ def to_front(value: Tensor, dim: int) -> Tensor:
     return ops.aten.permute.default(value, [dim, *(d for d in range(value.ndim) if d != dim)])
 
 
-#: `remove_level` with history; `registry.vmap.levels` sets it, which is written with the graph that needs `sum_levels`.
-leave: Callable[[Tensor, Level], Tensor] = remove_level
+#: `remove_level` with history; `registry.vmap.levels` supplies it, written with the graph that needs `sum_levels`.
+leave: Hook[[Tensor, Level], Tensor] = Hook()
 
 
 def sum_levels(t: Tensor, levels: Sequence[Level]) -> Tensor:
     """The sum over the examples of some levels; an unbatched tensor counts once for each example."""
+    removed = leave.call or remove_level
     for level in levels:
         if level in levels_of(t):
-            t = ops.aten.sum.dim_IntList(leave(t, level), [0])
+            t = ops.aten.sum.dim_IntList(removed(t, level), [0])
         elif level.size != 1:
             t = ops.aten.mul.Tensor(t, level.size)
     return t

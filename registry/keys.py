@@ -84,7 +84,7 @@ GRAD = 1 << 30
 INFERENCE = 1 << 31
 #: No key: excluded, it makes compiled functions run as they were written, op by op.
 COMPILED = 1 << 32
-#: No key: included, somebody looks at what each call reads and writes (`op.watch`).
+#: No key: included, somebody looks at what each call reads and writes (`kernels.watch`).
 WATCHED = 1 << 33
 #: What an autograd kernel excludes for the calls below it.
 ABOVE_VIEWS = AUTOGRAD_MASK | GRAD | VIEW_BIT

@@ -13,18 +13,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from opweave.registry.custom_op import CustomOpDef, custom_op
+from opweave.registry.dispatching import kernel_at
 from opweave.registry.errors import ArgumentError, DispatchError, OpweaveError, RegistrationError, Site, user_frame
 from opweave.registry.fake_context import get_ctx
+from opweave.registry.kernels import KeysetKernel, fallthrough_kernel
 from opweave.registry.keys import DEVICE_KEYS, DispatchKey, DispatchKeySet
-from opweave.registry.op import (
-    KeysetKernel,
-    OpOverload,
-    OpOverloadPacket,
-    Registration,
-    fallthrough_kernel,
-    lock,
-    registry,
-)
+from opweave.registry.op import OpOverload, Registration, lock, registry
+from opweave.registry.packet import OpOverloadPacket
 from opweave.registry.registering import (
     DeviceTypes,
     Undo,
@@ -484,7 +479,7 @@ def get_kernel(op: OpLike, dispatch_key: str | DispatchKey) -> KernelFunction:
     target = find_op(op)
     key = _key(dispatch_key, user_frame(1))
     bits = key.bit if not key.is_alias else 0
-    found = target.kernels.get(key) if key.is_alias else target._kernel_at(key, bits)
+    found = target.kernels.get(key) if key.is_alias else kernel_at(target, key, bits)
     if found is None:
         raise DispatchError(
             f"{target}: no kernel at {key.name}",

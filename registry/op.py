@@ -9,79 +9,38 @@ when a registration changes. Nothing else happens on a call.
       └ entry(self, other, *, alpha=1)   keys = x | y | thread
           └ table[keys]                  CPU kernel, composite body, autograd, batching, modes and tensor subclasses
 
-A table entry is found by going through the keys of the set from the highest down (`_resolve`): a registered kernel,
-else what the key does with any op (`resolvers`), else on to the next key.
+`registry.dispatching` finds a table entry.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opweave.registry import forking
 from opweave.registry.conforming import conforming
-from opweave.registry.entry import binds, build_entry, fits
-from opweave.registry.errors import ArgumentError, AutogradError, DispatchError, RegistrationError, Site, user_frame
+from opweave.registry.dispatching import ALIAS_OF, EXPLICIT, IMPLICIT, resolve
+from opweave.registry.entry import build_entry
+from opweave.registry.errors import ArgumentError, RegistrationError, Site, user_frame
 from opweave.registry.interrupts import deferred
-from opweave.registry.keys import (
-    ABOVE_VIEWS,
-    ALIASES,
-    BACKEND_MASK,
-    BACKEND_OF,
-    BACKENDS,
-    DEVICE_KEYS,
-    GRAD,
-    INFERENCE,
-    PYTHON_BIT,
-    VIEW_BIT,
-    WATCHED,
-    DispatchKey,
-    DispatchKeySet,
-    state,
-)
-from opweave.registry.results import may_be_linked, unlinked
+from opweave.registry.kernels import Kernel, KeysetKernel, fallthrough_kernel
+from opweave.registry.keys import BACKENDS, DEVICE_KEYS, DispatchKey, DispatchKeySet
+from opweave.registry.packet import OpOverloadPacket
+from opweave.registry.results import may_be_linked
 from opweave.registry.schema import Argument, FunctionSchema, parse_schema
 from opweave.registry.tags import Tag, declared, tags_of
 from opweave.registry.tensor import Tensor, describe
 
-Kernel = Callable[..., Any]
+if TYPE_CHECKING:
+    from opweave.registry.higher_order import HigherOrderOperator
+
 #: A schema, its text, or a function that makes the text when it is first needed.
 SchemaSource = FunctionSchema | str | Callable[[], str]
 
 #: Guards every change to the registry; calls take no lock.
 lock = forking.short_lock()
-
-#: What a key does with an op that has no kernel for it: `resolver(op, bits)` makes the kernel, or gives None to go on
-#: to the next key. Autograd, batching, autocast enter themselves here.
-resolvers: dict[DispatchKey, Callable[[OpOverload, int], Kernel | None]] = {}
-
-_NON_FUNCTIONAL = DispatchKey.CompositeExplicitAutogradNonFunctional
-_EXPLICIT = (_NON_FUNCTIONAL, DispatchKey.CompositeExplicitAutograd)
-_IMPLICIT = DispatchKey.CompositeImplicitAutograd
-_ALIAS_OF = {
-    member: alias for alias in (DispatchKey.Autograd, DispatchKey.Autocast) for member in ALIASES[alias]
-}  # fmt: skip
-
-
-def fallthrough_kernel(*args: Any, **kwargs: Any) -> Any:
-    """Registered for a key, it makes calls go on to the next key. It is never called itself."""
-    raise NotImplementedError("fallthrough_kernel() marks a key to be skipped; it is not there to be called")
-
-
-class KeysetKernel:
-    """A kernel that takes the call's `DispatchKeySet` as its first argument."""
-
-    __slots__ = ("fn",)
-
-    def __init__(self, fn: Kernel):
-        self.fn = fn
-
-    def at(self, bits: int) -> Kernel:
-        """The kernel for one key set."""
-        fn, keys = self.fn, DispatchKeySet(bits)
-        return lambda *args, **kwargs: fn(keys, *args, **kwargs)
 
 
 class Registration:
@@ -262,7 +221,7 @@ class OpOverload:
             return False
         if self.fake != self.decl.fake:
             return True
-        for key in (DEVICE_KEYS.get(device_type), *_EXPLICIT, _IMPLICIT):
+        for key in (DEVICE_KEYS.get(device_type), *EXPLICIT, IMPLICIT):
             registered = self.registrations.get(key) if key is not None else None
             if registered:
                 return registered[-1].site is not self.site
@@ -335,82 +294,22 @@ class OpOverload:
             if self.decl is not None:
                 registry.builtin_version += 1
 
+    def become(self, other: OpOverload) -> None:
+        """Be another op of the same name from now on, wherever this one was imported to."""
+        self.__dict__ = other.__dict__
+
     # ---- dispatch --------------------------------------------------------------------------------------------------
 
     def _lookup(self, bits: int) -> Kernel:
         kernel = self._table.get(bits)
         if kernel is None:
             with lock:
-                kernel = self._table[bits] = self._resolve(bits)
+                kernel = self._table[bits] = resolve(self, bits)
         return kernel
-
-    def _resolve(self, bits: int) -> Kernel:
-        if bits & WATCHED:
-            found = self._lookup(bits & ~WATCHED)
-            return found if watch is None else watch(self, found)
-        if bits & INFERENCE:
-            return _marking_inference(self._lookup(bits & ~INFERENCE))
-        for key in _highest_first(bits):
-            kernel = self._kernel_at(key, bits)
-            if kernel is not None:
-                found = kernel.at(bits) if isinstance(kernel, KeysetKernel) else kernel
-                # Whether a trace, which is the work of a mode, misses this.
-                hidden = self.decl is None and bits & PYTHON_BIT and key is not DispatchKey.Python
-                if key is DispatchKey.Python and self.is_mutable:
-                    found = _refusing_hidden_views(self, found)
-                elif key < DispatchKey.Functionalize and self._makes_tensors and not hasattr(found, "unlinked"):
-                    found = unlinked(found)
-                if bits & PYTHON_BIT and self.decl is not None and kernel is self.kernels.get(_IMPLICIT):
-                    return _settling(self, found)
-                return _noting_use(self, found) if hidden else found
-        key = DispatchKeySet(bits & BACKEND_MASK).highest()
-        raise DispatchError(
-            f"{self}: no kernel for {'meta tensors' if key is DispatchKey.Meta else key.name}",
-            got="kernels: " + (", ".join(k.name for k in self.kernels) or "none"),
-            hint="register one with opweave.library.register_"
-            + ("fake" if key is DispatchKey.Meta else f"kernel({self.name!r}, {key.name.lower()!r})"),
-        )
-
-    def _kernel_at(self, key: DispatchKey, bits: int) -> Any:
-        """What a key runs; None to go on to the next one."""
-        kernels = self.kernels
-        kernel = None if key in self.disabled else kernels.get(key)
-        if kernel is fallthrough_kernel:
-            return None
-        if key is DispatchKey.Undefined or key in BACKENDS:
-            if kernel is None and key is DispatchKey.Meta:
-                kernel = self.fake
-            for alias in (*_EXPLICIT, _IMPLICIT) if kernel is None else ():
-                kernel = kernel or kernels.get(alias)
-            if kernel is None and key is DispatchKey.Undefined:
-                kernel = kernels.get(DispatchKey.CPU)
-            kernel = kernel or self.fallback_at(key)
-            return None if kernel is None else _noting_mutation(self, kernel, bits) if self.is_mutable else kernel
-        if kernel is None and key in BACKEND_OF and not bits & BACKEND_OF[key].bit:
-            return None
-        if kernel is None and key in ALIASES[_IMPLICIT] and _IMPLICIT in kernels and not self._has_backend(bits):
-            kernel = kernels[_IMPLICIT]
-        if kernel is None and key in _ALIAS_OF:
-            kernel = kernels.get(_ALIAS_OF[key])
-            if kernel is fallthrough_kernel:
-                return None
-        if kernel is None and key in resolvers:
-            kernel = resolvers[key](self, bits)
-        return kernel or self.fallback_at(key)
-
-    def _has_backend(self, bits: int) -> bool:
-        """Whether a kernel for the devices in a key set stands in for the composite body.
-
-        One for non-functional use does not, as in PyTorch.
-        """
-        present = self.kernels
-        if DispatchKey.CompositeExplicitAutograd in present:
-            return True
-        return any(key in present and bits & key.bit and key not in self.disabled for key in BACKENDS)
 
     def fallback_at(self, key: DispatchKey) -> Any:
         """What the fallback registered for a key does with this op; None if there is none."""
-        found = registry.fallbacks.get(key) or registry.fallbacks.get(_ALIAS_OF.get(key, key))
+        found = registry.fallbacks.get(key) or registry.fallbacks.get(ALIAS_OF.get(key, key))
         if found is None or found.kernel is fallthrough_kernel:
             return None
         if isinstance(found.kernel, KeysetKernel):
@@ -446,296 +345,6 @@ def is_default(argument: Argument, value: Any) -> bool:
         return isinstance(value, (list, tuple)) and list(value) == list(default)
     # -0.0 == 0.0 and True == 1: only an indistinguishable value is the default.
     return type(value) is type(default) and repr(value) == repr(default)
-
-
-def _highest_first(bits: int) -> Iterator[DispatchKey]:
-    yield from DispatchKeySet(bits)
-    if not bits & BACKEND_MASK:
-        yield DispatchKey.Undefined
-
-
-def _dispatch_in_python(op: OpOverload, bits: int) -> Kernel:
-    return lambda *args, **kwargs: python_dispatch(op, *op.trim(args, kwargs))
-
-
-resolvers[DispatchKey.Python] = _dispatch_in_python
-
-
-#: Wraps an op's kernel in what looks at its calls, for those that are `WATCHED`.
-watch: Callable[[OpOverload, Kernel], Kernel] | None = None
-
-
-def _marking_inference(kernel: Kernel) -> Kernel:
-    """Wrap a kernel so that what it makes can never be part of a gradient."""
-
-    def marking(*args: Any, **kwargs: Any) -> Any:
-        result = kernel(*args, **kwargs)
-        given = {id(t) for t in tensors_in([*args, *kwargs.values()])}
-        for t in tensors_in([result]):
-            if id(t) not in given:
-                t._keys &= ~ABOVE_VIEWS
-        return result
-
-    return marking
-
-
-def _noting_use(op: OpOverload, kernel: Kernel) -> Kernel:
-    def noting(*args: Any, **kwargs: Any) -> Any:
-        if state.used is not None:
-            state.used[op] = op.version
-        return kernel(*args, **kwargs)
-
-    return noting
-
-
-#: Runs the body of a composite op in a trace whose sizes depend on data: ``(op, body, args, kwargs)``; `fake.search`'s.
-settle_composite: Callable[[OpOverload, Kernel, tuple[Any, ...], dict[str, Any]], Any] | None = None
-
-
-def _settling(op: OpOverload, kernel: Kernel) -> Kernel:
-    def settling(*args: Any, **kwargs: Any) -> Any:
-        if settle_composite is None:
-            return kernel(*args, **kwargs)
-        return settle_composite(op, kernel, args, kwargs)
-
-    return settling
-
-
-def _noting_mutation(op: OpOverload, kernel: Any, bits: int) -> Kernel:
-    """Wrap a kernel so that the versions of what it writes are counted up."""
-    if isinstance(kernel, KeysetKernel):
-        kernel = kernel.at(bits)
-    positions, keywords = _written(op)
-    counts_itself = kernel is op.kernels.get(_IMPLICIT)  # by the ops that it calls
-    if not bits & VIEW_BIT:
-        kernel = _refusing_inference(op, kernel)
-    checked = _refusing_hidden_views(op, kernel)
-    if counts_itself:
-        return checked
-
-    def mutating_first(*args: Any, **kwargs: Any) -> Any:
-        # What nearly every op in place does, in one function instead of three.
-        if args and type(args[0]) is Tensor and (args[0]._view_of is None or state.exclude & GRAD):
-            result = kernel(*args, **kwargs)
-            args[0]._bump()
-            return result
-        return mutating(*args, **kwargs)
-
-    def mutating(*args: Any, **kwargs: Any) -> Any:
-        result = checked(*args, **kwargs)
-        for value in [*(args[i] for i in positions if i < len(args)), *(kwargs.get(name) for name in keywords)]:
-            if isinstance(value, Tensor):
-                value._bump()
-            elif isinstance(value, (list, tuple)):
-                for item in value:
-                    if isinstance(item, Tensor):
-                        item._bump()
-        return result
-
-    return mutating_first if positions == [0] and not keywords else mutating
-
-
-def _written(op: OpOverload) -> tuple[list[int], list[str]]:
-    """Positions and keywords of the arguments that an op writes."""
-    names = set(op.mutated_args)
-    arguments = op._schema.arguments
-    positions = [i for i, a in enumerate(arguments) if not a.kwarg_only and a.name in names]
-    return positions, [a.name for a in arguments if a.kwarg_only and a.name in names]
-
-
-def _refusing_hidden_views(op: OpOverload, kernel: Kernel) -> Kernel:
-    positions, _ = _written(op)
-
-    def refusing(*args: Any, **kwargs: Any) -> Any:
-        if not state.exclude & GRAD:
-            for i in positions:
-                if i < len(args) and getattr(args[i], "_view_of", None) is not None:
-                    _refuse_hidden_view(op, args[i])
-        return kernel(*args, **kwargs)
-
-    return refusing
-
-
-def _refusing_inference(op: OpOverload, kernel: Kernel) -> Kernel:
-    positions, _ = _written(op)
-
-    def refusing(*args: Any, **kwargs: Any) -> Any:
-        if not state.exclude & VIEW_BIT:
-            for i in positions:
-                if i < len(args) and isinstance(args[i], Tensor) and not args[i]._keys & VIEW_BIT:
-                    raise AutogradError(
-                        f"{op}: a tensor of inference mode cannot be written outside of it", got=describe(args[i]),
-                        hint="clone() it, or write under opweave.inference_mode()",
-                    )  # fmt: skip
-        return kernel(*args, **kwargs)
-
-    return refusing
-
-
-def _refuse_hidden_view(op: OpOverload, t: Tensor) -> None:
-    """A write through a view that autograd does not know of would change what it does know."""
-    base = t._view_of
-    if base is not None and base._keys & GRAD and not t._keys & GRAD:
-        raise AutogradError(
-            f"{op}: a view made without recording, of a tensor that requires grad, cannot be written in place",
-            got=describe(t), hint="make the view outside no_grad, or write under no_grad",
-        )  # fmt: skip
-
-
-def tensors_in(args: Any) -> Iterator[Tensor]:
-    """The tensors among arguments, looking into lists, tuples and dicts."""
-    for value in args.values() if isinstance(args, dict) else args:
-        if isinstance(value, Tensor):
-            yield value
-        elif isinstance(value, (list, tuple, dict)):
-            yield from tensors_in(value)
-
-
-def _rule_for(op: Any, kind: type) -> Kernel | None:
-    """The rule of `register_torch_dispatch` for a class, if there is one."""
-    rules = getattr(op, "dispatch_rules", None)
-    return rules.get(kind) if rules else None
-
-
-def python_dispatch(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Hand a call to the innermost active mode, else to the tensor subclass that asks for it."""
-    subclasses: dict[type, None] = {}
-    for t in tensors_in([*args, *kwargs.values()]):
-        if t._keys & PYTHON_BIT:
-            subclasses[type(t)] = None
-    types = tuple(subclasses)
-    modes = state.modes
-    if modes:
-        outer = modes[:-1]
-        saved_include = state.include
-        state.modes = outer
-        if not outer:
-            state.include = saved_include & ~PYTHON_BIT
-        try:
-            rule = _rule_for(op, type(modes[-1]))
-            if rule is not None:
-                return rule(modes[-1], op, types, args, kwargs)
-            return modes[-1].__torch_dispatch__(op, types, args, kwargs)
-        finally:
-            state.modes = modes
-            state.include = saved_include
-    for kind in types:
-        rule = _rule_for(op, kind)
-        if rule is not None:
-            return rule(kind, op, types, args, kwargs)
-        result = kind.__torch_dispatch__(op, types, args, kwargs)  # type: ignore[attr-defined]  # Python key implies it
-        if result is not NotImplemented:
-            return result
-    raise DispatchError(f"{op}: no __torch_dispatch__ handled the call", got=", ".join(t.__name__ for t in types))
-
-
-# ---- names ---------------------------------------------------------------------------------------------------------
-
-
-class OpOverloadPacket:
-    """All overloads of a name; calling it picks the first whose schema fits the arguments."""
-
-    def __init__(self, namespace: str, opname: str):
-        self.namespace = namespace
-        self.opname = opname
-        self._overloads: dict[str, OpOverload] = {}
-        self._choice: dict[Any, OpOverload] = {}
-        self.__name__ = opname
-        self.__qualname__ = f"{namespace}.{opname}"
-
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        return self.pick(args, kwargs)(*args, **kwargs)
-
-    def pick(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OpOverload:
-        """The overload for these arguments; the choice is remembered by their types.
-
-        Raises
-        ------
-        ArgumentError
-            If none fits; lists the schemas.
-        """
-        if len(self._overloads) == 1:
-            return next(iter(self._overloads.values()))
-        signature = (
-            tuple([_kind_of(a) if isinstance(a, (list, tuple)) else type(a) for a in args]),
-            tuple([(k, _kind_of(v)) for k, v in kwargs.items()]) if kwargs else (),
-        )
-        found = self._choice.get(signature)
-        if found is None:
-            # A 0-d tensor passes for a number, but only where no overload takes it as a tensor.
-            found = next((op for exact in (True, False) for op in self._overloads.values()
-                          if fits(op, args, kwargs, exact)), None)  # fmt: skip
-            if found is None:
-                named = [op for op in self._overloads.values() if binds(op, args, kwargs)]
-                if len(named) == 1:
-                    return named[0]  # which says what is wrong with the values
-                given = [*map(describe, args), *(f"{key}={describe(value)}" for key, value in kwargs.items())]
-                raise ArgumentError(
-                    f"{self}: no overload takes these arguments", got=f"({', '.join(given)})",
-                    hint="one of:\n    " + "\n    ".join(str(op._schema) for op in self._overloads.values()),
-                )  # fmt: skip
-            self._choice[signature] = found
-        return found
-
-    def overloads(self) -> list[str]:
-        """Names of the overloads."""
-        return list(self._overloads)
-
-    def add(self, op: OpOverload) -> None:
-        """Make an overload known (or replace the one of the same name)."""
-        self._overloads[op.overload] = op
-        self._choice.clear()
-
-    def remove(self, op: OpOverload) -> None:
-        """Forget an overload."""
-        self._overloads.pop(op.overload, None)
-        self._choice.clear()
-
-    def __getattr__(self, name: str) -> OpOverload:
-        if name.startswith("__") or name in ("_overloads", "namespace"):
-            raise AttributeError(name)  # asked of a half-made copy
-        try:
-            return self.__dict__["_overloads"][name]
-        except KeyError:
-            raise AttributeError(
-                f"{self.namespace}.{self.opname} has no overload {name!r}; it has {', '.join(self._overloads)}"
-            ) from None
-
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        """As a class attribute a packet is a method."""
-        return self if instance is None else _BoundPacket(self, instance)
-
-    def __str__(self) -> str:
-        return f"{self.namespace}.{self.opname}"
-
-    def __repr__(self) -> str:
-        return f"<OpOverloadPacket(op='{self}')>"
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return (_packet, (self.namespace, self.opname))
-
-    def __deepcopy__(self, memo: object) -> OpOverloadPacket:
-        return self
-
-
-class _BoundPacket:
-    __slots__ = ("packet", "instance")
-
-    def __init__(self, packet: OpOverloadPacket, instance: Any):
-        self.packet = packet
-        self.instance = instance
-
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        return self.packet.pick((self.instance, *args), kwargs)(self.instance, *args, **kwargs)
-
-    def __repr__(self) -> str:
-        return f"<bound op {self.packet} of {describe(self.instance)}>"
-
-
-def _kind_of(value: Any) -> Any:
-    if isinstance(value, (list, tuple)):
-        return (list, *{_kind_of(item) for item in value})
-    return Tensor if isinstance(value, Tensor) else type(value)
 
 
 class Namespace:
@@ -847,7 +456,7 @@ class Registry:
                     "`with opweave.library.allow_redefinition():`",
                 )  # fmt: skip
             op.version = existing.version + 1
-            existing.__dict__ = op.__dict__
+            existing.become(op)
             existing.packet.add(existing)
             self.version += 1
         return existing
@@ -897,65 +506,8 @@ class Registry:
         return found
 
 
-class HigherOrderOperator:
-    """An op whose operands include kernels or graphs. Modes see it like any op.
-
-    Parameters
-    ----------
-    name : str
-        Name under `ops.`.
-    kernel : callable
-        What runs when no mode is active.
-    """
-
-    def __init__(self, name: str, kernel: Kernel):
-        self.name = name
-        self.__name__ = name
-        self.kernel = kernel
-        self.is_mutable = False
-        #: How a particular mode class runs it, as `rule(mode, *args, **kwargs)`.
-        self.mode_rules: dict[type, Kernel] = {}
-        with lock:
-            registry.higher_order[name] = self
-
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        if state.modes or any(t._keys & PYTHON_BIT for t in tensors_in([*args, *kwargs.values()])):
-            return python_dispatch(self, args, kwargs)
-        return self.kernel(*args, **kwargs)
-
-    def py_impl(self, mode: type) -> Callable[[Kernel], Kernel]:
-        """Register how a mode class (or tensor subclass) runs this op."""
-
-        def register(rule: Kernel) -> Kernel:
-            with lock:
-                self.mode_rules[mode] = rule
-            return rule
-
-        return register
-
-    def __str__(self) -> str:
-        return self.name
-
-    def __repr__(self) -> str:
-        return f"<HigherOrderOperator {self.name}>"
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return (_higher_order, (self.name,))
-
-    def __deepcopy__(self, memo: object) -> HigherOrderOperator:
-        return self
-
-
 def _namespace(name: str) -> Namespace:
     return getattr(ops, name)
-
-
-def _packet(namespace: str, opname: str) -> OpOverloadPacket:
-    return getattr(_namespace(namespace), opname)
-
-
-def _higher_order(name: str) -> HigherOrderOperator:
-    return registry.higher_order[name]
 
 
 def _find(name: str) -> OpOverload:

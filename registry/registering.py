@@ -15,9 +15,11 @@ from opweave.registry.dtypes import DType
 from opweave.registry.entry import compile_function, identifier, parameters
 from opweave.registry.errors import ArgumentError, RegistrationError, Site, user_frame
 from opweave.registry.interrupts import let_through
+from opweave.registry.kernels import Kernel
 from opweave.registry.keys import AUTOCAST_KEYS, DEVICE_KEYS, DispatchKey, DispatchMode
 from opweave.registry.memory import Block
-from opweave.registry.op import Kernel, OpOverload, lock, tensors_in
+from opweave.registry.op import OpOverload, lock
+from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.results import unlink
 from opweave.registry.schema import FunctionSchema
 from opweave.registry.spec import span

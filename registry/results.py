@@ -13,7 +13,7 @@ of a `Library`, `Function`, control flow, compiled functions, and each of them b
 4. *What cannot be recorded is refused* (`views.check_write`): a leaf that requires grad, a view of one, one of several
    views that one call made, a view made without recording, an output of a `Function` that shares memory with another
    tensor, a tensor of inference mode.
-5. *Versions count writes*, recorded or not (`op._noting_mutation`), so that backward notices what was overwritten.
+5. *Versions count writes*, recorded or not (`kernels.noting_mutation`), so that backward notices what was overwritten.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from opweave.registry.errors import ArgumentError
-from opweave.registry.op import OpOverloadPacket
+from opweave.registry.packet import OpOverloadPacket
 
 _RETURNS = re.compile(r"-> \((.*,.*)\)$")
 _NAMED = re.compile(r"[\w?\[\]]+(?:\([^)]*\))? (\w+)")

@@ -9,7 +9,7 @@ CUDA; it shares the tensor's memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
 from operator import index
 from typing import TYPE_CHECKING, Any, Self
@@ -29,22 +29,15 @@ from opweave.registry.errors import (
     ShapeError,
     UnsupportedError,
 )
-from opweave.registry.keys import (
-    GRAD,
-    PYTHON_BIT,
-    TENSOR_BITS as _KEY_BITS,
-    VIEW_BIT,
-    WATCHED,
-    DispatchKeySet,
-    state,
-)
+from opweave.registry.hooks import Hook
+from opweave.registry.keys import GRAD, PYTHON_BIT, TENSOR_BITS as _KEY_BITS, VIEW_BIT, WATCHED, DispatchKeySet, state
 from opweave.registry.memory_format import MemoryFormat, as_memory_format, contiguous_format, is_in_format
 from opweave.registry.spec import TensorSpec, contiguous_strides, span
 from opweave.registry.storage import Storage
 
 _version_lock = forking.short_lock()
 #: Called with a tensor and a method's name where Python looks at data, if somebody wants to know.
-when_read: Callable[[Tensor, str], None] | None = None
+when_read: Hook[[Tensor, str], None] = Hook()
 
 
 class Size(tuple[int, ...]):
@@ -410,8 +403,8 @@ class Tensor:
 
     def _hand_out(self, what: str) -> None:
         """Tell who watches memory that Python looks at it."""
-        if when_read is not None and state.include & WATCHED:
-            when_read(self, what)
+        if when_read.call is not None and state.include & WATCHED:
+            when_read.call(self, what)
 
     def data_ptr(self) -> int:
         """Device address of the first element, 0 for an empty tensor."""
@@ -435,7 +428,7 @@ class Tensor:
         """
         if state.modes:
             self._look("numpy")
-        if when_read is not None:
+        if when_read.call is not None:
             self._hand_out("numpy")
         if self._keys & GRAD and not state.exclude & GRAD and not force:
             raise AutogradError(
@@ -461,7 +454,7 @@ class Tensor:
             raise DTypeError("__dlpack__: NumPy cannot export bfloat16", hint="export x.view(opweave.int16)")
         if state.modes:
             self._look("__dlpack__")
-        if when_read is not None:
+        if when_read.call is not None:
             self._hand_out("numpy")
         return self._array.__dlpack__(**kwargs)
 
@@ -478,7 +471,7 @@ class Tensor:
         """
         if state.modes:
             self._look("item")
-        if when_read is not None:
+        if when_read.call is not None:
             self._hand_out("item")
         if self.numel() != 1:
             raise ShapeError("item: only one-element tensors have a Python value", got=describe(self))
@@ -487,7 +480,7 @@ class Tensor:
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers."""
-        if when_read is not None:
+        if when_read.call is not None:
             self._hand_out("tolist")
         array = self.numpy(force=True)
         return (array.astype(np.float32) if self._dtype.name == "bfloat16" else array).tolist()

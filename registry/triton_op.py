@@ -29,18 +29,15 @@ from opweave.registry.errors import (
     OutOfRangeError,
     UnsupportedError,
 )
+from opweave.registry.higher_order import HigherOrderOperator
+from opweave.registry.hooks import Hook
 from opweave.registry.keys import PYTHON_BIT, DispatchKey, state
 from opweave.registry.launch_form import LaunchForm, taken_apart
 from opweave.registry.loading import load_triton
-from opweave.registry.op import HigherOrderOperator, OpOverload, ops
+from opweave.registry.op import OpOverload, ops
 from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor, describe, from_numpy
-from opweave.registry.triton.effects import (
-    configurations,
-    constexpr_names,
-    fixed_number,
-    written_pointers,
-)
+from opweave.registry.triton.effects import configurations, constexpr_names, fixed_number, written_pointers
 
 #: Three numbers; in a trace they may be symbolic.
 Grid = tuple[Any, Any, Any]
@@ -76,8 +73,8 @@ kernels = SideTable()
 #: `LaunchForm` objects; entry 0 has neither constants nor structured arguments.
 forms = SideTable()
 forms.add(LaunchForm(), LaunchForm().key)
-#: Called once, before the first launch; the package sets it to what chooses Triton's driver, which is a layer above.
-prepare: Callable[[], None] | None = None
+#: Called once, before the first launch; the package supplies what chooses Triton's driver, which is a layer above.
+prepare: Hook[[], None] = Hook()
 
 
 def jit_function(kernel: Any) -> Any:
@@ -391,10 +388,9 @@ def run(kernel: Any, grid: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> 
     CompileError
         If Triton cannot compile the kernel for them.
     """
-    global prepare
-    if prepare is not None:
-        prepare()
-        prepare = None
+    if prepare.call is not None:
+        prepare.call()
+        prepare.call = None
     try:
         kernel[grid](*args, **kwargs)
     except OpweaveError:

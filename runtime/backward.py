@@ -15,7 +15,7 @@ from opweave.registry import forking
 from opweave.registry.errors import OpweaveError, ShapeError
 from opweave.registry.interrupts import deferred, let_through
 from opweave.registry.keys import BATCHED_BIT, PYTHON_BIT
-from opweave.registry.op import tensors_in
+from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.spec import TensorSpec
 from opweave.runtime.context import compilable
 from opweave.runtime.sources import NumberInput, TensorInput

@@ -30,13 +30,7 @@ from opweave.runtime.output import refused
 from opweave.runtime.python_state import PythonState
 from opweave.runtime.relaid import note_relaid, relaid_among, show_as
 from opweave.runtime.results import Results
-from opweave.runtime.sources import (
-    NumberInput,
-    Scope,
-    TensorInput,
-    brief,
-    code_site,
-)
+from opweave.runtime.sources import NumberInput, Scope, TensorInput, brief, code_site
 from opweave.runtime.watching import Known, watched
 from opweave.tracer.graph import Graph
 from opweave.tracer.graph_module import GraphModule

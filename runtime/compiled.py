@@ -22,7 +22,8 @@ from opweave.registry import forking
 from opweave.registry.errors import ArgumentError, CompileError, UnrecordedError, UnsupportedError
 from opweave.registry.interrupts import deferred, let_through
 from opweave.registry.keys import ABOVE_VIEWS, AUTOCAST_MASK, BATCHED_BIT, GRAD, PYTHON_BIT, DispatchKey, state
-from opweave.registry.op import OpOverload, registry, tensors_in
+from opweave.registry.op import OpOverload, registry
+from opweave.registry.python_dispatch import tensors_in
 from opweave.runtime.aliases import join
 from opweave.runtime.capture import Captured, capture
 from opweave.runtime.context import Context, below_autograd, compilable

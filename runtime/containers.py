@@ -15,11 +15,7 @@ from typing import Any, cast
 import optree
 
 from opweave.registry.tensor import Tensor
-from opweave.runtime.sources import (
-    PYTREES,
-    is_named_tuple,
-    is_registered,
-)
+from opweave.runtime.sources import PYTREES, is_named_tuple, is_registered
 
 DICTS = (dict, collections.OrderedDict, collections.defaultdict)
 

@@ -25,7 +25,7 @@ from opweave.registry.autograd.graph import AutogradMeta, Node, attach, edge_of,
 from opweave.registry.errors import AutogradError, OpweaveError, UnsupportedError
 from opweave.registry.interrupts import contextmanager, let_through
 from opweave.registry.keys import GRAD, state
-from opweave.registry.op import tensors_in
+from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.spec import TensorSpec, contiguous_strides
 from opweave.registry.tensor import Tensor, describe
 from opweave.runtime.backward import Backward

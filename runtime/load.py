@@ -23,9 +23,10 @@ from opweave.fake.symbolic import SymNumber
 from opweave.registry import forking
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DTYPES, DType
+from opweave.registry.higher_order import HigherOrderOperator
 from opweave.registry.interrupts import checkpoint, deferred, let_through
 from opweave.registry.loading import load_heavy, load_triton
-from opweave.registry.op import HigherOrderOperator, OpOverload, registry
+from opweave.registry.op import OpOverload, registry
 from opweave.registry.tensor import Tensor
 from opweave.runtime import cache
 from opweave.runtime.logging import channel, lazily

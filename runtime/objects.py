@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from opweave.registry.errors import Site, UnrecordedError, UnsupportedError
-from opweave.registry.op import Namespace, OpOverload, OpOverloadPacket, Ops
+from opweave.registry.op import Namespace, OpOverload, Ops
+from opweave.registry.packet import OpOverloadPacket
 from opweave.registry.tensor import Tensor
 from opweave.runtime.classes import CONSTRUCTORS, RARE, SPECIAL, ClassFacts, Registered, static_lookup
 from opweave.runtime.exact import scalar_token

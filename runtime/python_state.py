@@ -14,11 +14,7 @@ from opweave.registry.tensor import Tensor
 from opweave.runtime.containers import DICTS
 from opweave.runtime.purity import is_library
 from opweave.runtime.reads import scan
-from opweave.runtime.sources import (
-    MISSING,
-    Scope,
-    brief,
-)
+from opweave.runtime.sources import MISSING, Scope, brief
 
 _EMPTY_CELL = types.CellType()
 

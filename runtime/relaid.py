@@ -17,10 +17,7 @@ from opweave.registry.op import ops as operators
 from opweave.registry.tensor import Tensor, describe
 from opweave.runtime.backward import Backward
 from opweave.runtime.guards import GuardSet
-from opweave.runtime.sources import (
-    TensorInput,
-    brief,
-)
+from opweave.runtime.sources import TensorInput, brief
 from opweave.tracer.proxy import ProxyMode
 
 

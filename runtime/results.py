@@ -14,13 +14,7 @@ from opweave.registry.errors import Site, UnsupportedError
 from opweave.registry.tensor import Size, Tensor
 from opweave.runtime.containers import DICTS, shallow_copy
 from opweave.runtime.guards import GuardSet
-from opweave.runtime.sources import (
-    PYTREES,
-    Scope,
-    brief,
-    is_named_tuple,
-    is_registered,
-)
+from opweave.runtime.sources import PYTREES, Scope, brief, is_named_tuple, is_registered
 from opweave.runtime.values import ValueGuards
 
 

@@ -28,8 +28,10 @@ from opweave.registry.autograd.graph import grad_fn_of
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import Site, UnsupportedError
+from opweave.registry.higher_order import HigherOrderOperator
 from opweave.registry.keys import GRAD
-from opweave.registry.op import HigherOrderOperator, Namespace, OpOverload, OpOverloadPacket, Ops
+from opweave.registry.op import Namespace, OpOverload, Ops
+from opweave.registry.packet import OpOverloadPacket
 from opweave.registry.tensor import Tensor
 from opweave.runtime.classes import SPECIAL, ClassFacts
 from opweave.runtime.exact import PARTS, READERS, reader_of

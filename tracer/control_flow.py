@@ -534,4 +534,4 @@ def _compare_branches(
         _compared.add(key)
 
 
-functions.compare_branches = _compare_branches
+functions.compare_branches.supply(_compare_branches)

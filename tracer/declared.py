@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from opweave.registry.op import OpOverload, tensors_in
+from opweave.registry.op import OpOverload
+from opweave.registry.python_dispatch import tensors_in
 from opweave.tracer.graph import Node
 
 

@@ -16,7 +16,9 @@ from opweave.fake.tensor import FakeTensor
 from opweave.registry.custom_op import CustomOpDef
 from opweave.registry.errors import ArgumentError, Site, TraceError
 from opweave.registry.interrupts import let_through
-from opweave.registry.op import OpOverload, OpOverloadPacket, tensors_in
+from opweave.registry.op import OpOverload
+from opweave.registry.packet import OpOverloadPacket
+from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.tensor import Tensor
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.graph_module import GraphModule

@@ -21,8 +21,9 @@ from opweave.registry import dtypes
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import GraphError
+from opweave.registry.higher_order import HigherOrderOperator
 from opweave.registry.memory_format import MemoryFormat
-from opweave.registry.op import HigherOrderOperator, OpOverload, ops
+from opweave.registry.op import OpOverload, ops
 from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor
 from opweave.tracer.node import Node

@@ -14,6 +14,7 @@ from opweave.fake.shape_env import Assertion
 from opweave.fake.symbolic import SymNumber
 from opweave.fake.tensor import FakeTensor
 from opweave.registry.device import Device
+from opweave.registry.dispatching import resolvers
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import (
     DataDependentError,
@@ -24,7 +25,9 @@ from opweave.registry.errors import (
     UnsupportedError,
 )
 from opweave.registry.fake_context import LITERAL
+from opweave.registry.higher_order import HigherOrderOperator
 from opweave.registry.interrupts import surely
+from opweave.registry.kernels import Kernel
 from opweave.registry.keys import (
     AUTOCAST_MASK,
     GRAD,
@@ -35,7 +38,8 @@ from opweave.registry.keys import (
     no_modes,
     state,
 )
-from opweave.registry.op import HigherOrderOperator, Kernel, OpOverload, ops, resolvers, tensors_in
+from opweave.registry.op import OpOverload, ops
+from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.tags import Tag
 from opweave.registry.tensor import Tensor, describe
 from opweave.tracer.graph import Graph, Node

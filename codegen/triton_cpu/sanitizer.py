@@ -32,15 +32,17 @@ import numpy as np
 from opweave.codegen.triton_cpu import pool
 from opweave.codegen.triton_cpu.access_check import FOUND, MET, POISON, RANGE, STATE, Ordered, native
 from opweave.codegen.triton_cpu.analysis import ONE_OF_THEM, UNKNOWN
-from opweave.registry import forking, op as operators, tensor as tensors
+from opweave.registry import forking
 from opweave.registry.errors import SanitizerError, user_frame
 from opweave.registry.interrupts import contextmanager, let_through
+from opweave.registry.kernels import watch
 from opweave.registry.keys import COMPILED, WATCHED, state
-from opweave.registry.op import OpOverload, tensors_in
-from opweave.registry.ops import creation
+from opweave.registry.op import OpOverload
+from opweave.registry.ops.creation import when_uninitialised
+from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.spec import span
 from opweave.registry.storage import Storage
-from opweave.registry.tensor import Tensor, describe
+from opweave.registry.tensor import Tensor, describe, when_read
 
 
 class Site(NamedTuple):
@@ -167,9 +169,9 @@ def _within(what: Settings | Literal[False]) -> Iterator[None]:
 
 
 def _watch() -> None:
-    creation.when_uninitialised = _poison
-    tensors.when_read = _read_by_python
-    operators.watch = _call_watched
+    when_uninitialised.supply(_poison)
+    when_read.supply(_read_by_python)
+    watch.supply(_call_watched)
 
 
 # ---- memory that nobody wrote --------------------------------------------------------------------------------------

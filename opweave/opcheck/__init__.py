@@ -21,7 +21,8 @@ from opweave.registry.autograd.mode import enable_grad, inference_mode
 from opweave.registry.custom_op import CustomOpDef
 from opweave.registry.errors import ArgumentError, OpCheckError
 from opweave.registry.keys import no_modes
-from opweave.registry.op import OpOverload, OpOverloadPacket
+from opweave.registry.op import OpOverload
+from opweave.registry.packet import OpOverloadPacket
 
 _TESTS: dict[str, Callable[[Sample, Tolerance], None]] = {
     "test_schema": check_schema,

@@ -32,7 +32,8 @@ from opweave.registry.errors import (
     user_frame,
 )
 from opweave.registry.interrupts import let_through
-from opweave.registry.op import OpOverload, tensors_in
+from opweave.registry.op import OpOverload
+from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.schema import ListType, OptionalType, Type
 from opweave.registry.symbolic import Symbolic, is_open
 from opweave.registry.tensor import Tensor, describe

@@ -32,7 +32,7 @@ from opweave.registry.autograd.surface import requires_grad_
 from opweave.registry.errors import UnsupportedError
 from opweave.registry.interrupts import let_through
 from opweave.registry.keys import ABOVE_VIEWS, ALIASES, GRAD, DispatchKey
-from opweave.registry.op import tensors_in
+from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.tensor import Tensor, describe
 from opweave.tracer.make_fx import make_fx
 

@@ -12,7 +12,8 @@ from opweave.registry import dtypes
 from opweave.registry.autograd.surface import requires_grad_
 from opweave.registry.errors import ArgumentError, OpCheckError
 from opweave.registry.keys import BATCHED_BIT, GRAD, PYTHON_BIT
-from opweave.registry.op import OpOverload, tensors_in
+from opweave.registry.op import OpOverload
+from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.spec import contiguous_strides, span
 from opweave.registry.storage import Storage
 from opweave.registry.tensor import Tensor, allocate, describe, make

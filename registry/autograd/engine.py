@@ -7,7 +7,7 @@ other node that is ready, so that their gradients are let go early.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from opweave.registry import forking
@@ -23,6 +23,7 @@ from opweave.registry.autograd.graph import (
     validated,
 )
 from opweave.registry.errors import ArgumentError, AutogradError
+from opweave.registry.hooks import Hook
 from opweave.registry.interrupts import surely
 from opweave.registry.keys import GRAD, state
 from opweave.registry.op import ops
@@ -384,8 +385,8 @@ def grad(
     return tuple(found)
 
 
-#: How `is_grads_batched` runs one backward pass for many vectors; `registry.vmap` sets it.
-over_examples: Callable[..., Any] | None = None
+#: How `is_grads_batched` runs one backward pass for many vectors; `registry.vmap` supplies it.
+over_examples: Hook[..., Any] = Hook()
 
 
 def _batched(
@@ -393,7 +394,7 @@ def _batched(
 ) -> list[Tensor | None]:
     given = _listed(vectors, "grad")
     roots = [_edge(t) for t in outputs]
-    assert over_examples is not None, "registry.vmap is imported with the ops"
-    return over_examples(
+    assert over_examples.call is not None, "registry.vmap is imported with the ops"
+    return over_examples.call(
         lambda batch: run(roots, batch, retain_graph=retain, create_graph=create_graph, captures=edges), given
     )

@@ -15,6 +15,7 @@ from opweave.registry.autograd.function_node import FunctionCtx, FunctionNode, I
 from opweave.registry.autograd.graph import Edge, attach, edge_of
 from opweave.registry.autograd.views import check_write
 from opweave.registry.errors import AutogradError
+from opweave.registry.hooks import Hook
 from opweave.registry.keys import BATCHED_BIT, GRAD, state
 from opweave.registry.tensor import Tensor
 
@@ -68,9 +69,9 @@ class Function:
         ctx.needs_input_grad = tuple(isinstance(t, Tensor) and bool(t._keys & GRAD) for t in args)
         own_context = cls.setup_context is not Function.setup_context
         with GradModeFor(False):
-            batched = over_batch is not None and hasattr(cls, "vmap") and _any_batched(args)
-            if own_context or batched:
-                output = over_batch(cls, args) if batched else cls.forward(*args)  # type: ignore[misc]  # see above
+            rule = over_batch.call if hasattr(cls, "vmap") and _any_batched(args) else None
+            if own_context or rule is not None:
+                output = cls.forward(*args) if rule is None else rule(cls, args)
                 cls.setup_context(ctx, args, output)
             else:
                 output = cls.forward(ctx, *args)
@@ -85,8 +86,8 @@ class Function:
         return tuple(outputs) if many else outputs[0]
 
 
-#: How a `Function` with a static `vmap` runs its forward on batched tensors; `registry.vmap.custom` sets it.
-over_batch: Callable[[type[Function], tuple[Any, ...]], Any] | None = None
+#: How a `Function` with a static `vmap` runs its forward on batched tensors; `registry.vmap.custom` supplies it.
+over_batch: Hook[[type[Any], tuple[Any, ...]], Any] = Hook()
 
 
 def _any_batched(args: tuple[Any, ...]) -> bool:

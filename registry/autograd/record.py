@@ -15,9 +15,11 @@ from opweave.registry.autograd.formula import Derivative, Formula
 from opweave.registry.autograd.graph import ErrorNode, Grads, Node, attach, edge_of, next_sequence
 from opweave.registry.autograd.saved import SavedTensor, drop, restore, save
 from opweave.registry.batched import levels_among, levels_of
+from opweave.registry.dispatching import resolvers
 from opweave.registry.errors import AutogradError
+from opweave.registry.kernels import Kernel
 from opweave.registry.keys import ABOVE_VIEWS, AUTOGRAD_MASK, BATCHED_BIT, GRAD, DispatchKey, state
-from opweave.registry.op import Kernel, OpOverload, ops, resolvers
+from opweave.registry.op import OpOverload, ops
 from opweave.registry.spec import TensorSpec
 from opweave.registry.tensor import Tensor
 

@@ -7,14 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from opweave.registry.autograd import engine
-from opweave.registry.autograd.graph import (
-    AccumulateGrad,
-    Node,
-    RemovableHandle,
-    edge_of,
-    grad_fn_of,
-    meta_of,
-)
+from opweave.registry.autograd.graph import AccumulateGrad, Node, RemovableHandle, edge_of, grad_fn_of, meta_of
 from opweave.registry.errors import ArgumentError, AutogradError
 from opweave.registry.keys import GRAD, VIEW_BIT
 from opweave.registry.op import ops

@@ -25,6 +25,7 @@ from opweave.registry.control_flow.operators import (
 )
 from opweave.registry.dtypes import bool_
 from opweave.registry.errors import ArgumentError, OutOfRangeError, ShapeError
+from opweave.registry.hooks import Hook
 from opweave.registry.symbolic import Symbolic, demand, is_open
 from opweave.registry.tensor import Tensor, describe
 from opweave.registry.vmap.levels import add_batch_dim, entered, remove_batch_dim
@@ -32,8 +33,8 @@ from opweave.registry.vmap.levels import add_batch_dim, entered, remove_batch_di
 _COMBINE_MODES = ("pointwise", "generic")
 
 #: Compares the branch of a `cond` that ran with the one that did not: ``(ran, other, operands, results)``, functions
-#: with their names. `tracer.control_flow` sets it, which can run a branch without data.
-compare_branches: Callable[[FlatFunction, FlatFunction, Sequence[Tensor], Sequence[Tensor]], None] | None = None
+#: with their names. `tracer.control_flow` supplies it, which can run a branch without data.
+compare_branches: Hook[[FlatFunction, FlatFunction, Sequence[Tensor], Sequence[Tensor]], None] = Hook()
 
 
 class FlatFunction:
@@ -181,8 +182,8 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], o
     results = cond_op(pred, *branches, tuple(leaves))
     if branches[0].structure is None or branches[1].structure is None:
         ran, other = branches if branches[1].structure is None else branches[::-1]
-        if compare_branches is not None:
-            compare_branches(ran, other, leaves, results)
+        if compare_branches.call is not None:
+            compare_branches.call(ran, other, leaves, results)
     else:
         ran = branches[0]
     check_same_structure("cond", *branches)

@@ -22,9 +22,11 @@ import numpy as np
 from opweave.registry.batched import BatchedTensor, Level, levels_of
 from opweave.registry.dtypes import bool_
 from opweave.registry.errors import ArgumentError, DeviceError, DTypeError, ShapeError, UnsupportedError
+from opweave.registry.higher_order import HigherOrderOperator
 from opweave.registry.interrupts import contextmanager
 from opweave.registry.keys import PYTHON_BIT, state
-from opweave.registry.op import HigherOrderOperator, ops, tensors_in
+from opweave.registry.op import ops
+from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.spec import is_contiguous
 from opweave.registry.symbolic import Symbolic, demand
 from opweave.registry.tensor import Tensor, describe

@@ -14,6 +14,7 @@ from opweave.registry.device import parse_device
 from opweave.registry.dtypes import DType, as_dtype, bool_, get_default_dtype, int64, promote_types
 from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
 from opweave.registry.fake_context import LITERAL
+from opweave.registry.hooks import Hook
 from opweave.registry.interrupts import let_through
 from opweave.registry.keys import state
 from opweave.registry.memory_format import contiguous_format, format_strides, preserve_format
@@ -54,13 +55,13 @@ def layout_like(op: str, self: Tensor, dtype: DType | None, device: Any, memory_
 # ---- uninitialised -------------------------------------------------------------------------------------------------
 
 #: Called with the memory of each tensor that is made without being filled, where something wants to know.
-when_uninitialised: Callable[[Storage], None] | None = None
+when_uninitialised: Hook[[Storage], None] = Hook()
 
 
 def _uninitialised(spec: TensorSpec) -> Tensor:
     made = allocate_like(spec)
-    if when_uninitialised is not None:
-        when_uninitialised(made._storage)
+    if when_uninitialised.call is not None:
+        when_uninitialised.call(made._storage)
     return made
 
 

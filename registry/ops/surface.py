@@ -17,7 +17,7 @@ import numpy as np
 from opweave.registry import dtypes
 from opweave.registry.autograd import surface as autograd_surface
 from opweave.registry.errors import UnsupportedError
-from opweave.registry.op import OpOverload, OpOverloadPacket, ops, registry
+from opweave.registry.op import OpOverload, ops, registry
 from opweave.registry.ops import (
     activation,
     adaptive_pooling,
@@ -57,6 +57,7 @@ from opweave.registry.ops import (
     view,
     windowing,
 )
+from opweave.registry.packet import OpOverloadPacket
 from opweave.registry.return_types import named
 from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor, describe, from_numpy

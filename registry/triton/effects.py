@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from opweave.registry import forking, interrupts
 from opweave.registry.errors import ArgumentError, CompileError, UnsupportedError
+from opweave.registry.hooks import Hook
 from opweave.registry.loading import load_heavy, load_triton, parsing
 from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor
@@ -34,9 +35,14 @@ _cache: weakref.WeakKeyDictionary[Any, dict[Any, KernelAccesses]] = weakref.Weak
 _texts: dict[str, KernelAccesses] = {}
 _lock = forking.short_lock()
 
-#: A context in which Triton compiles for a target. The package sets it to the driver's, which is a layer above: the
-#: driver makes the backend for the CPU known, and tells kernels that ask which target it is.
-compiling: Callable[[Any], AbstractContextManager[Any]] = nullcontext
+#: The context in which the driver, a layer above, compiles for a target; the package supplies it. The driver makes the
+#: backend for the CPU known, and tells kernels that ask which target it is.
+compiling_for: Hook[[Any], AbstractContextManager[Any]] = Hook()
+
+
+def compiling(target: Any) -> AbstractContextManager[Any]:
+    """A context in which Triton compiles for a target."""
+    return nullcontext() if compiling_for.call is None else compiling_for.call(target)
 
 
 class _Pointer:

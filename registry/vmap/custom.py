@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from opweave.registry.autograd import function
 from opweave.registry.batched import BatchedTensor, Level, make_batched
 from opweave.registry.errors import ArgumentError, RegistrationError, ShapeError
-from opweave.registry.op import OpOverload, tensors_in
+from opweave.registry.op import OpOverload
+from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.tensor import Tensor, describe
 from opweave.registry.vmap import rules
 from opweave.registry.vmap.levels import top_level
@@ -110,7 +111,7 @@ def _put_together(name: str, outputs: Any, dims: Any, level: Level) -> Any:
     return make_batched(outputs, at, level)
 
 
-rules.by_user = call_batch_rule
+rules.by_user.supply(call_batch_rule)
 
 
 # ---- autograd.Function ---------------------------------------------------------------------------------------------
@@ -132,4 +133,4 @@ def function_over_batch(cls: type[Any], args: tuple[Any, ...]) -> Any:
     return _called(cls.__name__, cls.vmap, args, {})
 
 
-function.over_batch = function_over_batch
+function.over_batch.supply(function_over_batch)

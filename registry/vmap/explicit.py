@@ -9,12 +9,14 @@ from typing import Any
 from opweave.registry.autograd.graph import reach
 from opweave.registry.batched import Level, make_batched
 from opweave.registry.errors import DataDependentError
+from opweave.registry.kernels import fallthrough_kernel
 from opweave.registry.keys import AUTOGRAD_KEYS, DispatchKey
 from opweave.registry.memory_format import CHANNELS_LAST, contiguous_format
-from opweave.registry.op import OpOverload, fallthrough_kernel, ops, tensors_in
+from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.indexing import MASK_TYPES, _without_masks
 from opweave.registry.ops.shape import roll_axes
 from opweave.registry.promote import broadcast_shapes
+from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.tensor import Tensor, describe, wrap_dim
 from opweave.registry.vmap.rules import (
     Rule,

@@ -116,7 +116,7 @@ def remove_batch_dim(t: Tensor, level: Level) -> Tensor:
     return made
 
 
-batched.leave = remove_batch_dim
+batched.leave.supply(remove_batch_dim)
 
 
 def lift(t: Tensor) -> Tensor:
@@ -188,7 +188,7 @@ def over_examples(run: Callable[[list[Any]], list[Tensor | None]], given: Sequen
         return [None if t is None else remove_batch_dim(t, level) for t in found]
 
 
-engine.over_examples = over_examples
+engine.over_examples.supply(over_examples)
 
 
 def top_level(tensors: Iterator[Tensor]) -> Level | None:

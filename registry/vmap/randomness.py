@@ -8,9 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 from opweave.registry.batched import BatchedTensor, Level, make_batched
+from opweave.registry.dispatching import resolvers
 from opweave.registry.errors import UnsupportedError
+from opweave.registry.kernels import Kernel
 from opweave.registry.keys import DispatchKey
-from opweave.registry.op import Kernel, OpOverload, ops, resolvers
+from opweave.registry.op import OpOverload, ops
 from opweave.registry.tensor import Tensor
 from opweave.registry.vmap.levels import active, left
 from opweave.registry.vmap.rules import bound, call, refuse_write, stretched, write_each

@@ -12,10 +12,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from opweave.registry.batched import BatchedTensor, Level, make_batched, to_front
+from opweave.registry.dispatching import resolvers
 from opweave.registry.errors import ArgumentError, DTypeError, ShapeError, UnsupportedError
+from opweave.registry.hooks import Hook
+from opweave.registry.kernels import Kernel
 from opweave.registry.keys import DispatchKey
 from opweave.registry.memory_format import CHANNELS_LAST, contiguous_format, dims_in_memory
-from opweave.registry.op import Kernel, OpOverload, ops, resolvers, tensors_in
+from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.kinds import (
     InplaceDecl,
     OutDecl,
@@ -27,6 +30,7 @@ from opweave.registry.ops.kinds import (
 )
 from opweave.registry.ops.reshape import infer_size
 from opweave.registry.promote import can_cast, result_type
+from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.tensor import Tensor, describe, wrap_dim
 from opweave.registry.vmap.levels import top_level
 
@@ -477,13 +481,13 @@ def rule_of(op: OpOverload) -> Rule:
     return one_by_one
 
 
-#: How a user's rule is called; `registry.vmap.custom` sets it.
-by_user: Callable[[OpOverload, Any, tuple[Any, ...], dict[str, Any]], Any] | None = None
+#: How a user's rule is called; `registry.vmap.custom` supplies it.
+by_user: Hook[[OpOverload, Any, tuple[Any, ...], dict[str, Any]], Any] = Hook()
 
 
 def _by_user(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    assert by_user is not None and op.batch_rule is not None
-    return by_user(op, op.batch_rule, args, kwargs)
+    assert by_user.call is not None and op.batch_rule is not None
+    return by_user.call(op, op.batch_rule, args, kwargs)
 
 
 def resolve(op: OpOverload, bits: int) -> Kernel:

@@ -25,7 +25,8 @@ from opweave.registry.autograd.mode import inference_mode
 from opweave.registry.custom_op import custom_op
 from opweave.registry.device import Device
 from opweave.registry.errors import DataDependentError, DeviceError, FakeTensorError, ShapeError
-from opweave.registry.op import HigherOrderOperator, ops, registry
+from opweave.registry.higher_order import HigherOrderOperator
+from opweave.registry.op import ops, registry
 from opweave.registry.spec import contiguous
 from opweave.registry.tensor import Tensor, from_numpy
 

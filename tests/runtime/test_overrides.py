@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import opweave
+from opweave.registry.kernels import KeysetKernel, fallthrough_kernel
 from opweave.registry.keys import DispatchKey
 from opweave.registry.library import Library
-from opweave.registry.op import KeysetKernel, OpOverload, fallthrough_kernel, ops
+from opweave.registry.op import OpOverload, ops
 from opweave.registry.tensor import Tensor, from_numpy
 
 aten = ops.aten

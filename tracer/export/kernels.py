@@ -2,7 +2,7 @@
 
 A `TextKernel` stands where a `@triton.jit` function does (`registry.triton_op.kernels`). It holds TTIR, the names and
 types of the parameters, and which of them are written. Lowering to TTIR and compiling it is the work of layers above,
-which hand in `lower` and `compile_text`.
+which supply `lower` and `compile_text`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 
 from opweave.registry import forking
 from opweave.registry.errors import ArgumentError, DeviceError, DTypeError, ExportError
+from opweave.registry.hooks import Hook
 from opweave.registry.launch_form import LaunchForm
 from opweave.registry.tensor import Tensor, describe
 from opweave.registry.triton_op import CompiledText, forms, kernels, launch_effects
@@ -147,24 +148,20 @@ class Lowering:
     bindings: dict[str, tuple[str | None, Any]]
 
 
-Verify = Callable[[str, str, list[tuple[str, str]]], None]
-Lower = Callable[[Any, LaunchForm, Mapping[str, Any]], Lowering]
-Compile = Callable[[TextKernel], Callable[..., None]]
+# The layer that has a compiler supplies these.
 
-#: `(kernel, form, operands) -> Lowering`; set by the layer that has a compiler.
-lower: Lower | None = None
-#: Gives `launch(gx, gy, gz, *arguments)` for the parameters that are not `constexpr`; set likewise.
-compile_text: Compile | None = None
-
-#: `(name, TTIR, parameters that are not constexpr)`: raises where the text is no such kernel; set likewise.
-verify: Verify | None = None
-#: Whether kernels are sanitized, which compiles them apart; set likewise.
-sanitized: Callable[[], bool] = bool
-#: A context in which kernels reach their tensors and nothing else, given the most steps of a launch; set likewise.
-strictly: Callable[[int], AbstractContextManager[None]] | None = None
-
-#: `(name, results)`: raises where nobody wrote what a program returns; set likewise.
-check_results: Callable[[str, Any], None] | None = None
+#: `(kernel, form, operands) -> Lowering`.
+lower: Hook[[Any, LaunchForm, Mapping[str, Any]], Lowering] = Hook()
+#: Gives `launch(gx, gy, gz, *arguments)` for the parameters that are not `constexpr`.
+compile_text: Hook[[TextKernel], Callable[..., None]] = Hook()
+#: `(name, TTIR, parameters that are not constexpr)`: raises where the text is no such kernel.
+verify: Hook[[str, str, list[tuple[str, str]]], None] = Hook()
+#: Whether kernels are sanitized, which compiles them apart.
+sanitized: Hook[[], bool] = Hook()
+#: A context in which kernels reach their tensors and nothing else, given the most steps of a launch.
+strictly: Hook[[int], AbstractContextManager[None]] = Hook()
+#: `(name, results)`: raises where nobody wrote what a program returns.
+check_results: Hook[[str, Any], None] = Hook()
 
 _lock = forking.lock()
 _launchers: dict[tuple[str, bool], Callable[..., None]] = {}
@@ -172,13 +169,13 @@ _known: dict[str, TextKernel] = {}
 
 
 def _launcher_of(kernel: TextKernel) -> Callable[..., None]:
-    key = (kernel.digest, sanitized())
+    key = (kernel.digest, sanitized.call is not None and sanitized.call())
     with _lock:
         found = _launchers.get(key)
         if found is None:
-            if compile_text is None:
+            if compile_text.call is None:
                 raise ExportError(f"{kernel.name}: nothing here compiles kernels", hint="import opweave.export")
-            found = _launchers[key] = compile_text(kernel)
+            found = _launchers[key] = compile_text.call(kernel)
     return found
 
 
@@ -190,9 +187,9 @@ def check(kernel: TextKernel) -> None:
     ExportError
         If it is not.
     """
-    if verify is None:
+    if verify.call is None:
         raise ExportError(f"{kernel.name}: nothing here reads kernels", hint="import opweave.export")
-    verify(kernel.name, kernel.ttir, [(name, kind) for name, kind in kernel.parameters if kind != "constexpr"])
+    verify.call(kernel.name, kernel.ttir, [(name, kind) for name, kind in kernel.parameters if kind != "constexpr"])
 
 
 def add(kernel: TextKernel) -> int:
@@ -223,9 +220,9 @@ def as_text(
     kernel = kernels[kernel_idx]
     if isinstance(kernel, TextKernel):
         return kernel, 0, {}
-    if lower is None:
+    if lower.call is None:
         raise ExportError("save: nothing here lowers kernels", hint="import opweave.export")
-    made = lower(kernel, forms[constant_args_idx], operands)
+    made = lower.call(kernel, forms[constant_args_idx], operands)
     writes = launch_effects(kernel_idx, constant_args_idx, dict(operands))
     saved = {operand: name for name, (operand, _) in reversed(made.bindings.items()) if operand is not None}
     writes = frozenset(saved.get(name, name) for name in writes)

@@ -13,16 +13,10 @@ from opweave.fake.mode import FakeTensorMode
 from opweave.fake.symbolic import SymNumber
 from opweave.fake.tensor import FakeTensor
 from opweave.registry.dtypes import DType, get_default_dtype
-from opweave.registry.errors import (
-    ArgumentError,
-    DeviceError,
-    DTypeError,
-    GraphError,
-    ShapeError,
-    UnsupportedError,
-)
+from opweave.registry.errors import ArgumentError, DeviceError, DTypeError, GraphError, ShapeError, UnsupportedError
 from opweave.registry.keys import DispatchKey
-from opweave.registry.op import OpOverload, registry, tensors_in
+from opweave.registry.op import OpOverload, registry
+from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.tensor import Tensor, describe
 from opweave.tracer.export import kernels
 from opweave.tracer.export.linking import BODY, calls, graphs_in, inner_graphs, link, registered
@@ -211,8 +205,8 @@ class ExportedProgram:
             )
         with self._guarded():
             results = self._run_flat(leaves)
-            if self.limits is not None and kernels.check_results is not None:
-                kernels.check_results(self.name, results)
+            if self.limits is not None and kernels.check_results.call is not None:
+                kernels.check_results.call(self.name, results)
             return results
 
     def _guarded(self) -> AbstractContextManager[None]:

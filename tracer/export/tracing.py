@@ -13,18 +13,12 @@ from opweave.fake.mode import FakeTensorMode, every_size
 from opweave.fake.tensor import FakeTensor
 from opweave.registry.errors import ArgumentError, UnsupportedError
 from opweave.registry.keys import GRAD
-from opweave.registry.op import tensors_in
+from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.tensor import Tensor, describe
 from opweave.tracer.export.dims import Wanted, wanted_sizes
 from opweave.tracer.export.linking import BODY, calls, graphs_in
 from opweave.tracer.export.program import ExportedProgram, make_signature, trace_body
-from opweave.tracer.export.signature import (
-    ConstantArgument,
-    InputKind,
-    InputSpec,
-    TensorArgument,
-    mutated_inputs,
-)
+from opweave.tracer.export.signature import ConstantArgument, InputKind, InputSpec, TensorArgument, mutated_inputs
 from opweave.tracer.export.sizes import ExportEnv
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.make_fx import parameter_names, trace_flat

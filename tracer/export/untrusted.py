@@ -16,7 +16,8 @@ from opweave.fake.mode import FakeTensorMode
 from opweave.registry.errors import ArgumentError, ExportError, OpweaveError, UnsupportedError
 from opweave.registry.interrupts import contextmanager, let_through
 from opweave.registry.keys import state
-from opweave.registry.op import OpOverload, tensors_in
+from opweave.registry.op import OpOverload
+from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.tensor import Tensor
 from opweave.tracer.export import kernels
 from opweave.tracer.export.linking import registered
@@ -141,11 +142,11 @@ def running(name: str, limits: Limits) -> Iterator[None]:
             f"{name}: a stranger's program cannot be traced or compiled", got=f"under {type(state.modes[-1]).__name__}",
             hint="load it without untrusted=True where you trust the file",
         )  # fmt: skip
-    if kernels.strictly is None:
+    if kernels.strictly.call is None:
         raise ExportError(f"{name}: nothing here runs kernels of strangers", hint="import opweave.export")
     token = budget.set(Budget(limits))
     try:
-        with kernels.strictly(limits.steps):
+        with kernels.strictly.call(limits.steps):
             yield
     except (OpweaveError, KeyboardInterrupt, SystemExit):
         raise

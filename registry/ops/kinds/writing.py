@@ -12,10 +12,11 @@ from opweave.registry.device import meta as _META
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import ArgumentError, DTypeError, OpweaveError, ShapeError, UnsupportedError
 from opweave.registry.keys import GRAD, state
-from opweave.registry.op import OpOverload, ops, tensors_in
+from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.kinds.base import DEFAULT, Decl, Maker, handler, store
 from opweave.registry.ops.kinds.pointwise import PointwiseDecl
 from opweave.registry.promote import can_cast
+from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.spec import TensorSpec, overlaps_itself
 from opweave.registry.tensor import Tensor, allocate, allocate_like, describe
 

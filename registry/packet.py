@@ -1,0 +1,119 @@
+"""`OpOverloadPacket`: all overloads of a name, of which a call picks the first that fits its arguments."""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+from opweave.registry.entry import binds, fits
+from opweave.registry.errors import ArgumentError
+from opweave.registry.tensor import Tensor, describe
+
+if TYPE_CHECKING:
+    from opweave.registry.op import OpOverload
+
+
+class OpOverloadPacket:
+    """All overloads of a name; calling it picks the first whose schema fits the arguments."""
+
+    def __init__(self, namespace: str, opname: str):
+        self.namespace = namespace
+        self.opname = opname
+        self._overloads: dict[str, OpOverload] = {}
+        self._choice: dict[Any, OpOverload] = {}
+        self.__name__ = opname
+        self.__qualname__ = f"{namespace}.{opname}"
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        return self.pick(args, kwargs)(*args, **kwargs)
+
+    def pick(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OpOverload:
+        """The overload for these arguments; the choice is remembered by their types.
+
+        Raises
+        ------
+        ArgumentError
+            If none fits; lists the schemas.
+        """
+        if len(self._overloads) == 1:
+            return next(iter(self._overloads.values()))
+        signature = (
+            tuple([_kind_of(a) if isinstance(a, (list, tuple)) else type(a) for a in args]),
+            tuple([(k, _kind_of(v)) for k, v in kwargs.items()]) if kwargs else (),
+        )
+        found = self._choice.get(signature)
+        if found is None:
+            # A 0-d tensor passes for a number, but only where no overload takes it as a tensor.
+            found = next((op for exact in (True, False) for op in self._overloads.values()
+                          if fits(op, args, kwargs, exact)), None)  # fmt: skip
+            if found is None:
+                named = [op for op in self._overloads.values() if binds(op, args, kwargs)]
+                if len(named) == 1:
+                    return named[0]  # which says what is wrong with the values
+                given = [*map(describe, args), *(f"{key}={describe(value)}" for key, value in kwargs.items())]
+                raise ArgumentError(
+                    f"{self}: no overload takes these arguments", got=f"({', '.join(given)})",
+                    hint="one of:\n    " + "\n    ".join(str(op._schema) for op in self._overloads.values()),
+                )  # fmt: skip
+            self._choice[signature] = found
+        return found
+
+    def overloads(self) -> list[str]:
+        """Names of the overloads."""
+        return list(self._overloads)
+
+    def add(self, op: OpOverload) -> None:
+        """Make an overload known (or replace the one of the same name)."""
+        self._overloads[op.overload] = op
+        self._choice.clear()
+
+    def remove(self, op: OpOverload) -> None:
+        """Forget an overload."""
+        self._overloads.pop(op.overload, None)
+        self._choice.clear()
+
+    def __getattr__(self, name: str) -> OpOverload:
+        if name.startswith("__") or name in ("_overloads", "namespace"):
+            raise AttributeError(name)  # asked of a half-made copy
+        try:
+            return self.__dict__["_overloads"][name]
+        except KeyError:
+            raise AttributeError(
+                f"{self.namespace}.{self.opname} has no overload {name!r}; it has {', '.join(self._overloads)}"
+            ) from None
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """As a class attribute a packet is a method."""
+        return self if instance is None else _BoundPacket(self, instance)
+
+    def __str__(self) -> str:
+        return f"{self.namespace}.{self.opname}"
+
+    def __repr__(self) -> str:
+        return f"<OpOverloadPacket(op='{self}')>"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (attrgetter("packet"), (next(iter(self._overloads.values())),))  # any overload leads to it
+
+    def __deepcopy__(self, memo: object) -> OpOverloadPacket:
+        return self
+
+
+class _BoundPacket:
+    __slots__ = ("packet", "instance")
+
+    def __init__(self, packet: OpOverloadPacket, instance: Any):
+        self.packet = packet
+        self.instance = instance
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        return self.packet.pick((self.instance, *args), kwargs)(self.instance, *args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<bound op {self.packet} of {describe(self.instance)}>"
+
+
+def _kind_of(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return (list, *{_kind_of(item) for item in value})
+    return Tensor if isinstance(value, Tensor) else type(value)
