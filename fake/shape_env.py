@@ -120,7 +120,11 @@ class ShapeEnv:
     """
 
     def __init__(self, *, duck_shape: bool = True, specialize_zero_one: bool = True):
-        self._x: Any = load_heavy("opweave.fake.expressions")  # loads sympy
+        # These load sympy.
+        self._x: Any = load_heavy("opweave.fake.expressions")
+        self._bounds: Any = load_heavy("opweave.fake.bounds")
+        self._form: Any = load_heavy("opweave.fake.expression_text")
+        self._relations: Any = load_heavy("opweave.fake.relations")
         self.duck_shape = duck_shape
         self.specialize_zero_one = specialize_zero_one
         self.symbols: dict[Any, SymbolInfo] = {}
@@ -133,7 +137,7 @@ class ShapeEnv:
         #: Called with each new assertion; a tracer records it.
         self.on_assertion: Callable[[Assertion], None] | None = None
         self.frozen = False
-        self._ranges = self._x.Ranges()
+        self._ranges = self._bounds.Ranges()
         self._by_hint: dict[int, Any] = {}
         self._unbacked = 0
         self._floats = 0
@@ -148,7 +152,7 @@ class ShapeEnv:
         self._open_in: tuple[int, ...] = ()
         self._simple: dict[Any, Any] = {}
         self._simple_with = 0
-        self._texts = self._x.Texts()
+        self._texts = self._form.Texts()
         self._hints: dict[Any, Any] = {}
         #: Who answers decisions that depend on data, if any (`fake.search`).
         self.trial: Trial | Replay | None = None
@@ -343,7 +347,7 @@ class ShapeEnv:
         if found is None:
             if type(b) is float and b != b:
                 return name == "ne"
-            expr = self._x.canonical(self._x.related(name, self._expr(a), self._expr(b)))
+            expr = self._relations.canonical(self._x.related(name, self._expr(a), self._expr(b)))
             known = self.known(expr)
             if known is None:
                 if type(b) is int and 0 <= b <= 2 and isinstance(a, SymInt) and self.hint_of(expr) is None:
@@ -356,7 +360,7 @@ class ShapeEnv:
         """`a and b`, `a or b`, `not a`."""
         left, right = self._expr(a), None if b is None else self._expr(b)
         expr = ~left if name == "not" else (left & right if name == "and" else left | right)
-        expr = self._x.canonical(expr)
+        expr = self._relations.canonical(expr)
         known = self.known(expr)
         return known if known is not None else SymBool(self, expr)
 
@@ -372,19 +376,19 @@ class ShapeEnv:
 
     def taken_apart(self, expr: Any) -> tuple[str, list[Any]]:
         """The operation at the top of an expression, by Python's name, and its operands."""
-        return self._x.taken_apart(expr)
+        return self._form.taken_apart(expr)
 
     def terms_of(self, expr: Any) -> list[tuple[int | None, list[Any]]]:
         """An expression as a sum of coefficients times factors; a coefficient that is no integer is None."""
-        return self._x.terms(expr)
+        return self._form.terms(expr)
 
     def joined(self, name: str, a: Any, b: Any) -> Any:
         """Two operands put together."""
-        return self._x.joined(name, a, b)
+        return self._form.joined(name, a, b)
 
     def canonical(self, expr: Any) -> Any:
         """One form for relations that say the same."""
-        return self._x.canonical(self.simplify(expr))
+        return self._relations.canonical(self.simplify(expr))
 
     def python(self, expr: Any, name: Callable[[Any], str]) -> str:
         """An expression as Python; `name` gives each symbol's text."""
@@ -415,16 +419,16 @@ class ShapeEnv:
         if found is None and expr not in self._open:
             simple = self.simplify(expr)
             if simple is not expr:
-                simple = self._x.canonical(simple)
-            found = self._x.decide(simple, self._ranges)
+                simple = self._relations.canonical(simple)
+            found = self._relations.decide(simple, self._ranges)
             if found is None and simple in self.facts:
                 found = True
-            if found is None and self.facts and self._x.negated(simple) in self.facts:
+            if found is None and self.facts and self._relations.negated(simple) in self.facts:
                 found = False
-            if found is None and self._x.follows(simple, self.facts):
+            if found is None and self._relations.follows(simple, self.facts):
                 found = True
             if found is None:
-                found = self._x.decide_exactly(simple, self._ranges, self._divisible())
+                found = self._relations.decide_exactly(simple, self._ranges, self._divisible())
             if found is None:
                 self._open.add(expr)
             else:
@@ -433,7 +437,7 @@ class ShapeEnv:
 
     def _divisible(self) -> list[Any]:
         """The remainders that guards and checks say are 0."""
-        found = [self._x.remainder_of(fact) for fact in self.facts]
+        found = [self._relations.remainder_of(fact) for fact in self.facts]
         return [one for one in found if one is not None]
 
     def decide(self, expr: Any, of_size: tuple[str, Any, int] | None = None) -> bool:
@@ -454,7 +458,7 @@ class ShapeEnv:
         known = self.known(expr)
         if known is not None:
             return known
-        expr = self._x.canonical(self.simplify(expr))
+        expr = self._relations.canonical(self.simplify(expr))
         hint = self.hint_of(expr)
         if hint is None:
             asker = _asker()
@@ -462,7 +466,7 @@ class ShapeEnv:
             if answer is None:
                 raise self.undecidable(expr)
             return answer
-        self.assume(expr if hint else self._x.negated(expr), user_frame())
+        self.assume(expr if hint else self._relations.negated(expr), user_frame())
         return bool(hint)
 
     def _answered(self, expr: Any, of_size: tuple[str, Any, int] | None, asker: str) -> bool | None:
@@ -471,7 +475,7 @@ class ShapeEnv:
         # or 1 is no size.)
         two = self._x.number(2)
         larger = {s: (max(low, two) if high >= two else low, high) for s, (low, high) in self._ranges.items()}
-        likely = self._x.decide(expr, larger)
+        likely = self._relations.decide(expr, larger)
         if likely is None and of_size is not None:
             likely = self._of_larger(*of_size)
         if asker.endswith(_LAYOUTS):
@@ -547,11 +551,11 @@ class ShapeEnv:
 
     def assume_in_branch(self, expr: Any) -> None:
         """Take a relation on data as true for the rest of a trial."""
-        self.assume(self._x.canonical(self.simplify(expr)), user_frame())
+        self.assume(self._relations.canonical(self.simplify(expr)), user_frame())
 
     def negated(self, expr: Any) -> Any:
         """The opposite of a relation."""
-        return self._x.negated(expr)
+        return self._relations.negated(expr)
 
     def is_inequality(self, expr: Any) -> bool:
         """Whether a relation says that two numbers differ."""
@@ -566,20 +570,20 @@ class ShapeEnv:
         if type(a) is int and type(b) is int:
             return a == b
         one, other = self._expr(a), self._expr(b)
-        return one == other or self.known(self._x.canonical(self._x.RELATIONS["eq"](one, other))) is True
+        return one == other or self.known(self._relations.canonical(self._x.RELATIONS["eq"](one, other))) is True
 
     def _of_larger(self, relation: str, value: Any, constant: int, *, is_size: bool = False) -> bool | None:
         """What a comparison with a constant says of a size of 2 or more; None if the number may be negative."""
         value = self.simplify(value)
-        at_least_0 = self._x.canonical(self._x.RELATIONS["ge"](value, self._x.number(0)))
+        at_least_0 = self._relations.canonical(self._x.RELATIONS["ge"](value, self._x.number(0)))
         if not is_size and self.known(at_least_0) is not True:
             return None
-        at_most_1 = self._x.canonical(self._x.RELATIONS["le"](value, self._x.number(1)))
+        at_most_1 = self._relations.canonical(self._x.RELATIONS["le"](value, self._x.number(1)))
         if not value.is_Symbol and not is_size and self.known(at_most_1) is True:
             return None  # a remainder by 2
         size = self._x.symbol("size", 2)
         compared = self._x.RELATIONS[relation](size, self._x.number(constant))
-        return self._x.decide(compared, {size: (self._x.number(2), self._x.INFINITY)})
+        return self._relations.decide(compared, {size: (self._x.number(2), self._x.INFINITY)})
 
     def fix(self, value: SymNumber) -> Any:
         """The number in the example, which the trace is specialised to.
@@ -599,7 +603,7 @@ class ShapeEnv:
                     hint="pass it to an op as it is, or make the code that needs it a custom_op",
                 )
             relation = self._x.RELATIONS["eq"](expr, self._x.number(plain))
-            self.assume(self._x.canonical(relation) if isinstance(value, SymInt) else relation, user_frame())
+            self.assume(self._relations.canonical(relation) if isinstance(value, SymInt) else relation, user_frame())
         return plain
 
     def assume(self, expr: Any, site: Site, *, of_code: bool = False) -> None:
@@ -627,9 +631,9 @@ class ShapeEnv:
         self._open.clear()
         if isinstance(expr, self._x.sympy.And):
             for part in expr.args:
-                self.assume(self._x.canonical(part), site, of_code=of_code)
+                self.assume(self._relations.canonical(part), site, of_code=of_code)
             return
-        bound = self._x.linear_bound(expr)
+        bound = self._relations.linear_bound(expr)
         if bound is not None:
             symbol, low, high = bound
             info = self.symbols[symbol]
@@ -642,7 +646,7 @@ class ShapeEnv:
             if info.low == info.high:
                 self._replace(symbol, self._x.number(info.low), guard)
             return
-        solution = self._x.solved(expr)
+        solution = self._relations.solved(expr)
         if solution is not None:
             symbol, equal = solution
             info = self.symbols[symbol]
@@ -689,8 +693,8 @@ class ShapeEnv:
         self._made.clear()
         facts, self.facts = self.facts, {}
         for expr, fact in facts.items():
-            simple = self._x.canonical(self.simplify(expr))
-            if self._x.decide(simple, self._ranges) is None:
+            simple = self._relations.canonical(self.simplify(expr))
+            if self._relations.decide(simple, self._ranges) is None:
                 self.facts[simple] = fact
 
     def _narrow(self, symbol: Any, equal: Any, guard: Guard) -> None:
@@ -720,7 +724,7 @@ class ShapeEnv:
             hint = self.hint_of(expr)
             if hint is None:
                 assertion = Assertion(
-                    self._x.canonical(self.simplify(expr)), _text(message, self.text(expr)), user_frame()
+                    self._relations.canonical(self.simplify(expr)), _text(message, self.text(expr)), user_frame()
                 )
                 self.assertions.append(assertion)
                 if self.on_assertion is not None and not isinstance(self.trial, Trial):
@@ -746,7 +750,7 @@ class ShapeEnv:
             if info.hint is None or symbol in self.replacements:
                 continue
             for which, end, relation in ((1, info.low, "ge"), (2, info.high, "le")):
-                telling = [g.site for g in info.bounded if self._x.linear_bound(g.expr)[which] == end]
+                telling = [g.site for g in info.bounded if self._relations.linear_bound(g.expr)[which] == end]
                 site = telling[-1] if telling else None
                 if end is not None and (site is not None or (relation == "ge" and end > 0) or relation == "le"):
                     if relation == "ge" and end == default and site is None and info.allowed is None:
@@ -754,23 +758,23 @@ class ShapeEnv:
                     expr = self._x.RELATIONS[relation](symbol, self._x.number(end))
                     found.append(Guard(expr, site or info.site))
         for expr, guard in self.facts.items():
-            if self._is_backed(expr) and self._x.decide(expr, self._ranges) is None and not self._implied(expr):
+            if self._is_backed(expr) and self._relations.decide(expr, self._ranges) is None and not self._implied(expr):
                 found.append(Guard(expr, guard.site))
         return found
 
     def _implied(self, expr: Any) -> bool:
         """Whether what is known of remainders tells a fact; of two that tell each other, the first stays."""
-        if self._x.follows(expr, self.facts):
+        if self._relations.follows(expr, self.facts):
             return True
-        own = self._x.remainder_of(expr)
+        own = self._relations.remainder_of(expr)
         if own is None:
-            return self._x.decide_exactly(expr, self._ranges, self._divisible()) is True
+            return self._relations.decide_exactly(expr, self._ranges, self._divisible()) is True
         others = [one for one in self._divisible() if one != own]
-        return self._x.decide_exactly(expr, self._ranges, others) is True
+        return self._relations.decide_exactly(expr, self._ranges, others) is True
 
     def guard_text(self, guard: Guard, name: Callable[[Any], str] = str) -> str:
         """A guard as Python; `name` gives each symbol's text."""
-        return self._x.text(guard.expr, name)
+        return self._form.text(guard.expr, name)
 
     def _is_backed(self, expr: Any) -> bool:
         return all(self.symbols[s].hint is not None for s in expr.free_symbols)
@@ -779,7 +783,7 @@ class ShapeEnv:
         """The least and largest value of a number; None where there is no largest."""
         if not isinstance(value, SymNumber):
             return int(value), int(value)
-        low, high = self._x.bounds(self.simplify(value.expr), self._ranges)
+        low, high = self._bounds.bounds(self.simplify(value.expr), self._ranges)
         limit = self._x.INFINITY
         return (0 if low == -limit else int(low)), (None if high == limit else int(high))
 

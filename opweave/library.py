@@ -5,28 +5,22 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from opweave.registry.library import (
-    CustomOpDef,
-    Library,
-    Tag,
-    allow_redefinition,
-    custom_op,
-    define,
-    fallthrough_kernel,
-    get_ctx,
-    get_kernel,
-    impl,
+from opweave.registry.custom_op import CustomOpDef, custom_op
+from opweave.registry.fake_context import get_ctx
+from opweave.registry.kernels import fallthrough_kernel
+from opweave.registry.library import Library, allow_redefinition, define, get_kernel, impl
+from opweave.registry.op_rules import (
     impl_abstract,
-    infer_schema,
     register_autocast,
     register_autograd,
     register_fake,
     register_kernel,
     register_torch_dispatch,
     register_vmap,
-    triton_op,
-    wrap_triton,
 )
+from opweave.registry.schema import infer_schema
+from opweave.registry.tags import Tag
+from opweave.registry.triton_op import triton_op, wrap_triton
 
 if TYPE_CHECKING:
     from opweave.opcheck import opcheck

@@ -1,47 +1,28 @@
-"""Registration for any op, by name: what `opweave.library` offers beside `custom_op`.
+"""`Library`, and definitions and kernels by name (`define`, `impl`).
 
 A `Library` owns what is registered through it: when it is collected, all of it is taken back. Functions given no `lib`
-register for good.
+register for good. `registry.op_rules` has what else an op can be told.
 """
 
 from __future__ import annotations
 
 import contextlib
-import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from opweave.registry.custom_op import CustomOpDef, custom_op
+from opweave.registry.custom_op import CustomOpDef
 from opweave.registry.dispatching import kernel_at
 from opweave.registry.errors import ArgumentError, DispatchError, OpweaveError, RegistrationError, Site, user_frame
-from opweave.registry.fake_context import get_ctx
 from opweave.registry.kernels import KeysetKernel, fallthrough_kernel
 from opweave.registry.keys import DEVICE_KEYS, DispatchKey, DispatchKeySet
 from opweave.registry.op import OpOverload, Registration, lock, registry
 from opweave.registry.packet import OpOverloadPacket
-from opweave.registry.registering import (
-    DeviceTypes,
-    Undo,
-    add_autocast,
-    add_backward,
-    add_batch_rule,
-    add_dispatch_rule,
-    add_fake,
-    add_kernel,
-    require_callable,
-)
-from opweave.registry.schema import infer_schema, parse_schema
-from opweave.registry.tags import Tag, TagLike, parse_tags
-from opweave.registry.triton_op import triton_op, wrap_triton
+from opweave.registry.registering import Undo, add_fake, require_callable
+from opweave.registry.schema import parse_schema
+from opweave.registry.tags import TagLike, parse_tags
 
 OpLike = str | OpOverload | OpOverloadPacket | CustomOpDef
-
-__all__ = [
-    "CustomOpDef", "Library", "Tag", "allow_redefinition", "custom_op", "define", "fallthrough_kernel", "get_ctx",
-    "get_kernel", "impl", "impl_abstract", "infer_schema", "register_autocast", "register_autograd", "register_fake",
-    "register_kernel", "register_torch_dispatch", "register_vmap", "triton_op", "wrap_triton",
-]  # fmt: skip
 
 
 def find_op(op: OpLike) -> OpOverload:
@@ -64,16 +45,7 @@ def find_op(op: OpLike) -> OpOverload:
     return registry.find(op)
 
 
-def _own(lib: Library | None, register: Callable[[], Undo]) -> None:
-    """Register, and let a library own it."""
-    if lib is not None and not isinstance(lib, Library):
-        raise ArgumentError("lib must be a Library", got=repr(lib), hint="lib = Library('mylib', 'FRAGMENT')")
-    undo = register()
-    if lib is not None:
-        lib._undo.append(undo)
-
-
-def _decorator(register: Callable[[Callable[..., Any]], Any], func: Callable[..., Any] | None) -> Any:
+def decorator(register: Callable[[Callable[..., Any]], Any], func: Callable[..., Any] | None) -> Any:
     """Register at once, or return what registers the function that it decorates (and gives it back)."""
     if func is not None:
         register(func)
@@ -441,7 +413,7 @@ def impl(
         if lib is None:
             _forever.append(owner)
 
-    return _decorator(register_all, func) if func is None else register_all(func)
+    return decorator(register_all, func) if func is None else register_all(func)
 
 
 def _owner(lib: Any, space: str, what: str, site: Site) -> Library:
@@ -508,117 +480,3 @@ class KernelFunction:
 
 
 # ---- what else an op can be told -----------------------------------------------------------------------------------
-
-
-def register_kernel(
-    op: OpLike, device_types: DeviceTypes, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None
-) -> Any:
-    """Register an implementation of an op for device types; decorator.
-
-    Parameters
-    ----------
-    op : str, OpOverload or CustomOpDef
-        The op; a built-in one too: compiled code then calls the kernel instead of computing the op itself.
-    device_types : None, str or sequence of str
-        `"cpu"`, `"cuda"`; None for all.
-    lib : Library, optional
-        Owns the registration.
-    """
-    site = user_frame()
-    return _decorator(lambda kernel: _own(lib, lambda: add_kernel(find_op(op), device_types, kernel, site)), func)
-
-
-def register_fake(
-    op: OpLike, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None, _stacklevel: int = 1,
-    allow_override: bool = False,
-) -> Any:  # fmt: skip
-    """Register how an op acts on tensors without data; decorator.
-
-    Parameters
-    ----------
-    op : str, OpOverload or CustomOpDef
-        The op.
-    func : callable, optional
-        Same arguments as the op; returns tensors of the right sizes, strides, dtype and device.
-    lib : Library, optional
-        Owns the registration.
-    allow_override : bool
-        Whether an earlier rule may be replaced (a custom op's always may).
-
-    Raises
-    ------
-    RegistrationError
-        If the op is not there, or has a rule that may not be replaced.
-    """
-    site = user_frame()
-
-    def register(rule: Callable[..., Any]) -> None:
-        target = find_op(op)
-        if target.fake is not None and target.decl is not None and not allow_override:
-            raise RegistrationError(
-                f"{target.name}: already has a fake rule", got="the rule that it was declared with", at=site,
-                hint="allow_override=True replaces it",
-            )  # fmt: skip
-        _own(lib, lambda: add_fake(target, rule))
-
-    return _decorator(register, func)
-
-
-def impl_abstract(
-    qualname: OpLike, func: Callable[..., Any] | None = None, *, lib: Library | None = None, _stacklevel: int = 1
-) -> Any:
-    """The earlier name of `register_fake`."""
-    warnings.warn("impl_abstract was renamed to register_fake", DeprecationWarning, stacklevel=2)
-    return register_fake(qualname, func, lib=lib)
-
-
-def register_autograd(
-    op: OpLike, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None,
-    lib: Library | None = None,
-) -> None:  # fmt: skip
-    """Register how an op is differentiated; see `CustomOpDef.register_autograd`."""
-    _own(lib, lambda: add_backward(find_op(op), backward, setup_context, user_frame()))
-
-
-def register_vmap(op: OpLike, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None) -> Any:
-    """Register how an op acts on a batch; decorator; see `CustomOpDef.register_vmap`."""
-    site = user_frame()
-    return _decorator(lambda rule: _own(lib, lambda: add_batch_rule(find_op(op), rule, site)), func)
-
-
-def register_autocast(op: OpLike, device_type: str, cast_inputs: Any, /, *, lib: Library | None = None) -> None:
-    """Register to which dtype floating inputs are cast inside an autocast block; autocast is off while the op runs.
-
-    Parameters
-    ----------
-    device_type : str
-        `"cpu"` or `"cuda"`.
-    cast_inputs : dtype
-        A floating type.
-    """
-    _own(lib, lambda: add_autocast(find_op(op), device_type, cast_inputs, user_frame()))
-
-
-def register_torch_dispatch(
-    op: OpLike, torch_dispatch_class: type, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None
-) -> Any:
-    """Register what a tensor subclass or a dispatch mode does with an op; decorator.
-
-    Parameters
-    ----------
-    torch_dispatch_class : type
-        The subclass or mode.
-    func : callable
-        `func(cls_or_mode, func, types, args, kwargs)`. It replaces an earlier rule of a custom op.
-
-    Raises
-    ------
-    RegistrationError
-        If the class has a rule for an op that is no custom op.
-    """
-    site = user_frame()
-
-    def register(rule: Callable[..., Any]) -> None:
-        _own(lib, lambda: add_dispatch_rule(find_op(op), torch_dispatch_class, rule, site))
-
-    return _decorator(register, func)

@@ -1,7 +1,7 @@
 """Checked registrations on one op: kernels, fake rules, backward, batching, dispatch rules.
 
 Each function refuses what cannot work before it changes anything, and returns what undoes the change. Both ways to
-register share them: the methods of a `CustomOpDef` and the functions of `registry.library`.
+register share them: the methods of a `CustomOpDef` and the functions of `registry.library` and `registry.op_rules`.
 """
 
 from __future__ import annotations

@@ -7,11 +7,12 @@ import pytest
 
 import opweave
 from opweave.registry import dtypes
-from opweave.registry.custom_op import CustomOpDef
+from opweave.registry.custom_op import CustomOpDef, custom_op
 from opweave.registry.device import Device, meta
 from opweave.registry.errors import ArgumentError, DispatchError, RegistrationError, SchemaError
-from opweave.registry.library import custom_op, find_op, register_fake, register_kernel
+from opweave.registry.library import find_op
 from opweave.registry.op import ops, registry
+from opweave.registry.op_rules import register_fake, register_kernel
 from opweave.registry.tensor import Tensor, allocate, from_numpy
 
 

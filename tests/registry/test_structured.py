@@ -10,8 +10,8 @@ import pytest
 
 import opweave
 from opweave import Tensor
+from opweave.registry.custom_op import custom_op
 from opweave.registry.errors import ArgumentError, SchemaError
-from opweave.registry.library import custom_op
 
 
 class Mode(enum.Enum):

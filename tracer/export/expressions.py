@@ -163,14 +163,14 @@ def _build(tree: Any, env: ExportEnv, symbols: Mapping[str, Any]) -> Any:
     if name == "floor":
         return x.sympy.floor(parts[0])
     if name == "not":
-        return x.negated(parts[0])
+        return env._relations.negated(parts[0])
     if name in _RELATIONS:
         relation = x.RELATIONS[name](*parts)
         # Relations between integers have one form.
-        return x.canonical(relation) if all(part.is_integer for part in parts) else relation
+        return env._relations.canonical(relation) if all(part.is_integer for part in parts) else relation
     if name in ("floordiv", "mod", "truediv") and parts[1].is_zero:
         raise ZeroDivisionError
     result = parts[0]
     for part in parts[1:]:
-        result = x.joined(name, result, part) if name in ("and", "or") else x.BINARY[name](result, part)
+        result = env._form.joined(name, result, part) if name in ("and", "or") else x.BINARY[name](result, part)
     return result

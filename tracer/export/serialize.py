@@ -66,11 +66,7 @@ from opweave.registry.spec import span
 from opweave.registry.storage import Storage
 from opweave.registry.symbolic import Symbolic, is_int
 from opweave.registry.tensor import Tensor, allocate, describe, make
-from opweave.registry.triton_op import (
-    kernels,
-    triton_kernel_wrapper_functional,
-    triton_kernel_wrapper_mutation,
-)
+from opweave.registry.triton_op import kernels, triton_kernel_wrapper_functional, triton_kernel_wrapper_mutation
 from opweave.tracer.export import archive, control, kernels as text_kernels
 from opweave.tracer.export.archive import refuse
 from opweave.tracer.export.encoding import (
@@ -517,7 +513,7 @@ class _Loader:
             found[name] = env.wrap(symbol)
             for key, relation, end in (("low_site", "ge", low), ("high_site", "le", high)):
                 if item[key].value is not None and end is not None:
-                    expr = env._x.canonical(env._x.RELATIONS[relation](symbol, env._x.number(end)))
+                    expr = env._relations.canonical(env._x.RELATIONS[relation](symbol, env._x.number(end)))
                     info.bounded.append(Guard(expr, _site(item[key])))
         env.frozen = True
         self.numbers = _Numbers(env, found)

@@ -179,7 +179,7 @@ class ExportEnv(ShapeEnv):
         return self.wrap(symbol)
 
     def _fact(self, relation: Any) -> None:
-        relation = self._x.canonical(relation)
+        relation = self._relations.canonical(relation)
         self.facts[relation] = Guard(relation, user_frame())
 
     # ---- decisions ---------------------------------------------------------------------------------------------------
@@ -192,7 +192,7 @@ class ExportEnv(ShapeEnv):
             larger = {
                 s: (max(low, two), high) if high >= two else (low, high) for s, (low, high) in self._ranges.items()
             }
-            found = self._x.decide(self._x.canonical(self.simplify(expr)), larger)
+            found = self._relations.decide(self._relations.canonical(self.simplify(expr)), larger)
             if found is not None:
                 return found
         return super().decide(expr, of_size)
@@ -215,7 +215,7 @@ class ExportEnv(ShapeEnv):
         fixed = low == high
         raise ConstraintError(
             f"export: {info.sources[0]} was asked to be {asked.kind}, any size in {_interval(least, most)}, but the "
-            f"code needs {self._x.text(guard.expr, lambda s: self.name_of(s))}",
+            f"code needs {self._form.text(guard.expr, lambda s: self.name_of(s))}",
             got=f"{info.hint} in the example",
             at=guard.site,
             hint=f"change the code, or leave the dim fixed: {low}, Dim.STATIC or Dim.AUTO" if fixed
@@ -231,7 +231,7 @@ class ExportEnv(ShapeEnv):
         both = [symbol, *equal.free_symbols]
         if not equal.is_number and all(self.symbols[s].allowed is not None for s in both):
             places = " and ".join(self.symbols[s].sources[0] for s in both)
-            other = self._x.text(equal, self.name_of)
+            other = self._form.text(equal, self.name_of)
             raise ConstraintError(
                 f"export: {places} were asked to be independent, but the code needs {self.name_of(symbol)} == {other}",
                 got=", ".join(f"{self.symbols[s].sources[0]} = {self.symbols[s].hint}" for s in both),
@@ -278,7 +278,8 @@ def _backed(env: ShapeEnv, expr: Any) -> bool:
 def end_site(env: ShapeEnv, info: SymbolInfo, which: int) -> Site | None:
     """The line that narrowed a range from below (1) or above (2), if any."""
     end = info.low if which == 1 else info.high
-    telling = [g.site for g in info.bounded if (env._x.linear_bound(g.expr) or (None, None, None))[which] == end]
+    bound_of = env._relations.linear_bound
+    telling = [g.site for g in info.bounded if (bound_of(g.expr) or (None, None, None))[which] == end]
     return telling[-1] if telling else None
 
 
@@ -335,7 +336,7 @@ class Binding:
         name = self.env.name_of
         known = ", ".join(f"{name(s)} = {self.values[s]} ({self.places[s]})" for s in number.expr.free_symbols
                           if s in self.values)  # fmt: skip
-        return f"{self.env._x.text(number.expr, name)} = {self.number(number)}, with {known}"
+        return f"{self.env._form.text(number.expr, name)} = {self.number(number)}, with {known}"
 
     def site_of(self, number: Any) -> Site | None:
         """Where the sizes were asked for."""
@@ -366,7 +367,7 @@ class Binding:
                 continue
             places = ", ".join(f"{self.places[s]} is {self.values[s]}" for s in symbols)
             raise ShapeError(
-                f"{self.name}: {places}, but the exported code needs {env._x.text(guard.expr, name)}",
+                f"{self.name}: {places}, but the exported code needs {env._form.text(guard.expr, name)}",
                 got=", ".join(f"{name(s)} = {self.values[s]}" for s in symbols), at=guard.site,
                 hint="export again with such sizes",
             )  # fmt: skip
