@@ -13,7 +13,8 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from opweave.fake.shape_env import Assertion, ShapeEnv
+from opweave.fake.constraints import Assertion
+from opweave.fake.shape_env import ShapeEnv
 from opweave.fake.tensor import FakeTensor, make_fake
 from opweave.registry import custom_op
 from opweave.registry.autograd.mode import no_grad

@@ -1,12 +1,8 @@
-"""`ShapeEnv`: the symbols of a trace, what is known of them, and what the trace came to depend on.
+"""`ShapeEnv`: the symbolic numbers of a trace, and decisions on them.
 
 A *backed* symbol stands for a size of an example, its hint. A decision on it takes the example's answer and becomes a
 guard. An *unbacked* one stands for a number that depends on data; what is demanded of it (`check`) is verified when the
-trace runs, and until then taken as true.
-
-    ranges         s0 in [2, 64]           told at creation, or by guards that bound a single symbol
-    replacements   s1 := s0, s2 := 4       told by guards that are equations
-    facts          s0 % 8 == 0             all other guards
+trace runs, and until then taken as true. `fake.constraints` holds what is known, and what the trace depends on.
 
 Sizes 0 and 1 are fixed at creation (a size of 1 broadcasts, so code differs there), and equal hints share a symbol
 ("duck shaping"): the relation is verified like any guard. Both can be switched off.
@@ -18,11 +14,12 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from types import FrameType
 from typing import Any
 
 from opweave.fake import symbolic
+from opweave.fake.constraints import Assertion, Constraints, Guard, SymbolInfo
 from opweave.fake.search import Replay, Trial, Undecided, settled
 from opweave.fake.symbolic import SymBool, SymFloat, SymInt, SymNumber
 from opweave.registry.errors import (
@@ -30,85 +27,16 @@ from opweave.registry.errors import (
     ConstraintError,
     DataDependentError,
     ShapeError,
-    Site,
     is_own_file,
     user_frame,
 )
 from opweave.registry.interrupts import contextmanager
-from opweave.registry.loading import load_heavy
 from opweave.registry.spec import contiguous_strides
 
 _CACHE_LIMIT = 1 << 16
 
 
-@dataclass(slots=True)
-class Guard:
-    """Something a trace depends on.
-
-    Attributes
-    ----------
-    expr : sympy relation
-        True in the example.
-    site : Site
-        The user's line that asked.
-    """
-
-    expr: Any
-    site: Site
-
-
-@dataclass(slots=True)
-class Assertion:
-    """What is to be verified of numbers that depend on data, when the trace runs.
-
-    Attributes
-    ----------
-    expr : sympy relation
-        What must hold.
-    message : str
-        Text of the error where it does not.
-    site : Site
-        The user's line that demanded it.
-    """
-
-    expr: Any
-    message: str
-    site: Site
-
-
-@dataclass(slots=True)
-class SymbolInfo:
-    """What is known of a symbol.
-
-    Attributes
-    ----------
-    name : str
-        `s0` if backed, `u0` if not.
-    hint : int or None
-        Its value in the example.
-    low, high : int and int or None
-        Its range.
-    sources : list of str
-        Where it can be read: `x.shape[0]`.
-    site : Site
-        Where it was made.
-    allowed : tuple
-        The range that a user asked for, if any: leaving it is an error, and not a reason to specialise.
-    bounded : list of Guard
-        The guards that narrowed the range.
-    """
-
-    name: str
-    hint: int | None
-    low: int
-    high: int | None
-    sources: list[str]
-    site: Site
-    allowed: tuple[int, int | None] | None = None
-    bounded: list[Guard] = field(default_factory=list)
-
-
-class ShapeEnv:
+class ShapeEnv(Constraints):
     """The symbols of a trace; see the module.
 
     Parameters
@@ -120,24 +48,11 @@ class ShapeEnv:
     """
 
     def __init__(self, *, duck_shape: bool = True, specialize_zero_one: bool = True):
-        # These load sympy.
-        self._x: Any = load_heavy("opweave.fake.expressions")
-        self._bounds: Any = load_heavy("opweave.fake.bounds")
-        self._form: Any = load_heavy("opweave.fake.expression_text")
-        self._relations: Any = load_heavy("opweave.fake.relations")
+        super().__init__(specialize_zero_one)
         self.duck_shape = duck_shape
-        self.specialize_zero_one = specialize_zero_one
-        self.symbols: dict[Any, SymbolInfo] = {}
-        #: Guards that are no equation and no bound of one symbol.
-        self.facts: dict[Any, Guard] = {}
-        #: Equations by the symbol that they replace.
-        self.equations: dict[Any, Guard] = {}
-        self.replacements: dict[Any, Any] = {}
         self.assertions: list[Assertion] = []
         #: Called with each new assertion; a tracer records it.
         self.on_assertion: Callable[[Assertion], None] | None = None
-        self.frozen = False
-        self._ranges = self._bounds.Ranges()
         self._by_hint: dict[int, Any] = {}
         self._unbacked = 0
         self._floats = 0
@@ -146,14 +61,6 @@ class ShapeEnv:
         self.told: dict[Any, Any] = {}
         self._interned: dict[tuple[type, Any], SymNumber] = {}
         self._made: dict[tuple[Any, ...], Any] = {}
-        self._known: dict[Any, bool] = {}
-        #: Relations that `known` could not tell, while facts, replacements and ranges were as `_open_in` says.
-        self._open: set[Any] = set()
-        self._open_in: tuple[int, ...] = ()
-        self._simple: dict[Any, Any] = {}
-        self._simple_with = 0
-        self._texts = self._form.Texts()
-        self._hints: dict[Any, Any] = {}
         #: Who answers decisions that depend on data, if any (`fake.search`).
         self.trial: Trial | Replay | None = None
         self._searchable = False
@@ -223,17 +130,6 @@ class ShapeEnv:
         self._floats += 1
         return self.wrap(symbol, SymFloat)
 
-    def _declare(self, info: SymbolInfo) -> Any:
-        symbol = self._x.symbol(info.name, info.low)
-        self.symbols[symbol] = info
-        self._set_range(symbol)
-        return symbol
-
-    def _set_range(self, symbol: Any) -> None:
-        info = self.symbols[symbol]
-        high = self._x.INFINITY if info.high is None else self._x.number(info.high)
-        self._ranges[symbol] = (self._x.number(info.low), high)
-
     def new_layout(
         self, sizes: Sequence[int], strides: Sequence[int], offset: int, source: str,
         dynamic: Callable[[int], dict[str, Any] | None],
@@ -290,19 +186,6 @@ class ShapeEnv:
                 return float(value) if kind is SymFloat else value
             found = self._interned[kind, expr] = kind(self, expr)
         return found
-
-    def simplify(self, expr: Any) -> Any:
-        """The expression with what is known to be equal put in."""
-        if not self.replacements:
-            return expr
-        if self._simple_with != len(self.replacements):
-            self._simple_with = len(self.replacements)
-            self._simple.clear()
-        found = self._simple.get(expr, self)
-        if found is self:
-            simple = expr.xreplace(self.replacements)
-            found = self._simple[expr] = None if simple is expr else simple
-        return expr if found is None else found  # itself, so that callers can see whether anything changed
 
     def _expr(self, value: Any) -> Any:
         if isinstance(value, SymNumber):
@@ -370,10 +253,6 @@ class ShapeEnv:
             return self._interned.setdefault((SymBool, expr), SymBool(self, expr))
         return self.wrap(expr, SymInt if expr.is_integer else SymFloat)
 
-    def plain(self, expr: Any) -> Any:
-        """A constant expression as a Python number; anything else as it is."""
-        return self._x.plain(expr)
-
     def taken_apart(self, expr: Any) -> tuple[str, list[Any]]:
         """The operation at the top of an expression, by Python's name, and its operands."""
         return self._form.taken_apart(expr)
@@ -386,59 +265,7 @@ class ShapeEnv:
         """Two operands put together."""
         return self._form.joined(name, a, b)
 
-    def canonical(self, expr: Any) -> Any:
-        """One form for relations that say the same."""
-        return self._relations.canonical(self.simplify(expr))
-
-    def python(self, expr: Any, name: Callable[[Any], str]) -> str:
-        """An expression as Python; `name` gives each symbol's text."""
-        return self._texts(expr, name)
-
-    def text(self, expr: Any) -> str:
-        """The expression as Python, with what is known put in."""
-        return self._texts(self.simplify(expr))
-
-    def hint_of(self, expr: Any) -> Any:
-        """The value of an expression in the example; None if it depends on data."""
-        found = self._hints.get(expr, self)
-        if found is self:
-            values = {s: self.symbols[s].hint for s in expr.free_symbols}
-            found = None if None in values.values() else self._x.evaluated(expr, values)
-            self._hints[expr] = found
-        return found
-
     # ---- decisions ---------------------------------------------------------------------------------------------------
-
-    def known(self, expr: Any) -> bool | None:
-        """Whether a relation holds for all values that the symbols may have (True), none (False), or some (None)."""
-        found = self._known.get(expr)
-        state = len(self.facts), len(self.replacements), self._ranges.changes
-        if state != self._open_in:
-            self._open.clear()
-            self._open_in = state
-        if found is None and expr not in self._open:
-            simple = self.simplify(expr)
-            if simple is not expr:
-                simple = self._relations.canonical(simple)
-            found = self._relations.decide(simple, self._ranges)
-            if found is None and simple in self.facts:
-                found = True
-            if found is None and self.facts and self._relations.negated(simple) in self.facts:
-                found = False
-            if found is None and self._relations.follows(simple, self.facts):
-                found = True
-            if found is None:
-                found = self._relations.decide_exactly(simple, self._ranges, self._divisible())
-            if found is None:
-                self._open.add(expr)
-            else:
-                self._known[expr] = found
-        return found
-
-    def _divisible(self) -> list[Any]:
-        """The remainders that guards and checks say are 0."""
-        found = [self._relations.remainder_of(fact) for fact in self.facts]
-        return [one for one in found if one is not None]
 
     def decide(self, expr: Any, of_size: tuple[str, Any, int] | None = None) -> bool:
         """The answer that the example gives; the trace depends on it from now on.
@@ -553,18 +380,6 @@ class ShapeEnv:
         """Take a relation on data as true for the rest of a trial."""
         self.assume(self._relations.canonical(self.simplify(expr)), user_frame())
 
-    def negated(self, expr: Any) -> Any:
-        """The opposite of a relation."""
-        return self._relations.negated(expr)
-
-    def is_inequality(self, expr: Any) -> bool:
-        """Whether a relation says that two numbers differ."""
-        return isinstance(expr, self._x.sympy.Ne)
-
-    def declares(self, expr: Any) -> bool:
-        """Whether all symbols of an expression are known here."""
-        return expr.free_symbols <= self.symbols.keys()
-
     def equal(self, a: Any, b: Any) -> bool:
         """Whether two numbers are the same for all values of the symbols."""
         if type(a) is int and type(b) is int:
@@ -606,107 +421,9 @@ class ShapeEnv:
             self.assume(self._relations.canonical(relation) if isinstance(value, SymInt) else relation, user_frame())
         return plain
 
-    def assume(self, expr: Any, site: Site, *, of_code: bool = False) -> None:
-        """Take a relation as true from now on.
-
-        Parameters
-        ----------
-        expr : sympy relation
-            What holds.
-        site : Site
-            Where that was decided.
-        of_code : bool
-            Whether it limits the code that is made, and not what the user's function can do: for sizes beyond it there
-            will be other code, also where the user asked for any size.
-
-        Raises
-        ------
-        ConstraintError
-            If it contradicts a range that the user asked for.
-        """
-        guard = Guard(expr, site)
-        if self.frozen:
-            raise ShapeError("a decision on a size after the trace was finished", got=self.text(expr))
-        self._known.clear()
-        self._open.clear()
-        if isinstance(expr, self._x.sympy.And):
-            for part in expr.args:
-                self.assume(self._relations.canonical(part), site, of_code=of_code)
-            return
-        bound = self._relations.linear_bound(expr)
-        if bound is not None:
-            symbol, low, high = bound
-            info = self.symbols[symbol]
-            if not of_code:
-                self._keep_to(info, low, high, guard)
-            info.low = max(info.low, low) if low is not None else info.low
-            info.high = high if info.high is None else info.high if high is None else min(info.high, high)
-            info.bounded.append(guard)
-            self._set_range(symbol)
-            if info.low == info.high:
-                self._replace(symbol, self._x.number(info.low), guard)
-            return
-        solution = self._relations.solved(expr)
-        if solution is not None:
-            symbol, equal = solution
-            info = self.symbols[symbol]
-            if equal.is_Integer:
-                self._keep_to(info, int(equal), int(equal), guard)
-            elif info.allowed is not None and equal.is_Symbol and self.symbols[equal].allowed is None:
-                symbol, equal = equal, symbol  # the range that was asked for stays with the symbol
-            self._replace(symbol, equal, guard)
-            return
-        self.facts[expr] = guard
-
-    @contextmanager
-    def settled(self) -> Iterator[None]:
-        """Refuse further decisions inside the block."""
-        before, self.frozen = self.frozen, True
-        try:
-            yield
-        finally:
-            self.frozen = before
-
-    def _keep_to(self, info: SymbolInfo, low: int | None, high: int | None, guard: Guard) -> None:
-        """Refuse to leave a range that the user asked for."""
-        if info.allowed is None:
-            return
-        least, most = info.allowed
-        if (low is not None and low > least) or (high is not None and (most is None or high < most)):
-            raise ConstraintError(
-                f"{info.sources[0]} was asked to be any size in [{least}, {'inf' if most is None else most}], but the "
-                f"code needs {self.text(guard.expr)}",
-                got=f"{info.name} = {info.hint}",
-                at=guard.site,
-                hint=f"change the code, or the range: min={max(least, low or least)}, "
-                f"max={high if high is not None else most}",
-            )
-
     def _replace(self, symbol: Any, equal: Any, guard: Guard) -> None:
-        if not equal.is_number and self.symbols[symbol].hint is not None:
-            self._narrow(symbol, equal, guard)
-        self.equations[symbol] = guard
-        step = {symbol: equal}
-        self.replacements = {s: self._x.sympy.expand(e.xreplace(step)) for s, e in self.replacements.items()}
-        self.replacements[symbol] = equal
-        self._simple.clear()
+        super()._replace(symbol, equal, guard)
         self._made.clear()
-        facts, self.facts = self.facts, {}
-        for expr, fact in facts.items():
-            simple = self._relations.canonical(self.simplify(expr))
-            if self._relations.decide(simple, self._ranges) is None:
-                self.facts[simple] = fact
-
-    def _narrow(self, symbol: Any, equal: Any, guard: Guard) -> None:
-        """Give the range of a symbol to the one that replaces it."""
-        if not equal.is_Symbol:
-            return
-        gone, stays = self.symbols[symbol], self.symbols[equal]
-        stays.low = max(stays.low, gone.low)
-        stays.high = (
-            gone.high if stays.high is None else stays.high if gone.high is None else min(stays.high, gone.high)
-        )
-        self._set_range(equal)
 
     # ---- what must hold ----------------------------------------------------------------------------------------------
 
@@ -735,57 +452,6 @@ class ShapeEnv:
             known = self.decide(expr)
         if not known:
             raise ShapeError(_text(message, str(condition)))
-
-    # ---- the result --------------------------------------------------------------------------------------------------
-
-    def guards(self) -> list[Guard]:
-        """What the trace depends on, without what follows from the rest; for backed symbols only."""
-        found: list[Guard] = []
-        for symbol, guard in self.equations.items():
-            equal = self.replacements[symbol]
-            if self._is_backed(symbol) and self._is_backed(equal):
-                found.append(Guard(self._x.RELATIONS["eq"](symbol, equal), guard.site))
-        default = 2 if self.specialize_zero_one else 0
-        for symbol, info in self.symbols.items():
-            if info.hint is None or symbol in self.replacements:
-                continue
-            for which, end, relation in ((1, info.low, "ge"), (2, info.high, "le")):
-                telling = [g.site for g in info.bounded if self._relations.linear_bound(g.expr)[which] == end]
-                site = telling[-1] if telling else None
-                if end is not None and (site is not None or (relation == "ge" and end > 0) or relation == "le"):
-                    if relation == "ge" and end == default and site is None and info.allowed is None:
-                        continue
-                    expr = self._x.RELATIONS[relation](symbol, self._x.number(end))
-                    found.append(Guard(expr, site or info.site))
-        for expr, guard in self.facts.items():
-            if self._is_backed(expr) and self._relations.decide(expr, self._ranges) is None and not self._implied(expr):
-                found.append(Guard(expr, guard.site))
-        return found
-
-    def _implied(self, expr: Any) -> bool:
-        """Whether what is known of remainders tells a fact; of two that tell each other, the first stays."""
-        if self._relations.follows(expr, self.facts):
-            return True
-        own = self._relations.remainder_of(expr)
-        if own is None:
-            return self._relations.decide_exactly(expr, self._ranges, self._divisible()) is True
-        others = [one for one in self._divisible() if one != own]
-        return self._relations.decide_exactly(expr, self._ranges, others) is True
-
-    def guard_text(self, guard: Guard, name: Callable[[Any], str] = str) -> str:
-        """A guard as Python; `name` gives each symbol's text."""
-        return self._form.text(guard.expr, name)
-
-    def _is_backed(self, expr: Any) -> bool:
-        return all(self.symbols[s].hint is not None for s in expr.free_symbols)
-
-    def range_of(self, value: Any) -> tuple[int, int | None]:
-        """The least and largest value of a number; None where there is no largest."""
-        if not isinstance(value, SymNumber):
-            return int(value), int(value)
-        low, high = self._bounds.bounds(self.simplify(value.expr), self._ranges)
-        limit = self._x.INFINITY
-        return (0 if low == -limit else int(low)), (None if high == limit else int(high))
 
 
 def _asker() -> str:

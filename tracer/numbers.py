@@ -14,7 +14,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from opweave.fake.shape_env import Assertion, ShapeEnv
+from opweave.fake.constraints import Assertion
+from opweave.fake.shape_env import ShapeEnv
 from opweave.fake.symbolic import SymBool, SymFloat, SymNumber
 from opweave.registry.errors import Site, TraceError
 from opweave.registry.op import ops

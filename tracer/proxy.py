@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from types import FrameType, TracebackType
 from typing import Any, Self
 
+from opweave.fake.constraints import Assertion
 from opweave.fake.mode import Dynamic, FakeTensorMode, carry_constants, note_mutation
-from opweave.fake.shape_env import Assertion
 from opweave.fake.symbolic import SymNumber
 from opweave.fake.tensor import FakeTensor
 from opweave.registry.device import Device

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from opweave.fake.shape_env import Assertion
+from opweave.fake.constraints import Assertion
 from opweave.fake.symbolic import SymFloat
 from opweave.fake.tensor import FakeTensor
 from opweave.registry.control_flow.operators import ControlFlowOperator, Flat, aten, fresh, refuse_write

@@ -53,8 +53,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from opweave.fake.constraints import Guard, SymbolInfo
 from opweave.fake.mode import FakeTensorMode
-from opweave.fake.shape_env import Guard, SymbolInfo
 from opweave.fake.symbolic import SymBool, SymInt
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType, uint8

@@ -20,7 +20,8 @@ from types import FrameType
 from typing import Any
 
 from opweave.fake import shape_env, symbolic
-from opweave.fake.shape_env import Guard, ShapeEnv, SymbolInfo
+from opweave.fake.constraints import Guard, SymbolInfo
+from opweave.fake.shape_env import ShapeEnv
 from opweave.fake.symbolic import SymNumber
 from opweave.registry.errors import ArgumentError, ConstraintError, ShapeError, Site, is_own_file, user_frame
 from opweave.registry.tensor import Tensor, describe
