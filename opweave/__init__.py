@@ -69,8 +69,9 @@ with _deferred(patient=False):
     from opweave.registry.packet import OpOverloadPacket
     from opweave.registry.printing import get_printoptions, set_printoptions
     from opweave.registry.promote import result_type
+    from opweave.registry.strided import Size
     from opweave.registry.tags import Tag
-    from opweave.registry.tensor import Size, Tensor, from_numpy
+    from opweave.registry.tensor import Tensor, from_numpy
     from opweave.registry.triton import effects as _triton_effects
 
     _folders.note_start()  # folders of caches are found from here, wherever the process goes

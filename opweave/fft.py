@@ -19,8 +19,9 @@ from opweave.registry.dtypes import DType, get_default_dtype
 from opweave.registry.errors import DTypeError, OutOfRangeError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops import surface as _surface
+from opweave.registry.strided import wrap_dim
 from opweave.registry.symbolic import demand
-from opweave.registry.tensor import Tensor, describe, wrap_dim
+from opweave.registry.tensor import Tensor, describe
 
 __all__ = [
     "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2", "ifftn", "ifftshift",

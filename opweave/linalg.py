@@ -12,7 +12,8 @@ from opweave.registry.errors import DTypeError, ShapeError, UnsupportedError
 from opweave.registry.op import ops
 from opweave.registry.ops import surface as _surface
 from opweave.registry.promote import broadcast_shapes
-from opweave.registry.tensor import Tensor, describe, wrap_dim
+from opweave.registry.strided import wrap_dim
+from opweave.registry.tensor import Tensor, describe
 
 __all__ = [
     "cross", "diagonal", "matmul", "matrix_norm", "matrix_power", "multi_dot", "norm", "vander", "vecdot",

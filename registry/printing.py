@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from opweave.registry.dtypes import get_default_dtype
 from opweave.registry.errors import ArgumentError
 
 
@@ -186,3 +187,32 @@ def joined(prefix: str, body: str, notes: Sequence[str]) -> str:
             text += f", {note}"
             used += len(note) + 2
     return f"{text})"
+
+
+def shown(t: Any, prefix: str) -> str:
+    """A tensor's `repr`."""
+    notes = [] if t._device.is_host else [f"device='{t._device}'"]
+    default = get_default_dtype()
+    wide = "complex128" if default.name == "float64" else "complex64"
+    if t._storage.owner is None:
+        body, known = "...", t._dtype is default
+        notes.append(f"size={tuple(t._sizes)}")
+    elif not t.numel():
+        body, known = "[]", t._dtype is default
+        if t.ndim != 1:
+            notes.append(f"size={tuple(t._sizes)}")
+    else:
+        # Not through numpy(): showing a tensor in a message is no use of its data.
+        array = t._device.memory.to_host(t._array)
+        body = elements(array if t._dtype.kind != "f" else array.astype(np.float64), len(prefix) + 1)
+        known = t._dtype is default or t._dtype.name in ("int64", "bool", wide)
+        if hides_all():
+            notes.append(f"size={tuple(t._sizes)}")
+    if not known:
+        notes.append(f"dtype={t._dtype!r}")
+    node: Any = getattr(t, "grad_fn", None)  # a property that autograd adds
+    if node is not None:
+        notes.append(f"grad_fn=<{node.name()}>")
+    elif t.requires_grad:
+        notes.append("requires_grad=True")
+    return joined(prefix, body, notes)

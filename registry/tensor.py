@@ -12,58 +12,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import deepcopy
 from operator import index
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
 from opweave.registry import forking, memory, printing
 from opweave.registry.annotations import register_annotation
-from opweave.registry.device import Device, cpu, cuda, meta, parse_device
+from opweave.registry.device import Device, cpu, meta, parse_device
 from opweave.registry.dtypes import DType, as_dtype, from_numpy as dtype_from_numpy, get_default_dtype
-from opweave.registry.errors import (
-    ArgumentError,
-    AutogradError,
-    DeviceError,
-    DTypeError,
-    OutOfRangeError,
-    ShapeError,
-    UnsupportedError,
-)
+from opweave.registry.errors import ArgumentError, AutogradError, DeviceError, DTypeError, ShapeError, UnsupportedError
 from opweave.registry.hooks import Hook
-from opweave.registry.keys import GRAD, PYTHON_BIT, TENSOR_BITS as _KEY_BITS, VIEW_BIT, WATCHED, DispatchKeySet, state
-from opweave.registry.memory_format import MemoryFormat, as_memory_format, contiguous_format, is_in_format
+from opweave.registry.keys import GRAD, PYTHON_BIT, TENSOR_BITS as _KEY_BITS, VIEW_BIT, WATCHED, state
 from opweave.registry.spec import TensorSpec, contiguous_strides, span
 from opweave.registry.storage import Storage
+from opweave.registry.strided import Strided
 
 _version_lock = forking.short_lock()
 #: Called with a tensor and a method's name where Python looks at data, if somebody wants to know.
 when_read: Hook[[Tensor, str], None] = Hook()
 
 
-class Size(tuple[int, ...]):
-    """The sizes of a tensor, a tuple."""
-
-    __slots__ = ()
-
-    def numel(self) -> int:
-        """Product of the sizes."""
-        result = 1
-        for size in self:
-            result *= size
-        return result
-
-    def __repr__(self) -> str:
-        return f"opweave.Size({list(self)})"
-
-
-if TYPE_CHECKING:
-
-    def _operator(self: Tensor, other: Any) -> Tensor:
-        """Stands for a bound operator where types are checked."""
-        ...
-
-
-class Tensor:
+class Tensor(Strided):
     """A strided array with a dtype and a device, over a storage that views share.
 
     Make one with `opweave.tensor`, `opweave.from_numpy`, `opweave.empty` and the like.
@@ -75,11 +44,6 @@ class Tensor:
     )  # fmt: skip
 
     _storage: Storage
-    _sizes: tuple[int, ...]
-    _strides: tuple[int, ...]
-    _offset: int
-    _dtype: DType
-    _device: Device
     _keys: int
     _cached: Any
     _view_of: Tensor | None
@@ -209,119 +173,7 @@ class Tensor:
         t._autograd = None
         return t
 
-    if TYPE_CHECKING:
-        # Operators and methods are bound from the ops' declarations, which a type checker cannot follow.
-        __add__ = __radd__ = __iadd__ = __sub__ = __rsub__ = __isub__ = __mul__ = __rmul__ = __imul__ = _operator
-        __truediv__ = __rtruediv__ = __itruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _operator
-        __pow__ = __rpow__ = __matmul__ = __rmatmul__ = __and__ = __rand__ = __or__ = __ror__ = _operator
-        __xor__ = __rxor__ = __lt__ = __le__ = __gt__ = __ge__ = _operator
-
-        def __eq__(self, other: object) -> Tensor: ...  # type: ignore[override]  # elementwise, as in NumPy
-
-        def __ne__(self, other: object) -> Tensor: ...  # type: ignore[override]
-
-        def __neg__(self) -> Tensor: ...
-
-        def __abs__(self) -> Tensor: ...
-
-        def __invert__(self) -> Tensor: ...
-
-        def __getitem__(self, key: Any) -> Tensor: ...
-
-        def __setitem__(self, key: Any, value: Any) -> None: ...
-
-        def __getattr__(self, name: str) -> Any: ...
-
-    # ---- what it is ------------------------------------------------------------------------------------------------
-
-    @property
-    def shape(self) -> Size:
-        """Sizes of the dimensions."""
-        return Size(self._sizes)
-
-    def size(self, dim: int | None = None) -> Any:
-        """All sizes, or the size of one dimension."""
-        return Size(self._sizes) if dim is None else self._sizes[wrap_dim(dim, len(self._sizes), "size")]
-
-    def stride(self, dim: int | None = None) -> Any:
-        """All strides in elements, or the stride of one dimension."""
-        return self._strides if dim is None else self._strides[wrap_dim(dim, len(self._strides), "stride")]
-
-    def storage_offset(self) -> int:
-        """Elements between the start of the storage and this tensor's first element."""
-        return self._offset
-
-    @property
-    def dtype(self) -> DType:
-        """Element type."""
-        return self._dtype
-
-    @property
-    def device(self) -> Device:
-        """Where the data is."""
-        return self._device
-
-    @property
-    def ndim(self) -> int:
-        """Number of dimensions."""
-        return len(self._sizes)
-
-    def dim(self) -> int:
-        """Number of dimensions."""
-        return len(self._sizes)
-
-    def numel(self) -> int:
-        """Number of elements."""
-        result = 1
-        for size in self._sizes:
-            result *= size
-        return result
-
-    def element_size(self) -> int:
-        """Bytes an element."""
-        return self._dtype.itemsize
-
-    @property
-    def itemsize(self) -> int:
-        """Bytes an element."""
-        return self._dtype.itemsize
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the elements, without gaps between them."""
-        return self.numel() * self._dtype.itemsize
-
-    def is_contiguous(self, memory_format: MemoryFormat = contiguous_format) -> bool:
-        """Whether the elements lie in row-major order, or that of another format, without gaps."""
-        return is_in_format(self._sizes, self._strides, as_memory_format(memory_format, "is_contiguous"))
-
-    @property
-    def is_cuda(self) -> bool:
-        """Whether the data is on a GPU."""
-        return self._device.memory is cuda.memory
-
-    @property
-    def is_cpu(self) -> bool:
-        """Whether the data is in main memory."""
-        return self._device.is_host
-
-    @property
-    def is_meta(self) -> bool:
-        """Whether the tensor has no data by design."""
-        return self._device.type == "meta"
-
-    def is_floating_point(self) -> bool:
-        """Whether elements are real floating numbers."""
-        return self._dtype.is_floating_point
-
-    def is_complex(self) -> bool:
-        """Whether elements are complex numbers."""
-        return self._dtype.is_complex
-
-    @property
-    def spec(self) -> TensorSpec:
-        """Sizes, strides, dtype and device without the data."""
-        return _new_spec(TensorSpec, (self._sizes, self._strides, self._dtype, self._device))
+    # ---- memory ----------------------------------------------------------------------------------------------------
 
     def untyped_storage(self) -> Storage:
         """The memory this tensor looks into."""
@@ -524,32 +376,7 @@ class Tensor:
         return id(self)
 
     def __repr__(self) -> str:
-        prefix = "tensor" if type(self) is Tensor else type(self).__name__
-        notes = [] if self._device.is_host else [f"device='{self._device}'"]
-        default = get_default_dtype()
-        wide = "complex128" if default.name == "float64" else "complex64"
-        if self._storage.owner is None:
-            body, known = "...", self._dtype is default
-            notes.append(f"size={tuple(self._sizes)}")
-        elif not self.numel():
-            body, known = "[]", self._dtype is default
-            if self.ndim != 1:
-                notes.append(f"size={tuple(self._sizes)}")
-        else:
-            # Not through numpy(): showing a tensor in a message is no use of its data.
-            array = self._device.memory.to_host(self._array)
-            body = printing.elements(array if self._dtype.kind != "f" else array.astype(np.float64), len(prefix) + 1)
-            known = self._dtype is default or self._dtype.name in ("int64", "bool", wide)
-            if printing.hides_all():
-                notes.append(f"size={tuple(self._sizes)}")
-        if not known:
-            notes.append(f"dtype={self._dtype!r}")
-        node: Any = getattr(self, "grad_fn", None)  # a property that autograd adds
-        if node is not None:
-            notes.append(f"grad_fn=<{node.name()}>")
-        elif self.requires_grad:
-            notes.append("requires_grad=True")
-        return printing.joined(prefix, body, notes)
+        return printing.shown(self, "tensor" if type(self) is Tensor else type(self).__name__)
 
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if not self._sizes and spec else repr(self)
@@ -573,9 +400,6 @@ class Tensor:
             setattr(copy, "grad", deepcopy(self.grad, memo))  # noqa: B010  # a property that autograd adds
         return copy
 
-
-#: A spec without the Python function in between that a named tuple's class has.
-_new_spec: Any = tuple.__new__
 
 register_annotation(Tensor, "Tensor")
 
@@ -725,23 +549,6 @@ def as_alias(base: Tensor, sizes: tuple[int, ...], strides: tuple[int, ...], off
     return t
 
 
-def wrap_dim(dim: int, ndim: int, op: str) -> int:
-    """A dimension counted from the end made non-negative; a 0-d tensor has the dimensions 0 and -1.
-
-    Raises
-    ------
-    OutOfRangeError
-        If there is no such dimension.
-    """
-    limit = ndim or 1
-    if not -limit <= dim < limit:
-        raise OutOfRangeError(
-            f"{op}: dimension out of range", got=f"dim={dim} for a {ndim}-d tensor",
-            hint=f"expected -{limit} <= dim < {limit}",
-        )  # fmt: skip
-    return dim + limit if dim < 0 else dim
-
-
 def describe(value: Any) -> str:
     """A short text of an argument for messages: `f32[2, 3]` for a tensor, its repr otherwise."""
     if isinstance(value, Tensor):
@@ -772,11 +579,3 @@ def from_numpy(array: Any) -> Tensor:
     if not array.flags.writeable:
         raise DTypeError("from_numpy: the array is read-only", hint="pass a copy: opweave.tensor(array)")
     return Tensor._from_array(array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("=")))
-
-
-def keyset_of(tensors: Sequence[Tensor]) -> DispatchKeySet:
-    """Union of the tensors' dispatch keys."""
-    bits = 0
-    for t in tensors:
-        bits |= t._keys
-    return DispatchKeySet(bits)

@@ -11,7 +11,8 @@ import optree
 
 from opweave.fake.symbolic import SymNumber
 from opweave.registry.errors import Site, UnsupportedError
-from opweave.registry.tensor import Size, Tensor
+from opweave.registry.strided import Size
+from opweave.registry.tensor import Tensor
 from opweave.runtime.containers import DICTS, shallow_copy
 from opweave.runtime.guards import GuardSet
 from opweave.runtime.sources import PYTREES, Scope, brief, is_named_tuple, is_registered

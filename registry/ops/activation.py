@@ -17,7 +17,8 @@ from opweave.registry.op import ops
 from opweave.registry.ops.kinds import composite, pointwise
 from opweave.registry.ops.pointwise import SAMPLE_DTYPES, clamp, conjugate, kept, zeros
 from opweave.registry.promote import as_element, result_type
-from opweave.registry.tensor import Tensor, describe, wrap_dim
+from opweave.registry.strided import wrap_dim
+from opweave.registry.tensor import Tensor, describe
 
 # ---- the common ones -----------------------------------------------------------------------------------------------
 

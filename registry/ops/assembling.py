@@ -16,7 +16,8 @@ from opweave.registry.op import ops
 from opweave.registry.ops.creation import tensor
 from opweave.registry.ops.kinds import before_write, composite
 from opweave.registry.promote import as_element, broadcast_shapes, result_type
-from opweave.registry.tensor import Tensor, describe, wrap_dim
+from opweave.registry.strided import wrap_dim
+from opweave.registry.tensor import Tensor, describe
 
 aten = ops.aten
 

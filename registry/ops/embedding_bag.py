@@ -13,8 +13,9 @@ from opweave.registry.errors import DTypeError, OutOfRangeError, ShapeError, Uns
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import composite, extern
 from opweave.registry.spec import TensorSpec, contiguous
+from opweave.registry.strided import wrap_dim
 from opweave.registry.symbolic import demand
-from opweave.registry.tensor import Tensor, allocate_like, describe, wrap_dim
+from opweave.registry.tensor import Tensor, allocate_like, describe
 
 Make = Callable[..., Tensor]
 Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]

@@ -31,7 +31,8 @@ from opweave.registry.ops.numeric import as_element
 from opweave.registry.ops.pointwise import conjugate
 from opweave.registry.promote import broadcast_shapes, pointwise_strides
 from opweave.registry.spec import TensorSpec, contiguous
-from opweave.registry.tensor import Tensor, allocate, allocate_like, describe, wrap_dim
+from opweave.registry.strided import wrap_dim
+from opweave.registry.tensor import Tensor, allocate, allocate_like, describe
 
 Make = Callable[..., Tensor]
 Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]

@@ -20,8 +20,9 @@ from opweave.registry.ops.kinds import composite
 from opweave.registry.ops.reduction import rounded, widened
 from opweave.registry.promote import result_type
 from opweave.registry.spec import contiguous
+from opweave.registry.strided import wrap_dim
 from opweave.registry.symbolic import is_open, square_root
-from opweave.registry.tensor import Tensor, allocate_like, describe, wrap_dim
+from opweave.registry.tensor import Tensor, allocate_like, describe
 
 Make = Callable[..., Tensor]
 Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]

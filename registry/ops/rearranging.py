@@ -15,7 +15,8 @@ from opweave.registry.op import ops
 from opweave.registry.ops.kinds import composite, extern
 from opweave.registry.ops.layout import format_of, laid_out
 from opweave.registry.spec import TensorSpec, contiguous
-from opweave.registry.tensor import Tensor, describe, wrap_dim
+from opweave.registry.strided import wrap_dim
+from opweave.registry.tensor import Tensor, describe
 
 Make = Callable[..., Tensor]
 Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]

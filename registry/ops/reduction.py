@@ -23,8 +23,9 @@ from opweave.registry.ops.kinds import composite, normalize_axes, reduction, sca
 from opweave.registry.ops.pointwise import conjugate
 from opweave.registry.promote import as_element, result_type
 from opweave.registry.spec import TensorSpec, contiguous
+from opweave.registry.strided import wrap_dim
 from opweave.registry.symbolic import is_open, larger
-from opweave.registry.tensor import Tensor, describe, wrap_dim
+from opweave.registry.tensor import Tensor, describe
 
 Make = Callable[..., Tensor]
 Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]

@@ -18,8 +18,9 @@ from opweave.registry.ops.kinds import ViewDecl, composite, extern, view
 from opweave.registry.ops.view import Layout, Sizes, sample_layouts, view_samples
 from opweave.registry.promote import pointwise_strides
 from opweave.registry.spec import TensorSpec, contiguous_strides
+from opweave.registry.strided import wrap_dim
 from opweave.registry.symbolic import is_open, surely_equal
-from opweave.registry.tensor import Tensor, allocate_like, as_view, describe, wrap_dim
+from opweave.registry.tensor import Tensor, allocate_like, as_view, describe
 
 # ---- reshape-like --------------------------------------------------------------------------------------------------
 

@@ -32,7 +32,8 @@ from opweave.registry.ops.kinds import (
 from opweave.registry.ops.pointwise import zeros
 from opweave.registry.promote import as_element, broadcast_shapes, common_device, copied_strides, result_type
 from opweave.registry.spec import TensorSpec, contiguous
-from opweave.registry.tensor import Tensor, allocate, allocate_like, describe, wrap_dim
+from opweave.registry.strided import wrap_dim
+from opweave.registry.tensor import Tensor, allocate, allocate_like, describe
 
 Make = Callable[..., Tensor]
 Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]

@@ -15,8 +15,9 @@ from opweave.registry.op import ops
 from opweave.registry.ops.kinds import CompositeDecl, composite, extern
 from opweave.registry.promote import pointwise_strides
 from opweave.registry.spec import TensorSpec, contiguous
+from opweave.registry.strided import wrap_dim
 from opweave.registry.symbolic import is_open
-from opweave.registry.tensor import Tensor, allocate_like, describe, wrap_dim
+from opweave.registry.tensor import Tensor, allocate_like, describe
 
 aten = ops.aten
 

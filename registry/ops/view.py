@@ -24,8 +24,9 @@ from opweave.registry.ops.kinds import ViewDecl, composite, handler, normalize_a
 from opweave.registry.ops.kinds.base import store
 from opweave.registry.promote import copied_strides
 from opweave.registry.spec import TensorSpec, contiguous_strides, span
+from opweave.registry.strided import wrap_dim
 from opweave.registry.symbolic import Symbolic, demand, is_open, larger, smaller, unknown_up_to
-from opweave.registry.tensor import Tensor, allocate_like, as_view, describe, wrap_dim
+from opweave.registry.tensor import Tensor, allocate_like, as_view, describe
 
 Layout = tuple[tuple[int, ...], tuple[Any, ...], Any]
 Sizes = Sequence[int]

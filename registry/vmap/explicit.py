@@ -17,7 +17,8 @@ from opweave.registry.ops.indexing import MASK_TYPES, _without_masks
 from opweave.registry.ops.shape import roll_axes
 from opweave.registry.promote import broadcast_shapes
 from opweave.registry.python_dispatch import tensors_in
-from opweave.registry.tensor import Tensor, describe, wrap_dim
+from opweave.registry.strided import wrap_dim
+from opweave.registry.tensor import Tensor, describe
 from opweave.registry.vmap.rules import (
     Rule,
     as_view_of,

@@ -31,7 +31,8 @@ from opweave.registry.ops.kinds import (
 from opweave.registry.ops.reshape import infer_size
 from opweave.registry.promote import can_cast, result_type
 from opweave.registry.python_dispatch import tensors_in
-from opweave.registry.tensor import Tensor, describe, wrap_dim
+from opweave.registry.strided import wrap_dim
+from opweave.registry.tensor import Tensor, describe
 from opweave.registry.vmap.levels import top_level
 
 #: `rule(op, level, args, kwargs)` for one op; arguments are as the call gave them, batched tensors among them.

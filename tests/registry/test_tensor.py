@@ -19,7 +19,8 @@ from opweave.registry.errors import (
     UnsupportedError,
 )
 from opweave.registry.spec import contiguous_strides, is_contiguous, is_dense, overlaps_itself, span
-from opweave.registry.tensor import Size, Tensor, allocate, as_view, from_numpy, wrap_dim
+from opweave.registry.strided import Size, wrap_dim
+from opweave.registry.tensor import Tensor, allocate, as_view, from_numpy
 
 
 def test_from_numpy_shares_memory_and_layout():

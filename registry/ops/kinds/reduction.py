@@ -14,7 +14,8 @@ from opweave.registry.dtypes import DType
 from opweave.registry.errors import ShapeError
 from opweave.registry.ops.kinds.base import IGNORED, Decl, Maker, handler, reset_errors, set_errors
 from opweave.registry.spec import contiguous, row_major
-from opweave.registry.tensor import Tensor, describe, wrap_array, wrap_dim
+from opweave.registry.strided import wrap_dim
+from opweave.registry.tensor import Tensor, describe, wrap_array
 
 #: The combines, with what an empty axis gives (None: an error).
 COMBINES: dict[str, Any] = {

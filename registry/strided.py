@@ -1,0 +1,182 @@
+"""`Strided`: sizes, strides, dtype and device of a tensor, and what follows from these without its data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from opweave.registry.device import Device, cuda
+from opweave.registry.dtypes import DType
+from opweave.registry.errors import OutOfRangeError
+from opweave.registry.memory_format import MemoryFormat, as_memory_format, contiguous_format, is_in_format
+from opweave.registry.spec import TensorSpec
+
+if TYPE_CHECKING:
+    from opweave.registry.tensor import Tensor
+
+
+class Size(tuple[int, ...]):
+    """The sizes of a tensor, a tuple."""
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """Product of the sizes."""
+        result = 1
+        for size in self:
+            result *= size
+        return result
+
+    def __repr__(self) -> str:
+        return f"opweave.Size({list(self)})"
+
+
+#: A spec without the Python function in between that a named tuple's class has.
+_new_spec: Any = tuple.__new__
+
+
+def wrap_dim(dim: int, ndim: int, op: str) -> int:
+    """A dimension counted from the end made non-negative; a 0-d tensor has the dimensions 0 and -1.
+
+    Raises
+    ------
+    OutOfRangeError
+        If there is no such dimension.
+    """
+    limit = ndim or 1
+    if not -limit <= dim < limit:
+        raise OutOfRangeError(
+            f"{op}: dimension out of range", got=f"dim={dim} for a {ndim}-d tensor",
+            hint=f"expected -{limit} <= dim < {limit}",
+        )  # fmt: skip
+    return dim + limit if dim < 0 else dim
+
+
+if TYPE_CHECKING:
+
+    def _operator(self: Tensor, other: Any) -> Tensor:
+        """Stands for a bound operator where types are checked."""
+        ...
+
+
+class Strided:
+    """What a tensor is without its data. It has no memory and no slots of its own; `Tensor` adds them."""
+
+    __slots__ = ()
+
+    _sizes: tuple[int, ...]
+    _strides: tuple[int, ...]
+    _offset: int
+    _dtype: DType
+    _device: Device
+
+    if TYPE_CHECKING:
+        # Operators and methods are bound from the ops' declarations, which a type checker cannot follow.
+        __add__ = __radd__ = __iadd__ = __sub__ = __rsub__ = __isub__ = __mul__ = __rmul__ = __imul__ = _operator
+        __truediv__ = __rtruediv__ = __itruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _operator
+        __pow__ = __rpow__ = __matmul__ = __rmatmul__ = __and__ = __rand__ = __or__ = __ror__ = _operator
+        __xor__ = __rxor__ = __lt__ = __le__ = __gt__ = __ge__ = _operator
+
+        def __eq__(self, other: object) -> Tensor: ...  # type: ignore[override]  # elementwise, as in NumPy
+
+        def __ne__(self, other: object) -> Tensor: ...  # type: ignore[override]
+
+        def __neg__(self) -> Tensor: ...
+
+        def __abs__(self) -> Tensor: ...
+
+        def __invert__(self) -> Tensor: ...
+
+        def __getitem__(self, key: Any) -> Tensor: ...
+
+        def __setitem__(self, key: Any, value: Any) -> None: ...
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    @property
+    def shape(self) -> Size:
+        """Sizes of the dimensions."""
+        return Size(self._sizes)
+
+    def size(self, dim: int | None = None) -> Any:
+        """All sizes, or the size of one dimension."""
+        return Size(self._sizes) if dim is None else self._sizes[wrap_dim(dim, len(self._sizes), "size")]
+
+    def stride(self, dim: int | None = None) -> Any:
+        """All strides in elements, or the stride of one dimension."""
+        return self._strides if dim is None else self._strides[wrap_dim(dim, len(self._strides), "stride")]
+
+    def storage_offset(self) -> int:
+        """Elements between the start of the storage and this tensor's first element."""
+        return self._offset
+
+    @property
+    def dtype(self) -> DType:
+        """Element type."""
+        return self._dtype
+
+    @property
+    def device(self) -> Device:
+        """Where the data is."""
+        return self._device
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self._sizes)
+
+    def dim(self) -> int:
+        """Number of dimensions."""
+        return len(self._sizes)
+
+    def numel(self) -> int:
+        """Number of elements."""
+        result = 1
+        for size in self._sizes:
+            result *= size
+        return result
+
+    def element_size(self) -> int:
+        """Bytes an element."""
+        return self._dtype.itemsize
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes an element."""
+        return self._dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the elements, without gaps between them."""
+        return self.numel() * self._dtype.itemsize
+
+    def is_contiguous(self, memory_format: MemoryFormat = contiguous_format) -> bool:
+        """Whether the elements lie in row-major order, or that of another format, without gaps."""
+        return is_in_format(self._sizes, self._strides, as_memory_format(memory_format, "is_contiguous"))
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the data is on a GPU."""
+        return self._device.memory is cuda.memory
+
+    @property
+    def is_cpu(self) -> bool:
+        """Whether the data is in main memory."""
+        return self._device.is_host
+
+    @property
+    def is_meta(self) -> bool:
+        """Whether the tensor has no data by design."""
+        return self._device.type == "meta"
+
+    def is_floating_point(self) -> bool:
+        """Whether elements are real floating numbers."""
+        return self._dtype.is_floating_point
+
+    def is_complex(self) -> bool:
+        """Whether elements are complex numbers."""
+        return self._dtype.is_complex
+
+    @property
+    def spec(self) -> TensorSpec:
+        """Sizes, strides, dtype and device without the data."""
+        return _new_spec(TensorSpec, (self._sizes, self._strides, self._dtype, self._device))
