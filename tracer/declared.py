@@ -6,7 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from opweave.registry.op import OpOverload, tensors_in
+from opweave.registry.ops.kinds.base import Kind
 from opweave.tracer.graph import Node
+
+
+def kind_of(node: Node) -> Kind | None:
+    """The kind of op that a node calls, whatever is registered for it; None for what has no declaration."""
+    return getattr(node.target, "decl", None) if node.op == "call_function" else None
 
 
 def declared(node: Node) -> Any:

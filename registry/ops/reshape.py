@@ -174,6 +174,12 @@ class ReinterpretDecl(ViewDecl):
     """A view that reads the same bytes as another element type; `rule` returns the dtype too."""
 
     kind = "extern"
+    allocates = True
+    is_layout = False
+    is_library_call = True
+    apart = "library call"
+    cost = None
+    elementwise = False
 
     def eager(self, self_: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         sizes, strides, offset, dtype = self.rule(self_, *args, **kwargs)

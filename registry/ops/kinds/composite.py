@@ -20,6 +20,9 @@ class CompositeDecl(Decl):
     """
 
     kind = "composite"
+    is_composite = True
+    checks_devices = True
+    apart = "composite op"
 
     def __init__(self, schema: str, body: Callable[..., Any], explicit: bool, kernel: Callable[..., Any] | None):
         super().__init__(schema, body)
@@ -28,8 +31,8 @@ class CompositeDecl(Decl):
         self._run_by(kernel or body, key)
 
     @property
-    def implicit(self) -> bool:
-        """Whether the op is decomposed before any mode sees it."""
+    def allocates(self) -> bool:  # type: ignore[override]
+        """Always where no mode sees the op: it is no kernel then, and each op of its body comes by."""
         return not self.explicit
 
     @property
@@ -63,6 +66,9 @@ class ExternDecl(Decl):
     """A call into a library: `body(*args) -> Tensor`, and `spec(*args) -> TensorSpec` (a tuple of them for several)."""
 
     kind = "extern"
+    allocates = True
+    is_library_call = True
+    apart = "library call"
 
     def __init__(self, schema: str, body: Callable[..., Any], spec: Callable[..., Any], tags: Sequence[str]):
         super().__init__(schema, body, tags)

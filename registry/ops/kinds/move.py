@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from opweave.registry.ops.kinds.composite import ExternDecl
+from opweave.registry.ops.kinds.loops import Call, Demand, Operand, Space
 from opweave.registry.spec import TensorSpec
 
 
@@ -20,6 +21,9 @@ class MoveDecl(ExternDecl):
     """
 
     kind = "move"
+    is_library_call = False
+    apart = ""
+    cost = 1
 
     def __init__(
         self, schema: str, body: Callable[..., Any], spec: Callable[..., TensorSpec],
@@ -27,6 +31,10 @@ class MoveDecl(ExternDecl):
     ):  # fmt: skip
         super().__init__(schema, body, spec, ())
         self.origin = origin
+
+    def demands(self, call: Call, operand: Operand, demand: Demand, space: Space) -> Iterable[Demand]:
+        arguments = self.bind(call.args, call.kwargs)[1:]
+        return [demand.at(tuple(self.origin(demand.index, call.result.sizes, *arguments)), demand.exact)]
 
 
 def move(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from opweave.registry.ops.kinds.composite import ExternDecl
+from opweave.registry.ops.kinds.loops import Call, Demand, Operand, Size, Space
 from opweave.registry.spec import TensorSpec
 
 
@@ -34,12 +35,27 @@ class PiecesDecl(ExternDecl):
     """
 
     kind = "pieces"
+    is_library_call = False
+    apart = ""
+    cost = 1
+    copies_only = True
 
     def __init__(
         self, schema: str, body: Callable[..., Any], spec: Callable[..., TensorSpec], pieces: Callable[..., Pieces]
     ):
         super().__init__(schema, body, spec, ())
         self.pieces = pieces
+
+    def parts(self, call: Call) -> Iterable[tuple[Any, int, Size, Size]]:
+        """Each tensor that lies side by side, the dimension, and where its piece starts and stops there."""
+        found, start = self.pieces(*call.arguments()), 0
+        for part in found.parts:
+            stop = start + part.sizes[found.dim]
+            yield part, found.dim, start, stop
+            start = stop
+
+    def demands(self, call: Call, operand: Operand, demand: Demand, space: Space) -> Iterable[Demand]:
+        return [demand.within(dim, start, stop) for part, dim, start, stop in self.parts(call) if part == operand]
 
 
 def side_by_side(

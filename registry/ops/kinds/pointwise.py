@@ -112,7 +112,13 @@ class PointwiseDecl(Decl):
     """One scalar expression for every element of the broadcast operands."""
 
     kind = "pointwise"
+    tag = "pointwise"
     takes_numbers = True
+    allocates = True
+    checks_devices = True  # a 0-d tensor of the CPU may go with tensors of another device
+    keeps_uniform = True
+    cost = 1
+    elementwise = True
 
     def __init__(
         self, schema: str, body: Callable[..., Any], promote: Any, tags: Sequence[str] = (), kinds: str = "buifc"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from opweave.registry.device import cpu
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import ShapeError
 from opweave.registry.ops.kinds.base import IGNORED, Decl, Maker, handler, reset_errors, set_errors
+from opweave.registry.ops.kinds.loops import Call, Demand, Index, Operand, Space
 from opweave.registry.spec import contiguous, row_major
 from opweave.registry.tensor import Tensor, describe, wrap_array, wrap_dim
 
@@ -73,6 +74,10 @@ class ReductionDecl(Decl):
     """
 
     kind = "reduction"
+    tag = "reduction"
+    allocates = True
+    reduces = True
+    spans = True
     #: Whether an empty list of dimensions means all of them.
     empty_is_all = True
 
@@ -162,6 +167,71 @@ class ReductionDecl(Decl):
             if key is not None:
                 self._plans[key] = found
         return found
+
+    # ---- in a kernel -------------------------------------------------------------------------------------------------
+
+    def reduced_dims(self, call: Call) -> tuple[int, ...]:
+        return self.params(call.args, call.kwargs, call.operands[0].ndim)[1]
+
+    def objection(self, call: Call) -> str:
+        sizes = call.operands[0]._sizes
+        if COMBINES[self.combine] is not None or all(type(size) is int for size in sizes):
+            return ""
+        # Only a call finds out that there is no element, and refuses it.
+        may_be_empty = any(not call.is_known(sizes[d] > 0) for d in self.reduced_dims(call))
+        return "the reduced dimensions may be empty" if may_be_empty else ""
+
+    def demands(self, call: Call, operand: Operand, demand: Demand, space: Space) -> Iterable[Demand]:
+        index = space.source_of(call)
+        return [Demand(index, space.runs_over(operand.sizes, Demand(index, demand.exact)))]
+
+    def admit(self, call: Call, demands: Sequence[Demand], space: Space) -> str:
+        """The first reduction fixes the reduced axes."""
+        if any(demand.guards for demand in demands):
+            return "one of several pieces"
+        if len(demands) != 1:
+            return "reduction needed at several indices"
+        (demand,) = demands
+        used = demand.axes
+        if used & frozenset(space.reduced):
+            return "reduces along another axis"
+        sizes = call.operands[0].sizes
+        _, dims, keepdim, _ = self.params(call.args, call.kwargs, len(sizes))
+        extent = [sizes[d] for d in dims if sizes[d] != 1]
+        count = math.prod(extent)
+        missing = [axis for axis in space.kept if axis not in used]
+        if count != 1:
+            if space.reduced:
+                if missing:
+                    return "reduction is broadcast along a kept axis"
+                if math.prod(axis.size for axis in space.reduced) != count:
+                    return "reduces over another number of elements"
+            elif missing:
+                if math.prod(axis.size for axis in missing) != count:
+                    return "iteration spaces differ"
+                space.reduced = missing
+                space.kept = [axis for axis in space.kept if axis in used]
+            else:
+                space.add_reduced(extent)
+        inner = iter(space.reduced_index(extent) if count != 1 else ())
+        outer = iter(part for d, part in enumerate(demand.index) if not (keepdim and d in dims))
+        zero = call.indices.ZERO
+        full = tuple((zero if sizes[d] == 1 else next(inner)) if d in dims else next(outer) for d in range(len(sizes)))
+        space.join(call, demands, full)
+        if space.runs_over(sizes, Demand(full, False)):
+            space.frames.setdefault(sizes, full)
+        space.frames.setdefault(call.result.sizes, demand.index)
+        return ""
+
+    def place(self, call: Call, space: Space) -> tuple[Index, ...] | None:
+        """Beside a result that has the shape of the operand."""
+        sizes = call.operands[0].sizes
+        whole = space.frames.get(sizes)
+        if whole is None or space.reduced:
+            return None
+        _, dims, keepdim, _ = self.params(call.args, call.kwargs, len(sizes))
+        zero = call.indices.ZERO
+        return tuple(zero if d in dims else part for d, part in enumerate(whole) if keepdim or d not in dims)
 
 
 def _combine(xp: Any, combine: str, array: Any, axes: tuple[int, ...]) -> Any:

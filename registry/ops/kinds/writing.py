@@ -100,7 +100,7 @@ def before_write(target: Tensor, *others: Any) -> Tensor:
 class WritingDecl(Decl):
     """An op that computes another op's result into memory it is given."""
 
-    functional: OpOverload
+    functional: OpOverload  # type: ignore[assignment]  # never None here
 
     def __init__(self, schema: str | Callable[[], str], functional: OpOverload, name: str = ""):
         super().__init__(schema, self.run, name=name)
@@ -109,7 +109,7 @@ class WritingDecl(Decl):
 
     @property
     def takes_numbers(self) -> bool:  # type: ignore[override]  # follows the functional form
-        return bool(self.functional.decl.takes_numbers) if hasattr(self, "functional") else False
+        return self.functional is not None and bool(self.functional.decl.takes_numbers)
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
         """The eager kernel."""
@@ -174,6 +174,7 @@ class InplaceDecl(WritingDecl):
     """`op_`: writes the result of `functional` into the first argument and returns it."""
 
     kind = "inplace"
+    apart = "inplace op"
 
     def __init__(self, schema: str | Callable[[], str], functional: OpOverload, name: str = ""):
         super().__init__(schema, functional, name)
@@ -200,6 +201,16 @@ class InplaceDecl(WritingDecl):
                 return args[0]
         return self._write(args[0], args, kwargs)
 
+    @property
+    def derivative(self) -> Any:
+        """That of the functional form, if it has none of its own."""
+        return self.functional.derivative if self.op.derivative is None else self.op.derivative
+
+    def as_functional(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[OpOverload, tuple[Any, ...], dict[str, Any]]:
+        return self.functional, *self.arguments(args, kwargs)
+
     def meta(self, make: Maker, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
         spec = self._result_spec(args, kwargs)
         self._check(args[0], spec.sizes, spec.dtype)
@@ -210,9 +221,16 @@ class OutDecl(WritingDecl):
     """`op.out`: writes the result of `functional` into the keyword argument `out` and returns it."""
 
     kind = "out"
+    writes_out = True
+    apart = "out op"
 
     def run(self, *args: Any, out: Tensor, **kwargs: Any) -> Tensor:
         return self._write(out, args, kwargs)
+
+    def as_functional(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[OpOverload, tuple[Any, ...], dict[str, Any]]:
+        return self.functional, *self.arguments(args, {k: v for k, v in kwargs.items() if k != "out"})
 
     def meta(self, make: Maker, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
         kwargs = dict(kwargs)
@@ -230,6 +248,8 @@ class OutsDecl(WritingDecl):
     """
 
     kind = "outs"
+    writes_out = True
+    apart = "outs op"
 
     def __init__(
         self, schema: str | Callable[[], str], functional: OpOverload, targets: tuple[str, ...], name: str = ""
