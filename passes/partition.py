@@ -28,7 +28,7 @@ from opweave.passes.dce import has_effect
 from opweave.passes.emission import Emitter, is_random, nodes_in, value_of
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.tensor import Tensor
-from opweave.tracer.declared import declared
+from opweave.tracer.declared import declared, is_layout
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.size import hint, product, sizes
 
@@ -161,8 +161,7 @@ class _Problem:
             return float("inf")
         if node.op == "get_attr":
             return 0.0  # there in any case
-        kind = declared(node)
-        if kind is not None and kind.is_layout:
+        if is_layout(node):
             return float("inf")  # it would keep its base
         if CHECKPOINT in node.meta and _repeatable(node):
             return float("inf")

@@ -27,6 +27,12 @@ def declared(node: Node) -> Any:
     return None if is_overridden(target, node) else target.decl
 
 
+def is_layout(node: Node) -> bool:
+    """Whether a node is the memory of its operand with other sizes and strides."""
+    kind = declared(node)
+    return kind is not None and kind.is_layout
+
+
 def is_overridden(op: OpOverload, node: Node) -> bool:
     """Whether an op is overridden on a device of a call's tensors."""
     return any(op.is_overridden(kind) for kind in {*_devices(node)} or {"cpu"})

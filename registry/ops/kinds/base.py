@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from opweave.registry.autograd.formula import Derivative, Formula
+from opweave.registry.batched import Level
+from opweave.registry.batching import one_by_one
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import Site
 from opweave.registry.keys import DispatchKey
@@ -113,7 +115,7 @@ class Kind:
     is_composite: ClassVar[bool] = False
     is_number: ClassVar[bool] = False
     is_layout: ClassVar[bool] = False
-    functional: OpOverload | None = None
+    functional: Any = None
     writes_out: ClassVar[bool] = False
     allocates: ClassVar[bool] = False
     checks_devices: ClassVar[bool] = False
@@ -143,6 +145,10 @@ class Kind:
         """The call that computes what a call writes into its one target; None where it stays as it is."""
         return None
 
+    def batch(self, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The result for arguments among which tensors are batched at a level, and at no inner one."""
+        return one_by_one(self.op, level, args, kwargs)
+
     # ---- in a kernel -------------------------------------------------------------------------------------------------
 
     def objection(self, call: Call) -> str:
@@ -169,7 +175,7 @@ class Kind:
                     space.frames[sizes] = demand.index
         return ""
 
-    def place(self, call: Call, space: Space) -> Sequence[Index] | None:
+    def place(self, call: Call, space: Space) -> tuple[Index, ...] | None:
         """Where a space without a result of that shape evaluates what no member needs; None: nowhere."""
         return None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from opweave.registry.batched import Level
 from opweave.registry.keys import DispatchKey
 from opweave.registry.ops.kinds.base import Decl, Maker
 from opweave.registry.spec import TensorSpec
@@ -40,6 +41,10 @@ class CompositeDecl(Decl):
         return True
 
     def meta(self, make: Maker, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return self.body(*args, **kwargs)
+
+    def batch(self, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The ops that it is written with."""
         return self.body(*args, **kwargs)
 
 

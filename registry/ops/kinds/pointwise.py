@@ -12,10 +12,13 @@ import numpy as np
 
 from opweave.registry import dtypes
 from opweave.registry.autograd.formula import NOT_DIFFERENTIABLE
+from opweave.registry.batched import BatchedTensor, Level, make_batched
+from opweave.registry.batching import bound, call, channels_last, is_at, ranked, refuse_write
 from opweave.registry.device import cpu
 from opweave.registry.dtypes import DType
-from opweave.registry.errors import ArgumentError, DTypeError
-from opweave.registry.memory_format import MemoryFormat, format_strides, preserve_format
+from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
+from opweave.registry.memory_format import CHANNELS_LAST, MemoryFormat, format_strides, preserve_format
+from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.kinds.base import (
     COMPARE,
     IGNORED,
@@ -449,6 +452,53 @@ class PointwiseDecl(Decl):
         with np.errstate(all="ignore"):
             store(k, target._array, array, result)
         return target
+
+    def batch(self, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Examples first, and as many dimensions in each operand."""
+        return self.batch_by(self.op, level, args, kwargs)
+
+    def batch_by(self, op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """`batch` for the op itself, or the one that writes its result into the first operand."""
+        values = bound(op, args, kwargs)
+        names = [a.name for a, is_operand in zip(self.arguments, self.is_operand, strict=True) if is_operand]
+        logical = {name: values[name] for name in names}
+        tensors = [t for t in logical.values() if isinstance(t, Tensor)]
+        rank = max(t.ndim for t in tensors)
+        inplace = op is not self.op
+        target = logical[names[0]]
+        if inplace:
+            refuse_write(op, target, level)
+            if rank > target.ndim:
+                raise ShapeError(
+                    f"{op.opname}: the result does not fit the tensor written to", got=describe(tensors),
+                    hint="opweave never resizes a tensor; pass one of the right shape",
+                )  # fmt: skip
+        values.update({name: ranked(t, level, rank) for name, t in logical.items()})
+        if len({t._dtype for t in tensors}) > 1 and any(not t._sizes and is_at(t, level) for t in tensors):
+            self._keep_types(op, logical, values)
+        if values.get("memory_format") in CHANNELS_LAST:
+            return channels_last(op, level, values, names[0], target)
+        result = call(op, values)
+        return target if inplace else make_batched(result, 0, level)
+
+    def _keep_types(self, op: OpOverload, logical: dict[str, Any], values: dict[str, Any]) -> None:
+        """A 0-d example promotes less than the batch of them, which has a dimension: cast to what it would become."""
+        attributes = {name: value for name, value in values.items() if name not in logical}
+        wanted = self.types(*logical.values(), **attributes)
+        if self.types(*[values[name] for name in logical], **attributes) == wanted:
+            return
+        present = [
+            v for v in logical.values() if v is not None and not (isinstance(v, Tensor) and v._dtype.kind == "b")
+        ]
+        common = result_type(*present) if present else wanted[0]
+        for name, t in logical.items():
+            if isinstance(t, BatchedTensor) and not t._sizes and t._dtype.kind != "b":
+                values[name] = ops.aten._to_copy.default(values[name], dtype=common)
+        if self.types(*[values[name] for name in logical], **attributes) != wanted:
+            raise DTypeError(
+                f"vmap: {op} on 0-d examples of other types than the other operands",
+                got=describe(list(logical.values())), hint="convert them to one dtype first",
+            )  # fmt: skip
 
     def _steps_for(
         self, k: ArrayScalars, values: list[Any], attributes: dict[str, Any], compute: DType, result: DType

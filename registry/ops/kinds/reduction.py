@@ -9,9 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from opweave.registry import dtypes, memory
+from opweave.registry.batched import Level
+from opweave.registry.batching import bound, call, flat, front, wrap
 from opweave.registry.device import cpu
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import ShapeError
+from opweave.registry.op import ops
 from opweave.registry.ops.kinds.base import IGNORED, Decl, Maker, handler, reset_errors, set_errors
 from opweave.registry.ops.kinds.loops import Call, Demand, Index, Operand, Space
 from opweave.registry.spec import contiguous, row_major
@@ -78,6 +81,8 @@ class ReductionDecl(Decl):
     allocates = True
     reduces = True
     spans = True
+    #: Of one over all elements, the same over some dimensions.
+    by_dims: ReductionDecl | None = None
     #: Whether an empty list of dimensions means all of them.
     empty_is_all = True
 
@@ -167,6 +172,44 @@ class ReductionDecl(Decl):
             if key is not None:
                 self._plans[key] = found
         return found
+
+    def batch(self, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Over the same dimensions of the whole batch; over all of an example's, where all are meant."""
+        op, values = self.op, bound(self.op, args, kwargs)
+        t = values["self"]
+        whole, rank = front(t, level), t.ndim
+        if "dim" not in values:
+            return self._batch_all(level, args, kwargs)
+        dim, one = values["dim"], self._takes_one_dim
+        axes = normalize_axes(dim, rank, op.opname)
+        if isinstance(dim, (list, tuple)) and not dim and not self.empty_is_all:
+            return wrap(call(op, {**values, "self": whole, "dim": []}), level)
+        if not rank:
+            return wrap(call(op, {**values, "self": flat(whole), "dim": 1 if one else [1], "keepdim": False}), level)
+        if one and dim is None:
+            found = call(op, {**values, "self": flat(whole), "dim": 1, "keepdim": False})
+            if values["keepdim"]:
+                found = ops.aten.view.default(found, [whole._sizes[0], *(1,) * rank])
+            return wrap(found, level)
+        shifted = axes[0] + 1 if one else [d + 1 for d in axes]
+        return wrap(call(op, {**values, "self": whole, "dim": shifted}), level)
+
+    @property
+    def _takes_one_dim(self) -> bool:
+        return next(str(a.type) for a in self.op._schema.arguments if a.name == "dim") in ("int", "int?")
+
+    def _batch_all(self, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """All elements of each example, by the form of the op that takes dimensions."""
+        if self.by_dims is None:
+            return super().batch(level, args, kwargs)
+        values = bound(self.op, args, kwargs)
+        t, one = values.pop("self"), self.by_dims._takes_one_dim
+        whole = front(t, level)
+        if one or not t.ndim:
+            whole, dims = flat(whole), 1 if one else [1]
+        else:
+            dims = list(range(1, t.ndim + 1))
+        return wrap(self.by_dims.op(whole, dims, **values), level)
 
     # ---- in a kernel -------------------------------------------------------------------------------------------------
 

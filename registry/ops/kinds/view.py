@@ -6,9 +6,14 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from opweave.registry.batched import Level
+from opweave.registry.batching import as_view_of, front
+from opweave.registry.op import ops
 from opweave.registry.ops.kinds.base import Decl, Maker
 from opweave.registry.ops.kinds.loops import Call, Demand, Operand, Size, Space
 from opweave.registry.tensor import Tensor, as_alias, as_view
+
+BatchRule = Callable[..., Tensor | None]
 
 
 class ViewDecl(Decl):
@@ -35,6 +40,7 @@ class ViewDecl(Decl):
         self.rule = rule
         self.reshape = reshape
         self.is_tracked = is_tracked
+        self.batch_rule: BatchRule | None = None
         self._make = as_view if is_tracked else as_alias
         self._run_by(self.eager)
 
@@ -46,6 +52,26 @@ class ViewDecl(Decl):
     def meta(self, make: Maker, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
         values = self.bind(args, kwargs)
         return self.eager(values[0], *values[1:])
+
+    def on_batch(self, rule: BatchRule) -> BatchRule:
+        """Decorator: `rule(whole, sizes, *args)` is the view of a batch, examples first, that views each of them.
+
+        `sizes` are an example's; None is to be had by the op's own rule.
+        """
+        self.batch_rule = rule
+        return rule
+
+    def batch(self, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A view of the whole batch."""
+        t, whole, rest = args[0], front(args[0], level), self.bind(args, kwargs)[1:]
+        found = None if self.batch_rule is None else self.batch_rule(whole, t._sizes, *rest)
+        if found is None:
+            # By its own rule on one example's layout, which also says what is wrong with the arguments.
+            sizes, strides, offset = self.rule(whole._sizes[1:], whole._strides[1:], whole._offset, *rest)
+            found = ops.aten.as_strided.default(
+                whole, [whole._sizes[0], *sizes], [whole._strides[0], *strides], offset
+            )  # fmt: skip
+        return as_view_of(t, found, level)
 
     def objection(self, call: Call) -> str:
         base = call.operands[0]
