@@ -18,9 +18,9 @@ from typing import Any
 
 from opweave.registry.op import OpOverload
 from opweave.registry.ops.kinds.base import Kind
+from opweave.registry.ops.kinds.concat import ConcatDecl
 from opweave.registry.ops.kinds.gather import GatherDecl, Place, Places, Scatter, ScatterDecl
 from opweave.registry.ops.kinds.loops import Call, Demand, Guard as Guard
-from opweave.registry.ops.kinds.pieces import PiecesDecl
 from opweave.registry.tensor import Tensor
 from opweave.tracer.calls import NodeCall, NodeOperand
 from opweave.tracer.declared import declared, kind_of
@@ -114,7 +114,7 @@ def scatter_of(node: Node) -> Scatter | None:
 def pieces_of(node: Node) -> list[tuple[Node, int, Size, Size]]:
     """Of tensors side by side each one, the dimension, and where its piece starts and stops there."""
     call = NodeCall(node)
-    assert isinstance(call.kind, PiecesDecl)
+    assert isinstance(call.kind, ConcatDecl)
     return [(part.node, dim, start, stop) for part, dim, start, stop in call.kind.parts(call)]
 
 

@@ -10,7 +10,7 @@ from opweave.registry.ops.kinds.loops import Call, Demand, Operand, Space
 from opweave.registry.spec import TensorSpec
 
 
-class MoveDecl(ExternDecl):
+class IndexMapDecl(ExternDecl):
     """A call into a library that a kernel can stand in for.
 
     Attributes
@@ -37,12 +37,12 @@ class MoveDecl(ExternDecl):
         return [demand.at(tuple(self.origin(demand.index, call.result.sizes, *arguments)), demand.exact)]
 
 
-def move(
+def index_map(
     schema: str, *, spec: Callable[..., TensorSpec], origin: Callable[..., Sequence[Any]]
-) -> Callable[[Callable[..., Any]], MoveDecl]:
+) -> Callable[[Callable[..., Any]], IndexMapDecl]:
     """Declare an op that puts elements elsewhere; the decorated function is its eager kernel."""
 
-    def declare(body: Callable[..., Any]) -> MoveDecl:
-        return MoveDecl(schema, body, spec, origin)
+    def declare(body: Callable[..., Any]) -> IndexMapDecl:
+        return IndexMapDecl(schema, body, spec, origin)
 
     return declare

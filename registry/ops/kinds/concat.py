@@ -25,7 +25,7 @@ class Pieces(NamedTuple):
     dim: int
 
 
-class PiecesDecl(ExternDecl):
+class ConcatDecl(ExternDecl):
     """A call into a library that a kernel can stand in for.
 
     Attributes
@@ -58,12 +58,12 @@ class PiecesDecl(ExternDecl):
         return [demand.within(dim, start, stop) for part, dim, start, stop in self.parts(call) if part == operand]
 
 
-def side_by_side(
+def concat(
     schema: str, *, spec: Callable[..., TensorSpec], pieces: Callable[..., Pieces]
-) -> Callable[[Callable[..., Any]], PiecesDecl]:
+) -> Callable[[Callable[..., Any]], ConcatDecl]:
     """Declare an op that lays tensors side by side; the decorated function is its eager kernel."""
 
-    def declare(body: Callable[..., Any]) -> PiecesDecl:
-        return PiecesDecl(schema, body, spec, pieces)
+    def declare(body: Callable[..., Any]) -> ConcatDecl:
+        return ConcatDecl(schema, body, spec, pieces)
 
     return declare
