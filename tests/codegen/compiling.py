@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from opweave.codegen.backends import CPU, Target
 from opweave.codegen.checks import cell_of, passed
 from opweave.codegen.kernel import KernelSource, compile_source
 from opweave.codegen.loopnest import LoopNest, Store
 from opweave.codegen.recorder import Recorder, Term
-from opweave.codegen.schedule import TARGETS, Target, plan
+from opweave.codegen.schedule import plan
 from opweave.codegen.triton_cpu.launch import direct_launcher
 from opweave.codegen.triton_source import print_kernel
 from opweave.codegen.values import Buffer, Values
@@ -72,7 +73,7 @@ def compiled(fn: Callable[..., Any], *tensors: Tensor) -> Callable[..., Any]:
 
 def small_target(**changes: Any) -> Target:
     """The CPU's numbers with some replaced, to reach loops and splits with small tensors."""
-    return dataclasses.replace(TARGETS["cpu"], **changes)
+    return dataclasses.replace(CPU, **changes)
 
 
 def evaluate(body: Callable[..., Any], *arrays: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -85,7 +86,7 @@ def evaluate(body: Callable[..., Any], *arrays: np.ndarray[Any, Any]) -> np.ndar
     out = Buffer("out", result.dtype, (axis.size,), (1,))
     nest = LoopNest(["body"], [axis], [], buffers, [out], [Store(out, Index.of(axis), result, "body", None)])
     found = np.empty(axis.size, result.dtype.numpy)
-    run_nest(nest, TARGETS["cpu"], [*arrays, found])
+    run_nest(nest, CPU, [*arrays, found])
     return found
 
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from compiling import bind, compiled, small_target, tensor, traced
 
-from opweave.codegen import schedule, wrapper
+from opweave.codegen import wrapper
+from opweave.codegen.backends import BACKENDS, CPU, CUDA
 from opweave.codegen.loopnest import LoopNest, Store
-from opweave.codegen.schedule import TARGETS, needs_int64, plan
+from opweave.codegen.schedule import needs_int64, plan
 from opweave.codegen.triton_source import print_kernel
 from opweave.codegen.values import Buffer, Values
 from opweave.registry.dtypes import float32
@@ -29,7 +30,7 @@ SCHEDULES = {
 
 @pytest.fixture(params=list(SCHEDULES))
 def numbers(request, monkeypatch):
-    monkeypatch.setitem(schedule.TARGETS, "cpu", SCHEDULES[request.param])
+    monkeypatch.setattr(BACKENDS["cpu"], "schedule", SCHEDULES[request.param])
     return request.param
 
 
@@ -119,7 +120,7 @@ def test_far_offsets_are_64_bit():
     nest = LoopNest(["copy"], [rows, columns], [], [source], [out],
                     [Store(out, offset, values.load(source, offset), "copy", None)])  # fmt: skip
     assert needs_int64(nest)
-    for target in TARGETS.values():
+    for target in (CPU, CUDA):
         ((stage, chosen),) = plan(nest, target)
         assert "tl.program_id(0).to(tl.int64)" in print_kernel(stage, chosen, 0).source
 

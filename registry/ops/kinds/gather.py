@@ -150,7 +150,7 @@ class ScatterDecl(ExternDecl):
 
     def objection(self, call: Call) -> str:
         found, result = self.target(*call.arguments()), call.result
-        if found is None or result._device.type != "cpu":
+        if found is None or not result._device.is_host:
             return "library call"
         if found.accumulate and result._dtype.name in ("bool", "bfloat16"):
             return f"library call: sums of {result._dtype.name}"
