@@ -60,9 +60,9 @@ from opweave.registry.ops.kinds.writing import (
 
 __all__ = [
     "COMBINES", "COMPARE", "DEFAULT", "INT_TO_FLOAT", "CompositeDecl", "ConcatDecl", "Decl", "ExternDecl",
-    "GatherDecl", "GeneratorDecl", "IndexMapDecl", "InplaceDecl", "Kind", "Maker", "OutDecl", "OutsDecl", "Pieces", "Place",
-    "Places", "PointwiseDecl", "ReductionDecl", "ScanDecl", "Scatter", "ScatterDecl", "ViewDecl", "WritingDecl",
-    "before_write", "composite", "concat", "declare_inplace", "declare_out", "declare_outs", "extern", "gather",
-    "generator", "handler", "index_map", "normalize_axes", "pointwise", "reduced_sizes", "reduction", "scan",
-    "scatter", "view", "wide_type",
+    "GatherDecl", "GeneratorDecl", "IndexMapDecl", "InplaceDecl", "Kind", "Maker", "OutDecl", "OutsDecl", "Pieces",
+    "Place", "Places", "PointwiseDecl", "ReductionDecl", "ScanDecl", "Scatter", "ScatterDecl", "ViewDecl",
+    "WritingDecl", "before_write", "composite", "concat", "declare_inplace", "declare_out", "declare_outs",
+    "extern", "gather", "generator", "handler", "index_map", "normalize_axes", "pointwise", "reduced_sizes",
+    "reduction", "scan", "scatter", "view", "wide_type",
 ]  # fmt: skip

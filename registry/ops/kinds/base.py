@@ -105,7 +105,9 @@ class Kind:
     reduces: ClassVar[bool] = False
     #: Whether it needs all elements along an axis for each of its own.
     spans: ClassVar[bool] = False
-    #: Whether it writes at places that tensors name, which ends a kernel.
+    #: Whether tensors name places of another that it reads or writes to (see `reads_memory`).
+    takes_places: ClassVar[bool] = False
+    #: Whether it writes there, which ends a kernel.
     scatters: ClassVar[bool] = False
 
     @property
