@@ -292,7 +292,7 @@ def reduction(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[
         extra = {key: value for key, value in values.items() if key != "self"}
         return wrap(_named(target)(whole, dims, **extra), level)
     dim = values["dim"]
-    one = next(str(a.type) for a in op._schema.arguments if a.name == "dim") in ("int", "int?")
+    one = not next(a.type.is_list for a in op._schema.arguments if a.name == "dim")
     axes = normalize_axes(dim, rank, op.opname)
     if isinstance(dim, (list, tuple)) and not dim and not decl.empty_is_all:
         return wrap(call(op, {**values, "self": whole, "dim": []}), level)

@@ -49,6 +49,7 @@ from opweave.registry.spec import (
     span,
 )
 from opweave.registry.tensor import Tensor, allocate_bytes, allocate_like, describe, wrap_array
+from opweave.registry.types import SCALAR
 
 # A pointwise body is evaluated in pieces of this many elements so that its temporaries stay in the cache.
 _CHUNK = 1 << 15
@@ -128,7 +129,7 @@ class PointwiseDecl(Decl):
         #: What runs where all attributes are their defaults.
         self.plain_body = body
         if "Scalar" in schema:  # schemas are parsed when they are needed
-            self.numbers = {a.name: a.default for a in self.arguments if str(a.type) in ("Scalar", "Scalar?")}
+            self.numbers = {a.name: a.default for a in self.arguments if a.type.required == SCALAR}
             self.body = self._with_numbers(body)
         self._plans: dict[tuple[Any, ...], tuple[Any, ...]] = {}
         self._steps: dict[tuple[Any, ...], Steps | None] = {}
@@ -157,7 +158,7 @@ class PointwiseDecl(Decl):
     @cached_property
     def is_operand(self) -> tuple[bool, ...]:
         """True for the arguments that are elements of the computation, False for attributes of it."""
-        return tuple(str(a.type) in ("Tensor", "Tensor?") for a in self.arguments)
+        return tuple(a.type.is_tensor for a in self.arguments)
 
     def operands(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """Split arguments into operands (tensors, numbers or None, in the body's order) and attributes."""
