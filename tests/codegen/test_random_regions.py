@@ -8,7 +8,8 @@ from compiling import bind, small_target, traced
 from hypothesis import given, settings, strategies as st
 from random_regions import aten, build, inputs, programs
 
-from opweave.codegen import schedule, wrapper
+from opweave.codegen import wrapper
+from opweave.codegen.loops import schedule
 from opweave.registry.tensor import Tensor, from_numpy
 
 TOLERANCE = {"float16": 2e-2, "bfloat16": 1e-1, "float32": 1e-4, "float64": 1e-9}

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from compiling import bind, compiled, small_target, tensor, traced
 
-from opweave.codegen import schedule, wrapper
-from opweave.codegen.loopnest import LoopNest, Store
-from opweave.codegen.schedule import TARGETS, needs_int64, plan
+from opweave.codegen import wrapper
+from opweave.codegen.loops.nest import LoopNest, Store, needs_int64
+from opweave.codegen.loops.schedule import TARGETS
+from opweave.codegen.loops.steps import plan
+from opweave.codegen.loops.values import Buffer, Values
 from opweave.codegen.triton_source import print_kernel
-from opweave.codegen.values import Buffer, Values
 from opweave.registry.dtypes import float32
 from opweave.registry.op import ops
 from opweave.registry.tensor import from_numpy
@@ -29,7 +30,7 @@ SCHEDULES = {
 
 @pytest.fixture(params=list(SCHEDULES))
 def numbers(request, monkeypatch):
-    monkeypatch.setitem(schedule.TARGETS, "cpu", SCHEDULES[request.param])
+    monkeypatch.setitem(TARGETS, "cpu", SCHEDULES[request.param])
     return request.param
 
 
@@ -116,8 +117,8 @@ def test_far_offsets_are_64_bit():
     source = Buffer("x", float32, (1 << 20, 1 << 12), (1 << 12, 1))
     out = Buffer("out", float32, (1 << 20, 1 << 12), (1 << 12, 1))
     offset = Index.of(rows) * (1 << 12) + Index.of(columns)
-    nest = LoopNest(["copy"], [rows, columns], [], [source], [out],
-                    [Store(out, offset, values.load(source, offset), "copy", None)])  # fmt: skip
+    store = Store(out, offset, values.load(source, offset), "copy", None)
+    nest = LoopNest(("copy",), (rows, columns), (), (source,), (out,), (store,))
     assert needs_int64(nest)
     for target in TARGETS.values():
         ((stage, chosen),) = plan(nest, target)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from compiling import bind, cubin, tensor, traced
 
-from opweave.codegen.schedule import TARGETS
+from opweave.codegen.loops.schedule import TARGETS
 from opweave.codegen.wrapper import generate
 from opweave.registry.op import ops
 from opweave.tracer.graph import Graph
