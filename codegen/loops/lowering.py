@@ -325,7 +325,7 @@ class Lowering:
         return self.k.cast(decl.body(self.k, positions, *values), node.meta["val"]._dtype)
 
     #: By kind of op; a scatter is evaluated where it stores.
-    _RULES: ClassVar[Mapping[str, Callable[[Lowering, Node, tuple[Index, ...]], Term]]] = {
+    _RULES: ClassVar[Mapping[str, Callable[..., Term]]] = {
         "pointwise": _pointwise,
         "map": _map,
         "view": _view,
