@@ -98,9 +98,7 @@ def compile_source(kernel: KernelSource, folder: Path, target: Any = "cpu") -> A
     function = getattr(load_module(folder / kernel.file_name, kernel.source, {}), kernel.name)
     # Products and sums are rounded as eager ones are. Joined in one kernel and apart in another, they would give two
     # answers to what is one number, of which one may choose a place and the other its weight.
-    options: dict[str, Any] = {"enable_fp_fusion": False}
-    if target != "cpu":
-        options["num_warps"] = kernel.num_warps
+    options: dict[str, Any] = {"enable_fp_fusion": False, "num_warps": kernel.num_warps}
     attributes = dict.fromkeys(kernel.aligned, 16)
     constants = dict(kernel.constexprs)
     return compiler.compile_kernel(function, kernel.signature, constants, attributes, target=target, options=options)

@@ -30,12 +30,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from opweave.codegen import blas, epilogues
+from opweave.codegen.backends import backend_of
 from opweave.codegen.checks import cell_of, passed
 from opweave.codegen.groups import LEAST, Member, addresses, in_blocks, is_flat, shared, tables
 from opweave.codegen.kernel import KernelSource
 from opweave.codegen.loops.lowering import label_of
 from opweave.codegen.loops.nest import LoopNest
-from opweave.codegen.loops.schedule import TARGETS, Schedule
+from opweave.codegen.loops.schedule import Schedule
 from opweave.codegen.loops.steps import lower, plan
 from opweave.codegen.loops.values import Buffer
 from opweave.codegen.triton_printer import numbers_of
@@ -714,7 +715,7 @@ class _Wrapper:
         """What a region computes, and its kernels."""
         if node not in self.nests:
             nest = lower(region, wide=self.wide)
-            self.nests[node] = nest, plan(nest, TARGETS[self.device.type])
+            self.nests[node] = nest, plan(nest, backend_of(self.device).schedule)
         return self.nests[node]
 
     def _find_epilogues(self, order: list[Node], last: dict[Node, list[Node]]) -> None:

@@ -240,7 +240,7 @@ class FakeTensorMode(DispatchMode):
             return self._own(value)
         if isinstance(value, Tensor):
             lifted = op.opname == "lift_fresh_copy" if isinstance(op, OpOverload) else False
-            if lifted or self.allow_non_fake_inputs or (not value._sizes and value._device.type == "cpu"):
+            if lifted or self.allow_non_fake_inputs or (not value._sizes and value._device.is_host):
                 # It is what it is at this moment, so its sizes are no symbols.
                 fake = self.from_tensor(value, static_shapes=True)
                 if LITERAL in value.__dict__:
@@ -259,7 +259,7 @@ class FakeTensorMode(DispatchMode):
     def _check_devices(self, op: OpOverload, args: tuple[Any, ...]) -> None:
         device: Device | None = None
         for t in tensors_in(args):
-            if t._device is device or (not t._sizes and t._device.type == "cpu"):
+            if t._device is device or (not t._sizes and t._device.is_host):
                 continue
             if device is not None and op.opname not in _CROSS_DEVICE:
                 raise DeviceError(

@@ -178,7 +178,7 @@ class FakeTensor(Tensor):
         raise FakeTensorError("a fake tensor cannot be pickled: it has no data", got=describe(self))
 
     def __repr__(self) -> str:
-        place = "" if self._device.type == "cpu" else f", device='{self._device}'"
+        place = "" if self._device.is_host else f", device='{self._device}'"
         return f"FakeTensor(..., size={self._sizes}, dtype={self._dtype!r}{place})"
 
     def __str__(self) -> str:

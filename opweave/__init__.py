@@ -198,8 +198,7 @@ def cuda_is_available() -> Any:
 
 def _prepare_launch() -> None:
     """Make Triton launch on opweave's devices, before the first kernel does."""
-    cuda = _load_heavy("opweave.runtime.cuda")  # loads Triton
-    cuda.install()
+    _load_heavy("opweave.codegen.backends").prepare()
 
 
 _triton_op.prepare = _prepare_launch

@@ -218,7 +218,7 @@ def _device(graph: Graph) -> Device:
                 at=node.meta.get("site"),
                 hint="call the uncompiled function on meta tensors, or compile with tensors of cpu or cuda",
             )
-    return next((device for device in devices if device.type != "cpu"), cpu)
+    return next((device for device in devices if not device.is_host), cpu)
 
 
 def _nodes(graph: Graph) -> Iterator[Any]:

@@ -110,7 +110,7 @@ def _by_element(node: Node, emit: Emitter) -> Node:
 
 def _is_exact(value: Tensor) -> bool:
     """Whether a product is computed in its own type, by BLAS on the CPU."""
-    return value._device.type == "cpu" and value._dtype.name in ("float32", "float64")
+    return value._device.is_host and value._dtype.name in ("float32", "float64")
 
 
 def _is_for_blas(node: Node) -> bool:

@@ -1,21 +1,140 @@
-"""Devices, and the array module that stands behind each.
+"""Devices, and the memory that stands behind each.
 
-Only this module knows that CPU memory is NumPy's and CUDA memory CuPy's: everything else asks `device.xp`.
-`meta` tensors have sizes and strides but no memory.
+Only this module knows that CPU memory is NumPy's and CUDA memory CuPy's: everything else asks `device.memory` or
+`device.xp`. A sort of device is one subclass of `Memory`; its dispatch keys stand in `keys`, and what compiles and
+launches kernels for it in `opweave.codegen.backends`.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from types import ModuleType
 from typing import Any, ClassVar
 
 import numpy as np
 
+from opweave.registry import memory
 from opweave.registry.errors import DeviceError
 from opweave.registry.interrupts import let_through
 from opweave.registry.loading import load_heavy
 
-_TYPES = ("cpu", "cuda", "meta")
+
+class Memory(ABC):
+    """One sort of memory: its arrays, how they are made and how they come here.
+
+    Attributes
+    ----------
+    numbered : bool
+        Whether a device of this sort is one of several (`cuda:1`).
+    precise_statistics : bool
+        Whether normalisations of half types keep their statistics in the compute type, as PyTorch's GPU kernels do.
+    """
+
+    numbered: ClassVar[bool] = False
+    precise_statistics: ClassVar[bool] = False
+
+    @abstractmethod
+    def module(self) -> Any:
+        """The array module; `DeviceError` where it or the hardware is missing."""
+
+    @abstractmethod
+    def allocate(self, nbytes: int, index: int | None) -> Any:
+        """An array of bytes to own memory; None where there is none."""
+
+    @abstractmethod
+    def to_host(self, array: Any) -> np.ndarray:
+        """An array of this memory as NumPy's: the same one where NumPy can read it."""
+
+    @abstractmethod
+    def from_host(self, array: np.ndarray, index: int | None = None) -> Any:
+        """A NumPy array as one of this memory."""
+
+    @abstractmethod
+    def random(self, seed: int) -> Any:
+        """A generator of random numbers, made here, from 128 bits of seed."""
+
+    def current(self) -> int | None:
+        """Which device is meant by the name alone."""
+        return None
+
+
+class HostMemory(Memory):
+    """The process's own, which is NumPy's."""
+
+    def module(self) -> Any:
+        return np
+
+    def allocate(self, nbytes: int, index: int | None) -> Any:
+        return memory.allocate(nbytes)
+
+    def to_host(self, array: Any) -> np.ndarray:
+        return array
+
+    def from_host(self, array: np.ndarray, index: int | None = None) -> Any:
+        return array
+
+    def random(self, seed: int) -> Any:
+        return np.random.Generator(np.random.Philox(seed))
+
+
+class CudaMemory(Memory):
+    """That of NVIDIA's GPUs, which is CuPy's."""
+
+    numbered = True
+    precise_statistics = True
+
+    def module(self) -> Any:
+        try:
+            cupy = load_heavy("cupy")
+            count = cupy.cuda.runtime.getDeviceCount()
+        except Exception as error:  # an absent driver raises CuPy's own classes, which cannot be named without it
+            let_through(error)
+            raise DeviceError(
+                "cuda: not available", got=f"{type(error).__name__}: {error}",
+                hint="needs an NVIDIA GPU and `pip install opweave[cuda]`; on the CPU drop device='cuda'",
+            ) from None  # fmt: skip
+        if not count:
+            raise DeviceError("cuda: no GPU found")
+        return cupy
+
+    def allocate(self, nbytes: int, index: int | None) -> Any:
+        with cuda.xp.cuda.Device(index):
+            return cuda.xp.empty(max(nbytes, 1), np.uint8)
+
+    def to_host(self, array: Any) -> np.ndarray:
+        return cuda.xp.asnumpy(array)
+
+    def from_host(self, array: np.ndarray, index: int | None = None) -> Any:
+        with cuda.xp.cuda.Device(index):
+            return cuda.xp.asarray(array)
+
+    def random(self, seed: int) -> Any:
+        return cuda.xp.random.default_rng(seed & (2**64 - 1))
+
+    def current(self) -> int | None:
+        return cuda.xp.cuda.runtime.getDevice()
+
+
+class NoMemory(Memory):
+    """Tensors with sizes and strides, and no data."""
+
+    def module(self) -> Any:
+        raise DeviceError("meta tensors have no data", hint="use a device with memory, such as 'cpu'")
+
+    def allocate(self, nbytes: int, index: int | None) -> Any:
+        return None
+
+    def to_host(self, array: Any) -> np.ndarray:
+        return self.module()
+
+    def from_host(self, array: np.ndarray, index: int | None = None) -> Any:
+        return self.module()
+
+    def random(self, seed: int) -> Any:
+        return self.module()
+
+
+MEMORIES: dict[str, Memory] = {"cpu": HostMemory(), "cuda": CudaMemory(), "meta": NoMemory()}
 
 
 class Device:
@@ -27,13 +146,22 @@ class Device:
         `"cpu"`, `"cuda"`, `"cuda:1"` or `"meta"`.
     index : int, optional
         Ordinal, for `cuda`.
+
+    Attributes
+    ----------
+    memory : Memory
+        What its memory is.
+    is_host : bool
+        Whether that is the process's own.
     """
 
-    __slots__ = ("type", "index", "_xp")
+    __slots__ = ("type", "index", "memory", "is_host", "_xp")
     _interned: ClassVar[dict[tuple[str, int | None], Device]] = {}
 
     type: str
     index: int | None
+    memory: Memory
+    is_host: bool
 
     def __new__(cls, type: str | Device = "cpu", index: int | None = None) -> Device:
         if isinstance(type, Device):
@@ -45,11 +173,11 @@ class Device:
             if not ordinal.isdigit() or index is not None:
                 raise DeviceError("device: malformed device string", got=repr(type), hint="'cpu', 'cuda', 'cuda:0'")
             index = int(ordinal)
-        if name not in _TYPES:
+        if name not in MEMORIES:
             raise DeviceError(
-                f"device: unknown device type {name!r}", got=repr(type), hint="one of " + ", ".join(_TYPES)
+                f"device: unknown device type {name!r}", got=repr(type), hint="one of " + ", ".join(MEMORIES)
             )
-        if name != "cuda":
+        if not MEMORIES[name].numbered:
             if index not in (None, 0):
                 raise DeviceError(f"device: {name} has no index", got=repr(type), hint=f"write {name!r}")
             index = None
@@ -58,6 +186,8 @@ class Device:
             found = object.__new__(cls)
             found.type = name
             found.index = index
+            found.memory = MEMORIES[name]
+            found.is_host = isinstance(found.memory, HostMemory)
             found._xp = None
             found = cls._interned.setdefault((name, index), found)
         return found
@@ -74,7 +204,7 @@ class Device:
             For `cuda` where CuPy or a GPU is missing, and for `meta`.
         """
         if self._xp is None:
-            self._xp = _array_module(self.type)
+            self._xp = self.memory.module()
         return self._xp
 
     def __repr__(self) -> str:
@@ -88,29 +218,10 @@ class Device:
         return (Device, (self.type, self.index))
 
 
-def _array_module(kind: str) -> Any:
-    if kind == "cpu":
-        return np
-    if kind == "cuda":
-        try:
-            cupy = load_heavy("cupy")
-            count = cupy.cuda.runtime.getDeviceCount()
-        except Exception as error:  # an absent driver raises CuPy's own classes, which cannot be named without it
-            let_through(error)
-            raise DeviceError(
-                "cuda: not available", got=f"{type(error).__name__}: {error}",
-                hint="needs an NVIDIA GPU and `pip install opweave[cuda]`; on the CPU drop device='cuda'",
-            ) from None  # fmt: skip
-        if not count:
-            raise DeviceError("cuda: no GPU found")
-        return cupy
-    raise DeviceError("meta tensors have no data", hint="use a device with memory, such as 'cpu'")
-
-
 def is_cuda_available() -> bool:
     """Whether `cuda` tensors can be made here."""
     try:
-        return Device("cuda").xp is not None
+        return cuda.xp is not None
     except DeviceError:
         return False
 
@@ -120,10 +231,11 @@ def parse_device(value: Any) -> Device:
     if value is None:
         return cpu
     device = Device("cuda", value) if type(value) is int else Device(value)
-    if device.type == "cuda" and device.index is None:
-        return Device("cuda", device.xp.cuda.runtime.getDevice())
+    if device.index is None and device.memory.numbered:
+        return Device(device.type, device.memory.current())
     return device
 
 
 cpu = Device("cpu")
+cuda = Device("cuda")
 meta = Device("meta")

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from opweave.registry.device import Device, parse_device
+from opweave.registry.device import Device, cpu, parse_device
 from opweave.registry.dtypes import DType, as_dtype
 from opweave.registry.errors import ArgumentError, OpweaveError
 from opweave.registry.interrupts import let_through
@@ -59,7 +59,7 @@ def build_entry(op: Any) -> Callable[..., Any]:
         "device_bits": _device_bits, "DType": DType, "list": list, "tuple": tuple, "int": int, "float": float,
         "bool": bool, "str": str,
         "FLOAT_OR_INT": (float, int), "LISTS": (list, tuple), "ONLY_INT": {int}, "map": map, "type": type,
-        "cpu_bit": DEVICE_KEYS["cpu"].bit, "MemoryFormat": MemoryFormat, "AttributeError": AttributeError,
+        "cpu_bit": DEVICE_KEYS[cpu.type].bit, "MemoryFormat": MemoryFormat, "AttributeError": AttributeError,
     }  # fmt: skip
     keys, checks, optional_keys = [], [], []
     no_gaps: set[str] = set()  # lists that must not have None in them
@@ -167,7 +167,7 @@ _NUMBERS = (int, float, complex, Symbolic)
 
 
 def _device_bits(device: Any) -> int:
-    return DEVICE_KEYS[parse_device(device).type if device is not None else "cpu"].bit
+    return DEVICE_KEYS[parse_device(device).type].bit
 
 
 def _slow_keys(op: Any, values: Sequence[Any], required: bool = False) -> int:

@@ -145,11 +145,11 @@ def common_device(op: str, operands: Sequence[Any]) -> Device:
         device = t._device
         if found is None or found is device:
             found = device
-        elif not t._sizes and device.type == "cpu":
+        elif not t._sizes and device.is_host:
             continue
         else:
             others = [o for o in operands if isinstance(o, Tensor)]
-            if all(not o._sizes for o in others if o._device is found) and found.type == "cpu":
+            if all(not o._sizes for o in others if o._device is found) and found.is_host:
                 found = device
                 continue
             raise DeviceError(

@@ -74,7 +74,7 @@ class Storage:
             )
         item = dtype.itemsize
         byte_strides = tuple([stride * item for stride in strides])
-        if self.device.type == "cpu":
+        if self.device.is_host:
             if self._bytes is None:
                 owner = self.owner
                 self._bytes = owner if type(owner) is Block else _byte_view(owner, self.nbytes)

@@ -18,7 +18,7 @@ import numpy as np
 
 from opweave.registry import forking, memory, printing
 from opweave.registry.annotations import register_annotation
-from opweave.registry.device import Device, cpu, parse_device
+from opweave.registry.device import Device, cpu, cuda, meta, parse_device
 from opweave.registry.dtypes import DType, as_dtype, from_numpy as dtype_from_numpy, get_default_dtype
 from opweave.registry.errors import (
     ArgumentError,
@@ -306,12 +306,12 @@ class Tensor:
     @property
     def is_cuda(self) -> bool:
         """Whether the data is on a GPU."""
-        return self._device.type == "cuda"
+        return self._device.memory is cuda.memory
 
     @property
     def is_cpu(self) -> bool:
         """Whether the data is in main memory."""
-        return self._device.type == "cpu"
+        return self._device.is_host
 
     @property
     def is_meta(self) -> bool:
@@ -443,11 +443,11 @@ class Tensor:
                 "numpy: the tensor requires grad, and NumPy would lose track of it", got=describe(self),
                 hint="use x.detach().numpy()",
             )  # fmt: skip
-        if self._device.type != "cpu":
-            if not force or self._device.type == "meta":
-                raise DeviceError(f"numpy: the data is on {self._device}", hint="use .cpu().numpy() or force=True")
-            return self._device.xp.asnumpy(self._array)
-        return self._array
+        if self._device.is_host:
+            return self._array
+        if not force or self._device is meta:
+            raise DeviceError(f"numpy: the data is on {self._device}", hint="use .cpu().numpy() or force=True")
+        return self._device.memory.to_host(self._array)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         array = self.numpy()
@@ -533,7 +533,7 @@ class Tensor:
 
     def __repr__(self) -> str:
         prefix = "tensor" if type(self) is Tensor else type(self).__name__
-        notes = [] if self._device.type == "cpu" else [f"device='{self._device}'"]
+        notes = [] if self._device.is_host else [f"device='{self._device}'"]
         default = get_default_dtype()
         wide = "complex128" if default.name == "float64" else "complex64"
         if self._storage.owner is None:
@@ -545,7 +545,7 @@ class Tensor:
                 notes.append(f"size={tuple(self._sizes)}")
         else:
             # Not through numpy(): showing a tensor in a message is no use of its data.
-            array = self._array if self._device.type == "cpu" else self._device.xp.asnumpy(self._array)
+            array = self._device.memory.to_host(self._array)
             body = printing.elements(array if self._dtype.kind != "f" else array.astype(np.float64), len(prefix) + 1)
             known = self._dtype is default or self._dtype.name in ("int64", "bool", wide)
             if printing.hides_all():
@@ -621,7 +621,7 @@ def _require_subclass(cls: Any, what: str) -> None:
 
 def _unpickle(array: Any, device: str, requires_grad: bool = False, sizes: Any = None, strides: Any = None) -> Tensor:
     target = Device(device)
-    made = Tensor._from_array(array if target.type == "cpu" else target.xp.asarray(array), target)
+    made = Tensor._from_array(target.memory.from_host(array, target.index), target)
     if sizes is not None:
         made = make(made._storage, sizes, strides, 0, made._dtype, target)
     return made.requires_grad_() if requires_grad else made
@@ -662,16 +662,12 @@ def allocate_bytes(
     storage._ptr = None
     storage._bytes = None
     storage.views = None
-    kind = device.type
-    if kind == "cpu":
+    if device.is_host:
         block = memory.allocate(nbytes)
         storage.owner = block
         storage._ptr = block.ptr
-    elif kind == "meta":
-        storage.owner = None
     else:
-        with device.xp.cuda.Device(device.index):
-            storage.owner = device.xp.empty(max(nbytes, 1), np.uint8)
+        storage.owner = device.memory.allocate(nbytes, device.index)
     t = _new_tensor(Tensor)
     t._storage = storage
     t._sizes = sizes
@@ -679,7 +675,7 @@ def allocate_bytes(
     t._offset = 0
     t._dtype = dtype
     t._device = device
-    t._keys = _KEY_BITS[kind]
+    t._keys = _KEY_BITS[device.type]
     t._cached = None
     t._view_of = None
     t._autograd = None
@@ -757,7 +753,7 @@ def wrap_dim(dim: int, ndim: int, op: str) -> int:
 def describe(value: Any) -> str:
     """A short text of an argument for messages: `f32[2, 3]` for a tensor, its repr otherwise."""
     if isinstance(value, Tensor):
-        place = "" if value._device.type == "cpu" else f" on {value._device}"
+        place = "" if value._device.is_host else f" on {value._device}"
         return f"{value._dtype.short}[{', '.join(map(str, value._sizes))}]{place}"
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(describe(item) for item in value)}]"

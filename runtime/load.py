@@ -15,6 +15,7 @@ from pathlib import Path
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
+from opweave.codegen.backends import backend_of
 from opweave.codegen.kernel import KernelSource, compile_source
 from opweave.codegen.modules import load_module
 from opweave.codegen.wrapper import Generated
@@ -101,19 +102,11 @@ def load(
 def launcher(kernel: KernelSource, folder: Path, device: Device) -> Callable[..., None]:
     """Compile a kernel; the function that launches it as `launch(gx, gy, gz, *addresses)`."""
     load_triton()  # and LLVM with what follows: at the first compilation, not with opweave
-    if device.type == "cpu":
-        backend, target = load_heavy("opweave.codegen.triton_cpu.launch"), "cpu"
-    else:
-        backend = load_heavy("opweave.runtime.cuda")
-        backend.install()
-        driver = load_heavy("opweave.codegen.triton_cpu.driver").device_driver("cuda")
-        target = (driver if device.index is None else driver.at(device.index)).get_current_target()
-    compiled = compile_source(kernel, folder, target)
+    backend = backend_of(device)
+    compiled = compile_source(kernel, folder, backend.target(device))
     _kernels_log.debug("%s", lazily(lambda: f"{kernel.name}: grid {kernel.grid}, {folder / kernel.file_name}"))
     checkpoint()
-    return (
-        backend.direct_launcher(compiled) if device.type == "cpu" else backend.direct_launcher(compiled, device.index)
-    )
+    return backend.launcher(compiled, device)
 
 
 class _Later:

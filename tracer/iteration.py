@@ -259,7 +259,7 @@ def _unscatterable(node: Node) -> str:
     if found is None:
         return "library call"
     value = node.meta["val"]
-    if value._device.type != "cpu":
+    if not value._device.is_host:
         return "library call"
     if found.accumulate and value._dtype.name in ("bool", "bfloat16"):
         return f"library call: sums of {value._dtype.name}"

@@ -302,7 +302,7 @@ def _check(node: Node, value: Any) -> None:
 def type_text(value: Any) -> str:
     """A value's type as printed behind a name: `f32[2, 3]`, with the device where it is not the CPU."""
     if isinstance(value, Tensor):
-        device = "" if value._device.type == "cpu" else f" {value._device}"
+        device = "" if value._device.is_host else f" {value._device}"
         return f"{value._dtype.short}[{', '.join(map(str, value._sizes))}]{device}"
     if isinstance(value, (list, tuple)):
         return f"({', '.join(map(type_text, value))}{',' if len(value) == 1 else ''})"

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from opweave.codegen.backends import Target
 from opweave.codegen.loops.axes import substitute
 from opweave.codegen.loops.nest import LoopNest, Store
-from opweave.codegen.loops.schedule import Schedule, Target
+from opweave.codegen.loops.schedule import Schedule
 from opweave.codegen.loops.values import Buffer, Read, Reduce, Value, Values, topological
 from opweave.tracer.index import Axis, Index, linearize, row_major
 from opweave.tracer.size import divide, hint, product

@@ -15,7 +15,7 @@ scatter         a block of columns, values looped over       one a block of colu
 
 Along an axis whose size is not fixed blocks are masked or looped over; how large they are follows the example.
 
-All numbers that depend on the device stand in `TARGETS`.
+All numbers that depend on the device stand in a `Target`.
 """
 
 from __future__ import annotations
@@ -23,59 +23,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from opweave.codegen.backends import Target
 from opweave.codegen.loops.axes import join_reduced
 from opweave.codegen.loops.nest import LoopNest
 from opweave.codegen.loops.printing import print_schedule
 from opweave.codegen.loops.values import Load
 from opweave.tracer.index import Axis, Index
 from opweave.tracer.size import Size, ceil_div, divide, hint, product
-
-
-@dataclass(frozen=True)
-class Target:
-    """Block sizes of a device, in elements.
-
-    Attributes
-    ----------
-    flat : int
-        Of a pointwise program.
-    square : tuple of int
-        Tile of a transposing program.
-    whole_row : int
-        Longest row that one program holds.
-    bundle : int
-        Elements of a program that reduces several short rows.
-    chunk : int
-        Step of a loop over a longer row.
-    columns, column_rows : int
-        Tile of a column reduction.
-    programs : int
-        Fewer programs than this leave the device idle; long reductions are split.
-    split_at : int
-        Elements of a reduction from which splitting pays for a second kernel.
-    lane_accumulators : bool
-        Whether a looped reduction accumulates in lanes (a tile) or in one number a row.
-    """
-
-    flat: int
-    square: tuple[int, int]
-    whole_row: int
-    bundle: int
-    chunk: int
-    columns: int
-    column_rows: int
-    programs: int
-    split_at: int
-    lane_accumulators: bool
-
-
-TARGETS = {
-    "cpu": Target(flat=8192, square=(128, 16), whole_row=16384, bundle=2048, chunk=4096, columns=1024, column_rows=8,
-                  programs=16, split_at=1 << 16, lane_accumulators=False),
-    "cuda": Target(flat=1024, square=(32, 32), whole_row=8192, bundle=1024, chunk=2048, columns=32, column_rows=64,
-                   programs=512, split_at=1 << 14, lane_accumulators=True),
-}  # fmt: skip
-
 
 #: Elements that a block along an axis of no fixed size holds at least.
 MANY = 256

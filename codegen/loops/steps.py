@@ -9,11 +9,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
+from opweave.codegen.backends import Target
 from opweave.codegen.loops import axes, spec
 from opweave.codegen.loops.lowering import record
 from opweave.codegen.loops.nest import LoopNest
 from opweave.codegen.loops.parts import find_parts, in_parts
-from opweave.codegen.loops.schedule import Schedule, Target, choose
+from opweave.codegen.loops.schedule import Schedule, choose
 from opweave.tracer.graph import Graph
 
 _log = logging.getLogger("opweave.loops")

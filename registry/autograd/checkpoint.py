@@ -16,7 +16,7 @@ import optree
 
 from opweave.registry.autograd.graph import ErrorNode, attach, saved_tensors_hooks
 from opweave.registry.autograd.mode import enable_grad
-from opweave.registry.device import Device
+from opweave.registry.device import cpu
 from opweave.registry.errors import ArgumentError, AutogradError, UnsupportedError
 from opweave.registry.keys import AUTOCAST_MASK, GRAD, state
 from opweave.registry.ops.random import default_generator, thread_generators
@@ -77,7 +77,7 @@ class _Region:
         self.fn = fn
         self.leaves, self.spec = optree.tree_flatten((args, kwargs))  # type: ignore[arg-type]  # any pytree
         self.versions = [t._storage.version if isinstance(t, Tensor) else 0 for t in self.leaves]
-        default_generator(Device("cpu"))
+        default_generator(cpu)
         self.generators = [(generator, generator.state()) for generator in thread_generators()]
         self.draws = _draws_elsewhere()
         self.bits = state.include & AUTOCAST_MASK, state.exclude & AUTOCAST_MASK

@@ -392,7 +392,7 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
         made.__dict__[LITERAL] = True
         made = ops.aten.lift_fresh_copy.default(made)
     target = parse_device(device)
-    return made if target.type == "cpu" else ops.aten._to_copy.default(made, device=target)
+    return made if target.is_host else ops.aten._to_copy.default(made, device=target)
 
 
 def _holds_symbols(data: Any) -> bool:

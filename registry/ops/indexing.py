@@ -197,7 +197,7 @@ def index_tensor(self: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
 def _take(source: Tensor, places: Any, axis: int, out: Tensor) -> None:
     """Write the elements at numbers along a dimension, which are known to be in range; negative ones count back."""
     array, target = source._array, out._array
-    if source._device.type == "cpu" and array.flags.c_contiguous and target.flags.c_contiguous:
+    if source._device.is_host and array.flags.c_contiguous and target.flags.c_contiguous:
         # With a check of its own NumPy would write a copy first, and an index expression makes one.
         np.take(array, places, axis=axis, out=target, mode="wrap")
     else:

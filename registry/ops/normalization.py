@@ -56,7 +56,7 @@ def _normalized(
     axes = list(range(input.ndim - len(wanted), input.ndim))
     mixed = any(t is not None and t._dtype is dtypes.float32 for t in (weight, bias))
     # PyTorch: a GPU keeps statistics in the compute type, a CPU only where the affine parameters have it.
-    statistics = input._dtype.compute if mixed or input._device.type == "cuda" else input._dtype
+    statistics = input._dtype.compute if mixed or input._device.memory.precise_statistics else input._dtype
     return axes, statistics
 
 
@@ -376,7 +376,7 @@ def _batch_types(
         if t is not None and t._sizes != channels:
             raise ShapeError(f"{op}: {name} must have shape {list(channels)}", got=describe(t))
     found = _statistics_type(op, input, *named.values())
-    return input._dtype.compute if input._device.type == "cuda" else found  # as PyTorch's kernels keep them
+    return input._dtype.compute if input._device.memory.precise_statistics else found  # as PyTorch's kernels keep them
 
 
 def _along(parameter: Tensor, input: Tensor) -> Tensor:

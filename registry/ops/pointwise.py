@@ -722,10 +722,9 @@ class ToCopyDecl(PointwiseDecl):
 
 def _moved(source: Tensor, device: Device) -> Any:
     """The elements as an array of another device's module."""
-    if device.type == "cpu":
-        return source._device.xp.asnumpy(source._array)
-    with device.xp.cuda.Device(device.index):
-        return device.xp.asarray(source._array)
+    if device.is_host:
+        return source._device.memory.to_host(source._array)
+    return device.memory.from_host(source._array, device.index)
 
 
 def _to_copy_types(x: Any, dtype: DType | None = None, **_: Any) -> Types:

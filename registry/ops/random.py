@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from opweave.registry import dtypes
-from opweave.registry.device import Device, parse_device
+from opweave.registry.device import Device, cpu, parse_device
 from opweave.registry.dtypes import DType, get_default_dtype
 from opweave.registry.errors import ArgumentError, DeviceError, DTypeError, ShapeError
 from opweave.registry.op import ops
@@ -48,10 +48,7 @@ class Generator:
     def manual_seed(self, seed: int) -> Generator:
         """Start over from a seed; the same seed gives the same numbers."""
         self._seed = int(seed)
-        if self.device.type == "cpu":
-            self._source: Any = np.random.Generator(np.random.Philox(self._seed & (2**128 - 1)))
-        else:
-            self._source = self.device.xp.random.default_rng(self._seed & (2**64 - 1))
+        self._source: Any = self.device.memory.random(self._seed & (2**128 - 1))
         return self
 
     def seed(self) -> int:
@@ -65,7 +62,7 @@ class Generator:
 
     def state(self) -> Any:
         """What its next numbers depend on, for `set_state`; None where the device does not tell."""
-        return self._source.bit_generator.state if self.device.type == "cpu" else None
+        return self._source.bit_generator.state if self.device.is_host else None
 
     def set_state(self, state: Any) -> None:
         """Continue from an earlier `state`."""
@@ -104,7 +101,7 @@ def manual_seed(seed: int) -> Generator:
     _thread.seed = int(seed)
     for generator in _thread.__dict__.setdefault("generators", {}).values():
         generator.manual_seed(seed)
-    return default_generator(Device("cpu"))
+    return default_generator(cpu)
 
 
 def _source(device: Device, generator: Generator | None) -> Any:

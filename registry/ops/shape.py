@@ -404,8 +404,7 @@ def _on(source: Tensor, target: Tensor, xp: Any) -> Any:
         return source._array
     if source.is_meta:
         raise DeviceError("copy_: a meta tensor has no data to copy", got=describe(source))
-    array = source.numpy(force=True) if target._device.type == "cpu" else source._array
-    return xp.asarray(array)
+    return xp.asarray(source.numpy(force=True) if target._device.is_host else source._array)
 
 
 copy_ = CopyDecl("aten::copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)", copy.op)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from opweave.registry.device import Device
+from opweave.registry.device import Device, meta
 from opweave.registry.errors import ArgumentError, OutOfRangeError
 from opweave.registry.interrupts import let_through
 from opweave.registry.keys import state
@@ -37,9 +37,9 @@ def _index_of(value: Any, device: Device) -> Tensor:
     if array.dtype.kind not in "biu":
         raise ArgumentError("index: expected integers or bools", got=repr(value))
     array = array if array.dtype.kind == "b" else array.astype(np.int64)
-    if device.type in ("cpu", "meta"):
+    if device is meta or device.is_host:
         return Tensor._from_array(np.array(array))
-    return Tensor._from_array(device.xp.asarray(array), device)
+    return Tensor._from_array(device.memory.from_host(array, device.index), device)
 
 
 def _covered(item: Any) -> int:
@@ -180,9 +180,10 @@ def _value_of(value: Any, like: Tensor) -> Tensor:
         )  # fmt: skip
     with np.errstate(all="ignore"):
         array = np.array(array.astype(like._dtype.numpy))
-    if like._device.type in ("cpu", "meta"):
+    device = like._device
+    if device is meta or device.is_host:
         return Tensor._from_array(array)
-    return Tensor._from_array(like._device.xp.asarray(array), like._device)
+    return Tensor._from_array(device.memory.from_host(array, device.index), device)
 
 
 def _trimmed(value: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ from typing import Any
 import optree
 
 from opweave.registry.batched import Level, levels_of
-from opweave.registry.device import Device
+from opweave.registry.device import cpu
 from opweave.registry.errors import ArgumentError, OutOfRangeError, ShapeError, UnsupportedError
 from opweave.registry.interrupts import let_through
 from opweave.registry.keys import VMAP_MODE_BIT, state
@@ -238,7 +238,7 @@ def _in_chunks(
     results: list[list[Tensor]] = []
     places: list[int | None] = []
     out_spec: Any = None
-    source = default_generator(Device("cpu"))._source.bit_generator if randomness == "same" else None
+    source = default_generator(cpu)._source.bit_generator if randomness == "same" else None
     if source is not None and any(isinstance(t, Tensor) and t.is_cuda for t in leaves):
         raise UnsupportedError(
             "vmap: chunk_size with randomness='same' on CUDA", hint="the chunks would draw other numbers; leave it out"

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from opweave.codegen.backends import CPU, Target
 from opweave.codegen.checks import cell_of, passed
 from opweave.codegen.kernel import KernelSource, compile_source
 from opweave.codegen.loops.nest import LoopNest, Store
 from opweave.codegen.loops.recorder import Recorder, Term
-from opweave.codegen.loops.schedule import TARGETS, Target
 from opweave.codegen.loops.steps import plan
 from opweave.codegen.loops.values import Buffer, Values
 from opweave.codegen.triton_cpu.launch import direct_launcher
@@ -73,7 +73,7 @@ def compiled(fn: Callable[..., Any], *tensors: Tensor) -> Callable[..., Any]:
 
 def small_target(**changes: Any) -> Target:
     """The CPU's numbers with some replaced, to reach loops and splits with small tensors."""
-    return dataclasses.replace(TARGETS["cpu"], **changes)
+    return dataclasses.replace(CPU, **changes)
 
 
 def evaluate(body: Callable[..., Any], *arrays: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -87,7 +87,7 @@ def evaluate(body: Callable[..., Any], *arrays: np.ndarray[Any, Any]) -> np.ndar
     store = Store(out, Index.of(axis), result, "body", None)
     nest = LoopNest(("body",), (axis,), (), tuple(buffers), (out,), (store,))
     found = np.empty(axis.size, result.dtype.numpy)
-    run_nest(nest, TARGETS["cpu"], [*arrays, found])
+    run_nest(nest, CPU, [*arrays, found])
     return found
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 from random_regions import aten, build, inputs, programs
 
 from opweave.codegen import wrapper
-from opweave.codegen.loops import schedule
+from opweave.codegen.backends import BACKENDS
 from opweave.registry.tensor import Tensor, from_numpy
 
 TOLERANCE = {"float16": 2e-2, "bfloat16": 1e-1, "float32": 1e-4, "float64": 1e-9}
@@ -51,12 +51,12 @@ def test_fused_equals_eager(target, steps, data):
     tensors = data.draw(inputs(dtypes))
     program = build(steps)
     wanted = program(*tensors)
-    chosen = schedule.TARGETS["cpu"]
-    schedule.TARGETS["cpu"] = TARGETS[target]
+    chosen = BACKENDS["cpu"].schedule
+    BACKENDS["cpu"].schedule = TARGETS[target]
     try:
         generated = wrapper.generate(traced(program, *tensors))
     finally:
-        schedule.TARGETS["cpu"] = chosen
+        BACKENDS["cpu"].schedule = chosen
     found = bind(generated)(*tensors)
     assert len(found) == len(wanted)
     for f, w in zip(found, wanted, strict=True):
@@ -89,11 +89,11 @@ def test_a_long_reduction_whose_result_nothing_needs():
         # The place of the only element of a dimension is 0, whatever that element is.
         return (aten.argmax.default(aten.argmax.default(x, None, True), 0),)
 
-    chosen = schedule.TARGETS["cpu"]
-    schedule.TARGETS["cpu"] = TARGETS["tiny"]
+    chosen = BACKENDS["cpu"].schedule
+    BACKENDS["cpu"].schedule = TARGETS["tiny"]
     try:
         generated = wrapper.generate(traced(program, x))
     finally:
-        schedule.TARGETS["cpu"] = chosen
+        BACKENDS["cpu"].schedule = chosen
     (found,) = bind(generated)(x)
     assert found.tolist() == [[0]]

@@ -7,8 +7,8 @@ import pytest
 from compiling import bind, compiled, small_target, tensor, traced
 
 from opweave.codegen import wrapper
+from opweave.codegen.backends import BACKENDS, CPU, CUDA
 from opweave.codegen.loops.nest import LoopNest, Store, needs_int64
-from opweave.codegen.loops.schedule import TARGETS
 from opweave.codegen.loops.steps import plan
 from opweave.codegen.loops.values import Buffer, Values
 from opweave.codegen.triton_source import print_kernel
@@ -30,7 +30,7 @@ SCHEDULES = {
 
 @pytest.fixture(params=list(SCHEDULES))
 def numbers(request, monkeypatch):
-    monkeypatch.setitem(TARGETS, "cpu", SCHEDULES[request.param])
+    monkeypatch.setattr(BACKENDS["cpu"], "schedule", SCHEDULES[request.param])
     return request.param
 
 
@@ -120,7 +120,7 @@ def test_far_offsets_are_64_bit():
     store = Store(out, offset, values.load(source, offset), "copy", None)
     nest = LoopNest(("copy",), (rows, columns), (), (source,), (out,), (store,))
     assert needs_int64(nest)
-    for target in TARGETS.values():
+    for target in (CPU, CUDA):
         ((stage, chosen),) = plan(nest, target)
         assert "tl.program_id(0).to(tl.int64)" in print_kernel(stage, chosen, 0).source
 

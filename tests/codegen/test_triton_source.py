@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from compiling import bind, cubin, tensor, traced
 
-from opweave.codegen.loops.schedule import TARGETS
+from opweave.codegen.backends import BACKENDS
 from opweave.codegen.wrapper import generate
 from opweave.registry.op import ops
 from opweave.tracer.graph import Graph
@@ -162,7 +162,7 @@ CASES = {
 @pytest.mark.parametrize("numbers", ["cpu", "cuda"])
 def test_compiles_for_cuda_without_a_gpu(name, numbers, monkeypatch):
     fn, *sizes = CASES[name]
-    monkeypatch.setitem(TARGETS, "cpu", TARGETS[numbers])
+    monkeypatch.setattr(BACKENDS["cpu"], "schedule", BACKENDS[numbers].schedule)
     kernels = generate(traced(fn, *[tensor(*s, seed=n) for n, s in enumerate(sizes)])).kernels
     assert kernels
     for kernel in kernels:

@@ -20,9 +20,13 @@ import opweave
 from opweave.codegen.aot import compile_kernel
 from opweave.codegen.triton_cpu import driver as mux
 from opweave.codegen.triton_cpu.launch import Parameter
-from opweave.registry.device import Device, is_cuda_available
+from opweave.codegen.triton_cuda import driver, launcher, library as library_module, memory
+from opweave.codegen.triton_cuda.arguments import pack, tensor_maps
+from opweave.codegen.triton_cuda.launcher import direct_launcher
+from opweave.codegen.triton_cuda.library import CtypesUtils
+from opweave.registry.device import Device, cuda as gpu, is_cuda_available
 from opweave.registry.errors import ArgumentError, DeviceError, OutOfRangeError, UnsupportedError
-from opweave.runtime import cuda, load
+from opweave.runtime import load
 
 _handles = itertools.count(1000)
 
@@ -135,11 +139,16 @@ def library(monkeypatch: pytest.MonkeyPatch) -> Iterator[PretendDriver]:
             alloc=lambda size: SimpleNamespace(ptr=4096 * (devices or [1])[-1], size=size),
         )
     )  # fmt: skip
-    monkeypatch.setattr(cuda, "_cuda", lambda: pretend)
-    monkeypatch.setattr(cuda, "_cupy", lambda: cupy)
-    cuda._primary_context.cache_clear()
+    load_library = ctypes.CDLL
+    monkeypatch.setattr(
+        ctypes, "CDLL", lambda name, *rest: pretend if name == "libcuda.so.1" else load_library(name, *rest)
+    )
+    monkeypatch.setattr(gpu, "_xp", cupy)
+    library_module.libcuda.cache_clear()
+    library_module.primary_context.cache_clear()
     yield pretend
-    cuda._primary_context.cache_clear()
+    library_module.libcuda.cache_clear()
+    library_module.primary_context.cache_clear()
     assert pretend.contexts in ([], [101]), "what was current before is current again"
 
 
@@ -148,7 +157,7 @@ def installed(library: PretendDriver, monkeypatch: pytest.MonkeyPatch) -> Preten
     """Launches of `kernel[grid]` reach the stand-in."""
     monkeypatch.setattr(mux, "_factories", dict(mux._factories))
     monkeypatch.setattr(mux, "_drivers", dict(mux._drivers))
-    cuda.install()
+    driver.install()
     return library
 
 
@@ -183,24 +192,24 @@ SIGNATURE = {"x": "*fp32", "out": "*fp32", "n": "i32", "factor": "fp32", "flag":
 @pytest.mark.skipif(is_cuda_available(), reason="there is a GPU here")
 def test_without_a_gpu_there_is_a_clear_error():
     with pytest.raises(DeviceError, match="cuda: not available"):
-        cuda.CupyDriver()
+        driver.CupyDriver()
 
 
 def test_the_driver_takes_everything_from_cupy(library: PretendDriver):
-    made = cuda.CupyDriver()
+    made = driver.CupyDriver()
     assert isinstance(made, DriverBase)
     target = made.get_current_target()
     assert (target.backend, target.arch, target.warp_size) == ("cuda", 90, 32)
     assert made.get_current_device() == 1
     assert made.get_current_stream(1) == 5
     assert made.get_device_capability(0) == (9, 0)
-    assert not cuda.CupyDriver.is_active()
+    assert not driver.CupyDriver.is_active()
     with pytest.raises(NotImplementedError):
         made.get_active_torch_device()
 
 
 def test_loading_a_module(library: PretendDriver):
-    utils = cuda.CtypesUtils()
+    utils = CtypesUtils()
     module, function, *about = utils.load_binary("scaled", b"cubin", 0, 0)
     assert about == [40, 2, 1024] and module != function and library.loaded == [100]
     assert "cuFuncSetAttribute" not in library.calls
@@ -213,7 +222,7 @@ def test_loading_a_module(library: PretendDriver):
 
 def test_a_direct_launch(library: PretendDriver):
     kernel = compile_kernel(scaled, SIGNATURE, {"BLOCK": 64}, target="sm_90", options={"num_warps": 8})
-    launch = cuda.direct_launcher(kernel)
+    launch = direct_launcher(kernel)
     launch(3, 2, 1, 0x7000, None, -5, 1.5, True)
     (made,) = library.launches
     assert made["grid"] == [3, 2, 1]
@@ -260,24 +269,20 @@ def test_kernels_run_where_their_tensors_are(installed: PretendDriver, before: l
 
 def test_a_direct_launch_on_another_device(library: PretendDriver):
     kernel = compile_kernel(scaled, SIGNATURE, {"BLOCK": 64}, target="sm_90")
-    launch = cuda.direct_launcher(kernel, 2)
+    launch = direct_launcher(kernel, 2)
     assert library.loaded == [102]
     launch(3, 1, 1, 0x7000, None, 5, 1.5, True)
     assert (library.launches[0]["context"], library.launches[0]["stream"]) == (102, 6)
-    cuda.CtypesUtils().unload_module(launch.module)
+    CtypesUtils().unload_module(launch.module)
     assert library.calls[-3:] == ["cuCtxPushCurrent", "cuModuleUnload", "cuCtxPopCurrent"]
 
 
 def test_compiled_graphs_load_kernels_on_their_device(library: PretendDriver, monkeypatch: pytest.MonkeyPatch):
     asked: list[Any] = []
-    driver = SimpleNamespace(at=lambda device: SimpleNamespace(get_current_target=lambda: f"target of {device}"))
-    pieces = {
-        "opweave.runtime.cuda": SimpleNamespace(
-            install=lambda: None, direct_launcher=lambda kernel, device: asked.append((kernel, device))
-        ),
-        "opweave.codegen.triton_cpu.driver": SimpleNamespace(device_driver=lambda kind: driver),
-    }
-    monkeypatch.setattr(load, "load_heavy", pieces.__getitem__)
+    chosen = SimpleNamespace(at=lambda device: SimpleNamespace(get_current_target=lambda: f"target of {device}"))
+    monkeypatch.setattr(mux, "device_driver", lambda kind: chosen)
+    monkeypatch.setattr(driver, "install", lambda: None)
+    monkeypatch.setattr(launcher, "direct_launcher", lambda kernel, device: asked.append((kernel, device)))
     monkeypatch.setattr(load, "compile_source", lambda kernel, folder, target: target)
     kernel: Any = SimpleNamespace(name="k", grid=(1,), file_name="k.py")
     load.launcher(kernel, Path("/nowhere"), Device("cuda", 3))
@@ -329,7 +334,7 @@ def test_descriptors_inside_of_tuples(installed: PretendDriver):
 
 
 def test_descriptors_on_a_gpu_without_tensor_maps(installed: PretendDriver, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(cuda.CupyDriver, "get_device_capability", lambda self, device=None: (8, 0))
+    monkeypatch.setattr(driver.CupyDriver, "get_device_capability", lambda self, device=None: (8, 0))
     block_copy[(1,)](descriptor(0x10000, device="cuda:7"), OnGpu(device="cuda:7"), B=64)
     assert installed.maps == []
     assert installed.launches[0]["slots"][0] == 0x10000
@@ -338,7 +343,7 @@ def test_descriptors_on_a_gpu_without_tensor_maps(installed: PretendDriver, monk
 def test_descriptors_of_another_triton(library: PretendDriver):
     about = SimpleNamespace(name="k", tensordesc_meta=[{"is_im2col": True}])
     with pytest.raises(UnsupportedError, match="k: this Triton describes"):
-        cuda._tensor_maps(about)
+        tensor_maps(about)
 
 
 # ---- arguments -------------------------------------------------------------------------------------------------------
@@ -353,22 +358,22 @@ def test_descriptors_of_another_triton(library: PretendDriver):
     ],
 )  # fmt: skip
 def test_packing(kind: str, value: Any, bits: int):
-    assert cuda.pack("kernel", Parameter("p", kind), value).value == bits
+    assert pack("kernel", Parameter("p", kind), value).value == bits
 
 
 @pytest.mark.parametrize(("kind", "value"), [("i32", 2**31), ("u8", -1), ("i32", 1.5), ("fp32", "x"), ("*i8", 1.5)])
 def test_unfit_arguments(kind: str, value: Any):
     with pytest.raises(ArgumentError, match="kernel: argument 'p'"):
-        cuda.pack("kernel", Parameter("p", kind), value)
+        pack("kernel", Parameter("p", kind), value)
 
 
 def test_scratch_memory_follows_the_stream(library: PretendDriver):
-    assert cuda.allocate(100, 128, 5).data_ptr() == 4096
-    assert cuda._scratch(0, 1, 5, 2) is None
-    assert cuda._scratch(64, 1, 5, 2).data_ptr() == 2 * 4096
-    assert cuda._profile_scratch(0, 1, 5, 2) is None
-    assert cuda._profile_scratch(64, 1, 5, 3).data_ptr() == 3 * 4096 and library.calls[-1] == "cuMemsetD8Async"
-    assert cuda.CupyDriver().allocate_default_profile_scratch(64, 1, 5).data_ptr() == 4096
+    assert memory.allocate(100, 128, 5).data_ptr() == 4096
+    assert memory.scratch(0, 1, 5, 2) is None
+    assert memory.scratch(64, 1, 5, 2).data_ptr() == 2 * 4096
+    assert memory.profile_scratch(0, 1, 5, 2) is None
+    assert memory.profile_scratch(64, 1, 5, 3).data_ptr() == 3 * 4096 and library.calls[-1] == "cuMemsetD8Async"
+    assert driver.CupyDriver().allocate_default_profile_scratch(64, 1, 5).data_ptr() == 4096
 
 
 def test_errors_of_the_driver_are_named(monkeypatch: pytest.MonkeyPatch):
@@ -378,4 +383,4 @@ def test_errors_of_the_driver_are_named(monkeypatch: pytest.MonkeyPatch):
             return 0
 
     with pytest.raises(DeviceError, match="CUDA: out of memory"):
-        cuda._check(2, Failing())
+        library_module.check(2, Failing())

@@ -207,7 +207,7 @@ class OnDevice:
 
 
 def test_a_device_that_is_not_there():
-    """As where runtime/cuda.py is loaded and there is no GPU."""
+    """As where CUDA's driver is registered and there is no GPU."""
 
     def absent():
         raise DeviceError("nowhere: not available", got="no driver", hint="buy one")

@@ -108,7 +108,7 @@ class TextKernel(CompiledText):
     def _check_tensor(self, name: str, kind: str, value: Any) -> None:
         if not isinstance(value, Tensor):
             raise ArgumentError(f"{self.name}: argument {name!r} must be a tensor", got=describe(value))
-        if value._device.type != "cpu":
+        if not value._device.is_host:
             raise DeviceError(
                 f"{self.name}: argument {name!r} is on {value._device}; an exported kernel runs on the CPU",
                 got=describe(value), hint="import the module that defines the triton_op, and it runs there",

@@ -369,7 +369,7 @@ class _Writer:
         end = max(last for _, last in ranges)
         storage, device = tensors[0]._storage, tensors[0]._device
         raw = storage.array((end - start,), (1,), start, uint8)
-        content = np.ascontiguousarray(raw if device.type == "cpu" else device.xp.asnumpy(raw))
+        content = np.ascontiguousarray(device.memory.to_host(raw))
         number = len(self.storages)
         entry = f"data/{number}.npy"
         self.entries[entry] = archive.to_npy(content.view(_file_type(tensors, end - start)))
@@ -627,7 +627,7 @@ class _Loader:
             source["device"].fail("a device with memory")
         bytes_tensor = allocate((raw.size,), (1,), uint8, device)
         if raw.size:
-            bytes_tensor._array[...] = raw if device.type == "cpu" else device.xp.asarray(raw)
+            bytes_tensor._array[...] = device.memory.from_host(raw, device.index)
         return bytes_tensor._storage, raw
 
     # -- graphs
