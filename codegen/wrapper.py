@@ -34,12 +34,14 @@ from opweave.codegen.backends import backend_of
 from opweave.codegen.checks import cell_of, passed
 from opweave.codegen.groups import LEAST, Member, addresses, in_blocks, is_flat, shared, tables
 from opweave.codegen.kernel import KernelSource
-from opweave.codegen.loopnest import LoopNest, lower
-from opweave.codegen.recorder import label_of
-from opweave.codegen.schedule import Schedule, plan
-from opweave.codegen.triton_source import kernel_name, numbers_of, print_group, print_kernel
+from opweave.codegen.loops.lowering import label_of
+from opweave.codegen.loops.nest import LoopNest
+from opweave.codegen.loops.schedule import Schedule
+from opweave.codegen.loops.steps import lower, plan
+from opweave.codegen.loops.values import Buffer
+from opweave.codegen.triton_printer import numbers_of
+from opweave.codegen.triton_source import kernel_name, print_group, print_kernel
 from opweave.codegen.tuning import tuned
-from opweave.codegen.values import Buffer
 from opweave.fake.symbolic import SymFloat, SymNumber
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType

@@ -365,7 +365,7 @@ _MOST_ELEMENTS = 1024
 def carry_constants(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
     """Compute what an op gives of constants of the traced code: `opweave.tensor(3) + 1`."""
     given = list(tensors_in([args, kwargs]))
-    if not isinstance(op, OpOverload) or op.decl is None or not given or "nondeterministic_seeded" in map(str, op.tags):
+    if not isinstance(op, OpOverload) or op.decl is None or not given or op.is_random:
         return
     written = [t for _, value in _written(op, args, kwargs) for t in tensors_in([value])]
     if not all(isinstance(t, FakeTensor) and (t.constant is not None or _just_written(t, written)) for t in given):

@@ -125,7 +125,7 @@ def _agree(found: Any, wanted: Any) -> None:
 
 
 def _is_random(op: OpOverload) -> bool:
-    return "nondeterministic_seeded" in map(str, op.tags) or op.opname in ("native_dropout", "empty", "empty_strided")
+    return op.is_random or op.opname in ("native_dropout", "empty", "empty_strided")
 
 
 def _is_dynamic(op: OpOverload) -> bool:

@@ -29,7 +29,6 @@ from itertools import pairwise
 from math import isfinite
 from typing import Any
 
-from opweave.passes.emission import is_random
 from opweave.passes.variants import Variant, variants_of
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.tensor import Tensor
@@ -39,6 +38,7 @@ from opweave.registry.triton_op import (
     tuner_of,
 )
 from opweave.tracer.declared import declared
+from opweave.tracer.effects import is_random
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.iteration import classify, numel_of
 from opweave.tracer.launches import APART, ELEMENTS, TUNED, Tuning, is_empty
@@ -115,7 +115,7 @@ def renew(graph: Graph) -> None:
             made.meta.update({"val": value, **{k: node.meta[k] for k in ("site", "stack") if k in node.meta}})
             old, operands = operands[name], {**operands, name: made}
             node.set_operands(node.args, {**node.kwargs, "kwargs": operands})
-            if not old.users and declared(old) is not None and not is_random(old.target):
+            if not old.users and declared(old) is not None and not is_random(old):
                 graph.erase_node(old)
 
 

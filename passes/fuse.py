@@ -28,16 +28,15 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from opweave.passes.emission import is_random
-from opweave.passes.functionalize import write_view
 from opweave.registry.errors import Site
 from opweave.registry.loading import load_heavy
-from opweave.registry.op import HigherOrderOperator, OpOverload
+from opweave.registry.op import OpOverload
 from opweave.registry.ops.kinds.base import Kind
 from opweave.registry.tensor import Tensor
 from opweave.registry.triton_op import kernels, name_of, triton_kernel_wrapper_functional
 from opweave.tracer.calls import NodeCall
-from opweave.tracer.declared import declared, kind_of
+from opweave.tracer.declared import kind_of
+from opweave.tracer.effects import is_ordered
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.iteration import Demand, IterationSpace, classify, is_scatter, numel_of, reads_memory, sizes_of
 from opweave.tracer.launches import Tuning, is_empty, take_apart
@@ -58,9 +57,6 @@ MAX_RECOMPUTE = 8
 
 #: Elements of the innermost axis that one program holds at least.
 HELD = 1024
-
-#: Higher-order ops that compute their results and do nothing else.
-_PURE = (write_view, triton_kernel_wrapper_functional)
 
 _EXPENSIVE = frozenset(
     "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf sigmoid pow "
@@ -220,7 +216,7 @@ class _Partition:
         self.call_bit[node] = number
         self.stored_by[node] = None
         after = self.units_of_users(node)
-        if _keeps_order(node):
+        if is_ordered(node):
             if self.ordered:
                 after |= 1 << self.call_bit[self.ordered[-1]]
             self.ordered.append(node)
@@ -456,14 +452,6 @@ class _Partition:
             if not self._join(node, group, [demand]):
                 return group
         return None
-
-
-def _keeps_order(node: Node) -> bool:
-    """Whether a call may do something besides giving its results."""
-    target = node.target
-    if isinstance(target, OpOverload):
-        return is_random(target) or declared(node) is None
-    return isinstance(target, HigherOrderOperator) and target not in _PURE
 
 
 def _label(node: Node) -> str:

@@ -26,6 +26,7 @@ from opweave.registry.promote import (
 )
 from opweave.registry.spec import TensorSpec
 from opweave.registry.tensor import Tensor, describe
+from opweave.registry.types import SCALAR
 
 _NUMBERS = frozenset({bool, int, float, complex})
 
@@ -56,7 +57,7 @@ class PointwiseDecl(PointwiseEager):
         #: What runs where all attributes are their defaults.
         self.plain_body = body
         if "Scalar" in schema:  # schemas are parsed when they are needed
-            self.numbers = {a.name: a.default for a in self.arguments if str(a.type) in ("Scalar", "Scalar?")}
+            self.numbers = {a.name: a.default for a in self.arguments if a.type.required == SCALAR}
             self.body = self._with_numbers(body)
         self.forget()
         self._run_by(self.eager)

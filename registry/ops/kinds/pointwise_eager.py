@@ -140,7 +140,7 @@ class PointwiseEager(Decl):
     @cached_property
     def is_operand(self) -> tuple[bool, ...]:
         """True for the arguments that are elements of the computation, False for attributes of it."""
-        return tuple(str(a.type) in ("Tensor", "Tensor?") for a in self.arguments)
+        return tuple(a.type.is_tensor for a in self.arguments)
 
     def operands(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """Split arguments into operands (tensors, numbers or None, in the body's order) and attributes."""

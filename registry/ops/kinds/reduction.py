@@ -196,7 +196,7 @@ class ReductionDecl(Decl):
 
     @property
     def _takes_one_dim(self) -> bool:
-        return next(str(a.type) for a in self.op._schema.arguments if a.name == "dim") in ("int", "int?")
+        return not next(a.type.is_list for a in self.op._schema.arguments if a.name == "dim")
 
     def _batch_all(self, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """All elements of each example, by the form of the op that takes dimensions."""
