@@ -20,21 +20,12 @@ from opweave.registry.op import OpOverload
 from opweave.registry.ops.kinds.base import Kind
 from opweave.registry.ops.kinds.concat import ConcatDecl
 from opweave.registry.ops.kinds.gather import GatherDecl, Place, Places, Scatter, ScatterDecl
-from opweave.registry.ops.kinds.loops import Call, Demand, Guard as Guard
+from opweave.registry.ops.kinds.loops import Call, Demand
 from opweave.registry.tensor import Tensor
 from opweave.tracer.calls import NodeCall, NodeOperand
 from opweave.tracer.declared import declared, kind_of
 from opweave.tracer.graph import Graph, Node
-from opweave.tracer.index import (
-    ZERO,
-    Axis,
-    Index,
-    broadcast,
-    linearize,
-    regroup,
-    row_major,
-    runs_backwards as runs_backwards,
-)
+from opweave.tracer.index import ZERO, Axis, Index, linearize, regroup, row_major
 from opweave.tracer.size import Size, hint, product, sizes as sizes_from
 
 
@@ -87,9 +78,6 @@ def operand_index(node: Node, index: tuple[Index, ...]) -> tuple[Index, ...]:
     return demand.index
 
 
-broadcast_index, view_index, moved_index = broadcast, operand_index, operand_index
-
-
 def places_of(node: Node) -> Places | None:
     """Which element each element of a gather is, in nodes; None where a kernel cannot say."""
     call = NodeCall(node)
@@ -116,11 +104,6 @@ def pieces_of(node: Node) -> list[tuple[Node, int, Size, Size]]:
     call = NodeCall(node)
     assert isinstance(call.kind, ConcatDecl)
     return [(part.node, dim, start, stop) for part, dim, start, stop in call.kind.parts(call)]
-
-
-def piece_demand(demand: Demand, dim: int, start: Size, stop: Size) -> Demand:
-    """Where a piece is needed."""
-    return demand.within(dim, start, stop)
 
 
 def is_scatter(node: Node) -> bool:
