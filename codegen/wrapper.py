@@ -524,7 +524,7 @@ class _Wrapper:
                 self._allocate_like(scratch[name], written[name])
         aligned = frozenset(p.name for p, arg in outer.items() if _of_region(arg))
         ops = [n for n in region.nodes if isinstance(n.target, OpOverload) and not is_empty(n)]
-        names = [label_of(n) for n in ops if n.target.decl.kind != "view"]
+        names = [label_of(n) for n in ops if not n.target.decl.is_layout]
         label = kernel_name(
             [name_of(kernels[launch.node.kwargs["kernel_idx"]]), *dict.fromkeys(names)], len(self.kernels)
         )
@@ -889,7 +889,7 @@ def _is_plain_view(node: Node) -> bool:
     """Whether a node only shows its operand's memory with other sizes and strides, at a distance known now."""
     target: Any = node.target
     decl = declared(node)
-    if decl is None or decl.kind != "view":
+    if decl is None or not decl.is_layout:
         return False
     base = node.all_input_nodes[0].meta.get("val")
     same_type = isinstance(base, Tensor) and base._dtype is node.meta["val"]._dtype
