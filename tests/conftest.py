@@ -13,6 +13,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+# What the compiler makes is checked between its steps, in subprocesses too; read when it is imported.
+os.environ.setdefault("OPWEAVE_VERIFY", "1")
+
 import pytest
 from hypothesis import HealthCheck, settings
 

@@ -430,7 +430,7 @@ def _steps(programs: int) -> int:
 
 
 @pytest.mark.parametrize("threads", [1, 4])
-@pytest.mark.parametrize("programs", [6, 300])
+@pytest.mark.parametrize("programs", [16, 300])
 def test_a_kernel_stops_between_its_programs(programs, threads):
     from opweave.codegen.triton_cpu import pool
 

@@ -20,7 +20,7 @@ import keyword
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 
@@ -38,7 +38,13 @@ _NOT_NAME = re.compile(r"\W+")
 _RESERVED = frozenset({*keyword.kwlist, *keyword.softkwlist, *dir(builtins), *printing.GLOBAL_NAMES, "self"})
 
 
-class Graph(nx.MultiDiGraph):
+if TYPE_CHECKING:
+    _MultiDiGraph = nx.MultiDiGraph[Node]  # generic in its stubs alone
+else:
+    _MultiDiGraph = nx.MultiDiGraph
+
+
+class Graph(_MultiDiGraph):
     """A program: inputs, constants, calls and one output, in order.
 
     Examples

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 from numpy.lib.array_utils import byte_bounds
 
-from opweave.codegen.triton_cpu import jit, pool
+from opweave.codegen.triton_cpu import jit, native, pool
 from opweave.codegen.triton_cpu.analysis import HEAP
 from opweave.registry.errors import (
     ArgumentError,
@@ -51,175 +51,6 @@ HOLD_NS = 20e3
 _MAX_GRID = 2**31 - 1
 _POINTER, _INTEGER, _BOOL, _FLOAT32, _FLOAT64 = range(5)
 
-# PyCFunction with METH_FASTCALL. `self` is a tuple whose first element is the address of a kernel's description.
-_SOURCE = r"""
-%Parameter = type { i64, i64, i64 }                                ; kind, lowest, highest
-; code, fallback, arguments, cost; launches, programs and nanoseconds while profiled; parameters
-%Kernel = type { ptr, ptr, i64, double, [3 x i64], [0 x %Parameter] }
-
-declare ptr @PyTuple_GetItem(ptr, i64)
-declare ptr @PyLong_AsVoidPtr(ptr)
-declare i64 @PyLong_AsLongLong(ptr)
-declare i64 @PyLong_AsUnsignedLongLong(ptr)
-declare double @PyFloat_AsDouble(ptr)
-declare ptr @PyErr_Occurred()
-declare void @PyErr_Clear()
-declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
-declare ptr @PyEval_SaveThread()
-declare void @PyEval_RestoreThread(ptr)
-declare void @Py_IncRef(ptr)
-declare i32 @opweave_run(ptr, ptr, i64, i32, i32, i32, ptr)
-declare { i64, i1 } @llvm.smul.with.overflow.i64(i64, i64)
-@_Py_NoneStruct = external global i8
-@opweave_profiling = external global i32
-
-@NOW@
-
-define ptr @opweave_launch(ptr %self, ptr %args, i64 %given) {
-entry:
-  %about = call ptr @PyTuple_GetItem(ptr %self, i64 0)
-  %kernel = call ptr @PyLong_AsVoidPtr(ptr %about)
-  %expected.p = getelementptr %Kernel, ptr %kernel, i64 0, i32 2
-  %expected = load i64, ptr %expected.p
-  %slots = alloca i64, i64 %expected, align 16
-  %right = icmp eq i64 %given, %expected
-  br i1 %right, label %next, label %fallback
-
-next:                                                    ; the first three parameters are the grid
-  %i = phi i64 [ 0, %entry ], [ %i1, %store ]
-  %arg.p = getelementptr ptr, ptr %args, i64 %i
-  %arg = load ptr, ptr %arg.p
-  %par = getelementptr %Kernel, ptr %kernel, i64 0, i32 5, i64 %i
-  %kind = load i64, ptr %par
-  switch i64 %kind, label %fallback [ i64 0, label %pointer
-                                      i64 1, label %integer
-                                      i64 2, label %bool
-                                      i64 3, label %float32
-                                      i64 4, label %float64 ]
-pointer:
-  %u = call i64 @PyLong_AsUnsignedLongLong(ptr %arg)
-  %u.suspect = icmp eq i64 %u, -1
-  br i1 %u.suspect, label %doubt, label %store
-integer:
-  %s = call i64 @PyLong_AsLongLong(ptr %arg)
-  %low.p = getelementptr %Parameter, ptr %par, i64 0, i32 1
-  %low = load i64, ptr %low.p
-  %high.p = getelementptr %Parameter, ptr %par, i64 0, i32 2
-  %high = load i64, ptr %high.p
-  %above = icmp sge i64 %s, %low
-  %below = icmp sle i64 %s, %high
-  %fits = and i1 %above, %below
-  br i1 %fits, label %integer.in, label %fallback
-integer.in:
-  %s.suspect = icmp eq i64 %s, -1
-  br i1 %s.suspect, label %doubt, label %store
-bool:
-  %t = call i64 @PyLong_AsLongLong(ptr %arg)
-  %t.set = icmp ne i64 %t, 0
-  %b = zext i1 %t.set to i64
-  %t.suspect = icmp eq i64 %t, -1
-  br i1 %t.suspect, label %doubt, label %store
-float32:
-  %d32 = call double @PyFloat_AsDouble(ptr %arg)
-  %f = fptrunc double %d32 to float
-  %f.bits = bitcast float %f to i32
-  %f.slot = zext i32 %f.bits to i64
-  %f.suspect = fcmp oeq double %d32, -1.0
-  br i1 %f.suspect, label %doubt, label %store
-float64:
-  %d64 = call double @PyFloat_AsDouble(ptr %arg)
-  %d.slot = bitcast double %d64 to i64
-  %d.suspect = fcmp oeq double %d64, -1.0
-  br i1 %d.suspect, label %doubt, label %store
-doubt:                                                   ; -1 is a value, or the sign of an error
-  %v0 = phi i64 [ %u, %pointer ], [ %s, %integer.in ], [ %b, %bool ], [ %f.slot, %float32 ],
-                [ %d.slot, %float64 ]
-  %error = call ptr @PyErr_Occurred()
-  %fine = icmp eq ptr %error, null
-  br i1 %fine, label %store, label %fallback
-store:
-  %v = phi i64 [ %u, %pointer ], [ %s, %integer.in ], [ %b, %bool ], [ %f.slot, %float32 ], [ %d.slot, %float64 ],
-               [ %v0, %doubt ]
-  %slot = getelementptr i64, ptr %slots, i64 %i
-  store i64 %v, ptr %slot
-  %i1 = add i64 %i, 1
-  %more = icmp slt i64 %i1, %expected
-  br i1 %more, label %next, label %launch
-
-launch:
-  %gx = load i64, ptr %slots
-  %gy.p = getelementptr i64, ptr %slots, i64 1
-  %gy = load i64, ptr %gy.p
-  %gz.p = getelementptr i64, ptr %slots, i64 2
-  %gz = load i64, ptr %gz.p
-  %gxy = mul i64 %gx, %gy
-  %product = call { i64, i1 } @llvm.smul.with.overflow.i64(i64 %gxy, i64 %gz)
-  %n = extractvalue { i64, i1 } %product, 0
-  %huge = extractvalue { i64, i1 } %product, 1
-  br i1 %huge, label %fallback, label %sized
-sized:
-  %none = icmp eq i64 %n, 0
-  br i1 %none, label %done, label %run
-run:
-  %code = load ptr, ptr %kernel
-  %packed = getelementptr i64, ptr %slots, i64 3
-  %gx32 = trunc i64 %gx to i32
-  %gy32 = trunc i64 %gy to i32
-  %gz32 = trunc i64 %gz to i32
-  %cost.p = getelementptr %Kernel, ptr %kernel, i64 0, i32 3
-  %cost = load atomic double, ptr %cost.p monotonic, align 8
-  %count = sitofp i64 %n to double
-  %expect = fmul double %cost, %count
-  %known = fcmp ogt double %cost, 0.0
-  %brief = fcmp olt double %expect, @HOLD_NS@
-  %hold = and i1 %known, %brief
-  %profiling = load atomic i32, ptr @opweave_profiling monotonic, align 4
-  %profiled = icmp ne i32 %profiling, 0
-  br i1 %profiled, label %starting, label %started
-starting:
-  %begun = call i64 @now()
-  br label %started
-started:
-  %begin = phi i64 [ 0, %run ], [ %begun, %starting ]
-  br i1 %hold, label %held, label %released
-held:
-  %stopped.kept = call i32 @opweave_run(ptr %code, ptr %packed, i64 %n, i32 %gx32, i32 %gy32, i32 %gz32, ptr %cost.p)
-  br label %ran
-released:
-  %thread = call ptr @PyEval_SaveThread()
-  %stopped.free = call i32 @opweave_run(ptr %code, ptr %packed, i64 %n, i32 %gx32, i32 %gy32, i32 %gz32, ptr %cost.p)
-  call void @PyEval_RestoreThread(ptr %thread)
-  br label %ran
-ran:
-  %stopped = phi i32 [ %stopped.kept, %held ], [ %stopped.free, %released ]
-  %raised = icmp ne i32 %stopped, 0
-  br i1 %raised, label %failed, label %well
-failed:                                                  ; with what the handler of a signal raised
-  ret ptr null
-well:
-  br i1 %profiled, label %counted, label %done
-counted:
-  %end = call i64 @now()
-  %spent = sub i64 %end, %begin
-  %launches.p = getelementptr %Kernel, ptr %kernel, i64 0, i32 4, i64 0
-  %programs.p = getelementptr %Kernel, ptr %kernel, i64 0, i32 4, i64 1
-  %spent.p = getelementptr %Kernel, ptr %kernel, i64 0, i32 4, i64 2
-  %launches = atomicrmw add ptr %launches.p, i64 1 monotonic
-  %programs = atomicrmw add ptr %programs.p, i64 %n monotonic
-  %before = atomicrmw add ptr %spent.p, i64 %spent monotonic
-  br label %done
-done:
-  call void @Py_IncRef(ptr @_Py_NoneStruct)
-  ret ptr @_Py_NoneStruct
-
-fallback:
-  call void @PyErr_Clear()
-  %python.p = getelementptr %Kernel, ptr %kernel, i64 0, i32 1
-  %python = load ptr, ptr %python.p
-  %result = call ptr @PyObject_Vectorcall(ptr %python, ptr %args, i64 %given, ptr null)
-  ret ptr %result
-}
-"""
 
 _C_API = (
     "PyTuple_GetItem", "PyLong_AsVoidPtr", "PyLong_AsLongLong", "PyLong_AsUnsignedLongLong", "PyFloat_AsDouble",
@@ -265,6 +96,11 @@ launchers: References[Launcher] = References()
 profiled: list[Launcher] = []
 
 
+def source() -> str:
+    """The LLVM IR of a launch."""
+    return native.source("clock", "launch", numbers={"CLOCK": time.CLOCK_MONOTONIC, "HOLD_NS": f"{HOLD_NS:e}"})
+
+
 @functools.cache
 def _method() -> _MethodDef:
     """The C function's definition, shared by all launchers; its code is never freed."""
@@ -272,8 +108,7 @@ def _method() -> _MethodDef:
     imports |= {
         "opweave_run": pool.run_address(), "_Py_NoneStruct": id(None), "opweave_profiling": ctypes.addressof(profiling),
     }  # fmt: skip
-    source = _SOURCE.replace("@HOLD_NS@", f"{HOLD_NS:e}").replace("@NOW@", pool.NOW)
-    code = jit.load(jit.compile_object(source, name="launcher", level=1), ("opweave_launch",), imports=imports)
+    code = jit.load(jit.compile_object(source(), name="launcher", level=1), ("opweave_launch",), imports=imports)
     jit.keep_forever(code)
     entry = code.address("opweave_launch")
     definition = _MethodDef(b"launch", entry, _METH_FASTCALL, b"launch(gx, gy, gz, *arguments)")

@@ -1,0 +1,46 @@
+"""The native runtime: LLVM IR that every process compiles for itself.
+
+A file `name.machine.ll` is what stands in place of `name.ll` on such a processor. `@NAME@` in a file is a number that
+Python decides (`source` puts it in); the names of LLVM's own globals are never written so.
+"""
+
+from __future__ import annotations
+
+import platform
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+_FOLDER = Path(__file__).parent
+#: Processors under the name that files here have.
+_MACHINES = {"arm64": "aarch64", "AMD64": "x86_64"}
+_NUMBER = re.compile(r"@([\w.-]+)@")
+
+
+def machine() -> str:
+    """The processor, as names of files here have it."""
+    return _MACHINES.get(platform.machine(), platform.machine())
+
+
+def source(*names: str, numbers: Mapping[str, object], of: str | None = None) -> str:
+    """The text of files, one after the other.
+
+    Parameters
+    ----------
+    *names : str
+        Of the files, without their endings.
+    numbers : mapping of str to number
+        What stands for `@NAME@`.
+    of : str, optional
+        The processor; this machine's by default.
+
+    Raises
+    ------
+    KeyError
+        If a number is missing.
+    """
+    own = of or machine()
+    files = [_FOLDER / f"{name}.{own}.ll" for name in names]
+    found = [file if file.exists() else _FOLDER / f"{name}.ll" for name, file in zip(names, files, strict=True)]
+    text = "\n".join(file.read_text() for file in found)
+    return _NUMBER.sub(lambda match: str(numbers[match[1]]), text)

@@ -1,0 +1,5 @@
+; `@pause()`: what a thread does between two polls.
+
+define internal void @pause() alwaysinline {
+  ret void
+}

@@ -1,0 +1,46 @@
+"""The native runtime's files are LLVM IR that assembles, for every processor that has files of its own."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import llvmlite.binding
+import pytest
+
+from opweave.codegen.triton_cpu import access_check, launch, native, pool
+
+PROGRAMS = {"pool": pool.source, "launch": launch.source, "sanitizer": access_check.source}
+FOLDER = Path(native.__file__).parent
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64", "riscv64"])
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_assembles(program: str, machine: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(native, "machine", lambda: machine)
+    text = PROGRAMS[program]()
+    module = llvmlite.binding.parse_assembly(text)
+    module.verify()
+    defined = {f.name for f in module.functions if not f.is_declaration}
+    assert defined == set(re.findall(r"^define .*?@([\w.]+)\(", text, re.MULTILINE))
+
+
+def test_each_file_is_part_of_a_program(monkeypatch: pytest.MonkeyPatch):
+    read: set[str] = set()
+    read_text = Path.read_text
+
+    def noting(path: Path, *args: object, **options: object) -> str:
+        read.add(path.name)
+        return read_text(path)
+
+    monkeypatch.setattr(Path, "read_text", noting)
+    for machine in ("x86_64", "aarch64", "riscv64"):
+        monkeypatch.setattr(native, "machine", lambda machine=machine: machine)
+        for source in PROGRAMS.values():
+            source()
+    assert read == {path.name for path in FOLDER.glob("*.ll")}
+
+
+def test_a_number_that_is_not_given():
+    with pytest.raises(KeyError, match="HOLD_NS"):
+        native.source("clock", "launch", numbers={"CLOCK": 1})
