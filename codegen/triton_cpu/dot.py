@@ -12,11 +12,13 @@ import math
 from dataclasses import dataclass
 
 from opweave.codegen.triton_cpu import tiles
-from opweave.codegen.triton_cpu.context import ZERO, Context, Indices, Lanes, root
+from opweave.codegen.triton_cpu.context import Context
 from opweave.codegen.triton_cpu.control import copy
 from opweave.codegen.triton_cpu.elementwise import cast, from_f32, to_f32
 from opweave.codegen.triton_cpu.emit import FLOATS, LLVM_TYPE, SIZE, Buffer, vector
+from opweave.codegen.triton_cpu.lanes import ZERO, Indices, Lanes
 from opweave.codegen.triton_cpu.loops import fill, nest, outer_loops, vector_loop, vector_width
+from opweave.codegen.triton_cpu.operations import root
 from opweave.codegen.triton_cpu.refusal import unsupported
 from opweave.registry.triton.ttir import Op, Value
 

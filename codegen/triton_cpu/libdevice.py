@@ -11,7 +11,7 @@ import math
 import platform
 from collections.abc import Callable, Sequence
 
-from opweave.codegen.triton_cpu.context import Context, Lanes, elementwise
+from opweave.codegen.triton_cpu.context import Context
 from opweave.codegen.triton_cpu.elementwise import (
     binary,
     cast,
@@ -21,7 +21,9 @@ from opweave.codegen.triton_cpu.elementwise import (
     select,
 )
 from opweave.codegen.triton_cpu.emit import LLVM_TYPE, SIZE, Emitter, float_literal, suffix, vector
+from opweave.codegen.triton_cpu.lanes import Lanes
 from opweave.codegen.triton_cpu.math import apply
+from opweave.codegen.triton_cpu.operations import elementwise
 from opweave.codegen.triton_cpu.refusal import unsupported
 from opweave.registry.triton.ttir import Op
 
@@ -30,7 +32,7 @@ SYMBOLS: dict[str, Rule] = {}
 """How each function of libdevice is computed."""
 
 
-@elementwise("tt.extern_elementwise")
+@elementwise("tt.extern_elementwise", cost=14)
 def _extern(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
     symbol = op.attr("symbol") or ""
     rule = SYMBOLS.get(symbol.removeprefix("__nv_"))

@@ -10,20 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import prod
 
-from opweave.codegen.triton_cpu.analysis import INDEX_OPS, ROOTS, VIEWS
-from opweave.codegen.triton_cpu.context import (
-    LAZY,
-    REARRANGES,
-    ZERO,
-    Context,
-    Index,
-    Indices,
-    Key,
-    key_of,
-    pointee_size,
-)
+from opweave.codegen.triton_cpu.context import Context, pointee_size
 from opweave.codegen.triton_cpu.dimensions import merged
 from opweave.codegen.triton_cpu.emit import SIZE, Buffer
+from opweave.codegen.triton_cpu.lanes import ZERO, Index, Indices, Key, key_of, replaced
+from opweave.codegen.triton_cpu.operations import INDEX_OPS, MADE, REARRANGES, VIEWS
 from opweave.registry.triton.ttir import Op, Value
 
 Body = Callable[[Indices], bool]
@@ -137,10 +128,6 @@ def _one_loop(cx: Context, shape: tuple[int, ...], dims: Sequence[int], body: Ca
     cx.em.loop("0", str(prod(shape[d] for d in dims)), "1", step)
 
 
-def replaced(idx: Indices, dim: int, index: Index) -> Indices:
-    return idx[:dim] + (index,) + idx[dim + 1 :]
-
-
 # -- the vector dimension
 
 
@@ -192,7 +179,7 @@ def _accesses(
                 buffers += 1 if at[-1].lane else -1
             return
         op = v.op
-        if op is None or op.name in REARRANGES or (op.name in ROOTS and op.name not in LAZY):
+        if op is None or op.name in REARRANGES or op.name in MADE:
             return
         inputs = cx.inputs(op, at)
         if op.name == "tt.load":
@@ -235,7 +222,7 @@ def visited_at(cx: Context, values: Sequence[Value], target: Value, idx: Indices
             seen.add(key_of(v, at))
             if v is target:
                 found.add(at)
-            elif v.op is not None and v.op.name not in REARRANGES and (v.op.name not in ROOTS or v.op.name in LAZY):
+            elif v.op is not None and v.op.name not in REARRANGES and v.op.name not in MADE:
                 todo += cx.inputs(v.op, at)
     return found
 
@@ -387,7 +374,7 @@ def _masks(
         if key in seen or not v.type.is_tensor or v in cx.buffers or v in cx.inductions or op is None:
             return
         seen.add(key)
-        if op.name in REARRANGES or (op.name in ROOTS and op.name not in LAZY):
+        if op.name in REARRANGES or op.name in MADE:
             return
         inputs = cx.inputs(op, at)
         if op.name == "tt.load" and len(inputs) > 1:

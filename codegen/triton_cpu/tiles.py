@@ -9,9 +9,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 
-from opweave.codegen.triton_cpu.context import ZERO, Context, Index, Indices, Lanes, key_of
+from opweave.codegen.triton_cpu.context import Context
 from opweave.codegen.triton_cpu.emit import FLOATS, SIZE, Buffer
-from opweave.codegen.triton_cpu.loops import contiguous_dimension, everywhere, replaced, vector_loop, visited_at
+from opweave.codegen.triton_cpu.lanes import ZERO, Index, Indices, Lanes, key_of, replaced
+from opweave.codegen.triton_cpu.loops import contiguous_dimension, everywhere, vector_loop, visited_at
 from opweave.codegen.triton_cpu.memory import LINE, Store, at_lines, emit_store, prepare_store
 from opweave.registry.triton.ttir import Op, Value
 
