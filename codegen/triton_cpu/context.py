@@ -21,7 +21,7 @@ from opweave.codegen.triton_cpu.analysis import Reach, TargetFeatures
 from opweave.codegen.triton_cpu.debug_info import DebugInfo
 from opweave.codegen.triton_cpu.emit import LLVM_TYPE, SIZE, Buffer, Emitter, literal, splat, storage, suffix, vector
 from opweave.codegen.triton_cpu.lanes import Indices, Key, Lanes, key_of
-from opweave.codegen.triton_cpu.operations import MADE, REARRANGES, operation
+from opweave.codegen.triton_cpu.operations import MADE, operation
 from opweave.codegen.triton_cpu.refusal import unsupported
 from opweave.codegen.triton_cpu.views import operand_indices
 from opweave.registry.interrupts import contextmanager
@@ -89,6 +89,8 @@ class Context:
         self.program = ""
         """The program's linear number."""
         self.done: set[Op] = set()
+        self.plans: list[object] = []
+        """How loops were laid out and what is kept in buffers, as text on demand."""
         self._memo: list[dict[object, object]] = [{}]
         self._keys = 0
         self._tables: dict[Value, Buffer] = {}
@@ -103,20 +105,6 @@ class Context:
             yield
         finally:
             self._memo.pop()
-
-    @contextmanager
-    def dry_run(self) -> Iterator[None]:
-        """Emit into the void."""
-        em = self.em
-        saved = em.lines, em.entry, em.declarations, em.globals, self.width, dict(self.origins)
-        dummy, tables = self.dummy, dict(self._tables)
-        em.lines, em.entry, em.declarations, em.globals = [], [], {}, []
-        try:
-            with self.scope():
-                yield
-        finally:
-            em.lines, em.entry, em.declarations, em.globals, self.width, self.origins = saved
-            self.dummy, self._tables = dummy, tables
 
     @contextmanager
     def lanes(self, width: int) -> Iterator[None]:
@@ -304,8 +292,9 @@ class Context:
         if op.name == "tt.make_range":
             i = idx[0]
             return Lanes("affine", op.attr("start") or "0", "i32", i.lane, i.key)
-        if op.name == "arith.constant" and "[" not in op.attrs and '"' not in op.attrs:
-            return Lanes("uniform", literal(op.attrs, v.type.elem), v.type.elem)
+        text = splat_literal(v)
+        if text is not None:
+            return Lanes("uniform", text, v.type.elem)
         entry = operation(op)
         if entry.view is not None:
             return self.affine(op.operands[0], entry.view(op, idx))
@@ -335,27 +324,6 @@ class Context:
             )
         value = em.inst(f"add {LLVM_TYPE[v.type.elem]} {initial.value}, {step.value}")
         return Lanes(initial.kind, value, v.type.elem, initial.stride, initial.origin)
-
-    def hoist(self, v: Value, idx: Indices) -> None:
-        """Before a vector loop: evaluate what does not depend on its position."""
-        key = key_of(v, idx)
-        if not v.type.is_tensor or key in self.assumed or self.recall(("hoisted", key)):
-            return
-        self.remember(("hoisted", key), True)
-        if v in self.buffers:
-            if not any(i.lane or i.key in self.unknown for i in idx):
-                self.evaluate(v, idx)
-            return
-        op = v.op
-        if op is not None and op.name in MADE:
-            return
-        if self.affine(v, idx) is not None:
-            return
-        if v in self.inductions:
-            self.hoist(self.inductions[v].initial, idx)
-        elif op is not None and op.name not in REARRANGES:
-            for o, i in self.inputs(op, idx):
-                self.hoist(o, i)
 
     # -- costs
 
@@ -441,6 +409,14 @@ class Context:
         for k in range(self.width):
             one = em.inst(f"extractelement {t} {value}, i64 {k}")
             em.line(f"store {LLVM_TYPE[elem]} {one}, ptr {em.offset(pointer, str(k * lane), elem)}")
+
+
+def splat_literal(v: Value) -> str | None:
+    """The literal that all elements of a constant are; None where `v` is no constant, or has several."""
+    op = v.op
+    if op is None or op.name != "arith.constant":
+        return None
+    return None if v.type.is_tensor and ("[" in op.attrs or '"' in op.attrs) else literal(op.attrs, v.type.elem)
 
 
 def dense_literals(text: str, elem: str, count: int) -> list[str]:

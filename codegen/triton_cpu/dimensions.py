@@ -42,7 +42,7 @@ def merged(cx: Context, shape: tuple[int, ...], values: Iterable[Value], axis: i
     if not pairs:
         return shape
     survey = _Survey(cx, pairs)
-    idx = tuple(Index("%dry", 0, f"dim{d}") if d in wide else ZERO for d in range(len(shape)))
+    idx = tuple(Index("%unknown", 0, f"dim{d}") if d in wide else ZERO for d in range(len(shape)))
     for v in values:
         survey.visit(v, idx)
     result = list(shape)

@@ -9,6 +9,7 @@ grid, x fastest, so that one call from a thread pool covers many programs.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 
 from opweave.codegen.triton_cpu import (  # noqa: F401  (they register rules)
@@ -41,6 +42,8 @@ from opweave.codegen.triton_cpu.operations import ROOTS, WRITES, lazy, operation
 from opweave.codegen.triton_cpu.refusal import unsupported
 from opweave.registry.triton.inline import inline_calls
 from opweave.registry.triton.ttir import Block, Function, Op, Value, parse
+
+_log = logging.getLogger("opweave.lowering")
 
 
 def lower(
@@ -94,6 +97,8 @@ def lower(
         cx.debug = DebugInfo(function)
         cx.em.place = cx.debug.whole
     _emit_function(cx, function)
+    if _log.isEnabledFor(logging.DEBUG):
+        _log.debug("%s", "\n".join([function.name, *map(str, cx.plans)]))
     bases = {pointer_base(op.operands[0]) for op in ops if op.name in WRITES and op.operands}
     return Lowered(
         _print(cx, function.name, len(function.args)),
@@ -234,17 +239,14 @@ def _store_all(cx: Context, group: Sequence[Op], loads: Sequence[Value]) -> None
     side = side_outputs(cx, group, values, shape)
     kept = side_buffers(cx, side)
 
-    def body(idx: Indices) -> bool:
+    def body(idx: Indices) -> None:
         stores = [memory.prepare_store(cx, s, idx) for s in group]
-        if not side and all(s is None for s in stores):
-            return False
         write_all(cx, side, kept, idx)
         for store in stores:
             if store is not None:
                 memory.emit_store(cx, store)
-        return True
 
-    nest(cx, shape, [*values, *side], group, body, merge=True)
+    nest(cx, shape, [*values, *side], group, body, merge=True, nothing_else=not side)
     for v in crossed:  # no later root needs it, else it would have been kept before
         del cx.buffers[v]
     cx.buffers.update(zip(side, kept, strict=True))

@@ -26,7 +26,7 @@ def _map_elementwise(cx: Context, op: Op) -> None:
     block = region[0]
     if pack == 1 and len(region) == 1 and all(o.results and not o.regions for o in block.ops[:-1]):
 
-        def body(idx: Indices) -> bool:
+        def body(idx: Indices) -> None:
             for arg, v in zip(block.args, op.operands, strict=True):
                 cx.scalars[arg] = cx.evaluate(v, idx)
             for inner in block.ops[:-1]:
@@ -37,7 +37,6 @@ def _map_elementwise(cx: Context, op: Op) -> None:
                     cx.scalars[inner.result] = cx.element(inner, [cx.scalars[o] for o in inner.operands])
             for buffer, v in zip(results, block.terminator.operands, strict=True):
                 cx.store_buffer(buffer, cx.scalars[v], idx)
-            return True
 
         nest(cx, shape, op.operands, [], body)
     else:

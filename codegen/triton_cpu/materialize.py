@@ -16,6 +16,7 @@ from opweave.codegen.triton_cpu.distinct import is_distinct
 from opweave.codegen.triton_cpu.emit import Buffer
 from opweave.codegen.triton_cpu.loops import materialize
 from opweave.codegen.triton_cpu.operations import MADE, REARRANGES, ROOTS, VIEWS, WRITES
+from opweave.codegen.triton_cpu.plan import Kept
 from opweave.registry.triton.ttir import Block, Op, Value, walk
 
 
@@ -81,7 +82,10 @@ def _visited_in_order(cx: Context, values: Sequence[Value], target: Value) -> bo
 
 
 def side_buffers(cx: Context, values: Sequence[Value]) -> list[Buffer]:
-    return [cx.em.buffer(v.type.dims, v.type.elem) for v in values]
+    buffers = [cx.em.buffer(v.type.dims, v.type.elem) for v in values]
+    if values:
+        cx.plans.append(Kept(tuple(values), tuple(buffers)))
+    return buffers
 
 
 # -- before writes and regions

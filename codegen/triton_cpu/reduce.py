@@ -174,11 +174,10 @@ class _Reduction:
         )
         self.start = identity(op, op.operands[0].type.elem)
 
-    def _visit(self, accumulators: _Accumulators, idx: Indices) -> bool:
+    def _visit(self, accumulators: _Accumulators, idx: Indices) -> None:
         new = [self.cx.evaluate(v, idx) for v in self.op.operands]
         write_all(self.cx, [v for v, _ in self.side], [b for _, b in self.side], idx)
         accumulators.add(new)
-        return True
 
     def _begin(self, accumulators: _Accumulators, first: Indices) -> int:
         """Set the accumulators; returns how many steps that consumed."""
@@ -237,7 +236,7 @@ class _Reduction:
         cx, n = self.cx, self.shape[self.axis]
         key, anywhere = cx.fresh_key("r"), Index("%unknown", 0, cx.fresh_key("row"))
 
-        def columns(at: Indices) -> bool:
+        def columns(at: Indices) -> None:
             cx.unknown.discard(anywhere.key)
             accumulators = _Accumulators(cx, self.op, cx.width)
             with cx.scope():
@@ -250,7 +249,6 @@ class _Reduction:
             if done < n:
                 cx.em.loop(str(done), str(n), "1", row)
             self._finish(accumulators.load(), at)
-            return True
 
         cx.unknown.add(anywhere.key)
         vector_loop(cx, self.shape[dim], self.values, [], replaced(idx, self.axis, anywhere), dim, columns)
