@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import gcd
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from opweave.codegen.triton_cpu.jit import Host
 from opweave.codegen.triton_cpu.operations import ROOTS, VIEWS, operation
 from opweave.registry.triton.ttir import Block, Function, Op, Value, walk
-
-if TYPE_CHECKING:  # it loads LLVM
-    from opweave.codegen.triton_cpu.jit import Host
 
 
 @dataclass(frozen=True)
