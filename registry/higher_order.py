@@ -20,13 +20,29 @@ class HigherOrderOperator:
         Name under `ops.`.
     kernel : callable
         What runs when no mode is active.
+    is_mutable : bool
+        Whether it writes to its operands.
+    is_pure : bool
+        Whether it computes its results and does nothing else.
+    writes_copies : bool
+        Whether it runs a mutation on copies of its operands.
     """
 
-    def __init__(self, name: str, kernel: Kernel):
+    def __init__(
+        self,
+        name: str,
+        kernel: Kernel,
+        *,
+        is_mutable: bool = False,
+        is_pure: bool = False,
+        writes_copies: bool = False,
+    ):
         self.name = name
         self.__name__ = name
         self.kernel = kernel
-        self.is_mutable = False
+        self.is_mutable = is_mutable
+        self.is_pure = is_pure
+        self.writes_copies = writes_copies
         #: How a particular mode class runs it, as `rule(mode, *args, **kwargs)`.
         self.mode_rules: dict[type, Kernel] = {}
         with lock:

@@ -156,6 +156,11 @@ class OpOverload:
         return self._schema.is_mutable
 
     @cached_property
+    def is_random(self) -> bool:
+        """Whether it draws from the generator, so that each call gives something else."""
+        return Tag.nondeterministic_seeded in self.tags
+
+    @cached_property
     def mutated_args(self) -> tuple[str, ...]:
         """Names of the arguments that the op writes to."""
         return self._schema.mutated_args
@@ -319,9 +324,7 @@ class OpOverload:
 
     def derivative_source(self) -> tuple[Any, Any]:
         """(declaration, derivative): an in-place variant's derivative is that of its functional form."""
-        if self.derivative is None and self.decl is not None and self.decl.kind == "inplace":
-            return self.decl, self.decl.functional.derivative
-        return self.decl, self.derivative
+        return self.decl, self.derivative if self.decl is None else self.decl.derivative
 
     def trim(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Leave out arguments that equal their defaults, as a person would write the call."""

@@ -17,7 +17,6 @@ from typing import Any, Self
 import numpy as np
 
 from opweave.registry import forking, memory, printing
-from opweave.registry.annotations import register_annotation
 from opweave.registry.device import Device, cpu, meta, parse_device
 from opweave.registry.dtypes import DType, as_dtype, from_numpy as dtype_from_numpy, get_default_dtype
 from opweave.registry.errors import ArgumentError, AutogradError, DeviceError, DTypeError, ShapeError, UnsupportedError
@@ -400,8 +399,6 @@ class Tensor(Strided):
             setattr(copy, "grad", deepcopy(self.grad, memo))  # noqa: B010  # a property that autograd adds
         return copy
 
-
-register_annotation(Tensor, "Tensor")
 
 _SLOTS = (
     "_storage", "_sizes", "_strides", "_offset", "_dtype", "_device", "_keys", "_cached", "_view_of", "_autograd",

@@ -8,6 +8,20 @@ from typing import Any
 
 from opweave.registry.autograd.graph import reach
 from opweave.registry.batched import Level, make_batched
+from opweave.registry.batching import (
+    as_view_of,
+    bound,
+    call,
+    channels_last,
+    flat,
+    front,
+    is_at,
+    one_by_one,
+    ranked,
+    refuse_write,
+    stretched,
+    wrap,
+)
 from opweave.registry.errors import DataDependentError
 from opweave.registry.kernels import fallthrough_kernel
 from opweave.registry.keys import AUTOGRAD_KEYS, DispatchKey
@@ -19,23 +33,7 @@ from opweave.registry.promote import broadcast_shapes
 from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.strided import wrap_dim
 from opweave.registry.tensor import Tensor, describe
-from opweave.registry.vmap.rules import (
-    Rule,
-    as_view_of,
-    body,
-    bound,
-    call,
-    channels_last,
-    flat,
-    front,
-    is_at,
-    one_by_one,
-    ranked,
-    refuse_write,
-    rule,
-    stretched,
-    wrap,
-)
+from opweave.registry.vmap.rules import Rule, rule
 
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
@@ -360,10 +358,10 @@ def _as_strided(op: OpOverload, level: Level, args: Args, kwargs: Kwargs) -> Any
 def _layer_norm(op: OpOverload, level: Level, args: Args, kwargs: Kwargs) -> Any:
     values = bound(op, args, kwargs)
     if is_at(values["weight"], level) or is_at(values["bias"], level):
-        return body(op, level, args, kwargs)
+        return op.decl.batch(level, args, kwargs)
     t, wanted = values["input"], tuple(values["normalized_shape"])
     if t._sizes[t.ndim - len(wanted) :] != wanted or not wanted:
-        return body(op, level, args, kwargs)  # raises
+        return op.decl.batch(level, args, kwargs)  # raises
     values["input"] = front(t, level)
     return wrap(call(op, values), level)
 

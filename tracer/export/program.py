@@ -18,6 +18,7 @@ from opweave.registry.keys import DispatchKey
 from opweave.registry.op import OpOverload, registry
 from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.tensor import Tensor, describe
+from opweave.tracer.effects import mutated_inputs
 from opweave.tracer.export import kernels
 from opweave.tracer.export.linking import BODY, calls, graphs_in, inner_graphs, link, registered
 from opweave.tracer.export.signature import (
@@ -27,7 +28,6 @@ from opweave.tracer.export.signature import (
     OutputKind,
     OutputSpec,
     TensorArgument,
-    mutated_inputs,
 )
 from opweave.tracer.export.sizes import Binding, ExportEnv, range_constraints
 from opweave.tracer.export.untrusted import Limits, budget, running
