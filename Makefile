@@ -1,6 +1,8 @@
 # Each target sets up .venv by itself; python3 (3.11 or later) and make are all that has to be there.
 #   make demo     register, trace, fuse and run two ops on a photograph      (demo ARGS="--device cuda")
 #   make examples train two small networks                                  (compiled steps, a Triton op of one's own)
+#   make quick    a look at each level in half a minute: expected texts, no random programs, no processes
+#   make check    the tests of one op or pass                               (check OP=silu, check PASS=fuse)
 #   make test     the tests, without PyTorch                                 (test ARGS="-k softmax")
 #   make lint     style, types, layers
 #   make parity   the tests that compare with PyTorch
@@ -20,7 +22,7 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 # Tests start many processes, which start sooner from compiled files.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo examples test lint parity wheel matrix bench kernels clean
+.PHONY: demo examples quick check test lint parity wheel matrix bench kernels clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -30,6 +32,20 @@ demo: $(VENV)/.stamp-demo
 examples: $(VENV)/.stamp-demo
 	$(BIN)/python examples/train_digits.py
 	$(BIN)/python examples/char_gpt.py
+
+# Of each level, what is soon done: an op and its schema, a trace, passes, kernels, guards; and the rules of the house.
+QUICK := $(addprefix tests/,test_house.py test_weave.py registry/test_schema.py registry/test_op.py registry/triton \
+	fake/test_fake.py tracer/test_make_fx.py tracer/test_make_fx_tables.py tracer/test_printing.py passes \
+	codegen/test_contraction.py codegen/test_index.py codegen/test_triton_source.py codegen/test_wrapper.py \
+	triton_cpu/test_hidden.py runtime/test_explain.py runtime/test_guards.py)
+
+quick: $(VENV)/.stamp-test
+	$(PYTEST) -q -m "not process and not property and not slow" $(QUICK) $(ARGS)
+
+# The worth of a check is one name: of an op as in opweave.ops.aten, or of a file of passes/.
+check: $(VENV)/.stamp-test
+	$(if $(OP)$(PASS),,$(error make check OP=silu, or make check PASS=fuse))
+	$(PYTEST) -q --ignore tests/parity $(if $(OP),--op $(OP)) $(if $(PASS),--pass $(PASS)) $(ARGS)
 
 test: $(VENV)/.stamp-test
 	$(PYTEST) --ignore tests/parity $(ARGS)

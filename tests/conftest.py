@@ -1,13 +1,17 @@
-"""What all tests share: how hypothesis runs, and the devices there are."""
+"""What all tests share: how hypothesis runs, which tests run, and the devices there are."""
 
 from __future__ import annotations
 
+import difflib
 import gc
 import os
+import re
 import sys
 import zlib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 # What the compiler makes is checked between its steps, in subprocesses too; read when it is imported.
 os.environ.setdefault("OPWEAVE_VERIFY", "1")
@@ -15,6 +19,7 @@ os.environ.setdefault("OPWEAVE_VERIFY", "1")
 import pytest
 from hypothesis import HealthCheck, settings
 
+from opweave import passes
 from opweave.registry.custom_op import definitions
 from opweave.registry.device import is_cuda_available
 from opweave.registry.library import _forever
@@ -43,22 +48,91 @@ def _part(text: str) -> tuple[int, int]:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--part", type=_part, metavar="I/N", help="of the tests, spread over N parts, only the I-th part")
+    parser.addoption("--op", metavar="NAME", help="only the tests of one op, as silu")
+    parser.addoption("--pass", dest="pass_name", metavar="NAME", help="only the tests of one pass, as fuse")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse names that nothing has, and name what is near."""
+    known = {
+        "op": {name.partition("::")[2].partition(".")[0] for name in registry.operators},
+        "pass": {path.stem for path in Path(passes.__path__[0]).glob("[!_]*.py")},
+    }
+    for what, given in (("op", config.getoption("--op")), ("pass", config.getoption("--pass"))):
+        if given is not None and given not in known[what]:
+            near = difflib.get_close_matches(given, known[what], 5)
+            raise pytest.UsageError(f"there is no {what} {given!r}{'; near: ' * bool(near)}{', '.join(near)}")
+
+
+def _of_op(item: pytest.Item, name: str) -> bool:
+    """Whether the name of the test, or of its case, has the op's name in it."""
+    return re.search(rf"(?<![a-z0-9]){re.escape(name)}(?![a-z0-9])", item.name) is not None
+
+
+def _of_pass(item: pytest.Item, name: str) -> bool:
+    """Whether the test's file imports the pass, or something of it."""
+    module = f"{passes.__name__}.{name}"
+    of_file = vars(getattr(item, "module", passes)).values()
+    return any(getattr(value, "__module__", None) == module or value is sys.modules.get(module) for value in of_file)
+
+
+def _chosen(config: pytest.Config) -> Callable[[pytest.Item], bool]:
+    part, op, pass_name = (config.getoption(name) for name in ("--part", "--op", "--pass"))
+
+    def chosen(item: pytest.Item) -> bool:
+        return (
+            (part is None or zlib.crc32(item.nodeid.encode()) % part[1] == part[0])
+            and (op is None or _of_op(item, op))
+            and (pass_name is None or _of_pass(item, pass_name))
+        )
+
+    return chosen
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Marks that follow from what a test is."""
+    function, module = getattr(item, "obj", None), getattr(item, "module", None)
+    if getattr(function, "is_hypothesis_test", False):
+        item.add_marker("property")
+    if any(hasattr(module, name) for name in ("subprocess", "multiprocessing")):
+        item.add_marker("process")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is not in the part asked for, which depends on the names of tests alone."""
-    chosen = config.getoption("--part")
-    if chosen is not None:
-        index, count = chosen
-        in_part = [zlib.crc32(item.nodeid.encode()) % count == index for item in items]
-        config.hook.pytest_deselected(items=[item for item, kept in zip(items, in_part, strict=True) if not kept])
-        items[:] = [item for item, kept in zip(items, in_part, strict=True) if kept]
+    """Leave out what is not asked for."""
+    chosen = _chosen(config)
+    left_out = [item for item in items if not chosen(item)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if chosen(item)]
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Of one op or pass, say what ran."""
+    for what in ("op", "pass"):
+        if (name := config.getoption(f"--{what}")) is not None:
+            reports = [r for key in ("passed", "failed", "skipped") for r in terminalreporter.stats.get(key, ())]
+            files = Counter(report.nodeid.partition("::")[0] for report in reports)
+            terminalreporter.section(f"the {what} {name}: {files.total()} tests in {len(files)} files")
+            for file, count in files.most_common():
+                terminalreporter.line(f"{count:5} {file}")
+
+
+def pytest_collection_finish() -> None:
+    """Take what was collected, most of the heap, out of each later garbage collection."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
 def fresh_caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Kernels are compiled anew, into a folder that goes with the run, so that no test passes by an old result."""
-    folder = tmp_path_factory.mktemp("cache")
+    """Kernels are compiled anew, into a folder that goes with the run, so that no test passes by an old result.
+
+    The workers of a run share it: what one has compiled, another need not.
+    """
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache"
+    folder.mkdir(mode=0o700, exist_ok=True)
     variables = {"TRITON_CACHE_DIR": str(folder / "triton"), "OPWEAVE_CACHE_DIR": str(folder / "opweave")}
     saved = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)

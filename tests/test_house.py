@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -36,9 +37,9 @@ def sources() -> Iterator[tuple[str, str]]:
         yield str(path.relative_to(ROOT)), path.read_text()
 
 
-def modules() -> Iterator[tuple[str, ast.Module]]:
-    for path, text in sources():
-        yield path, ast.parse(text)
+@cache
+def modules() -> list[tuple[str, ast.Module]]:
+    return [(path, ast.parse(text)) for path, text in sources()]
 
 
 def _strings(tree: ast.AST) -> list[str]:

@@ -7,7 +7,7 @@ Every op's body runs with a handler that records values (`codegen.loops.recorder
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from opweave.codegen.loops.element_maps import evaluate
@@ -124,9 +124,9 @@ class Lowering:
     values: Values
     buffers: dict[Node, Buffer]
     wide: bool = False
-    memo: dict[tuple[Node, tuple[Index, ...], tuple[Guard, ...]], Value] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.memo: dict[tuple[Node, tuple[Index, ...], tuple[Guard, ...]], Value] = {}
         self.k = Recorder(self.values)
         self.guards: tuple[Guard, ...] = ()
 
@@ -204,6 +204,7 @@ class Lowering:
         decl = _decl(node)
         source = node.all_input_nodes[0]
         sizes = sizes_of(source)
+        dims: list[int]
         _, dims, _, attributes = decl.params(node.args, node.kwargs, len(sizes))
         compute, result = decl.types(source.meta["val"]._dtype, **attributes)
         full = self.space.inputs_of_reductions[node]
@@ -233,6 +234,7 @@ class Lowering:
 
     def _scan(self, node: Node, index: tuple[Index, ...]) -> Term:
         decl = _decl(node)
+        dim: int
         source, dim = decl.params(node.args, node.kwargs, len(index))
         result = node.meta["val"]._dtype
         wide = wide_type(result)
