@@ -65,7 +65,7 @@ class NodeCall:
 
     def __init__(self, node: Node):
         self.node = node
-        self.kind: Kind = getattr(node.target, "decl", None)  # only calls are asked
+        self.kind: Kind = getattr(node.target, "decl", None)  # type: ignore[assignment]  # only calls are asked
         self.result = NodeOperand(node)
 
     @property
