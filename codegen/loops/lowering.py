@@ -82,7 +82,7 @@ def record(region: Graph, *, wide: bool = False) -> LoopNest:
         value = lowering.evaluate(node, demand.index)
         offset = linearize(demand.index, buffer.strides)
         stores.append(Store(buffer, offset, value, label_of(node), node.meta.get("site")))
-    names = tuple(dict.fromkeys(label_of(node) for node in nodes if _decl(node).kind != "view"))
+    names = tuple(dict.fromkeys(label_of(node) for node in nodes if not _decl(node).is_layout))
     kept, reduced, inputs = tuple(space.kept), tuple(space.reduced), tuple(buffers.values())
     return LoopNest(names, kept, reduced, inputs, tuple(outputs), tuple(stores), wide)
 
