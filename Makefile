@@ -35,9 +35,10 @@ examples: $(VENV)/.stamp-demo
 
 # Of each level, what is soon done: an op and its schema, a trace, passes, kernels, guards; and the rules of the house.
 QUICK := $(addprefix tests/,test_house.py test_weave.py registry/test_schema.py registry/test_op.py registry/triton \
-	fake/test_fake.py tracer/test_make_fx.py tracer/test_make_fx_tables.py tracer/test_printing.py passes \
-	codegen/test_contraction.py codegen/test_index.py codegen/test_triton_source.py codegen/test_wrapper.py \
-	triton_cpu/test_hidden.py runtime/test_explain.py runtime/test_guards.py)
+	fake/test_fake.py tracer/test_make_fx.py tracer/test_make_fx_tables.py tracer/test_printing.py codegen/test_loops.py \
+	$(addprefix passes/test_,functionalize.py cleanup.py fuse.py reinplace.py missing.py) codegen/test_contraction.py \
+	codegen/test_index.py codegen/test_triton_source.py codegen/test_wrapper.py triton_cpu/test_hidden.py \
+	runtime/test_explain.py runtime/test_guards.py)
 
 quick: $(VENV)/.stamp-test
 	$(PYTEST) -q -m "not process and not property and not slow" $(QUICK) $(ARGS)

@@ -280,6 +280,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize("methods", [["fork"], ["spawn"], ["forkserver"]], ids=lambda methods: methods[0])
+@pytest.mark.slow
 def test_pools_of_processes_that_are_given_tensors_and_give_tensors(methods, tmp_path):
     path = tmp_path / "pools.py"
     path.write_text(_POOLS)

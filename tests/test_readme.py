@@ -26,6 +26,7 @@ def test_blocks_run(tmp_path: Path) -> None:
 def test_files_that_are_named_exist() -> None:
     package = Path(opweave.__path__[0])
     roots = (README.parent, package, package.parent)  # where opweave is installed, its sources are not beside the tests
-    for document in (README, *(README.parent / "docs").glob("*.md")):
+    guides = [guide for guide in (README.parent / "CONTRIBUTING.md",) if guide.exists()]
+    for document in (README, *guides, *(README.parent / "docs").rglob("*.md")):
         for name in re.findall(r"`([\w/]+(?:\.py|/))`", document.read_text()):
             assert any((root / name).exists() for root in roots), f"{document.name}: {name}"

@@ -220,6 +220,7 @@ def test_an_interruption_while_compiling(monkeypatch):
 # ---- unusual sizes -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_chain_of_2000_ops():
     def f(x):
         for _ in range(2000):

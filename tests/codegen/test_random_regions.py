@@ -12,6 +12,8 @@ from opweave.codegen import wrapper
 from opweave.codegen.backends import BACKENDS
 from opweave.registry.tensor import Tensor, from_numpy
 
+pytestmark = pytest.mark.property
+
 TOLERANCE = {"float16": 2e-2, "bfloat16": 1e-1, "float32": 1e-4, "float64": 1e-9}
 
 TARGETS = {

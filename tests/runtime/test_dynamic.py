@@ -75,6 +75,7 @@ SHAPES = ((EMBED, 3 * EMBED), (EMBED, EMBED), (EMBED, 4 * EMBED), (4 * EMBED,), 
 
 
 @pytest.mark.parametrize(("dynamic", "versions"), [(True, 1), (None, 2)])
+@pytest.mark.slow
 def test_a_transformer_block_over_a_hundred_sizes(dynamic, versions):
     weights = [tensor(*sizes) * 0.1 for sizes in SHAPES]
     fast = opweave.compile(block, dynamic=dynamic)
@@ -297,6 +298,7 @@ def test_truth_values_are_no_ints():
 # ---- results, memory, containers -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_gradients_over_sizes():
     def fn(x, w):
         first = ((x @ w).softmax(-1) * x.shape[0]).sum(0).relu().mean()

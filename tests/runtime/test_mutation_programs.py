@@ -17,6 +17,8 @@ import mutation_programs
 import opweave
 from opweave.registry.errors import UnsupportedError
 
+pytestmark = pytest.mark.property
+
 BACKENDS = ("opweave", "eager")
 
 

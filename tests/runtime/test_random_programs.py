@@ -16,6 +16,8 @@ from opweave.registry.autograd import engine
 from opweave.registry.errors import AutogradError
 from opweave.registry.tensor import Tensor
 
+pytestmark = pytest.mark.property
+
 NAMES = (
     "add mul sub neg relu clone t flat row sum softmax add_ mul_ copy_ neg_ fill_ add_ mul_ row t flat accumulate bump "
     "launch launch expand cat"

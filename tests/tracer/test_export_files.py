@@ -209,6 +209,7 @@ STRANGE: list[Any] = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_thousand_forgeries(files: tuple[bytes, bytes]) -> None:
     """Values that are replaced, dropped or exchanged, under hashes that are right: an error, or a whole program."""
     rng = random.Random(1)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from random_kernels import generate, run
 
+pytestmark = pytest.mark.property
+
 
 @pytest.mark.parametrize("first", range(0, 60, 10))
 def test_random_kernels(first: int) -> None:

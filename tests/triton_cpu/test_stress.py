@@ -41,6 +41,7 @@ def no_device_of_an_earlier_test() -> None:
     mux._thread.device = None
 
 
+@pytest.mark.slow
 def test_eight_threads_launch_different_kernels(stress: Any) -> None:
     assert stress.launch_from_threads(8, 2.0) >= 8 * 7
 

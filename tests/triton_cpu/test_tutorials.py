@@ -153,6 +153,7 @@ def attention_reference(
     ("dtype", "length", "tolerance"),
     [(np.float32, 64, 2e-5), (np.float32, 71, 2e-5), (np.float16, 96, 1e-2)], ids=["f32", "f32 ragged", "f16"],
 )  # fmt: skip
+@pytest.mark.slow
 def test_fused_attention(dtype: type, length: int, tolerance: float, causal: bool) -> None:
     rng = np.random.default_rng(0)
     shape = (2, 2, length, 32)
