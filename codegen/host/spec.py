@@ -1,4 +1,4 @@
-"""The rules of host programs, checked between passes.
+"""The rules of host programs, checked at the end, and between passes where `OPWEAVE_VERIFY=1` asks for it.
 
 Every name is defined once and before it is used, and not used once it is freed; what is read of memory that the
 program allocates was written before; operands have the types that a step takes; the last step, and no other, returns.
@@ -6,8 +6,9 @@ program allocates was written before; operands have the types that a step takes;
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NoReturn
 
 from opweave.codegen.host import steps as host
 from opweave.codegen.host.operands import Address, Layout, Local, NumberType, TensorType
@@ -15,6 +16,9 @@ from opweave.codegen.host.steps import Program, Step, locals_in
 from opweave.codegen.host.text import describe
 from opweave.codegen.kernel import KernelSource
 from opweave.registry.errors import HostError
+
+#: Whether programs are checked between passes, too; the end is always.
+verifying = os.environ.get("OPWEAVE_VERIFY", "0") not in ("", "0")
 
 
 def verify(program: Program, *, freed: bool = False, made: bool = False) -> None:
@@ -64,27 +68,34 @@ class _Check:
 
     def _require(self, holds: bool, message: str) -> None:
         if not holds:
-            step = self.step
-            got = f"{describe(step)}, of {step.origin.name}" if step is not None else None
-            raise HostError(f"{self.program.name}: {message}", got=got, at=step.origin.site if step else None)
+            self._fail(message)
+
+    def _fail(self, message: str) -> NoReturn:
+        step = self.step
+        got = f"{describe(step)}, of {step.origin.name}" if step is not None else None
+        raise HostError(f"{self.program.name}: {message}", got=got, at=step.origin.site if step else None)
 
     def _step(self, step: Step) -> None:
         self._require(not isinstance(step, host.Return) or step is self.program.steps[-1], "returns before its end")
         for local in step.uses:
-            self._require(local not in self.gone, f"{local} is used after it was freed")
-            self._require(local in self.known or local in step.defines, f"{local} is used before it is defined")
+            if local in self.gone:
+                self._fail(f"{local} is used after it was freed")
+            if local not in self.known and local not in step.defines:
+                self._fail(f"{local} is used before it is defined")
         self._types(step)
         if isinstance(step, host.Free):
             for local in step.locals:
-                self._require(local in self.own, f"{local} is not the program's to free")
-                self._require(local not in self.gone, f"{local} is freed twice")
+                if local not in self.own:
+                    self._fail(f"{local} is not the program's to free")
                 self.gone.add(local)
         for local in _read(step):
-            self._require(self._root(local) not in self.empty, f"{local} is read before it is written")
+            if self._root(local) in self.empty:
+                self._fail(f"{local} is read before it is written")
         for local in step.writes:
             self.empty.discard(self._root(local))
         for local in step.defines:
-            self._require(local not in self.known, f"{local} is defined twice")
+            if local in self.known:
+                self._fail(f"{local} is defined twice")
             self.known.add(local)
             if not isinstance(step, (host.Read, host.Constant, host.Cell)):
                 self.own.add(local)
@@ -113,7 +124,7 @@ class _Check:
         elif isinstance(step, host.Alloc):
             self._tensors(step.result)
             self._layout(step.layout)
-            self._require(step.result.tensor.dtype is step.layout.dtype, f"{step.result} has another dtype")
+            self._require(step.result.tensor.dtype is step.layout.dtype, "the layout has another dtype")
         elif isinstance(step, host.View):
             self._tensors((step.result, step.base))
             self._numbers((step.sizes, step.strides, step.shift))
@@ -143,11 +154,13 @@ class _Check:
 
     def _tensors(self, operands: Any) -> None:
         for local in locals_in(operands):
-            self._require(isinstance(local.type, TensorType), f"{local} is no tensor")
+            if type(local.type) is not TensorType:
+                self._fail(f"{local} is no tensor")
 
     def _numbers(self, operands: Any) -> None:
         for local in locals_in(operands):
-            self._require(isinstance(local.type, NumberType), f"{local} is no number")
+            if type(local.type) is not NumberType:
+                self._fail(f"{local} is no number")
 
 
 def _layouts(step: host.Conform) -> Iterable[Layout]:

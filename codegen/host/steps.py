@@ -6,6 +6,7 @@ bind, what is called is a `Target`. A printer needs to decide nothing, and knows
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -25,7 +26,7 @@ from opweave.codegen.host.operands import (
 from opweave.codegen.kernel import KernelSource
 from opweave.registry.device import Device
 from opweave.registry.errors import Site
-from opweave.tracer.operands import map_operands
+from opweave.tracer.operands import ImmutableDict, ImmutableList, map_operands
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,11 +49,13 @@ class Step:
         result = getattr(self, "result", None)
         return getattr(self, "results", ()) if result is None else (result,)
 
-    @property
-    def uses(self) -> Iterator[Local]:
+    @functools.cached_property
+    def uses(self) -> tuple[Local, ...]:
         """Names that must be known by now, those in expressions included; some may come twice."""
+        found: list[Local] = []
         for name in _operand_fields(type(self)):
-            yield from locals_in(getattr(self, name))
+            _collect(getattr(self, name), found)
+        return tuple(found)
 
     @property
     def writes(self) -> tuple[Local, ...]:
@@ -468,7 +471,7 @@ class Program:
 def programs_in(step: Step) -> Iterator[Program]:
     """The functions that a step hands on."""
     if isinstance(step, Call):
-        yield from _leaves((step.args, dict(step.kwargs)), Program)
+        yield from _programs((step.args, step.kwargs))
     elif isinstance(step, Tuned):
         yield from (choice.program for choice in step.choices)
         yield step.unfused
@@ -481,41 +484,51 @@ def with_programs(step: Step, change: Callable[[Program], Program]) -> Step:
         def changed(value: Any) -> Any:
             return change(value) if isinstance(value, Program) else value
 
-        return replace(step, args=map_operands(step.args, changed), kwargs=map_operands(dict(step.kwargs), changed))
+        return replace(step, args=map_operands(step.args, changed), kwargs=map_operands(step.kwargs, changed))
     return replace(step, unfused=change(step.unfused)) if isinstance(step, Tuned) else step
 
 
-def locals_in(value: Any) -> Iterator[Local]:
+def locals_in(value: Any) -> list[Local]:
     """The names in operands."""
-    if isinstance(value, Local):
-        yield value
-    elif isinstance(value, Expression):
-        yield from value.reads.values()
-    elif isinstance(value, Address):
-        yield value.of
-    elif isinstance(value, Layout):
-        yield from locals_in((value.sizes, value.strides))
-    elif isinstance(value, Program):
-        yield from value.captured
-    elif isinstance(value, Epilogue):
-        yield from value.launch.uses
-    elif isinstance(value, (tuple, list)):
-        for item in value:
-            yield from locals_in(item)
-    elif isinstance(value, Mapping):
-        yield from locals_in(list(value.values()))
-    elif isinstance(value, slice):
-        yield from locals_in((value.start, value.stop, value.step))
+    found: list[Local] = []
+    _collect(value, found)
+    return found
 
 
-def _leaves(value: Any, kind: type) -> Iterator[Any]:
-    if isinstance(value, kind):
+def _collect(value: Any, found: list[Local]) -> None:
+    kind = type(value)
+    if kind is Local:
+        found.append(value)
+    elif kind is tuple or kind is ImmutableList:
+        for item in value:
+            _collect(item, found)
+    elif kind is Address:
+        found.append(value.of)
+    elif kind is Expression:
+        found += value.reads.values()
+    elif kind is Layout:
+        _collect(value.sizes, found)
+        _collect(value.strides, found)
+    elif kind is Program:
+        found += value.captured
+    elif kind is Epilogue:
+        found += value.launch.uses
+    elif kind is ImmutableDict:
+        _collect((*value.values(),), found)
+    elif kind is slice:
+        _collect((value.start, value.stop, value.step), found)
+    elif isinstance(value, tuple):
+        _collect((*value,), found)
+
+
+def _programs(value: Any) -> Iterator[Program]:
+    if isinstance(value, Program):
         yield value
     elif isinstance(value, (tuple, list)):
         for item in value:
-            yield from _leaves(item, kind)
-    elif isinstance(value, Mapping):
-        yield from _leaves(list(value.values()), kind)
+            yield from _programs(item)
+    elif isinstance(value, dict):
+        yield from _programs((*value.values(),))
 
 
 _fields: dict[type, tuple[str, ...]] = {}

@@ -94,7 +94,7 @@ def _launch(step: host.Launch) -> str:
 
 
 def _group(step: host.Group) -> str:
-    rows = "; ".join(_names(row) for row in step.rows)
+    rows = "; ".join(_names(row) for row in step.rows if not {*row} <= {*step.outputs})
     shared = f"; all {_names(step.shared)}" if step.shared else ""
     work = f"sizes {list(step.sizes)} by {step.block}"
     return f"group {_kernel(step.kernel)} {work}: {rows}{shared} -> {_names(step.outputs)}"
