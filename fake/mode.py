@@ -202,11 +202,10 @@ class FakeTensorMode(DispatchMode):
         decl = op.decl
         if decl is None or op.fake != decl.fake:
             result = self._dispatch_user(op, args, kwargs)
-        elif decl.kind == "number":
+        elif decl.is_number:
             result = decl.meta(self.make, args, kwargs)
         else:
-            # Pointwise rules check devices themselves and know where a 0-d CPU tensor may go.
-            if decl.kind not in ("pointwise", "composite") and len(args) > 1:
+            if len(args) > 1 and not decl.checks_devices:
                 self._check_devices(op, args)
             env = self.shape_env
             if env is None:
@@ -220,7 +219,7 @@ class FakeTensorMode(DispatchMode):
         return result
 
     def _ruled(self, decl: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if decl.kind == "composite":
+        if decl.is_composite:
             with self:
                 return decl.meta(self.make, args, kwargs)
         return decl.meta(self.make, args, kwargs)
@@ -366,7 +365,7 @@ _MOST_ELEMENTS = 1024
 def carry_constants(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
     """Compute what an op gives of constants of the traced code: `opweave.tensor(3) + 1`."""
     given = list(tensors_in([args, kwargs]))
-    if not isinstance(op, OpOverload) or op.decl is None or not given or "nondeterministic_seeded" in map(str, op.tags):
+    if not isinstance(op, OpOverload) or op.decl is None or not given or op.is_random:
         return
     written = [t for _, value in _written(op, args, kwargs) for t in tensors_in([value])]
     if not all(isinstance(t, FakeTensor) and (t.constant is not None or _just_written(t, written)) for t in given):

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 from opweave.fake.symbolic import SymNumber
-from opweave.passes.emission import escaping, is_random
-from opweave.registry.op import OpOverload, tensors_in
-from opweave.tracer.declared import declared
+from opweave.passes.emission import escaping
+from opweave.registry.op import tensors_in
+from opweave.tracer.effects import is_pure
 from opweave.tracer.graph import Graph, Node
-
-#: A user's op with this tag promises the same result for the same arguments, and nothing else.
-PURE_TAG = "pure"
 
 
 def run(graph: Graph) -> Graph:
@@ -44,21 +40,6 @@ def _numbers_of(node: Node) -> frozenset[Any]:
         if isinstance(number, SymNumber):
             found |= {s for s in number.expr.free_symbols if number.env.symbols[s].hint is None}
     return frozenset(found)
-
-
-def is_pure(node: Node) -> bool:
-    """Whether equal operands give equal results, and a shared result cannot be told from two."""
-    target = node.target
-    if node.op != "call_function":
-        return False
-    if target is operator.getitem:
-        return True
-    if not isinstance(target, OpOverload) or target.is_mutable or is_random(target):
-        return False
-    if declared(node) is None:
-        return PURE_TAG in target.tags
-    # `x.clone()` asks for a second buffer, and memory from `empty` has no value that could be equal.
-    return target.opname not in ("clone", "empty", "empty_like", "empty_strided", "new_empty")
 
 
 def _key(value: Any) -> Any:

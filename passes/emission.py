@@ -10,6 +10,7 @@ from opweave.fake.mode import FakeTensorMode
 from opweave.fake.symbolic import SymNumber
 from opweave.fake.tensor import FakeTensor
 from opweave.registry.op import OpOverload
+from opweave.tracer.effects import copies_what_it_writes, mutates
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.operands import map_operands
 
@@ -132,7 +133,7 @@ def escaping(graph: Graph) -> set[Node]:
     found: set[Node] = set()
     waiting = list(nodes_in(graph.output_node().args))
     # A call that writes copies of its operands must still tell a tensor from its equal twin: `op(x * 1, x)`.
-    waiting += [n for node in graph if _writes(node.target) for n in node.all_input_nodes]
+    waiting += [n for node in graph if mutates(node) or copies_what_it_writes(node) for n in node.all_input_nodes]
     while waiting:
         node = waiting.pop()
         if node not in found:
@@ -140,18 +141,6 @@ def escaping(graph: Graph) -> set[Node]:
             if node.target is operator.getitem or (isinstance(node.target, OpOverload) and node.target.is_view):
                 waiting += node.all_input_nodes
     return found
-
-
-def _writes(target: Any) -> bool:
-    return bool(getattr(target, "is_mutable", False)) or getattr(target, "name", "") in _WRITES_COPIES
-
-
-_WRITES_COPIES = ("auto_functionalized", "mutate_views", "triton_kernel_wrapper_functional")
-
-
-def is_random(op: OpOverload) -> bool:
-    """Whether an op draws from the generator, so that each call gives something else."""
-    return any(str(tag).startswith("nondeterministic") for tag in op.tags)
 
 
 def is_told(number: SymNumber) -> bool:

@@ -26,6 +26,7 @@ from opweave.registry.spec import TensorSpec, is_dense, overlaps_itself, span
 from opweave.registry.tensor import Tensor, allocate, as_view, describe
 from opweave.registry.triton_op import launch_effects, triton_kernel_wrapper_functional, triton_kernel_wrapper_mutation
 from opweave.tracer.declared import declared, is_overridden
+from opweave.tracer.effects import mutates
 from opweave.tracer.graph import Graph, Node
 
 aten = ops.aten
@@ -40,7 +41,7 @@ def run(graph: Graph) -> Graph:
         For a mutation whose effect on other tensors is not known.
     """
     # What is left of mutation after the first time stays.
-    if "functional" not in graph.graph and any(_mutates(node) for node in graph):
+    if "functional" not in graph.graph and any(mutates(node) for node in graph):
         _Functionalization(graph).run()
     graph.graph["functional"] = True
     return graph
@@ -50,10 +51,6 @@ def written_inputs(graph: Graph) -> tuple[int, ...]:
     """Positions of the placeholders that a graph writes, as found when it was functionalized."""
     written = graph.graph.get("written", ())
     return tuple(i for i, node in enumerate(graph.placeholders()) if node.name in written)
-
-
-def _mutates(node: Node) -> bool:
-    return node.op == "call_function" and bool(getattr(node.target, "is_mutable", False))
 
 
 # ---- ops that a functionalized graph may hold ------------------------------------------------------------------------
@@ -87,7 +84,7 @@ def _replaced(value: Any, copies: dict[int, Tensor]) -> Any:
 
 
 #: ``(op's name, **arguments) -> (*results, *written)``: a mutating op run on copies of what it writes.
-auto_functionalized = HigherOrderOperator("auto_functionalized", _auto_functionalized)
+auto_functionalized = HigherOrderOperator("auto_functionalized", _auto_functionalized, writes_copies=True)
 
 
 def _write_view(
@@ -101,7 +98,7 @@ def _write_view(
 
 #: ``(base, value, size, stride, offset, layout) -> Tensor``: a copy of `base` with strides `layout`, in which the view
 #: of these sizes, strides and offset holds `value`.
-write_view = HigherOrderOperator("write_view", _write_view)
+write_view = HigherOrderOperator("write_view", _write_view, is_pure=True)
 
 
 def _mutate_views(name: str, bases: list[Tensor], views: list[list[Any]], arguments: dict[str, Any]) -> tuple[Any, ...]:
@@ -143,7 +140,7 @@ def put_views(arguments: dict[str, Any], views: list[list[Any]], made: list[Any]
 
 #: ``(name, bases, views, arguments) -> (*results, *written)``: a mutating op or launch run on copies of `bases`. A view
 #: is (number of the base, sizes, strides, offset in the base, paths in the arguments); these have None there.
-mutate_views = HigherOrderOperator("mutate_views", _mutate_views)
+mutate_views = HigherOrderOperator("mutate_views", _mutate_views, writes_copies=True)
 
 
 @mutate_views.py_impl(FakeTensorMode)
@@ -219,7 +216,7 @@ class _Functionalization:
                 self._fresh(node)
                 continue
             with graph.inserting_before(node):
-                if _mutates(node):
+                if mutates(node):
                     self._mutation(node)
                     self.erased.append(node)
                     continue
@@ -322,13 +319,12 @@ class _Functionalization:
         for tensor in nodes_in(list(written.values())):
             self._check_writable(node, tensor)
         decl = declared(node)
-        kind = getattr(decl, "kind", None)
-        if kind in ("inplace", "out") and not is_overridden(decl.functional, node):
+        found = None if decl is None else decl.as_functional(node.args, node.kwargs)
+        if found is not None and not is_overridden(found[0], node):
+            functional, args, kwargs = found
             (target,) = nodes_in(list(written.values()))
-            kwargs = {k: v for k, v in node.kwargs.items() if kind == "inplace" or k != "out"}
-            args, kwargs = decl.arguments(node.args, kwargs)
             args = map_nodes(args, self.resolve)
-            value = self.emit.call(decl.functional, *args, like=node, **map_nodes(kwargs, self.resolve))
+            value = self.emit.call(functional, *args, like=node, **map_nodes(kwargs, self.resolve))
             self._set(target, value, node)
             self.aliases[node] = self.aliases[target]
             return

@@ -23,12 +23,11 @@ from typing import Any
 import networkx as nx
 
 from opweave.fake.symbolic import SymNumber
-from opweave.passes.cse import is_pure
-from opweave.passes.dce import has_effect
-from opweave.passes.emission import Emitter, is_random, nodes_in, value_of
+from opweave.passes.emission import Emitter, nodes_in, value_of
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.tensor import Tensor
-from opweave.tracer.declared import declared
+from opweave.tracer.declared import declared, is_layout
+from opweave.tracer.effects import has_effect, is_repeatable
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.size import hint, product, sizes
 
@@ -39,7 +38,6 @@ CHECKPOINT = "checkpoint"
 TANGENT = "tangent"
 #: The `meta` key of nodes that were traced on the way back: what they draw or change belongs there.
 WAY_BACK = "way_back"
-_FREE = frozenset(("view", "pointwise", "generator", "number"))
 
 
 @dataclass
@@ -146,11 +144,12 @@ class _Problem:
         """Whether a node must not be computed a second time."""
         if node.op != "call_function":
             return node.op == "placeholder"
-        if not _repeatable(node):
+        if not is_repeatable(node):
             return True
         if CHECKPOINT in node.meta or node.target is operator.getitem or isinstance(value_of(node), SymNumber):
             return False
-        return getattr(declared(node), "kind", None) not in _FREE
+        kind = declared(node)
+        return kind is None or not (kind.elementwise or kind.is_number)
 
     def _width(self, node: Node) -> float:
         """Bytes of a node's value; infinite where it cannot be saved."""
@@ -161,9 +160,9 @@ class _Problem:
             return float("inf")
         if node.op == "get_attr":
             return 0.0  # there in any case
-        if getattr(declared(node), "kind", None) == "view":
+        if is_layout(node):
             return float("inf")  # it would keep its base
-        if CHECKPOINT in node.meta and _repeatable(node):
+        if CHECKPOINT in node.meta and is_repeatable(node):
             return float("inf")
         size = float(max(_nbytes(value), 1))
         # The caller mostly holds on to inputs anyway.
@@ -214,7 +213,7 @@ class _Problem:
     def within(self, budget: float, saved: list[Node]) -> list[Node]:
         """What to save if no more than a part of the bytes of `saved` may be."""
         limit = budget * _bytes_of(saved)
-        order = [n for n in self.fixed if n.op == "call_function" and _repeatable(n)]
+        order = [n for n in self.fixed if n.op == "call_function" and is_repeatable(n)]
         order.sort(key=lambda node: -self._width(node) if self._width(node) != float("inf") else 0.0)
         low, high = 0, len(order)
         best = self.solve(frozenset(order))
@@ -290,18 +289,9 @@ def _mapped(values: Any, mapping: dict[Node, Node]) -> tuple[Any, ...]:
     return tuple([mapping[value] if isinstance(value, Node) else value for value in values])
 
 
-def _repeatable(node: Node) -> bool:
-    """Whether computing a node a second time gives the same, and does nothing else."""
-    target = node.target
-    if isinstance(target, OpOverload):
-        if target.is_mutable or is_random(target) or has_effect(node):
-            return False
-        return declared(node) is not None or is_pure(node)
-    return not has_effect(node)
-
-
 def _computes(node: Node) -> bool:
-    return isinstance(node.target, OpOverload) and getattr(declared(node), "kind", None) not in ("view", "number")
+    kind = declared(node)
+    return isinstance(node.target, OpOverload) and (kind is None or not (kind.is_layout or kind.is_number))
 
 
 def _nbytes(value: Tensor) -> int:

@@ -25,7 +25,7 @@ from opweave.passes.emission import Emitter, escaping, relocate, value_of
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.spec import is_contiguous
 from opweave.registry.tensor import Tensor
-from opweave.tracer.declared import declared
+from opweave.tracer.declared import declared, kind_of
 from opweave.tracer.graph import Graph, Node
 
 aten = ops.aten
@@ -194,7 +194,8 @@ def _reads_memory(node: Node) -> bool:
     """Whether a node is a view of something that no kernel computes."""
     while isinstance(node.target, OpOverload) and (node.target.is_view or node.target in _RESHAPES):
         node = node.all_input_nodes[0]
-    return node.op == "placeholder" or getattr(getattr(node.target, "decl", None), "kind", "") == "extern"
+    kind = kind_of(node)
+    return node.op == "placeholder" or (kind is not None and kind.is_library_call)
 
 
 def _suits_blas(value: Any) -> bool:

@@ -14,22 +14,13 @@ from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import SchemaError, Site
 from opweave.registry.interrupts import let_through
-from opweave.registry.signature import (
-    MISSING,
-    TENSOR,
-    Alias,
-    Argument,
-    BaseType,
-    ListType,
-    OptionalType,
-    Type,
-    base_type,
-    default_fits,
-    without_option,
-)
+from opweave.registry.signature import MISSING, Alias, Argument
+from opweave.registry.tensor import Tensor
+from opweave.registry.types import TENSOR, BaseType, ListType, OptionalType, Type, base_type
 
 _annotations: dict[Any, str] = {
     int: "SymInt", float: "float", bool: "bool", complex: "complex", str: "str", DType: "ScalarType", Device: "Device",
+    Tensor: "Tensor",
 }  # fmt: skip
 _NUMBER_TYPES = frozenset((int, float, bool, complex))
 
@@ -138,7 +129,7 @@ class _Inference:
             if kind.base != TENSOR:
                 self.fail(f"parameter {name!r} of type {kind} is in mutates_args", hint="only tensors can be mutated")
             alias = Alias((f"a{index}",), (f"a{index}",), is_write=True)
-            if isinstance(without_option(kind), ListType):
+            if kind.is_list:
                 alias = Alias(is_write=True, contained=alias)
         default = MISSING
         if parameter.default is not parameter.empty:
@@ -150,7 +141,7 @@ class _Inference:
             value = tuple(value)
         if isinstance(value, Device):
             value = str(value)
-        if not default_fits(value, kind):
+        if not kind.fits_default(value):
             self.fail(
                 f"parameter {name!r} of type {kind} cannot have this default", got=f"{value!r} ({type(value).__name__})"
             )
@@ -231,7 +222,7 @@ def type_of_annotation(annotation: Any) -> Type | None:
         return OptionalType(element) if element is not None and len(rest) < len(parameters) else element
     if origin in (list, collections.abc.Sequence) and len(parameters) == 1:
         element = type_of_annotation(parameters[0])
-        return None if element is None or isinstance(without_option(element), ListType) else ListType(element)
+        return None if element is None or element.is_list else ListType(element)
     name = _annotations.get(annotation) if isinstance(annotation, collections.abc.Hashable) else None
     return None if name is None else base_type(name)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from opweave.registry.schema import FunctionSchema, ListType, OptionalType, Type
+from opweave.registry.schema import BaseType, FunctionSchema, ListType, OptionalType, Type
 from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor
 
@@ -51,7 +51,7 @@ def _conforming(kind: Type) -> Conform:
             return [element(item) for item in value]
 
         return listed
-    return _BY_NAME.get(str(kind), _as_it_is)
+    return _BY_NAME.get(kind.name, _as_it_is) if isinstance(kind, BaseType) else _as_it_is
 
 
 def _tensor(value: Any) -> Any:

@@ -236,6 +236,11 @@ class OpOverload:
         return bool(self._schema.aliased_returns) and not self.is_mutable
 
     @cached_property
+    def is_random(self) -> bool:
+        """Whether it draws from the generator, so that each call gives something else."""
+        return Tag.nondeterministic_seeded in self.tags
+
+    @cached_property
     def _makes_tensors(self) -> bool:
         """Whether what its kernels return may have to be made tensors of their own (see `registry.results`)."""
         schema = self._schema
@@ -420,9 +425,7 @@ class OpOverload:
 
     def derivative_source(self) -> tuple[Any, Any]:
         """(declaration, derivative): an in-place variant's derivative is that of its functional form."""
-        if self.derivative is None and self.decl is not None and self.decl.kind == "inplace":
-            return self.decl, self.decl.functional.derivative
-        return self.decl, self.derivative
+        return self.decl, self.derivative if self.decl is None else self.decl.derivative
 
     def trim(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Leave out arguments that equal their defaults, as a person would write the call."""
@@ -906,13 +909,29 @@ class HigherOrderOperator:
         Name under `ops.`.
     kernel : callable
         What runs when no mode is active.
+    is_mutable : bool
+        Whether it writes to its operands.
+    is_pure : bool
+        Whether it computes its results and does nothing else.
+    writes_copies : bool
+        Whether it runs a mutation on copies of its operands.
     """
 
-    def __init__(self, name: str, kernel: Kernel):
+    def __init__(
+        self,
+        name: str,
+        kernel: Kernel,
+        *,
+        is_mutable: bool = False,
+        is_pure: bool = False,
+        writes_copies: bool = False,
+    ):
         self.name = name
         self.__name__ = name
         self.kernel = kernel
-        self.is_mutable = False
+        self.is_mutable = is_mutable
+        self.is_pure = is_pure
+        self.writes_copies = writes_copies
         #: How a particular mode class runs it, as `rule(mode, *args, **kwargs)`.
         self.mode_rules: dict[type, Kernel] = {}
         with lock:

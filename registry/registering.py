@@ -22,6 +22,7 @@ from opweave.registry.results import unlink
 from opweave.registry.schema import FunctionSchema
 from opweave.registry.spec import span
 from opweave.registry.tensor import Tensor, describe
+from opweave.registry.types import DEVICE, TENSOR
 
 DeviceTypes = str | Sequence[str] | None
 Undo = Callable[[], None]
@@ -235,7 +236,7 @@ def add_kernel(op: OpOverload, device_types: DeviceTypes, fn: Callable[..., Any]
                 hint=f"one of {', '.join(DEVICE_KEYS)}",
             )  # fmt: skip
     arguments = op._schema.arguments
-    if not any(a.type.has_tensor for a in arguments) and not any(str(a.type).startswith("Device") for a in arguments):
+    if not any(a.type.has_tensor for a in arguments) and not any(a.type.base == DEVICE for a in arguments):
         raise RegistrationError(
             f"{op.name}: a kernel for one device needs a tensor or a device argument to choose by", at=site,
             hint="add an argument `device: opweave.device`, or drop device_types",
@@ -253,7 +254,7 @@ def _checked(op: OpOverload, fn: Callable[..., Any]) -> Kernel:
     """The user's function with its results checked against the schema: number, type, and no alias of an input."""
     schema = op._schema
     check_aliases = not schema.aliased_returns
-    if [str(r.type) for r in schema.returns] == ["Tensor"] and check_aliases:
+    if [r.type for r in schema.returns] == [TENSOR] and check_aliases:
         return _checked_tensor(op, fn)
     conform = op._conform
 
@@ -289,12 +290,12 @@ def _checked_tensor(op: OpOverload, fn: Callable[..., Any]) -> Kernel:
     arguments = op._schema.arguments
     taken, given, names = parameters(op._schema)
     lines = [f"def $call({taken}):", f"    $result = $fn({given})"]
-    if not any(a.type.has_tensor and "[" in str(a.type) for a in arguments):
+    if not any(a.type.has_tensor and a.type.is_list for a in arguments):
         tests = ["($owner.__class__ is $Block or $owns($owner))"]
         for argument in arguments:
             if argument.type.has_tensor:
                 name = identifier(argument.name)
-                absent = f"{name} is None or " if str(argument.type).endswith("?") else ""
+                absent = f"{name} is None or " if argument.type.is_optional else ""
                 is_block = "$other.owner.__class__ is $Block or $apart($other, $owner)"
                 tests.append(f"({absent}(($other := {name}._storage) is not $storage and ({is_block})))")
         lines += [

@@ -21,16 +21,19 @@ from opweave.registry.errors import OpweaveError, SchemaError
 from opweave.registry.interrupts import let_through
 from opweave.registry.memory_format import MemoryFormat
 from opweave.registry.signature import (
-    BASE_NAMES,
     MISSING,
     SCALAR_TYPE_CODES,
     UNESCAPES,
-    UNWRITTEN_NAMES,
     WILDCARD,
     Alias,
     Argument,
-    BaseType,
     FunctionSchema,
+    quote,
+)
+from opweave.registry.types import (
+    BASE_NAMES,
+    UNWRITTEN_NAMES,
+    BaseType,
     GenericType,
     ListType,
     OptionalType,
@@ -38,9 +41,6 @@ from opweave.registry.signature import (
     Type,
     VarType,
     base_type,
-    default_fits,
-    quote,
-    without_option,
 )
 
 __all__ = [
@@ -391,10 +391,10 @@ class _Parser:
     def default(self, kind: Type) -> Any:
         at = self.index
         value = self.default_value(kind)
-        if not default_fits(value, kind) or (str(kind) == "Device" and not _is_device(value)):
+        if not kind.fits_default(value) or (str(kind) == "Device" and not _is_device(value)):
             self.index = at
             self.fail(f"{self.found} is no default for an argument of type {kind}")
-        inner = without_option(kind)
+        inner = kind.required
         if inner is not kind or not isinstance(inner, ListType) or inner.size is None or isinstance(value, tuple):
             return value
         # PyTorch keeps (and prints) one integer for a list of them, but nothing else.

@@ -1,4 +1,4 @@
-"""The parts of an operator's schema: types, alias annotations, arguments; how they print, and how a call binds to them.
+"""The parts of an operator's schema: alias annotations, arguments; how they print, and how a call binds to them.
 
     aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
     aten::split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]
@@ -11,142 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import ArgumentError
 from opweave.registry.memory_format import MemoryFormat
-
-# --- types
-
-
-@dataclass(frozen=True, slots=True)
-class Type:
-    """A type of the schema language; equal types compare equal and hash alike."""
-
-    @property
-    def base(self) -> Type:
-        """The type without the lists and options around it: `Tensor` for `Tensor?[]`."""
-        return self
-
-    @property
-    def has_tensor(self) -> bool:
-        """Whether a value of this type can hold a tensor."""
-        return False
-
-
-@dataclass(frozen=True, slots=True)
-class BaseType(Type):
-    """A type with a name and nothing inside: `Tensor`, `int`, `ScalarType`."""
-
-    name: str
-
-    @property
-    def has_tensor(self) -> bool:
-        return self.name in ("Tensor", "Any")
-
-    def __str__(self) -> str:
-        return self.name
-
-
-@dataclass(frozen=True, slots=True)
-class VarType(Type):
-    """A type variable, bound by the first argument that uses it: `t` in `t[] self -> t`."""
-
-    name: str
-
-    @property
-    def has_tensor(self) -> bool:
-        return True
-
-    def __str__(self) -> str:
-        return self.name
-
-
-@dataclass(frozen=True, slots=True)
-class OptionalType(Type):
-    """`T?`."""
-
-    element: Type
-
-    @property
-    def base(self) -> Type:
-        return self.element.base
-
-    @property
-    def has_tensor(self) -> bool:
-        return self.element.has_tensor
-
-    def __str__(self) -> str:
-        return f"{self.element}?"
-
-
-@dataclass(frozen=True, slots=True)
-class ListType(Type):
-    """`T[]`, or `T[n]`: a list that a single element may stand for, meaning n copies of it."""
-
-    element: Type
-    size: int | None = None
-
-    @property
-    def base(self) -> Type:
-        return self.element.base
-
-    @property
-    def has_tensor(self) -> bool:
-        return self.element.has_tensor
-
-    def __str__(self) -> str:
-        return f"{self.element}[{'' if self.size is None else self.size}]"
-
-
-@dataclass(frozen=True, slots=True)
-class TupleType(Type):
-    """`(A, B)`."""
-
-    elements: tuple[Type, ...]
-
-    @property
-    def has_tensor(self) -> bool:
-        return any(element.has_tensor for element in self.elements)
-
-    def __str__(self) -> str:
-        return f"({', '.join(map(str, self.elements))})"
-
-
-@dataclass(frozen=True, slots=True)
-class GenericType(Type):
-    """A named type with parameters: `Dict(str, Tensor)`, `Union(int, float)`, `Future(t)`."""
-
-    name: str
-    parameters: tuple[Type, ...]
-
-    @property
-    def has_tensor(self) -> bool:
-        return any(parameter.has_tensor for parameter in self.parameters)
-
-    def __str__(self) -> str:
-        return f"{self.name}({', '.join(map(str, self.parameters))})"
-
-
-BASE_NAMES = frozenset((
-    "Tensor", "int", "SymInt", "float", "SymFloat", "bool", "SymBool", "complex", "Scalar", "str", "None", "NoneType",
-    "ScalarType", "Device", "DeviceIndex", "Layout", "MemoryFormat", "Generator", "Dimname", "Storage", "Stream",
-    "QScheme", "Quantizer", "ConstQuantizerPtr", "Capsule", "PyObject", "Any", "AnyClassType", "AnyEnumType",
-))  # fmt: skip
-#: Types that schemas of PyTorch print but no text of a user's may name.
-UNWRITTEN_NAMES = frozenset(("SymFloat", "PyObject", "Dimname"))
-# Printed under another name than written.
-_SYNONYMS = {"None": "NoneType", "ConstQuantizerPtr": "int", "DeviceIndex": "int"}
-
-TENSOR = BaseType("Tensor")
-
-
-@cache
-def base_type(name: str) -> BaseType:
-    return BaseType(_SYNONYMS.get(name, name))
-
+from opweave.registry.types import ListType, OptionalType, Type
 
 # --- schemas
 
@@ -348,7 +219,7 @@ class FunctionSchema:
         """Where a single element may stand for a list, and how long the list is."""
         found: list[tuple[int | str, int]] = []
         for i, argument in enumerate(self.arguments):
-            kind = argument.type.element if isinstance(argument.type, OptionalType) else argument.type
+            kind = argument.type.required
             if isinstance(kind, ListType) and kind.size is not None:
                 found.append((argument.name if argument.kwarg_only else i, kind.size))
         return tuple(found)
@@ -481,35 +352,3 @@ def quote(text: str) -> str:
         else:
             parts.extend(f"\\{byte:03o}" for byte in character.encode())
     return f'"{"".join(parts)}"'
-
-
-# --- what fits together
-
-_INTEGERS = frozenset(("int", "SymInt", "ScalarType", "Layout", "MemoryFormat", "DeviceIndex"))
-_NUMBERS = _INTEGERS | {"float", "SymFloat", "complex", "Scalar"}
-
-
-def without_option(kind: Type) -> Type:
-    return kind.element if isinstance(kind, OptionalType) else kind
-
-
-def default_fits(value: Any, kind: Type) -> bool:
-    """Whether a default is possible for a type, as far as PyTorch's own parser can tell."""
-    inner = without_option(kind)
-    if value is None:
-        # PyTorch takes None for any tensor or generator, optional or not.
-        return isinstance(kind, OptionalType) or inner in (TENSOR, base_type("Generator"))
-    if isinstance(inner, ListType) and isinstance(value, tuple):
-        return all(default_fits(item, inner.element) for item in value)
-    if isinstance(inner, ListType):
-        return inner.size is not None and default_fits(value, inner.element)
-    name = inner.name if isinstance(inner, BaseType) else ""
-    if isinstance(value, bool):
-        return name in ("bool", "Scalar")
-    if isinstance(value, str):
-        return name in ("str", "Device")
-    if isinstance(value, DType):
-        return name == "ScalarType"
-    if isinstance(value, int):
-        return name in _NUMBERS
-    return isinstance(value, (float, complex)) and name in _NUMBERS - _INTEGERS

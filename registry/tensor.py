@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from opweave.registry import forking, memory, printing
-from opweave.registry.annotations import register_annotation
 from opweave.registry.device import Device, cpu, cuda, meta, parse_device
 from opweave.registry.dtypes import DType, as_dtype, from_numpy as dtype_from_numpy, get_default_dtype
 from opweave.registry.errors import (
@@ -585,7 +584,6 @@ class Tensor:
 #: A spec without the Python function in between that a named tuple's class has.
 _new_spec: Any = tuple.__new__
 
-register_annotation(Tensor, "Tensor")
 
 _SLOTS = (
     "_storage", "_sizes", "_strides", "_offset", "_dtype", "_device", "_keys", "_cached", "_view_of", "_autograd",

@@ -500,11 +500,12 @@ def _launch_functional(
 
 
 #: `(kernel_idx, constant_args_idx, grid, kwargs) -> None`: a launch; writes what `launch_effects` names.
-triton_kernel_wrapper_mutation = HigherOrderOperator("triton_kernel_wrapper_mutation", _launch)
-triton_kernel_wrapper_mutation.is_mutable = True
+triton_kernel_wrapper_mutation = HigherOrderOperator("triton_kernel_wrapper_mutation", _launch, is_mutable=True)
 
 #: The same launch on copies: `tensors_to_clone` names what is written; returns the copies by name.
-triton_kernel_wrapper_functional = HigherOrderOperator("triton_kernel_wrapper_functional", _launch_functional)
+triton_kernel_wrapper_functional = HigherOrderOperator(
+    "triton_kernel_wrapper_functional", _launch_functional, is_pure=True, writes_copies=True
+)
 
 
 def wrap_triton(triton_kernel: Any, /, *, fused: bool = True) -> TritonKernelWrapper:

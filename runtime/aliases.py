@@ -16,6 +16,7 @@ from opweave.registry.spec import span
 from opweave.registry.tensor import Tensor, as_view
 from opweave.runtime.capture import Captured
 from opweave.runtime.sources import Source, TensorInput, disjoint
+from opweave.tracer.effects import mutates
 from opweave.tracer.graph import Graph, Node
 
 
@@ -34,7 +35,7 @@ def join(captured: Captured) -> dict[int, TensorInput]:
     """
     graph = captured.module.graph
     gets_history = captured.backward is not None and captured.backward.written
-    if gets_history or not any(getattr(node.target, "is_mutable", False) for node in graph):
+    if gets_history or not any(map(mutates, graph)):
         return {}
     nodes = dict(zip(map(id, captured.inputs), graph.placeholders(), strict=False))
     joined: dict[int, TensorInput] = {}

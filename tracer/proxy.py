@@ -286,7 +286,7 @@ class ProxyMode(DispatchMode):
                     state.used[func] = func.version
                 with self:
                     return func.body(*args, **kwargs)
-            if func.decl is not None and func.decl.kind == "number" and func is not _ITEM:
+            if func.decl is not None and func.decl.is_number and func is not _ITEM:
                 # Read where it is needed; what it says is an expression of the sizes.
                 return func.decl.meta(self.fake_mode.make, self._lift(args), kwargs)
         elif isinstance(func, HigherOrderOperator):
@@ -353,7 +353,7 @@ class ProxyMode(DispatchMode):
             not func.has_composite_implicit
             or Tag.inplace_view in func.tags  # a graph has the view in its place
             or state.include & ~state.exclude & AUTOCAST_MASK
-            or not any("Tensor" in str(r.type) for r in func._schema.returns)
+            or not any(r.type.has_tensor for r in func._schema.returns)
             or not all(type(t) is Tensor or (type(t) is FakeTensor and t._tracer is self) for t in tensors)
         ):
             return NotImplemented

@@ -52,10 +52,9 @@ from opweave.codegen.host.steps import (
     Tuned,
     View,
 )
-from opweave.codegen.loopnest import lower
-from opweave.codegen.schedule import plan
-from opweave.codegen.triton_source import numbers_of
-from opweave.codegen.values import Buffer
+from opweave.codegen.loops.steps import lower, plan
+from opweave.codegen.loops.values import Buffer
+from opweave.codegen.triton_printer import numbers_of
 from opweave.fake.symbolic import SymNumber
 from opweave.registry.device import Device
 from opweave.registry.op import HigherOrderOperator, OpOverload
@@ -475,7 +474,7 @@ def _is_plain_view(node: Node) -> bool:
     """Whether a node only shows its operand's memory with other sizes and strides, at a distance known now."""
     target: Any = node.target
     decl = declared(node)
-    if decl is None or decl.kind != "view":
+    if decl is None or not decl.is_layout:
         return False
     base = node.all_input_nodes[0].meta.get("val")
     same_type = isinstance(base, Tensor) and base._dtype is node.meta["val"]._dtype

@@ -34,8 +34,8 @@ from opweave.codegen.host.steps import (
     Tuned,
     View,
 )
-from opweave.codegen.schedule import Lane
-from opweave.codegen.values import Buffer, load_parts
+from opweave.codegen.loops.schedule import Lane
+from opweave.codegen.loops.values import Buffer, Gather, Read as ReadValue
 from opweave.registry.spec import is_contiguous
 from opweave.tracer.index import Index
 from opweave.tracer.size import product as product_of
@@ -106,10 +106,10 @@ def _covered(launch: Launch, shown: set[Local]) -> tuple[int, int] | None:
         return None
     offsets = [store.offset for store in nest.stores if store.buffer in buffers]
     for value in nest.values():
-        if value.op in ("load", "gather") and load_parts(value)[0] in buffers:
-            if value.op == "gather":
+        if isinstance(value, ReadValue) and value.buffer in buffers:
+            if isinstance(value, Gather):
                 return None
-            offsets.append(load_parts(value)[1])
+            offsets.append(value.offset)
     steps = {offset.stride(axis) for offset in offsets}
     if len(steps) != 1:
         return None

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 
 from opweave.codegen.host.operands import GroupLoops, Local, Loops, OpaqueType
 from opweave.codegen.host.steps import Bump, Group, Launch, Program, Read, Step, Tuned
-from opweave.codegen.loopnest import LoopNest
-from opweave.codegen.schedule import Lane, Schedule
+from opweave.codegen.loops.nest import LoopNest
+from opweave.codegen.loops.schedule import Lane, Schedule
 from opweave.codegen.triton_source import print_group
 from opweave.registry.device import Device
 from opweave.tracer.size import INT32_OFFSETS

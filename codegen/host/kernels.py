@@ -20,7 +20,7 @@ from opweave.codegen.host.steps import (
     with_programs,
 )
 from opweave.codegen.kernel import KernelSource
-from opweave.codegen.recorder import label_of
+from opweave.codegen.loops.lowering import label_of
 from opweave.codegen.triton_source import kernel_name, print_group, print_kernel
 from opweave.registry.device import Device
 from opweave.registry.errors import CompileError
@@ -95,7 +95,7 @@ class _Maker:
         region, launch = spliced.region, launch_of(spliced.region)
         assert launch is not None
         ops = [n for n in region.nodes if isinstance(n.target, OpOverload) and not is_empty(n)]
-        names = dict.fromkeys(label_of(n) for n in ops if n.target.decl.kind != "view")  # type: ignore[union-attr]
+        names = dict.fromkeys(label_of(n) for n in ops if not n.target.decl.is_layout)  # type: ignore[union-attr]
         label = kernel_name([name_of(known_kernels[launch.kwargs["kernel_idx"]]), *names], len(self.kernels))
         fused = load_heavy("opweave.codegen.launches").fused_kernel(
             region, label, self.device, spliced.aligned, spliced.own, wide=spliced.wide,

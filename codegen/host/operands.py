@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from opweave.codegen.loopnest import LoopNest
-from opweave.codegen.schedule import Schedule
-from opweave.codegen.values import Buffer
+from opweave.codegen.loops.nest import LoopNest
+from opweave.codegen.loops.schedule import Schedule
+from opweave.codegen.loops.values import Buffer
 from opweave.fake.symbolic import SymFloat, SymNumber
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType

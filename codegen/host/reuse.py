@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from opweave.codegen.host.operands import Local, Loops
 from opweave.codegen.host.steps import Alloc, Copy, Launch, Move, Program, Return, Step, Tuned
-from opweave.codegen.values import load_parts
+from opweave.codegen.loops.values import Read
 from opweave.tracer.size import sizes
 
 
@@ -61,5 +61,5 @@ def _loaded(step: Step) -> set[Local]:
         return set()
     assert isinstance(step.kernel, Loops)
     nest = step.kernel.nest
-    buffers = {load_parts(value)[0] for value in nest.values() if value.op in ("load", "gather")}
+    buffers = {value.buffer for value in nest.values() if isinstance(value, Read)}
     return {local for buffer, local in zip(nest.inputs, step.inputs, strict=True) if buffer in buffers}

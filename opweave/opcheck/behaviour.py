@@ -37,7 +37,6 @@ from opweave.registry.schema import ListType, OptionalType, Type
 from opweave.registry.symbolic import Symbolic, is_open
 from opweave.registry.tensor import Tensor, describe
 
-_RANDOM = frozenset({"nondeterministic_seeded"})
 _UNSIZED = frozenset({"dynamic_output_shape", "data_dependent_output"})
 
 
@@ -45,14 +44,9 @@ class Refused(Exception):
     """The op does not take a variant of the arguments, which is its right."""
 
 
-def is_random(op: OpOverload) -> bool:
-    """Whether results differ from call to call on purpose."""
-    return bool(_RANDOM & set(op.tags))
-
-
 def leaves_values_open(op: OpOverload) -> bool:
     """Whether results may be any values: they are random, or memory that nothing was written to."""
-    return is_random(op) or (op.decl is not None and ("empty" in op.opname or op.opname in ("new_empty", "resize_")))
+    return op.is_random or (op.decl is not None and ("empty" in op.opname or op.opname in ("new_empty", "resize_")))
 
 
 def run(sample: Sample, values: Values) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from opweave.opcheck.behaviour import is_random, leaves_values_open, run
+from opweave.opcheck.behaviour import leaves_values_open, run
 from opweave.opcheck.inputs import (
     Sample,
     Snapshot,
@@ -95,7 +95,7 @@ def check_compiled(given: Sample, tolerance: Tolerance) -> None:
     _check_compiled_call(given, tolerance)
     if any(t._keys & GRAD for t in given.tensors()) and not given.op.is_mutable:
         _check_gradients(given, tolerance)
-    if given.thorough and given.op.batch_rule is not None and not is_random(given.op):
+    if given.thorough and given.op.batch_rule is not None and not given.op.is_random:
         _check_batched(given, tolerance)
 
 
@@ -213,7 +213,7 @@ def _check_gradients(given: Sample, tolerance: Tolerance) -> None:
     _expect(given, tolerance, again, reference, "two backward passes over one call give different gradients")
     if given.thorough:
         _check_parts(given, tolerance, made, weights, reference)
-    if not is_random(op):
+    if not op.is_random:
         _check_layouts(given, tolerance, weights, reference)
         _Differences(given).check()
     _check_traced(given, tolerance, weights, reference)
@@ -256,7 +256,7 @@ def _check_parts(
             part = _forward(given, alone)
             if not part.outputs or len(part.outputs) != len(weights) or t._dtype is not leaves[i]._dtype:
                 continue
-            if not is_random(given.op):
+            if not given.op.is_random:
                 found = _backward(given, part, weights)
                 _expect(
                     given, tolerance, found, [reference[i]],
@@ -323,7 +323,7 @@ def _check_traced(given: Sample, tolerance: Tolerance, weights: list[Tensor], re
     except Exception as error:
         let_through(error)
         raise _explained(given, "backward cannot be traced without data", error) from error
-    if is_random(given.op):
+    if given.op.is_random:
         return
     _expect(given, tolerance, module(*plain, *weights), reference, "the traced backward gives other gradients")
     for node, expected in zip(_outputs_of(module), reference, strict=True):

@@ -24,6 +24,7 @@ from opweave.registry.op import Kernel, OpOverload, is_default, ops
 from opweave.registry.schema import Argument
 from opweave.registry.spec import TensorSpec
 from opweave.registry.tensor import Tensor, describe
+from opweave.registry.types import TENSOR
 
 
 class FunctionCtx:
@@ -412,7 +413,7 @@ class RegisteredBackward:
         keyword_names = tuple(a.name for a in schema.arguments if a.kwarg_only)
         label = f"{op.opname}Backward"
         takes_lists = any(_is_list(a) for a in schema.arguments)
-        if not keyword_names and not takes_lists and [str(r.type) for r in schema.returns] == ["Tensor"]:
+        if not keyword_names and not takes_lists and [r.type for r in schema.returns] == [TENSOR]:
             return self._simple_kernel(op, below, label)
         lists = tuple(_is_list(a) for a in schema.arguments if not a.kwarg_only)
         many = len(schema.returns) != 1
@@ -446,7 +447,7 @@ class RegisteredBackward:
         """
         taken, given, known = parameters(op._schema)
         names = [identifier(a.name) for a in op._schema.arguments]
-        tensors = {identifier(a.name): str(a.type).endswith("?") for a in op._schema.arguments if a.type.has_tensor}
+        tensors = {identifier(a.name): a.type.is_optional for a in op._schema.arguments if a.type.has_tensor}
         spec_of = "$spec($TensorSpec, ({0}._sizes, {0}._strides, {0}._dtype, {0}._device))"
 
         def for_each(text: str, otherwise: str) -> str:
@@ -581,7 +582,7 @@ def _holds_tensors(value: Any) -> bool:
 
 
 def _is_list(argument: Argument) -> bool:
-    return argument.type.has_tensor and str(argument.type).rstrip("?").endswith("]")
+    return argument.type.has_tensor and argument.type.is_list
 
 
 def _needs(value: Any) -> Any:

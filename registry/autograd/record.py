@@ -30,6 +30,7 @@ from opweave.registry.keys import ABOVE_VIEWS, AUTOGRAD_MASK, BATCHED_BIT, GRAD,
 from opweave.registry.op import Kernel, OpOverload, ops, resolvers
 from opweave.registry.spec import TensorSpec
 from opweave.registry.tensor import Tensor
+from opweave.registry.types import TENSOR
 
 _UP_TO_VIEWS = DispatchKey.ADInplaceOrView.bit * 2 - 1
 
@@ -54,7 +55,7 @@ class Plan:
         self.derivative = derivative
         schema = op._schema
         self.names = tuple(a.name for a in schema.arguments)
-        self.tensors = tuple((a.name, str(a.type).rstrip("?").endswith("]")) for a in schema.arguments
+        self.tensors = tuple((a.name, a.type.is_list) for a in schema.arguments
                              if a.type.has_tensor)  # fmt: skip
         self.written = op.mutated_args
         self.label = "".join(part.capitalize() for part in op.opname.strip("_").split("_")) + "Backward0"
@@ -69,7 +70,7 @@ class Plan:
             and not self.written
             and not any(is_list for _, is_list in self.tensors)
             and not any(a.kwarg_only and a.name in tensor_names for a in schema.arguments)
-            and [str(r.type) for r in schema.returns] == ["Tensor"]
+            and [r.type for r in schema.returns] == [TENSOR]
             and all(
                 name in _KNOWN or self._is_source(name)
                 for formula in derivative.by_argument.values()
@@ -277,14 +278,14 @@ def resolve(op: OpOverload, bits: int) -> Kernel | None:
     if not bits & GRAD:
         return None
     decl, derivative = op.derivative_source()
-    if derivative is None and decl is not None and decl.kind == "composite" and not op.is_mutable:
+    if derivative is None and decl is not None and decl.is_composite and not op.is_mutable:
         return decl.body
     below = op._lookup(bits & _UP_TO_VIEWS)
     make_kernel = getattr(derivative, "make_kernel", None)
     if make_kernel is not None:
         return make_kernel(op, below)
     plan = Plan(op, derivative)
-    if decl is not None and decl.kind in ("out", "outs"):
+    if decl is not None and decl.writes_out:
         return lambda *args, **kwargs: _refuse_out(op)
     if plan.is_simple:
         return recording(plan, below)

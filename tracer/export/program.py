@@ -24,6 +24,7 @@ from opweave.registry.errors import (
 from opweave.registry.keys import DispatchKey
 from opweave.registry.op import OpOverload, registry, tensors_in
 from opweave.registry.tensor import Tensor, describe
+from opweave.tracer.effects import mutated_inputs
 from opweave.tracer.export import kernels
 from opweave.tracer.export.linking import BODY, calls, graphs_in, inner_graphs, link, registered
 from opweave.tracer.export.signature import (
@@ -33,7 +34,6 @@ from opweave.tracer.export.signature import (
     OutputKind,
     OutputSpec,
     TensorArgument,
-    mutated_inputs,
 )
 from opweave.tracer.export.sizes import Binding, ExportEnv, range_constraints
 from opweave.tracer.export.untrusted import Limits, budget, running

@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any
-
-from opweave.registry.op import OpOverload
-from opweave.registry.triton_op import launch_effects, triton_kernel_wrapper_mutation
-from opweave.tracer.export.control import is_control_flow, operands_of
-from opweave.tracer.graph import Graph, Node, nodes_in
-from opweave.tracer.printing import operand_graphs
 
 
 @dataclass(frozen=True)
@@ -175,88 +167,3 @@ class ExportGraphSignature:
 
 def _shown(argument: ArgumentSpec) -> Any:
     return argument.value if isinstance(argument, ConstantArgument) else argument.name
-
-
-# ---- what a graph writes ---------------------------------------------------------------------------------------------
-
-
-def mutated_inputs(graph: Graph) -> tuple[str, ...]:
-    """Names of the placeholders that a graph writes, directly or through views.
-
-    What an op writes and what its results may share memory with follows from its schema, so this holds for ops that
-    are not registered, too. It may name too many: which part of a tensor a view shows plays no role.
-    """
-    written, _ = _effects(graph)
-    return tuple(node.name for node in graph.placeholders() if node in written)
-
-
-def _effects(graph: Graph) -> tuple[set[Node], frozenset[Node]]:
-    """The inputs that a graph writes, and those whose memory its results may be in."""
-    roots: dict[Node, frozenset[Node]] = {}
-    written: set[Node] = set()
-    kept: frozenset[Node] = frozenset()
-    for node in graph.nodes:
-        if node.op == "placeholder":
-            roots[node] = frozenset((node,))
-        elif node.op == "output":
-            kept = frozenset().union(*(roots.get(source, frozenset()) for source in node.all_input_nodes))
-        elif node.op == "call_function":
-            writes, shares = _effects_of(node)
-            for target in writes:
-                written |= roots.get(target, frozenset())
-            roots[node] = frozenset().union(*(roots.get(source, frozenset()) for source in shares))
-    return written, kept
-
-
-def _effects_of(node: Node) -> tuple[list[Node], list[Node]]:
-    """The operands that a node writes, and those whose memory its results may be in."""
-    if not is_control_flow(node.target):
-        return list(_written(node)), list(_shared(node))
-    writes: list[Node] = []
-    shares: list[Node] = []
-    for inner in operand_graphs(node):
-        written, kept = _effects(inner)
-        pairs = list(zip(inner.placeholders(), operands_of(node), strict=False))
-        writes += [source for name, source in pairs if name in written]
-        shares += [source for name, source in pairs if name in kept]
-    return writes, shares
-
-
-def _written(node: Node) -> Iterator[Node]:
-    target = node.target
-    if isinstance(target, Graph):
-        written, _ = _effects(target)
-        yield from (
-            source
-            for inner, source in zip(target.placeholders(), node.args, strict=False)
-            if inner in written and isinstance(source, Node)
-        )
-    elif target is triton_kernel_wrapper_mutation:
-        operands = node.kwargs["kwargs"]
-        values = {name: v.meta.get("val") if isinstance(v, Node) else v for name, v in operands.items()}
-        for name in launch_effects(node.kwargs["kernel_idx"], node.kwargs["constant_args_idx"], values):
-            yield from nodes_in([operands.get(name)])
-    elif isinstance(target, OpOverload):
-        yield from (n for argument, n in _bound(node) if argument.is_write)
-
-
-def _shared(node: Node) -> Iterator[Node]:
-    """Operands whose memory a result may be in."""
-    target = node.target
-    if isinstance(target, OpOverload):
-        names = {name for shared in target._schema.aliased_returns.values() for name in shared}
-        yield from (source for argument, source in _bound(node) if argument.name in names)
-    elif target is operator.getitem or isinstance(target, Graph):
-        yield from node.all_input_nodes
-
-
-def _bound(node: Node) -> Iterator[tuple[Any, Node]]:
-    """Each operand node with the schema's argument that it goes to."""
-    arguments = node.target._schema.arguments
-    positional = [argument for argument in arguments if not argument.kwarg_only]
-    named = {argument.name: argument for argument in arguments}
-    given = [*zip(positional, node.args, strict=False)]
-    given += [(named[name], value) for name, value in node.kwargs.items() if name in named]
-    for argument, value in given:
-        for source in nodes_in([value]):
-            yield argument, source

@@ -15,6 +15,7 @@ from opweave.registry.errors import ArgumentError, UnsupportedError
 from opweave.registry.keys import GRAD
 from opweave.registry.op import tensors_in
 from opweave.registry.tensor import Tensor, describe
+from opweave.tracer.effects import mutated_inputs
 from opweave.tracer.export.dims import Wanted, wanted_sizes
 from opweave.tracer.export.linking import BODY, calls, graphs_in
 from opweave.tracer.export.program import ExportedProgram, make_signature, trace_body
@@ -23,7 +24,6 @@ from opweave.tracer.export.signature import (
     InputKind,
     InputSpec,
     TensorArgument,
-    mutated_inputs,
 )
 from opweave.tracer.export.sizes import ExportEnv
 from opweave.tracer.graph import Graph, Node
