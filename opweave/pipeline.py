@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
 
-from opweave.codegen.wrapper import generate
+from opweave.codegen.host.text import text as host_text
+from opweave.codegen.wrapper import generate, host_program
 from opweave.passes import (
     canonicalize,
     cse,
@@ -94,6 +95,7 @@ PASSES: tuple[tuple[str, Pass], ...] = (
 
 _passes_log = channel("passes")
 _fusion_log = channel("fusion")
+_host_log = channel("host")
 _code_log = channel("code")
 
 
@@ -191,6 +193,7 @@ def compile_graph(module: GraphModule, name: str, *, fuse_launches: bool = True)
     _fusion_log.debug("%s", lazily(lambda: fusion_report(graph)))
     device = _device(graph)
     with module.shape_env.settled() if module.shape_env is not None else nullcontext():
+        _host_log.debug("%s", lazily(lambda: host_text(host_program(graph, name, device))))
         # Code from the cache could not repeat a decision.
         loaded = load(graph, name, device, module.constants, lambda: generate(graph, name=name, device=device))
     _code_log.debug("%s\n%s", loaded.path, loaded.source)

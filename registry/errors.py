@@ -237,6 +237,10 @@ class CompileError(OpweaveError, RuntimeError):
     """A graph that cannot be compiled."""
 
 
+class HostError(CompileError):
+    """A host program that breaks the rules of its steps: a mistake of the compiler."""
+
+
 class AutogradError(OpweaveError, RuntimeError):
     """Differentiation that is not possible: no formula, a saved tensor overwritten, a graph that was freed."""
 

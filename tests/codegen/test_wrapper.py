@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from compiling import bind, compiled, tensor, traced
 
-from opweave.codegen.wrapper import conform, generate
+from opweave.codegen.conform import conform
+from opweave.codegen.wrapper import generate
 from opweave.registry.device import cpu
 from opweave.registry.dtypes import float32
 from opweave.registry.errors import CompileError

@@ -1,0 +1,273 @@
+"""Prints a host program as Python, a statement or two a step.
+
+    def call(x, w, r):
+        cumsum = demo_cumsum(x)                                             # model.py:12
+        cumsum = conform(cumsum, (4096, 1024), (1024, 1), float32, cpu, "demo.cumsum")
+        out = allocate((4096, 1024), (1024, 1), float32, cpu)
+        fused_mul_gelu_add_softmax_0(4096, 1, 1, cumsum.data_ptr(), w.data_ptr(), r.data_ptr(), out.data_ptr())
+        del cumsum
+        return (out,)
+
+Every name that is not a parameter is injected. What is to be done, in which order and under which names stands in the
+steps; here is how it is said.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from opweave.codegen import blas
+from opweave.codegen.checks import cell_of, passed
+from opweave.codegen.conform import conform, conform_all, size_in, straightened
+from opweave.codegen.groups import addresses, tables
+from opweave.codegen.host import steps as host
+from opweave.codegen.host.operands import Address, Expression, Layout, Local, Target
+from opweave.codegen.host.steps import Program, Step
+from opweave.codegen.kernel import KernelSource
+from opweave.codegen.tuning import tuned
+from opweave.registry.device import Device
+from opweave.registry.dtypes import DType
+from opweave.registry.errors import Site
+from opweave.registry.memory_format import MemoryFormat
+from opweave.registry.tensor import allocate, as_alias, as_view
+
+_COMMENT_COLUMN = 100
+
+
+class Printer:
+    """The text of a program and of all functions in it.
+
+    Attributes
+    ----------
+    names : dict
+        Objects that the text finds as globals.
+    attributes : list of str
+        Constants of the graph that it finds as globals.
+    """
+
+    def __init__(self) -> None:
+        self.names: dict[str, Any] = {}
+        self.attributes: list[str] = []
+        self._objects: dict[int, str] = {}
+        #: What stands at the top of the module.
+        self._tops: list[str] = []
+
+    def module(self, program: Program) -> str:
+        """The program as a module."""
+        source = self._function(program)
+        return "\n".join([*self._tops, source])
+
+    def _function(self, program: Program) -> str:
+        return _Function(self, program).text()
+
+    def inject(self, wanted: str, value: Any, program: Program) -> str:
+        """The name of an object."""
+        known = self._objects.get(id(value))
+        if known is not None:
+            return known
+        name = self._objects[id(value)] = program.names.fresh(re.sub(r"\W", "_", wanted))
+        self.names[name] = value
+        return name
+
+    def top(self, *lines: str) -> None:
+        """Put lines at the top of the module."""
+        self._tops += lines
+
+
+class _Function:
+    """One function."""
+
+    def __init__(self, printer: Printer, program: Program) -> None:
+        self.printer, self.program = printer, program
+        self.lines: list[str] = []
+        #: What stands in front of it.
+        self.before: list[str] = []
+
+    def text(self) -> str:
+        program = self.program
+        for step in program.steps:
+            _PRINTERS[type(step)](self, step)
+        defaults = [f"{p}={self._inject(target.label, target.function)}" for p, target in program.defaults.items()]
+        head = f"def {program.name}({', '.join([*map(str, program.inputs), *defaults])}):"
+        return "\n".join([*self.before, head, *self.lines, ""])
+
+    def _line(self, text: str, site: Site | None = None) -> None:
+        text = "    " + text
+        self.lines.append(f"{text:<{_COMMENT_COLUMN}}  # {site.short}" if site is not None else text)
+
+    def _inject(self, wanted: str, value: Any) -> str:
+        return self.printer.inject(wanted, value, self.program)
+
+    # ---- operands --------------------------------------------------------------------------------------------------
+
+    def _text(self, value: Any) -> str:
+        if isinstance(value, (Local, Expression)):
+            return str(value)
+        if isinstance(value, Address):
+            return f"{value.of}.data_ptr()"
+        if isinstance(value, Program):
+            return self._nested(value)
+        if isinstance(value, MemoryFormat):
+            return self._inject(value.name, value)
+        if value is None or isinstance(value, (bool, int, str)):
+            return repr(value)
+        if isinstance(value, float):
+            return repr(value) if math.isfinite(value) else f'float("{value}")'
+        if isinstance(value, tuple) and not hasattr(value, "_fields"):
+            return self._tuple(value)
+        if isinstance(value, list):
+            return f"[{self._listed(value)}]"
+        if isinstance(value, Mapping):
+            return "{" + ", ".join(f"{key!r}: {self._text(item)}" for key, item in value.items()) + "}"
+        if isinstance(value, slice):
+            return f"slice({self._listed((value.start, value.stop, value.step))})"
+        if isinstance(value, DType):
+            return self._inject(value.name if value.name != "bool" else "bool_", value)
+        if isinstance(value, Device):
+            return self._inject(str(value), value)
+        if isinstance(value, Layout):
+            return self._listed((value.sizes, value.strides, value.dtype, value.device))
+        if isinstance(value, KernelSource):
+            return value.name
+        return self._inject(f"constant_{type(value).__name__}", value)
+
+    def _listed(self, values: Iterable[Any]) -> str:
+        return ", ".join(map(self._text, values))
+
+    def _tuple(self, values: Iterable[Any]) -> str:
+        parts = [*map(self._text, values)]
+        return f"({', '.join(parts)}{',' * (len(parts) == 1)})"
+
+    def _call(self, function: Callable[..., Any], *args: Any, name: str = "") -> str:
+        return f"{self._inject(name or function.__name__, function)}({self._listed(args)})"
+
+    def _nested(self, program: Program) -> str:
+        """A function that is handed on: inside this one where it sees what is known here, else before it."""
+        source = self.printer._function(program)
+        if program.captured:
+            self.lines += [f"    {line}" for line in source.splitlines()]
+        else:
+            self.before += [source, ""]
+        return program.name
+
+    # ---- steps -----------------------------------------------------------------------------------------------------
+
+    def constant(self, step: host.Constant) -> None:
+        self.printer.attributes.append(step.attribute)
+        if step.result.name != step.attribute:
+            self._line(f"{step.result} = {step.attribute}")
+
+    def read(self, step: host.Read) -> None:
+        of = str(step.of) if step.item is None else f"{step.of}[{step.item}]"
+        if step.promise is not None:
+            promise = step.promise
+            check = self._inject("size_in", size_in)
+            text = f"{check}({of}, {step.dim}, {promise.low}, {promise.high}, {promise.label!r})"
+        elif step.what == "number":
+            text = of
+        else:
+            text = f"{of}.{_FIELDS[step.what]}" + ("" if step.what == "offset" else f"[{step.dim}]")
+        self._line(f"{step.result} = {text}")
+
+    def alloc(self, step: host.Alloc) -> None:
+        self._line(f"{step.result} = {self._call(allocate, step.layout)}")
+
+    def view(self, step: host.View) -> None:
+        function = self._inject("as_view", as_view) if step.tracked else self._inject("as_alias", as_alias)
+        same = type(step.shift) is int and not step.shift
+        offset = f"{step.base}._offset" + ("" if same else f" + {self._text(step.shift)}")
+        layout = self._listed((step.base, step.sizes, step.strides))
+        self._line(f"{step.result} = {function}({layout}, {offset})", step.origin.site)
+
+    def copy(self, step: host.Copy) -> None:
+        self._line(f"{step.to}._array[...] = {step.of}._array")
+
+    def move(self, step: host.Move) -> None:
+        self._line(f"{step.result} = {step.of}")
+
+    def align(self, step: host.Align) -> None:
+        self._line(f"{step.result} = {self._call(straightened, step.of, name='straight')}")
+
+    def cell(self, step: host.Cell) -> None:
+        self._line(f"{step.result} = {self._call(cell_of, step.device)}")
+
+    def launch(self, step: host.Launch) -> None:
+        self._line(f"{self._text(step.kernel)}({self._listed((*step.grid, *step.arguments))})", step.origin.site)
+
+    def group(self, step: host.Group) -> None:
+        made = self._call(tables, step.sizes, step.block, step.device, name="tables_of")
+        self.before += [f"{step.tables} = {made}", ""]
+        members = (Address(local) for row in step.rows for local in row)
+        self._line(f"{step.result} = {self._call(addresses, step.device, *members, name='addresses_of')}")
+        arguments = [f"{step.result}.data_ptr()", *(f"{step.tables}[{i}].data_ptr()" for i in range(3))]
+        arguments += [f"{local}.data_ptr()" for local in step.shared]
+        kernel, count = self._text(step.kernel), len(step.sizes)
+        self._line(f"{kernel}({step.programs}, 1, 1, {', '.join(arguments)}, {count})", step.origin.site)
+
+    def product(self, step: host.Product) -> None:
+        operands = (step.out, step.a, step.b)
+        if step.epilogue is None:
+            self._line(self._call(blas.multiply, *operands), step.origin.site)
+            return
+        then, launch = step.epilogue, step.epilogue.launch
+        parts = (*operands, then.elements, then.programs, launch.kernel, *launch.grid, *launch.arguments)
+        self._line(self._call(blas.multiply_then, *parts), step.origin.site)
+
+    def call(self, step: host.Call) -> None:
+        target = step.target
+        function = self._inject(target.label, target.function) if isinstance(target, Target) else str(target)
+        arguments = [self._text(arg) for arg in step.args]
+        arguments += [f"{key}={self._text(value)}" for key, value in step.kwargs.items()]
+        self._line(f"{step.result} = {function}({', '.join(arguments)})", step.origin.site)
+
+    def item(self, step: host.Item) -> None:
+        self._line(f"{step.result} = {step.of}[{self._text(step.key)}]", step.origin.site)
+
+    def count(self, step: host.Count) -> None:
+        self._line(f"{step.of} = {self._call(conform_all, step.of, step.number, step.label)}")
+
+    def conform(self, step: host.Conform) -> None:
+        if isinstance(step.layouts, Layout):
+            self._line(f"{step.of} = {self._call(conform, step.of, step.layouts, step.label)}")
+            return
+        check = self._inject("conform", conform)
+        items = [f"{check}({step.of}[{i}], {self._text(v)}, {step.label!r})" for i, v in enumerate(step.layouts)]
+        self._line(f"{step.of} = ({', '.join(items)}{',' * (len(items) == 1)})")
+
+    def check(self, step: host.Check) -> None:
+        said = [(message, site and (site.file, site.line, site.function)) for message, site in step.checks]
+        self._line(f"{self._inject('passed', passed)}({step.cell}, {said!r})")
+
+    def bump(self, step: host.Bump) -> None:
+        self._line(f"{step.of}._bump()")
+
+    def tuned(self, step: host.Tuned) -> None:
+        for choice in step.choices:
+            self.printer.top(self.printer._function(choice.program), "")
+        self.printer.top(self.printer._function(step.unfused), "")
+        choices = "{" + ", ".join(f"{choice.number}: {choice.program.name}" for choice in step.choices) + "}"
+        what = f"{step.kernel_idx}, {step.form_idx}, {step.digest!r}, {choices}, {step.unfused.name}, {step.written}"
+        self.printer.top(f"{step.name} = {self._inject('tuned', tuned)}({what})", "", "")
+        call = f"{step.name}({self._listed((step.key, *step.operands))})"
+        results = f"{self._text(step.results)} = " if step.results else ""
+        self._line(f"{results}{call}", step.origin.site)
+
+    def free(self, step: host.Free) -> None:
+        self._line(f"del {', '.join(map(str, step.locals))}")
+
+    def return_(self, step: host.Return) -> None:
+        self._line(f"return {self._text(step.value)}")
+
+
+_FIELDS = {"size": "_sizes", "stride": "_strides", "offset": "_offset"}
+_PRINTERS: dict[type[Step], Callable[[_Function, Any], None]] = {
+    host.Constant: _Function.constant, host.Read: _Function.read, host.Alloc: _Function.alloc,
+    host.View: _Function.view, host.Copy: _Function.copy, host.Move: _Function.move, host.Align: _Function.align,
+    host.Cell: _Function.cell, host.Launch: _Function.launch, host.Group: _Function.group,
+    host.Product: _Function.product, host.Call: _Function.call, host.Item: _Function.item,
+    host.Count: _Function.count, host.Conform: _Function.conform, host.Check: _Function.check,
+    host.Bump: _Function.bump, host.Tuned: _Function.tuned, host.Free: _Function.free, host.Return: _Function.return_,
+}  # fmt: skip
