@@ -12,9 +12,10 @@ from collections.abc import Callable
 from typing import Any
 
 from opweave.fake.symbolic import SymNumber, statically_known_true
-from opweave.passes.emission import Emitter, escaping, is_told, relocate, value_of
+from opweave.passes.emission import Emitter, is_told, relocate, value_of
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.tensor import Tensor
+from opweave.tracer.aliasing import escaping
 from opweave.tracer.declared import declared
 from opweave.tracer.graph import Graph, Node
 

@@ -8,6 +8,7 @@ from typing import Any
 from opweave.passes.emission import Emitter, map_nodes, nodes_in, value_of
 from opweave.registry.errors import CompileError
 from opweave.registry.keys import DispatchMode
+from opweave.registry.nested import map_leaves
 from opweave.registry.tensor import Tensor
 from opweave.tracer.declared import declared
 from opweave.tracer.graph import Graph, Node
@@ -73,7 +74,8 @@ class _Recorder(DispatchMode):
     ) -> Any:
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
-        node = self.emit.call(func, *_nodes(args, self), like=self.node, val=result, **_nodes(kwargs, self))
+        args, named = map_leaves((args, kwargs), lambda v: self.node_of(v) if isinstance(v, Tensor) else v)
+        node = self.emit.insert(func, args, named, self.node, result)
         # Kernels are named after what the user called.
         node.meta["origin"] = self.node.meta.get("origin") or self.node.target.opname.lstrip("_").removeprefix(
             "native_"
@@ -87,13 +89,3 @@ class _Recorder(DispatchMode):
                 self.added.append(item)
                 self.known[id(part)] = part, item
         return result
-
-
-def _nodes(value: Any, recorder: _Recorder) -> Any:
-    if isinstance(value, Tensor):
-        return recorder.node_of(value)
-    if isinstance(value, (list, tuple)):
-        return type(value)([_nodes(item, recorder) for item in value])
-    if isinstance(value, dict):
-        return {key: _nodes(item, recorder) for key, item in value.items()}
-    return value

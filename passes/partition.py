@@ -24,7 +24,8 @@ import networkx as nx
 
 from opweave.fake.symbolic import SymNumber
 from opweave.passes.emission import Emitter, nodes_in, value_of
-from opweave.registry.op import OpOverload, ops
+from opweave.registry.nested import leaves
+from opweave.registry.op import OpOverload, ops, tensors_in
 from opweave.registry.tensor import Tensor
 from opweave.tracer.declared import declared
 from opweave.tracer.effects import has_effect, is_repeatable
@@ -316,11 +317,7 @@ def _told(value: Any) -> set[Any]:
 
 def _symbols(value: Any) -> set[Any]:
     """Symbols that a value's sizes are made of."""
-    if isinstance(value, SymNumber):
-        return set(value.env.simplify(value.expr).free_symbols)
-    if isinstance(value, (tuple, list)):
-        return {symbol for part in value for symbol in _symbols(part)}
-    if not isinstance(value, Tensor):
-        return set()
-    numbers = [n for n in (*value._sizes, *value._strides, value._offset) if isinstance(n, SymNumber)]
-    return {symbol for number in numbers for symbol in number.env.simplify(number.expr).free_symbols}
+    parts = list(leaves(value))
+    numbers = [*parts, *(n for t in tensors_in(parts) for n in (*t._sizes, *t._strides, t._offset))]
+    found = (number.env.simplify(number.expr) for number in numbers if isinstance(number, SymNumber))
+    return {symbol for expr in found for symbol in expr.free_symbols}

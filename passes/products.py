@@ -21,10 +21,11 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from opweave.passes.emission import Emitter, escaping, relocate, value_of
-from opweave.registry.op import OpOverload, ops
+from opweave.passes.emission import Emitter, relocate, value_of
+from opweave.registry.op import ops
 from opweave.registry.spec import is_contiguous
 from opweave.registry.tensor import Tensor
+from opweave.tracer.aliasing import escaping, is_view
 from opweave.tracer.declared import declared
 from opweave.tracer.graph import Graph, Node
 
@@ -192,7 +193,7 @@ def _is_copy(node: Node) -> bool:
 
 def _reads_memory(node: Node) -> bool:
     """Whether a node is a view of something that no kernel computes."""
-    while isinstance(node.target, OpOverload) and (node.target.is_view or node.target in _RESHAPES):
+    while is_view(node) or node.target in _RESHAPES:
         node = node.all_input_nodes[0]
     return node.op == "placeholder" or getattr(getattr(node.target, "decl", None), "kind", "") == "extern"
 

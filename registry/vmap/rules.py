@@ -7,6 +7,7 @@ of an op; those that do not stand in `registry.vmap.explicit`. What has no rule 
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,6 +16,7 @@ from opweave.registry.batched import BatchedTensor, Level, make_batched, to_fron
 from opweave.registry.errors import ArgumentError, DTypeError, ShapeError, UnsupportedError
 from opweave.registry.keys import DispatchKey
 from opweave.registry.memory_format import CHANNELS_LAST, contiguous_format, dims_in_memory
+from opweave.registry.nested import map_leaves
 from opweave.registry.op import Kernel, OpOverload, ops, resolvers, tensors_in
 from opweave.registry.ops.kinds import (
     InplaceDecl,
@@ -400,8 +402,8 @@ def one_by_one(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict
         )
     results = []
     for i in range(level.size):
-        picked = _example((args, kwargs), level, i)
-        results.append(op(*picked[0], **picked[1]))
+        picked, named = map_leaves((args, kwargs), functools.partial(_example, level=level, index=i))
+        results.append(op(*picked, **named))
     if op.mutated_args:
         written = [t for name in op.mutated_args for t in tensors_in([values[name]])]
         if not op._schema.returns:
@@ -416,14 +418,8 @@ def _register(op: OpOverload) -> str:
 
 
 def _example(value: Any, level: Level, index: int) -> Any:
-    if isinstance(value, Tensor):
-        if isinstance(value, BatchedTensor) and value.level == level:
-            return ops.aten.select.int(value.value, value.bdim, index)
-        return value
-    if isinstance(value, (list, tuple)):
-        return type(value)(_example(item, level, index) for item in value)
-    if isinstance(value, dict):
-        return {key: _example(item, level, index) for key, item in value.items()}
+    if isinstance(value, BatchedTensor) and value.level == level:
+        return ops.aten.select.int(value.value, value.bdim, index)
     return value
 
 
