@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from opweave.fake.mode import FakeTensorMode
-from opweave.passes.emission import Emitter, map_nodes, nodes_in, value_of
 from opweave.registry.errors import OpweaveError, UnsupportedError
 from opweave.registry.nested import map_leaves
 from opweave.registry.op import HigherOrderOperator, OpOverload, ops, registry
@@ -29,6 +28,7 @@ from opweave.registry.triton_op import launch_effects, triton_kernel_wrapper_fun
 from opweave.tracer.aliasing import is_view
 from opweave.tracer.declared import declared, is_overridden
 from opweave.tracer.effects import mutates
+from opweave.tracer.emission import Emitter, map_nodes, nodes_in, value_of
 from opweave.tracer.graph import Graph, Node
 
 aten = ops.aten

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import operator
 
-from opweave.passes.emission import Emitter, nodes_in, relocate, value_of
 from opweave.registry.op import ops
 from opweave.tracer.aliasing import sources, view_source
 from opweave.tracer.declared import declared
+from opweave.tracer.emission import Emitter, nodes_in, relocate, value_of
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.iteration import IterationSpace, analyse, is_only_scattered_to, reads_memory
 from opweave.tracer.launches import launch_of

@@ -23,12 +23,12 @@ from typing import Any
 import networkx as nx
 
 from opweave.fake.symbolic import SymNumber
-from opweave.passes.emission import Emitter, nodes_in, value_of
 from opweave.registry.nested import leaves
 from opweave.registry.op import OpOverload, ops, tensors_in
 from opweave.registry.tensor import Tensor
 from opweave.tracer.declared import declared
 from opweave.tracer.effects import has_effect, is_repeatable
+from opweave.tracer.emission import Emitter, nodes_in, value_of
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.size import hint, product, sizes
 

@@ -13,7 +13,6 @@ import operator
 from typing import Any
 
 from opweave.fake.symbolic import SymNumber
-from opweave.passes.emission import Emitter, map_nodes, relocate, value_of
 from opweave.passes.functionalize import (
     auto_functionalized,
     copy_laid_out,
@@ -25,6 +24,7 @@ from opweave.registry.op import HigherOrderOperator, OpOverload, ops, registry
 from opweave.registry.tensor import Tensor
 from opweave.registry.triton_op import triton_kernel_wrapper_functional, triton_kernel_wrapper_mutation
 from opweave.tracer.aliasing import held_in, is_owned, makes_memory, may_overlap, members_of, root_of
+from opweave.tracer.emission import Emitter, map_nodes, relocate, value_of
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.launches import launch_of, take_apart
 

@@ -56,6 +56,8 @@ class Emitter:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.mode = fake_mode(graph)
+        #: The nodes it has made, for who clears it.
+        self.made: list[Node] = []
 
     def call(self, target: Any, *args: Any, like: Node, val: Any = None, **kwargs: Any) -> Node:
         """A call of `target`.
@@ -76,6 +78,7 @@ class Emitter:
         if val is None:
             val = self.evaluate(target, args, kwargs)
         node = self.graph.call_function(target, args, kwargs)
+        self.made.append(node)
         node.meta["val"] = val
         for key in INHERITED:
             if key in like.meta:
