@@ -20,11 +20,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from opweave.codegen.loopnest import LoopNest, lower
-from opweave.codegen.schedule import Schedule
+from opweave.codegen.loops.nest import LoopNest, needs_int64
+from opweave.codegen.loops.schedule import Schedule
+from opweave.codegen.loops.steps import lower
+from opweave.codegen.loops.values import Buffer, Load, Value
+from opweave.codegen.triton_printer import Printer, numbers_of
 from opweave.codegen.triton_scalars import ATOM, TYPE
-from opweave.codegen.triton_source import _Printer, numbers_of  # pyright: ignore[reportPrivateUsage]
-from opweave.codegen.values import Buffer, Value, load_parts
 from opweave.registry.errors import Site
 from opweave.tracer.graph import Graph
 from opweave.tracer.index import Axis, Index, linearize
@@ -96,12 +97,12 @@ class Before:
         _check(nest)
         (store,) = nest.stores
         frame = _frame(nest, store.offset, store.buffer)
-        return Before(nest, frame, _is_wide(nest))
+        return Before(nest, frame, needs_int64(nest))
 
     def function(self, name: str, *, masked: bool, padded: bool) -> BlockFunction:
         """The function for a load with or without a mask and a value for the other elements."""
         printer = _Function(self.nest, self.frame, ["live"] * masked + ["other"] * padded)
-        printer.emit()
+        printer.emit(printer.order)
         (store,) = self.nest.stores
         text, kind = printer.names[store.value][0], TYPE[store.buffer.dtype.name]
         text = f"({text}).to({kind})" if store.value.axes else f"tl.full(place.shape, {text}, {kind})"
@@ -119,7 +120,7 @@ class After:
 
     nest: LoopNest
     frame: Frame
-    given: Value
+    given: Load
     wide: bool
 
     @staticmethod
@@ -143,20 +144,18 @@ class After:
         nest = lower(region, wide=wide)
         _check(nest)
         buffer = nest.inputs[number]
-        reads = [v for v in nest.values() if v.op == "load" and load_parts(v)[0] is buffer]
-        if len(reads) != 1 or reads[0].args:
+        reads = [value for value in nest.values() if isinstance(value, Load) and value.buffer is buffer]
+        if len(reads) != 1 or reads[0].inside is not None:
             raise Unfit("its elements are read at several places")
-        frame = _frame(nest, load_parts(reads[0])[1], buffer)
-        return After(nest, frame, reads[0], _is_wide(nest))
+        return After(nest, _frame(nest, reads[0].offset, buffer), reads[0], needs_int64(nest))
 
     def function(self, name: str, *, masked: bool) -> BlockFunction:
         """The function for a store with or without a mask."""
         printer = _Function(self.nest, self.frame, ["live"] * masked, self.given)
-        printer.emit()
+        printer.emit(printer.order)
         for store in self.nest.stores:
             printer.store(store)
-        buffer = load_parts(self.given)[0]
-        buffers = [*(b for b in self.nest.inputs if b is not buffer), *self.nest.outputs]
+        buffers = [*(b for b in self.nest.inputs if b is not self.given.buffer), *self.nest.outputs]
         return printer.function(name, ["value"], buffers)
 
 
@@ -185,11 +184,7 @@ def _frame(nest: LoopNest, offset: Index, buffer: Buffer) -> Frame:
     return Frame(tuple(axes), tuple(strides[axis] or 1 for axis in axes))
 
 
-def _is_wide(nest: LoopNest) -> bool:
-    return _Printer(nest, _UNSPLIT, True).wide
-
-
-class _Function(_Printer):
+class _Function(Printer):
     def __init__(self, nest: LoopNest, frame: Frame, rest: Sequence[str], given: Value | None = None) -> None:
         super().__init__(nest, _UNSPLIT, False)
         self.taken -= {*self.parameters.values(), *self.numbers.values()}
@@ -220,12 +215,6 @@ class _Function(_Printer):
         if site is not None:
             self.sites[len(self.lines)] = site
         super().line(text, label, site)
-
-    def emit(self) -> None:
-        self._emit(self.order)
-
-    def store(self, store: object) -> None:
-        self._store(store)  # type: ignore[arg-type]
 
     def function(self, name: str, first: Sequence[str], buffers: Sequence[Buffer]) -> BlockFunction:
         numbers = tuple((v, self.number_type(v)) for v in self.numbers)

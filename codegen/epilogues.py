@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from opweave.codegen.loopnest import LoopNest
-from opweave.codegen.schedule import Lane, Schedule
-from opweave.codegen.values import Buffer, load_parts
+from opweave.codegen.loops.nest import LoopNest
+from opweave.codegen.loops.schedule import Lane, Schedule
+from opweave.codegen.loops.values import Buffer, Gather, Read
 from opweave.registry.spec import is_contiguous
 from opweave.tracer.declared import declared
 from opweave.tracer.graph import Graph, Node
@@ -124,10 +124,10 @@ def _covered(region: Node, nest: LoopNest, stages: Plan, shown: set[Node]) -> tu
         return None
     offsets = [store.offset for store in nest.stores if store.buffer in buffers]
     for value in nest.values():
-        if value.op in ("load", "gather") and load_parts(value)[0] in buffers:
-            if value.op == "gather":
+        if isinstance(value, Read) and value.buffer in buffers:
+            if isinstance(value, Gather):
                 return None
-            offsets.append(load_parts(value)[1])
+            offsets.append(value.offset)
     steps = {offset.stride(axis) for offset in offsets}
     if len(steps) != 1:
         return None

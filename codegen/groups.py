@@ -18,9 +18,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from opweave.codegen.loopnest import LoopNest
-from opweave.codegen.schedule import Lane, Schedule
-from opweave.codegen.values import Buffer
+from opweave.codegen.loops.nest import LoopNest
+from opweave.codegen.loops.schedule import Lane, Schedule
+from opweave.codegen.loops.values import Buffer
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType, int32, int64
 from opweave.registry.tensor import Tensor, allocate

@@ -1,6 +1,6 @@
 """The scalar vocabulary as Triton expressions.
 
-`render(value, operands)` gives the Python text of one primitive (`recorder.PRIMITIVES`) from the texts of its
+`render(value, operands)` gives the Python text of one primitive (`spec.PRIMITIVES`) from the texts of its
 operands. Types are explicit in the values, and a constant beside a tensor takes the tensor's type in Triton as here, so
 float32 stays float32 and a constant of a float64 kernel keeps all its digits.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from opweave.codegen.values import Value
+from opweave.codegen.loops.values import Extern, Prim
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import CompileError
 
@@ -35,14 +35,14 @@ _LIBDEVICE = {name: name for name in (
     "trunc", "fmod", "pow", "atan2",
 )} | {"round": "rint"}  # fmt: skip
 _EXTREMES = {"maximum": "tl.maximum", "minimum": "tl.minimum"}
-#: What users' kernels have besides (`codegen.element_maps`), by how Triton names it.
+#: What users' kernels have besides (`codegen.loops.element_maps`), by how Triton names it.
 _TRITONS = {
     "fma": "tl.fma", "maxnum": "tl.maximum", "minnum": "tl.minimum", "clamp": "tl.clamp", "sqrt_rn": "tl.sqrt_rn",
     "div_rn": "tl.div_rn",
 }  # fmt: skip
 _ALL_NAN = ", propagate_nan=tl.PropagateNan.ALL"
 #: Primitives that are given constants with their types.
-TYPED = frozenset((*_TRITONS, "clamp_nan", "libdevice", "convert", "bits"))
+TYPED = frozenset((*_TRITONS, "clamp_nan", "convert", "bits"))
 
 
 def constant(value: object, dtype: DType) -> str:
@@ -63,12 +63,12 @@ def typed_constant(value: object, dtype: DType) -> str:
     return f"tl.full((), {constant(value, dtype)}, {TYPE[dtype.name]})"
 
 
-def render(value: Value, operands: Sequence[tuple[str, int]]) -> tuple[str, int]:
+def render(value: Prim | Extern, operands: Sequence[tuple[str, int]]) -> tuple[str, int]:
     """Text and precedence of a primitive.
 
     Parameters
     ----------
-    value : Value
+    value : Prim or Extern
         What to compute.
     operands : sequence of (str, int)
         Texts of its operands, with their precedence.
@@ -78,14 +78,15 @@ def render(value: Value, operands: Sequence[tuple[str, int]]) -> tuple[str, int]
     CompileError
         For a function that has no Triton form.
     """
-    op = value.op
+    op, texts = value.name, [text for text, _ in operands]
+    if isinstance(value, Extern):
+        return f"libdevice.{op}({', '.join(texts)})", ATOM
     if op in OPERATORS:
         sign, level = OPERATORS[op]
         if op == "tmod" and value.dtype.kind == "u":
             level = 7
         left = _wrap(operands[0], level if op not in ("eq", "ne", "lt", "le", "gt", "ge") else level + 1)
         return f"{left} {sign} {_wrap(operands[1], level + 1)}", level
-    texts = [text for text, _ in operands]
     if op == "neg":
         return f"-{_wrap(operands[0], _UNARY)}", _UNARY
     if op == "invert":
@@ -106,8 +107,6 @@ def render(value: Value, operands: Sequence[tuple[str, int]]) -> tuple[str, int]
         return f"{_TRITONS[op]}({', '.join(texts)})", ATOM
     if op == "clamp_nan":
         return f"tl.clamp({', '.join(texts)}{_ALL_NAN})", ATOM
-    if op == "libdevice":
-        return f"libdevice.{value.detail}({', '.join(texts)})", ATOM
     if op in ("convert", "bits"):
         bits = ", bitcast=True" if op == "bits" else ""
         return f"{_wrap(operands[0], ATOM)}.to({TYPE[value.dtype.name]}{bits})", ATOM
@@ -116,12 +115,12 @@ def render(value: Value, operands: Sequence[tuple[str, int]]) -> tuple[str, int]
     raise CompileError(f"codegen: scalar function {op!r} has no Triton form", got=value.label, at=value.site)
 
 
-def needs_libdevice(op: str) -> bool:
-    """Whether a primitive is a libdevice function."""
-    return op in _LIBDEVICE or op == "libdevice"
+def needs_libdevice(value: Prim | Extern) -> bool:
+    """Whether a function is libdevice's."""
+    return isinstance(value, Extern) or value.name in _LIBDEVICE
 
 
-def _cast(value: Value, operand: tuple[str, int]) -> tuple[str, int]:
+def _cast(value: Prim, operand: tuple[str, int]) -> tuple[str, int]:
     source, target = value.args[0].dtype, value.dtype
     text = _wrap(operand, ATOM)
     if source.kind == "f" and target.kind in "iu" and target.itemsize < 4:

@@ -34,12 +34,14 @@ from opweave.codegen.backends import backend_of
 from opweave.codegen.checks import cell_of, passed
 from opweave.codegen.groups import LEAST, Member, addresses, in_blocks, is_flat, shared, tables
 from opweave.codegen.kernel import KernelSource
-from opweave.codegen.loopnest import LoopNest, lower
-from opweave.codegen.recorder import label_of
-from opweave.codegen.schedule import Schedule, plan
-from opweave.codegen.triton_source import kernel_name, numbers_of, print_group, print_kernel
+from opweave.codegen.loops.lowering import label_of
+from opweave.codegen.loops.nest import LoopNest
+from opweave.codegen.loops.schedule import Schedule
+from opweave.codegen.loops.steps import lower, plan
+from opweave.codegen.loops.values import Buffer
+from opweave.codegen.triton_printer import numbers_of
+from opweave.codegen.triton_source import kernel_name, print_group, print_kernel
 from opweave.codegen.tuning import tuned
-from opweave.codegen.values import Buffer
 from opweave.fake.symbolic import SymFloat, SymNumber
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
@@ -522,7 +524,7 @@ class _Wrapper:
                 self._allocate_like(scratch[name], written[name])
         aligned = frozenset(p.name for p, arg in outer.items() if _of_region(arg))
         ops = [n for n in region.nodes if isinstance(n.target, OpOverload) and not is_empty(n)]
-        names = [label_of(n) for n in ops if n.target.decl.kind != "view"]
+        names = [label_of(n) for n in ops if not n.target.decl.is_layout]
         label = kernel_name(
             [name_of(kernels[launch.node.kwargs["kernel_idx"]]), *dict.fromkeys(names)], len(self.kernels)
         )
@@ -887,7 +889,7 @@ def _is_plain_view(node: Node) -> bool:
     """Whether a node only shows its operand's memory with other sizes and strides, at a distance known now."""
     target: Any = node.target
     decl = declared(node)
-    if decl is None or decl.kind != "view":
+    if decl is None or not decl.is_layout:
         return False
     base = node.all_input_nodes[0].meta.get("val")
     same_type = isinstance(base, Tensor) and base._dtype is node.meta["val"]._dtype

@@ -203,11 +203,10 @@ class FakeTensorMode(DispatchMode):
         decl = op.decl
         if decl is None or op.fake != decl.fake:
             result = self._dispatch_user(op, args, kwargs)
-        elif decl.kind == "number":
+        elif decl.is_number:
             result = decl.meta(self.make, args, kwargs)
         else:
-            # Pointwise rules check devices themselves and know where a 0-d CPU tensor may go.
-            if decl.kind not in ("pointwise", "composite") and len(args) > 1:
+            if len(args) > 1 and not decl.checks_devices:
                 self._check_devices(op, args)
             env = self.shape_env
             if env is None:
@@ -221,7 +220,7 @@ class FakeTensorMode(DispatchMode):
         return result
 
     def _ruled(self, decl: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if decl.kind == "composite":
+        if decl.is_composite:
             with self:
                 return decl.meta(self.make, args, kwargs)
         return decl.meta(self.make, args, kwargs)

@@ -64,7 +64,7 @@ _TENSORS = {"_local_scalar_dense": [()], "_native_batch_norm_legit": [(4, 3, 5),
 
 def sample(op: OpOverload, seed: int = 0) -> Call | None:
     """The first sample that eager takes; None if there is none."""
-    samples = None if op.decl is None or op.decl.kind == "out" else op.decl.samples
+    samples = None if op.decl is None or op.decl.writes_out else op.decl.samples
     for dtype in (dtypes.float32, dtypes.int64, dtypes.bool_, dtypes.complex64):
         make = maker(dtype, seed)
         try:
@@ -186,7 +186,7 @@ def _vmap(op: OpOverload, call: Call) -> str:
     if (
         not tensors
         or _is_dynamic(op)
-        or (op.decl is not None and op.decl.kind == "out")
+        or (op.decl is not None and op.decl.writes_out)
         or not _tensors([run(*_copied(tensors))])
     ):
         return NONE
@@ -202,7 +202,7 @@ def _vmap(op: OpOverload, call: Call) -> str:
 
 
 def _backward(op: OpOverload, call: Call) -> str:
-    if op.decl is not None and op.decl.kind in ("out", "outs"):
+    if op.decl is not None and op.decl.writes_out:
         return NONE
     run, tensors = _with_tensors(op, call)
     leaves = [t.detach() for t in _copied(tensors)]

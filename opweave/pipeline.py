@@ -64,7 +64,7 @@ def read_launch(kernel: Any, values: Mapping[str, Any], device: Device) -> tuple
 
 def map_objection(expression: Any, loaded: Mapping[str, DType], numbers: Mapping[str, Any]) -> str:
     """Why what a user's kernel computes cannot be computed in a generated one; empty where it can."""
-    return load_heavy("opweave.codegen.recorder").map_objection(expression, loaded, numbers)
+    return load_heavy("opweave.codegen.loops.recorder").map_objection(expression, loaded, numbers)
 
 
 def lift_launches(graph: Graph) -> Graph:

@@ -240,7 +240,7 @@ class Absorber:
         """The views between a node and what a kernel stores, the first one first; what it stores; the kernel."""
         views: list[Node] = []
         made, step = node, self._maker(node)
-        while step is None and made in self.calls and classify(made)[0] == "view":
+        while step is None and made in self.calls and _is_view(made):
             views.insert(0, made)
             made = made.all_input_nodes[0]
             step = self._maker(made)
@@ -507,12 +507,18 @@ def dense(value: Tensor) -> tuple[list[Size], list[Size]] | None:
 
 
 def _is_pointwise(node: Node) -> bool:
-    return classify(node)[0] in ("pointwise", "map", "view", "generator")
+    kind = classify(node)[0]
+    return kind is not None and kind.elementwise
+
+
+def _is_view(node: Node) -> bool:
+    kind = classify(node)[0]
+    return kind is not None and kind.is_layout
 
 
 def _is_strict(node: Node, users: Sequence[Node], items: Sequence[Node]) -> bool:
     """Whether an element of what a node makes is definite only if that of the one operand is which depends on items."""
-    if classify(node)[0] == "view":
+    if _is_view(node):
         return True
     changed = [n for n in node.all_input_nodes if n in items or n in users]
     same = sum(value in changed for value in node.args if isinstance(value, Node)) == 1
@@ -528,11 +534,16 @@ def _is_scaled(node: Node) -> bool:
 
 def _often(repeats: float | None, members: Sequence[Node], most: float = _SELDOM) -> str:
     """Why members should not be computed so often."""
-    costly = [n for n in members if classify(n)[0] in ("pointwise", "map") and not _is_cheap(n)]
+    costly = [n for n in members if _computes(n) and not _is_cheap(n)]
     if costly and (repeats is None or repeats > most):
         times = "an unknown number of" if repeats is None else f"{repeats:.1f}"
         return f"{costly[0].target.opname} would be computed {times} times"  # type: ignore[union-attr]
     return ""
+
+
+def _computes(node: Node) -> bool:
+    kind = classify(node)[0]
+    return kind is not None and kind.elementwise and bool(kind.cost)
 
 
 def _is_cheap(node: Node) -> bool:

@@ -14,7 +14,7 @@ from opweave.fake.symbolic import SymNumber, statically_known_true
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.tensor import Tensor
 from opweave.tracer.aliasing import escaping
-from opweave.tracer.declared import declared
+from opweave.tracer.declared import declared, is_layout
 from opweave.tracer.emission import Emitter, is_told, value_of
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.rewrite import Rule, rewrite
@@ -157,7 +157,7 @@ def same_detached(node: Node, emit: Emitter) -> Node | None:
         user = reached.pop()
         if user.op == "output":
             return None
-        if user not in seen and getattr(declared(user), "kind", "") == "view":
+        if user not in seen and is_layout(user):
             seen.add(user)
             reached += user.users
     return same_view(node, emit)

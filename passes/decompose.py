@@ -22,7 +22,8 @@ def run(graph: Graph) -> Graph:
 
 def is_composite(node: Node) -> bool:
     """Whether a node calls an op that is written with other ops."""
-    return getattr(declared(node), "kind", None) == "composite"
+    kind = declared(node)
+    return kind is not None and kind.is_composite
 
 
 def _inlined(node: Node, emit: Emitter) -> Node | list[Any]:

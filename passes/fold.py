@@ -35,7 +35,7 @@ def run(graph: Graph) -> Graph:
             return None
         uniform[node] = value
         spec = value_of(node)
-        if node.target.decl.kind != "pointwise" or node in returned or not is_contiguous(spec._sizes, spec._strides):
+        if not node.target.decl.keeps_uniform or node in returned or not is_contiguous(spec._sizes, spec._strides):
             return None
         if not _is_exact(value, spec):
             return None
@@ -56,14 +56,14 @@ def _uniform_value(node: Node, uniform: dict[Node, Any]) -> Any:
     if not isinstance(spec, Tensor) or spec.is_complex():
         return None
     inputs = list(nodes_in((node.args, node.kwargs)))
-    if target.opname in _UNIFORM and target.decl.kind == "generator" and not inputs:
+    if target.opname in _UNIFORM and target.decl.cost == 0 and not inputs:
         return _evaluate(node, {}, one_element=True)
     if not inputs or any(n not in uniform for n in inputs):
         return None
     if target.opname in _SPREADS:
         # Seen as another type, the bits are another number.
         return uniform[inputs[0]] if value_of(inputs[0])._dtype is spec._dtype else None
-    return _evaluate(node, uniform) if target.decl.kind == "pointwise" else None
+    return _evaluate(node, uniform) if target.decl.keeps_uniform else None
 
 
 def _evaluate(node: Node, uniform: dict[Node, Any], *, one_element: bool = False) -> Any:

@@ -314,13 +314,12 @@ class _Functionalization:
         for tensor in nodes_in(list(written.values())):
             self._check_writable(node, tensor)
         decl = declared(node)
-        kind = getattr(decl, "kind", None)
-        if kind in ("inplace", "out") and not is_overridden(decl.functional, node):
+        found = None if decl is None else decl.as_functional(node.args, node.kwargs)
+        if found is not None and not is_overridden(found[0], node):
+            functional, args, kwargs = found
             (target,) = nodes_in(list(written.values()))
-            kwargs = {k: v for k, v in node.kwargs.items() if kind == "inplace" or k != "out"}
-            args, kwargs = decl.arguments(node.args, kwargs)
             args = map_nodes(args, self.resolve)
-            value = self.emit.call(decl.functional, *args, like=node, **map_nodes(kwargs, self.resolve))
+            value = self.emit.call(functional, *args, like=node, **map_nodes(kwargs, self.resolve))
             self._set(target, value, node)
             self.aliases[node] = self.aliases[target]
             return

@@ -31,8 +31,11 @@ from typing import Any
 from opweave.registry.errors import Site
 from opweave.registry.loading import load_heavy
 from opweave.registry.op import OpOverload
+from opweave.registry.ops.kinds.base import Kind
 from opweave.registry.tensor import Tensor
 from opweave.registry.triton_op import kernels, name_of, triton_kernel_wrapper_functional
+from opweave.tracer.calls import NodeCall
+from opweave.tracer.declared import kind_of
 from opweave.tracer.effects import is_ordered
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.iteration import Demand, IterationSpace, classify, is_scatter, numel_of, reads_memory, sizes_of
@@ -128,7 +131,8 @@ class _Partition:
         self.calls: dict[Node, Decision] = {}
         #: Calls that keep the program's order, the last one first.
         self.ordered: list[Node] = []
-        self.kinds: dict[Node, tuple[str | None, str]] = {}
+        #: What kind of op a node in a kernel would be; None, with a reason, for one that is a call of its own.
+        self.kinds: dict[Node, tuple[Kind | None, str]] = {}
         self.leaves: dict[Node, tuple[frozenset[Node], int] | None] = {}
 
     # ---- reachability ----------------------------------------------------------------------------------------------
@@ -187,7 +191,7 @@ class _Partition:
             kind, reason = self.kinds[node]
             if node.op in ("output", "placeholder", "get_attr") or kind is None:
                 self._call(node, reason)
-            elif kind == "pieces" and not self._is_more_than_copies(node):
+            elif kind.copies_only and not self._is_more_than_copies(node):
                 self._call(node, "library call: copies only")
             else:
                 self._place(node, kind)
@@ -197,10 +201,13 @@ class _Partition:
         if any(user in self.homes and not reads_memory(user, node) for user in node.users):
             return True
         for part in node.all_input_nodes:
-            while self.kinds[part][0] == "view":
+            kind = self.kinds[part][0]
+            while kind is not None and kind.is_layout:
                 part = part.all_input_nodes[0]
+                kind = self.kinds[part][0]
+            computes = kind is not None and (kind.copies_only or kind.elementwise and kind.cost)
             # What has other users is likely to be in memory anyway.
-            if self.kinds[part][0] in ("pointwise", "map", "pieces") and len(part.users) == 1 and not _expensive(part):
+            if computes and len(part.users) == 1 and not _expensive(part):
                 return True
         return False
 
@@ -224,7 +231,7 @@ class _Partition:
         """Whether something reads the node from memory: a step other than a kernel, a gather or scatter."""
         return any(user in self.call_bit or reads_memory(user, node) for user in node.users)
 
-    def _place(self, node: Node, kind: str) -> None:
+    def _place(self, node: Node, kind: Kind) -> None:
         takers: list[tuple[_Group, list[Demand]]] = []
         for group in dict.fromkeys(g for user in node.users for g in self.homes.get(user, ())):
             users = [user for user in node.users if group in self.homes.get(user, ())]
@@ -232,13 +239,13 @@ class _Partition:
                 continue
             takers.append((group, group.space.demand_of(node, users)))
         outside = self._needed_outside(node)
-        if kind == "view":
+        if kind.is_layout:
             for group, demands in takers:
                 self._join(node, group, demands)
             if outside:
                 self._view_call(node)
             return
-        if kind == "generator" or self._recomputable(node, takers, outside):
+        if kind.cost == 0 or self._recomputable(node, takers, outside):
             refused = False
             for group, demands in takers:
                 if len(group.members) < MAX_MEMBERS:
@@ -292,7 +299,7 @@ class _Partition:
         self.homes.setdefault(node, []).append(group)
         group.reads.discard(node)
         group.reads.update(node.all_input_nodes)
-        if self.kinds[node][0] == "reduction":
+        if self._reduces(node):
             group.outer_reduction |= _is_outer(node)
         return ""
 
@@ -302,6 +309,14 @@ class _Partition:
         self.extend_reach(group.number, self.closure(self.units_of_users(node) & ~group.bit))
 
     # ---- whether it pays -------------------------------------------------------------------------------------------
+
+    def _reduces(self, node: Node) -> bool:
+        kind = self.kinds[node][0]
+        return kind is not None and kind.reduces
+
+    def _spans(self, node: Node) -> bool:
+        kind = self.kinds[node][0]
+        return kind is not None and kind.spans
 
     def _objection(self, node: Node, group: _Group, demands: list[Demand], shared: bool) -> str:
         if len(group.members) >= MAX_MEMBERS:
@@ -313,13 +328,13 @@ class _Partition:
         space = group.space
         if is_scatter(node):
             return "what is scattered to is read from memory"
-        if space.scatters and (shared or self.kinds[node][0] in ("reduction", "scan") or _expensive(node)):
+        if space.scatters and (shared or self._spans(node) or _expensive(node)):
             return "too much for the loop of a scatter, which runs in order"
         if _expensive(node) and any(demand.guards for demand in demands):
             return "one of several pieces, and computed for the others too"
         if shared and not any(space.covers(node, d) or self._is_row_value(node, group, d) for d in demands):
             return "also needed elsewhere, and not evaluated once for every element here"
-        if self.kinds[node][0] == "reduction":
+        if self._reduces(node):
             return self._reduction_objection(node, group, demands)
         if len(demands) > 2 or (len(demands) > 1 and _expensive(node)):
             return f"needed at {len(demands)} different indices"
@@ -346,15 +361,17 @@ class _Partition:
                 return None
             node = operands[0]
             kind = self.kinds[node][0]
-            if kind in ("reduction", None):
-                return node if kind == "reduction" else None
+            if kind is None:
+                return None
+            if kind.reduces:
+                return node
         return None
 
     def _is_row_value(self, node: Node, group: _Group, demand: Demand) -> bool:
         """Whether it can be stored once a row, a row being what a reduction before it will reduce in this group."""
         if not group.space.would_cover(node, demand):
             return False
-        source = node if self.kinds[node][0] == "reduction" else self._reduction_before(node)
+        source = node if self._reduces(node) else self._reduction_before(node)
         if source is None:
             return False
         used = frozenset().union(*[part.axes() for part in demand.index])
@@ -387,10 +404,10 @@ class _Partition:
             self.leaves[node] = (frozenset([node]), 0) if isinstance(value, Tensor) else None
             return
         self.leaves[node] = None
-        if kind in ("reduction", "gather", "scatter", "scan") or _expensive(node):
+        if kind.cost is None or _expensive(node):
             return
         sources: frozenset[Node] = frozenset()
-        cost = int(kind in ("pointwise", "map", "pieces", "move"))
+        cost = kind.cost
         for operand in node.all_input_nodes:
             known = self.leaves[operand]
             if known is None:
@@ -422,7 +439,7 @@ class _Partition:
             # It is computed there already, or read there from memory.
             if group in self.homes.get(node, ()) or node in group.reads:
                 continue
-            is_reduction = self.kinds[node][0] == "reduction"
+            is_reduction = self._reduces(node)
             if is_reduction and group.space.reduced and group.outer_reduction != _is_outer(node):
                 continue
             demand = group.space.root_demand(node)
@@ -456,9 +473,8 @@ def _nbytes(node: Node) -> int:
 
 def _is_outer(node: Node) -> bool:
     """Whether a reduction leaves its input's fastest dimension in place."""
-    source = node.all_input_nodes[0]
-    value = source.meta["val"]
-    _, dims, _, _ = node.target.decl.params(node.args, node.kwargs, len(value._sizes))  # type: ignore[union-attr]
+    call, source = NodeCall(node), node.all_input_nodes[0]
+    dims, value = call.kind.reduced_dims(call), source.meta["val"]
     layout = enumerate(zip(sizes_of(source), sizes_from(value._strides), strict=True))
     live = [(hint(stride), -d) for d, (size, stride) in layout if size != 1]
     return bool(live) and -min(live)[1] not in dims
@@ -606,9 +622,8 @@ def _region(
 def _ops(nodes: Iterable[Node]) -> list[str]:
     """What nodes compute, each op once."""
     calls = [n for n in nodes if n.op == "call_function" and n.target is not operator.getitem and not is_empty(n)]
-    return list(
-        dict.fromkeys(_name(n) for n in calls if getattr(getattr(n.target, "decl", None), "kind", "") != "view")
-    )
+    kinds = {n: kind_of(n) for n in calls}
+    return list(dict.fromkeys(_name(n) for n, kind in kinds.items() if kind is None or not kind.is_layout))
 
 
 def _name(node: Node) -> str:

@@ -14,7 +14,7 @@ What has to be known of the kernel, as it would be compiled for the launch:
 * its stores reach all of each tensor that is read afterwards, each by one operation;
 * tensors that it both loads and stores could as well be two (`coverage.is_apart`);
 * loaded and stored tensors have one layout, or are both row-major, with the same number of elements;
-* there is a rule for every operation (`codegen.element_maps`).
+* there is a rule for every operation (`codegen.loops.element_maps`).
 
 A launch that nothing fusible stands next to stays as it is, and so does one that writes a part of a tensor.
 """
@@ -130,19 +130,24 @@ def _writes_views(node: Node) -> bool:
 
 
 def _made_by_kernel(node: Node) -> bool:
-    while classify(node)[0] == "view":
+    while _is_view(node):
         node = node.all_input_nodes[0]
     if node.target is operator.getitem:
         return node.all_input_nodes[0].target is triton_kernel_wrapper_functional
     return classify(node)[0] is not None
 
 
+def _is_view(node: Node) -> bool:
+    kind = classify(node)[0]
+    return kind is not None and kind.is_layout
+
+
 def _read_by_kernel(node: Node) -> bool:
     for user in node.users:
         kind = classify(user)[0]
-        if user.target is triton_kernel_wrapper_functional or (kind not in (None, "view")):
+        if user.target is triton_kernel_wrapper_functional or (kind is not None and not kind.is_layout):
             return True
-        if kind == "view" and _read_by_kernel(user):
+        if kind is not None and _read_by_kernel(user):
             return True
     return False
 

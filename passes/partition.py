@@ -26,7 +26,7 @@ from opweave.fake.symbolic import SymNumber
 from opweave.registry.nested import leaves
 from opweave.registry.op import OpOverload, ops, tensors_in
 from opweave.registry.tensor import Tensor
-from opweave.tracer.declared import declared
+from opweave.tracer.declared import declared, is_layout
 from opweave.tracer.effects import has_effect, is_repeatable
 from opweave.tracer.emission import Emitter, nodes_in, value_of
 from opweave.tracer.graph import Graph, Node
@@ -39,7 +39,6 @@ CHECKPOINT = "checkpoint"
 TANGENT = "tangent"
 #: The `meta` key of nodes that were traced on the way back: what they draw or change belongs there.
 WAY_BACK = "way_back"
-_FREE = frozenset(("view", "pointwise", "generator", "number"))
 
 
 @dataclass
@@ -150,7 +149,8 @@ class _Problem:
             return True
         if CHECKPOINT in node.meta or node.target is operator.getitem or isinstance(value_of(node), SymNumber):
             return False
-        return getattr(declared(node), "kind", None) not in _FREE
+        kind = declared(node)
+        return kind is None or not (kind.elementwise or kind.is_number)
 
     def _width(self, node: Node) -> float:
         """Bytes of a node's value; infinite where it cannot be saved."""
@@ -161,7 +161,7 @@ class _Problem:
             return float("inf")
         if node.op == "get_attr":
             return 0.0  # there in any case
-        if getattr(declared(node), "kind", None) == "view":
+        if is_layout(node):
             return float("inf")  # it would keep its base
         if CHECKPOINT in node.meta and is_repeatable(node):
             return float("inf")
@@ -291,7 +291,8 @@ def _mapped(values: Any, mapping: dict[Node, Node]) -> tuple[Any, ...]:
 
 
 def _computes(node: Node) -> bool:
-    return isinstance(node.target, OpOverload) and getattr(declared(node), "kind", None) not in ("view", "number")
+    kind = declared(node)
+    return isinstance(node.target, OpOverload) and (kind is None or not (kind.is_layout or kind.is_number))
 
 
 def _nbytes(value: Tensor) -> int:

@@ -25,7 +25,7 @@ from opweave.registry.op import ops
 from opweave.registry.spec import is_contiguous
 from opweave.registry.tensor import Tensor
 from opweave.tracer.aliasing import escaping, is_view
-from opweave.tracer.declared import declared
+from opweave.tracer.declared import declared, kind_of
 from opweave.tracer.emission import Emitter, relocate, value_of
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.rewrite import Rule, rewrite
@@ -199,7 +199,8 @@ def _reads_memory(node: Node) -> bool:
     """Whether a node is a view of something that no kernel computes."""
     while is_view(node) or node.target in _RESHAPES:
         node = node.all_input_nodes[0]
-    return node.op == "placeholder" or getattr(getattr(node.target, "decl", None), "kind", "") == "extern"
+    kind = kind_of(node)
+    return node.op == "placeholder" or (kind is not None and kind.is_library_call)
 
 
 def _suits_blas(value: Any) -> bool:

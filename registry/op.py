@@ -425,9 +425,7 @@ class OpOverload:
 
     def derivative_source(self) -> tuple[Any, Any]:
         """(declaration, derivative): an in-place variant's derivative is that of its functional form."""
-        if self.derivative is None and self.decl is not None and self.decl.kind == "inplace":
-            return self.decl, self.decl.functional.derivative
-        return self.decl, self.derivative
+        return self.decl, self.derivative if self.decl is None else self.decl.derivative
 
     def trim(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Leave out arguments that equal their defaults, as a person would write the call."""

@@ -23,9 +23,6 @@ from typing import Any
 
 from opweave.registry.tensor import Tensor
 
-#: Kinds of declarations whose kernels allocate their result, and never go through a view.
-_DIRECT = frozenset({"pointwise", "reduction", "scan", "extern", "gather", "scatter", "generator", "pieces", "move"})
-
 
 def may_be_linked(op: Any) -> bool:
     """Whether the kernel of an op that is no view may return a view of a temporary: one written with other ops.
@@ -36,7 +33,7 @@ def may_be_linked(op: Any) -> bool:
     if decl is None:
         return not op.has_composite_implicit
     takes_tensors = any(a.type.has_tensor for a in op._schema.arguments)
-    return decl.kind not in _DIRECT and getattr(decl, "explicit", True) and takes_tensors
+    return not decl.allocates and takes_tensors
 
 
 def unlinked(kernel: Callable[..., Any]) -> Callable[..., Any]:

@@ -114,14 +114,14 @@ def declared(op: Any) -> list[Any]:
 def tags_of(op: Any) -> list[Tag]:
     """The tags of a built-in op: what its declaration, its kind and its schema tell, in order."""
     decl = op.decl
-    functional = getattr(decl, "functional", op)
-    kind = decl.kind if functional.decl is None else functional.decl.kind
+    functional = decl.functional or op
+    kind = functional.decl or decl
     found = {*declared(op), Tag.pt2_compliant_tag}
     found |= {Tag(tag) for tag in functional.declared_tags if tag in _HANDED_ON}
-    if kind == "pointwise" or (kind == "composite" and _has_pointwise(functional)):
+    if kind.tag:
+        found.add(Tag(kind.tag))
+    elif kind.is_composite and _has_pointwise(functional):
         found.add(Tag.pointwise)
-    if kind == "reduction":
-        found.add(Tag.reduction)
     written = [argument for argument in op._schema.arguments if argument.is_write]
     if written and written[0].kwarg_only:
         found.add(Tag.out)
@@ -137,6 +137,5 @@ def tags_of(op: Any) -> list[Tag]:
 
 def _has_pointwise(op: Any) -> bool:
     """Whether another overload of the name is pointwise: one with a number is written with that of a tensor."""
-    packet = op.packet
-    kinds = {getattr(packet, name).decl.kind for name in packet.overloads() if getattr(packet, name).decl is not None}
-    return "pointwise" in kinds
+    others = [getattr(op.packet, name).decl for name in op.packet.overloads()]
+    return any(decl is not None and decl.tag == Tag.pointwise for decl in others)

@@ -22,6 +22,7 @@ CHANNELS: dict[str, str] = {
     "guards": "what a compiled function depends on, a line each",
     "recompiles": "why a function is compiled again",
     "fusion": "which nodes became one kernel, which did not, and why",
+    "loops": "each kernel as loops, after every step that changed it, and how it runs",
     "code": "the generated Triton source and the wrapper that launches it",
     "kernels": "each kernel as it is compiled or found in a cache",
     "ttir": "each kernel that is compiled for the CPU, in Triton's own form",

@@ -9,6 +9,9 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
+# What the compiler makes is checked between its steps, in subprocesses too; read when it is imported.
+os.environ.setdefault("OPWEAVE_VERIFY", "1")
+
 import pytest
 from hypothesis import HealthCheck, settings
 

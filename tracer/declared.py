@@ -6,7 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from opweave.registry.op import OpOverload, tensors_in
+from opweave.registry.ops.kinds.base import Kind
 from opweave.tracer.graph import Node
+
+
+def kind_of(node: Node) -> Kind | None:
+    """The kind of op that a node calls, whatever is registered for it; None for what has no declaration."""
+    return getattr(node.target, "decl", None) if node.op == "call_function" else None
 
 
 def declared(node: Node) -> Any:
@@ -19,6 +25,12 @@ def declared(node: Node) -> Any:
     if node.op != "call_function" or not isinstance(target, OpOverload) or target.decl is None:
         return None
     return None if is_overridden(target, node) else target.decl
+
+
+def is_layout(node: Node) -> bool:
+    """Whether a node is the memory of its operand with other sizes and strides."""
+    kind = declared(node)
+    return kind is not None and kind.is_layout
 
 
 def is_overridden(op: OpOverload, node: Node) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from opweave.registry.interrupts import let_through
 from opweave.tracer.size import Poly, Size, Variable, divide, divmod_terms, hint, least, less, product, render
 
 
@@ -345,6 +346,16 @@ def regroup(index: Sequence[Index], sizes: Sequence[Size], target: Sequence[Size
     return tuple(result)
 
 
+def can_regroup(sizes: Sequence[Size], target: Sequence[Size]) -> bool:
+    """Whether both are known to have as many elements."""
+    try:
+        groups(sizes, target)
+    except ValueError as error:
+        let_through(error)
+        return False
+    return True
+
+
 def groups(sizes: Sequence[Size], target: Sequence[Size]) -> list[tuple[tuple[int, int], tuple[int, int]]]:
     """Shortest runs of dimensions, in both, that have the same extent.
 
@@ -376,3 +387,20 @@ def groups(sizes: Sequence[Size], target: Sequence[Size]) -> list[tuple[tuple[in
 def row_major(sizes: Sequence[Size]) -> list[Size]:
     """Strides of a contiguous layout."""
     return [product(sizes[d + 1 :]) for d in range(len(sizes))]
+
+
+def broadcast(index: Sequence[Index], sizes: Sequence[Size], out: Sequence[Size]) -> tuple[Index, ...]:
+    """The element of an operand of these sizes that belongs to an element of a result of sizes `out`."""
+    lead = len(out) - len(sizes)
+    return tuple([
+        # A size that is no number may be held to 1 by a guard: it was stretched if the result is larger.
+        ZERO if size == 1 or (hint(size) == 1 and hint(whole) != 1) else part
+        for size, whole, part in zip(sizes, out[lead:], index[lead:], strict=True)
+    ])  # fmt: skip
+
+
+def runs_backwards(axis: Axis, part: Index) -> bool | None:
+    """Whether a dimension's index counts down as an axis counts up, None if it does neither."""
+    if part == Index.of(axis):
+        return False
+    return True if part == Index.of(axis) * -1 + (axis.size - 1) else None

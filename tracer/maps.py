@@ -16,16 +16,15 @@ from typing import Any
 
 from opweave.registry.errors import Site, UnsupportedError
 from opweave.registry.op import OpOverload
+from opweave.registry.ops.kinds.base import Kind
 from opweave.registry.triton.expression import Expression
 
-KIND = "map"
-"""What `classify` says of a call."""
 _COSTLY = ("math.", "tt.extern_elementwise", "tt.precise", "arith.divf", "arith.remf", "arith.divsi", "arith.remsi")
 _CHEAP_MATH = ("math.abs", "math.fma", "math.floor", "math.ceil")
 _MANY = 8
 
 
-class MapDecl:
+class MapDecl(Kind):
     """What an op of a user's kernel computes.
 
     Parameters
@@ -47,7 +46,9 @@ class MapDecl:
         Whether it is too much to be computed twice.
     """
 
-    kind = KIND
+    kind = "map"
+    cost = 1
+    elementwise = True
 
     def __init__(
         self, name: str, expression: Expression, numbers: Mapping[str, Any], site: Site | None = None
@@ -69,6 +70,3 @@ class MapDecl:
 
     def fake(self, *args: Any, **kwargs: Any) -> Any:
         raise UnsupportedError(f"{self.op.opname}: a kernel's launch is called in compiled code only")
-
-    def __repr__(self) -> str:
-        return f"<{self.kind} {self.op}>"

@@ -287,7 +287,7 @@ class ProxyMode(DispatchMode):
                     state.used[func] = func.version
                 with self:
                     return func.body(*args, **kwargs)
-            if func.decl is not None and func.decl.kind == "number" and func is not _ITEM:
+            if func.decl is not None and func.decl.is_number and func is not _ITEM:
                 # Read where it is needed; what it says is an expression of the sizes.
                 return func.decl.meta(self.fake_mode.make, self._lift(args), kwargs)
         elif isinstance(func, HigherOrderOperator):

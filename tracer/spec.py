@@ -130,7 +130,8 @@ def stores_into_memory(node: Node) -> str:
 
 def is_decomposed(node: Node) -> str:
     """Composite ops are gone: their parts are in regions."""
-    return "a composite op" if getattr(declared(node), "kind", None) == "composite" else ""
+    kind = declared(node)
+    return "a composite op" if kind is not None and kind.is_composite else ""
 
 
 def _in_region(node: Node) -> str:

@@ -278,14 +278,14 @@ def resolve(op: OpOverload, bits: int) -> Kernel | None:
     if not bits & GRAD:
         return None
     decl, derivative = op.derivative_source()
-    if derivative is None and decl is not None and decl.kind == "composite" and not op.is_mutable:
+    if derivative is None and decl is not None and decl.is_composite and not op.is_mutable:
         return decl.body
     below = op._lookup(bits & _UP_TO_VIEWS)
     make_kernel = getattr(derivative, "make_kernel", None)
     if make_kernel is not None:
         return make_kernel(op, below)
     plan = Plan(op, derivative)
-    if decl is not None and decl.kind in ("out", "outs"):
+    if decl is not None and decl.writes_out:
         return lambda *args, **kwargs: _refuse_out(op)
     if plan.is_simple:
         return recording(plan, below)

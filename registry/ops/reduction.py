@@ -187,6 +187,10 @@ def all_dims() -> None:
     """Whether no element over some dimensions is 0."""
 
 
+for _all, _some in (
+    (sum_, sum_dim), (mean, mean_dim), (prod, prod_dim), (max_, amax), (min_, amin), (any_, any_dims), (all_, all_dims),
+):  # fmt: skip
+    _all.by_dims = _some
 for _decl in (any_dims, all_dims):
     _decl.empty_is_all = False
 

@@ -114,6 +114,16 @@ def unsafe_view(sizes: Sizes, strides: Sequence[Any], offset: Any, size: Sizes) 
     return _view("_unsafe_view", sizes, strides, offset, size)
 
 
+@view_.on_batch
+def _(whole: Tensor, sizes: Sizes, size: Sizes) -> Tensor:
+    return ops.aten.view.default(whole, [whole._sizes[0], *infer_size("view", sizes, size)])
+
+
+@unsafe_view.on_batch
+def _(whole: Tensor, sizes: Sizes, size: Sizes) -> Tensor:
+    return ops.aten._unsafe_view.default(whole, [whole._sizes[0], *infer_size("_unsafe_view", sizes, size)])
+
+
 for _decl in (view_, unsafe_view):
     _decl.backward(self=lambda grad, self_spec: ops.aten.reshape.default(grad, list(self_spec.sizes)))
 
@@ -174,6 +184,12 @@ class ReinterpretDecl(ViewDecl):
     """A view that reads the same bytes as another element type; `rule` returns the dtype too."""
 
     kind = "extern"
+    allocates = True
+    is_layout = False
+    is_library_call = True
+    apart = "library call"
+    cost = None
+    elementwise = False
 
     def eager(self, self_: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         sizes, strides, offset, dtype = self.rule(self_, *args, **kwargs)

@@ -22,12 +22,12 @@ from opweave.registry.ops.kinds import (
     Pieces,
     PointwiseDecl,
     composite,
+    concat as concatenating,
     extern,
     handler,
-    move,
+    index_map,
     normalize_axes,
     pointwise,
-    side_by_side,
 )
 from opweave.registry.ops.pointwise import zeros
 from opweave.registry.promote import as_element, broadcast_shapes, common_device, copied_strides, result_type
@@ -130,7 +130,7 @@ def _known_join(
     return axis, sizes, format_strides("cat", sizes, memory_format)
 
 
-@side_by_side("aten::cat(Tensor[] tensors, int dim=0) -> Tensor", spec=_cat_spec, pieces=_cat_pieces)
+@concatenating("aten::cat(Tensor[] tensors, int dim=0) -> Tensor", spec=_cat_spec, pieces=_cat_pieces)
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Join tensors along a dimension."""
     joined = _joined_on_cpu(tensors, dim)
@@ -266,7 +266,7 @@ def _flip_origin(index: Sequence[Any], sizes: Sequence[Any], dims: Sequence[int]
     return [part * -1 + (sizes[d] - 1) if d in axes else part for d, part in enumerate(index)]
 
 
-@move("aten::flip(Tensor self, int[] dims) -> Tensor", spec=_flip_spec, origin=_flip_origin)
+@index_map("aten::flip(Tensor self, int[] dims) -> Tensor", spec=_flip_spec, origin=_flip_origin)
 def flip(self: Tensor, dims: Sequence[int]) -> Tensor:
     """Reverse the order along dimensions (a copy: strides are never negative)."""
     out = allocate_like(_flip_spec(self, dims))

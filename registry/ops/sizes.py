@@ -22,6 +22,8 @@ class NumberDecl(Decl):
     """An op that gives a Python number, or nothing; `body(*args)` and, where data is needed, `rule(*args)` without."""
 
     kind = "number"
+    is_number = True
+    apart = "number op"
 
     def __init__(self, schema: str, body: Callable[..., Any], rule: Callable[..., Any] | None = None):
         super().__init__(schema, body)

@@ -17,6 +17,8 @@ from opweave.registry.autograd.formula import Derivative
 from opweave.registry.autograd.graph import AsStridedNode, attach
 from opweave.registry.autograd.record import run_below
 from opweave.registry.autograd.views import restrict
+from opweave.registry.batched import Level, make_batched
+from opweave.registry.batching import as_view_of
 from opweave.registry.errors import DataDependentError, OutOfRangeError, ShapeError
 from opweave.registry.keys import GRAD, state
 from opweave.registry.op import OpOverload, ops
@@ -661,20 +663,26 @@ slice_scatter.backward(
 # ---- the same elements ---------------------------------------------------------------------------------------------
 
 
-@view("aten::alias(Tensor(a) self) -> Tensor(a)")
-def alias(sizes: Sizes, strides: Sequence[Any], offset: Any) -> Layout:
+class SameDecl(ViewDecl):
+    """A view of all elements as they are."""
+
+    def batch(self, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A view of the whole batch, its examples counted by the same dimension."""
+        t = args[0]
+        whole = self.op(t.value)
+        return as_view_of(t, whole, level, t.bdim) if self.is_tracked else make_batched(whole, t.bdim, level)
+
+
+def _same(sizes: Sizes, strides: Sequence[Any], offset: Any) -> Layout:
     return tuple(sizes), tuple(strides), offset
 
 
+alias = SameDecl("aten::alias(Tensor(a) self) -> Tensor(a)", _same, False)
 alias.backward(self=lambda grad: grad)
 
 
-@view("aten::detach(Tensor(a) self) -> Tensor(a)", is_tracked=False)
-def detach(sizes: Sizes, strides: Sequence[Any], offset: Any) -> Layout:
-    """The same data without the history: for autograd it is no view, so that a write to it is not recorded."""
-    return tuple(sizes), tuple(strides), offset
-
-
+#: The same data without the history: for autograd it is no view, so that a write to it is not recorded.
+detach = SameDecl("aten::detach(Tensor(a) self) -> Tensor(a)", _same, False, is_tracked=False)
 detach.backward()
 
 
@@ -721,6 +729,80 @@ class _AsStridedDerivative(Derivative):
 
 
 as_strided.op.derivative = _AsStridedDerivative({})
+
+
+# ---- views of whole batches ----------------------------------------------------------------------------------------
+
+
+def _behind(op: str, sizes: Sizes, *dims: int) -> list[int]:
+    """Dimensions of an example as those of the batch, which counts the examples first."""
+    return [wrap_dim(d, len(sizes), op) + 1 for d in dims]
+
+
+@permute.on_batch
+def _(whole: Tensor, sizes: Sizes, dims: Sequence[int]) -> Tensor | None:
+    return ops.aten.permute.default(whole, [0, *_behind("permute", sizes, *dims)]) if sizes else None
+
+
+@transpose.on_batch
+def _(whole: Tensor, sizes: Sizes, dim0: int, dim1: int) -> Tensor | None:
+    return ops.aten.transpose.int(whole, *_behind("transpose", sizes, dim0, dim1)) if sizes else None
+
+
+@t.on_batch
+def _(whole: Tensor, sizes: Sizes) -> Tensor | None:
+    return ops.aten.transpose.int(whole, 1, len(sizes)) if 0 < len(sizes) <= 2 else None
+
+
+@expand.on_batch
+def _(whole: Tensor, sizes: Sizes, size: Sizes, implicit: bool) -> Tensor | None:
+    lead = len(size) - len(sizes)
+    if lead < 0 or -1 in size[:lead]:
+        return None
+    for _ in range(lead):
+        whole = ops.aten.unsqueeze.default(whole, 1)
+    return ops.aten.expand.default(whole, [whole._sizes[0], *size])
+
+
+@squeeze.on_batch
+def _(whole: Tensor, sizes: Sizes) -> Tensor:
+    return ops.aten.squeeze.dims(whole, [d + 1 for d, size in enumerate(sizes) if size == 1])
+
+
+@squeeze_dim.on_batch
+def _(whole: Tensor, sizes: Sizes, dim: int) -> Tensor | None:
+    return ops.aten.squeeze.dim(whole, *_behind("squeeze", sizes, dim)) if sizes else None
+
+
+@squeeze_dims.on_batch
+def _(whole: Tensor, sizes: Sizes, dim: Sequence[int]) -> Tensor | None:
+    return ops.aten.squeeze.dims(whole, _behind("squeeze", sizes, *dim)) if sizes else None
+
+
+@unsqueeze.on_batch
+def _(whole: Tensor, sizes: Sizes, dim: int) -> Tensor:
+    return ops.aten.unsqueeze.default(whole, wrap_dim(dim, len(sizes) + 1, "unsqueeze") + 1)
+
+
+@select.on_batch
+def _(whole: Tensor, sizes: Sizes, dim: int, index: int) -> Tensor | None:
+    if not sizes:
+        return None
+    (at,) = _behind("select", sizes, dim)
+    return ops.aten.select.int(whole, at, index) if -sizes[at - 1] <= index < sizes[at - 1] else None
+
+
+@slice_.on_batch
+def _(whole: Tensor, sizes: Sizes, dim: int, start: Any, end: Any, step: int) -> Tensor | None:
+    return ops.aten.slice.Tensor(whole, *_behind("slice", sizes, dim), start, end, step) if sizes else None
+
+
+@diagonal.on_batch
+def _(whole: Tensor, sizes: Sizes, shift: int, dim1: int, dim2: int) -> Tensor | None:
+    if not sizes:
+        return None
+    one, other = _behind("diagonal", sizes, dim1, dim2)
+    return ops.aten.diagonal.default(whole, shift, one, other) if one != other else None
 
 
 # ---- samples -------------------------------------------------------------------------------------------------------

@@ -8,18 +8,8 @@ from typing import Any
 
 from opweave.registry.autograd.graph import reach
 from opweave.registry.batched import Level, make_batched
-from opweave.registry.errors import DataDependentError
-from opweave.registry.keys import AUTOGRAD_KEYS, DispatchKey
-from opweave.registry.memory_format import CHANNELS_LAST, contiguous_format
-from opweave.registry.op import OpOverload, fallthrough_kernel, ops, tensors_in
-from opweave.registry.ops.indexing import MASK_TYPES, _without_masks
-from opweave.registry.ops.shape import roll_axes
-from opweave.registry.promote import broadcast_shapes
-from opweave.registry.tensor import Tensor, describe, wrap_dim
-from opweave.registry.vmap.rules import (
-    Rule,
+from opweave.registry.batching import (
     as_view_of,
-    body,
     bound,
     call,
     channels_last,
@@ -29,10 +19,18 @@ from opweave.registry.vmap.rules import (
     one_by_one,
     ranked,
     refuse_write,
-    rule,
     stretched,
     wrap,
 )
+from opweave.registry.errors import DataDependentError
+from opweave.registry.keys import AUTOGRAD_KEYS, DispatchKey
+from opweave.registry.memory_format import CHANNELS_LAST, contiguous_format
+from opweave.registry.op import OpOverload, fallthrough_kernel, ops, tensors_in
+from opweave.registry.ops.indexing import MASK_TYPES, _without_masks
+from opweave.registry.ops.shape import roll_axes
+from opweave.registry.promote import broadcast_shapes
+from opweave.registry.tensor import Tensor, describe, wrap_dim
+from opweave.registry.vmap.rules import Rule, rule
 
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
@@ -357,10 +355,10 @@ def _as_strided(op: OpOverload, level: Level, args: Args, kwargs: Kwargs) -> Any
 def _layer_norm(op: OpOverload, level: Level, args: Args, kwargs: Kwargs) -> Any:
     values = bound(op, args, kwargs)
     if is_at(values["weight"], level) or is_at(values["bias"], level):
-        return body(op, level, args, kwargs)
+        return op.decl.batch(level, args, kwargs)
     t, wanted = values["input"], tuple(values["normalized_shape"])
     if t._sizes[t.ndim - len(wanted) :] != wanted or not wanted:
-        return body(op, level, args, kwargs)  # raises
+        return op.decl.batch(level, args, kwargs)  # raises
     values["input"] = front(t, level)
     return wrap(call(op, values), level)
 

@@ -8,21 +8,19 @@ from __future__ import annotations
 from typing import Any
 
 from opweave.registry.batched import BatchedTensor, Level, make_batched
+from opweave.registry.batching import bound, call, refuse_write, stretched, write_each
 from opweave.registry.errors import UnsupportedError
 from opweave.registry.keys import DispatchKey
 from opweave.registry.op import Kernel, OpOverload, ops, resolvers
 from opweave.registry.tensor import Tensor
 from opweave.registry.vmap.levels import active, left
-from opweave.registry.vmap.rules import bound, call, refuse_write, stretched, write_each
 
 _TAG = "nondeterministic_seeded"
 
 
 def _is_random(op: OpOverload) -> bool:
-    decl = op.decl
-    if decl is not None and decl.kind in ("inplace", "out", "outs"):
-        return _TAG in decl.functional.declared_tags
-    return _TAG in op.declared_tags
+    functional = None if op.decl is None else op.decl.functional
+    return _TAG in (functional or op).declared_tags
 
 
 def resolve(op: OpOverload, bits: int) -> Kernel | None:
@@ -50,13 +48,8 @@ def _random(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[st
     if decl is None:
         with left():
             return op(*args, **kwargs)  # a user's op; its own rule is told the randomness
-    if decl.kind in ("inplace", "out"):
-        target = values.pop("out") if decl.kind == "out" else values[op._schema.arguments[0].name]
-        if level.randomness == "different":
-            refuse_write(op, target, level)
-        return ops.aten.copy_.default(target, call(decl.functional, values))
-    if decl.kind == "outs":
-        targets, rest = decl.split(values)
+    if decl.functional is not None:
+        targets, rest = decl.split((), values)
         if level.randomness == "different":
             for target in targets:
                 refuse_write(op, target, level)

@@ -12,12 +12,12 @@ import numpy as np
 from opweave.codegen.backends import CPU, Target
 from opweave.codegen.checks import cell_of, passed
 from opweave.codegen.kernel import KernelSource, compile_source
-from opweave.codegen.loopnest import LoopNest, Store
-from opweave.codegen.recorder import Recorder, Term
-from opweave.codegen.schedule import plan
+from opweave.codegen.loops.nest import LoopNest, Store
+from opweave.codegen.loops.recorder import Recorder, Term
+from opweave.codegen.loops.steps import plan
+from opweave.codegen.loops.values import Buffer, Values
 from opweave.codegen.triton_cpu.launch import direct_launcher
 from opweave.codegen.triton_source import print_kernel
-from opweave.codegen.values import Buffer, Values
 from opweave.codegen.wrapper import Generated, generate
 from opweave.pipeline import lower
 from opweave.registry.device import cpu
@@ -84,7 +84,8 @@ def evaluate(body: Callable[..., Any], *arrays: np.ndarray[Any, Any]) -> np.ndar
     buffers = [Buffer(f"x{n}", dtype_of(a.dtype), (a.size,), (1,)) for n, a in enumerate(arrays)]
     result = k.term(body(k, *[Term(k, values.load(buffer, Index.of(axis))) for buffer in buffers])).value
     out = Buffer("out", result.dtype, (axis.size,), (1,))
-    nest = LoopNest(["body"], [axis], [], buffers, [out], [Store(out, Index.of(axis), result, "body", None)])
+    store = Store(out, Index.of(axis), result, "body", None)
+    nest = LoopNest(("body",), (axis,), (), tuple(buffers), (out,), (store,))
     found = np.empty(axis.size, result.dtype.numpy)
     run_nest(nest, CPU, [*arrays, found])
     return found

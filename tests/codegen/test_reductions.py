@@ -8,10 +8,10 @@ from compiling import bind, compiled, small_target, tensor, traced
 
 from opweave.codegen import wrapper
 from opweave.codegen.backends import BACKENDS, CPU, CUDA
-from opweave.codegen.loopnest import LoopNest, Store
-from opweave.codegen.schedule import needs_int64, plan
+from opweave.codegen.loops.nest import LoopNest, Store, needs_int64
+from opweave.codegen.loops.steps import plan
+from opweave.codegen.loops.values import Buffer, Values
 from opweave.codegen.triton_source import print_kernel
-from opweave.codegen.values import Buffer, Values
 from opweave.registry.dtypes import float32
 from opweave.registry.op import ops
 from opweave.registry.tensor import from_numpy
@@ -117,8 +117,8 @@ def test_far_offsets_are_64_bit():
     source = Buffer("x", float32, (1 << 20, 1 << 12), (1 << 12, 1))
     out = Buffer("out", float32, (1 << 20, 1 << 12), (1 << 12, 1))
     offset = Index.of(rows) * (1 << 12) + Index.of(columns)
-    nest = LoopNest(["copy"], [rows, columns], [], [source], [out],
-                    [Store(out, offset, values.load(source, offset), "copy", None)])  # fmt: skip
+    store = Store(out, offset, values.load(source, offset), "copy", None)
+    nest = LoopNest(("copy",), (rows, columns), (), (source,), (out,), (store,))
     assert needs_int64(nest)
     for target in (CPU, CUDA):
         ((stage, chosen),) = plan(nest, target)

@@ -39,10 +39,10 @@ from opweave.registry.ops.kinds.base import (
     handler,
 )
 from opweave.registry.ops.kinds.composite import CompositeDecl, ExternDecl, composite, extern
+from opweave.registry.ops.kinds.concat import ConcatDecl, Pieces, concat
 from opweave.registry.ops.kinds.gather import GatherDecl, Place, Places, Scatter, ScatterDecl, gather, scatter
 from opweave.registry.ops.kinds.generator import GeneratorDecl, generator
-from opweave.registry.ops.kinds.move import MoveDecl, move
-from opweave.registry.ops.kinds.pieces import Pieces, PiecesDecl, side_by_side
+from opweave.registry.ops.kinds.index_map import IndexMapDecl, index_map
 from opweave.registry.ops.kinds.pointwise import PointwiseDecl
 from opweave.registry.ops.kinds.reduction import (
     COMBINES,
@@ -66,10 +66,10 @@ from opweave.registry.ops.kinds.writing import (
 )
 
 __all__ = [
-    "COMBINES", "COMPARE", "DEFAULT", "INT_TO_FLOAT", "CompositeDecl", "Decl",
-    "ExternDecl", "GatherDecl", "GeneratorDecl", "InplaceDecl", "Maker", "MoveDecl", "OutDecl", "OutsDecl", "Pieces",
-    "PiecesDecl", "Place", "Places", "PointwiseDecl", "ReductionDecl", "ScanDecl", "Scatter", "ScatterDecl", "ViewDecl",
-    "WritingDecl", "before_write", "composite", "declare_inplace", "declare_out", "declare_outs", "extern", "gather",
-    "generator", "handler", "move", "normalize_axes", "pointwise", "reduced_sizes", "reduction", "scan", "scatter",
-    "side_by_side", "view", "wide_type",
+    "COMBINES", "COMPARE", "DEFAULT", "INT_TO_FLOAT", "CompositeDecl", "ConcatDecl", "Decl", "ExternDecl",
+    "GatherDecl", "GeneratorDecl", "IndexMapDecl", "InplaceDecl", "Maker", "OutDecl", "OutsDecl", "Pieces", "Place",
+    "Places", "PointwiseDecl", "ReductionDecl", "ScanDecl", "Scatter", "ScatterDecl", "ViewDecl", "WritingDecl",
+    "before_write", "composite", "concat", "declare_inplace", "declare_out", "declare_outs", "extern", "gather",
+    "generator", "handler", "index_map", "normalize_axes", "pointwise", "reduced_sizes", "reduction", "scan",
+    "scatter", "view", "wide_type",
 ]  # fmt: skip

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from opweave.registry.autograd.formula import Derivative, Formula
+from opweave.registry.batched import Level
+from opweave.registry.batching import one_by_one
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import Site
 from opweave.registry.keys import DispatchKey
 from opweave.registry.op import OpOverload, registry
+from opweave.registry.ops.kinds.loops import Call, Demand, Index, Operand, Size, Space
 from opweave.registry.scalar import ArrayScalars
 from opweave.registry.spec import TensorSpec
 from opweave.registry.tensor import Tensor, allocate_like
@@ -47,24 +51,157 @@ def handler(xp: Any) -> ArrayScalars:
     return found
 
 
-class Decl:
-    """A declaration; see the module's table for the kinds.
+class Kind:
+    """A kind of op: what the stages ask of its declarations. A new kind overrides what is its own, in one file.
+
+    ==============================  ==================================================================================
+    asked by                        what
+    ==============================  ==================================================================================
+    a call                          a kernel, which `_run_by` registers
+    `fake`, meta tensors            `meta`: the results without data
+    `registry.vmap`                 `batch`: what becomes of batched tensors
+    `registry.autograd`             `derivative`, `is_composite`, `writes_out`
+    `passes.functionalize`          `as_functional`
+    `tracer.iteration`              `objection`, `extent`, `demands`, `admit`, `place`, `reads_memory`: the loops
+    `passes.fuse`                   `cost` and what else says whether a kernel pays
+    ==============================  ==================================================================================
 
     Attributes
     ----------
     op : OpOverload
         The op it declares.
     kind : str
-        One of the table's names.
+        One of the module's table.
+    tag : str
+        PyTorch's tag of such ops.
+    takes_numbers : bool
+        Whether numbers may stand for its tensors.
+    is_composite : bool
+        Whether the body is its decomposition.
+    is_number : bool
+        Whether the result is a Python number, or nothing, which follows from sizes.
+    is_layout : bool
+        Whether the result is the memory of the first argument with other sizes and strides.
+    functional : OpOverload or None
+        Of an op that writes into memory that it is given, the one that computes what.
+    writes_out : bool
+        Whether it writes into arguments that are there for that alone.
+    allocates : bool
+        Whether what a kernel of it returns never is a view of a temporary.
+    checks_devices : bool
+        Whether the rule for tensors without data sees to devices itself.
+    keeps_uniform : bool
+        Whether operands with one number everywhere give a result with one, which one element tells.
+    is_library_call : bool
+        Whether no kernel can stand in for the call.
+    apart : str
+        Why the op is no part of a kernel; empty where it may be one (see `objection`).
+    cost : int or None
+        Operations for an element beside those for the operands; None where it is not cheap to compute again.
+    elementwise : bool
+        Whether it computes each element from one element of each operand, if any.
+    copies_only : bool
+        Whether alone it is a copy that a library makes as well as a kernel.
+    reduces, spans : bool
+        Whether it combines the elements along axes into one; whether it needs those along an axis in one program.
+    scatters : bool
+        Whether it writes at places that tensors name, which ends a kernel.
+    """
+
+    op: OpOverload
+    kind: ClassVar[str]
+    tag: ClassVar[str] = ""
+    takes_numbers: ClassVar[bool] = False
+    is_composite: ClassVar[bool] = False
+    is_number: ClassVar[bool] = False
+    is_layout: ClassVar[bool] = False
+    functional: Any = None
+    writes_out: ClassVar[bool] = False
+    allocates: ClassVar[bool] = False
+    checks_devices: ClassVar[bool] = False
+    keeps_uniform: ClassVar[bool] = False
+    is_library_call: ClassVar[bool] = False
+    apart: ClassVar[str] = ""
+    cost: ClassVar[int | None] = None
+    elementwise: ClassVar[bool] = False
+    copies_only: ClassVar[bool] = False
+    reduces: ClassVar[bool] = False
+    spans: ClassVar[bool] = False
+    scatters: ClassVar[bool] = False
+
+    @property
+    def derivative(self) -> Any:
+        """How the results are differentiated; None where nothing says it."""
+        return self.op.derivative
+
+    def bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
+        """All argument values in the schema's order, defaults filled in."""
+        positional, keyword = self.op._schema.bind(args, kwargs)
+        return [*positional, *keyword.values()]
+
+    def as_functional(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[OpOverload, tuple[Any, ...], dict[str, Any]] | None:
+        """The call that computes what a call writes into its one target; None where it stays as it is."""
+        return None
+
+    def batch(self, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The result for arguments among which tensors are batched at a level, and at no inner one."""
+        return one_by_one(self.op, level, args, kwargs)
+
+    # ---- in a kernel -------------------------------------------------------------------------------------------------
+
+    def objection(self, call: Call) -> str:
+        """Why a call, on tensors that kernels can have, is no part of one; empty if it can be."""
+        return ""
+
+    def extent(self, call: Call) -> tuple[Sequence[Size], frozenset[int]]:
+        """Sizes that a kernel which ends with the call runs over, and the dimensions that it runs through in order."""
+        return call.result.sizes, frozenset()
+
+    def demands(self, call: Call, operand: Operand, demand: Demand, space: Space) -> Iterable[Demand]:
+        """Where an operand is needed for the result at a demand; not at all what is read from memory."""
+        sizes, out = operand.sizes, call.result.sizes
+        index = call.indices.broadcast(demand.index, sizes, out)
+        return [demand.at(index, demand.exact and math.prod(sizes) == math.prod(out))]
+
+    def admit(self, call: Call, demands: Sequence[Demand], space: Space) -> str:
+        """Make the call a member of a space, needed at the demands; a reason if it does not fit."""
+        space.join(call, demands)
+        sizes = call.result.sizes
+        if sizes not in space.frames:
+            for demand in demands:
+                if space.runs_over(sizes, demand):
+                    space.frames[sizes] = demand.index
+        return ""
+
+    def place(self, call: Call, space: Space) -> tuple[Index, ...] | None:
+        """Where a space without a result of that shape evaluates what no member needs; None: nowhere."""
+        return None
+
+    def reads_memory(self, call: Call, operand: Operand) -> bool:
+        """Whether it reads elements of an operand that are known only when it runs, or writes into a copy of it."""
+        return False
+
+    def reduced_dims(self, call: Call) -> Sequence[int]:
+        """The operand's dimensions that it reduces."""
+        return ()
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} {self.op}>"
+
+
+class Decl(Kind):
+    """The declaration of a registered op; see the module's table for the kinds.
+
+    Attributes
+    ----------
     samples : callable or None
         `samples(make) -> iterable of (args, kwargs)`: inputs that the generated tests run, `make(*sizes, dtype=...,
         low=..., high=...)` makes a tensor.
     sample_dtypes : tuple of DType or None
         Types that the tests cross the samples with; None for the kind's own choice.
     """
-
-    kind: ClassVar[str]
-    takes_numbers: ClassVar[bool] = False
 
     def __init__(
         self, schema: str | Callable[[], str], body: Callable[..., Any], tags: Sequence[str] = (), name: str = ""
@@ -115,14 +252,6 @@ class Decl:
         """Decorator: the inputs that the generated tests run."""
         self.samples = samples
         return samples
-
-    def bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
-        """All argument values in the schema's order, defaults filled in."""
-        positional, keyword = self.op._schema.bind(args, kwargs)
-        return [*positional, *keyword.values()]
-
-    def __repr__(self) -> str:
-        return f"<{self.kind} {self.op}>"
 
 
 def differs(value: Any, dtype: DType) -> bool:

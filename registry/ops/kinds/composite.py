@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from opweave.registry.batched import Level
 from opweave.registry.keys import DispatchKey
 from opweave.registry.ops.kinds.base import Decl, Maker
 from opweave.registry.spec import TensorSpec
@@ -20,6 +21,9 @@ class CompositeDecl(Decl):
     """
 
     kind = "composite"
+    is_composite = True
+    checks_devices = True
+    apart = "composite op"
 
     def __init__(self, schema: str, body: Callable[..., Any], explicit: bool, kernel: Callable[..., Any] | None):
         super().__init__(schema, body)
@@ -28,8 +32,8 @@ class CompositeDecl(Decl):
         self._run_by(kernel or body, key)
 
     @property
-    def implicit(self) -> bool:
-        """Whether the op is decomposed before any mode sees it."""
+    def allocates(self) -> bool:  # type: ignore[override]
+        """Always where no mode sees the op: it is no kernel then, and each op of its body comes by."""
         return not self.explicit
 
     @property
@@ -37,6 +41,10 @@ class CompositeDecl(Decl):
         return True
 
     def meta(self, make: Maker, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return self.body(*args, **kwargs)
+
+    def batch(self, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The ops that it is written with."""
         return self.body(*args, **kwargs)
 
 
@@ -63,6 +71,9 @@ class ExternDecl(Decl):
     """A call into a library: `body(*args) -> Tensor`, and `spec(*args) -> TensorSpec` (a tuple of them for several)."""
 
     kind = "extern"
+    allocates = True
+    is_library_call = True
+    apart = "library call"
 
     def __init__(self, schema: str, body: Callable[..., Any], spec: Callable[..., Any], tags: Sequence[str]):
         super().__init__(schema, body, tags)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from opweave.registry.ops.kinds.composite import ExternDecl
+from opweave.registry.ops.kinds.loops import Call, Demand, Index, Operand, Size, Space
 from opweave.registry.spec import TensorSpec
 
 
@@ -22,6 +23,10 @@ class Place(NamedTuple):
 
     index: Any
     dims: tuple[int, ...]
+
+    def at(self, index: Sequence[Index], zero: Index) -> tuple[Index, ...]:
+        """The element of the index tensor (an `Operand`) that belongs to an element of the result."""
+        return tuple([zero if size == 1 else index[d] for size, d in zip(self.index.sizes, self.dims, strict=True)])
 
 
 class Places(NamedTuple):
@@ -41,6 +46,11 @@ class Places(NamedTuple):
     at: tuple[int | Place, ...]
     wraps: bool
 
+    def demands(self, operand: Operand, demand: Demand, zero: Index) -> list[Demand]:
+        """Where an operand's numbers are needed."""
+        places = [part for part in self.at if isinstance(part, Place) and part.index == operand]
+        return [demand.at(place.at(demand.index, zero)) for place in places]
+
 
 class Scatter(NamedTuple):
     """Where the elements of a scatter go.
@@ -59,6 +69,22 @@ class Scatter(NamedTuple):
     values: Any
     accumulate: bool
 
+    @property
+    def sizes(self) -> tuple[Size, ...]:
+        """Sizes of what is written: values, broadcast."""
+        whole: dict[int, Size] = {}
+        indexed: dict[int, Size] = {}
+        for part, size in zip(self.places.at, self.places.source.sizes, strict=True):
+            if not isinstance(part, Place):
+                whole[part] = size
+                continue
+            for d, extent in zip(part.dims, part.index.sizes, strict=True):
+                if extent != 1 or d not in indexed:
+                    indexed[d] = extent
+        # A dimension that both count (in `scatter_add`) is as long as the index is.
+        found = whole | indexed
+        return tuple([found[d] for d in range(len(found))])
+
 
 class GatherDecl(ExternDecl):
     """A call into a library that a kernel can stand in for.
@@ -71,6 +97,8 @@ class GatherDecl(ExternDecl):
     """
 
     kind = "gather"
+    is_library_call = False
+    apart = ""
 
     def __init__(
         self, schema: str, body: Callable[..., Any], spec: Callable[..., TensorSpec],
@@ -78,6 +106,24 @@ class GatherDecl(ExternDecl):
     ):  # fmt: skip
         super().__init__(schema, body, spec, ())
         self.places = places
+
+    def objection(self, call: Call) -> str:
+        return "library call" if self.places(*call.arguments()) is None else ""
+
+    def demands(self, call: Call, operand: Operand, demand: Demand, space: Space) -> Iterable[Demand]:
+        """The numbers; what is read with them lies in memory."""
+        places = self.places(*call.arguments())
+        assert places is not None, "a call without places is no part of a kernel"
+        return places.demands(operand, demand, call.indices.ZERO)
+
+    def admit(self, call: Call, demands: Sequence[Demand], space: Space) -> str:
+        if any(demand.guards for demand in demands):
+            return "one of several pieces"
+        return super().admit(call, demands, space)
+
+    def reads_memory(self, call: Call, operand: Operand) -> bool:
+        places = self.places(*call.arguments())
+        return places is not None and places.source == operand
 
 
 class ScatterDecl(ExternDecl):
@@ -91,6 +137,9 @@ class ScatterDecl(ExternDecl):
     """
 
     kind = "scatter"
+    is_library_call = False
+    apart = ""
+    scatters = True
 
     def __init__(
         self, schema: str, body: Callable[..., Any], spec: Callable[..., TensorSpec],
@@ -98,6 +147,45 @@ class ScatterDecl(ExternDecl):
     ):  # fmt: skip
         super().__init__(schema, body, spec, ())
         self.target = target
+
+    def objection(self, call: Call) -> str:
+        found, result = self.target(*call.arguments()), call.result
+        if found is None or not result._device.is_host:
+            return "library call"
+        if found.accumulate and result._dtype.name in ("bool", "bfloat16"):
+            return f"library call: sums of {result._dtype.name}"
+        # The index tensors may be smaller than the tensor in the other dimensions, the values larger than both.
+        sizes, counted = found.sizes, found.values.sizes
+        fits = len(counted) <= len(sizes) and all(
+            have in (1, want) for have, want in zip(counted, sizes[len(sizes) - len(counted) :], strict=True)
+        )
+        return "" if fits else "library call: the values are larger than the index"
+
+    def extent(self, call: Call) -> tuple[Sequence[Size], frozenset[int]]:
+        """What is written; along the dimensions that index tensors have, places may repeat."""
+        found = self.target(*call.arguments())
+        assert found is not None, "a call without a target is no part of a kernel"
+        return found.sizes, frozenset(range(len(found.sizes))).difference(
+            part for part in found.places.at if not isinstance(part, Place)
+        )
+
+    def demands(self, call: Call, operand: Operand, demand: Demand, space: Space) -> Iterable[Demand]:
+        found = self.target(*call.arguments())
+        assert found is not None, "a call without a target is no part of a kernel"
+        zero, sizes = call.indices.ZERO, operand.sizes
+        result = found.places.demands(operand, demand, zero)
+        if found.values == operand:
+            index = demand.index[len(demand.index) - len(sizes) :]
+            result.append(demand.at(tuple([zero if n == 1 else part for n, part in zip(sizes, index, strict=True)])))
+        return result
+
+    def admit(self, call: Call, demands: Sequence[Demand], space: Space) -> str:
+        space.join(call, demands)  # they are of what it writes, not of its result
+        return ""
+
+    def reads_memory(self, call: Call, operand: Operand) -> bool:
+        found = self.target(*call.arguments())
+        return found is not None and found.places.source == operand
 
 
 def scatter(

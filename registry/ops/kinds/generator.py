@@ -28,6 +28,9 @@ class GeneratorDecl(Decl):
     """
 
     kind = "generator"
+    allocates = True
+    cost = 0
+    elementwise = True
 
     def __init__(self, schema: str, body: Callable[..., Any], spec: Callable[..., TensorSpec]):
         super().__init__(schema, body)

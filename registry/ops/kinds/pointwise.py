@@ -3,117 +3,45 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable, Sequence
-from functools import cached_property
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from opweave.registry import dtypes
 from opweave.registry.autograd.formula import NOT_DIFFERENTIABLE
-from opweave.registry.device import cpu
+from opweave.registry.batched import BatchedTensor, Level, make_batched
+from opweave.registry.batching import bound, call, channels_last, is_at, ranked, refuse_write
 from opweave.registry.dtypes import DType
-from opweave.registry.errors import ArgumentError, DTypeError
-from opweave.registry.memory_format import MemoryFormat, format_strides, preserve_format
-from opweave.registry.ops.kinds.base import (
-    COMPARE,
-    IGNORED,
-    INT_TO_FLOAT,
-    Decl,
-    Maker,
-    differs,
-    handler,
-    reset_errors,
-    set_errors,
-    store,
-)
-from opweave.registry.ops.kinds.steps import Steps, trace
+from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
+from opweave.registry.memory_format import CHANNELS_LAST, MemoryFormat, format_strides, preserve_format
+from opweave.registry.op import OpOverload, ops
+from opweave.registry.ops.kinds.base import COMPARE, INT_TO_FLOAT, Maker
+from opweave.registry.ops.kinds.pointwise_eager import PointwiseEager
 from opweave.registry.promote import (
     as_element,
     broadcast_shapes,
-    can_cast,
     common_device,
     copied_strides,
     pointwise_strides,
     result_type,
 )
-from opweave.registry.scalar import ArrayScalars
-from opweave.registry.schema import Argument
-from opweave.registry.spec import (
-    TensorSpec,
-    contiguous_strides,
-    is_contiguous,
-    overlaps_itself,
-    row_major,
-    span,
-)
-from opweave.registry.tensor import Tensor, allocate_bytes, allocate_like, describe, wrap_array
+from opweave.registry.spec import TensorSpec
+from opweave.registry.tensor import Tensor, describe
 from opweave.registry.types import SCALAR
 
-# A pointwise body is evaluated in pieces of this many elements so that its temporaries stay in the cache.
-_CHUNK = 1 << 15
-# Layouts that an op remembers.
-_MOST_PLANS = 256
-# Types of attributes and numbers that a remembered call may have.
-_SETTINGS = frozenset({int, float, bool, str, type(None), DType})
-# Integers below this are the same number as floats.
-_EXACT = 1 << 53
-_NUMPY = handler(np)
 _NUMBERS = frozenset({bool, int, float, complex})
 
 
-class _Large(NamedTuple):
-    """What the arguments of a call with large tensors lead to.
-
-    Attributes
-    ----------
-    spec : TensorSpec
-        Of the result.
-    nbytes : int
-        That its strides span.
-    byte_strides : tuple of int
-        The strides in bytes.
-    steps : Steps
-        That write it.
-    places : tuple of int
-        Where the tensors are among the arguments.
-    order : tuple of int or None
-        The dimensions in the order of memory, which is one for all tensors; None where there is one call to make,
-        which takes arrays as they are.
-    """
-
-    spec: TensorSpec
-    nbytes: int
-    byte_strides: tuple[int, ...]
-    steps: Steps
-    places: tuple[int, ...]
-    order: tuple[int, ...] | None
-
-    def run(self, arrays: Sequence[Any], out: Tensor | None) -> Tensor:
-        """Compute into `out` or a new tensor."""
-        if out is None:
-            sizes, strides, dtype, device = self.spec
-            out = allocate_bytes(sizes, strides, dtype, device, self.nbytes)
-            out._cached = np.ndarray(sizes, dtype.numpy, out._storage.owner, 0, self.byte_strides)
-        target = out._array
-        token = set_errors(IGNORED)
-        try:
-            if self.order is None:
-                self.steps.call(arrays, target)
-            else:
-                flat = [array.transpose(self.order).reshape(-1) for array in arrays]
-                self.steps.run(flat, target.transpose(self.order).reshape(-1))
-        finally:
-            reset_errors(token)
-        return out
-
-
-class PointwiseDecl(Decl):
+class PointwiseDecl(PointwiseEager):
     """One scalar expression for every element of the broadcast operands."""
 
     kind = "pointwise"
+    tag = "pointwise"
     takes_numbers = True
+    allocates = True
+    checks_devices = True  # a 0-d tensor of the CPU may go with tensors of another device
+    keeps_uniform = True
+    cost = 1
+    elementwise = True
 
     def __init__(
         self, schema: str, body: Callable[..., Any], promote: Any, tags: Sequence[str] = (), kinds: str = "buifc"
@@ -131,9 +59,7 @@ class PointwiseDecl(Decl):
         if "Scalar" in schema:  # schemas are parsed when they are needed
             self.numbers = {a.name: a.default for a in self.arguments if a.type.required == SCALAR}
             self.body = self._with_numbers(body)
-        self._plans: dict[tuple[Any, ...], tuple[Any, ...]] = {}
-        self._steps: dict[tuple[Any, ...], Steps | None] = {}
-        self._large: dict[tuple[Any, ...], _Large | tuple[()]] = {}
+        self.forget()
         self._run_by(self.eager)
 
     def _with_numbers(self, body: Callable[..., Any]) -> Callable[..., Any]:
@@ -149,28 +75,6 @@ class PointwiseDecl(Decl):
 
         functools.update_wrapper(converted, body)
         return converted
-
-    @cached_property
-    def arguments(self) -> tuple[Argument, ...]:
-        """The schema's arguments."""
-        return self.op._schema.arguments
-
-    @cached_property
-    def is_operand(self) -> tuple[bool, ...]:
-        """True for the arguments that are elements of the computation, False for attributes of it."""
-        return tuple(a.type.is_tensor for a in self.arguments)
-
-    def operands(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        """Split arguments into operands (tensors, numbers or None, in the body's order) and attributes."""
-        if all(self.is_operand) and len(args) == len(self.arguments):
-            return list(args), {}
-        values, attributes = [], {}
-        for argument, is_operand, value in zip(self.arguments, self.is_operand, self.bind(args, kwargs), strict=True):
-            if is_operand:
-                values.append(value)
-            else:
-                attributes[argument.name] = value
-        return values, attributes
 
     def types(self, *operands: Any, **attributes: Any) -> tuple[DType, DType]:
         """(compute type, result type) for operands given as tensors, dtypes or numbers; None is skipped.
@@ -224,341 +128,49 @@ class PointwiseDecl(Decl):
     def meta(self, make: Maker, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
         return make(self.spec(*self.operands(args, kwargs)))
 
-    def eager(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Evaluate on the operands' array module."""
-        result = self.quick(args, kwargs)
-        if result is None:
-            result = self.large(args, kwargs)
-        if result is not None:
-            return result
-        operands, attributes = self.operands(args, kwargs)
-        return self.evaluate(operands, attributes, self.spec(operands, attributes), None)
+    def batch(self, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Examples first, and as many dimensions in each operand."""
+        return self.batch_by(self.op, level, args, kwargs)
 
-    @cached_property
-    def _plain_attributes(self) -> dict[str, Any] | None:
-        """Defaults of the keyword attributes; None where there are positional ones."""
-        if any(not operand and not a.kwarg_only for a, operand in zip(self.arguments, self.is_operand, strict=True)):
-            return None
-        return {a.name: a.default for a in self.arguments if a.kwarg_only}
-
-    def quick(self, args: tuple[Any, ...], kwargs: dict[str, Any], inplace: bool = False) -> Tensor | None:
-        """The common case without the general machinery: small row-major CPU operands of one shape and type.
-
-        What types and layout lead to is remembered. None means that the general way has to be taken.
-        """
-        lead = args[0]
-        attributes = self._plain_attributes
-        if attributes is None or type(lead) is not Tensor or lead._device is not cpu:
-            return None
-        for name, value in kwargs.items():
-            if value is not attributes[name]:
-                return None
-        sizes, strides, dtype = lead._sizes, lead._strides, lead._dtype
-        values: list[Any] = []
-        numbers = 0
-        for operand in args:
-            if type(operand) is Tensor:
-                if operand is not lead:
-                    if operand._sizes != sizes or operand._strides != strides or operand._dtype is not dtype:
-                        return None
-                    if operand._device is not cpu:
-                        return None
-                array = operand._cached
-                values.append(operand._array if array is None else array)
-            elif dtype.kind == "f" and (type(operand) is float or type(operand) is int and -_EXACT < operand < _EXACT):
-                numbers += 1
-                values.append(float(operand))
-            elif type(operand) is int and dtype.kind in "iu" and 0 <= operand < 128:
-                numbers += 1
-                values.append(operand)
-            else:
-                return None
-        key = (dtype, sizes, strides, numbers)
-        plan = self._plans.get(key)
-        if plan is None:
-            plan = self._planned(key, values[0].size, args, kwargs)
-        if type(plan) is dict:
-            # For each of the numbers that it was called with, where 0.0 and -0.0 are equal.
-            written = repr([value for value in values if type(value) is not np.ndarray])
-            found = plan.get(written)
-            plan = self._planned_number(plan, written, args, kwargs) if found is None else found
-            values = [value for value in values if type(value) is np.ndarray]
-        if not plan:
-            return None
-        if type(plan) is _Large:
-            if not inplace:
-                return plan.run(values, None)
-            if plan.spec.dtype is not dtype or plan.spec.strides != strides:
-                return None
-            return plan.run(values, lead) if len(args) == 1 or not _overwritten(args, lead) else None
-        result, wanted, checked = plan
-        token = set_errors(IGNORED)
-        try:
-            # Numbers that are the defaults (or equal them: 1.0) are elements as they are.
-            body = self.plain_body if kwargs == self.numbers else self.body
-            array = body(_NUMPY, *values, **kwargs)
-        finally:
-            reset_errors(token)
-        if not checked:
-            # A body does not look at elements, so what it gives once it gives for this layout always.
-            if type(array) is not np.ndarray:
-                array = np.asarray(array)
-            copied = any(array is value for value in values)
-            if copied:
-                array = array.copy()
-            if array.dtype != wanted or array.base is not None or array.shape != sizes:
-                return None
-            if sizes and not numbers and not copied:
-                self._plans[key] = (result, wanted, True)
+    def batch_by(self, op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """`batch` for the op itself, or the one that writes its result into the first operand."""
+        values = bound(op, args, kwargs)
+        names = [a.name for a, is_operand in zip(self.arguments, self.is_operand, strict=True) if is_operand]
+        logical = {name: values[name] for name in names}
+        tensors = [t for t in logical.values() if isinstance(t, Tensor)]
+        rank = max(t.ndim for t in tensors)
+        inplace = op is not self.op
+        target = logical[names[0]]
         if inplace:
-            if result is not dtype:
-                return None
-            lead._array[...] = array
-            return lead
-        return wrap_array(array, sizes, strides, result, cpu)
+            refuse_write(op, target, level)
+            if rank > target.ndim:
+                raise ShapeError(
+                    f"{op.opname}: the result does not fit the tensor written to", got=describe(tensors),
+                    hint="opweave never resizes a tensor; pass one of the right shape",
+                )  # fmt: skip
+        values.update({name: ranked(t, level, rank) for name, t in logical.items()})
+        if len({t._dtype for t in tensors}) > 1 and any(not t._sizes and is_at(t, level) for t in tensors):
+            self._keep_types(op, logical, values)
+        if values.get("memory_format") in CHANNELS_LAST:
+            return channels_last(op, level, values, names[0], target)
+        result = call(op, values)
+        return target if inplace else make_batched(result, 0, level)
 
-    def _planned(self, key: tuple[Any, ...], count: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """(result type, NumPy's, whether the body was seen to keep to them) for a layout; () if it is no quick one.
-
-        A `_Large` for tensors that are worth it.
-        """
-        dtype, sizes, strides, numbers = key
-        compute, result = self.types(*args, **kwargs)
-        plan: Any = ()
-        if compute is dtype and strides == row_major(sizes):
-            if count < 2 * _CHUNK:
-                plan = (result, result.numpy, False)
-            elif numbers:
-                plan = {}
-            else:
-                plan = self._large_plan(args, kwargs, False) or ()
-        if len(self._plans) > _MOST_PLANS:
-            self._plans.clear()
-        self._plans[key] = plan
-        return plan
-
-    def _planned_number(self, plans: dict[str, Any], key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What a layout leads to beside these numbers; () for the general way."""
-        if len(plans) > _MOST_PLANS:
-            plans.clear()
-        found = plans[key] = self._large_plan(args, kwargs, False) or ()
-        return found
-
-    def large(self, args: tuple[Any, ...], kwargs: dict[str, Any], inplace: bool = False) -> Tensor | None:
-        """Large CPU operands by steps, without finding out again what types, layouts and numbers lead to.
-
-        Such tensors fill the caches, so each line of Python that runs between two of them is slow: what `evaluate`
-        does took half as long as adding a million numbers. None means that the general way has to be taken.
-        """
-        key: list[Any] = [inplace, dtypes.get_default_dtype()]
-        count = 0
-        for value in args:
-            kind = type(value)
-            if kind is Tensor:
-                if value._device is not cpu:
-                    return None
-                sizes = value._sizes
-                count = max(count, math.prod(sizes))
-                key += (sizes, value._strides, value._dtype)
-            elif kind in _SETTINGS:
-                key += (kind, repr(value))  # 0.0 and -0.0 are equal, and so are 1 and 1.0
-            else:
-                return None
-        if count < 2 * _CHUNK:
-            return None
-        for name, value in kwargs.items():
-            if type(value) not in _SETTINGS:
-                return None
-            key += (name, type(value), repr(value))
-        known = tuple(key)
-        plan = self._large.get(known)
-        if plan is None:
-            plan = self._large_plan(args, kwargs, inplace) or ()
-            if len(self._large) > _MOST_PLANS:
-                self._large.clear()
-            self._large[known] = plan
-        if not isinstance(plan, _Large):
-            return None
-        if inplace and _overwritten(args, args[0]):
-            return None
-        return plan.run([args[place]._array for place in plan.places], args[0] if inplace else None)
-
-    def _large_plan(self, args: tuple[Any, ...], kwargs: dict[str, Any], inplace: bool) -> _Large | None:
-        if type(self).evaluate is not PointwiseDecl.evaluate:
-            return None
-        operands, attributes = self.operands(args, kwargs)
-        places = tuple([i for i, value in enumerate(args) if type(value) is Tensor])
-        tensors = [value for value in operands if isinstance(value, Tensor)]
-        if len(places) != len(tensors) or any(args[i] is not t for i, t in zip(places, tensors, strict=True)):
-            return None
-        spec = self.spec(operands, attributes)
-        compute, result = self.types(*operands, **attributes)
-        if inplace:
-            target = args[0]
-            if spec.sizes != target._sizes or not can_cast(spec.dtype, target._dtype):
-                return None  # an error, for others to raise
-            if overlaps_itself(target._sizes, target._strides):
-                return None
-            spec, result = TensorSpec(spec.sizes, target._strides, target._dtype, cpu), target._dtype
-        if not spec.numel or spec.device is not cpu:
-            return None
-        values = [_operand_value(np, operand, compute, cpu) for operand in operands]
-        # A number of another type than Python's is a constant too; a tensor without dimensions is not.
-        values = [v[()] if _is_scalar_array(v) and not isinstance(o, Tensor) else v
-                  for v, o in zip(values, operands, strict=True)]  # fmt: skip
-        with np.errstate(all="ignore"):
-            steps = self._steps_for(_NUMPY, values, attributes, compute, result)
-        if steps is None:
-            return None
-        order = None
-        if not steps.is_one_call or any(t._dtype is not compute for t in tensors):
-            if not _one_layout(spec, operands, None):
-                return None
-            order = tuple(sorted(range(len(spec.sizes)), key=lambda d: -spec.strides[d]))
-        item = result.itemsize
-        byte_strides = tuple([stride * item for stride in spec.strides])
-        return _Large(spec, span(spec.sizes, spec.strides) * item, byte_strides, steps, places, order)
-
-    def evaluate(
-        self, operands: Sequence[Any], attributes: dict[str, Any], spec: TensorSpec, out: Tensor | None
-    ) -> Tensor:
-        """Run the body on whole arrays, into `out` where given (which may be one of the operands)."""
-        xp = spec.device.xp
-        compute, result = self.types(*operands, **attributes)
-        if out is not None:
-            result = out._dtype
-        k = handler(xp)
-        values = [_operand_value(xp, operand, compute, spec.device) for operand in operands]
-        count = math.prod(spec.sizes)
-        with np.errstate(all="ignore"):
-            if xp is np and count >= 2 * _CHUNK and _one_layout(spec, operands, out):
-                target = out if out is not None else allocate_like(spec)
-                self._evaluate_chunks(k, values, attributes, compute, target)
-                return target
-            values = [xp.asarray(v).astype(compute.numpy) if differs(v, compute) else v for v in values]
-            array = xp.asarray(self.body(k, *values, **attributes))
-        if out is None and _is_fresh(array, values) and array.shape == spec.sizes and array.flags.c_contiguous:
-            if spec.strides == contiguous_strides(spec.sizes) and array.dtype == result.numpy:
-                return Tensor._from_array(array, spec.device)
-        target = out if out is not None else allocate_like(spec)
-        with np.errstate(all="ignore"):
-            store(k, target._array, array, result)
-        return target
-
-    def _steps_for(
-        self, k: ArrayScalars, values: list[Any], attributes: dict[str, Any], compute: DType, result: DType
-    ) -> Steps | None:
-        """The body as steps that give the result's type; None where NumPy converts operands in another way."""
-        for v in values:
-            if (
-                isinstance(v, np.ndarray)
-                and differs(v, compute)
-                and (compute.kind != "f" or v.dtype.kind not in "fiub")
-            ):
-                return None
-        if compute.numpy is None or result.numpy is None:
-            return None
-        described = tuple([compute.numpy if isinstance(v, np.ndarray) and v.ndim else v for v in values])
-        if any(isinstance(v, np.ndarray) for v in described):
-            return None
-        # A number and its type: 1, 1.0 and True are equal, 0.0 and -0.0 too.
-        settings = [*described, *attributes.items(), result]
-        key = tuple([v if isinstance(v, np.dtype) else (type(v), repr(v)) for v in settings])
-        if key not in self._steps:
-            if len(self._steps) > _MOST_PLANS:
-                self._steps.clear()
-
-            def body(*operands: Any) -> Any:
-                value = self.body(k, *operands, **attributes)
-                return k.cast(value, result) if differs(value, result) else value
-
-            self._steps[key] = trace(body, described)
-        found = self._steps[key]
-        return found if found is not None and found.dtype == result.numpy else None
-
-    def _evaluate_chunks(
-        self, k: ArrayScalars, values: list[Any], attributes: dict[str, Any], compute: DType, target: Tensor
-    ) -> None:
-        # The operands share one dense layout, so memory order serves as the iteration order for all of them.
-        flat = [_memory_order(v) if isinstance(v, np.ndarray) and v.ndim else v for v in values]
-        out = _memory_order(target._array)
-        steps = self._steps_for(k, flat, attributes, compute, target._dtype)
-        if steps is not None:
-            steps.run([v for v in flat if isinstance(v, np.ndarray) and v.ndim], out)
+    def _keep_types(self, op: OpOverload, logical: dict[str, Any], values: dict[str, Any]) -> None:
+        """A 0-d example promotes less than the batch of them, which has a dimension: cast to what it would become."""
+        attributes = {name: value for name, value in values.items() if name not in logical}
+        wanted = self.types(*logical.values(), **attributes)
+        if self.types(*[values[name] for name in logical], **attributes) == wanted:
             return
-        for start in range(0, out.size, _CHUNK):
-            pieces = []
-            for v in flat:
-                piece = v[start : start + _CHUNK] if isinstance(v, np.ndarray) and v.ndim else v
-                pieces.append(piece.astype(compute.numpy) if differs(piece, compute) else piece)
-            store(k, out[start : start + _CHUNK], self.body(k, *pieces, **attributes), target._dtype)
-
-
-def _operand_value(xp: Any, operand: Any, compute: DType, device: Any) -> Any:
-    """An operand as the body sees it, before conversion of arrays to the compute type."""
-    if isinstance(operand, Tensor):
-        return operand._array if operand._device is device else xp.asarray(operand._array)
-    if operand is None:
-        return None
-    if compute.kind == "f" and isinstance(operand, float) or compute.kind == "f" and type(operand) is int:
-        return float(operand) if abs(operand) < 2**1000 else xp.asarray(operand, compute.numpy)
-    if compute.kind in "iu" and isinstance(operand, int):
-        # Out-of-range numbers wrap, as in PyTorch; NumPy would raise.
-        bits = compute.itemsize * 8
-        wrapped = operand & ((1 << bits) - 1)
-        if compute.kind == "i" and wrapped >> (bits - 1):
-            wrapped -= 1 << bits
-        return xp.asarray(wrapped, compute.numpy)
-    return xp.asarray(operand).astype(compute.numpy)
-
-
-def _is_scalar_array(value: Any) -> bool:
-    return isinstance(value, np.ndarray) and not value.ndim
-
-
-def _one_layout(spec: TensorSpec, operands: Sequence[Any], out: Tensor | None) -> bool:
-    """Whether all tensors with dimensions have the result's sizes and strides, and these are dense."""
-    if out is not None and out._strides != spec.strides:
-        return False
-    for t in operands:
-        if isinstance(t, Tensor) and t._sizes:
-            if t._sizes != spec.sizes or t._strides != spec.strides:
-                return False
-            # A partly overlapping operand would be overwritten before it is read.
-            if out is not None and t is not out and _share(t, out):
-                return False
-    order = tuple(sorted(spec.strides, reverse=True))
-    return order == spec.strides and is_contiguous(spec.sizes, spec.strides) or _is_permuted_contiguous(spec)
-
-
-def _overwritten(args: Sequence[Any], target: Tensor) -> bool:
-    """Whether writing to `target` may change elements of other operands that are read later."""
-    for t in args:
-        if t is not target and type(t) is Tensor and _share(t, target):
-            return True
-    return False
-
-
-def _share(a: Tensor, b: Tensor) -> bool:
-    """Whether two tensors on the CPU may share memory without being the same elements in one layout.
-
-    Two storages may look into one array that a user brought.
-    """
-    if a._strides == b._strides and a._sizes == b._sizes and a._dtype is b._dtype:
-        if a._storage is b._storage and a._offset == b._offset:
-            return False
-    return bool(np.may_share_memory(a._array, b._array))
-
-
-def _is_permuted_contiguous(spec: TensorSpec) -> bool:
-    order = sorted(range(len(spec.sizes)), key=lambda d: -spec.strides[d])
-    return is_contiguous([spec.sizes[d] for d in order], [spec.strides[d] for d in order])
-
-
-def _memory_order(array: Any) -> Any:
-    order = sorted(range(array.ndim), key=lambda d: -array.strides[d])
-    return array.transpose(order).reshape(-1)
-
-
-def _is_fresh(array: Any, values: Sequence[Any]) -> bool:
-    return array.base is None and all(array is not v for v in values)
+        present = [
+            v for v in logical.values() if v is not None and not (isinstance(v, Tensor) and v._dtype.kind == "b")
+        ]
+        common = result_type(*present) if present else wanted[0]
+        for name, t in logical.items():
+            if isinstance(t, BatchedTensor) and not t._sizes and t._dtype.kind != "b":
+                values[name] = ops.aten._to_copy.default(values[name], dtype=common)
+        if self.types(*[values[name] for name in logical], **attributes) != wanted:
+            raise DTypeError(
+                f"vmap: {op} on 0-d examples of other types than the other operands",
+                got=describe(list(logical.values())), hint="convert them to one dtype first",
+            )  # fmt: skip

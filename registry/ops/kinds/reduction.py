@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from opweave.registry import dtypes, memory
+from opweave.registry.batched import Level
+from opweave.registry.batching import bound, call, flat, front, wrap
 from opweave.registry.device import cpu
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import ShapeError
+from opweave.registry.op import ops
 from opweave.registry.ops.kinds.base import IGNORED, Decl, Maker, handler, reset_errors, set_errors
+from opweave.registry.ops.kinds.loops import Call, Demand, Index, Operand, Space
 from opweave.registry.spec import contiguous, row_major
 from opweave.registry.tensor import Tensor, describe, wrap_array, wrap_dim
 
@@ -73,6 +77,12 @@ class ReductionDecl(Decl):
     """
 
     kind = "reduction"
+    tag = "reduction"
+    allocates = True
+    reduces = True
+    spans = True
+    #: Of one over all elements, the same over some dimensions.
+    by_dims: ReductionDecl | None = None
     #: Whether an empty list of dimensions means all of them.
     empty_is_all = True
 
@@ -162,6 +172,109 @@ class ReductionDecl(Decl):
             if key is not None:
                 self._plans[key] = found
         return found
+
+    def batch(self, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Over the same dimensions of the whole batch; over all of an example's, where all are meant."""
+        op, values = self.op, bound(self.op, args, kwargs)
+        t = values["self"]
+        whole, rank = front(t, level), t.ndim
+        if "dim" not in values:
+            return self._batch_all(level, args, kwargs)
+        dim, one = values["dim"], self._takes_one_dim
+        axes = normalize_axes(dim, rank, op.opname)
+        if isinstance(dim, (list, tuple)) and not dim and not self.empty_is_all:
+            return wrap(call(op, {**values, "self": whole, "dim": []}), level)
+        if not rank:
+            return wrap(call(op, {**values, "self": flat(whole), "dim": 1 if one else [1], "keepdim": False}), level)
+        if one and dim is None:
+            found = call(op, {**values, "self": flat(whole), "dim": 1, "keepdim": False})
+            if values["keepdim"]:
+                found = ops.aten.view.default(found, [whole._sizes[0], *(1,) * rank])
+            return wrap(found, level)
+        shifted = axes[0] + 1 if one else [d + 1 for d in axes]
+        return wrap(call(op, {**values, "self": whole, "dim": shifted}), level)
+
+    @property
+    def _takes_one_dim(self) -> bool:
+        return not next(a.type.is_list for a in self.op._schema.arguments if a.name == "dim")
+
+    def _batch_all(self, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """All elements of each example, by the form of the op that takes dimensions."""
+        if self.by_dims is None:
+            return super().batch(level, args, kwargs)
+        values = bound(self.op, args, kwargs)
+        t, one = values.pop("self"), self.by_dims._takes_one_dim
+        whole = front(t, level)
+        if one or not t.ndim:
+            whole, dims = flat(whole), 1 if one else [1]
+        else:
+            dims = list(range(1, t.ndim + 1))
+        return wrap(self.by_dims.op(whole, dims, **values), level)
+
+    # ---- in a kernel -------------------------------------------------------------------------------------------------
+
+    def reduced_dims(self, call: Call) -> tuple[int, ...]:
+        return self.params(call.args, call.kwargs, call.operands[0].ndim)[1]
+
+    def objection(self, call: Call) -> str:
+        sizes = call.operands[0]._sizes
+        if COMBINES[self.combine] is not None or all(type(size) is int for size in sizes):
+            return ""
+        # Only a call finds out that there is no element, and refuses it.
+        may_be_empty = any(not call.is_known(sizes[d] > 0) for d in self.reduced_dims(call))
+        return "the reduced dimensions may be empty" if may_be_empty else ""
+
+    def demands(self, call: Call, operand: Operand, demand: Demand, space: Space) -> Iterable[Demand]:
+        index = space.source_of(call)
+        return [Demand(index, space.runs_over(operand.sizes, Demand(index, demand.exact)))]
+
+    def admit(self, call: Call, demands: Sequence[Demand], space: Space) -> str:
+        """The first reduction fixes the reduced axes."""
+        if any(demand.guards for demand in demands):
+            return "one of several pieces"
+        if len(demands) != 1:
+            return "reduction needed at several indices"
+        (demand,) = demands
+        used = demand.axes
+        if used & frozenset(space.reduced):
+            return "reduces along another axis"
+        sizes = call.operands[0].sizes
+        _, dims, keepdim, _ = self.params(call.args, call.kwargs, len(sizes))
+        extent = [sizes[d] for d in dims if sizes[d] != 1]
+        count = math.prod(extent)
+        missing = [axis for axis in space.kept if axis not in used]
+        if count != 1:
+            if space.reduced:
+                if missing:
+                    return "reduction is broadcast along a kept axis"
+                if math.prod(axis.size for axis in space.reduced) != count:
+                    return "reduces over another number of elements"
+            elif missing:
+                if math.prod(axis.size for axis in missing) != count:
+                    return "iteration spaces differ"
+                space.reduced = missing
+                space.kept = [axis for axis in space.kept if axis in used]
+            else:
+                space.add_reduced(extent)
+        inner = iter(space.reduced_index(extent) if count != 1 else ())
+        outer = iter(part for d, part in enumerate(demand.index) if not (keepdim and d in dims))
+        zero = call.indices.ZERO
+        full = tuple((zero if sizes[d] == 1 else next(inner)) if d in dims else next(outer) for d in range(len(sizes)))
+        space.join(call, demands, full)
+        if space.runs_over(sizes, Demand(full, False)):
+            space.frames.setdefault(sizes, full)
+        space.frames.setdefault(call.result.sizes, demand.index)
+        return ""
+
+    def place(self, call: Call, space: Space) -> tuple[Index, ...] | None:
+        """Beside a result that has the shape of the operand."""
+        sizes = call.operands[0].sizes
+        whole = space.frames.get(sizes)
+        if whole is None or space.reduced:
+            return None
+        _, dims, keepdim, _ = self.params(call.args, call.kwargs, len(sizes))
+        zero = call.indices.ZERO
+        return tuple(zero if d in dims else part for d, part in enumerate(whole) if keepdim or d not in dims)
 
 
 def _combine(xp: Any, combine: str, array: Any, axes: tuple[int, ...]) -> Any:

@@ -7,7 +7,11 @@ from typing import Any
 
 from opweave.registry.dtypes import DType, float64, int64
 from opweave.registry.ops.kinds.composite import ExternDecl
+from opweave.registry.ops.kinds.loops import Call, Demand, Space
 from opweave.registry.spec import TensorSpec
+
+#: Elements of a row up to which a program holds it whole, as running totals need.
+MAX_SCAN = 4096
 
 
 class ScanDecl(ExternDecl):
@@ -20,6 +24,9 @@ class ScanDecl(ExternDecl):
     """
 
     kind = "scan"
+    is_library_call = False
+    apart = ""
+    spans = True
 
     def __init__(self, schema: str, body: Callable[..., Any], spec: Callable[..., TensorSpec], combine: str):
         super().__init__(schema, body, spec, ())
@@ -29,6 +36,31 @@ class ScanDecl(ExternDecl):
         """The operand, and the dimension that it runs along, counted from the front."""
         operand, dim = self.bind(args, kwargs)[:2]
         return operand, dim % max(ndim, 1)
+
+    def objection(self, call: Call) -> str:
+        _, dim = self.params(call.args, call.kwargs, call.result.ndim)
+        size = call.result._sizes[dim] if call.result.ndim else 1
+        fits = type(size) is int and 1 < size <= MAX_SCAN
+        return "" if fits else f"library call: a running total of {size} elements"
+
+    def admit(self, call: Call, demands: Sequence[Demand], space: Space) -> str:
+        """The axis that it runs along becomes a reduced one."""
+        if any(demand.guards for demand in demands):
+            return "one of several pieces"
+        if len(demands) != 1 or not space.runs_over(call.result.sizes, demands[0]):
+            return "running totals needed at several indices, or not of every element"
+        index = demands[0].index
+        _, dim = self.params(call.args, call.kwargs, len(index))
+        axis = next(iter(index[dim].axes()), None)
+        if axis is None or call.indices.runs_backwards(axis, index[dim]) is None:
+            return "running totals needed at a regrouped index"
+        if space.reduced not in ([], [axis]):
+            return "runs along another axis"
+        space.kept = [other for other in space.kept if other is not axis]
+        space.reduced = [axis]
+        space.join(call, demands)
+        space.frames.setdefault(call.result.sizes, index)
+        return ""
 
 
 def wide_type(result: DType) -> DType:

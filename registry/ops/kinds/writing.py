@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from opweave.registry.batched import Level
+from opweave.registry.batching import refuse_write, write_each
 from opweave.registry.device import meta as _META
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import ArgumentError, DTypeError, OpweaveError, ShapeError, UnsupportedError
@@ -100,8 +102,6 @@ def before_write(target: Tensor, *others: Any) -> Tensor:
 class WritingDecl(Decl):
     """An op that computes another op's result into memory it is given."""
 
-    functional: OpOverload
-
     def __init__(self, schema: str | Callable[[], str], functional: OpOverload, name: str = ""):
         super().__init__(schema, self.run, name=name)
         self.functional = functional
@@ -109,7 +109,7 @@ class WritingDecl(Decl):
 
     @property
     def takes_numbers(self) -> bool:  # type: ignore[override]  # follows the functional form
-        return bool(self.functional.decl.takes_numbers) if hasattr(self, "functional") else False
+        return self.functional is not None and bool(self.functional.decl.takes_numbers)
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
         """The eager kernel."""
@@ -122,6 +122,18 @@ class WritingDecl(Decl):
         if not missing:
             return args, kwargs
         return args, {**kwargs, **{name: self.op._defaults[name].default for name in missing}}
+
+    def split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Tensor], dict[str, Any]]:
+        """The tensors that a call writes to, and the functional op's keyword arguments of those given."""
+        raise NotImplementedError
+
+    def batch(self, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The functional form, each result copied to what is written to."""
+        targets, rest = self.split(args, kwargs)
+        for target in targets:
+            refuse_write(self.op, target, level)
+        results = self.functional(*args, **rest)
+        return write_each(self.op, targets, [results] if isinstance(results, Tensor) else list(results))
 
     def _check(self, target: Tensor, sizes: tuple[int, ...], dtype: DType) -> None:
         name = self.op.opname
@@ -174,10 +186,20 @@ class InplaceDecl(WritingDecl):
     """`op_`: writes the result of `functional` into the first argument and returns it."""
 
     kind = "inplace"
+    apart = "inplace op"
 
     def __init__(self, schema: str | Callable[[], str], functional: OpOverload, name: str = ""):
         super().__init__(schema, functional, name)
         self.samples = self._samples
+
+    def split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Tensor], dict[str, Any]]:
+        return [args[0] if args else kwargs[self.op._schema.arguments[0].name]], kwargs
+
+    def batch(self, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        decl = self.functional.decl
+        if isinstance(decl, PointwiseDecl):  # whose operands may be of other kinds than the body has (numbers, say)
+            return decl.batch_by(self.op, level, args, kwargs)
+        return super().batch(level, args, kwargs)
 
     def _samples(self, make: Callable[..., Tensor]) -> Iterable[Any]:
         """The functional op's, as far as their result fits the first argument."""
@@ -200,6 +222,16 @@ class InplaceDecl(WritingDecl):
                 return args[0]
         return self._write(args[0], args, kwargs)
 
+    @property
+    def derivative(self) -> Any:
+        """That of the functional form, if it has none of its own."""
+        return self.functional.derivative if self.op.derivative is None else self.op.derivative
+
+    def as_functional(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[OpOverload, tuple[Any, ...], dict[str, Any]]:
+        return self.functional, *self.arguments(args, kwargs)
+
     def meta(self, make: Maker, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
         spec = self._result_spec(args, kwargs)
         self._check(args[0], spec.sizes, spec.dtype)
@@ -210,9 +242,20 @@ class OutDecl(WritingDecl):
     """`op.out`: writes the result of `functional` into the keyword argument `out` and returns it."""
 
     kind = "out"
+    writes_out = True
+    apart = "out op"
+
+    def split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Tensor], dict[str, Any]]:
+        rest = dict(kwargs)
+        return [rest.pop("out")], rest
 
     def run(self, *args: Any, out: Tensor, **kwargs: Any) -> Tensor:
         return self._write(out, args, kwargs)
+
+    def as_functional(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[OpOverload, tuple[Any, ...], dict[str, Any]]:
+        return self.functional, *self.arguments(args, {k: v for k, v in kwargs.items() if k != "out"})
 
     def meta(self, make: Maker, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
         kwargs = dict(kwargs)
@@ -230,6 +273,8 @@ class OutsDecl(WritingDecl):
     """
 
     kind = "outs"
+    writes_out = True
+    apart = "outs op"
 
     def __init__(
         self, schema: str | Callable[[], str], functional: OpOverload, targets: tuple[str, ...], name: str = ""
@@ -237,8 +282,7 @@ class OutsDecl(WritingDecl):
         super().__init__(schema, functional, name)
         self.targets = targets
 
-    def split(self, kwargs: dict[str, Any]) -> tuple[list[Tensor], dict[str, Any]]:
-        """The tensors to write to, and the functional op's keyword arguments."""
+    def split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Tensor], dict[str, Any]]:
         rest = dict(kwargs)
         targets = [rest.pop(name) for name in self.targets]
         if self.is_factory:
@@ -252,7 +296,7 @@ class OutsDecl(WritingDecl):
         return _is_factory(self.functional)
 
     def run(self, *args: Any, **kwargs: Any) -> Tensor | tuple[Tensor, ...]:
-        targets, rest = self.split(kwargs)
+        targets, rest = self.split(args, kwargs)
         results = self._results(targets, self.functional(*args, **rest))
         with np.errstate(all="ignore"):
             for target, result in zip(targets, results, strict=True):
@@ -260,7 +304,7 @@ class OutsDecl(WritingDecl):
         return targets[0] if len(targets) == 1 else tuple(targets)
 
     def meta(self, make: Maker, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor | tuple[Tensor, ...]:
-        targets, rest = self.split(kwargs)
+        targets, rest = self.split(args, kwargs)
         self._results(targets, self.functional.decl.meta(make, *self.arguments(args, rest)))
         return targets[0] if len(targets) == 1 else tuple(targets)
 

@@ -43,7 +43,7 @@ _SUMS = frozenset(
 def cases() -> list[OpOverload]:
     """All ops with samples; those of an in-place op are its functional form's."""
     found = [op for op in registry.operators.values() if op.decl and op.decl.samples]
-    return [op for op in found if getattr(op.decl, "functional", op).decl.samples]
+    return [op for op in found if (op.decl.functional or op).decl.samples]
 
 
 def dtypes_of(op: OpOverload) -> tuple[DType, ...]:
@@ -160,7 +160,7 @@ def _limits(dtype: DType) -> tuple[float, float]:
 
 def _special_calls(op: OpOverload, dtype: DType) -> Iterator[Call]:
     """Each sample's attributes with tensors of special values, combined each with each."""
-    functional = getattr(op.decl, "functional", op)
+    functional = op.decl.functional or op
     if functional.decl.kind != "pointwise":
         return
     seen = set()

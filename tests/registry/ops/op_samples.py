@@ -44,7 +44,7 @@ def ops_with_samples(*modules: Any) -> list[OpOverload]:
 
     def declared_in(op: OpOverload) -> bool:
         # An in-place op is declared by its functional form.
-        return getattr(op.decl, "functional", op).site.file in files
+        return (op.decl.functional or op).site.file in files
 
     return [op for op in registry.operators.values() if op.decl and op.decl.samples and declared_in(op)]
 

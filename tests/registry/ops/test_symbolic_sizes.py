@@ -16,7 +16,7 @@ from opweave.registry.tensor import Tensor
 
 OPS = [
     op for op in registry.operators.values()
-    if op.decl and op.decl.samples and getattr(op.decl, "functional", op).decl.samples
+    if op.decl and op.decl.samples and (op.decl.functional or op).decl.samples
 ]  # fmt: skip
 
 

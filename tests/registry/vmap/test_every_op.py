@@ -39,7 +39,7 @@ LAYOUT = {
 
 
 def _is_random(op: OpOverload) -> bool:
-    return "nondeterministic_seeded" in getattr(op.decl, "functional", op).tags
+    return "nondeterministic_seeded" in (op.decl.functional or op).tags
 
 
 TESTED = [

@@ -17,7 +17,7 @@ from opweave.registry.triton.expression import Expression, NotAMap, Step
 from opweave.tracer.launches import ELEMENTS
 
 if TYPE_CHECKING:
-    from opweave.codegen.recorder import Recorder, Term
+    from opweave.codegen.loops.recorder import Recorder, Term
 
 _TYPES: dict[str, DType] = {
     elem: getattr(dtypes, name) for name, elem in ELEMENTS.items() if name != "uint8"
@@ -74,17 +74,17 @@ _UNSIGNED_OPS = re.compile(r"arith\.(?:divui|remui|shrui|maxui|minui|extui|uitof
 
 def _of_one_sign(k: Recorder, step: Step, operands: list[Term]) -> list[Term]:
     """Operands of a byte, which has no sign in TTIR, as the operation takes it; their bits stay."""
-    if dtypes.uint8 not in [t.value.dtype for t in operands] and not _UNSIGNED_OPS.match(step.name):
+    if dtypes.uint8 not in [t.dtype for t in operands] and not _UNSIGNED_OPS.match(step.name):
         return operands
     kind = dtypes.uint8
     if _SIGNED_OPS.match(step.name) or (step.name == "arith.cmpi" and str(step.detail).startswith("s")):
         kind = dtypes.int8
     bytes_ = (dtypes.int8, dtypes.uint8)
-    return [_as_byte(k, t, kind) if t.value.dtype in bytes_ and t.value.dtype is not kind else t for t in operands]
+    return [_as_byte(k, t, kind) if t.dtype in bytes_ and t.dtype is not kind else t for t in operands]
 
 
 def _as_byte(k: Recorder, x: Term, kind: DType) -> Term:
-    return k.const(x.value.detail, kind) if x.value.op == "const" else k.op("convert", x, dtype=kind)
+    return k.const(x.constant, kind) if x.constant is not None else k.op("convert", x, dtype=kind)
 
 
 def _rule(*names: str) -> Callable[[_Rule], _Rule]:
@@ -97,13 +97,13 @@ def _rule(*names: str) -> Callable[[_Rule], _Rule]:
 
 def _alike(step: Step, operands: Sequence[Term]) -> None:
     """Refuse operands of two types: of one number with a sign and one without."""
-    if len({t.value.dtype.name for t in operands}) != 1:
+    if len({t.dtype.name for t in operands}) != 1:
         raise NotAMap(f"it has a {step.name} of numbers with and without a sign")
 
 
 def _signs(step: Step, operands: Sequence[Term], kinds: str) -> None:
-    if any(t.value.dtype.kind not in kinds for t in operands):
-        raise NotAMap(f"it has a {step.name} of {', '.join(t.value.dtype.name for t in operands)}")
+    if any(t.dtype.kind not in kinds for t in operands):
+        raise NotAMap(f"it has a {step.name} of {', '.join(t.dtype.name for t in operands)}")
 
 
 _BINARY = {
@@ -138,11 +138,11 @@ def _binary(k: Recorder, step: Step, operands: Sequence[Term]) -> Term:
     _alike(step, operands)
     a, b = operands
     name = _BINARY[step.name]
-    if a.value.dtype.kind == "b":
+    if a.dtype.kind == "b":
         _signs(step, operands, "b" if name in ("and_", "or_", "xor") else "")
         for this, other in ((a, b), (b, a)):
-            if this.value.op == "const":
-                return _with_truth(k, name, other, bool(this.value.detail))
+            if this.constant is not None:
+                return _with_truth(k, name, other, bool(this.constant))
     if name == "lshift":
         _within(step, b)
     _not_promoted(name, a)
@@ -158,7 +158,7 @@ def _with_truth(k: Recorder, name: str, x: Term, truth: bool) -> Term:
 
 def _not_promoted(name: str, operand: Term) -> None:
     """Refuse what Triton's functions of this name would compute in float32."""
-    if operand.value.dtype is dtypes.bfloat16 and name in ("maximum", "minimum", "maxnum", "minnum", "clamp"):
+    if operand.dtype is dtypes.bfloat16 and name in ("maximum", "minimum", "maxnum", "minnum", "clamp"):
         raise NotAMap(f"it has a {name} of bfloat16")
 
 
@@ -174,8 +174,8 @@ def _of_a_sign(k: Recorder, step: Step, operands: Sequence[Term]) -> Term:
 
 def _within(step: Step, count: Term) -> None:
     """Refuse shifts by more bits than there are, which mean nothing: no two compilers need agree on them."""
-    bits = count.value.dtype.itemsize * 8
-    if count.value.op != "const" or not 0 <= int(str(count.value.detail)) < bits:
+    bits = count.dtype.itemsize * 8
+    if count.constant is None or not 0 <= int(count.constant) < bits:
         raise NotAMap(f"it has a {step.name} by a number that is not fixed")
 
 
@@ -226,9 +226,9 @@ def _select(k: Recorder, step: Step, operands: Sequence[Term]) -> Term:
     condition, a, b = operands
     _alike(step, [a, b])
     _signs(step, [condition], "b")
-    if condition.value.op == "const":
-        return a if condition.value.detail else b
-    return k.op("where", condition, a, b, dtype=a.value.dtype)
+    if condition.constant is not None:
+        return a if condition.constant else b
+    return k.op("where", condition, a, b, dtype=a.dtype)
 
 
 @_rule("arith.extf", "arith.truncf")
@@ -277,11 +277,11 @@ def _extern(k: Recorder, step: Step, operands: Sequence[Term]) -> Term:
     """A function of libdevice; its symbol has an `f` behind it for float32."""
     _alike(step, operands)
     word = str(step.detail).removeprefix("__nv_")
-    dtype, result = operands[0].value.dtype, _type(step.elem)
+    dtype, result = operands[0].dtype, _type(step.elem)
     if dtype is not result or dtype not in (dtypes.float32, dtypes.float64) or not word.isidentifier():
         raise NotAMap(f"it calls {step.detail}")
     if dtype is dtypes.float32:
         word = word if word.startswith("fast_") else re.sub(r"f(?=(?:_r[nzud])?$)", "", word)
     if not hasattr(importlib.import_module("triton.language.extra.cuda.libdevice"), word):
         raise NotAMap(f"it calls {step.detail}")
-    return k.op("libdevice", *operands, dtype=result, detail=word)
+    return k.extern(word, operands, result)

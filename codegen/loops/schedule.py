@@ -20,19 +20,24 @@ All numbers that depend on the device stand in a `Target`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Literal
 
 from opweave.codegen.backends import Target
-from opweave.codegen.loopnest import LoopNest, Store, rewrite, substitute
-from opweave.codegen.values import Buffer, Value, Values, load_parts
-from opweave.tracer.index import Axis, Index, linearize, row_major
-from opweave.tracer.size import INT32_OFFSETS, Size, ceil_div, divide, hint, product
+from opweave.codegen.loops.axes import join_reduced
+from opweave.codegen.loops.nest import LoopNest
+from opweave.codegen.loops.printing import print_schedule
+from opweave.codegen.loops.values import Load
+from opweave.tracer.index import Axis, Index
+from opweave.tracer.size import Size, ceil_div, divide, hint, product
 
 #: Elements that a block along an axis of no fixed size holds at least.
 MANY = 256
 #: Elements of an innermost reduced axis below which the reduced axes are joined rather than looped over.
 SHORT = 32
+
+
+Role = Literal["grid", "whole", "loop"]
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,7 @@ class Lane:
 
     axis: Axis
     block: int
-    role: str
+    role: Role
     name: str
     constant: str
 
@@ -108,9 +113,12 @@ class Schedule:
         """Whether reductions loop."""
         return bool(self.loops) or (self.reduced_lane is not None and self.reduced_lane.role == "loop")
 
+    def __str__(self) -> str:
+        return print_schedule(self)
 
-def plan(nest: LoopNest, target: Target) -> list[tuple[LoopNest, Schedule]]:
-    """Kernels, in order, that compute a nest.
+
+def choose(nest: LoopNest, target: Target) -> tuple[LoopNest, Schedule]:
+    """How one kernel computes a nest, whose reduced axes may have been joined for it.
 
     Parameters
     ----------
@@ -118,25 +126,17 @@ def plan(nest: LoopNest, target: Target) -> list[tuple[LoopNest, Schedule]]:
         What to compute.
     target : Target
         The device's numbers.
-
-    Returns
-    -------
-    list of (LoopNest, Schedule)
-        One kernel, or two where a long reduction is split over programs; then the first one's outputs are inputs of the
-        second.
     """
     if not nest.reduced:
-        return [(nest, _pointwise(nest, target))]
+        return nest, _pointwise(nest, target)
     if nest.scatters:
-        return [(nest, _scatter(nest, target))]
+        return nest, _scatter(nest, target)
     if nest.scans:
-        return [_scan(nest, target)]
-    whole, schedule = _reduction(nest, target)
-    parts = _parts(nest, schedule, target)
-    if parts is not None:
-        first, second = _split(nest, *parts)
-        return [_reduction(first, target), _reduction(second, target)]
-    return [(whole, schedule)]
+        return _scan(nest, target)
+    columns = _columns_axis(nest)
+    if columns is not None and hint(columns.size) > 4:
+        return nest, _column_reduction(nest, columns, target)
+    return _row_reduction(nest, target)
 
 
 def power_of_two(size: int) -> int:
@@ -156,7 +156,7 @@ def _floor_power(size: int) -> int:
     return 1 << (size.bit_length() - 1)
 
 
-def _lane(axis: Axis, block: int, role: str, name: str, constant: str) -> Lane:
+def _lane(axis: Axis, block: int, role: Role, name: str, constant: str) -> Lane:
     return Lane(axis, block, "whole" if role == "grid" and _covers(block, axis.size) else role, name, constant)
 
 
@@ -200,9 +200,9 @@ def _transposed(nest: LoopNest, inner: Axis) -> Axis | None:
 
 
 def _load_offsets(nest: LoopNest) -> list[Index]:
-    loads = [value for value in nest.values() if value.op == "load"]
-    loads.sort(key=lambda value: -hint(product(axis.size for axis in value.axes)))
-    return [load_parts(value)[1] for value in loads]
+    loads = [value for value in nest.values() if isinstance(value, Load)]
+    loads.sort(key=lambda load: -hint(product(axis.size for axis in load.axes)))
+    return [load.offset for load in loads]
 
 
 def _columns_axis(nest: LoopNest) -> Axis | None:
@@ -221,27 +221,17 @@ def _columns_axis(nest: LoopNest) -> Axis | None:
     return None
 
 
-def _reduction(nest: LoopNest, target: Target) -> tuple[LoopNest, Schedule]:
-    if not nest.reduced:
-        return nest, _pointwise(nest, target)
-    columns = _columns_axis(nest)
-    if columns is not None and hint(columns.size) > 4:
-        return nest, _column_reduction(nest, columns, target)
-    return _row_reduction(nest, target)
-
-
 def _row_reduction(nest: LoopNest, target: Target) -> tuple[LoopNest, Schedule]:
     count = product(axis.size for axis in nest.reduced)
     loops: tuple[Axis, ...] = ()
     axis = nest.reduced[-1]
     short = len(nest.reduced) == 1 or hint(axis.size) < SHORT
     if isinstance(count, int) and count <= target.whole_row and short:
-        if len(nest.reduced) > 1:
-            nest = _flatten_reduced(nest)
+        nest = join_reduced(nest)
         row = Lane(nest.reduced[0], power_of_two(count), "whole", "c", "COLS")
     else:
         # Several axes that do not merge: the inner one in lanes, the outer ones in loops, without division of indices.
-        loops = tuple(nest.reduced[:-1])
+        loops = nest.reduced[:-1]
         block = min(target.chunk, _cover(axis.size))
         row = Lane(axis, block, "whole" if _covers(block, axis.size) else "loop", "c", "COLS")
     high = _floor_power(max(target.bundle // row.block, 1))
@@ -267,14 +257,13 @@ def _column_reduction(nest: LoopNest, columns: Axis, target: Target) -> Schedule
         row = Lane(axis, high, "loop", "r", "ROWS")
     lanes = (row, _lane(columns, wide, "grid", "c", "COLS"))
     scalars = tuple(a for a in nest.kept if a is not columns)
-    return Schedule(lanes, scalars, tuple(nest.reduced[:-1]), row, target.lane_accumulators)
+    return Schedule(lanes, scalars, nest.reduced[:-1], row, target.lane_accumulators)
 
 
 def _scan(nest: LoopNest, target: Target) -> tuple[LoopNest, Schedule]:
     """Programs that hold rows, or columns, whole."""
-    if len(nest.reduced) > 1:
-        nest = _flatten_reduced(nest)
-    (axis,) = nest.reduced
+    nest = join_reduced(nest)
+    axis = nest.reduced[-1]
     columns = _columns_axis(nest)
     if columns is None or hint(columns.size) <= 4:
         return _row_reduction(nest, target)
@@ -287,109 +276,10 @@ def _scan(nest: LoopNest, target: Target) -> tuple[LoopNest, Schedule]:
 
 def _scatter(nest: LoopNest, target: Target) -> Schedule:
     """Programs that share no place; each runs through the values in order, since places may repeat."""
-    loops = tuple(nest.reduced)
+    loops = nest.reduced
     if not nest.kept or any(offset.stride(loops[-1]) == 1 for offset in _load_offsets(nest)[:1]):
         # The values lie along the loop.
-        return Schedule((), tuple(nest.kept), loops, None, False)
+        return Schedule((), nest.kept, loops, None, False)
     inner = nest.kept[-1]
     lane = _lane(inner, min(target.columns, _cover(inner.size)), "grid", "c", "COLS")
-    return Schedule((lane,), tuple(nest.kept[:-1]), loops, None, False)
-
-
-def _flatten_reduced(nest: LoopNest) -> LoopNest:
-    """One reduced axis in place of several, which become its digits."""
-    sizes = [axis.size for axis in nest.reduced]
-    flat = Axis("r", product(sizes))
-    mapping: dict[Axis, Index] = {}
-    for axis, step in zip(nest.reduced, row_major(sizes), strict=True):
-        mapping[axis] = (Index.of(flat) // step) % axis.size
-    return rewrite(nest, mapping, nest.kept, [flat])
-
-
-# ---- splitting a long reduction ------------------------------------------------------------------------------------
-
-
-def _parts(nest: LoopNest, schedule: Schedule, target: Target) -> tuple[Axis, int] | None:
-    """The reduced axis to split and into how many parts, None where one kernel does well."""
-    count = hint(product(axis.size for axis in nest.reduced))
-    total = count * hint(product(axis.size for axis in nest.kept))
-    programs = hint(schedule.programs)
-    if programs >= target.programs or total < target.split_at or count < 64:
-        return None
-    if any(value.depth > 1 for value in nest.values()):
-        return None
-    # Of a constant, only the places depend on the axes.
-    if any((store.value.axes | store.axes) & frozenset(nest.reduced) for store in nest.stores):
-        return None
-    axis = nest.reduced[0]
-    wanted = min(-(-target.programs // programs), max(total * 4 // target.split_at, 2))
-    most = min(wanted * 2, hint(axis.size))
-    divisors = [d for d in range(2, most + 1) if divide(axis.size, d) not in (None, 1)]
-    if not divisors:
-        return None
-    return axis, min(divisors, key=lambda d: abs(d - wanted))
-
-
-def _split(nest: LoopNest, axis: Axis, parts: int) -> tuple[LoopNest, LoopNest]:
-    """A nest that reduces parts of an axis into workspaces, and one that combines them and does what follows."""
-    length = divide(axis.size, parts)
-    assert length is not None
-    part, rest = Axis("part", parts), Axis(axis.name, length)
-    halved = substitute(nest, {axis: (part, rest)})
-    halved.reduced.remove(part)
-    first_values, second_values = Values(), Values()
-    kept = [part, *halved.kept]
-    strides = tuple(row_major([a.size for a in kept]))
-    offset = linearize([Index.of(a) for a in kept], strides)
-    reduced = list(halved.reduced)
-    known: dict[Value, Value] = {}
-    combined: dict[Value, Value] = {}
-    workspaces: list[Buffer] = []
-    stores: list[Store] = []
-
-    def keep(value: Value, like: Value) -> Value:
-        buffer = Buffer(f"part{len(workspaces)}", value.dtype, tuple(a.size for a in kept), strides)
-        workspaces.append(buffer)
-        stores.append(Store(buffer, offset, value, like.label, like.site))
-        return second_values.load(buffer, offset)
-
-    for value in halved.values():
-        for values in (first_values, second_values):
-            values.label, values.site = value.label, value.site
-        if value.depth == 0:
-            args = tuple(known[arg] for arg in value.args)
-            known[value] = first_values.make(value.op, args, value.dtype, value.detail)
-            if not value.axes & frozenset([*reduced, part]):
-                args = tuple(combined[arg] for arg in value.args)
-                combined[value] = second_values.make(value.op, args, value.dtype, value.detail)
-        elif value.op == "reduce":
-            own = first_values.reduce(str(value.detail), tuple(known[a] for a in value.args), value.dtype, reduced)
-            if len(value.args) == 2:
-                best = first_values.make("best", (own,), value.args[0].dtype)
-                operands = (keep(best, value), keep(own, value))
-            else:
-                operands = (keep(own, value),)
-            combined[value] = second_values.reduce(str(value.detail), operands, value.dtype, [part])
-        else:
-            args = tuple(combined[arg] for arg in value.args)
-            combined[value] = second_values.make(value.op, args, value.dtype, value.detail)
-    first = LoopNest([*nest.names, "parts"], kept, reduced, _used(nest.inputs, stores), workspaces, stores, nest.wide)
-    final = [replace(store, value=combined[store.value]) for store in halved.stores]
-    inputs = workspaces + _used(nest.inputs, final)
-    second = LoopNest(nest.names, halved.kept, [part], inputs, nest.outputs, final, nest.wide)
-    return first, second
-
-
-def _used(inputs: Sequence[Buffer], stores: Sequence[Store]) -> list[Buffer]:
-    probe = LoopNest([], [], [], [], [], list(stores))
-    read = {load_parts(value)[0] for value in probe.values() if value.op in ("load", "gather")}
-    return [buffer for buffer in inputs if buffer in read]
-
-
-def needs_int64(nest: LoopNest) -> bool:
-    """Whether offsets do not fit in 32 bits."""
-    if nest.wide:
-        return True
-    found = nest.indices()
-    found += [value.detail for value in nest.values() if value.op == "index" and isinstance(value.detail, Index)]
-    return any(max(abs(hint(bound)) for bound in index.bounds()) >= INT32_OFFSETS for index in found)
+    return Schedule((lane,), nest.kept[:-1], loops, None, False)

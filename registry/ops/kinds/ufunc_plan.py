@@ -101,7 +101,7 @@ def _samples(values: Sequence[Any]) -> list[Any]:
     return [v.sample if isinstance(v, Traced) else v for v in values]
 
 
-class Steps(NamedTuple):
+class UfuncPlan(NamedTuple):
     """What a body does.
 
     Attributes
@@ -270,7 +270,7 @@ def _select(condition: Any, a: Any, b: Any, keep: Any = None, other: Any = None,
         np.bitwise_xor(second, other, out=result)
 
 
-def trace(body: Callable[..., Any], operands: Sequence[Any]) -> Steps | None:
+def trace(body: Callable[..., Any], operands: Sequence[Any]) -> UfuncPlan | None:
     """The steps of a body, None where it has none.
 
     Parameters
@@ -303,7 +303,7 @@ def trace(body: Callable[..., Any], operands: Sequence[Any]) -> Steps | None:
         end = last.get(-1 - i, i)
         if end < len(noted):
             lives[end].append(i)
-    return Steps(tuple(noted), Ref(number), tuple(map(tuple, lives)), result.sample.dtype, inputs)
+    return UfuncPlan(tuple(noted), Ref(number), tuple(map(tuple, lives)), result.sample.dtype, inputs)
 
 
 def _keeps_ties() -> bool:

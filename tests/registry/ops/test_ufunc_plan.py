@@ -12,8 +12,8 @@ import opweave
 from opweave.registry import dtypes
 from opweave.registry.errors import DivisionByZeroError, OpweaveError, ShapeError
 from opweave.registry.op import registry
-from opweave.registry.ops.kinds import PointwiseDecl, handler, steps as module
-from opweave.registry.ops.kinds.steps import Ref, Step, trace
+from opweave.registry.ops.kinds import PointwiseDecl, handler, ufunc_plan as module
+from opweave.registry.ops.kinds.ufunc_plan import Ref, Step, trace
 from opweave.registry.tensor import Tensor, from_numpy
 
 K = handler(np)
@@ -125,7 +125,7 @@ def test_common_ops_have_steps(name: str) -> None:
     x = opweave.randn(70_000)
     calls = {"relu": (x,), "sigmoid": (x,), "clamp": (x, -1, 1), "where": (x > 0, x, x), "lt": (x, 1.0)}
     getattr(opweave, name)(*calls.get(name, (x, x)))
-    found = [op.decl._steps for op in OPS if op.opname == name]
+    found = [op.decl._ufunc_plans for op in OPS if op.opname == name]
     assert any(steps is not None for known in found for steps in known.values())
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from opweave.registry.ops.kinds.composite import ExternDecl
+from opweave.registry.ops.kinds.loops import Call, Demand, Operand, Space
 from opweave.registry.spec import TensorSpec
 
 
-class MoveDecl(ExternDecl):
+class IndexMapDecl(ExternDecl):
     """A call into a library that a kernel can stand in for.
 
     Attributes
@@ -20,6 +21,9 @@ class MoveDecl(ExternDecl):
     """
 
     kind = "move"
+    is_library_call = False
+    apart = ""
+    cost = 1
 
     def __init__(
         self, schema: str, body: Callable[..., Any], spec: Callable[..., TensorSpec],
@@ -28,13 +32,17 @@ class MoveDecl(ExternDecl):
         super().__init__(schema, body, spec, ())
         self.origin = origin
 
+    def demands(self, call: Call, operand: Operand, demand: Demand, space: Space) -> Iterable[Demand]:
+        arguments = self.bind(call.args, call.kwargs)[1:]
+        return [demand.at(tuple(self.origin(demand.index, call.result.sizes, *arguments)), demand.exact)]
 
-def move(
+
+def index_map(
     schema: str, *, spec: Callable[..., TensorSpec], origin: Callable[..., Sequence[Any]]
-) -> Callable[[Callable[..., Any]], MoveDecl]:
+) -> Callable[[Callable[..., Any]], IndexMapDecl]:
     """Declare an op that puts elements elsewhere; the decorated function is its eager kernel."""
 
-    def declare(body: Callable[..., Any]) -> MoveDecl:
-        return MoveDecl(schema, body, spec, origin)
+    def declare(body: Callable[..., Any]) -> IndexMapDecl:
+        return IndexMapDecl(schema, body, spec, origin)
 
     return declare

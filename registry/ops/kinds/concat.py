@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from opweave.registry.ops.kinds.composite import ExternDecl
+from opweave.registry.ops.kinds.loops import Call, Demand, Operand, Size, Space
 from opweave.registry.spec import TensorSpec
 
 
@@ -24,7 +25,7 @@ class Pieces(NamedTuple):
     dim: int
 
 
-class PiecesDecl(ExternDecl):
+class ConcatDecl(ExternDecl):
     """A call into a library that a kernel can stand in for.
 
     Attributes
@@ -34,6 +35,10 @@ class PiecesDecl(ExternDecl):
     """
 
     kind = "pieces"
+    is_library_call = False
+    apart = ""
+    cost = 1
+    copies_only = True
 
     def __init__(
         self, schema: str, body: Callable[..., Any], spec: Callable[..., TensorSpec], pieces: Callable[..., Pieces]
@@ -41,13 +46,24 @@ class PiecesDecl(ExternDecl):
         super().__init__(schema, body, spec, ())
         self.pieces = pieces
 
+    def parts(self, call: Call) -> Iterable[tuple[Any, int, Size, Size]]:
+        """Each tensor that lies side by side, the dimension, and where its piece starts and stops there."""
+        found, start = self.pieces(*call.arguments()), 0
+        for part in found.parts:
+            stop = start + part.sizes[found.dim]
+            yield part, found.dim, start, stop
+            start = stop
 
-def side_by_side(
+    def demands(self, call: Call, operand: Operand, demand: Demand, space: Space) -> Iterable[Demand]:
+        return [demand.within(dim, start, stop) for part, dim, start, stop in self.parts(call) if part == operand]
+
+
+def concat(
     schema: str, *, spec: Callable[..., TensorSpec], pieces: Callable[..., Pieces]
-) -> Callable[[Callable[..., Any]], PiecesDecl]:
+) -> Callable[[Callable[..., Any]], ConcatDecl]:
     """Declare an op that lays tensors side by side; the decorated function is its eager kernel."""
 
-    def declare(body: Callable[..., Any]) -> PiecesDecl:
-        return PiecesDecl(schema, body, spec, pieces)
+    def declare(body: Callable[..., Any]) -> ConcatDecl:
+        return ConcatDecl(schema, body, spec, pieces)
 
     return declare

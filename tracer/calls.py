@@ -1,0 +1,97 @@
+"""Calls in a graph, as the kinds of ops see them (`registry.ops.kinds.loops`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from opweave.fake.symbolic import statically_known_true
+from opweave.registry.ops.kinds.base import Kind
+from opweave.registry.tensor import Tensor
+from opweave.tracer import index
+from opweave.tracer.node import Node
+from opweave.tracer.size import Size, size_of, sizes
+
+
+@dataclass(frozen=True)
+class NodeOperand:
+    """A tensor of a call: the node that makes it."""
+
+    node: Node
+
+    @property
+    def value(self) -> Tensor:
+        """Its fake value."""
+        return self.node.meta["val"]
+
+    @property
+    def ndim(self) -> int:
+        return len(self.value._sizes)
+
+    @property
+    def sizes(self) -> tuple[Size, ...]:
+        return sizes(self.value._sizes)
+
+    @property
+    def _sizes(self) -> tuple[Any, ...]:
+        return self.value._sizes
+
+    @property
+    def _dtype(self) -> Any:
+        return self.value._dtype
+
+    @property
+    def _device(self) -> Any:
+        return self.value._device
+
+
+@dataclass(frozen=True)
+class NodeCall:
+    """A call of a declared op: the node."""
+
+    node: Node
+    indices = index
+
+    @property
+    def kind(self) -> Kind:
+        """What it calls."""
+        return self.node.target.decl
+
+    @property
+    def args(self) -> tuple[Any, ...]:
+        return self.node.args
+
+    @property
+    def kwargs(self) -> Any:
+        return self.node.kwargs
+
+    @property
+    def result(self) -> NodeOperand:
+        return NodeOperand(self.node)
+
+    @property
+    def operands(self) -> Sequence[NodeOperand]:
+        return [NodeOperand(node) for node in self.node.all_input_nodes]
+
+    @property
+    def memo(self) -> dict[str, Any]:
+        return self.node.meta
+
+    def arguments(self) -> list[Any]:
+        """The arguments in the schema's order, defaults filled in, an operand for each node."""
+        return _with_operands(self.kind.bind(self.args, self.kwargs))
+
+    def size(self, value: Any, least: int = 1) -> Size:
+        """A number of the trace as kernels count; see `size_of`."""
+        return size_of(value, least)
+
+    def is_known(self, condition: Any) -> bool:
+        """Whether a comparison of the trace's numbers holds for all values that they may have."""
+        return statically_known_true(condition)
+
+
+def _with_operands(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_with_operands(item) for item in value]
+    return NodeOperand(value) if isinstance(value, Node) else value
