@@ -27,8 +27,8 @@ from dataclasses import replace
 from typing import Any
 
 from opweave.passes.absorb import dense
-from opweave.passes.functionalize import write_view
-from opweave.passes.fuse import Decision
+from opweave.passes.functional_ops import write_view
+from opweave.passes.regions import Decision
 from opweave.passes.variants import Variant, variants_of
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType

@@ -29,7 +29,7 @@ from opweave.registry.tensor import Tensor
 from opweave.tracer.declared import declared, is_layout
 from opweave.tracer.effects import has_effect, is_repeatable
 from opweave.tracer.emission import Emitter, nodes_in, value_of
-from opweave.tracer.graph import Graph, Node
+from opweave.tracer.graph import Graph, Node, computed_from, needed_for
 from opweave.tracer.size import hint, product, sizes
 
 aten = ops.aten
@@ -91,7 +91,7 @@ def run(joint: Graph, results: int, *, budget: float = 1.0) -> Partition:
 def _keep_overwritten(joint: Graph) -> None:
     """Copy inputs that the forward writes, where the backward reads what they held before."""
     emit = Emitter(joint)
-    after = _descendants([node for node in joint.placeholders() if TANGENT in node.meta]) - {joint.output_node()}
+    after = computed_from([node for node in joint.placeholders() if TANGENT in node.meta]) - {joint.output_node()}
     written = {node.args[0] for node in joint if node.target is aten.copy_.default and node.args[0].op == "placeholder"}
     for node in written:
         readers = [user for user in node.users if user in after and user.target is not aten.copy_.default]
@@ -100,28 +100,6 @@ def _keep_overwritten(joint: Graph) -> None:
                 copy = emit.call(aten.clone.default, node, like=node)
             for user in readers:
                 user.replace_input_with(node, copy)
-
-
-def _descendants(roots: list[Node]) -> set[Node]:
-    found: set[Node] = set()
-    waiting = list(roots)
-    while waiting:
-        for user in waiting.pop().users:
-            if user not in found:
-                found.add(user)
-                waiting.append(user)
-    return found
-
-
-def _ancestors(roots: list[Node]) -> set[Node]:
-    found: set[Node] = set()
-    waiting = list(roots)
-    while waiting:
-        node = waiting.pop()
-        if node not in found:
-            found.add(node)
-            waiting += node.all_input_nodes
-    return found
 
 
 class _Problem:
@@ -133,11 +111,11 @@ class _Problem:
         #: What can only run once the gradients of the results are there.
         written = [node for node in joint if node.op == "call_function" and has_effect(node)]
         roots = [*self.tangents, *(node for node in written if WAY_BACK in node.meta)]
-        self.backward = {*roots, *_descendants(roots)} - {joint.output_node()}
+        self.backward = {*roots, *computed_from(roots)} - {joint.output_node()}
         self.effects = [node for node in written if node not in self.backward]
         #: What the forward has to compute in any case.
-        self.forward = _ancestors([*nodes_in(self.outputs), *self.effects])
-        self.needed = _ancestors([*nodes_in(self.gradients), *(n for n in written if n in self.backward)])
+        self.forward = needed_for([*nodes_in(self.outputs), *self.effects])
+        self.needed = needed_for([*nodes_in(self.gradients), *(n for n in written if n in self.backward)])
         self.overwritten = {node.args[0] for node in written if node.target is aten.copy_.default}
         self.fixed = {node for node in self.needed - self.backward if self._only_once(node)}
 
@@ -242,7 +220,7 @@ class _Problem:
         have = set(saved)
 
         forward = Graph()
-        first = self.forward | _ancestors(saved)
+        first = self.forward | needed_for(saved)
         mapping: dict[Node, Node] = {}
         for node in self.joint:
             if node.op == "placeholder" and TANGENT not in node.meta:

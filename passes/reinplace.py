@@ -13,7 +13,7 @@ import operator
 from typing import Any
 
 from opweave.fake.symbolic import SymNumber
-from opweave.passes.functionalize import (
+from opweave.passes.functional_ops import (
     auto_functionalized,
     copy_laid_out,
     mutate_views,
