@@ -24,6 +24,7 @@ from opweave.registry.fake_context import LITERAL, running_rule
 from opweave.registry.higher_order import HigherOrderOperator
 from opweave.registry.interrupts import let_through
 from opweave.registry.keys import ABOVE_VIEWS, DispatchKey, DispatchMode, no_modes
+from opweave.registry.nested import map_leaves
 from opweave.registry.op import OpOverload
 from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.spec import TensorSpec, span
@@ -376,11 +377,11 @@ def carry_constants(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], resu
         if isinstance(item, FakeTensor):
             assert item._constant is not None
             return item._constant[0]
-        return type(item)(map(value, item)) if type(item) in (list, tuple) else item
+        return item
 
     try:
         with no_modes(), no_grad():
-            found = op(*value(args), **{key: value(item) for key, item in kwargs.items()})
+            found = op(*map_leaves(args, value), **map_leaves(kwargs, value))
             found = found.clone() if op.opname == "lift_fresh_copy" else found
     except Exception as error:  # it is said when the trace runs
         let_through(error)

@@ -23,6 +23,7 @@ from opweave.registry.autograd.mode import no_grad
 from opweave.registry.errors import DataDependentError, OpweaveError, ShapeError
 from opweave.registry.kernels import settle_composite
 from opweave.registry.keys import state
+from opweave.registry.nested import leaves
 from opweave.registry.op import OpOverload
 from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.symbolic import is_open
@@ -261,7 +262,7 @@ def _alike(env: ShapeEnv, one: Any, other: Any) -> bool:
 def _with_open_sizes(values: Any) -> Tensor | None:
     """A fake tensor among arguments whose trace has numbers that depend on data, if any argument is made of them."""
     tensors = [t for t in tensors_in(values) if getattr(t, "fake_mode", None) is not None]
-    if not tensors or not any(map(_is_open, (*values, *tensors))):
+    if not tensors or not any(map(_is_open, leaves([*values, *tensors]))):
         return None
     return tensors[0]
 
@@ -269,8 +270,6 @@ def _with_open_sizes(values: Any) -> Tensor | None:
 def _is_open(value: Any) -> bool:
     if isinstance(value, Tensor):
         return any(is_open(size) for size in value._sizes if type(size) is not int)
-    if isinstance(value, (list, tuple)):
-        return any(map(_is_open, value))
     return is_open(value)
 
 

@@ -24,7 +24,9 @@ from opweave.registry.core_opset import CORE
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import OpweaveError, UnsupportedError
 from opweave.registry.interrupts import let_through
+from opweave.registry.nested import map_leaves
 from opweave.registry.op import OpOverload, ops, registry
+from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.tensor import Tensor
 from opweave.registry.vmap.transform import vmap
 from opweave.tracer.make_fx import make_fx
@@ -94,17 +96,11 @@ def _by_schema(op: OpOverload, make: Callable[..., Tensor]) -> Call:
 
 
 def _map(value: Any, change: Callable[[Tensor], Any]) -> Any:
-    if isinstance(value, Tensor):
-        return change(value)
-    if isinstance(value, (list, tuple)):
-        return type(value)(_map(item, change) for item in value)
-    return value
+    return map_leaves(value, lambda leaf: change(leaf) if isinstance(leaf, Tensor) else leaf)
 
 
 def _tensors(value: Any) -> list[Tensor]:
-    found: list[Tensor] = []
-    _map(value, lambda t: found.append(t) or t)
-    return found
+    return list(tensors_in(value))
 
 
 def _copied(value: Any) -> Any:

@@ -43,6 +43,7 @@ from opweave.runtime.compiled import CompiledFunction, Program
 from opweave.runtime.context import below_autograd
 from opweave.runtime.load import load
 from opweave.runtime.logging import DEBUG, channel, lazily
+from opweave.tracer import spec
 from opweave.tracer.graph import Graph
 from opweave.tracer.graph_module import GraphModule
 from opweave.tracer.interpreter import Interpreter
@@ -93,6 +94,9 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("limit", sizes.limit),  # offsets get 32 bits where sizes that are not fixed allow it
 )
 
+#: The level of `tracer.spec` that a graph is at from a pass on.
+LEVELS = {"functionalize": "functional", "fuse": "fused"}
+
 _passes_log = channel("passes")
 _fusion_log = channel("fusion")
 _host_log = channel("host")
@@ -124,14 +128,16 @@ def lower(graph: Graph, stages: dict[str, str] | None = None, *, fuse_launches: 
                     for value in node.args
                 ]
             )
+    level = "traced"
     for name, run in PASSES:
         checkpoint()
+        level = LEVELS.get(name, level)
         version, start = graph.version, time.perf_counter()
         with below_autograd():
             graph = run(graph)
         took = time.perf_counter() - start
         if graph.version != version:
-            _check(name, graph)
+            _check(name, graph, level)
         if printing:
             before, printed = printed, str(graph)
             changed = printed != before
@@ -161,17 +167,19 @@ def split(
     budget : float
         The part of what would be saved that may be.
     """
-    passes = dict(PASSES)
+    passes, level = dict(PASSES), "traced"
     with below_autograd():
         for name in names:
-            joint = passes[name](joint)
-            _check(name, joint)
+            joint, level = passes[name](joint), LEVELS.get(name, level)
+            _check(name, joint, level)
         return partition.run(joint, results, budget=budget)
 
 
-def _check(name: str, graph: Graph) -> None:
+def _check(name: str, graph: Graph, level: str) -> None:
     try:
         graph.lint()
+        if spec.verifying:
+            spec.verify(graph, level)
     except Exception as error:
         let_through(error)
         raise CompileError(f"the pass {name} left a graph that breaks the rules: {error}") from error

@@ -35,7 +35,7 @@ from opweave.registry.tensor import Tensor
 from opweave.registry.triton_op import kernels, triton_kernel_wrapper_functional, tuner_of
 from opweave.tracer.declared import declared
 from opweave.tracer.effects import is_random
-from opweave.tracer.graph import Graph, Node
+from opweave.tracer.graph import Graph, Node, computed_from, needed_for
 from opweave.tracer.iteration import classify, numel_of
 from opweave.tracer.launches import APART, ELEMENTS, TUNED, Tuning, is_empty
 from opweave.tracer.size import Size, hint, sizes
@@ -54,8 +54,6 @@ _STRICT = frozenset(
 """Ops that make nothing definite of what is not."""
 _OFTEN = 2.0
 """How often an element may be computed on average."""
-_SELDOM = 2.0
-"""The same of what is not cheap."""
 _WASTE = 4.0
 """The same of what is done with an element that is stored, of which most lanes may be masked."""
 _LARGEST = 160
@@ -263,7 +261,8 @@ class Absorber:
 
     def _after(self, launch: _Launch, name: str, step: Any, region: Absorption) -> None:
         items, before = launch.items(name), (launch.variants, launch.left)
-        below = [n for n in step.members if n in _below(items, step.members)]
+        reached = computed_from(items, set(step.members))
+        below = [n for n in step.members if n in reached]
         reason = (
             launch.store_objection(name)
             or ("" if all(map(_is_pointwise, step.members)) else "what reads it is more than pointwise")
@@ -315,7 +314,8 @@ class Absorber:
         if step is None:
             return
         names = [name for name, value in launch.operands.items() if value is operand]
-        members, before = [*_above(made, step.members), *views], (launch.variants, launch.left)
+        needed, before = needed_for([made], set(step.members)), (launch.variants, launch.left)
+        members = [*(n for n in step.members if n in needed), *views]
         reason = ""
         chain = [made, *views, launch.node]
         if any(self._is_needed_beside(node, reader, launch.node, region) for node, reader in pairwise(chain)):
@@ -350,7 +350,7 @@ class Absorber:
         if not step.results:
             self.steps.remove(step)
         else:
-            needed = {n for result in step.results for n in _above(result, step.members)}
+            needed = needed_for(step.results, set(step.members))
             step.members[:] = [n for n in step.members if n in needed]
 
     def _is_needed_beside(self, node: Node, reader: Node, launch: Node, region: Absorption) -> bool:
@@ -528,7 +528,7 @@ def _is_scaled(node: Node) -> bool:
     return same and node.meta["val"]._dtype.kind == "f" and node.target in (ops.aten.mul.Tensor, ops.aten.div.Tensor)
 
 
-def _often(repeats: float | None, members: Sequence[Node], most: float = _SELDOM) -> str:
+def _often(repeats: float | None, members: Sequence[Node], most: float = _OFTEN) -> str:
     """Why members should not be computed so often."""
     costly = [n for n in members if _computes(n) and not _is_cheap(n)]
     if costly and (repeats is None or repeats > most):
@@ -563,25 +563,3 @@ def _reads_of(members: Sequence[Node]) -> set[Node]:
 def _bytes(nodes: Iterable[Node]) -> int:
     values = [node.meta.get("val") for node in nodes]
     return sum(numel_of(n) * v._dtype.itemsize for n, v in zip(nodes, values, strict=True) if isinstance(v, Tensor))
-
-
-def _above(node: Node, members: Sequence[Node]) -> list[Node]:
-    """A node and the members that it is computed from."""
-    inside, found, waiting = set(members), set[Node](), [node]
-    while waiting:
-        at = waiting.pop()
-        if at in inside and at not in found:
-            found.add(at)
-            waiting += at.all_input_nodes
-    return [n for n in members if n in found]
-
-
-def _below(nodes: Iterable[Node], members: Sequence[Node]) -> set[Node]:
-    """The members that are computed from nodes."""
-    inside, found, waiting = set(members), set[Node](), list(nodes)
-    while waiting:
-        for user in waiting.pop().users:
-            if user in inside and user not in found:
-                found.add(user)
-                waiting.append(user)
-    return found

@@ -8,42 +8,32 @@ Only identities that hold for every value are used: `x * 1` is `x`, while `x + 0
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from opweave.fake.symbolic import SymNumber, statically_known_true
-from opweave.passes.emission import Emitter, escaping, is_told, relocate, value_of
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.tensor import Tensor
+from opweave.tracer.aliasing import escaping
 from opweave.tracer.declared import declared, is_layout
+from opweave.tracer.emission import Emitter, is_told, value_of
 from opweave.tracer.graph import Graph, Node
+from opweave.tracer.rewrite import Rule, rewrite
 
 aten = ops.aten
-#: A rule looks at a node and gives the node to use instead (perhaps a new one), or None.
-Rule = Callable[[Node, Emitter], Node | None]
 
 
 def run(graph: Graph) -> Graph:
     """Apply the rules until none fits."""
-    emit = Emitter(graph)
     kept = escaping(graph)
-    changed = True
-    while changed:
-        changed = False
-        for node in list(graph):
-            if node.op != "call_function" or not isinstance(node.target, OpOverload):
-                continue
-            rules = RULES.get(f"{node.target.namespace}.{node.target.opname}", ())
-            rules = tuple(rule for rule in rules if rule is untied or node not in kept)
-            for rule in rules if rules and declared(node) is not None else ():
-                with graph.inserting_before(node):
-                    new = rule(node, emit)
-                if new is not None:
-                    relocate(emit, node, new)
-                    graph.erase_node(node)
-                    changed = True
-                    break
-    return graph
+
+    def rules_of(node: Node) -> tuple[Rule, ...]:
+        if not isinstance(node.target, OpOverload):
+            return ()
+        rules = RULES.get(f"{node.target.namespace}.{node.target.opname}", ())
+        rules = tuple(rule for rule in rules if rule is untied or node not in kept)
+        return rules if rules and declared(node) is not None else ()
+
+    return rewrite(graph, rules_of, moves=True)
 
 
 def _same_spec(one: Tensor, other: Tensor) -> bool:

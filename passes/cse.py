@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from opweave.fake.symbolic import SymNumber
-from opweave.passes.emission import escaping
 from opweave.registry.python_dispatch import tensors_in
+from opweave.tracer.aliasing import escaping
 from opweave.tracer.effects import is_pure
 from opweave.tracer.graph import Graph, Node
 

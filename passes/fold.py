@@ -9,14 +9,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from opweave.passes.emission import Emitter, map_nodes, nodes_in, value_of
 from opweave.registry.keys import no_modes
 from opweave.registry.op import ops
 from opweave.registry.spec import is_contiguous
 from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor
 from opweave.tracer.declared import declared
+from opweave.tracer.emission import Emitter, map_nodes, nodes_in, value_of
 from opweave.tracer.graph import Graph, Node
+from opweave.tracer.rewrite import rewrite
 
 aten = ops.aten
 _UNIFORM = frozenset({"full", "zeros", "ones", "scalar_tensor", "zeros_like", "ones_like", "full_like"})
@@ -25,27 +26,26 @@ _SPREADS = frozenset({"expand", "view", "_unsafe_view", "unsqueeze", "squeeze", 
 
 def run(graph: Graph) -> Graph:
     """Replace computed constants by `full`."""
-    emit = Emitter(graph)
     uniform: dict[Node, Any] = {}
     returned = set(nodes_in(graph.output_node().args))
-    for node in list(graph):
-        value = _uniform_value(node, uniform)
+
+    def folded(node: Node, emit: Emitter) -> Node | None:
+        value = uniform[node] if node in uniform else _uniform_value(node, uniform)
         if value is None:
-            continue
+            return None
         uniform[node] = value
         spec = value_of(node)
         if not node.target.decl.keeps_uniform or node in returned or not is_contiguous(spec._sizes, spec._strides):
-            continue
+            return None
         if not _is_exact(value, spec):
-            continue
-        with graph.inserting_before(node):
-            new = emit.call(
-                aten.full.default, list(spec._sizes), value, like=node, val=spec, dtype=spec._dtype, device=spec._device
-            )
+            return None
+        new = emit.call(
+            aten.full.default, list(spec._sizes), value, like=node, val=spec, dtype=spec._dtype, device=spec._device
+        )
         uniform[new] = value
-        node.replace_all_uses_with(new)
-        graph.erase_node(node)
-    return graph
+        return new
+
+    return rewrite(graph, lambda node: (folded,))
 
 
 def _uniform_value(node: Node, uniform: dict[Node, Any]) -> Any:

@@ -12,22 +12,22 @@ What cannot be shown to be right raises, with the user's line.
 
 from __future__ import annotations
 
-import math
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from opweave.fake.mode import FakeTensorMode
-from opweave.passes.emission import Emitter, map_nodes, nodes_in, value_of
+from opweave.passes.functional_ops import auto_functionalized, copy_laid_out, mutate_views, write_view
 from opweave.registry.errors import OpweaveError, UnsupportedError
-from opweave.registry.higher_order import HigherOrderOperator
-from opweave.registry.op import OpOverload, ops, registry
-from opweave.registry.spec import TensorSpec, is_dense, overlaps_itself, span
-from opweave.registry.tensor import Tensor, allocate, as_view, describe
+from opweave.registry.op import OpOverload, ops
+from opweave.registry.overlap import overlap, within
+from opweave.registry.spec import overlaps_itself
+from opweave.registry.tensor import Tensor, describe
 from opweave.registry.triton_op import launch_effects, triton_kernel_wrapper_functional, triton_kernel_wrapper_mutation
+from opweave.tracer.aliasing import is_view
 from opweave.tracer.declared import declared, is_overridden
 from opweave.tracer.effects import mutates
+from opweave.tracer.emission import Emitter, map_nodes, nodes_in, value_of
 from opweave.tracer.graph import Graph, Node
 
 aten = ops.aten
@@ -52,116 +52,6 @@ def written_inputs(graph: Graph) -> tuple[int, ...]:
     """Positions of the placeholders that a graph writes, as found when it was functionalized."""
     written = graph.graph.get("written", ())
     return tuple(i for i, node in enumerate(graph.placeholders()) if node.name in written)
-
-
-# ---- ops that a functionalized graph may hold ------------------------------------------------------------------------
-
-
-def _auto_functionalized(name: str, /, **arguments: Any) -> tuple[Any, ...]:
-    op = registry.find(name)
-    copies: dict[int, Tensor] = {}
-
-    def fresh(value: Any) -> Any:
-        if isinstance(value, (list, tuple)):
-            return [fresh(item) for item in value]
-        if not isinstance(value, Tensor):
-            return value
-        # One tensor given twice stays one tensor.
-        if id(value) not in copies:
-            copies[id(value)] = aten.clone.default(value)
-        return copies[id(value)]
-
-    written = {name: fresh(arguments[name]) for name in op.mutated_args}
-    rest = {name: _replaced(value, copies) for name, value in arguments.items() if name not in written}
-    result = op(**rest, **written)
-    results = () if not op._schema.returns else result if isinstance(result, tuple) else (result,)
-    return (*results, *written.values())
-
-
-def _replaced(value: Any, copies: dict[int, Tensor]) -> Any:
-    if isinstance(value, (list, tuple)):
-        return [_replaced(item, copies) for item in value]
-    return copies.get(id(value), value) if isinstance(value, Tensor) else value
-
-
-#: ``(op's name, **arguments) -> (*results, *written)``: a mutating op run on copies of what it writes.
-auto_functionalized = HigherOrderOperator("auto_functionalized", _auto_functionalized, writes_copies=True)
-
-
-def _write_view(
-    base: Tensor, value: Tensor, size: list[int], stride: list[int], offset: int, layout: list[int]
-) -> Tensor:
-    result = allocate(base._sizes, tuple(layout), base._dtype, base._device)
-    result._array[...] = base._array
-    as_view(result, tuple(size), tuple(stride), offset)._array[...] = value._array
-    return result
-
-
-#: ``(base, value, size, stride, offset, layout) -> Tensor``: a copy of `base` with strides `layout`, in which the view
-#: of these sizes, strides and offset holds `value`.
-write_view = HigherOrderOperator("write_view", _write_view, is_pure=True)
-
-
-def _mutate_views(name: str, bases: list[Tensor], views: list[list[Any]], arguments: dict[str, Any]) -> tuple[Any, ...]:
-    copies = [copy_laid_out(base, lambda op, *args: op(*args), base) for base in bases]
-    made = [
-        aten.as_strided.default(copies[k], size, stride, copies[k]._offset + offset)
-        for k, size, stride, offset, _ in views
-    ]
-    target = registry.higher_order.get(name) or registry.find(name)
-    result = target(**put_views(arguments, views, made))
-    results = () if result is None else result if isinstance(result, tuple) else (result,)
-    return (*results, *copies)
-
-
-def copy_laid_out(t: Any, call: Callable[..., Any], value: Tensor) -> Any:
-    """A copy with the same strides, also where there are gaps between the elements.
-
-    `call(op, *args)` calls an op on tensors such as `t`, of which `value` is a fake or real one.
-    """
-    if is_dense(value._sizes, value._strides):
-        return call(aten.clone.default, t)
-    whole = call(aten.as_strided.default, t, [span(value._sizes, value._strides)], [1], value._offset)
-    return call(aten.as_strided.default, call(aten.clone.default, whole), list(value._sizes), list(value._strides), 0)
-
-
-def put_views(arguments: dict[str, Any], views: list[list[Any]], made: list[Any]) -> dict[str, Any]:
-    """The arguments of `mutate_views` with its views where they go."""
-    at = {tuple(path): value for view, value in zip(views, made, strict=True) for path in view[-1]}
-
-    def filled(value: Any, path: tuple[Any, ...]) -> Any:
-        if path in at:
-            return at[path]
-        if isinstance(value, (list, tuple)):
-            return [filled(item, (*path, i)) for i, item in enumerate(value)]
-        return {key: filled(item, (*path, key)) for key, item in value.items()} if isinstance(value, Mapping) else value
-
-    return filled(arguments, ())
-
-
-#: ``(name, bases, views, arguments) -> (*results, *written)``: a mutating op or launch run on copies of `bases`. A view
-#: is (number of the base, sizes, strides, offset in the base, paths in the arguments); these have None there.
-mutate_views = HigherOrderOperator("mutate_views", _mutate_views, writes_copies=True)
-
-
-@mutate_views.py_impl(FakeTensorMode)
-def _mutate_views_fake(mode: FakeTensorMode, *args: Any) -> tuple[Any, ...]:
-    with mode:
-        return _mutate_views(*args)
-
-
-@auto_functionalized.py_impl(FakeTensorMode)
-def _auto_functionalized_fake(mode: FakeTensorMode, name: str, /, **arguments: Any) -> tuple[Any, ...]:
-    with mode:
-        return _auto_functionalized(name, **arguments)
-
-
-@write_view.py_impl(FakeTensorMode)
-def _write_view_fake(mode: FakeTensorMode, base: Tensor, *rest: Any) -> Tensor:
-    return mode.make(TensorSpec(base._sizes, tuple(rest[-1]), base._dtype, base._device))
-
-
-# ---- the pass --------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +132,7 @@ class _Functionalization:
             known = self.aliases.get(parent)
             if known is None or not known.chain:
                 return None
-        elif isinstance(node.target, OpOverload) and node.target.is_view:
+        elif is_view(node):
             names = {name for aliased in node.target._schema.aliased_returns.values() for name in aliased}
             bound = _arguments(node)
             parents = [n for name in names for n in nodes_in(bound[name])]
@@ -286,7 +176,7 @@ class _Functionalization:
                     step.node, "it tells places in a tensor that is mutated as another type", base.origin
                 )
             return args, kwargs
-        if base.version and not _within(view, origin):
+        if base.version and not within(view, origin):
             raise self._refuse(step.node, "it reaches past a tensor that is mutated", base.origin)
         offset = value_of(base.current)._offset + view._offset - origin._offset
         return (args[0], list(view._sizes), list(view._strides), offset), {}
@@ -383,7 +273,7 @@ class _Functionalization:
                 return self.resolve(tensor)
             if tensor not in paths:
                 view, origin = self._traced(tensor), self._traced(base.origin)
-                if view._dtype is not origin._dtype or not _within(view, origin):
+                if view._dtype is not origin._dtype or not within(view, origin):
                     raise self._refuse(node, "it writes memory that it also gets as another type", tensor, base.origin)
                 paths[tensor] = []
                 offset = view._offset - origin._offset
@@ -522,7 +412,7 @@ class _Functionalization:
                 view, origin = self._traced(step.node), self._traced(alias.base.origin)
                 if view._dtype.itemsize != origin._dtype.itemsize:
                     raise self._refuse(node, "it writes a view by places in a tensor of another type", tensor)
-                if not _within(view, origin):
+                if not within(view, origin):
                     raise self._refuse(node, "it writes a view that reaches past the tensor it was made of", tensor)
 
     def _are_distinct(self, tensors: list[Node], written: list[Node]) -> bool:
@@ -567,7 +457,7 @@ class _Functionalization:
 
     def _looks_into(self, node: Node, origins: set[Node]) -> bool:
         while node not in origins:
-            if not (isinstance(node.target, OpOverload) and node.target.is_view) or not node.all_input_nodes:
+            if not is_view(node) or not node.all_input_nodes:
                 return False
             node = node.all_input_nodes[0]
         return True
@@ -579,59 +469,6 @@ def _arguments(node: Node) -> dict[str, Any]:
     positional, keyword = schema.bind(node.args, node.kwargs)
     names = [a.name for a in schema.arguments if not a.kwarg_only]
     return {**dict(zip(names, positional, strict=False)), **keyword}
-
-
-#: Up to so many elements two views are compared element by element.
-_MAX_ENUMERATED = 1 << 16
-
-
-def overlap(one: Tensor, other: Tensor) -> bool:
-    """Whether two views of one base may share elements."""
-    if 0 in one._sizes or 0 in other._sizes:
-        return False
-    if one._dtype.itemsize != other._dtype.itemsize:  # places are counted in elements
-        (a, b), (c, d) = (
-            (low * t._dtype.itemsize, (high + 1) * t._dtype.itemsize - 1)
-            for t in (one, other) for low, high in (_bounds(t),)
-        )  # fmt: skip
-        return bool(a <= d and c <= b)
-    (a, b), (c, d) = _bounds(one), _bounds(other)
-    if not (a <= d and c <= b):
-        return False
-    mine, theirs = _elements(one), _elements(other)
-    return mine is None or theirs is None or not mine.isdisjoint(theirs)
-
-
-def _within(view: Tensor, whole: Tensor) -> bool:
-    """Whether all elements of a view are elements of another one on the same memory."""
-    if 0 in view._sizes:
-        return True
-    if 0 in whole._sizes:
-        return False
-    (a, b), (c, d) = _bounds(view), _bounds(whole)
-    if not (c <= a and b <= d):
-        return False
-    if is_dense(whole._sizes, whole._strides):
-        return True
-    mine, theirs = _elements(view), _elements(whole)
-    return mine is not None and theirs is not None and mine <= theirs
-
-
-def _bounds(t: Tensor) -> tuple[int, int]:
-    """The first and the last place in memory, in elements."""
-    reach = sum((size - 1) * stride for size, stride in zip(t._sizes, t._strides, strict=True))
-    return t._offset, t._offset + reach
-
-
-def _elements(t: Tensor) -> set[int] | None:
-    """All places in memory; None where they are too many or not known."""
-    numbers = (*t._sizes, *t._strides, t._offset)
-    if any(type(number) is not int for number in numbers) or math.prod(t._sizes) > _MAX_ENUMERATED:
-        return None
-    places = {t._offset}
-    for size, stride in zip(t._sizes, t._strides, strict=True):
-        places = {place + i * stride for place in places for i in range(size)}
-    return places
 
 
 def _retypes(step: _Step) -> bool:

@@ -23,23 +23,21 @@ A node that stays alone says why: `graph.graph["fusion"]` holds a `Decision` for
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from opweave.registry.errors import Site
+from opweave.passes.regions import Decision, describe, kahn, label, region_of
 from opweave.registry.loading import load_heavy
 from opweave.registry.op import OpOverload
 from opweave.registry.ops.kinds.base import Kind
 from opweave.registry.tensor import Tensor
-from opweave.registry.triton_op import kernels, name_of, triton_kernel_wrapper_functional
+from opweave.registry.triton_op import triton_kernel_wrapper_functional
 from opweave.tracer.calls import NodeCall
-from opweave.tracer.declared import kind_of
 from opweave.tracer.effects import is_ordered
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.iteration import Demand, IterationSpace, classify, is_scatter, numel_of, reads_memory, sizes_of
-from opweave.tracer.launches import Tuning, is_empty, take_apart
 from opweave.tracer.maps import MapDecl
 from opweave.tracer.size import hint, product, sizes as sizes_from
 
@@ -62,33 +60,6 @@ _EXPENSIVE = frozenset(
     "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf sigmoid pow "
     "gelu silu softplus atan2 mish".split()
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """What became of a node, for `OPWEAVE_LOGS=fusion`.
-
-    Attributes
-    ----------
-    node : str
-        The op, or `fused: ` and the ops of a kernel.
-    verdict : str
-        `"kernel 0"`, `"extern"`, `"view"` or `"apart"` (fusible, but not with its user); of a launch of a user's kernel
-        `"lifted"` (it is a pointwise op) or `"launch"` (it is none).
-    reason : str
-        Why, or what the kernel reads and writes.
-    site : Site or None
-        The user's line.
-    """
-
-    node: str
-    verdict: str
-    reason: str
-    site: Site | None
-
-    def __str__(self) -> str:
-        place = f"; {self.site.short}" if self.site is not None else ""
-        return f"{self.verdict:<8}  {self.node:<38}  {self.reason}{place}"
 
 
 @dataclass(eq=False)
@@ -224,7 +195,7 @@ class _Partition:
         if node.op == "call_function" and node.target is not operator.getitem:
             if node.target is triton_kernel_wrapper_functional:
                 reason = f"a user's kernel, which writes {', '.join(node.kwargs['tensors_to_clone']) or 'nothing'}"
-            self.calls[node] = decision = Decision(_label(node), "extern", reason, node.meta.get("site"))
+            self.calls[node] = decision = Decision(label(node), "extern", reason, node.meta.get("site"))
             self.decisions.append(decision)
 
     def _needed_outside(self, node: Node) -> bool:
@@ -274,7 +245,7 @@ class _Partition:
                         group.space.keep_only(demands[0])
                     self._store(node, group)
                 return
-            self.decisions.append(Decision(_label(node), "apart", reason, node.meta.get("site")))
+            self.decisions.append(Decision(label(node), "apart", reason, node.meta.get("site")))
         group = None if takers or is_scatter(node) else self._sibling(node)
         if group is None:
             group = _Group(self.new_bit(), IterationSpace.of(node))
@@ -288,7 +259,7 @@ class _Partition:
         self.call_bit[node] = number
         self.stored_by[node] = None
         self.extend_reach(number, self.closure(self.units_of_users(node)))
-        self.calls[node] = decision = Decision(_label(node), "view", "metadata only", node.meta.get("site"))
+        self.calls[node] = decision = Decision(label(node), "view", "metadata only", node.meta.get("site"))
         self.decisions.append(decision)
 
     def _join(self, node: Node, group: _Group, demands: list[Demand]) -> str:
@@ -454,12 +425,6 @@ class _Partition:
         return None
 
 
-def _label(node: Node) -> str:
-    if node.target is triton_kernel_wrapper_functional:
-        return f"launch of {name_of(kernels[node.kwargs['kernel_idx']])}"
-    return str(node.target).removesuffix(".default") if node.op == "call_function" else node.name
-
-
 def _expensive(node: Node) -> bool:
     target = node.target
     if not isinstance(target, OpOverload):
@@ -516,11 +481,11 @@ def fuse(graph: Graph, objection: Callable[[Graph], str] | None = None) -> Graph
             node = unit.nodes[0]
             mapping[node] = result.node_copy(node, mapping.__getitem__)
             continue
-        region, inputs, results = _region(partition, unit.group.members, unit.group.results)
+        region, inputs, results = region_of(partition.order, unit.group.members, unit.group.results)
         call = result.call_function(region, tuple(mapping[n] for n in inputs), {}, name=f"kernel_{numbering}")
         call.meta["val"] = tuple(n.meta["val"] for n in results)
         call.meta["site"] = results[-1].meta.get("site")
-        kernels.append(_describe(numbering, region, inputs, results))
+        kernels.append(describe(numbering, region, inputs, results))
         numbering += 1
         for i, node in enumerate(results):
             item = result.call_function(operator.getitem, (call, i), {}, name=node.name)
@@ -556,35 +521,18 @@ def _ordered_units(partition: _Partition) -> list[_Unit]:
         for j in needs_of:
             users[j].append(i)
     waiting = {i: len(needs_of) for i, needs_of in before.items()}
-    return [units[i] for i in _kahn(waiting, users, [unit.position for unit in units])]
-
-
-def _kahn(waiting: dict[int, int], users: dict[int, list[int]], position: list[int]) -> list[int]:
-    import heapq
-
-    ready = [(position[i], i) for i, count in waiting.items() if not count]
-    heapq.heapify(ready)
-    result = []
-    while ready:
-        _, i = heapq.heappop(ready)
-        result.append(i)
-        for user in users[i]:
-            waiting[user] -= 1
-            if not waiting[user]:
-                heapq.heappush(ready, (position[user], user))
-    assert len(result) == len(position), "fusion made a cycle"
-    return result
+    return [units[i] for i in kahn(waiting, users, [unit.position for unit in units])]
 
 
 def _absorb(partition: _Partition, objection: Callable[[Graph], str]) -> None:
     """Make launches of users' kernels groups, with what they take in."""
     absorb = load_heavy("opweave.passes.absorb")
 
-    def region_of(members: Sequence[Node], results: Sequence[Node]) -> Graph:
-        return _region(partition, members, results)[0]
+    def made_of(members: Sequence[Node], results: Sequence[Node]) -> Graph:
+        return region_of(partition.order, members, results)[0]
 
     absorber = absorb.Absorber(
-        partition.order, partition.groups, partition.call_bit, partition.ordered, region_of, objection
+        partition.order, partition.groups, partition.call_bit, partition.ordered, made_of, objection
     )
     absorber.run()
     for region in absorber.found:
@@ -594,66 +542,5 @@ def _absorb(partition: _Partition, objection: Callable[[Graph], str]) -> None:
             partition.decisions = [d for d in partition.decisions if d is not gone]
     partition.groups += absorber.found
     partition.decisions += [
-        Decision(_label(node), "apart", reason, node.meta.get("site")) for node, reason in absorber.refusals
+        Decision(label(node), "apart", reason, node.meta.get("site")) for node, reason in absorber.refusals
     ]
-
-
-def _region(
-    partition: _Partition, chosen: Sequence[Node], stored: Sequence[Node]
-) -> tuple[Graph, list[Node], list[Node]]:
-    """Nodes as a graph of their own, its inputs and its results, each in program order."""
-    order = partition.order
-    members = sorted(set(chosen), key=order.__getitem__)
-    inside = set(members)
-    inputs = list(dict.fromkeys(o for node in members for o in node.all_input_nodes if o not in inside))
-    results = sorted(stored, key=order.__getitem__)
-    region = Graph()
-    mapping: dict[Node, Node] = {}
-    for node in inputs:
-        mapping[node] = region.placeholder(node.name)
-        mapping[node].meta.update({key: node.meta[key] for key in ("val", "site") if key in node.meta})
-    for node in members:
-        mapping[node] = region.node_copy(node, mapping.__getitem__)
-    output = region.output(tuple(mapping[n] for n in results))
-    output.meta["val"] = tuple(n.meta["val"] for n in results)
-    return region, inputs, results
-
-
-def _ops(nodes: Iterable[Node]) -> list[str]:
-    """What nodes compute, each op once."""
-    calls = [n for n in nodes if n.op == "call_function" and n.target is not operator.getitem and not is_empty(n)]
-    kinds = {n: kind_of(n) for n in calls}
-    return list(dict.fromkeys(_name(n) for n, kind in kinds.items() if kind is None or not kind.is_layout))
-
-
-def _name(node: Node) -> str:
-    if node.target is triton_kernel_wrapper_functional:
-        return name_of(kernels[node.kwargs["kernel_idx"]])
-    return str(node.meta.get("origin") or node.target.opname)  # type: ignore[union-attr]
-
-
-def _tuned(tuning: Tuning) -> str:
-    """What is tuned, and with what."""
-    labels = tuning.labels
-    text = f"tuned when it runs: unfused, or one of {len(tuning.numbers)} of {len(labels)} configurations"
-    refused: dict[str, list[str]] = {}
-    for number, reason in tuning.refused:
-        refused.setdefault(reason, []).append(labels[number])
-    return ", ".join([text, *(f"not {' or '.join(names)} ({reason})" for reason, names in refused.items())])
-
-
-def _describe(number: int, region: Graph, inputs: list[Node], results: list[Node]) -> Decision:
-    names = _ops(region)
-    sites = list(dict.fromkeys(n.meta["site"].short for n in region.nodes if n.meta.get("site") is not None))
-    where = ", ".join(sites[:3]) + (", ..." if len(sites) > 3 else "")
-    text = f"reads {len(inputs)} buffer{'s' * (len(inputs) != 1)}, writes {len(results)}"
-    launch = take_apart(region)
-    if launch is not None:
-        sides = [(f"before {name}", [part]) for name, part in launch.before.items()]
-        sides += [(f"after {name}", parts) for name, parts in launch.after.items()]
-        taken = [f"{side} {', '.join(_ops(n for part in parts for n in part.graph))}" for side, parts in sides]
-        taken += [f"{name} is read in one place and written in another" for name in sorted(launch.apart)]
-        if launch.tuning is not None:
-            taken.append(_tuned(launch.tuning))
-        text = "; ".join([f"launch of {_name(launch.node)}", *taken, text])
-    return Decision(f"fused: {', '.join(names)}", f"kernel {number}", text + (f"; {where}" if where else ""), None)

@@ -27,9 +27,8 @@ from dataclasses import replace
 from typing import Any
 
 from opweave.passes.absorb import dense
-from opweave.passes.emission import Emitter
-from opweave.passes.functionalize import write_view
-from opweave.passes.fuse import Decision
+from opweave.passes.functional_ops import write_view
+from opweave.passes.regions import Decision
 from opweave.passes.variants import Variant, variants_of
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
@@ -42,6 +41,7 @@ from opweave.registry.triton.effects import configurations
 from opweave.registry.triton.expression import Expression, NotAMap, check_silent, stored
 from opweave.registry.triton.known import in_launch
 from opweave.registry.triton_op import CompiledText, forms, kernels, name_of, triton_kernel_wrapper_functional
+from opweave.tracer.emission import Emitter
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.iteration import classify
 from opweave.tracer.launch_numbers import flat, numbers_of, operand_of

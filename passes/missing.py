@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Set
 
 from opweave.fake.symbolic import SymNumber
-from opweave.passes.emission import Emitter, nodes_in, value_of
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor
+from opweave.tracer.emission import Emitter, nodes_in, value_of
 from opweave.tracer.graph import Graph, Node
 
 aten = ops.aten

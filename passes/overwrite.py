@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import operator
 
-from opweave.passes.emission import Emitter, nodes_in, relocate, value_of
-from opweave.registry.op import OpOverload, ops
+from opweave.registry.op import ops
+from opweave.tracer.aliasing import sources, view_source
 from opweave.tracer.declared import declared
+from opweave.tracer.emission import Emitter, nodes_in, relocate, value_of
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.iteration import IterationSpace, analyse, is_only_scattered_to, reads_memory
 from opweave.tracer.launches import launch_of
@@ -79,7 +80,7 @@ def _later_reader(target: Node, kernel: Node, write: Node) -> Node | None:
             if user in seen:
                 continue
             seen.add(user)
-            if _is_view(user):
+            if view_source(user) is not None:
                 waiting.append(user)
             if kernel < user < write:
                 return user
@@ -90,7 +91,7 @@ def _order(kernel: Node, number: int, target: Node) -> str:
     """Why a kernel must not write an input that it reads; empty if it may."""
     region: Graph = kernel.target
     inner = [p for p, operand in zip(region.placeholders(), kernel.args, strict=True) if operand is target]
-    views = [n for n in kernel.args if isinstance(n, Node) and n is not target and target in _bases(n)]
+    views = [n for n in kernel.args if isinstance(n, Node) and n is not target and target in sources(n)]
     if views:
         return f"the kernel reads it through {views[0].name}"
     if not inner or all(not p.users for p in inner):
@@ -112,18 +113,3 @@ def _order(kernel: Node, number: int, target: Node) -> str:
             if demand.index != stored:
                 return "the kernel reads other elements of it"
     return ""
-
-
-def _is_view(node: Node) -> bool:
-    """Whether a node is a view of its operand, or one of several (`split`)."""
-    if node.target is operator.getitem:
-        return _is_view(node.args[0])
-    return isinstance(node.target, OpOverload) and node.target.is_view
-
-
-def _bases(node: Node) -> set[Node]:
-    found: set[Node] = set()
-    while _is_view(node) and node.all_input_nodes:
-        node = node.all_input_nodes[0]
-        found.add(node)
-    return found

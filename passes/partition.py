@@ -23,12 +23,14 @@ from typing import Any
 import networkx as nx
 
 from opweave.fake.symbolic import SymNumber
-from opweave.passes.emission import Emitter, nodes_in, value_of
+from opweave.registry.nested import leaves
 from opweave.registry.op import OpOverload, ops
+from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.tensor import Tensor
 from opweave.tracer.declared import declared, is_layout
 from opweave.tracer.effects import has_effect, is_repeatable
-from opweave.tracer.graph import Graph, Node
+from opweave.tracer.emission import Emitter, nodes_in, value_of
+from opweave.tracer.graph import Graph, Node, computed_from, needed_for
 from opweave.tracer.size import hint, product, sizes
 
 aten = ops.aten
@@ -90,7 +92,7 @@ def run(joint: Graph, results: int, *, budget: float = 1.0) -> Partition:
 def _keep_overwritten(joint: Graph) -> None:
     """Copy inputs that the forward writes, where the backward reads what they held before."""
     emit = Emitter(joint)
-    after = _descendants([node for node in joint.placeholders() if TANGENT in node.meta]) - {joint.output_node()}
+    after = computed_from([node for node in joint.placeholders() if TANGENT in node.meta]) - {joint.output_node()}
     written = {node.args[0] for node in joint if node.target is aten.copy_.default and node.args[0].op == "placeholder"}
     for node in written:
         readers = [user for user in node.users if user in after and user.target is not aten.copy_.default]
@@ -99,28 +101,6 @@ def _keep_overwritten(joint: Graph) -> None:
                 copy = emit.call(aten.clone.default, node, like=node)
             for user in readers:
                 user.replace_input_with(node, copy)
-
-
-def _descendants(roots: list[Node]) -> set[Node]:
-    found: set[Node] = set()
-    waiting = list(roots)
-    while waiting:
-        for user in waiting.pop().users:
-            if user not in found:
-                found.add(user)
-                waiting.append(user)
-    return found
-
-
-def _ancestors(roots: list[Node]) -> set[Node]:
-    found: set[Node] = set()
-    waiting = list(roots)
-    while waiting:
-        node = waiting.pop()
-        if node not in found:
-            found.add(node)
-            waiting += node.all_input_nodes
-    return found
 
 
 class _Problem:
@@ -132,11 +112,11 @@ class _Problem:
         #: What can only run once the gradients of the results are there.
         written = [node for node in joint if node.op == "call_function" and has_effect(node)]
         roots = [*self.tangents, *(node for node in written if WAY_BACK in node.meta)]
-        self.backward = {*roots, *_descendants(roots)} - {joint.output_node()}
+        self.backward = {*roots, *computed_from(roots)} - {joint.output_node()}
         self.effects = [node for node in written if node not in self.backward]
         #: What the forward has to compute in any case.
-        self.forward = _ancestors([*nodes_in(self.outputs), *self.effects])
-        self.needed = _ancestors([*nodes_in(self.gradients), *(n for n in written if n in self.backward)])
+        self.forward = needed_for([*nodes_in(self.outputs), *self.effects])
+        self.needed = needed_for([*nodes_in(self.gradients), *(n for n in written if n in self.backward)])
         self.overwritten = {node.args[0] for node in written if node.target is aten.copy_.default}
         self.fixed = {node for node in self.needed - self.backward if self._only_once(node)}
 
@@ -241,7 +221,7 @@ class _Problem:
         have = set(saved)
 
         forward = Graph()
-        first = self.forward | _ancestors(saved)
+        first = self.forward | needed_for(saved)
         mapping: dict[Node, Node] = {}
         for node in self.joint:
             if node.op == "placeholder" and TANGENT not in node.meta:
@@ -317,11 +297,7 @@ def _told(value: Any) -> set[Any]:
 
 def _symbols(value: Any) -> set[Any]:
     """Symbols that a value's sizes are made of."""
-    if isinstance(value, SymNumber):
-        return set(value.env.simplify(value.expr).free_symbols)
-    if isinstance(value, (tuple, list)):
-        return {symbol for part in value for symbol in _symbols(part)}
-    if not isinstance(value, Tensor):
-        return set()
-    numbers = [n for n in (*value._sizes, *value._strides, value._offset) if isinstance(n, SymNumber)]
-    return {symbol for number in numbers for symbol in number.env.simplify(number.expr).free_symbols}
+    parts = list(leaves(value))
+    numbers = [*parts, *(n for t in tensors_in(parts) for n in (*t._sizes, *t._strides, t._offset))]
+    found = (number.env.simplify(number.expr) for number in numbers if isinstance(number, SymNumber))
+    return {symbol for expr in found for symbol in expr.free_symbols}

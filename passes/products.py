@@ -21,12 +21,14 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from opweave.passes.emission import Emitter, escaping, relocate, value_of
-from opweave.registry.op import OpOverload, ops
+from opweave.registry.op import ops
 from opweave.registry.spec import is_contiguous
 from opweave.registry.tensor import Tensor
+from opweave.tracer.aliasing import escaping, is_view
 from opweave.tracer.declared import declared, kind_of
+from opweave.tracer.emission import Emitter, relocate, value_of
 from opweave.tracer.graph import Graph, Node
+from opweave.tracer.rewrite import Rule, rewrite
 
 aten = ops.aten
 #: Products to which something is added.
@@ -36,20 +38,20 @@ _RESHAPES = (aten.view.default, aten._unsafe_view.default)
 
 def run(graph: Graph) -> Graph:
     """Rewrite the products of a graph on the CPU."""
-    emit = Emitter(graph)
-    for node in list(graph):
-        if node.target in _SUMS and declared(node) is not None and _is_exact(value_of(node)):
-            with graph.inserting_before(node):
-                node.replace_all_uses_with(_apart(node, emit))
-            graph.erase_node(node)
-        elif node.target is aten.convolution.default and declared(node) is not None and _is_exact(value_of(node)):
-            _rewrite_convolution(node, emit)
+    rewrite(graph, lambda node: (RULES[node.target],) if node.target in RULES and _is_for_rules(node) else ())
     kept = escaping(graph)
-    for node in list(graph):
-        if node.target is aten.bmm.default and node not in kept and declared(node) is not None and _is_for_blas(node):
-            with graph.inserting_before(node):
-                _rewrite(node, emit, kept)
-    return graph
+
+    def batched(node: Node, emit: Emitter) -> Node | None:
+        return _batched(node, emit, kept)
+
+    return rewrite(
+        graph,
+        lambda node: (batched,) if node.target is aten.bmm.default and node not in kept and _is_for_blas(node) else (),
+    )
+
+
+def _is_for_rules(node: Node) -> bool:
+    return declared(node) is not None and _is_exact(value_of(node))
 
 
 def _apart(node: Node, emit: Emitter) -> Node:
@@ -67,21 +69,23 @@ def _apart(node: Node, emit: Emitter) -> Node:
     return emit.call(aten.add.Tensor, total, term, like=node)
 
 
-def _rewrite_convolution(node: Node, emit: Emitter) -> None:
+def _convolution(node: Node, emit: Emitter) -> Node | None:
     x, weight, bias, stride, padding, _, transposed, _, groups = node.args
-    with emit.graph.inserting_before(node):
-        if not transposed and groups == 1 and _is_by_element(value_of(node), x, weight, stride, padding):  # type: ignore[arg-type]
-            total = _by_element(node, emit)
-        elif bias is not None:
-            total = emit.call(node.target, x, weight, None, *node.args[3:], like=node)
-        else:
-            return
-        if bias is not None:
-            for _ in value_of(node)._sizes[2:]:
-                bias = emit.call(aten.unsqueeze.default, bias, -1, like=node)
-            total = emit.call(aten.add.Tensor, total, bias, like=node)
-    node.replace_all_uses_with(total)
-    emit.graph.erase_node(node)
+    if not transposed and groups == 1 and _is_by_element(value_of(node), x, weight, stride, padding):  # type: ignore[arg-type]
+        total = _by_element(node, emit)
+    elif bias is not None:
+        total = emit.call(node.target, x, weight, None, *node.args[3:], like=node)
+    else:
+        return None
+    if bias is not None:
+        for _ in value_of(node)._sizes[2:]:
+            bias = emit.call(aten.unsqueeze.default, bias, -1, like=node)
+        total = emit.call(aten.add.Tensor, total, bias, like=node)
+    return total
+
+
+#: What becomes of a product, by its op.
+RULES: dict[Any, Rule] = {**dict.fromkeys(_SUMS, _apart), aten.convolution.default: _convolution}
 
 
 def _is_by_element(result: Tensor, x: Node, weight: Node, stride: Sequence[int], padding: Sequence[int]) -> bool:
@@ -114,11 +118,13 @@ def _is_exact(value: Tensor) -> bool:
 
 
 def _is_for_blas(node: Node) -> bool:
+    if declared(node) is None:
+        return False
     sizes = [size for operand in node.args for size in value_of(operand)._sizes]  # type: ignore[arg-type]
     return _is_exact(value_of(node)) and all(type(size) is int and size > 0 for size in sizes)
 
 
-def _rewrite(node: Node, emit: Emitter, kept: set[Node]) -> None:
+def _batched(node: Node, emit: Emitter, kept: set[Node]) -> Node | None:
     left, right = (_Operand.of(operand) for operand in node.args)  # type: ignore[arg-type]
     batch = next((o.batch for o in (left, right) if o.copied), None)
     order, copies = _order_of_copy(node, kept)
@@ -127,16 +133,15 @@ def _rewrite(node: Node, emit: Emitter, kept: set[Node]) -> None:
     if batch is None or (order is not None and value_of(copies[0])._sizes[:-2] != batch):
         order, copies = None, []
     if batch is None or len(batch) != 2:
-        return
+        return None
     operands = [operand.with_batch(batch, emit, node) for operand in (left, right)]
     product = emit.call(ops.opweave.batched_mm.default, *operands, order or [0, 1, 2, 3], like=node)
     if order is None:
-        flat = emit.call(aten.view.default, product, list(value_of(node)._sizes), like=node)
-        node.replace_all_uses_with(flat)
-        return
+        return emit.call(aten.view.default, product, list(value_of(node)._sizes), like=node)
     shown, permuted, copy = copies
     relocate(emit, shown, product)
     relocate(emit, copy, permuted)
+    return None
 
 
 class _Operand:
@@ -192,7 +197,7 @@ def _is_copy(node: Node) -> bool:
 
 def _reads_memory(node: Node) -> bool:
     """Whether a node is a view of something that no kernel computes."""
-    while isinstance(node.target, OpOverload) and (node.target.is_view or node.target in _RESHAPES):
+    while is_view(node) or node.target in _RESHAPES:
         node = node.all_input_nodes[0]
     kind = kind_of(node)
     return node.op == "placeholder" or (kind is not None and kind.is_library_call)

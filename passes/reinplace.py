@@ -10,16 +10,13 @@ become explicit `clone` nodes, and `graph.graph["copies"]` says why each stays.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
 from typing import Any
 
 from opweave.fake.symbolic import SymNumber
-from opweave.passes.emission import Emitter, map_nodes, relocate, value_of
-from opweave.passes.functionalize import (
+from opweave.passes.functional_ops import (
     auto_functionalized,
     copy_laid_out,
     mutate_views,
-    overlap,
     put_views,
     write_view,
 )
@@ -27,18 +24,12 @@ from opweave.registry.higher_order import HigherOrderOperator
 from opweave.registry.op import OpOverload, ops, registry
 from opweave.registry.tensor import Tensor
 from opweave.registry.triton_op import triton_kernel_wrapper_functional, triton_kernel_wrapper_mutation
+from opweave.tracer.aliasing import held_in, is_owned, makes_memory, may_overlap, members_of, root_of
+from opweave.tracer.emission import Emitter, map_nodes, relocate, value_of
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.launches import launch_of, take_apart
 
 aten = ops.aten
-#: Higher-order ops whose results have memory of their own.
-_COPYING = (
-    write_view,
-    auto_functionalized,
-    mutate_views,
-    triton_kernel_wrapper_functional,
-    triton_kernel_wrapper_mutation,
-)
 
 
 def run(graph: Graph) -> Graph:
@@ -162,7 +153,7 @@ class _Reinplacing:
         """A tensor with a part of it replaced."""
         base, value, size, stride, offset, _ = node.args
         reason = None if _same_layout(value_of(base), value_of(node)) else "its result has another layout"
-        if reason is None and _root(value) is _root(base):
+        if reason is None and root_of(value) is root_of(base):
             reason = "what is written is a part of it"
         reason = reason or self._why_not(node, base, [node])
         if reason is not None:
@@ -206,7 +197,7 @@ class _Reinplacing:
         results : list of Node
             What stands for the operand's contents after the call.
         """
-        root = _root(operand)
+        root = root_of(operand)
         end = None
         if root.op != "call_function":
             end = next(
@@ -218,19 +209,19 @@ class _Reinplacing:
             if kept:
                 # Saved for a backward; other results are the final contents.
                 return f"{kept[0].name} is kept, and the input holds something else in the end"
-        elif not _is_owned(root):
+        elif not is_owned(root):
             return "it may share memory with something else"
         if any(not _same_layout(value_of(operand), value_of(r)) and not self._only_put_back(r) for r in results):
             return "its copy has another layout"
-        for member in _members(root):
-            if not _may_overlap(operand, member):
+        for member in members_of(root):
+            if not may_overlap(operand, member):
                 continue
             if member is not operand and member in node.all_input_nodes and node.target is not write_view:
                 return f"its memory is also passed as {member.name}"
             for user in member.users:
-                if isinstance(user.target, HigherOrderOperator) and user.target not in _COPYING:
+                if isinstance(user.target, HigherOrderOperator) and not makes_memory(user):
                     return f"results of {user.name} may share its memory"
-                is_view = _root_of_view(user) is not None and not _copies_from(user, member)
+                is_view = held_in(user) is not None and not _copies_from(user, member)
                 if not user > node or is_view or self._puts_back(user, operand, results):
                     continue
                 if end is not None and (user is end or user > end):
@@ -243,7 +234,7 @@ class _Reinplacing:
         if user.target is not write_view or user.args[1] not in results:
             return False
         base, _, size, stride, offset, _ = user.args
-        if _root(base) is not _root(operand) or not _same_layout(value_of(base), value_of(user)):
+        if root_of(base) is not root_of(operand) or not _same_layout(value_of(base), value_of(user)):
             return False
         part = value_of(operand)
         return (
@@ -269,9 +260,9 @@ class _Reinplacing:
         """Use one node for another that holds the same, perhaps elsewhere in memory; drop write-backs to itself."""
         relocate(self.emit, old, new)
         self.graph.erase_node(old)
-        for member in _members(_root(new)):
+        for member in members_of(root_of(new)):
             for user in list(member.users):
-                if user.target is aten.copy_.default and user.args[1] is member and _root(new) is user.args[0]:
+                if user.target is aten.copy_.default and user.args[1] is member and root_of(new) is user.args[0]:
                     if _same_place(value_of(member), value_of(user.args[0])):
                         user.replace_all_uses_with(user.args[0])
                         self.graph.erase_node(user)
@@ -279,27 +270,6 @@ class _Reinplacing:
 
 
 # ---- memory ----------------------------------------------------------------------------------------------------------
-
-
-def _root_of_view(node: Node) -> Node | None:
-    """What a node is a view of; None if it has memory of its own."""
-    target = node.target
-    if node.op != "call_function":
-        return None
-    if isinstance(target, OpOverload):
-        if target.is_view:
-            return node.all_input_nodes[0]
-        if target is aten.copy_.default:
-            return node.args[0]
-        return None
-    if target is operator.getitem:
-        source = node.args[0]
-        if _root_of_view(source) is not None:
-            return source
-        # The same item, taken twice.
-        first = next(u for u in source.users if u.target is operator.getitem and u.args[1] == node.args[1])
-        return first if first is not node else None
-    return None
 
 
 def _copies_from(user: Node, node: Node) -> bool:
@@ -314,53 +284,11 @@ def _read_after(node: Node, end: Node) -> bool:
         for user in waiting.pop().users:
             if user.op == "output":
                 return True
-            if user.target is not aten.copy_.default and _root_of_view(user) is not None:
+            if user.target is not aten.copy_.default and held_in(user) is not None:
                 waiting.append(user)
             elif user > end:
                 return True
     return False
-
-
-def _root(node: Node) -> Node:
-    """The node whose memory a node is in."""
-    while (parent := _root_of_view(node)) is not None:
-        node = parent
-    return node
-
-
-def _members(root: Node) -> Iterator[Node]:
-    """A node and all views of its memory."""
-    waiting, seen = [root], {root}
-    while waiting:
-        node = waiting.pop()
-        yield node
-        near = list(node.users)
-        if node.target is operator.getitem:
-            near += [u for u in node.args[0].users if u.target is operator.getitem]
-        for other in near:
-            if other not in seen and _root(other) is root:
-                seen.add(other)
-                waiting.append(other)
-
-
-def _may_overlap(one: Node, other: Node) -> bool:
-    """Whether two views of one memory may have elements in common; sizes that are not fixed are not asked."""
-    values = value_of(one), value_of(other)
-    if one is other or any(not isinstance(value, Tensor) for value in values):
-        return True
-    numbers = [n for value in values for n in (*value._sizes, *value._strides, value._offset)]
-    return any(type(n) is not int for n in numbers) or overlap(*values)
-
-
-def _is_owned(root: Node) -> bool:
-    """Whether a node's memory was allocated for it: no other tensor that anybody holds lies there."""
-    source = root.args[0] if root.target is operator.getitem else root
-    target = source.target
-    if isinstance(target, Graph) or target in _COPYING:
-        return True
-    if not isinstance(target, OpOverload):
-        return False
-    return not target._schema.aliased_returns
 
 
 def _items(node: Node, key: Any) -> list[Node]:

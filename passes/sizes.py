@@ -15,10 +15,10 @@ from typing import Any
 
 from opweave.fake.shape_env import ShapeEnv
 from opweave.fake.symbolic import SymNumber, statically_known_true
-from opweave.passes.emission import map_nodes, value_of
 from opweave.registry.errors import Site
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor
+from opweave.tracer.emission import map_nodes, value_of
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.launches import launch_of
 from opweave.tracer.numbers import Numbers

@@ -12,7 +12,6 @@ from math import prod
 from typing import Any
 
 from opweave.fake.symbolic import SymNumber, statically_known_true
-from opweave.passes.emission import is_told
 from opweave.registry.errors import OpweaveError
 from opweave.registry.interrupts import let_through
 from opweave.registry.launch_form import LaunchForm, flattened, is_descriptor
@@ -23,6 +22,7 @@ from opweave.registry.triton.known import in_launch
 from opweave.registry.triton.polynomial import Counter, Known, Leaf, Loop, Program, Programs
 from opweave.registry.triton.ttir import walk
 from opweave.registry.triton_op import CompiledText, forms, kernels, labels_of, tuner_of
+from opweave.tracer.emission import is_told
 from opweave.tracer.graph import Node
 from opweave.tracer.launch_numbers import as_polynomial, numbers_of, operand_of
 from opweave.tracer.size import Size, hint, number_of, size_of

@@ -7,6 +7,7 @@ turn), and puts the results together. What has no rule is run for one example af
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 from opweave.registry.batched import BatchedTensor, Level, make_batched, to_front
 from opweave.registry.errors import ArgumentError, DTypeError, ShapeError, UnsupportedError
 from opweave.registry.memory_format import contiguous_format, dims_in_memory
+from opweave.registry.nested import map_leaves
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.promote import can_cast
 from opweave.registry.python_dispatch import tensors_in
@@ -166,8 +168,8 @@ def one_by_one(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict
         )
     results = []
     for i in range(level.size):
-        picked = _example((args, kwargs), level, i)
-        results.append(op(*picked[0], **picked[1]))
+        picked, named = map_leaves((args, kwargs), functools.partial(_example, level=level, index=i))
+        results.append(op(*picked, **named))
     if op.mutated_args:
         written = [t for name in op.mutated_args for t in tensors_in([values[name]])]
         if not op._schema.returns:
@@ -182,14 +184,8 @@ def _register(op: OpOverload) -> str:
 
 
 def _example(value: Any, level: Level, index: int) -> Any:
-    if isinstance(value, Tensor):
-        if isinstance(value, BatchedTensor) and value.level == level:
-            return ops.aten.select.int(value.value, value.bdim, index)
-        return value
-    if isinstance(value, (list, tuple)):
-        return type(value)(_example(item, level, index) for item in value)
-    if isinstance(value, dict):
-        return {key: _example(item, level, index) for key, item in value.items()}
+    if isinstance(value, BatchedTensor) and value.level == level:
+        return ops.aten.select.int(value.value, value.bdim, index)
     return value
 
 

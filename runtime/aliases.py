@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import functools
 
-from opweave.passes.emission import value_of
 from opweave.registry.keys import GRAD
 from opweave.registry.op import ops
+from opweave.registry.overlap import disjoint
 from opweave.registry.spec import span
 from opweave.registry.tensor import Tensor, as_view
 from opweave.runtime.capture import Captured
-from opweave.runtime.sources import Source, TensorInput, disjoint
+from opweave.runtime.sources import Source, TensorInput
 from opweave.tracer.effects import mutates
+from opweave.tracer.emission import value_of
 from opweave.tracer.graph import Graph, Node
 
 

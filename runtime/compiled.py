@@ -23,6 +23,7 @@ from opweave.registry.errors import ArgumentError, CompileError, UnrecordedError
 from opweave.registry.interrupts import deferred, let_through
 from opweave.registry.keys import ABOVE_VIEWS, AUTOCAST_MASK, BATCHED_BIT, GRAD, PYTHON_BIT, DispatchKey, state
 from opweave.registry.op import OpOverload, registry
+from opweave.registry.overlap import disjoint
 from opweave.registry.python_dispatch import tensors_in
 from opweave.runtime.aliases import join
 from opweave.runtime.capture import Captured, capture
@@ -31,7 +32,7 @@ from opweave.runtime.dynamic import Openness
 from opweave.runtime.entry import DefaultsChangedError, Entry, Parameters, build
 from opweave.runtime.logging import DEBUG, channel
 from opweave.runtime.recording import counting, running
-from opweave.runtime.sources import TensorInput, brief, disjoint
+from opweave.runtime.sources import TensorInput, brief
 from opweave.runtime.watching import Known
 from opweave.tracer.graph import Graph
 from opweave.tracer.graph_module import GraphModule

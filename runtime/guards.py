@@ -17,7 +17,8 @@ from typing import Any
 
 from opweave.fake.shape_env import ShapeEnv
 from opweave.registry.errors import Site
-from opweave.runtime.sources import MISSING, NumberInput, Scope, Source, TensorInput, brief, disjoint
+from opweave.registry.overlap import disjoint
+from opweave.runtime.sources import MISSING, NumberInput, Scope, Source, TensorInput, brief
 
 
 @dataclass(slots=True)

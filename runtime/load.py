@@ -26,6 +26,7 @@ from opweave.registry.dtypes import DTYPES, DType
 from opweave.registry.higher_order import HigherOrderOperator
 from opweave.registry.interrupts import checkpoint, deferred, let_through
 from opweave.registry.loading import load_heavy, load_triton
+from opweave.registry.nested import leaves
 from opweave.registry.op import OpOverload, registry
 from opweave.registry.tensor import Tensor
 from opweave.runtime import cache
@@ -128,7 +129,7 @@ def fingerprint(graph: Graph) -> Iterator[str]:
     """Lines that tell a graph from any other that needs other code: its text, and all layouts."""
     yield f"{graph} {graph.graph.get('wide')}"
     for node in graph.nodes:
-        for value in _values(node.meta.get("val")):
+        for value in leaves(node.meta.get("val")):
             if isinstance(value, Tensor):
                 yield from _symbols(value)
                 yield f"{node.name} {value._sizes} {value._strides} {value._offset} {value._dtype.name} {value._device}"
@@ -151,16 +152,6 @@ def _symbols(value: Tensor) -> Iterator[str]:
     for number in (*value._sizes, *value._strides, value._offset):
         if isinstance(number, SymNumber):
             yield f"{number} {number.env.range_of(number)} {number.hint}"
-
-
-def _values(value: Any) -> Iterator[Any]:
-    if isinstance(value, (tuple, list)):
-        for item in value:
-            yield from _values(item)
-    elif isinstance(value, dict):
-        yield from _values(list(value.values()))
-    else:
-        yield value
 
 
 # ---- as files --------------------------------------------------------------------------------------------------------

@@ -178,32 +178,6 @@ class Scope:
         return name in self.attributes or (self.reflects and not name.startswith("__"))
 
 
-def disjoint(written: tuple[Tensor, ...], others: tuple[Tensor, ...]) -> bool:
-    """Whether no written tensor shares memory with another one."""
-    spans = sorted([(*memory_span(t), True) for t in written] + [(*memory_span(t), False) for t in others])
-    end = end_written = -1
-    for first, last, is_written in spans:
-        if first == last:
-            continue
-        if first < (end if is_written else end_written):
-            return False
-        end = max(end, last)
-        if is_written:
-            end_written = max(end_written, last)
-    return True
-
-
-def memory_span(t: Tensor) -> tuple[int, int]:
-    """First byte and end of the memory a tensor's elements lie in."""
-    reach = 1
-    for size, stride in zip(t._sizes, t._strides, strict=True):
-        if size == 0:
-            return 0, 0
-        reach += (size - 1) * stride
-    start = (t._storage._ptr or t._storage.ptr) + t._offset * t._dtype.itemsize
-    return start, start + reach * t._dtype.itemsize
-
-
 def code_site(code: types.CodeType) -> Site:
     """Where a function starts."""
     return Site(code.co_filename, code.co_firstlineno, code.co_name)

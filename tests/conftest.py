@@ -24,9 +24,13 @@ from opweave.registry.custom_op import definitions
 from opweave.registry.device import is_cuda_available
 from opweave.registry.library import _forever
 from opweave.registry.op import registry
+from opweave.tracer import spec
 
 # The declared samples of ops are for the tests of every stage.
 sys.path.append(str(Path(__file__).parent / "registry" / "ops"))
+
+# Each step of the compiler is checked against the level that it leads to.
+spec.verifying = True
 
 # Time says nothing on a shared machine; in CI the same examples every time.
 settings.register_profile(

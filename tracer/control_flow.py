@@ -47,6 +47,7 @@ from opweave.registry.control_flow.operators import (
 from opweave.registry.errors import ArgumentError, UnsupportedError
 from opweave.registry.interrupts import contextmanager, let_through
 from opweave.registry.keys import BATCHED_BIT, GRAD, no_modes, state
+from opweave.registry.nested import map_leaves
 from opweave.registry.op import ops
 from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.tensor import Tensor, describe
@@ -111,7 +112,7 @@ class _Call:
         outputs = self.like(results)
         if mode.real:
             with no_modes(), no_grad():
-                values = self.op.kernel(*[_real(value) for value in args])
+                values = self.op.kernel(*[map_leaves(value, _real) for value in args])
             outputs = [mode.fake_mode.fresh(value) for value in values]
             for output, value in zip(outputs, values, strict=True):
                 output._real = value
@@ -122,8 +123,6 @@ def _real(value: Any) -> Any:
     """An operand for running an op at once."""
     if isinstance(value, Graph):
         return lambda *values: Interpreter(value).run(*values)
-    if isinstance(value, tuple):
-        return tuple([_real(item) for item in value])
     return value._real if isinstance(value, FakeTensor) else value
 
 

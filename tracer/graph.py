@@ -18,7 +18,7 @@ from __future__ import annotations
 import builtins
 import keyword
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
@@ -411,6 +411,28 @@ class _InsertionPoint(AbstractContextManager[None]):
 def nodes_in(values: Any) -> Iterable[Node]:
     """Nodes among nested operands, in order, with repetition."""
     return (node for _, node in operand_paths(values, Node))
+
+
+def computed_from(nodes: Iterable[Node], among: Container[Node] | None = None) -> set[Node]:
+    """The nodes that read others, or read what reads them; all of them among some."""
+    found, waiting = set[Node](), list(nodes)
+    while waiting:
+        for user in waiting.pop().users:
+            if user not in found and (among is None or user in among):
+                found.add(user)
+                waiting.append(user)
+    return found
+
+
+def needed_for(nodes: Iterable[Node], among: Container[Node] | None = None) -> set[Node]:
+    """Nodes and what they are computed from; all of them among some."""
+    found, waiting = set[Node](), list(nodes)
+    while waiting:
+        node = waiting.pop()
+        if node not in found and (among is None or node in among):
+            found.add(node)
+            waiting += node.all_input_nodes
+    return found
 
 
 def _unpickled(rows: list[pickling.Row], attributes: dict[str, Any]) -> Graph:

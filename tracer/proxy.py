@@ -38,6 +38,7 @@ from opweave.registry.keys import (
     no_modes,
     state,
 )
+from opweave.registry.nested import map_leaves
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.tags import Tag
@@ -539,13 +540,15 @@ def _map_plain(value: Any, transform: Callable[[Any], Any]) -> Any:
 
 def _apart(value: Any, given: list[Tensor]) -> Any:
     """A result with an alias, which is a node of its own, in place of what is an argument (`x.contiguous()`)."""
-    if isinstance(value, (list, tuple)):
-        return type(value)([_apart(item, given) for item in value])
-    if not isinstance(value, FakeTensor) or not any(value is t for t in given):
-        return value
-    alias = ops.aten.alias.default(value)
-    alias._real = value._real
-    return alias
+
+    def apart(part: Any) -> Any:
+        if not isinstance(part, FakeTensor) or not any(part is t for t in given):
+            return part
+        alias = ops.aten.alias.default(part)
+        alias._real = part._real
+        return alias
+
+    return map_leaves(value, apart)
 
 
 _REGISTRY = os.path.dirname(os.path.abspath(sys.modules[DispatchMode.__module__].__file__ or ""))

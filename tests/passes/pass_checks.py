@@ -73,3 +73,8 @@ def compare(got: Any, expected: Any, tolerance: float = 0.0) -> None:
                 np.testing.assert_array_equal(np.signbit(a), np.signbit(b))
     else:
         assert got == expected
+
+
+def before_and_after(run: Callable[[Graph], Graph], fn: Callable[..., Any], *tensors: Tensor) -> str:
+    """The text of a traced function and of what a pass makes of it, which computes the same."""
+    return "\n".join([*lines(trace(fn, *tensors).graph), "->", *lines(check(run, fn, *tensors))])

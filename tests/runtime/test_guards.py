@@ -21,10 +21,10 @@ import pytest
 
 from opweave.registry import dtypes
 from opweave.registry.errors import UnsupportedError
+from opweave.registry.overlap import disjoint
 from opweave.registry.tensor import Tensor, from_numpy
 from opweave.runtime.dependencies import find_dependencies
 from opweave.runtime.entry import Entry, Parameters, build
-from opweave.runtime.sources import disjoint
 
 
 def t(*sizes: int, dtype: Any = np.float32) -> Tensor:

@@ -9,8 +9,8 @@ from typing import Any
 from opweave.fake.mode import FakeTensorMode
 from opweave.fake.symbolic import SymNumber
 from opweave.fake.tensor import FakeTensor
-from opweave.registry.op import OpOverload
-from opweave.tracer.effects import copies_what_it_writes, mutates
+from opweave.registry.nested import leaves
+from opweave.tracer.aliasing import is_view
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.operands import map_operands
 
@@ -38,20 +38,10 @@ def value_of(node: Node) -> Any:
 def fake_mode(graph: Graph) -> FakeTensorMode:
     """The mode that the graph's fake values belong to; a new one for a graph without tensors."""
     for node in graph:
-        for value in _tensors(node.meta.get("val")):
+        for value in leaves(node.meta.get("val")):
             if isinstance(value, FakeTensor):
                 return value.fake_mode
     return FakeTensorMode()
-
-
-def _tensors(value: Any) -> Iterator[Any]:
-    if isinstance(value, (tuple, list)):
-        for item in value:
-            yield from _tensors(item)
-    elif isinstance(value, dict):
-        yield from _tensors(list(value.values()))
-    else:
-        yield value
 
 
 class Emitter:
@@ -66,6 +56,8 @@ class Emitter:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.mode = fake_mode(graph)
+        #: The nodes it has made, for who clears it.
+        self.made: list[Node] = []
 
     def call(self, target: Any, *args: Any, like: Node, val: Any = None, **kwargs: Any) -> Node:
         """A call of `target`.
@@ -86,6 +78,7 @@ class Emitter:
         if val is None:
             val = self.evaluate(target, args, kwargs)
         node = self.graph.call_function(target, args, kwargs)
+        self.made.append(node)
         node.meta["val"] = val
         for key in INHERITED:
             if key in like.meta:
@@ -109,11 +102,11 @@ def relocate(emit: Emitter, old: Node, new: Node) -> None:
 def _moved(emit: Emitter, view: Node, before: Any, parent: Node) -> None:
     target, old = view.target, value_of(view)
     if target is operator.getitem:
-        if isinstance(parent.target, OpOverload) and parent.target.is_view:
+        if is_view(parent):
             view.meta["val"] = value_of(parent)[view.args[1]]
         else:
             return
-    elif isinstance(target, OpOverload) and target.is_view:
+    elif is_view(view):
         if target.name == "aten::as_strided":  # its offset counts from the start of the memory
             start = value_of(parent)._offset + old._offset - before._offset
             view.set_operands((parent, list(old._sizes), list(old._strides), start), {})
@@ -122,25 +115,6 @@ def _moved(emit: Emitter, view: Node, before: Any, parent: Node) -> None:
         return
     for user in list(view.users):
         _moved(emit, user, old, view)
-
-
-def escaping(graph: Graph) -> set[Node]:
-    """Nodes whose memory matters beyond their value, themselves or through views.
-
-    Those the caller gets must stay tensors of their own. What is written back to an input must not be a view of an
-    input that is itself overwritten before.
-    """
-    found: set[Node] = set()
-    waiting = list(nodes_in(graph.output_node().args))
-    # A call that writes copies of its operands must still tell a tensor from its equal twin: `op(x * 1, x)`.
-    waiting += [n for node in graph if mutates(node) or copies_what_it_writes(node) for n in node.all_input_nodes]
-    while waiting:
-        node = waiting.pop()
-        if node not in found:
-            found.add(node)
-            if node.target is operator.getitem or (isinstance(node.target, OpOverload) and node.target.is_view):
-                waiting += node.all_input_nodes
-    return found
 
 
 def is_told(number: SymNumber) -> bool:
