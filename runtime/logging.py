@@ -26,6 +26,7 @@ CHANNELS: dict[str, str] = {
     "code": "the generated Triton source and the wrapper that launches it",
     "kernels": "each kernel as it is compiled or found in a cache",
     "ttir": "each kernel that is compiled for the CPU, in Triton's own form",
+    "lowering": "how its loops are laid out: lanes, masks, what is evaluated before them, what is kept in buffers",
     "llvm": "the same kernel as LLVM IR",
     "asm": "the same kernel as assembly",
     "launches": "each launch of a kernel on the CPU: its grid and its time",

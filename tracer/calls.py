@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from opweave.fake.symbolic import statically_known_true
@@ -14,11 +13,14 @@ from opweave.tracer.node import Node
 from opweave.tracer.size import Size, size_of, sizes
 
 
-@dataclass(frozen=True)
 class NodeOperand:
     """A tensor of a call: the node that makes it."""
 
-    node: Node
+    __slots__ = ("_known", "node")
+
+    def __init__(self, node: Node):
+        self.node = node
+        self._known: tuple[Size, ...] | None = None
 
     @property
     def value(self) -> Tensor:
@@ -31,7 +33,10 @@ class NodeOperand:
 
     @property
     def sizes(self) -> tuple[Size, ...]:
-        return sizes(self.value._sizes)
+        found = self._known
+        if found is None:
+            found = self._known = sizes(self.value._sizes)
+        return found
 
     @property
     def _sizes(self) -> tuple[Any, ...]:
@@ -45,18 +50,23 @@ class NodeOperand:
     def _device(self) -> Any:
         return self.value._device
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, NodeOperand) and self.node is other.node
 
-@dataclass(frozen=True)
+    def __hash__(self) -> int:
+        return hash(self.node)
+
+
 class NodeCall:
-    """A call of a declared op: the node."""
+    """A call of a declared op: the node, and what kind of op it calls."""
 
-    node: Node
+    __slots__ = ("kind", "node", "result")
     indices = index
 
-    @property
-    def kind(self) -> Kind:
-        """What it calls."""
-        return self.node.target.decl
+    def __init__(self, node: Node):
+        self.node = node
+        self.kind: Kind = getattr(node.target, "decl", None)  # only calls are asked
+        self.result = NodeOperand(node)
 
     @property
     def args(self) -> tuple[Any, ...]:
@@ -65,10 +75,6 @@ class NodeCall:
     @property
     def kwargs(self) -> Any:
         return self.node.kwargs
-
-    @property
-    def result(self) -> NodeOperand:
-        return NodeOperand(self.node)
 
     @property
     def operands(self) -> Sequence[NodeOperand]:

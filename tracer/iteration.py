@@ -20,21 +20,12 @@ from opweave.registry.op import OpOverload
 from opweave.registry.ops.kinds.base import Kind
 from opweave.registry.ops.kinds.concat import ConcatDecl
 from opweave.registry.ops.kinds.gather import GatherDecl, Place, Places, Scatter, ScatterDecl
-from opweave.registry.ops.kinds.loops import Call, Demand, Guard as Guard
+from opweave.registry.ops.kinds.loops import Call, Demand
 from opweave.registry.tensor import Tensor
 from opweave.tracer.calls import NodeCall, NodeOperand
 from opweave.tracer.declared import declared, kind_of
 from opweave.tracer.graph import Graph, Node
-from opweave.tracer.index import (
-    ZERO,
-    Axis,
-    Index,
-    broadcast,
-    linearize,
-    regroup,
-    row_major,
-    runs_backwards as runs_backwards,
-)
+from opweave.tracer.index import ZERO, Axis, Index, linearize, regroup, row_major
 from opweave.tracer.size import Size, hint, product, sizes as sizes_from
 
 
@@ -87,9 +78,6 @@ def operand_index(node: Node, index: tuple[Index, ...]) -> tuple[Index, ...]:
     return demand.index
 
 
-broadcast_index, view_index, moved_index = broadcast, operand_index, operand_index
-
-
 def places_of(node: Node) -> Places | None:
     """Which element each element of a gather is, in nodes; None where a kernel cannot say."""
     call = NodeCall(node)
@@ -118,11 +106,6 @@ def pieces_of(node: Node) -> list[tuple[Node, int, Size, Size]]:
     return [(part.node, dim, start, stop) for part, dim, start, stop in call.kind.parts(call)]
 
 
-def piece_demand(demand: Demand, dim: int, start: Size, stop: Size) -> Demand:
-    """Where a piece is needed."""
-    return demand.within(dim, start, stop)
-
-
 def is_scatter(node: Node) -> bool:
     """Whether a node is a call of a scatter."""
     kind = kind_of(node)
@@ -132,7 +115,7 @@ def is_scatter(node: Node) -> bool:
 def reads_memory(user: Node, operand: Node) -> bool:
     """Whether a node reads elements of an operand that are known only when it runs, or is a scatter into it."""
     kind = kind_of(user)
-    return kind is not None and kind.reads_memory(NodeCall(user), NodeOperand(operand))
+    return kind is not None and kind.takes_places and kind.reads_memory(NodeCall(user), NodeOperand(operand))
 
 
 def is_only_scattered_to(source: Node) -> bool:
@@ -176,6 +159,7 @@ class IterationSpace:
     inputs_of_reductions: dict[Node, tuple[Index, ...]] = field(default_factory=dict)
     origin: Demand = field(default_factory=lambda: Demand((), True))
     scatters: bool = False
+    _calls: dict[Node, NodeCall] = field(default_factory=dict, repr=False)
 
     @staticmethod
     def of(node: Node) -> IterationSpace:
@@ -195,25 +179,30 @@ class IterationSpace:
         space.frames[tuple(sizes)] = space.origin.index
         return space
 
-    def demand_from(self, user: Node, operand: Node) -> list[Demand]:
-        """Where a member's evaluation needs one of its operands; a gather's source lies in memory."""
-        result: list[Demand] = []
-        call, tensor = NodeCall(user), NodeOperand(operand)
-        for demand in self.demands[user]:
-            _add(result, call.kind.demands(call, tensor, demand, self))
-        return result
+    def call(self, node: Node) -> NodeCall:
+        """A node as kinds see it."""
+        found = self._calls.get(node)
+        if found is None:
+            found = self._calls[node] = NodeCall(node)
+        return found
 
     def demand_of(self, node: Node, users: Iterable[Node]) -> list[Demand]:
-        """All distinct indices at which members need `node`."""
+        """All distinct indices at which members need `node`; what a gather reads lies in memory."""
         result: list[Demand] = []
+        operand = self.call(node).result
         for user in users:
-            if user in self.demands:
-                _add(result, self.demand_from(user, node))
+            if user not in self.demands:
+                continue
+            call = self.call(user)
+            for demand in self.demands[user]:
+                for found in call.kind.demands(call, operand, demand, self):
+                    if not any(found.same(other) for other in result):
+                        result.append(found)
         return result
 
     def covers(self, node: Node, demand: Demand) -> bool:
         """Whether the index runs over all elements of a node, each once for the kept axes or for all axes."""
-        return self.runs_over(sizes_of(node), demand)
+        return self.runs_over(self.call(node).result.sizes, demand)
 
     def runs_over(self, sizes: Sequence[Size], demand: Demand) -> bool:
         """`covers` for a tensor of these sizes."""
@@ -265,25 +254,18 @@ class IterationSpace:
 
     def admit(self, node: Node, demands: list[Demand]) -> str:
         """Make a node a member at these indices; a reason if it does not fit."""
-        call = NodeCall(node)
+        call = self.call(node)
         return call.kind.admit(call, demands, self)
 
     def root_demand(self, node: Node) -> Demand | None:
         """Where a result that no member needs can be evaluated: at the index of a member of the same shape."""
-        index = self.frames.get(sizes_of(node))
+        call = self.call(node)
+        index = self.frames.get(call.result.sizes)
         if index is None:
-            call = NodeCall(node)
             index = call.kind.place(call, self)
         if index is None:
             return None
         return Demand(index, self.covers(node, Demand(index, False)))
-
-
-def _add(demands: list[Demand], more: Iterable[Demand]) -> None:
-    """Put in what is not there yet."""
-    for demand in more:
-        if not any(demand.same(other) for other in demands):
-            demands.append(demand)
 
 
 def _is_mixed_radix(index: Index) -> bool:

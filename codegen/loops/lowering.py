@@ -7,7 +7,7 @@ Every op's body runs with a handler that records values (`codegen.loops.recorder
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from opweave.codegen.loops.element_maps import evaluate
@@ -18,26 +18,21 @@ from opweave.registry import dtypes
 from opweave.registry.errors import CompileError
 from opweave.registry.interrupts import let_through
 from opweave.registry.ops.kinds.gather import Place, Places
+from opweave.registry.ops.kinds.loops import Demand, Guard
 from opweave.registry.ops.kinds.scan import wide_type
 from opweave.registry.tensor import Tensor
 from opweave.tracer.graph import Graph, Node
-from opweave.tracer.index import ZERO, Index, linearize, row_major
+from opweave.tracer.index import ZERO, Index, broadcast, linearize, row_major, runs_backwards
 from opweave.tracer.iteration import (
-    Demand,
-    Guard,
     IterationSpace,
     analyse,
-    broadcast_index,
     index_at,
     is_scatter,
-    moved_index,
-    piece_demand,
+    operand_index,
     pieces_of,
     places_of,
-    runs_backwards,
     scatter_of,
     sizes_of,
-    view_index,
 )
 from opweave.tracer.maps import MapDecl
 from opweave.tracer.size import INT32_OFFSETS, Size, hint, product, sizes as sizes_from
@@ -82,7 +77,7 @@ def record(region: Graph, *, wide: bool = False) -> LoopNest:
         value = lowering.evaluate(node, demand.index)
         offset = linearize(demand.index, buffer.strides)
         stores.append(Store(buffer, offset, value, label_of(node), node.meta.get("site")))
-    names = tuple(dict.fromkeys(label_of(node) for node in nodes if _decl(node).kind != "view"))
+    names = tuple(dict.fromkeys(label_of(node) for node in nodes if not _decl(node).is_layout))
     kept, reduced, inputs = tuple(space.kept), tuple(space.reduced), tuple(buffers.values())
     return LoopNest(names, kept, reduced, inputs, tuple(outputs), tuple(stores), wide)
 
@@ -129,9 +124,9 @@ class Lowering:
     values: Values
     buffers: dict[Node, Buffer]
     wide: bool = False
-    memo: dict[tuple[Node, tuple[Index, ...], tuple[Guard, ...]], Value] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.memo: dict[tuple[Node, tuple[Index, ...], tuple[Guard, ...]], Value] = {}
         self.k = Recorder(self.values)
         self.guards: tuple[Guard, ...] = ()
 
@@ -188,7 +183,7 @@ class Lowering:
         terms: list[Any] = []
         for operand in operands:
             if isinstance(operand, Node):
-                at = broadcast_index(index, sizes_of(operand), sizes_of(node))
+                at = broadcast(index, sizes_of(operand), sizes_of(node))
                 terms.append(self.k.cast(self._operand(operand, node, at), compute))
             else:
                 terms.append(None if operand is None else self.k.operand(operand, compute))
@@ -198,17 +193,18 @@ class Lowering:
         decl: MapDecl = _decl(node)
         loaded: dict[str, Term] = {}
         for name, operand in zip(decl.expression.loads, node.args, strict=True):
-            at = broadcast_index(index, sizes_of(operand), sizes_of(node))
+            at = broadcast(index, sizes_of(operand), sizes_of(node))
             loaded[name] = self._operand(operand, node, at)
         return self.k.cast(evaluate(self.k, decl.expression, loaded, decl.numbers), node.meta["val"]._dtype)
 
-    def _view(self, node: Node, index: tuple[Index, ...]) -> Term:
-        return self._operand(node.all_input_nodes[0], node, view_index(node, index))
+    def _elsewhere(self, node: Node, index: tuple[Index, ...]) -> Term:
+        return self._operand(node.all_input_nodes[0], node, operand_index(node, index))
 
     def _reduction(self, node: Node, index: tuple[Index, ...]) -> Term:
         decl = _decl(node)
         source = node.all_input_nodes[0]
         sizes = sizes_of(source)
+        dims: list[int]
         _, dims, _, attributes = decl.params(node.args, node.kwargs, len(sizes))
         compute, result = decl.types(source.meta["val"]._dtype, **attributes)
         full = self.space.inputs_of_reductions[node]
@@ -238,6 +234,7 @@ class Lowering:
 
     def _scan(self, node: Node, index: tuple[Index, ...]) -> Term:
         decl = _decl(node)
+        dim: int
         source, dim = decl.params(node.args, node.kwargs, len(index))
         result = node.meta["val"]._dtype
         wide = wide_type(result)
@@ -246,9 +243,6 @@ class Lowering:
         backwards = bool(runs_backwards(axis, index[dim]))
         combine = decl.combine.removeprefix("cum")
         return self.k.cast(Term(self.k, self.values.scan(combine, backwards, t.value, wide, [axis])), result)
-
-    def _move(self, node: Node, index: tuple[Index, ...]) -> Term:
-        return self._operand(node.all_input_nodes[0], node, moved_index(node, index))
 
     def _gather(self, node: Node, index: tuple[Index, ...]) -> Term:
         places = places_of(node)
@@ -301,7 +295,7 @@ class Lowering:
         dtype, here = node.meta["val"]._dtype, Demand(index, False, self.guards)
         found: list[tuple[Term, Value | None, Guard]] = []
         for part, dim, start, stop in pieces_of(node):
-            demand = piece_demand(here, dim, start, stop)
+            demand = here.within(dim, start, stop)
             value = self.evaluate(part, demand.index, demand.guards)
             inside = self._inside(demand.guards)
             self._turn_to(node)
@@ -328,8 +322,8 @@ class Lowering:
     _RULES: ClassVar[Mapping[str, Callable[..., Term]]] = {
         "pointwise": _pointwise,
         "map": _map,
-        "view": _view,
-        "move": _move,
+        "view": _elsewhere,
+        "move": _elsewhere,
         "reduction": _reduction,
         "scan": _scan,
         "gather": _gather,

@@ -65,16 +65,16 @@ def plan(nest: LoopNest, target: Target) -> list[tuple[LoopNest, Schedule]]:
         One kernel, or two where a long reduction is split over programs; then the first one's outputs are inputs of the
         second.
     """
-    kernels = [choose(nest, target)]
-    parts = find_parts(nest, kernels[0][1], target)
+    kernels = [(nest, *choose(nest, target))]
+    parts = find_parts(nest, kernels[0][2], target)
     if parts is not None:
-        kernels = [choose(_checked("parts", half), target) for half in in_parts(nest, *parts)]
-    for stage, schedule in kernels:
-        _checked("plan", stage, nest)
+        kernels = [(_checked("parts", half), *choose(half, target)) for half in in_parts(nest, *parts)]
+    for half, stage, schedule in kernels:
+        _checked("join", stage, half)
         if spec.checks:
             spec.verify_schedule(stage, schedule)
         _log.debug("plan: %s", schedule)
-    return kernels
+    return [(stage, schedule) for _, stage, schedule in kernels]
 
 
 def _checked(name: str, nest: LoopNest, before: LoopNest | None = None) -> LoopNest:

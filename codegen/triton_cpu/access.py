@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from opweave.codegen.triton_cpu.access_check import FOUND
 from opweave.codegen.triton_cpu.analysis import CHECK, KINDS, ONE_OF_THEM, STEP, UNKNOWN, pointer_bases
-from opweave.codegen.triton_cpu.context import Context, Indices, Lanes
+from opweave.codegen.triton_cpu.context import Context
 from opweave.codegen.triton_cpu.emit import LLVM_TYPE, SIZE, storage
+from opweave.codegen.triton_cpu.lanes import Indices, Lanes
 from opweave.registry.triton.ttir import Op, Value
 
 

@@ -7,9 +7,11 @@ taken not to wrap within a tensor's extent: it is widened to 64 bits before its 
 
 from __future__ import annotations
 
-from opweave.codegen.triton_cpu.analysis import VIEWS, divisor, nonnegative
-from opweave.codegen.triton_cpu.context import Context, Lanes, affine, pointee_size
+from opweave.codegen.triton_cpu.analysis import divisor, nonnegative
+from opweave.codegen.triton_cpu.context import Context, pointee_size
 from opweave.codegen.triton_cpu.emit import LLVM_TYPE, SIZE
+from opweave.codegen.triton_cpu.lanes import Lanes
+from opweave.codegen.triton_cpu.operations import VIEWS, affine
 from opweave.registry.triton.ttir import Op, Value
 
 _SAFE_STRIDE = 1 << 20

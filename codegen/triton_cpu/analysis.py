@@ -1,9 +1,7 @@
 """What the lowering knows about a kernel before it emits anything, and about the machine it emits for.
 
-Every tensor value is *lazy*: an operation such as `arith.addf` emits nothing where it stands; loops are emitted for
-*roots* (stores, reductions, dots, ...), which evaluate the values they need, lane by lane, inside their loop nest.
-This module says which operations are roots, what a lazy value costs to evaluate again, and which roots will evaluate
-it. From that `materialize` decides which values are written to a buffer instead.
+It says which roots will evaluate a lazy value (`operations`). From that and what the value costs `materialize` decides
+which values are written to a buffer instead.
 """
 
 from __future__ import annotations
@@ -11,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import gcd
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from opweave.codegen.triton_cpu.jit import Host
+from opweave.codegen.triton_cpu.operations import ROOTS, VIEWS, operation
 from opweave.registry.triton.ttir import Block, Function, Op, Value, walk
-
-if TYPE_CHECKING:  # it loads LLVM
-    from opweave.codegen.triton_cpu.jit import Host
 
 
 @dataclass(frozen=True)
@@ -112,39 +109,8 @@ UNDEFINED = "opweave.undefined"
 """An operation that reports the elements of which nothing is known (`undefined`)."""
 
 
-VIEWS = frozenset({"tt.splat", "tt.unsplat", "tt.broadcast", "tt.expand_dims", "tt.trans", "tt.reshape"})
-"""Operations that only say where in the operand an element stands."""
-
-INDEX_OPS = VIEWS | {
-    "tt.make_range", "arith.constant", "tt.addptr", "arith.addi", "arith.muli", "arith.subi", "arith.cmpi",
-    "arith.andi", "arith.extsi", "arith.extui", "arith.trunci", "arith.index_cast", "tt.split", "tt.join",
-}  # fmt: skip
-"""Operations that cost next to nothing where they address memory, so that they are always evaluated again."""
-
-WRITES = frozenset({"tt.store", "tt.atomic_rmw", "tt.atomic_cas", "tt.call"})
-REGION_OPS = frozenset({"scf.for", "scf.if", "scf.while", "opweave.call"})
-TERMINATORS = frozenset({"scf.yield", "scf.condition", "tt.return", "cf.br", "cf.cond_br"})
-ROOTS = (
-    WRITES
-    | REGION_OPS
-    | TERMINATORS
-    | {"tt.reduce", "tt.scan", "tt.dot", "tt.dot_scaled", "tt.histogram", "tt.gather", "tt.cat", "tt.print"}
-    | {"tt.assert", "tt.map_elementwise", "opweave.exchange", UNDEFINED}
-)
-"""Operations that evaluate their tensor operands where they stand."""
-
-_COSTS = {
-    "math.exp": 12, "math.exp2": 12, "math.log": 14, "math.log2": 14, "math.erf": 24, "math.tanh": 14, "math.sin": 20,
-    "math.cos": 20, "tt.extern_elementwise": 14, "arith.divf": 5, "math.sqrt": 5, "math.rsqrt": 8, "math.powf": 30,
-    "arith.remf": 30, "arith.divsi": 6, "arith.remsi": 6, "arith.divui": 6, "arith.remui": 6, "tt.precise_divf": 5,
-    "tt.precise_sqrt": 5, "tt.precise_rsqrt": 8, "math.log1p": 20, "math.expm1": 20,
-}  # fmt: skip
 EXPENSIVE = 12
 """From this cost on, a value that two roots need is computed once and kept."""
-
-
-def own_cost(op: Op) -> int:
-    return 0 if op.name in INDEX_OPS else _COSTS.get(op.name, 1)
 
 
 def number(function: Function) -> list[Op]:
@@ -166,7 +132,7 @@ class Reach:
                 for user in v.users:
                     if user.name in ROOTS:
                         roots[user] = None
-                    if user.name not in ROOTS or user.name == "tt.gather":
+                    if user.name not in ROOTS or operation(user).lingers:
                         for r in user.results:
                             roots.update(self._roots.get(r, {}))
                 self._roots[v] = roots

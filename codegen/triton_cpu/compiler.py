@@ -20,8 +20,12 @@ from triton._C.libtriton import ir, passes
 from triton.backends.compiler import BaseBackend, GPUTarget, Language
 
 from opweave.codegen import contraction
+from opweave.codegen.triton_cpu import jit
+from opweave.codegen.triton_cpu.analysis import Lowered, TargetFeatures
+from opweave.codegen.triton_cpu.refusal import UnsupportedTritonOp
 from opweave.registry import interrupts
 from opweave.registry.errors import UnsupportedError
+from opweave.registry.loading import load_heavy
 from opweave.registry.triton import inline, ttir
 
 
@@ -144,11 +148,7 @@ class CPUBackend(BaseBackend):
     @staticmethod
     def make_llir(module: Any, metadata: dict[str, Any]) -> str:
         """Our lowering, from the printed module to LLVM IR text."""
-        from opweave.codegen.triton_cpu import jit
-        from opweave.codegen.triton_cpu.analysis import TargetFeatures
-        from opweave.codegen.triton_cpu.lower import lower
-        from opweave.codegen.triton_cpu.refusal import UnsupportedTritonOp
-
+        lower: Callable[..., Lowered] = load_heavy("opweave.codegen.triton_cpu.lower").lower
         interrupts.checkpoint()
         host = jit.host()
         sanitize = is_sanitized(metadata["target"])
@@ -176,8 +176,6 @@ class CPUBackend(BaseBackend):
 
     @staticmethod
     def make_obj(text: str, metadata: dict[str, Any]) -> bytes:
-        from opweave.codegen.triton_cpu import jit
-
         name = metadata["name"]
         _log("llvm", name, lambda: text)
         _log("asm", name, lambda: jit.assembly(text, name=name))
@@ -193,8 +191,6 @@ def contracts(options: Any) -> bool:
     options : CPUOptions or mapping
         What the kernel is compiled with.
     """
-    from opweave.codegen.triton_cpu import jit
-
     found = options if isinstance(options, Mapping) else vars(options)
     return found.get("enable_fp_fusion", True) is not False and jit.host().fma
 
@@ -262,8 +258,6 @@ def _stages_hook() -> Any:
 def _toolchain() -> str:
     import llvmlite
     import triton
-
-    from opweave.codegen.triton_cpu import jit
 
     digest = hashlib.sha256()
     others = [Path(str(module.__file__)) for module in (contraction, ttir, inline)]

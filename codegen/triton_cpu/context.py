@@ -8,63 +8,26 @@ mostly are, so that a load becomes a plain vector load) or a vector.
 The base of an affine value leaves out the loop's position, which `Context.origins` holds by index key. So all address
 arithmetic is emitted once, before the vector loop, and serves each of its masked and unmasked copies.
 
-The rules for single operations live in other modules and register themselves: `@lazy` for values evaluated where they
-are used, `@root` for operations emitted where they stand.
+The rules for single operations live in other modules and register themselves in one table (`operations`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-from opweave.codegen.triton_cpu.analysis import ROOTS, VIEWS, Reach, TargetFeatures, own_cost
+from opweave.codegen.triton_cpu.analysis import Reach, TargetFeatures
 from opweave.codegen.triton_cpu.debug_info import DebugInfo
 from opweave.codegen.triton_cpu.emit import LLVM_TYPE, SIZE, Buffer, Emitter, literal, splat, storage, suffix, vector
+from opweave.codegen.triton_cpu.lanes import Indices, Key, Lanes, key_of
+from opweave.codegen.triton_cpu.operations import MADE, operation
 from opweave.codegen.triton_cpu.refusal import unsupported
+from opweave.codegen.triton_cpu.views import operand_indices
 from opweave.registry.interrupts import contextmanager
 from opweave.registry.triton.ttir import Block, Op, Type, Value
 
 _MAX_COST = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class Lanes:
-    """An evaluated value: `value` is the scalar, the vector, or the base of base + (origin + lane) * stride.
-
-    The stride counts elements, or bytes for pointers; a string is an SSA value of type i64. `origin` is the key of the
-    index that moves an affine value.
-    """
-
-    kind: Literal["uniform", "affine", "vector"]
-    value: str
-    elem: str
-    stride: int | str = 0
-    origin: str = ""
-
-    @property
-    def uniform(self) -> bool:
-        return self.kind == "uniform"
-
-
-@dataclass(frozen=True, slots=True)
-class Index:
-    """Position along one dimension.
-
-    `value` is an i64 (of lane 0), `lane` the step from lane to lane (0 outside the vector dimension) and `key` a name
-    that is equal for equal positions, for remembering what was evaluated there.
-    """
-
-    value: str
-    lane: int
-    key: str
-
-
-ZERO = Index("0", 0, "0")
-REARRANGES = frozenset({"tt.gather", "tt.join", "tt.split", "opweave.exchange"})
-"""Lazy operations whose operands stand at other positions than their result, found by their own rules."""
-Indices = tuple[Index, ...]
-Key = tuple[Value, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -75,44 +38,10 @@ class Induction:
     slot: str
 
 
-LazyRule = Callable[["Context", Value, Indices], Lanes]
-RootRule = Callable[["Context", Op], None]
-ElementRule = Callable[["Context", Op, list[Lanes]], Lanes]
-LAZY: dict[str, LazyRule] = {}
-ROOT: dict[str, RootRule] = {}
-ELEMENTWISE: dict[str, ElementRule] = {}
-AffineRule = Callable[["Context", Op, list[Lanes]], Lanes | None]
-AFFINE: dict[str, AffineRule] = {}
-
-
-def lazy(*names: str) -> Callable[[LazyRule], LazyRule]:
-    """Register how the results of operations are evaluated at an index."""
-    return lambda rule: LAZY.update(dict.fromkeys(names, rule)) or rule
-
-
-def root(*names: str) -> Callable[[RootRule], RootRule]:
-    """Register how operations are emitted where they stand."""
-    return lambda rule: ROOT.update(dict.fromkeys(names, rule)) or rule
-
-
-def elementwise(*names: str) -> Callable[[ElementRule], ElementRule]:
-    """Register how operations compute their result from evaluated operands."""
-    return lambda rule: ELEMENTWISE.update(dict.fromkeys(names, rule)) or rule
-
-
-def affine(*names: str) -> Callable[[AffineRule], AffineRule]:
-    """Register how operations act on uniform and affine operands; None where the result is neither."""
-    return lambda rule: AFFINE.update(dict.fromkeys(names, rule)) or rule
-
-
 def pointee_size(pointer: Type) -> int:
     """Bytes from one element to the next behind a pointer."""
     pointee = pointer.pointee or "i8"
     return 8 if pointee.startswith("!") else SIZE.get(storage(pointee), 1)
-
-
-def key_of(v: Value, idx: Indices) -> Key:
-    return v, tuple(i.key for i in idx)
 
 
 class Context:
@@ -160,6 +89,8 @@ class Context:
         self.program = ""
         """The program's linear number."""
         self.done: set[Op] = set()
+        self.plans: list[object] = []
+        """How loops were laid out and what is kept in buffers, as text on demand."""
         self._memo: list[dict[object, object]] = [{}]
         self._keys = 0
         self._tables: dict[Value, Buffer] = {}
@@ -174,20 +105,6 @@ class Context:
             yield
         finally:
             self._memo.pop()
-
-    @contextmanager
-    def dry_run(self) -> Iterator[None]:
-        """Emit into the void."""
-        em = self.em
-        saved = em.lines, em.entry, em.declarations, em.globals, self.width, dict(self.origins)
-        dummy, tables = self.dummy, dict(self._tables)
-        em.lines, em.entry, em.declarations, em.globals = [], [], {}, []
-        try:
-            with self.scope():
-                yield
-        finally:
-            em.lines, em.entry, em.declarations, em.globals, self.width, self.origins = saved
-            self.dummy, self._tables = dummy, tables
 
     @contextmanager
     def lanes(self, width: int) -> Iterator[None]:
@@ -314,46 +231,24 @@ class Context:
         if v in self.inductions:
             return self._induced(v, self.evaluate(self.inductions[v].initial, idx))
         op = v.op
-        if op is None or (op.name in ROOTS and op.name not in LAZY):
+        if op is None or op.name in MADE:
             raise RuntimeError(f"{v} is used before it is materialised")
-        if op.name in VIEWS:
-            return self.evaluate(op.operands[0], self.operand_indices(op, idx)[0])
-        if op.name in LAZY:
-            return LAZY[op.name](self, v, idx)
+        entry = operation(op)
+        if entry.view is not None:
+            return self.evaluate(op.operands[0], entry.view(op, idx))
+        if entry.lazy is not None:
+            return entry.lazy(self, v, idx)
         return self.element(op, [self.evaluate(o, i) for o, i in self.inputs(op, idx)])
 
     def element(self, op: Op, args: list[Lanes]) -> Lanes:
         """Apply an elementwise operation to evaluated operands."""
-        rule = ELEMENTWISE.get(op.name)
+        rule = operation(op).element
         if rule is None:
             raise unsupported(op)
         return rule(self, op, args)
 
     def inputs(self, op: Op, idx: Indices) -> list[tuple[Value, Indices]]:
-        return list(zip(op.operands, self.operand_indices(op, idx), strict=True))
-
-    def operand_indices(self, op: Op, idx: Indices) -> list[Indices]:
-        """Where each operand is read to make the result's element at `idx`."""
-        source = op.operands[0].type.dims if op.operands else ()
-        match op.name:
-            case "tt.splat" | "tt.unsplat":
-                return [(ZERO,) * len(source)]
-            case "tt.broadcast":
-                return [tuple(ZERO if d == 1 else i for d, i in zip(source, idx, strict=True))]
-            case "tt.expand_dims":
-                axis = op.int_attr("axis")
-                return [idx[:axis] + idx[axis + 1 :]]
-            case "tt.trans":
-                order = op.array_attr("order")
-                return [tuple(idx[order.index(d)] for d in range(len(order)))]
-            case "tt.reshape":
-                return [self._reshaped(op.result.type.dims, source, idx)]
-        return [idx if o.type.is_tensor else () for o in op.operands]
-
-    def _reshaped(self, dims: tuple[int, ...], source: tuple[int, ...], idx: Indices) -> Indices:
-        """Through a reshape that only adds or drops dimensions of one element (others go through a buffer)."""
-        kept = iter([i for d, i in zip(dims, idx, strict=True) if d > 1])
-        return tuple(next(kept) if d > 1 else ZERO for d in source)
+        return list(zip(op.operands, operand_indices(op, idx), strict=True))
 
     # -- affine values
 
@@ -397,12 +292,13 @@ class Context:
         if op.name == "tt.make_range":
             i = idx[0]
             return Lanes("affine", op.attr("start") or "0", "i32", i.lane, i.key)
-        if op.name == "arith.constant" and "[" not in op.attrs and '"' not in op.attrs:
-            return Lanes("uniform", literal(op.attrs, v.type.elem), v.type.elem)
-        if op.name in VIEWS:
-            return self.affine(op.operands[0], self.operand_indices(op, idx)[0])
-        rule = AFFINE.get(op.name)
-        if rule is None:
+        text = splat_literal(v)
+        if text is not None:
+            return Lanes("uniform", text, v.type.elem)
+        entry = operation(op)
+        if entry.view is not None:
+            return self.affine(op.operands[0], entry.view(op, idx))
+        if entry.affine is None:
             return None
         parts: list[Lanes] = []
         for o, i in self.inputs(op, idx):
@@ -410,7 +306,7 @@ class Context:
             if part is None or part.kind == "vector":
                 return None
             parts.append(part)
-        return rule(self, op, parts)
+        return entry.affine(self, op, parts)
 
     def _induced(self, v: Value, initial: Lanes) -> Lanes:
         """A loop-carried pointer or integer tensor: its initial value moved by the running offset."""
@@ -429,27 +325,6 @@ class Context:
         value = em.inst(f"add {LLVM_TYPE[v.type.elem]} {initial.value}, {step.value}")
         return Lanes(initial.kind, value, v.type.elem, initial.stride, initial.origin)
 
-    def hoist(self, v: Value, idx: Indices) -> None:
-        """Before a vector loop: evaluate what does not depend on its position."""
-        key = key_of(v, idx)
-        if not v.type.is_tensor or key in self.assumed or self.recall(("hoisted", key)):
-            return
-        self.remember(("hoisted", key), True)
-        if v in self.buffers:
-            if not any(i.lane or i.key in self.unknown for i in idx):
-                self.evaluate(v, idx)
-            return
-        op = v.op
-        if op is not None and op.name in ROOTS and op.name not in LAZY:
-            return
-        if self.affine(v, idx) is not None:
-            return
-        if v in self.inductions:
-            self.hoist(self.inductions[v].initial, idx)
-        elif op is not None and op.name not in REARRANGES:
-            for o, i in self.inputs(op, idx):
-                self.hoist(o, i)
-
     # -- costs
 
     def tree(self, values: list[Value]) -> dict[Value, None]:
@@ -462,14 +337,14 @@ class Context:
                 continue
             if v in self.inductions:
                 todo.append(self.inductions[v].initial)
-            elif v.op is not None and (v.op.name not in ROOTS or v.op.name in LAZY):
+            elif v.op is not None and v.op.name not in MADE:
                 seen[v] = None
                 todo.extend(v.op.operands)
         return seen
 
     def cost(self, v: Value) -> int:
         """Roughly how many instructions a lane of v takes."""
-        return min(_MAX_COST, sum(own_cost(x.op) for x in self.tree([v]) if x.op is not None))
+        return min(_MAX_COST, sum(operation(x.op).cost for x in self.tree([v]) if x.op is not None))
 
     # -- buffers
 
@@ -534,6 +409,14 @@ class Context:
         for k in range(self.width):
             one = em.inst(f"extractelement {t} {value}, i64 {k}")
             em.line(f"store {LLVM_TYPE[elem]} {one}, ptr {em.offset(pointer, str(k * lane), elem)}")
+
+
+def splat_literal(v: Value) -> str | None:
+    """The literal that all elements of a constant are; None where `v` is no constant, or has several."""
+    op = v.op
+    if op is None or op.name != "arith.constant":
+        return None
+    return None if v.type.is_tensor and ("[" in op.attrs or '"' in op.attrs) else literal(op.attrs, v.type.elem)
 
 
 def dense_literals(text: str, elem: str, count: int) -> list[str]:

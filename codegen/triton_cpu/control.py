@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from opweave.codegen.triton_cpu.access import step
-from opweave.codegen.triton_cpu.analysis import ROOTS, VIEWS, uniform_step
-from opweave.codegen.triton_cpu.context import LAZY, REARRANGES, ZERO, Context, Induction, Lanes, pointee_size, root
+from opweave.codegen.triton_cpu.analysis import uniform_step
+from opweave.codegen.triton_cpu.context import Context, Induction, pointee_size
 from opweave.codegen.triton_cpu.emit import LLVM_TYPE, SIZE, Buffer, storage
+from opweave.codegen.triton_cpu.lanes import ZERO, Lanes
 from opweave.codegen.triton_cpu.loops import fill
 from opweave.codegen.triton_cpu.materialize import before_branch, before_region
+from opweave.codegen.triton_cpu.operations import MADE, REARRANGES, VIEWS, root
 from opweave.codegen.triton_cpu.refusal import unsupported
 from opweave.registry.triton.ttir import Block, Op, Region, Value
 
@@ -88,7 +90,7 @@ def _safe_in_place(cx: Context, target: Buffer, values: Sequence[Value], foreign
                 return False
         elif v in cx.inductions:
             todo.append((cx.inductions[v].initial, same))
-        elif v.op is not None and (v.op.name not in ROOTS or v.op.name in LAZY):
+        elif v.op is not None and v.op.name not in MADE:
             keeps = same and v.op.name not in VIEWS and v.op.name not in REARRANGES
             todo += [(o, keeps) for o in v.op.operands]
     return True

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from opweave.codegen.triton_cpu.analysis import ROOTS
-from opweave.codegen.triton_cpu.context import LAZY, ZERO, Context, Index, Indices, Key, key_of
+from opweave.codegen.triton_cpu.context import Context
+from opweave.codegen.triton_cpu.lanes import ZERO, Index, Indices, Key, key_of
+from opweave.codegen.triton_cpu.operations import ROOTS, operation
 from opweave.registry.triton.ttir import Value
 
 _PLAIN = frozenset({"tt.load", "arith.andi"})
@@ -41,7 +42,7 @@ def merged(cx: Context, shape: tuple[int, ...], values: Iterable[Value], axis: i
     if not pairs:
         return shape
     survey = _Survey(cx, pairs)
-    idx = tuple(Index("%dry", 0, f"dim{d}") if d in wide else ZERO for d in range(len(shape)))
+    idx = tuple(Index("%unknown", 0, f"dim{d}") if d in wide else ZERO for d in range(len(shape)))
     for v in values:
         survey.visit(v, idx)
     result = list(shape)
@@ -83,7 +84,7 @@ class _Survey:
             axis = op.int_attr("axis")
             self._read((2,), (idx[axis],))
             self.visit(op.operands[0], idx)
-        elif (op.name in ROOTS or op.name in LAZY) and op.name not in _PLAIN:
+        elif (op.name in ROOTS or operation(op).lazy is not None) and op.name not in _PLAIN:
             self.pairs.clear()
         else:
             for o, i in cx.inputs(op, idx):

@@ -12,11 +12,13 @@ import math
 from dataclasses import dataclass
 
 from opweave.codegen.triton_cpu import tiles
-from opweave.codegen.triton_cpu.context import ZERO, Context, Indices, Lanes, root
+from opweave.codegen.triton_cpu.context import Context
 from opweave.codegen.triton_cpu.control import copy
 from opweave.codegen.triton_cpu.elementwise import cast, from_f32, to_f32
 from opweave.codegen.triton_cpu.emit import FLOATS, LLVM_TYPE, SIZE, Buffer, vector
+from opweave.codegen.triton_cpu.lanes import ZERO, Indices, Lanes
 from opweave.codegen.triton_cpu.loops import fill, nest, outer_loops, vector_loop, vector_width
+from opweave.codegen.triton_cpu.operations import root
 from opweave.codegen.triton_cpu.refusal import unsupported
 from opweave.registry.triton.ttir import Op, Value
 
@@ -82,9 +84,8 @@ def _pack(cx: Context, op: Op, v: Value, elem: str) -> Buffer:
         tiles.read_across(cx, v, elem, 0, lambda x: _widen(cx, x, elem), store)
         return buffer
 
-    def body(idx: Indices) -> bool:
+    def body(idx: Indices) -> None:
         cx.store_buffer(buffer, _widen(cx, cx.evaluate(v, idx), elem), idx)
-        return True
 
     nest(cx, v.type.dims, [v], [], body)
     return buffer
@@ -142,10 +143,9 @@ def _pack_panels(cx: Context, op: Op, v: Value, elem: str) -> Panels:
         )
         return Panels(buffer.pointer, v.type.dims, elem)
 
-    def body(idx: Indices) -> bool:
+    def body(idx: Indices) -> None:
         x = cx.operand(_widen(cx, cx.evaluate(v, idx), elem))
         _store_vector(cx, x, buffer, place(idx[0].value, idx[1].value))
-        return True
 
     with cx.lanes(width):
         outer_loops(cx, (k, n), (0,), lambda idx: vector_loop(cx, n, [v], [], idx, 1, body))
@@ -180,10 +180,9 @@ def _convert(cx: Context, source: Buffer, target: Buffer) -> None:
         count *= d
     flat = [Buffer(b.pointer, (count,), b.elem) for b in (source, target)]
 
-    def body(idx: Indices) -> bool:
+    def body(idx: Indices) -> None:
         x = to_f32(cx, cx.load_buffer(flat[0], idx))
         cx.store_buffer(flat[1], from_f32(cx, x, target.elem), idx)
-        return True
 
     with cx.lanes(vector_width(cx, count, ["f32"])):
         vector_loop(cx, count, [], [], (ZERO,), 0, body)

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 
-from opweave.codegen.triton_cpu.context import Context, Index, Indices, Lanes, root
+from opweave.codegen.triton_cpu.context import Context
 from opweave.codegen.triton_cpu.dot import multiply
 from opweave.codegen.triton_cpu.elementwise import binary, cast, compare, constant, select, to_f32
 from opweave.codegen.triton_cpu.emit import FLOATS, Buffer
+from opweave.codegen.triton_cpu.lanes import Index, Indices, Lanes
 from opweave.codegen.triton_cpu.loops import materialize, nest
+from opweave.codegen.triton_cpu.operations import root
 from opweave.codegen.triton_cpu.refusal import unsupported
 from opweave.registry.triton.ttir import Op, Value
 
@@ -49,17 +51,16 @@ def _numbers(cx: Context, op: Op, v: Value, side: str, k: int) -> Buffer:
     along = k if op.attr(f"{side}_k_pack") != "false" else other
     buffer = cx.em.buffer((*dims[: along + 1], 2, *dims[along + 1 :]) if packed else dims, "f32")
 
-    def body(idx: Indices) -> bool:
+    def body(idx: Indices) -> None:
         x = cx.evaluate(v, idx)
         if not packed:
             x = Lanes(x.kind, x.value, _FORMATS.get(kind or "", x.elem), x.stride, x.origin)
             cx.store_buffer(buffer, to_f32(cx, x), idx)
-            return True
+            return
         for half in range(2):
             nibble = binary(cx, "lshr", [x, constant("i8", 4)]) if half else x
             at = (*idx[: along + 1], Index(str(half), 0, f"half{half}"), *idx[along + 1 :])
             cx.store_buffer(buffer, _decode_e2m1(cx, nibble), at)
-        return True
 
     nest(cx, dims, [v], [], body)
     whole = tuple(2 * d if packed and n == along else d for n, d in enumerate(dims))
@@ -88,13 +89,12 @@ def _apply_scale(cx: Context, op: Op, numbers: Buffer, scale: Value, k: int) -> 
     view = Buffer(numbers.pointer, (*shape[:k], runs, shape[k] // runs, *shape[k + 1 :]), "f32")
     materialize(cx, [scale])
 
-    def body(idx: Indices) -> bool:
+    def body(idx: Indices) -> None:
         outer = (*idx[:k], *idx[k + 2 :])  # the batch, and the row of the left or the column of the right operand
         factor = _power(cx, cx.evaluate(scale, (*outer, idx[k])))
         w, (x, y) = cx.operands([cx.load_buffer(view, idx), factor])
         assert w == cx.width
         cx.store_buffer(view, Lanes("vector", cx.em.inst(f"fmul {cx.vector('f32')} {x}, {y}"), "f32"), idx)
-        return True
 
     nest(cx, view.shape, [], [], body)
 

@@ -6,16 +6,18 @@ import re
 from collections.abc import Callable
 
 from opweave.codegen.triton_cpu.analysis import EXPENSIVE
-from opweave.codegen.triton_cpu.context import Context, Indices, Lanes, root
+from opweave.codegen.triton_cpu.context import Context
 from opweave.codegen.triton_cpu.elementwise import cast, to_f32
 from opweave.codegen.triton_cpu.emit import FLOATS, LLVM_TYPE, SIZE
+from opweave.codegen.triton_cpu.lanes import Indices, Lanes
 from opweave.codegen.triton_cpu.loops import materialize, outer_loops
 from opweave.codegen.triton_cpu.materialize import before_write
 from opweave.codegen.triton_cpu.memory import scalar_atomic
+from opweave.codegen.triton_cpu.operations import root
 from opweave.registry.triton.ttir import Op, Value
 
 
-@root("tt.atomic_rmw", "tt.atomic_cas")
+@root("tt.atomic_rmw", "tt.atomic_cas", writes=True)
 def _atomic(cx: Context, op: Op) -> None:
     """Element by element; the old values are kept where they are used."""
     before_write(cx, [op], op.operands)  # loads of its own operands that lie elsewhere in what it writes

@@ -7,7 +7,7 @@ which is exact and needs no library call.
 
 from __future__ import annotations
 
-from opweave.codegen.triton_cpu.context import Context, Indices, Lanes, elementwise, lazy, pointee_size
+from opweave.codegen.triton_cpu.context import Context, pointee_size
 from opweave.codegen.triton_cpu.emit import (
     FLOAT8,
     FLOATS,
@@ -21,6 +21,8 @@ from opweave.codegen.triton_cpu.emit import (
     vector,
 )
 from opweave.codegen.triton_cpu.float8 import decode, encode
+from opweave.codegen.triton_cpu.lanes import Indices, Lanes
+from opweave.codegen.triton_cpu.operations import elementwise, lazy
 from opweave.codegen.triton_cpu.refusal import unsupported
 from opweave.registry.triton.ttir import Op, Value
 
@@ -116,7 +118,7 @@ def compare(cx: Context, predicate: str, x: Lanes, y: Lanes) -> Lanes:
 # -- rules
 
 
-@lazy("arith.constant")
+@lazy("arith.constant", cost=0)
 def _constant(cx: Context, v: Value, idx: Indices) -> Lanes:
     """A splat is a literal; other dense constants are tables in memory."""
     assert v.op is not None
@@ -126,14 +128,14 @@ def _constant(cx: Context, v: Value, idx: Indices) -> Lanes:
     return cx.load_buffer(cx.table(v), idx)
 
 
-@elementwise(*_FLOAT_BINARY)
+@elementwise(*_FLOAT_BINARY, cost={"arith.divf": 5, "tt.precise_divf": 5})
 def _float_binary(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
     # Without flags: what becomes one fma is chosen before (`contraction`), and NaN and infinity are never assumed away.
     # Narrow types round after every operation.
     return from_f32(cx, binary(cx, _FLOAT_BINARY[op.name], widened(cx, args)), args[0].elem)
 
 
-@elementwise("arith.remf")
+@elementwise("arith.remf", cost=30)
 def _remf(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
     wide = widened(cx, args)
     return from_f32(cx, remainder_of(cx, wide), args[0].elem)
@@ -160,7 +162,7 @@ def scalar_calls(cx: Context, name: str, elem: str, width: int, values: list[str
     return out
 
 
-@elementwise(*_INT_BINARY)
+@elementwise(*_INT_BINARY, cost=dict.fromkeys(("arith.addi", "arith.subi", "arith.muli", "arith.andi"), 0))
 def _int_binary(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
     return binary(cx, _INT_BINARY[op.name], args)
 
@@ -207,7 +209,7 @@ def _safe_divisor(cx: Context, x: Lanes, d: Lanes, signed: bool) -> Lanes:
     return select(cx, unsafe, one, d)
 
 
-@elementwise(*_DIVISIONS)
+@elementwise(*_DIVISIONS, cost=6)
 def _division(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
     kind = _DIVISIONS[op.name]
     if kind in ("floor", "ceil"):
@@ -257,7 +259,7 @@ def _mulhiui(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
     return cx.like(args, em.inst(f"trunc {wide} {high} to {t}"), elem)
 
 
-@elementwise(*_FLOAT_INTRINSICS)
+@elementwise(*_FLOAT_INTRINSICS, cost={"math.sqrt": 5, "tt.precise_sqrt": 5})
 def _float_intrinsic(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
     return from_f32(cx, intrinsic(cx, _FLOAT_INTRINSICS[op.name], widened(cx, args)), args[0].elem)
 
@@ -277,7 +279,7 @@ def _clampf(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
     return from_f32(cx, intrinsic(cx, bottom, [intrinsic(cx, top, [x, lo]), hi]), args[0].elem)
 
 
-@elementwise("arith.cmpi", "arith.cmpf")
+@elementwise("arith.cmpi", "arith.cmpf", cost={"arith.cmpi": 0})
 def _compare(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
     predicate = op.attrs.replace(",", " ").split()[0]
     return compare(cx, predicate, *widened(cx, args))
@@ -288,7 +290,7 @@ def _select(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
     return select(cx, *args)
 
 
-@elementwise("tt.addptr")
+@elementwise("tt.addptr", cost=0)
 def _addptr(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
     """A pointer plus elements, where the sum is no affine value."""
     offset = args[1]
@@ -313,7 +315,7 @@ def cast(cx: Context, opcode: str, x: Lanes, elem: str) -> Lanes:
     return cx.like([x], cx.em.inst(f"{opcode} {vector(x.elem, w)} {v} to {vector(elem, w)}"), elem)
 
 
-@elementwise(*_CASTS)
+@elementwise(*_CASTS, cost=dict.fromkeys(("arith.extsi", "arith.extui", "arith.trunci"), 0))
 def _cast(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
     (x,), elem = args, op.result.type.elem
     opcode = _CASTS[op.name]
@@ -322,7 +324,7 @@ def _cast(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
     return cast(cx, opcode, x, elem)
 
 
-@elementwise("arith.index_cast", "arith.index_castui")
+@elementwise("arith.index_cast", "arith.index_castui", cost={"arith.index_cast": 0})
 def _index_cast(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
     (x,), elem = args, op.result.type.elem
     if SIZE[elem] == SIZE[x.elem]:

@@ -6,8 +6,10 @@ own: its operand is in memory, and where the result is evaluated, the other posi
 
 from __future__ import annotations
 
-from opweave.codegen.triton_cpu.context import Context, Index, Indices, Lanes, lazy, root
-from opweave.codegen.triton_cpu.loops import materialize, replaced
+from opweave.codegen.triton_cpu.context import Context
+from opweave.codegen.triton_cpu.lanes import Index, Indices, Lanes, replaced
+from opweave.codegen.triton_cpu.loops import materialize
+from opweave.codegen.triton_cpu.operations import lazy, root
 from opweave.registry.triton.ttir import Function, Op, Value, walk
 
 EXCHANGE = "opweave.exchange"
@@ -80,7 +82,7 @@ def _prepare_exchange(cx: Context, op: Op) -> None:
     materialize(cx, [source])
 
 
-@lazy(EXCHANGE)
+@lazy(EXCHANGE, rearranges=True)
 def _exchange(cx: Context, v: Value, idx: Indices) -> Lanes:
     assert v.op is not None
     axis, source = v.op.int_attr("axis"), v.op.operands[0]

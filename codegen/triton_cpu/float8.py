@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import struct
 
-from opweave.codegen.triton_cpu.context import Context, Lanes
+from opweave.codegen.triton_cpu.context import Context
 from opweave.codegen.triton_cpu.emit import FLOAT8, Float8, float_literal, splat, vector
+from opweave.codegen.triton_cpu.lanes import Lanes
 
 
 class _Bits:

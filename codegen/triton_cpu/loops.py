@@ -1,39 +1,37 @@
 """Loop nests over the elements of a tensor.
 
 `nest` picks the vector dimension (where most pointers are contiguous), loops over the others, and hands the innermost
-vector loop to `vector_loop`, which splits it by *assumption*: a mask `offs < n` is true for all lanes up to a bound
-known before the loop, mixed in at most one step, and false beyond. So the hot loop has no masks.
+vector loop to `vector_loop`, which splits it by what `plan` decides to assume of masks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import prod
 
-from opweave.codegen.triton_cpu.analysis import INDEX_OPS, ROOTS, VIEWS
-from opweave.codegen.triton_cpu.context import (
-    LAZY,
-    REARRANGES,
-    ZERO,
-    Context,
-    Index,
-    Indices,
-    Key,
-    key_of,
-    pointee_size,
-)
+from opweave.codegen.triton_cpu.context import Context, pointee_size
 from opweave.codegen.triton_cpu.dimensions import merged
 from opweave.codegen.triton_cpu.emit import SIZE, Buffer
+from opweave.codegen.triton_cpu.lanes import ZERO, Index, Indices, Key, key_of, replaced
+from opweave.codegen.triton_cpu.operations import INDEX_OPS, MADE, REARRANGES, VIEWS
+from opweave.codegen.triton_cpu.plan import (
+    Kept,
+    Place,
+    comparison,
+    largest_base,
+    mask_parts,
+    masked_off,
+    plan_loop,
+)
+from opweave.codegen.triton_cpu.strides import UNKNOWN, Strides
 from opweave.registry.triton.ttir import Op, Value
 
-Body = Callable[[Indices], bool]
-"""Emits one step at an index; False if there was nothing to emit (all masked off)."""
+Body = Callable[[Indices], None]
+"""Emits one step at an index."""
 _MOST_LOOPS = 2
 """Loops around a vector loop, at most."""
 _DEAR = 4
 """From this cost on, a row that all rows share is computed once."""
-_UPPER = {"slt": 0, "sle": 1}
-_SWAPPED = {"sgt": "slt", "sge": "sle"}
 
 
 def vector_width(cx: Context, extent: int, elems: Sequence[str]) -> int:
@@ -56,19 +54,19 @@ def width_for(cx: Context, values: Sequence[Value], stores: Sequence[Op], extent
 
 def nest(
     cx: Context, shape: tuple[int, ...], values: Sequence[Value], stores: Sequence[Op], body: Body, *,
-    merge: bool = False,
+    merge: bool = False, nothing_else: bool = False,
 ) -> None:  # fmt: skip
     """Loop over all elements of `shape`; `values` and `stores` are what the body evaluates.
 
     With `merge`, neighbouring dimensions may be walked through as one: for a body that uses the index only to evaluate
-    these, and on row-major buffers of this shape.
+    these, and on row-major buffers of this shape. With `nothing_else`, it does nothing but `stores`.
     """
     if not shape:
         body(())
         return
     narrow = _dear_and_narrow(cx, [*values, *(o for op in stores for o in op.operands)])
     materialize(cx, narrow)
-    _nest(cx, shape, values, stores, body, merge)
+    _nest(cx, shape, values, stores, body, merge, nothing_else)
     for v in narrow:  # what follows may not come by here
         del cx.buffers[v]
 
@@ -86,14 +84,18 @@ def _dear_and_narrow(cx: Context, values: Sequence[Value]) -> list[Value]:
 
 
 def _nest(
-    cx: Context, shape: tuple[int, ...], values: Sequence[Value], stores: Sequence[Op], body: Body, merge: bool
-) -> None:
+    cx: Context, shape: tuple[int, ...], values: Sequence[Value], stores: Sequence[Op], body: Body, merge: bool,
+    nothing_else: bool,
+) -> None:  # fmt: skip
     if merge:
         shape = merged(cx, shape, [*values, *(o for op in stores for o in op.operands)])
     dim = vector_dimension(cx, values, stores, shape)
     with cx.lanes(width_for(cx, values, stores, shape[dim])):
         outer = [k for k in range(len(shape)) if k != dim]
-        outer_loops(cx, shape, outer, lambda idx: vector_loop(cx, shape[dim], values, stores, idx, dim, body))
+        outer_loops(
+            cx, shape, outer,
+            lambda idx: vector_loop(cx, shape[dim], values, stores, idx, dim, body, nothing_else=nothing_else),
+        )  # fmt: skip
 
 
 def outer_loops(cx: Context, shape: tuple[int, ...], dims: Sequence[int], body: Callable[[Indices], None]) -> None:
@@ -137,10 +139,6 @@ def _one_loop(cx: Context, shape: tuple[int, ...], dims: Sequence[int], body: Ca
     cx.em.loop("0", str(prod(shape[d] for d in dims)), "1", step)
 
 
-def replaced(idx: Indices, dim: int, index: Index) -> Indices:
-    return idx[:dim] + (index,) + idx[dim + 1 :]
-
-
 # -- the vector dimension
 
 
@@ -165,19 +163,20 @@ def _contiguity(cx: Context, values: Sequence[Value], stores: Sequence[Op], shap
 
 
 def _lanes_along(shape: tuple[int, ...], dim: int) -> Indices:
-    return tuple(Index("%dry", int(k == dim), f"dry{dim}.{k}") for k in range(len(shape)))
+    return tuple(Index(UNKNOWN, int(k == dim), f"along{dim}.{k}") for k in range(len(shape)))
 
 
 def _accesses(
     cx: Context, values: Sequence[Value], stores: Sequence[Op], idx: Indices
 ) -> tuple[dict[Op, int], list[int], int]:
-    """Dry-run the pointers at `idx`: 1 for contiguous, 0 for uniform, -1 for strided, of loads, stores and buffers."""
+    """How accesses go with an index: 1 for contiguous, 0 for uniform, -1 for strided, of loads, stores and buffers."""
     loads: dict[Op, int] = {}
     buffers = 0
     seen: set[Key] = set()
+    strides = Strides(cx)
 
     def rate(pointer: Value, at: Indices) -> int:
-        lanes = cx.affine(pointer, at)
+        lanes = strides.of(pointer, at)
         if lanes is None:
             return -1
         return 0 if lanes.uniform else 1 if lanes.stride == pointee_size(pointer.type) else -1
@@ -192,7 +191,7 @@ def _accesses(
                 buffers += 1 if at[-1].lane else -1
             return
         op = v.op
-        if op is None or op.name in REARRANGES or (op.name in ROOTS and op.name not in LAZY):
+        if op is None or op.name in REARRANGES or op.name in MADE:
             return
         inputs = cx.inputs(op, at)
         if op.name == "tt.load":
@@ -201,12 +200,11 @@ def _accesses(
             for o, i in inputs:
                 visit(o, i)
 
-    with cx.dry_run(), cx.lanes(1):
-        for v in values:
-            visit(v, idx)
-        ratings = [rate(op.operands[0], idx) for op in stores]
-        for op in stores:
-            visit(op.operands[1], idx)
+    for v in values:
+        visit(v, idx)
+    ratings = [rate(op.operands[0], idx) for op in stores]
+    for op in stores:
+        visit(op.operands[1], idx)
     return loads, ratings, buffers
 
 
@@ -227,16 +225,15 @@ def visited_at(cx: Context, values: Sequence[Value], target: Value, idx: Indices
     found: set[Indices] = set()
     seen: set[Key] = set()
     todo = [(v, idx) for v in values]
-    with cx.dry_run(), cx.lanes(1):
-        while todo:
-            v, at = todo.pop()
-            if not v.type.is_tensor or v in cx.buffers or v in cx.inductions or key_of(v, at) in seen:
-                continue
-            seen.add(key_of(v, at))
-            if v is target:
-                found.add(at)
-            elif v.op is not None and v.op.name not in REARRANGES and (v.op.name not in ROOTS or v.op.name in LAZY):
-                todo += cx.inputs(v.op, at)
+    while todo:
+        v, at = todo.pop()
+        if not v.type.is_tensor or v in cx.buffers or v in cx.inductions or key_of(v, at) in seen:
+            continue
+        seen.add(key_of(v, at))
+        if v is target:
+            found.add(at)
+        elif v.op is not None and v.op.name not in REARRANGES and v.op.name not in MADE:
+            todo += cx.inputs(v.op, at)
     return found
 
 
@@ -268,34 +265,36 @@ def vector_loop(
     dim: int,
     body: Body,
     start: int = 0,
+    nothing_else: bool = False,
 ) -> None:
-    """Steps of `cx.width` lanes over dimension `dim`, from `start`, split into regions of known masks."""
+    """Steps of `cx.width` lanes over dimension `dim`, from `start`, split into regions of known masks.
+
+    With `nothing_else`, the body does nothing but `stores`.
+    """
     em, width, key = cx.em, cx.width, cx.fresh_key("v")
-    here = replaced(idx, dim, Index("%unknown", 1, key))
+    here = replaced(idx, dim, Index(UNKNOWN, 1, key))
+    plan = plan_loop(cx, values, stores, here, dim, extent, nothing_else)
+    cx.plans.append(plan)
 
     def region(lo: str, hi: str, assume: dict[Key, bool]) -> None:
-        saved, cx.assumed = cx.assumed, {**cx.assumed, **assume}
-        mark, emitted = len(em.lines), True
+        saved, assumed = cx.assumed, {**cx.assumed, **assume}
+        if plan.nothing_else and masked_off(cx, stores, here, assumed):
+            return
 
         def step(i: str) -> None:
-            nonlocal emitted
             with cx.scope():
                 cx.positioned, cx.origins[key] = True, i
-                emitted = body(replaced(idx, dim, Index(i, 1, key)))
+                body(replaced(idx, dim, Index(i, 1, key)))
                 cx.positioned = False
 
+        cx.assumed = assumed
         em.loop(lo, hi, str(width), step)
         cx.assumed = saved
-        if not emitted:
-            del em.lines[mark:]
 
     with cx.scope():
-        for v in values:
-            cx.hoist(v, here)
-        for op in stores:
-            for o in op.operands:
-                cx.hoist(o, here)
-        bounds, gates = _mask_leaves(cx, values, stores, here)
+        for v, i in plan.hoisted:
+            cx.affine(v, i)
+        bounds, gates = _mask_bounds(cx, plan.parts)
         if not bounds and not gates:
             region(str(start), str(extent), {})
             return
@@ -325,48 +324,36 @@ def _split(
         region(main, str(extent), {})
 
 
-def _mask_leaves(
-    cx: Context, values: Sequence[Value], stores: Sequence[Op], idx: Indices
-) -> tuple[dict[Key, str], dict[Key, str]]:
-    """Masks of all loads and stores, taken apart: (comparisons true below a bound, conditions that do not vary)."""
+def _mask_bounds(cx: Context, parts: Iterable[tuple[Place, bool]]) -> tuple[dict[Key, str], dict[Key, str]]:
+    """Where comparisons become false, and conditions that do not vary, by what can be assumed where they hold."""
     bounds: dict[Key, str] = {}
     gates: dict[Key, str] = {}
-    for mask, at, gating in _masks(cx, values, stores, idx):
-        for leaf, i in _leaves(cx, mask, at):
-            key = key_of(leaf, i)
-            if key in bounds or key in gates or key in cx.assumed or any(x.key in cx.unknown for x in i):
-                continue
-            if not any(x.lane for x in i):
-                if gating and (leaf.op is None or leaf.op.name != "arith.constant"):
-                    gate = cx.evaluate(leaf, i).value
-                    if gate.startswith("%"):
-                        gates[key] = gate
-            elif (found := _upper_bound(cx, leaf, i)) is not None:
-                bounds[key], whole = found
-                if whole:
-                    gates[leaf, (*key[1], "whole")] = whole
+    for (leaf, i), bound in parts:
+        key = key_of(leaf, i)
+        if bound:
+            bounds[key], whole = _upper_bound(cx, leaf, i)
+            if whole:
+                gates[leaf, (*key[1], "whole")] = whole
+        elif (gate := cx.evaluate(leaf, i).value).startswith("%"):
+            gates[key] = gate
     return bounds, gates
 
 
 def everywhere(
     cx: Context, values: Sequence[Value], stores: Sequence[Op], shape: tuple[int, ...], keys: Sequence[str]
-) -> tuple[list[str], list[Key]] | None:
+) -> tuple[list[str], list[Key]]:
     """When all masks are true at all positions of a shape: (conditions, comparisons that hold then).
 
-    The comparisons stand at an index with these keys. None where a mask is no bound along one dimension.
+    The comparisons stand at an index with these keys; `bounded_everywhere` says whether all are of this kind.
     """
     conditions: list[str] = []
     found: list[Key] = []
-    unknown = cx.unknown
+    unknown, strides = cx.unknown, Strides(cx)
     try:
         for d, extent in enumerate(shape):
-            here = tuple(Index("%unknown", int(k == d), key) for k, key in enumerate(keys))
+            here = tuple(Index(UNKNOWN, int(k == d), key) for k, key in enumerate(keys))
             cx.unknown = unknown | {key for k, key in enumerate(keys) if k != d}
-            bounds, gates = _mask_leaves(cx, values, stores, here)
-            for mask, at, _ in _masks(cx, values, stores, here):
-                for leaf, i in _leaves(cx, mask, at):
-                    if any(x.lane for x in i) and key_of(leaf, i) not in bounds and key_of(leaf, i) not in cx.assumed:
-                        return None
+            bounds, gates = _mask_bounds(cx, mask_parts(cx, strides, values, stores, here))
             conditions += [cx.em.inst(f"icmp sge i64 {bound}, {extent}") for bound in dict.fromkeys(bounds.values())]
             conditions += dict.fromkeys(gates.values())
             found += [*bounds, *gates]
@@ -375,71 +362,21 @@ def everywhere(
     return conditions, found
 
 
-def _masks(
-    cx: Context, values: Sequence[Value], stores: Sequence[Op], idx: Indices
-) -> list[tuple[Value, Indices, bool]]:
-    """Masks of accesses, which also gate the unmasked region, and conditions of selects, which only bound it."""
-    found: list[tuple[Value, Indices, bool]] = []
-    seen: set[Key] = set()
-
-    def visit(v: Value, at: Indices) -> None:
-        key, op = key_of(v, at), v.op
-        if key in seen or not v.type.is_tensor or v in cx.buffers or v in cx.inductions or op is None:
-            return
-        seen.add(key)
-        if op.name in REARRANGES or (op.name in ROOTS and op.name not in LAZY):
-            return
-        inputs = cx.inputs(op, at)
-        if op.name == "tt.load" and len(inputs) > 1:
-            found.append((*inputs[1], True))
-        if op.name == "arith.select":
-            found.append((*inputs[0], False))
-        if op.name in VIEWS or op.name not in INDEX_OPS:
-            for o, i in inputs:
-                visit(o, i)
-
-    for v in values:
-        visit(v, idx)
-    found += [(op.operands[2], idx, True) for op in stores if len(op.operands) > 2]
-    return found
-
-
-def _leaves(cx: Context, mask: Value, idx: Indices) -> list[tuple[Value, Indices]]:
-    """The conjuncts of a mask, each at its own index."""
-    if not mask.type.is_tensor or mask in cx.buffers or mask.op is None:
-        return []
-    if any(i.lane for i in idx):
-        if mask.op.name == "arith.andi" or mask.op.name in VIEWS:
-            return [leaf for o, i in cx.inputs(mask.op, idx) for leaf in _leaves(cx, o, i)]
-    return [(mask, idx)]
-
-
-def _upper_bound(cx: Context, leaf: Value, idx: Indices) -> tuple[str, str] | None:
+def _upper_bound(cx: Context, leaf: Value, idx: Indices) -> tuple[str, str]:
     """For `x < b` with x = base + position: the position (i64) from which on it is false.
 
     Where x may wrap around in its type, also the condition that it does not; if it does, there is no such position.
     """
-    op = leaf.op
-    if op is None or op.name != "arith.cmpi":
-        return None
-    predicate = op.attrs.replace(",", " ").split()[0]
-    (x, i), (b, j) = cx.inputs(op, idx)
-    if predicate in _SWAPPED:
-        predicate, (x, i), (b, j) = _SWAPPED[predicate], (b, j), (x, i)
-    if predicate not in _UPPER:
-        return None
-    position, bound = cx.affine(x, i), cx.affine(b, j)
-    if position is None or bound is None or position.kind != "affine" or position.stride != 1 or not bound.uniform:
-        return None
+    compared = comparison(cx, leaf, idx)
+    assert compared is not None
+    position, bound = cx.affine(*compared[0]), cx.affine(*compared[1])
+    assert position is not None and bound is not None
     em = cx.em
     wide = [em.resize(y.value, y.elem, "i64") for y in (bound, position)]
-    end = em.add(em.sub(*wide), str(_UPPER[predicate]))
-    if SIZE[position.elem] == 8:
+    end = em.add(em.sub(*wide), str(compared[2]))
+    if SIZE[position.elem] == 8 or not wide[1].startswith("%"):
         return end, ""
-    last = str((1 << (8 * SIZE[position.elem] - 1)) - max(leaf.type.dims))
-    if not wide[1].startswith("%"):
-        return (end, "") if int(wide[1]) <= int(last) else None
-    whole = em.inst(f"icmp sle i64 {wide[1]}, {last}")
+    whole = em.inst(f"icmp sle i64 {wide[1]}, {largest_base(leaf, position.elem)}")
     return em.inst(f"select i1 {whole}, i64 {end}, i64 {1 << 62}"), whole
 
 
@@ -461,10 +398,10 @@ def materialize(cx: Context, values: Sequence[Value]) -> None:
 def fill(cx: Context, values: Sequence[Value], buffers: Sequence[Buffer]) -> None:
     """One nest that evaluates each value and stores it to its buffer."""
 
-    def body(idx: Indices) -> bool:
+    def body(idx: Indices) -> None:
         write_all(cx, values, buffers, idx)
-        return True
 
+    cx.plans.append(Kept(tuple(values), tuple(buffers)))
     nest(cx, values[0].type.dims, values, [], body, merge=True)
 
 

@@ -9,6 +9,7 @@ grid, x fastest, so that one call from a thread pool covers many programs.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 
 from opweave.codegen.triton_cpu import (  # noqa: F401  (they register rules)
@@ -28,26 +29,21 @@ from opweave.codegen.triton_cpu import (  # noqa: F401  (they register rules)
     tiles,
     undefined,
 )
-from opweave.codegen.triton_cpu.analysis import (
-    HEAP,
-    VIEWS,
-    WRITES,
-    Lowered,
-    Reach,
-    TargetFeatures,
-    number,
-    pointer_base,
-)
-from opweave.codegen.triton_cpu.context import ELEMENTWISE, LAZY, ROOT, Context, Indices, Lanes, lazy, root
+from opweave.codegen.triton_cpu.analysis import HEAP, Lowered, Reach, TargetFeatures, number, pointer_base
+from opweave.codegen.triton_cpu.context import Context
 from opweave.codegen.triton_cpu.control import emit_blocks
 from opweave.codegen.triton_cpu.debug_info import DebugInfo
 from opweave.codegen.triton_cpu.emit import LLVM_TYPE, Buffer
 from opweave.codegen.triton_cpu.exchange import find_exchanges
+from opweave.codegen.triton_cpu.lanes import Indices, Lanes
 from opweave.codegen.triton_cpu.loops import materialize, nest, transposed_loads, write_all
 from opweave.codegen.triton_cpu.materialize import before_write, overlap, side_buffers, side_outputs
+from opweave.codegen.triton_cpu.operations import ROOTS, WRITES, lazy, operation, root
 from opweave.codegen.triton_cpu.refusal import unsupported
 from opweave.registry.triton.inline import inline_calls
 from opweave.registry.triton.ttir import Block, Function, Op, Value, parse
+
+_log = logging.getLogger("opweave.lowering")
 
 
 def lower(
@@ -101,6 +97,8 @@ def lower(
         cx.debug = DebugInfo(function)
         cx.em.place = cx.debug.whole
     _emit_function(cx, function)
+    if _log.isEnabledFor(logging.DEBUG):
+        _log.debug("%s", "\n".join([function.name, *map(str, cx.plans)]))
     bases = {pointer_base(op.operands[0]) for op in ops if op.name in WRITES and op.operands}
     return Lowered(
         _print(cx, function.name, len(function.args)),
@@ -166,8 +164,9 @@ def _emit_op_here(cx: Context, op: Op) -> None:
     for v in op.results:
         if v.type.elem not in LLVM_TYPE:
             raise unsupported(op, f"values of type {v.type.elem} are not supported")
-    if op.name in ROOT:
-        ROOT[op.name](cx, op)
+    entry = operation(op)
+    if entry.root is not None:
+        entry.root(cx, op)
     elif not op.results:
         raise unsupported(op)
     elif not op.result.type.is_tensor:
@@ -176,15 +175,16 @@ def _emit_op_here(cx: Context, op: Op) -> None:
         cx.pending_loads.append(op)
         if cx.features.sanitize:  # all of it, also what a mask behind it would leave out
             materialize(cx, [op.result])
-    elif op.name not in ELEMENTWISE and op.name not in LAZY and op.name not in VIEWS:
+    elif not entry.is_lowered:
         raise unsupported(op)
 
 
 def _scalar(cx: Context, op: Op) -> Lanes:
-    if op.name in LAZY:
-        return LAZY[op.name](cx, op.result, ())
-    if op.name in VIEWS:
-        return cx.evaluate(op.operands[0], cx.operand_indices(op, ())[0])
+    entry = operation(op)
+    if entry.lazy is not None:
+        return entry.lazy(cx, op.result, ())
+    if entry.view is not None:
+        return cx.evaluate(op.operands[0], entry.view(op, ()))
     return cx.element(op, [cx.scalars[o] for o in op.operands])
 
 
@@ -208,7 +208,7 @@ def _reshape(cx: Context, op: Op) -> None:
         cx.buffers[result] = Buffer(buffer.pointer, result.type.dims, buffer.elem)
 
 
-@root("tt.store")
+@root("tt.store", writes=True)
 def _store(cx: Context, op: Op) -> None:
     """One nest for a run of stores of the same shape, so that what they share is computed once."""
     pointer = op.operands[0]
@@ -239,17 +239,14 @@ def _store_all(cx: Context, group: Sequence[Op], loads: Sequence[Value]) -> None
     side = side_outputs(cx, group, values, shape)
     kept = side_buffers(cx, side)
 
-    def body(idx: Indices) -> bool:
+    def body(idx: Indices) -> None:
         stores = [memory.prepare_store(cx, s, idx) for s in group]
-        if not side and all(s is None for s in stores):
-            return False
         write_all(cx, side, kept, idx)
         for store in stores:
             if store is not None:
                 memory.emit_store(cx, store)
-        return True
 
-    nest(cx, shape, [*values, *side], group, body, merge=True)
+    nest(cx, shape, [*values, *side], group, body, merge=True, nothing_else=not side)
     for v in crossed:  # no later root needs it, else it would have been kept before
         del cx.buffers[v]
     cx.buffers.update(zip(side, kept, strict=True))
@@ -280,7 +277,7 @@ def _store_group(cx: Context, first: Op) -> list[Op]:
             if any(overlap(cx, op.operands[0], other.operands[0]) for other in group):
                 break
             group.append(op)
-        elif op.name in ROOT and op.name not in ("tt.reshape",) or op.name == "tt.load" or op.regions:
+        elif op.name in ROOTS or op.name == "tt.load" or op.regions:
             break
         else:
             _emit_op(cx, op)
@@ -288,7 +285,7 @@ def _store_group(cx: Context, first: Op) -> list[Op]:
     return group
 
 
-@lazy("tt.make_range")
+@lazy("tt.make_range", cost=0)
 def _make_range(cx: Context, v: Value, idx: Indices) -> Lanes:
     """Only reached without lanes: in the vector dimension a range is affine."""
     assert v.op is not None

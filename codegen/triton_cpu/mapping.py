@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from opweave.codegen.triton_cpu.analysis import EXPENSIVE, WRITES
-from opweave.codegen.triton_cpu.context import LAZY, ZERO, Context, Index, Indices, Lanes, root
+from opweave.codegen.triton_cpu.analysis import EXPENSIVE
+from opweave.codegen.triton_cpu.context import Context
 from opweave.codegen.triton_cpu.control import scalar_region
 from opweave.codegen.triton_cpu.emit import Buffer
+from opweave.codegen.triton_cpu.lanes import ZERO, Index, Indices, Lanes
 from opweave.codegen.triton_cpu.loops import materialize, nest, outer_loops
+from opweave.codegen.triton_cpu.operations import WRITES, operation, root
 from opweave.codegen.triton_cpu.refusal import unsupported
 from opweave.registry.triton.ttir import Op, walk
 
@@ -24,17 +26,17 @@ def _map_elementwise(cx: Context, op: Op) -> None:
     block = region[0]
     if pack == 1 and len(region) == 1 and all(o.results and not o.regions for o in block.ops[:-1]):
 
-        def body(idx: Indices) -> bool:
+        def body(idx: Indices) -> None:
             for arg, v in zip(block.args, op.operands, strict=True):
                 cx.scalars[arg] = cx.evaluate(v, idx)
             for inner in block.ops[:-1]:
-                if inner.name in LAZY:
-                    cx.scalars[inner.result] = LAZY[inner.name](cx, inner.result, ())
+                rule = operation(inner).lazy
+                if rule is not None:
+                    cx.scalars[inner.result] = rule(cx, inner.result, ())
                 else:
                     cx.scalars[inner.result] = cx.element(inner, [cx.scalars[o] for o in inner.operands])
             for buffer, v in zip(results, block.terminator.operands, strict=True):
                 cx.store_buffer(buffer, cx.scalars[v], idx)
-            return True
 
         nest(cx, shape, op.operands, [], body)
     else:

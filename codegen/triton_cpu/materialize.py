@@ -10,11 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from opweave.codegen.triton_cpu.analysis import EXPENSIVE, ROOTS, VIEWS, WRITES, enclosing, pointer_base
-from opweave.codegen.triton_cpu.context import LAZY, REARRANGES, Context, pointee_size
+from opweave.codegen.triton_cpu.analysis import EXPENSIVE, enclosing, pointer_base
+from opweave.codegen.triton_cpu.context import Context, pointee_size
 from opweave.codegen.triton_cpu.distinct import is_distinct
 from opweave.codegen.triton_cpu.emit import Buffer
 from opweave.codegen.triton_cpu.loops import materialize
+from opweave.codegen.triton_cpu.operations import MADE, REARRANGES, ROOTS, VIEWS, WRITES
+from opweave.codegen.triton_cpu.plan import Kept
 from opweave.registry.triton.ttir import Block, Op, Value, walk
 
 
@@ -51,7 +53,7 @@ def side_outputs(cx: Context, roots: Sequence[Op], values: Sequence[Value], shap
 
 
 def _lazy_results(op: Op) -> list[Value]:
-    return [] if op.name in ROOTS and op.name not in LAZY else op.results
+    return [] if op.name in MADE else op.results
 
 
 def _written_meanwhile(cx: Context, v: Value, root: Op) -> bool:
@@ -73,14 +75,17 @@ def _visited_in_order(cx: Context, values: Sequence[Value], target: Value) -> bo
             if not same:
                 return False
             found = True
-        elif v.op is not None and (v.op.name not in ROOTS or v.op.name in LAZY):
+        elif v.op is not None and v.op.name not in MADE:
             keeps = v.op.name not in VIEWS and v.op.name not in REARRANGES
             todo += [(o, same and keeps) for o in v.op.operands]
     return found
 
 
 def side_buffers(cx: Context, values: Sequence[Value]) -> list[Buffer]:
-    return [cx.em.buffer(v.type.dims, v.type.elem) for v in values]
+    buffers = [cx.em.buffer(v.type.dims, v.type.elem) for v in values]
+    if values:
+        cx.plans.append(Kept(tuple(values), tuple(buffers)))
+    return buffers
 
 
 # -- before writes and regions

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from opweave.codegen.triton_cpu.context import Context, Lanes, elementwise
+from opweave.codegen.triton_cpu.context import Context
 from opweave.codegen.triton_cpu.elementwise import cast, from_f32, intrinsic, remainder_of, scalar_calls, widened
 from opweave.codegen.triton_cpu.emit import float_literal, splat, vector
+from opweave.codegen.triton_cpu.lanes import Lanes
+from opweave.codegen.triton_cpu.operations import elementwise
 from opweave.codegen.triton_cpu.refusal import unsupported
 from opweave.registry.triton.ttir import Op
 
@@ -330,10 +332,14 @@ def apply(cx: Context, op: Op, name: str, args: list[Lanes]) -> Lanes:
     return from_f32(cx, whole, args[0].elem)
 
 
-@elementwise(*[f"math.{n}" for n in (
-    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "tanh", "erf", "sin", "cos", "tan", "rsqrt", "asin",
-    "acos", "atan", "atan2", "sinh", "cosh", "asinh", "acosh", "atanh", "cbrt", "powf", "erfc",
-)])  # fmt: skip
+_COSTS = {
+    "exp": 12, "exp2": 12, "expm1": 20, "log": 14, "log2": 14, "log10": 1, "log1p": 20, "tanh": 14, "erf": 24,
+    "sin": 20, "cos": 20, "tan": 1, "rsqrt": 8, "asin": 1, "acos": 1, "atan": 1, "atan2": 1, "sinh": 1, "cosh": 1,
+    "asinh": 1, "acosh": 1, "atanh": 1, "cbrt": 1, "powf": 30, "erfc": 1,
+}  # fmt: skip
+
+
+@elementwise(*(f"math.{n}" for n in _COSTS), cost={f"math.{n}": cost for n, cost in _COSTS.items()})
 def _math(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
     name = op.name.removeprefix("math.")
     return apply(cx, op, {"powf": "pow"}.get(name, name), args)

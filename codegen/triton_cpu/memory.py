@@ -10,9 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from opweave.codegen.triton_cpu.access import check_access
-from opweave.codegen.triton_cpu.context import Context, Indices, Lanes, lazy
+from opweave.codegen.triton_cpu.context import Context
 from opweave.codegen.triton_cpu.elementwise import from_f32, select, to_f32
 from opweave.codegen.triton_cpu.emit import FLOATS, LLVM_TYPE, SIZE, float_literal, storage, suffix, vector
+from opweave.codegen.triton_cpu.lanes import Indices, Lanes
+from opweave.codegen.triton_cpu.operations import lazy
 from opweave.codegen.triton_cpu.refusal import unsupported
 from opweave.registry.triton.ttir import Op, Value
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opweave.codegen.triton_cpu.context import LAZY, ZERO, Context, Index, Indices, Lanes, root
+from opweave.codegen.triton_cpu.context import Context
 from opweave.codegen.triton_cpu.control import scalar_region
 from opweave.codegen.triton_cpu.dimensions import merged
 from opweave.codegen.triton_cpu.elementwise import compare, select, to_f32
 from opweave.codegen.triton_cpu.emit import LLVM_TYPE, SIZE, Buffer, float_literal, vector
+from opweave.codegen.triton_cpu.lanes import ZERO, Index, Indices, Lanes, replaced
 from opweave.codegen.triton_cpu.loops import (
     outer_loops,
-    replaced,
     vector_dimension,
     vector_loop,
     vector_width,
@@ -24,6 +24,7 @@ from opweave.codegen.triton_cpu.loops import (
     write_all,
 )
 from opweave.codegen.triton_cpu.materialize import side_buffers, side_outputs
+from opweave.codegen.triton_cpu.operations import operation, root
 from opweave.registry.triton.ttir import Op, Region, Value
 
 _INF, _NAN = float("inf"), float("nan")
@@ -67,8 +68,9 @@ def combine(cx: Context, op: Op, accumulated: list[Lanes], new: list[Lanes]) -> 
     for arg, x in zip(block.args, args, strict=True):
         cx.scalars[arg] = x
     for inner in block.ops[:-1]:
-        if inner.name == "arith.constant":
-            cx.scalars[inner.result] = LAZY[inner.name](cx, inner.result, ())
+        rule = operation(inner).lazy
+        if rule is not None and not inner.operands:
+            cx.scalars[inner.result] = rule(cx, inner.result, ())
         else:
             cx.scalars[inner.result] = cx.element(inner, [cx.scalars[o] for o in inner.operands])
     return [cx.scalars[v] for v in block.terminator.operands]
@@ -172,11 +174,10 @@ class _Reduction:
         )
         self.start = identity(op, op.operands[0].type.elem)
 
-    def _visit(self, accumulators: _Accumulators, idx: Indices) -> bool:
+    def _visit(self, accumulators: _Accumulators, idx: Indices) -> None:
         new = [self.cx.evaluate(v, idx) for v in self.op.operands]
         write_all(self.cx, [v for v, _ in self.side], [b for _, b in self.side], idx)
         accumulators.add(new)
-        return True
 
     def _begin(self, accumulators: _Accumulators, first: Indices) -> int:
         """Set the accumulators; returns how many steps that consumed."""
@@ -235,7 +236,7 @@ class _Reduction:
         cx, n = self.cx, self.shape[self.axis]
         key, anywhere = cx.fresh_key("r"), Index("%unknown", 0, cx.fresh_key("row"))
 
-        def columns(at: Indices) -> bool:
+        def columns(at: Indices) -> None:
             cx.unknown.discard(anywhere.key)
             accumulators = _Accumulators(cx, self.op, cx.width)
             with cx.scope():
@@ -248,7 +249,6 @@ class _Reduction:
             if done < n:
                 cx.em.loop(str(done), str(n), "1", row)
             self._finish(accumulators.load(), at)
-            return True
 
         cx.unknown.add(anywhere.key)
         vector_loop(cx, self.shape[dim], self.values, [], replaced(idx, self.axis, anywhere), dim, columns)

@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from math import prod
 from typing import NoReturn
 
 from opweave.codegen.triton_cpu.context import dense_literals
 from opweave.codegen.triton_cpu.emit import FLOATS, LLVM_TYPE, SIZE, literal
+from opweave.codegen.triton_cpu.operations import operation, rule
 from opweave.registry.triton.ttir import Op, Region, Type, Value, callee_of, parse_type, split_signature, walk
 
 _MOST_ELEMENTS = 1 << 20
@@ -45,42 +46,20 @@ def check_type(type_: Type) -> None:
 
 # ---- operations ------------------------------------------------------------------------------------------------------
 
-Rule = Callable[[Op], None]
-RULES: dict[str, Rule] = {}
 NO_ATTRIBUTES = re.compile(r"(?:%(?:, %)*)?(?: \{[\w.]+ = [\w.:, <>\-]+\})?")
-ATTRIBUTES: dict[str, re.Pattern[str]] = {}
-#: What ends the blocks of an operation's regions.
-INNER: dict[str, tuple[str, ...]] = {
-    "scf.for": ("scf.yield",), "scf.if": ("scf.yield",), "scf.while": ("scf.condition", "scf.yield"),
-    "tt.reduce": ("tt.reduce.return",), "tt.scan": ("tt.scan.return",),
-    "tt.map_elementwise": ("tt.map_elementwise.return",),
-}  # fmt: skip
 
 
 def attributes_of(op: Op) -> str:
     """What stands between an operation's name and its types, without the names of values."""
     if op.name == "arith.constant":
         return ""
-    text = op.attrs if op.name in INNER else split_signature(op.attrs)[0].strip()
+    text = op.attrs if operation(op).blocks else split_signature(op.attrs)[0].strip()
     text = _HINT.sub("", re.sub(r"%[\w$.\-]+(?:#\d+)?", "%", text))
     return text.replace("{, ", "{").replace(" {}", "")
 
 
 _HINT = re.compile(r"(?:, |(?<=\{))tt\.\w+ = (?:dense<[\w\[\], ]*> : tensor<\w+>|\w+(?: : \w+)?)")
 """What Triton's passes note about values; nothing here reads it."""
-
-
-def rule(*names: str, attributes: str | None = None) -> Callable[[Rule], Rule]:
-    """Register what operations must be like."""
-
-    def register(check: Rule) -> Rule:
-        for name in names:
-            RULES[name] = check
-            if attributes is not None:
-                ATTRIBUTES[name] = re.compile(attributes)
-        return check
-
-    return register
 
 
 def require(op: Op, condition: bool, expected: str = "operands of the operation's types") -> None:
@@ -457,14 +436,14 @@ def _call(op: Op) -> None:
 
 
 @rule("tt.return", "scf.yield", "tt.reduce.return", "tt.scan.return", "tt.map_elementwise.return",
-      attributes=r"(?:%(?:, %)*)?")  # fmt: skip
-@rule("scf.condition", attributes=r"\(%\)(?: %(?:, %)*)?")
+      attributes=r"(?:%(?:, %)*)?", ends=True)  # fmt: skip
+@rule("scf.condition", attributes=r"\(%\)(?: %(?:, %)*)?", ends=True)
 def _end(op: Op) -> None:
     require(op, not op.results)
 
 
-@rule("cf.br", attributes=r"\^bb\d+.*")
-@rule("cf.cond_br", attributes=r"%, \^bb\d+.*")
+@rule("cf.br", attributes=r"\^bb\d+.*", ends=True)
+@rule("cf.cond_br", attributes=r"%, \^bb\d+.*", ends=True)
 def _branch(op: Op) -> None:
     require(op, not op.results and len(op.successors) == (1 if op.name == "cf.br" else 2))
     require(op, [v.type for v in op.operands] == ([] if op.name == "cf.br" else [Type("i1")]))
@@ -483,7 +462,7 @@ def _types(values: Iterable[Value]) -> list[Type]:
     return [v.type for v in values]
 
 
-@rule("scf.for", attributes=r"(?:unsigned )?% = % to % step %.*")
+@rule("scf.for", attributes=r"(?:unsigned )?% = % to % step %.*", blocks=("scf.yield",))
 def _for(op: Op) -> None:
     body = op.regions[0][0]
     bounds, initial = op.operands[:3], op.operands[3:]
@@ -494,7 +473,7 @@ def _for(op: Op) -> None:
     )
 
 
-@rule("scf.if", attributes=r".*")
+@rule("scf.if", attributes=r".*", blocks=("scf.yield",))
 def _if(op: Op) -> None:
     require(op, _types(op.operands) == [Type("i1")], "a condition")
     require(op, len(op.regions) == 2 or (len(op.regions) == 1 and not op.results), "two branches")
@@ -502,7 +481,7 @@ def _if(op: Op) -> None:
         require(op, _types(region[0].yielded) == _types(op.results) and not region[0].args, "branches with its results")
 
 
-@rule("scf.while", attributes=r".*")
+@rule("scf.while", attributes=r".*", blocks=("scf.condition", "scf.yield"))
 def _while(op: Op) -> None:
     before, after = op.regions[0][0], op.regions[1][0]
     end = before.ops[-1]
@@ -511,8 +490,14 @@ def _while(op: Op) -> None:
     require(op, _types(end.operands[1:]) == _types(after.args) == _types(op.results), "values handed on")
 
 
-@rule("tt.reduce", attributes=r"\(%(?:, %)*\) <\{axis = \d{1,2} : i32(?:, [\w =]+)?\}> \(\{")
-@rule("tt.scan", attributes=r"\(%(?:, %)*\) <\{axis = \d{1,2} : i32, reverse = (?:true|false)\}> \(\{")
+@rule(
+    "tt.reduce", attributes=r"\(%(?:, %)*\) <\{axis = \d{1,2} : i32(?:, [\w =]+)?\}> \(\{", blocks=("tt.reduce.return",)
+)
+@rule(
+    "tt.scan",
+    attributes=r"\(%(?:, %)*\) <\{axis = \d{1,2} : i32, reverse = (?:true|false)\}> \(\{",
+    blocks=("tt.scan.return",),
+)
 def _reduce(op: Op) -> None:
     shape, axis = op.operands[0].type.dims, op.int_attr("axis")
     require(op, len(op.regions) == 1 and axis < len(shape) and len(op.results) == len(op.operands))
@@ -525,7 +510,10 @@ def _reduce(op: Op) -> None:
     require(op, _types(op.regions[0][0].args) == scalars * 2, "a function of two elements")
 
 
-@rule("tt.map_elementwise", attributes=r"\(%(?:, %)*\) <\{pack = \d{1,4} : i32\}> \(\{")
+@rule(
+    "tt.map_elementwise", attributes=r"\(%(?:, %)*\) <\{pack = \d{1,4} : i32\}> \(\{",
+    blocks=("tt.map_elementwise.return",),
+)  # fmt: skip
 def _map(op: Op) -> None:
     shape, pack = op.operands[0].type.dims, op.int_attr("pack")
     require(op, len(op.regions) == 1 and pack >= 1 and op.operands[0].type.numel % pack == 0)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from opweave.codegen.triton_cpu.access import report
-from opweave.codegen.triton_cpu.context import Context, Index, Indices, Lanes, lazy, root
+from opweave.codegen.triton_cpu.context import Context
 from opweave.codegen.triton_cpu.elementwise import cast, compare, select
 from opweave.codegen.triton_cpu.emit import LLVM_TYPE, SIZE, Buffer, splat, storage
+from opweave.codegen.triton_cpu.lanes import Index, Indices, Lanes
 from opweave.codegen.triton_cpu.loops import fill, materialize, outer_loops
+from opweave.codegen.triton_cpu.operations import lazy, root
 from opweave.registry.triton.ttir import Op, Value
 
 
@@ -15,7 +17,7 @@ def index_lanes(cx: Context, i: Index) -> Lanes:
     return Lanes("affine", "0", "i64", i.lane, i.key) if i.lane else Lanes("uniform", i.value, "i64")
 
 
-@lazy("tt.join")
+@lazy("tt.join", cost=0, rearranges=True)
 def _join(cx: Context, v: Value, idx: Indices) -> Lanes:
     """The last position, 0 or 1, picks the operand."""
     assert v.op is not None
@@ -26,7 +28,7 @@ def _join(cx: Context, v: Value, idx: Indices) -> Lanes:
     return select(cx, compare(cx, "eq", index_lanes(cx, last), Lanes("uniform", "0", "i64")), a, b)
 
 
-@lazy("tt.split")
+@lazy("tt.split", cost=0, rearranges=True)
 def _split(cx: Context, v: Value, idx: Indices) -> Lanes:
     assert v.op is not None
     return cx.evaluate(v.op.operands[0], (*idx, Index(str(v.index), 0, f"split{v.index}")))
@@ -44,13 +46,13 @@ def _cat(cx: Context, op: Op) -> None:
     cx.buffers[op.result] = buffer
 
 
-@root("tt.gather")
+@root("tt.gather", lingers=True)
 def _prepare_gather(cx: Context, op: Op) -> None:
     """The source is read at any place: it must be in memory. The gather itself stays lazy."""
     materialize(cx, [op.operands[0]])
 
 
-@lazy("tt.gather")
+@lazy("tt.gather", rearranges=True)
 def _gather(cx: Context, v: Value, idx: Indices) -> Lanes:
     assert v.op is not None
     em, op, axis = cx.em, v.op, v.op.int_attr("axis")

@@ -9,10 +9,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 
-from opweave.codegen.triton_cpu.context import ZERO, Context, Index, Indices, Lanes, key_of
+from opweave.codegen.triton_cpu.context import Context
 from opweave.codegen.triton_cpu.emit import FLOATS, SIZE, Buffer
-from opweave.codegen.triton_cpu.loops import contiguous_dimension, everywhere, replaced, vector_loop, visited_at
+from opweave.codegen.triton_cpu.lanes import ZERO, Index, Indices, Lanes, key_of, replaced
+from opweave.codegen.triton_cpu.loops import contiguous_dimension, everywhere, vector_loop, visited_at
 from opweave.codegen.triton_cpu.memory import LINE, Store, at_lines, emit_store, prepare_store
+from opweave.codegen.triton_cpu.plan import bounded_everywhere
+from opweave.codegen.triton_cpu.strides import UNKNOWN
 from opweave.registry.triton.ttir import Op, Value
 
 #: How many bytes of a row before its use a tile is asked for from memory.
@@ -53,14 +56,13 @@ def read_across(
     """
     em, side, other = cx.em, lanes_of(cx, elem), 1 - along
 
-    def body(idx: Indices) -> bool:
+    def body(idx: Indices) -> None:
         rows = []
         for j in range(side):
             at = idx[other] if j == 0 else Index(em.add(idx[other].value, str(j)), 0, cx.fresh_key("t"))
             rows.append(cx.operand(widen(cx.evaluate(v, replaced(idx, other, at)))))
         for j, column in enumerate(transposed(cx, rows, elem)):
             store(em.add(idx[along].value, str(j)), idx[other].value, column)
-        return True
 
     def row(at: str) -> None:
         with cx.scope():
@@ -114,16 +116,13 @@ def store_across(cx: Context, stores: Sequence[Op], v: Value, along: int, otherw
     em, elem, side, shape = cx.em, v.type.elem, lanes_of(cx, v.type.elem), stores[0].operands[0].type.dims
     values = [s.operands[1] for s in stores]
     keys = [cx.fresh_key("k") for _ in shape]
-    places = visited_at(cx, values, v, tuple(Index("%dry", 0, key) for key in keys))
+    places = visited_at(cx, values, v, tuple(Index(UNKNOWN, 0, key) for key in keys))
     if len(shape) != 2 or len(places) != 1 or [i.key for i in next(iter(places))] != keys[::-1]:
         return False
-    mark = len(em.lines)
-    with cx.scope():
-        masks = everywhere(cx, values, stores, shape, keys)
-    if masks is None:
-        del em.lines[mark:]
+    if not bounded_everywhere(cx, values, stores, shape, keys):
         return False
-    conditions, comparisons = masks
+    with cx.scope():
+        conditions, comparisons = everywhere(cx, values, stores, shape, keys)
     # Of the stores' dimensions one is the matrix' own direction, in which a tile's columns are `side` indices.
     own, other = 1 - along, along  # dimensions of the stores: that of the matrix' vectors, that of the stores' vectors
     # Lines of the caches are written whole, two neighbours at once where there are: memory takes them up faster, and

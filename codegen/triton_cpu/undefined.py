@@ -13,11 +13,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from opweave.codegen.triton_cpu.access import report
-from opweave.codegen.triton_cpu.analysis import UNDEFINED, VIEWS
-from opweave.codegen.triton_cpu.context import Context, Indices, Lanes, root
+from opweave.codegen.triton_cpu.analysis import UNDEFINED
+from opweave.codegen.triton_cpu.context import Context
 from opweave.codegen.triton_cpu.elementwise import binary
 from opweave.codegen.triton_cpu.exchange import EXCHANGE
+from opweave.codegen.triton_cpu.lanes import Indices, Lanes
 from opweave.codegen.triton_cpu.loops import outer_loops
+from opweave.codegen.triton_cpu.operations import VIEWS, root
 from opweave.registry.triton.ttir import Block, Function, Op, Region, Type, Value, walk
 
 _MOVES = VIEWS | {"tt.join", "tt.split", "tt.cat", EXCHANGE}

@@ -1,7 +1,7 @@
 """The rules of TTIR: is text that came from a file a kernel, before anything is made of it?
 
 Triton verifies modules too, but its parser is C++ that trusts whom it reads; this one is Python and trusts nobody. It
-knows the operations that the lowering knows, each with the types that it takes (`RULES`), and checks values (used where
+knows the operations that the lowering knows, each with the types that it takes (`rules`), and checks values (used where
 they are defined), blocks (ended by what ends them), calls (of functions that are there, not of themselves) and sizes.
 """
 
@@ -11,12 +11,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from opweave.codegen.triton_cpu.analysis import TERMINATORS
+from opweave.codegen.triton_cpu.operations import operation
 from opweave.codegen.triton_cpu.rules import (
-    ATTRIBUTES,
-    INNER,
     NO_ATTRIBUTES,
-    RULES,
     TTIRError,
     attributes_of,
     check_branch,
@@ -225,14 +222,14 @@ class _Verifier:
                 raise TTIRError("an empty block")
             last = block.ops[-1]
             branches = ("cf.br", "cf.cond_br") if several or "tt.return" in ends else ()
-            implied = "scf.yield" in ends and last.name not in TERMINATORS and not several
+            implied = "scf.yield" in ends and not operation(last).ends and not several
             if last.name not in (*ends, *branches) and not implied:
                 fail(last, f"a block that ends with {' or '.join((*ends, *branches))}")
         before = dominators(region)
         for block in region:
             there: set[Value] = set()
             for op in block.ops:
-                if op.name in TERMINATORS or op.name.endswith(".return"):
+                if operation(op).ends:
                     if op is not block.ops[-1]:
                         fail(op, "nothing behind what ends a block")
                 for value in [*op.operands, *(v for _, vs in op.successors for v in vs)]:
@@ -261,16 +258,16 @@ class _Verifier:
         fail(op, f"{value.name[:40]} defined where it is used")
 
     def operation(self, op: Op, region: Region) -> None:
-        rule = RULES.get(op.name)
-        if rule is None:
+        entry = operation(op)
+        if entry.check is None:
             fail(op, "an operation that a kernel in a file may use")
         for value in op.results:
             check_type(value.type)
-        attributes = ATTRIBUTES.get(op.name, NO_ATTRIBUTES)
+        attributes = entry.attributes or NO_ATTRIBUTES
         if not attributes.fullmatch(attributes_of(op)):
             fail(op, "attributes of the operation")
         try:
-            rule(op)
+            entry.check(op)
         except (IndexError, ValueError, KeyError, TypeError, AttributeError) as error:
             if isinstance(error, TTIRError):
                 raise
@@ -279,11 +276,11 @@ class _Verifier:
             check_branch(op, region)
         elif op.name == "tt.call":
             self.call(op)
-        elif op.name in INNER:
+        elif entry.blocks:
             for inner in op.regions:
                 if op.name.startswith("scf.") and len(inner) != 1:
                     fail(op, "one block")
-            ends = INNER[op.name]
+            ends = entry.blocks
             for inner, end in zip(op.regions, ends if len(ends) == len(op.regions) else ends * 2, strict=False):
                 self.region(inner, op, (end,))
             if not op.name.startswith("scf."):

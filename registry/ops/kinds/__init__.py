@@ -5,7 +5,7 @@
         return x / (1 + k.exp(-x))
 
 gives the op with its eager kernel (NumPy and CuPy), its rule for tensors without data, its in-place and `out=`
-variants, and what codegen needs to fuse it. The kinds:
+variants, and what codegen needs to fuse it. What the stages ask of a kind stands in `base.Kind`. The kinds:
 
 ==========  ==================================================  =========================================
 pointwise   one scalar expression for every element             `body(k, *values, **attrs)`
@@ -30,14 +30,7 @@ serves meta tensors and fake tensors.
 
 from __future__ import annotations
 
-from opweave.registry.ops.kinds.base import (
-    COMPARE,
-    DEFAULT,
-    INT_TO_FLOAT,
-    Decl,
-    Maker,
-    handler,
-)
+from opweave.registry.ops.kinds.base import COMPARE, DEFAULT, INT_TO_FLOAT, Decl, Kind, Maker, handler
 from opweave.registry.ops.kinds.composite import CompositeDecl, ExternDecl, composite, extern
 from opweave.registry.ops.kinds.concat import ConcatDecl, Pieces, concat
 from opweave.registry.ops.kinds.gather import GatherDecl, Place, Places, Scatter, ScatterDecl, gather, scatter
@@ -67,9 +60,9 @@ from opweave.registry.ops.kinds.writing import (
 
 __all__ = [
     "COMBINES", "COMPARE", "DEFAULT", "INT_TO_FLOAT", "CompositeDecl", "ConcatDecl", "Decl", "ExternDecl",
-    "GatherDecl", "GeneratorDecl", "IndexMapDecl", "InplaceDecl", "Maker", "OutDecl", "OutsDecl", "Pieces", "Place",
-    "Places", "PointwiseDecl", "ReductionDecl", "ScanDecl", "Scatter", "ScatterDecl", "ViewDecl", "WritingDecl",
-    "before_write", "composite", "concat", "declare_inplace", "declare_out", "declare_outs", "extern", "gather",
-    "generator", "handler", "index_map", "normalize_axes", "pointwise", "reduced_sizes", "reduction", "scan",
-    "scatter", "view", "wide_type",
+    "GatherDecl", "GeneratorDecl", "IndexMapDecl", "InplaceDecl", "Kind", "Maker", "OutDecl", "OutsDecl", "Pieces",
+    "Place", "Places", "PointwiseDecl", "ReductionDecl", "ScanDecl", "Scatter", "ScatterDecl", "ViewDecl",
+    "WritingDecl", "before_write", "composite", "concat", "declare_inplace", "declare_out", "declare_outs",
+    "extern", "gather", "generator", "handler", "index_map", "normalize_axes", "pointwise", "reduced_sizes",
+    "reduction", "scan", "scatter", "view", "wide_type",
 ]  # fmt: skip

@@ -65,68 +65,49 @@ class Kind:
     `tracer.iteration`              `objection`, `extent`, `demands`, `admit`, `place`, `reads_memory`: the loops
     `passes.fuse`                   `cost` and what else says whether a kernel pays
     ==============================  ==================================================================================
-
-    Attributes
-    ----------
-    op : OpOverload
-        The op it declares.
-    kind : str
-        One of the module's table.
-    tag : str
-        PyTorch's tag of such ops.
-    takes_numbers : bool
-        Whether numbers may stand for its tensors.
-    is_composite : bool
-        Whether the body is its decomposition.
-    is_number : bool
-        Whether the result is a Python number, or nothing, which follows from sizes.
-    is_layout : bool
-        Whether the result is the memory of the first argument with other sizes and strides.
-    functional : OpOverload or None
-        Of an op that writes into memory that it is given, the one that computes what.
-    writes_out : bool
-        Whether it writes into arguments that are there for that alone.
-    allocates : bool
-        Whether what a kernel of it returns never is a view of a temporary.
-    checks_devices : bool
-        Whether the rule for tensors without data sees to devices itself.
-    keeps_uniform : bool
-        Whether operands with one number everywhere give a result with one, which one element tells.
-    is_library_call : bool
-        Whether no kernel can stand in for the call.
-    apart : str
-        Why the op is no part of a kernel; empty where it may be one (see `objection`).
-    cost : int or None
-        Operations for an element beside those for the operands; None where it is not cheap to compute again.
-    elementwise : bool
-        Whether it computes each element from one element of each operand, if any.
-    copies_only : bool
-        Whether alone it is a copy that a library makes as well as a kernel.
-    reduces, spans : bool
-        Whether it combines the elements along axes into one; whether it needs those along an axis in one program.
-    scatters : bool
-        Whether it writes at places that tensors name, which ends a kernel.
     """
 
+    #: What it declares.
     op: OpOverload
+    #: One of the table of `registry.ops.kinds`, for messages.
     kind: ClassVar[str]
+    #: PyTorch's tag of such ops.
     tag: ClassVar[str] = ""
+    #: Whether numbers may stand for its tensors.
     takes_numbers: ClassVar[bool] = False
+    #: Whether the body is its decomposition.
     is_composite: ClassVar[bool] = False
+    #: Whether the result is a Python number, or nothing, which follows from sizes.
     is_number: ClassVar[bool] = False
+    #: Whether the result is the memory of the first argument with other sizes and strides.
     is_layout: ClassVar[bool] = False
+    #: Of an op that writes into memory that it is given, the op that computes what; else None.
     functional: Any = None
+    #: Whether it writes into arguments that are there for that alone.
     writes_out: ClassVar[bool] = False
+    #: Whether what a kernel of it returns never is a view of a temporary.
     allocates: ClassVar[bool] = False
+    #: Whether the rule for tensors without data sees to devices itself.
     checks_devices: ClassVar[bool] = False
+    #: Whether operands with one number everywhere give a result with one, which one element tells.
     keeps_uniform: ClassVar[bool] = False
+    #: Whether it calls a library, and no kernel can stand in for that.
     is_library_call: ClassVar[bool] = False
+    #: Why it is no part of a kernel; empty where it may be one (see `objection`).
     apart: ClassVar[str] = ""
+    #: Operations for an element beside those for the operands; None where it is not cheap to compute again.
     cost: ClassVar[int | None] = None
+    #: Whether each element follows from one element of each operand, if any.
     elementwise: ClassVar[bool] = False
+    #: Whether alone it is a copy that a library makes as well as a kernel.
     copies_only: ClassVar[bool] = False
+    #: Whether it combines the elements along axes into one.
     reduces: ClassVar[bool] = False
+    #: Whether it needs all elements along an axis for each of its own.
     spans: ClassVar[bool] = False
+    #: Whether tensors name places of another that it reads or writes to (see `reads_memory`).
+    takes_places: ClassVar[bool] = False
+    #: Whether it writes there, which ends a kernel.
     scatters: ClassVar[bool] = False
 
     @property
@@ -138,6 +119,10 @@ class Kind:
         """All argument values in the schema's order, defaults filled in."""
         positional, keyword = self.op._schema.bind(args, kwargs)
         return [*positional, *keyword.values()]
+
+    def fake(self, *args: Any, **kwargs: Any) -> Any:
+        """The rule for meta tensors."""
+        raise NotImplementedError
 
     def as_functional(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -229,7 +214,6 @@ class Decl(Kind):
         raise NotImplementedError
 
     def fake(self, *args: Any, **kwargs: Any) -> Any:
-        """The rule for meta tensors."""
         return self.meta(allocate_like, args, kwargs)
 
     def backward(

@@ -98,6 +98,7 @@ class GatherDecl(ExternDecl):
 
     kind = "gather"
     is_library_call = False
+    takes_places = True
     apart = ""
 
     def __init__(
@@ -138,6 +139,7 @@ class ScatterDecl(ExternDecl):
 
     kind = "scatter"
     is_library_call = False
+    takes_places = True
     apart = ""
     scatters = True
 

@@ -262,9 +262,11 @@ class PointwiseEager(Decl):
         _, sizes, _, numbers = key
         if type(array) is not np.ndarray:
             array = np.asarray(array)
-        copied = any(array is value for value in values)
-        if copied:
-            array = array.copy()
+        copied = False
+        for value in values:
+            if array is value:
+                array, copied = array.copy(), True
+                break
         if array.dtype != plan.numpy or array.base is not None or array.shape != sizes:
             return None
         if sizes and not numbers and not copied:

@@ -237,7 +237,7 @@ def compiled_of(op: OpOverload, calls: list[Any], dtype: DType) -> list[Any]:
     An in-place op is its functional form and a write, so a few of it do.
     """
     most = 10 if dtype is dtypes.float32 else 4
-    if hasattr(op.decl, "functional"):
+    if op.decl.functional is not None:
         most = 3 if dtype is dtypes.float32 else 1
     return calls if FULL else calls[:: -(-len(calls) // most)]
 
@@ -317,7 +317,7 @@ def agree(mine: Tensor, other: Tensor, op: OpOverload, scale: tuple[float, float
     elif mine._dtype.kind != "f":
         assert np.array_equal(a, b), _told(note, a, b, a != b)
         return
-    base = (op.decl.functional if op.is_mutable and hasattr(op.decl, "functional") else op) if op.decl else op
+    base = (op.decl.functional or op) if op.decl else op
     name = base.opname
     pointwise, exact = base.decl.kind in ("pointwise", "view", "generator") and name not in _SUMS, name in _ROUNDED
     wide, want = a.astype(np.float64), b.astype(np.float64)

@@ -1,0 +1,53 @@
+"""What the evaluation of a tensor value works with: lanes of values, and positions in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from opweave.registry.triton.ttir import Value
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """An evaluated value: `value` is the scalar, the vector, or the base of base + (origin + lane) * stride.
+
+    The stride counts elements, or bytes for pointers; a string is an SSA value of type i64. `origin` is the key of the
+    index that moves an affine value.
+    """
+
+    kind: Literal["uniform", "affine", "vector"]
+    value: str
+    elem: str
+    stride: int | str = 0
+    origin: str = ""
+
+    @property
+    def uniform(self) -> bool:
+        return self.kind == "uniform"
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """Position along one dimension.
+
+    `value` is an i64 (of lane 0), `lane` the step from lane to lane (0 outside the vector dimension) and `key` a name
+    that is equal for equal positions, for remembering what was evaluated there.
+    """
+
+    value: str
+    lane: int
+    key: str
+
+
+ZERO = Index("0", 0, "0")
+Indices = tuple[Index, ...]
+Key = tuple[Value, tuple[str, ...]]
+
+
+def key_of(v: Value, idx: Indices) -> Key:
+    return v, tuple(i.key for i in idx)
+
+
+def replaced(idx: Indices, dim: int, index: Index) -> Indices:
+    return idx[:dim] + (index,) + idx[dim + 1 :]
