@@ -37,7 +37,7 @@ from triton.backends.driver import DriverBase
 from opweave.codegen.triton_cpu.launch import device_kind
 from opweave.registry import forking, interrupts
 from opweave.registry.errors import ArgumentError, DeviceError
-from opweave.registry.loading import parsing
+from opweave.registry.loading import load_heavy, parsing
 
 _log = logging.getLogger("opweave.kernels")
 
@@ -100,9 +100,7 @@ class TargetDriver:
 
 
 def _host() -> DeviceDriver:
-    from opweave.codegen.triton_cpu.host import HostDriver
-
-    return HostDriver()
+    return load_heavy("opweave.codegen.triton_cpu.host").HostDriver()
 
 
 _lock = forking.short_lock()
@@ -248,25 +246,20 @@ def _compile_in_one_piece() -> None:
 
 
 def _check_what_is_kept() -> None:
-    from opweave.codegen.triton_cpu import kernel_cache  # as below
-
-    kernel_cache.install()
+    load_heavy("opweave.codegen.triton_cpu.kernel_cache").install()
 
 
 def _launch_again_directly() -> None:
-    from opweave.codegen.triton_cpu import relaunch  # as with the devices' own drivers
-
-    relaunch.install(chosen=_chosen.get)
+    load_heavy("opweave.codegen.triton_cpu.relaunch").install(chosen=_chosen.get)
 
 
 def _ensure_backend() -> None:
     """Add the backend if Triton did not: a checkout that is not installed, or TRITON_BACKENDS_IN_TREE=1."""
     from triton.backends import Backend, backends
 
-    from opweave.codegen.triton_cpu.compiler import CPUBackend
-
+    compiler = load_heavy("opweave.codegen.triton_cpu.compiler")
     if not any(backend.driver is OpweaveDriver for backend in backends.values()):
-        backends[ENTRY_POINT] = Backend(CPUBackend, OpweaveDriver)
+        backends[ENTRY_POINT] = Backend(compiler.CPUBackend, OpweaveDriver)
 
 
 def _foreign_driver() -> Any:

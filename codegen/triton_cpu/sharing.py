@@ -13,6 +13,7 @@ from typing import Any
 
 from opweave.codegen.triton_cpu import jit
 from opweave.codegen.triton_cpu.launch import HostArray, Launcher, Parameter
+from opweave.registry.loading import load_heavy
 from opweave.registry.tensor import Tensor
 
 Pairs = tuple[tuple[int, int, bool], ...]
@@ -66,11 +67,8 @@ def careful_launcher(name: str, params: Sequence[Parameter], text: str) -> Calla
     text : str
         Its TTIR.
     """
-    # Launches of kernels from the disk cache do without these.
-    from opweave.codegen.triton_cpu.analysis import TargetFeatures
-    from opweave.codegen.triton_cpu.lower import lower
-
-    host = jit.host()
-    lowered = lower(text, features=TargetFeatures.of(host), distinct=False)
+    # Launches of kernels from the disk cache do without the lowering.
+    lowering = load_heavy("opweave.codegen.triton_cpu.lower")
+    lowered = lowering.lower(text, features=lowering.TargetFeatures.of(jit.host()), distinct=False)
     code = jit.load(jit.compile_object(lowered.llvm_ir, name=lowered.name), (lowered.name,))
     return Launcher(name, params, code, code.address(lowered.name), lowered.assertions).launch
