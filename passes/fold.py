@@ -11,6 +11,7 @@ from typing import Any
 
 from opweave.registry.keys import no_modes
 from opweave.registry.op import ops
+from opweave.registry.ops.kinds.generator import GeneratorDecl
 from opweave.registry.spec import is_contiguous
 from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor
@@ -20,8 +21,6 @@ from opweave.tracer.graph import Graph, Node
 from opweave.tracer.rewrite import rewrite
 
 aten = ops.aten
-_UNIFORM = frozenset({"full", "zeros", "ones", "scalar_tensor", "zeros_like", "ones_like", "full_like"})
-_SPREADS = frozenset({"expand", "view", "_unsafe_view", "unsqueeze", "squeeze", "permute", "transpose", "t", "clone"})
 
 
 def run(graph: Graph) -> Graph:
@@ -50,20 +49,20 @@ def run(graph: Graph) -> Graph:
 
 def _uniform_value(node: Node, uniform: dict[Node, Any]) -> Any:
     """The Python number that every element of a node has; None if there is no such number."""
-    target, spec = node.target, value_of(node)
-    if declared(node) is None:
+    decl, spec = declared(node), value_of(node)
+    if decl is None:
         return None
     if not isinstance(spec, Tensor) or spec.is_complex():
         return None
     inputs = list(nodes_in((node.args, node.kwargs)))
-    if target.opname in _UNIFORM and target.decl.cost == 0 and not inputs:
+    if isinstance(decl, GeneratorDecl) and decl.uniform and not inputs:
         return _evaluate(node, {}, one_element=True)
     if not inputs or any(n not in uniform for n in inputs):
         return None
-    if target.opname in _SPREADS:
+    if decl.is_layout:
         # Seen as another type, the bits are another number.
         return uniform[inputs[0]] if value_of(inputs[0])._dtype is spec._dtype else None
-    return _evaluate(node, uniform) if target.decl.keeps_uniform else None
+    return _evaluate(node, uniform) if decl.keeps_uniform else None
 
 
 def _evaluate(node: Node, uniform: dict[Node, Any], *, one_element: bool = False) -> Any:

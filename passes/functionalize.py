@@ -20,6 +20,7 @@ from typing import Any
 from opweave.passes.functional_ops import auto_functionalized, copy_laid_out, mutate_views, write_view
 from opweave.registry.errors import OpweaveError, UnsupportedError
 from opweave.registry.op import OpOverload, ops
+from opweave.registry.ops.kinds.view import ViewDecl
 from opweave.registry.overlap import overlap, within
 from opweave.registry.spec import overlaps_itself
 from opweave.registry.tensor import Tensor, describe
@@ -479,20 +480,6 @@ def _retypes(step: _Step) -> bool:
 
 def _inverse(step: _Step) -> tuple[Any, tuple[Any, ...]] | None:
     """The view that undoes a view of all elements, with its arguments; None where there is none."""
-    parent, value = value_of(step.parent), value_of(step.node)
-    name = getattr(step.target, "opname", "")
-    if step.target is operator.getitem or not isinstance(value, Tensor):
-        return None
-    if value._dtype is not parent._dtype:
-        opposite = {"view_as_real": aten.view_as_complex.default, "view_as_complex": aten.view_as_real.default}
-        if name in opposite:
-            return opposite[name], ()
-        return (aten.view.dtype, (parent._dtype,)) if name == "view" else None
-    if name in ("t", "transpose", "swapaxes"):
-        return step.target, step.args[1:]
-    if name == "permute":
-        dims = [d % len(parent._sizes) for d in step.args[1]]
-        return step.target, ([dims.index(i) for i in range(len(dims))],)
-    if name in ("view", "_unsafe_view", "unsqueeze", "squeeze", "flatten", "unflatten", "alias", "detach"):
-        return aten.view.default, (list(parent._sizes),)
-    return None
+    decl = declared(step.node)
+    rule = decl.inverse if isinstance(decl, ViewDecl) else None
+    return None if rule is None else rule(value_of(step.parent), *step.args[1:])

@@ -121,7 +121,7 @@ def _full_spec(size: Any, fill_value: Any, dtype: Any, layout: Any, device: Any,
     return _new("full", size, _fill_dtype(fill_value, dtype), device)
 
 
-@generator(f"aten::full(SymInt[] size, Scalar fill_value, *, {_OPTIONS}) -> Tensor", spec=_full_spec)
+@generator(f"aten::full(SymInt[] size, Scalar fill_value, *, {_OPTIONS}) -> Tensor", spec=_full_spec, uniform=True)
 def full(k: Any, index: Any, size: Any, fill_value: Any, dtype: Any, *_: Any) -> Any:
     found = _fill_dtype(fill_value, dtype)
     return k.const(_filling(fill_value, found), found)
@@ -137,6 +137,7 @@ def _full_like_spec(
 @generator(
     f"aten::full_like(Tensor self, Scalar fill_value, *, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor",
     spec=_full_like_spec,
+    uniform=True,
 )
 def full_like(k: Any, index: Any, self: Tensor, fill_value: Any, dtype: Any, *_: Any) -> Any:
     return k.const(_filling(fill_value, dtype or self._dtype), dtype or self._dtype)

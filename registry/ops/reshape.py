@@ -222,6 +222,13 @@ def _view_dtype(source: Tensor, dtype: DType) -> tuple[Any, ...]:
 
 
 view_dtype = ReinterpretDecl("aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", _view_dtype, False)
+
+
+@view_dtype.inverted
+def _(whole: Tensor, dtype: DType) -> tuple[Any, tuple[Any, ...]]:
+    return ops.aten.view.dtype, (whole._dtype,)
+
+
 view_dtype.backward()
 
 
@@ -252,6 +259,17 @@ def _pairs(source: Tensor) -> tuple[Any, ...]:
 
 _COMPLEX = {dtypes.float32: dtypes.complex64, dtypes.float64: dtypes.complex128}
 view_as_complex = ReinterpretDecl("aten::view_as_complex(Tensor(a) self) -> Tensor(a)", _pairs, False)
+
+
+@view_as_real.inverted
+def _(whole: Tensor) -> tuple[Any, tuple[Any, ...]]:
+    return ops.aten.view_as_complex.default, ()
+
+
+@view_as_complex.inverted
+def _(whole: Tensor) -> tuple[Any, tuple[Any, ...]]:
+    return ops.aten.view_as_real.default, ()
+
 
 view_as_real.backward(self=lambda grad: ops.aten.view_as_complex.default(_packed(grad)))
 view_as_complex.backward(self=lambda grad: ops.aten.view_as_real.default(grad))

@@ -24,6 +24,7 @@ from opweave.registry.keys import GRAD, state
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.kinds import ViewDecl, composite, handler, normalize_axes, view
 from opweave.registry.ops.kinds.base import store
+from opweave.registry.ops.kinds.view import in_order
 from opweave.registry.promote import copied_strides
 from opweave.registry.spec import TensorSpec, contiguous_strides, span
 from opweave.registry.strided import wrap_dim
@@ -54,6 +55,12 @@ def _permute_backward(grad: Tensor, self_spec: TensorSpec, dims: Sequence[int]) 
     return (ops.aten.permute.default(grad, [order.index(d) for d in range(ndim)]),)
 
 
+@permute.inverted
+def _(whole: Tensor, dims: Sequence[int]) -> tuple[Any, tuple[Any, ...]]:
+    order = [dim % whole.ndim for dim in dims]
+    return ops.aten.permute.default, ([order.index(i) for i in range(len(order))],)
+
+
 def _swapped(sizes: Sizes, strides: Sequence[Any], a: int, b: int) -> tuple[tuple[int, ...], tuple[Any, ...]]:
     new_sizes, new_strides = list(sizes), list(strides)
     new_sizes[a], new_sizes[b] = sizes[b], sizes[a]
@@ -82,6 +89,16 @@ def t(sizes: Sizes, strides: Sequence[Any], offset: Any) -> Layout:
 
 
 t.backward(self=lambda grad: ops.aten.t.default(grad))
+
+
+@transpose.inverted
+def _(whole: Tensor, dim0: int, dim1: int) -> tuple[Any, tuple[Any, ...]]:
+    return ops.aten.transpose.int, (dim0, dim1)
+
+
+@t.inverted
+def _(whole: Tensor) -> tuple[Any, tuple[Any, ...]]:
+    return ops.aten.t.default, ()
 
 
 def _matrix(op: str, self: Tensor) -> Tensor:
@@ -242,6 +259,10 @@ def unsqueeze(sizes: Sizes, strides: Sequence[Any], offset: Any, dim: int) -> La
 
 
 unsqueeze.backward(self=lambda grad, dim: ops.aten.squeeze.dim(grad, dim))
+
+
+for _op in (squeeze, squeeze_dim, squeeze_dims, unsqueeze):
+    _op.inverted(in_order)
 
 
 # ---- parts ---------------------------------------------------------------------------------------------------------
@@ -685,6 +706,10 @@ alias.backward(self=lambda grad: grad)
 #: The same data without the history: for autograd it is no view, so that a write to it is not recorded.
 detach = SameDecl("aten::detach(Tensor(a) self) -> Tensor(a)", _same, False, is_tracked=False)
 detach.backward()
+
+
+for _op in (alias, detach):
+    _op.inverted(in_order)
 
 
 class AsStridedDecl(ViewDecl):

@@ -25,6 +25,8 @@ class GeneratorDecl(Decl):
         `body(k, index, *args) -> value`: `index` has an int64 value for each dimension, `args` are the schema's.
     spec : callable
         `spec(*args) -> TensorSpec`.
+    uniform : bool
+        Whether every element is the same, whatever its index.
     """
 
     kind = "generator"
@@ -32,9 +34,10 @@ class GeneratorDecl(Decl):
     cost = 0
     elementwise = True
 
-    def __init__(self, schema: str, body: Callable[..., Any], spec: Callable[..., TensorSpec]):
+    def __init__(self, schema: str, body: Callable[..., Any], spec: Callable[..., TensorSpec], uniform: bool = False):
         super().__init__(schema, body)
         self.spec = spec
+        self.uniform = uniform
         self._plans: dict[Any, tuple[list[Any], TensorSpec]] = {}
         self.op.derivative = NOT_DIFFERENTIABLE
         self._run_by(self.eager)
@@ -104,10 +107,12 @@ class _Index(Sequence[Any]):
         return self.xp.arange(self.sizes[dim], dtype=np.int64).reshape(shape)
 
 
-def generator(schema: str, *, spec: Callable[..., TensorSpec]) -> Callable[[Callable[..., Any]], GeneratorDecl]:
+def generator(
+    schema: str, *, spec: Callable[..., TensorSpec], uniform: bool = False
+) -> Callable[[Callable[..., Any]], GeneratorDecl]:
     """Declare an op that fills a new tensor; the decorated body is `body(k, index, *args)`."""
 
     def declare(body: Callable[..., Any]) -> GeneratorDecl:
-        return GeneratorDecl(schema, body, spec)
+        return GeneratorDecl(schema, body, spec, uniform)
 
     return declare

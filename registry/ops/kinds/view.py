@@ -14,6 +14,13 @@ from opweave.registry.ops.kinds.loops import Call, Demand, Operand, Size, Space
 from opweave.registry.tensor import Tensor, as_alias, as_view
 
 BatchRule = Callable[..., Tensor | None]
+#: `rule(whole, *args) -> (op, arguments after the first)`: the view that turns a view of `whole` back.
+Inverse = Callable[..., tuple[Any, tuple[Any, ...]]]
+
+
+def in_order(whole: Tensor, *_: Any) -> tuple[Any, tuple[Any, ...]]:
+    """Of a view with the same elements in the same order."""
+    return ops.aten.view.default, (list(whole._sizes),)
 
 
 class ViewDecl(Decl):
@@ -28,6 +35,8 @@ class ViewDecl(Decl):
         Whether the op only regroups dimensions in row-major order (its rule looks at stride values).
     is_tracked : bool
         Whether autograd takes the result for a view, so that a write to it is one to the argument.
+    inverse : callable or None
+        The view that undoes it, where it shows all elements.
     """
 
     kind = "view"
@@ -41,6 +50,7 @@ class ViewDecl(Decl):
         self.reshape = reshape
         self.is_tracked = is_tracked
         self.batch_rule: BatchRule | None = None
+        self.inverse: Inverse | None = in_order if reshape else None
         self._make = as_view if is_tracked else as_alias
         self._run_by(self.eager)
 
@@ -59,6 +69,11 @@ class ViewDecl(Decl):
         `sizes` are an example's; None is to be had by the op's own rule.
         """
         self.batch_rule = rule
+        return rule
+
+    def inverted(self, rule: Inverse) -> Inverse:
+        """Decorator: the view that undoes it."""
+        self.inverse = rule
         return rule
 
     def batch(self, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
