@@ -25,7 +25,7 @@ from opweave.registry.higher_order import HigherOrderOperator
 from opweave.registry.interrupts import let_through
 from opweave.registry.keys import ABOVE_VIEWS, DispatchKey, DispatchMode, no_modes
 from opweave.registry.nested import map_leaves
-from opweave.registry.op import OpOverload
+from opweave.registry.op import OpOverload, ops
 from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.spec import TensorSpec, span
 from opweave.registry.storage import Storage
@@ -34,9 +34,6 @@ from opweave.registry.triton_op import launch_effects, triton_kernel_wrapper_fun
 
 #: For a dimension the keywords of `ShapeEnv.new_size`, or None where its size is fixed.
 Dynamic = Callable[[int], dict[str, Any] | None]
-
-# Ops that move data between devices on purpose.
-_CROSS_DEVICE = frozenset({"_to_copy", "copy", "copy_", "to"})
 
 
 def every_size(dim: int) -> dict[str, Any]:
@@ -238,7 +235,7 @@ class FakeTensorMode(DispatchMode):
         if isinstance(value, FakeTensor):
             return self._own(value)
         if isinstance(value, Tensor):
-            lifted = op.opname == "lift_fresh_copy" if isinstance(op, OpOverload) else False
+            lifted = op is ops.aten.lift_fresh_copy.default
             if lifted or self.allow_non_fake_inputs or (not value._sizes and value._device.is_host):
                 # It is what it is at this moment, so its sizes are no symbols.
                 fake = self.from_tensor(value, static_shapes=True)
@@ -260,7 +257,7 @@ class FakeTensorMode(DispatchMode):
         for t in tensors_in(args):
             if t._device is device or (not t._sizes and t._device.is_host):
                 continue
-            if device is not None and op.opname not in _CROSS_DEVICE:
+            if device is not None:
                 raise DeviceError(
                     f"{op.opname}: tensors on different devices", got=", ".join(map(describe, tensors_in(args))),
                     hint="move them to one device with .to(...)",
@@ -382,7 +379,7 @@ def carry_constants(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], resu
     try:
         with no_modes(), no_grad():
             found = op(*map_leaves(args, value), **map_leaves(kwargs, value))
-            found = found.clone() if op.opname == "lift_fresh_copy" else found
+            found = found.clone() if op is ops.aten.lift_fresh_copy.default else found
     except Exception as error:  # it is said when the trace runs
         let_through(error)
         return

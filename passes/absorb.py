@@ -484,10 +484,7 @@ class _Launch:
 
 def _is_zero(node: Node) -> bool:
     """Whether a call makes a tensor of zeros."""
-    target = node.target
-    if not isinstance(target, OpOverload) or target.opname not in ("zeros", "full"):
-        return False
-    return target.opname == "zeros" or node.args[1] == 0
+    return node.target is ops.aten.zeros.default or (node.target is ops.aten.full.default and node.args[1] == 0)
 
 
 def dense(value: Tensor) -> tuple[list[Size], list[Size]] | None:

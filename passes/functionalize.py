@@ -168,7 +168,7 @@ class _Functionalization:
         self, base: _Base, step: _Step, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments of a view of the base's present value, in whose memory the base may start elsewhere."""
-        if getattr(step.target, "name", "") != "aten::as_strided":
+        if step.target is not aten.as_strided.default:
             return args, kwargs
         view, origin = self._traced(step.node), self._traced(base.origin)
         if view._dtype.itemsize != origin._dtype.itemsize:
@@ -409,7 +409,7 @@ class _Functionalization:
             )
         alias = self.aliases[tensor]
         for step in alias.chain:
-            if getattr(step.target, "name", "") == "aten::as_strided":
+            if step.target is aten.as_strided.default:
                 view, origin = self._traced(step.node), self._traced(alias.base.origin)
                 if view._dtype.itemsize != origin._dtype.itemsize:
                     raise self._refuse(node, "it writes a view by places in a tensor of another type", tensor)

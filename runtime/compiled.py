@@ -22,7 +22,7 @@ from opweave.registry import forking
 from opweave.registry.errors import ArgumentError, CompileError, UnrecordedError, UnsupportedError
 from opweave.registry.interrupts import deferred, let_through
 from opweave.registry.keys import ABOVE_VIEWS, AUTOCAST_MASK, BATCHED_BIT, GRAD, PYTHON_BIT, DispatchKey, state
-from opweave.registry.op import OpOverload, registry
+from opweave.registry.op import OpOverload, ops, registry
 from opweave.registry.overlap import disjoint
 from opweave.registry.python_dispatch import tensors_in
 from opweave.runtime.aliases import join
@@ -38,6 +38,7 @@ from opweave.tracer.graph import Graph
 from opweave.tracer.graph_module import GraphModule
 from opweave.tracer.printing import print_graph
 
+aten = ops.aten
 _guards_log = channel("guards")
 _graph_log = channel("graph")
 _recompiles_log = channel("recompiles")
@@ -301,7 +302,7 @@ class CompiledFunction:
         if captured.shape_env is not None:
             captured.guards.open(captured.shape_env, captured.numbers)
         self._relate_tensors(captured, program, joined)
-        if any(getattr(node.target, "name", "") == "aten::as_strided" for node in keep):
+        if any(node.target is aten.as_strided.default for node in keep):
             captured.guards.offsets()
         for guard in captured.guards.guards:
             _guards_log.debug("%s: %s", self._name, guard)

@@ -25,6 +25,8 @@ COMMON = frozenset(
     "add sub mul div min max eq ne lt le gt ge any all sum prod argmax argmin clamp threshold "
     "index slice complex random stack".split()
 )
+#: The core set of ops, as PyTorch publishes it.
+PUBLISHED = "registry/core_opset.py"
 #: Where strings of Triton's own operations and functions stand.
 TRITON = ("codegen/triton_cpu/", "registry/triton/")
 
@@ -76,7 +78,7 @@ def names_of_ops() -> Iterator[str]:
     bases |= {name.partition(".")[0] for name in bases}
     words = {*VOCABULARY, *_kinds(), *COMMON}
     for path, tree in modules():
-        if path.startswith(("registry/ops/", *TRITON)):
+        if path.startswith(("registry/ops/", PUBLISHED, *TRITON)):
             continue
         for node in ast.walk(tree):
             held: list[ast.AST] = []
@@ -90,6 +92,10 @@ def names_of_ops() -> Iterator[str]:
                 if isinstance(item, ast.Constant) and isinstance(item.value, str):
                     if item.value.removeprefix("aten::") in bases and item.value not in words:
                         yield f"{path}:{item.lineno} {item.value}"
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):  # a list of names as a text
+                named = node.value.split()
+                if len(named) > 3 and sum(name in bases for name in named) > 0.8 * len(named):
+                    yield from (f"{path}:{node.lineno} {name}" for name in named)
 
 
 def own_imports_in_functions() -> Iterator[str]:
@@ -109,7 +115,7 @@ def long_files() -> Iterator[str]:
 
 
 #: Each count, and how many there may be.
-CEILINGS = {comparisons_of_kinds: 1, names_of_ops: 80, own_imports_in_functions: 0, long_files: 10}
+CEILINGS = {comparisons_of_kinds: 1, names_of_ops: 192, own_imports_in_functions: 0, long_files: 10}
 
 
 @pytest.mark.parametrize("count", CEILINGS, ids=lambda count: count.__name__)

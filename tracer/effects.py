@@ -20,8 +20,6 @@ from opweave.tracer.printing import operand_graphs
 
 #: A user's op with this tag promises the same result for the same arguments, and nothing else.
 PURE_TAG = "pure"
-#: Ops that give memory of one's own: two calls are two buffers, and `empty` has no value that could be equal.
-_BUFFERS = ("clone", "empty", "empty_like", "empty_strided", "new_empty")
 
 
 def mutates(node: Node) -> bool:
@@ -60,7 +58,8 @@ def is_pure(node: Node) -> bool:
         return True
     if not isinstance(target, OpOverload) or mutates(node) or is_random(node):
         return False
-    return PURE_TAG in target.tags if declared(node) is None else target.opname not in _BUFFERS
+    decl = declared(node)
+    return PURE_TAG in target.tags if decl is None else not decl.gives_memory
 
 
 def is_repeatable(node: Node) -> bool:

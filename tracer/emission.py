@@ -10,6 +10,7 @@ from opweave.fake.mode import FakeTensorMode
 from opweave.fake.symbolic import SymNumber
 from opweave.fake.tensor import FakeTensor
 from opweave.registry.nested import leaves
+from opweave.registry.op import ops
 from opweave.tracer.aliasing import is_view
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.operands import map_operands
@@ -107,7 +108,7 @@ def _moved(emit: Emitter, view: Node, before: Any, parent: Node) -> None:
         else:
             return
     elif is_view(view):
-        if target.name == "aten::as_strided":  # its offset counts from the start of the memory
+        if target is ops.aten.as_strided.default:  # its offset counts from the start of the memory
             start = value_of(parent)._offset + old._offset - before._offset
             view.set_operands((parent, list(old._sizes), list(old._strides), start), {})
         view.meta["val"] = emit.evaluate(target, view.args, view.kwargs)

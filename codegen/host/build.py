@@ -219,7 +219,7 @@ class _Builder:
         elif _is_plain_view(node) and self._is_placed(node):
             self._view(node)
         elif self.device.type == "cpu" and declared(node) is not None and blas.multiplies(node):
-            value, (a, b) = node.meta["val"], node.args
+            value, (a, b) = node.meta["val"], node.args[:2]  # a third says how the result lies
             self._allocate(self._local(node), sizes_from(value._sizes), sizes_from(value._strides))
             self._add(Product(self.origin, self._local(node), self._operands(a), self._operands(b)))
         else:

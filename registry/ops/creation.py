@@ -116,6 +116,10 @@ def _filling(value: Any, dtype: DType) -> Any:
     return value if value.__class__ is int and 0 <= value < 128 else as_element("full", value, dtype)
 
 
+for _op in (empty, empty_strided, empty_like):
+    _op.gives_memory = True
+
+
 def _full_spec(size: Any, fill_value: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> TensorSpec:
     _filling(fill_value, _fill_dtype(fill_value, dtype))
     return _new("full", size, _fill_dtype(fill_value, dtype), device)
@@ -175,6 +179,8 @@ def _new_constant(name: str, value: int | None) -> None:
         if value is None:
             return ops.aten.empty.memory_format(size, **options)
         return ops.aten.full.default(size, value, **options)
+
+    body.gives_memory = value is None
 
 
 _new_constant("new_empty", None)

@@ -374,6 +374,8 @@ copy = OverwriteDecl("aten::copy(Tensor self, Tensor src, bool non_blocking=Fals
 class CopyDecl(InplaceDecl):
     """`copy_`, which alone crosses devices, and reads nothing of what it overwrites."""
 
+    checks_devices = True
+
     def run(self, *args: Any, **kwargs: Any) -> Tensor:
         target, source = args[0], self._tensor(*args[:2])
         self._check_sizes(target, source)

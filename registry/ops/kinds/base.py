@@ -95,6 +95,8 @@ class Kind:
     is_library_call: ClassVar[bool] = False
     #: Why it is no part of a kernel; empty where it may be one (see `objection`).
     apart: ClassVar[str] = ""
+    #: Whether it is called for memory of one's own: two calls are two tensors, and what is in them may differ.
+    gives_memory: bool = False
     #: Operations for an element beside those for the operands; None where it is not cheap to compute again.
     cost: ClassVar[int | None] = None
     #: Whether each element follows from one element of each operand, if any.
