@@ -88,8 +88,12 @@ class _Check:
                 if local not in self.own:
                     self._fail(f"{local} is not the program's to free")
                 self.gone.add(local)
+        product = step if isinstance(step, host.Product) else None
         for local in _read(step):
-            if self._root(local) in self.empty:
+            root = self._root(local)
+            # What follows a product reads what that made, under any name.
+            made = product is not None and root is self._root(product.out) and local not in (product.a, product.b)
+            if root in self.empty and not made:
                 self._fail(f"{local} is read before it is written")
         for local in step.writes:
             self.empty.discard(self._root(local))
@@ -171,10 +175,7 @@ def _layouts(step: host.Conform) -> Iterable[Layout]:
 def _read(step: Step) -> Iterable[Local]:
     """Tensors whose memory a step reads."""
     if isinstance(step, host.Product):
-        mine = (step.a, step.b)
-        return (
-            mine if step.epilogue is None else (*mine, *(x for x in step.epilogue.launch.inputs if x is not step.out))
-        )
+        return (step.a, step.b, *(() if step.epilogue is None else step.epilogue.launch.inputs))
     if isinstance(step, host.Launch):
         return [local for local in step.inputs if isinstance(local.type, TensorType)]
     if isinstance(step, host.Group):
