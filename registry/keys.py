@@ -110,17 +110,6 @@ ALIASES: dict[DispatchKey, tuple[DispatchKey, ...]] = {
 }  # fmt: skip
 
 
-def parse_key(name: str | DispatchKey) -> DispatchKey:
-    """The key of a name.
-
-    Raises
-    ------
-    KeyError
-        If there is none.
-    """
-    return name if isinstance(name, DispatchKey) else DispatchKey[name]
-
-
 class DispatchKeySet:
     """An immutable set of keys over an int, for users who inspect dispatch; calls use the ints.
 

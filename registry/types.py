@@ -161,10 +161,23 @@ class VarType(Type):
 
 
 @dataclass(frozen=True, slots=True)
-class OptionalType(Type):
-    """`T?`."""
+class _MadeOfOne(Type):
+    """A type made of another one."""
 
     element: Type
+
+    @property
+    def base(self) -> Type:
+        return self.element.base
+
+    @property
+    def has_tensor(self) -> bool:
+        return self.element.has_tensor
+
+
+@dataclass(frozen=True, slots=True)
+class OptionalType(_MadeOfOne):
+    """`T?`."""
 
     @property
     def required(self) -> Type:
@@ -188,23 +201,14 @@ class OptionalType(Type):
     def fits_default(self, value: Any) -> bool:
         return value is None or self.element.fits_default(value)
 
-    @property
-    def base(self) -> Type:
-        return self.element.base
-
-    @property
-    def has_tensor(self) -> bool:
-        return self.element.has_tensor
-
     def __str__(self) -> str:
         return f"{self.element}?"
 
 
 @dataclass(frozen=True, slots=True)
-class ListType(Type):
+class ListType(_MadeOfOne):
     """`T[]`, or `T[n]`: a list that a single element may stand for, meaning n copies of it."""
 
-    element: Type
     size: int | None = None
 
     @property
@@ -236,14 +240,6 @@ class ListType(Type):
         if isinstance(value, tuple):
             return all(map(self.element.fits_default, value))
         return self.size is not None and value is not None and self.element.fits_default(value)
-
-    @property
-    def base(self) -> Type:
-        return self.element.base
-
-    @property
-    def has_tensor(self) -> bool:
-        return self.element.has_tensor
 
     def __str__(self) -> str:
         return f"{self.element}[{'' if self.size is None else self.size}]"

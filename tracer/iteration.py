@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from opweave.registry.op import OpOverload
 from opweave.registry.ops.kinds.base import Kind
@@ -322,8 +321,3 @@ def analyse(region: Graph, results: Sequence[Node]) -> IterationSpace:
     if space is None:
         raise ValueError("an empty region")
     return space
-
-
-def is_tensor_node(value: Any) -> bool:
-    """Whether an argument is a node with a tensor value."""
-    return isinstance(value, Node) and isinstance(value.meta.get("val"), Tensor)

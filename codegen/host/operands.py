@@ -52,7 +52,6 @@ class OpaqueType:
 
 
 Type = TensorType | NumberType | OpaqueType
-INT = NumberType("int")
 
 
 def type_of(value: Any) -> Type:
