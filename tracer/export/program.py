@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, cast
 
 import optree
 
-from opweave.fake.mode import FakeTensorMode
-from opweave.fake.symbolic import SymNumber
-from opweave.fake.tensor import FakeTensor
 from opweave.registry.dtypes import DType, get_default_dtype
-from opweave.registry.errors import ArgumentError, DeviceError, DTypeError, GraphError, ShapeError, UnsupportedError
-from opweave.registry.keys import DispatchKey
-from opweave.registry.op import OpOverload, registry
-from opweave.registry.python_dispatch import tensors_in
+from opweave.registry.errors import ArgumentError, DTypeError, GraphError, UnsupportedError
+from opweave.registry.op import registry
 from opweave.registry.tensor import Tensor, describe
 from opweave.tracer.effects import mutated_inputs
 from opweave.tracer.export import kernels
-from opweave.tracer.export.linking import BODY, calls, graphs_in, inner_graphs, link, registered
+from opweave.tracer.export.expansion import expand
+from opweave.tracer.export.linking import BODY, calls, graphs_in, link, registered
+from opweave.tracer.export.running import Runner, check_tensor, op_of_body
 from opweave.tracer.export.signature import (
     ConstantArgument,
     ExportGraphSignature,
@@ -30,13 +26,11 @@ from opweave.tracer.export.signature import (
     TensorArgument,
 )
 from opweave.tracer.export.sizes import Binding, ExportEnv, range_constraints
-from opweave.tracer.export.untrusted import Limits, budget, running
+from opweave.tracer.export.untrusted import Limits, running
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.graph_module import GraphModule
-from opweave.tracer.interpreter import Interpreter
-from opweave.tracer.make_fx import DecompositionTable, decompositions, trace_flat
+from opweave.tracer.make_fx import DecompositionTable, decompositions
 from opweave.tracer.module_tree import ModuleTree
-from opweave.tracer.operands import map_operands
 from opweave.tracer.printing import operand_text
 
 
@@ -214,10 +208,10 @@ class ExportedProgram:
         return nullcontext() if self.limits is None else running(self.name, self.limits)
 
     def _run_flat(self, leaves: Sequence[Any]) -> Any:
-        links = self._linked()
+        links = self.links()
         tensors = self.tensors
         lifted = [tensors[spec.target] for spec in self.graph_signature.input_specs if spec.target is not None]
-        runner = _Runner(self.graph, tensors, links)
+        runner = Runner(self.graph, tensors, links)
         binding = self._binding(leaves)
         runner.binding = binding if binding is not None and binding.small else None
         return runner.run(*lifted, *leaves)
@@ -237,7 +231,7 @@ class ExportedProgram:
     def _user_specs(self) -> list[InputSpec]:
         return [spec for spec in self.graph_signature.input_specs if spec.target is None]
 
-    def _linked(self) -> dict[Any, Any]:
+    def links(self) -> dict[Any, Any]:
         """What to call in place of ops that are not registered themselves, by op, and by node for bodies."""
         state = (registry.version, *[graph.version for graph in graphs_in(self.graph)])
         if self._checked != state:
@@ -246,7 +240,7 @@ class ExportedProgram:
             links: dict[Any, Any] = dict(link(self.graph, find))
             for node in calls(self.graph, bodies=False):
                 if BODY in node.meta and find(node.target) is None:
-                    links[node] = _op_of_body(self, node)
+                    links[node] = op_of_body(self, node)
             self._links, self._checked = links, state
         return self._links
 
@@ -271,7 +265,7 @@ class ExportedProgram:
             if isinstance(one.arg, ConstantArgument):
                 self._check_constant(one, value)
             elif node is not None and isinstance(node.meta.get("val"), Tensor):
-                _check_tensor(self.name, one.path, node.meta["val"], value, binding)
+                check_tensor(self.name, one.path, node.meta["val"], value, binding)
         if binding is not None:
             binding.check()
         return leaves
@@ -309,7 +303,7 @@ class ExportedProgram:
         self.validate()
         graph = self.graph.clone()
         table = decompositions(decomp_table)
-        _expand(graph, table)
+        expand(graph, table)
         graph.lint()
         signature = make_signature(graph, self.graph_signature.input_specs)
         return ExportedProgram(
@@ -408,288 +402,4 @@ class _FlatModule(GraphModule):
     def run_flat(self, *flat: Any) -> Any:
         program = self._program
         with program._guarded():
-            return _Runner(program.graph, program.tensors, program._linked()).run(*flat)
-
-
-def _check_tensor(
-    name: str, path: str, expected: Tensor, value: Any, binding: Binding | None = None, *, partial: bool = False
-) -> None:
-    if not isinstance(value, Tensor):
-        raise ArgumentError(f"{name}: {path} must be a tensor", got=describe(value), hint=f"like {describe(expected)}")
-    if value._dtype is not expected._dtype:
-        raise DTypeError(
-            f"{name}: exported for {path} of {expected._dtype.name}, not {value._dtype.name}", got=describe(value),
-            hint=f"{path}.to({expected._dtype!r})",
-        )  # fmt: skip
-    if value._device is not expected._device:
-        raise DeviceError(
-            f"{name}: exported for {path} on {expected._device}, not {value._device}", got=describe(value),
-            hint=f"move it: {path}.to({str(expected._device)!r})",
-        )  # fmt: skip
-    if len(value._sizes) != len(expected._sizes):
-        raise ShapeError(
-            f"{name}: exported for {path} with {len(expected._sizes)} dimensions, not {len(value._sizes)}",
-            got=describe(value), hint=f"its sizes must be {tuple(expected._sizes)}",
-        )  # fmt: skip
-    sizes, strides = expected._sizes, expected._strides
-    if binding is not None:
-        sizes, strides = tuple(map(binding.number, sizes)), tuple(map(binding.number, strides))
-    for dim, (given, size) in enumerate(zip(value._sizes, sizes, strict=True)):
-        if given == size or (partial and size is None):  # a size that the inputs do not tell
-            continue
-        if type(expected._sizes[dim]) is int or binding is None:
-            raise ShapeError(
-                f"{name}: exported for {path} whose dim {dim} is {size}, not {given}", got=describe(value),
-                hint=f"its sizes must be {tuple(expected._sizes)}; export again for other sizes",
-            )  # fmt: skip
-        raise ShapeError(
-            f"{name}: dim {dim} of {path} is {given}, and must be {binding.why(expected._sizes[dim])}",
-            got=describe(value), at=binding.site_of(expected._sizes[dim]),
-            hint="pass sizes that fit each other, or export with a Dim of its own for each",
-        )  # fmt: skip
-    if 0 in sizes:
-        return
-    for dim, (given, step) in enumerate(zip(value._strides, strides, strict=True)):
-        # Recorded views, copies left out and strides handed to kernels follow from the strides.
-        if given != step and sizes[dim] != 1 and not (partial and step is None):
-            raise ShapeError(
-                f"{name}: exported for {path} whose stride in dim {dim} is {step}, not {given}", got=describe(value),
-                hint=f"{path}.contiguous()" if expected.is_contiguous() else "lay it out as the example was",
-            )  # fmt: skip
-
-
-# ---- node by node ----------------------------------------------------------------------------------------------------
-
-
-class _Runner(Interpreter):
-    def __init__(self, graph: Graph, constants: Mapping[str, Any], links: Mapping[Any, Any]):
-        super().__init__(graph, constants)
-        self.links = links
-        #: What the symbols are, where each result is to be compared with what the trace foresaw.
-        self.binding: Binding | None = None
-        #: What is left to a stranger's program.
-        self.budget = budget.get()
-
-    def run_node(self, node: Node) -> Any:
-        """The value of one node."""
-        if self.budget is not None:
-            self.budget.spend(node)
-        value = super().run_node(node)
-        if self.binding is not None and node.op == "call_function":
-            self.binding.check_result(node, value)
-        return value
-
-    def call_function(self, target: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        if isinstance(target, Graph):
-            return _Runner(target, self.constants, self.links).run(*args)
-        if type(target) is OpOverload and (self.node in self.links or registered(target) is not target):
-            found = self.links.get(self.node)
-            target = self.links[target] if found is None else found
-        if self.budget is None:
-            return target(*args, **kwargs)
-        self.budget.check_call(self.node, target, args, kwargs)
-        value = target(*args, **kwargs)
-        self.budget.check_number(self.node, value)
-        return value
-
-
-def _op_of_body(program: ExportedProgram, node: Node) -> OpOverload:
-    """An op that does what a triton_op's body did when it was exported; in no registry, for one call only.
-
-    Being an op, it meets autograd, batching and modes as any other.
-    """
-    body: Graph = node.meta[BODY]
-    require_current(node, body)
-    op = OpOverload(node.target.name, node.target._schema, (), node.target.site)
-    positional, keyword = op._schema.bind(node.args, node.kwargs)
-
-    def run(*args: Any, **kwargs: Any) -> Any:
-        given: dict[Node, Any] = {}
-        _match(positional, args, given)
-        _match(keyword, kwargs, given)
-        values = [given[source] for source in node.all_input_nodes]
-        runner = _Runner(body, program.tensors, program._linked())
-        binding = _check_body_inputs(program, str(op), body, values)
-        runner.binding = binding if binding is not None and binding.small else None
-        return runner.run(*values)[0]
-
-    # Modes and fake tensors see what the body calls.
-    op.kernels = {DispatchKey.CompositeExplicitAutograd: run, DispatchKey.Python: run}
-    return op
-
-
-def _check_body_inputs(program: ExportedProgram, name: str, body: Graph, values: Sequence[Any]) -> Binding | None:
-    """Check what a triton_op's body is given; says what the symbols are, as far as that tells."""
-    binding = None if program.shape_env is None else Binding(program.shape_env, name)
-    inputs = [(inner.name, inner.meta["val"]) for inner in body.placeholders()]
-    if binding is not None:
-        for (path, expected), value in zip(inputs, values, strict=True):
-            if isinstance(expected, Tensor) and isinstance(value, Tensor) and value.dim() == len(expected._sizes):
-                binding.read(path, expected, value)
-            elif isinstance(expected, SymNumber) and expected.expr.is_Symbol and not isinstance(value, Tensor):
-                binding.values.setdefault(expected.expr, value)
-                binding.places.setdefault(expected.expr, path)
-    for (path, expected), value in zip(inputs, values, strict=True):
-        if isinstance(expected, Tensor):
-            _check_tensor(name, path, expected, value, binding, partial=True)
-        elif binding is not None and isinstance(expected, SymNumber):
-            known = binding.number(expected)
-            if known is not None and known != value:
-                raise ShapeError(
-                    f"{name}: {path} is {value}, and must be {binding.why(expected)}", got=str(value),
-                    hint="its body was traced for the arguments of the export",
-                )  # fmt: skip
-    return binding
-
-
-def _match(operand: Any, value: Any, found: dict[Node, Any]) -> None:
-    """Collect what is given for each operand node."""
-    if isinstance(operand, Node):
-        found[operand] = value
-    elif isinstance(operand, dict):
-        for key, item in operand.items():
-            _match(item, value.get(key), found)
-    elif isinstance(operand, (list, tuple)):
-        for item, part in zip(operand, value, strict=False):
-            _match(item, part, found)
-
-
-def call_text(node: Node, names: Sequence[str]) -> str:
-    """The operands of a call as text, its operand nodes under other names."""
-    renamed = {source: _Name(name) for source, name in zip(node.all_input_nodes, names, strict=True)}
-
-    def rename(value: Any) -> Any:
-        return renamed.get(value, value)
-
-    return operand_text([map_operands(node.args, rename), map_operands(node.kwargs, rename)])
-
-
-class _Name:
-    """Prints as a name."""
-
-    def __init__(self, text: str):
-        self.text = text
-
-    def __repr__(self) -> str:
-        return self.text
-
-
-def require_current(node: Node, body: Graph) -> None:
-    """Check that a triton_op is still called as when its body was traced: the arguments are part of the body.
-
-    Raises
-    ------
-    GraphError
-        If it is not.
-    """
-    if not _is_current(node, body):
-        raise GraphError(
-            f"{node.name}: {node.target} is called with other arguments than it was exported with",
-            got=f"{operand_text(list(node.args))} {operand_text(dict(node.kwargs))}",
-            hint="its body was traced for the arguments of the export: import the module that defines the op, "
-            "and it is called instead",
-        )
-
-
-def _is_current(node: Node, body: Graph) -> bool:
-    names = [inner.name for inner in body.placeholders()]
-    return len(names) == len(node.all_input_nodes) and call_text(node, names) == body.graph.get("call")
-
-
-def trace_body(node: Node, mode: FakeTensorMode, function: Callable[..., Any]) -> tuple[Graph, dict[str, Tensor]]:
-    """What a function does with the operands of a call.
-
-    Parameters
-    ----------
-    node : Node
-        The call.
-    mode : FakeTensorMode
-        The mode of its fake values.
-    function : callable
-        Takes the call's arguments.
-
-    Returns
-    -------
-    graph : Graph
-        Has an input for each operand node, once, and returns `(result,)`; `graph.graph["call"]` is the call's text.
-    constants : dict of str to Tensor
-        What it brings along.
-    """
-    sources = node.all_input_nodes
-
-    def flat(*values: Any) -> list[Any]:
-        given = dict(zip(sources, values, strict=True))
-
-        def value(operand: Any) -> Any:
-            return given[operand] if isinstance(operand, Node) else operand
-
-        return [function(*map_operands(node.args, value), **map_operands(node.kwargs, value))]
-
-    unknown = next((source for source in sources if "val" not in source.meta), None)
-    if unknown is not None:
-        raise GraphError(
-            f"{node.name}: nothing is known of its operand {unknown.name}", got="no meta['val']",
-            hint="give nodes that you add a fake value: node.meta['val'] = fake_mode.from_tensor(...)",
-        )  # fmt: skip
-    inputs = [source.meta["val"] for source in sources]
-    graph, constants = trace_flat(flat, inputs, mode, names=[s.name for s in sources], site=node.meta.get("site"))
-    graph.graph["call"] = call_text(node, [inner.name for inner in graph.placeholders()])
-    return graph, constants
-
-
-def _expand(graph: Graph, table: Mapping[OpOverload, Callable[..., Any]]) -> None:
-    """Put graphs in the place of calls, in inner graphs too."""
-    waiting: list[tuple[Node, frozenset[Any]]] = [(n, frozenset()) for part in graphs_in(graph) for n in part.nodes]
-    while waiting:
-        node, within = waiting.pop()
-        source = None if node.target in within else _expansion(node, table)
-        if source is not None:
-            for new in _inline(node.graph, node, source):
-                inside = (n for inner in inner_graphs(new) for part in graphs_in(inner) for n in part.nodes)
-                waiting += [(n, within | {node.target}) for n in (new, *inside)]
-
-
-def _expansion(node: Node, table: Mapping[OpOverload, Callable[..., Any]]) -> Graph | None:
-    """The graph that takes a call's place."""
-    if node.op != "call_function" or not isinstance(node.target, OpOverload):
-        return None
-    function = table.get(node.target)
-    if function is None:
-        function = next((f for op, f in table.items() if op.name == node.target.name), None)
-    if function is None:
-        body = node.meta.get(BODY)
-        if body is None or _is_current(node, body):
-            return body
-        function = node.target.body
-        if function is None or registered(node.target) is not node.target:
-            require_current(node, body)
-        assert function is not None
-    fakes = [t for t in tensors_in([s.meta.get("val") for s in node.all_input_nodes]) if isinstance(t, FakeTensor)]
-    body, constants = trace_body(node, fakes[0].fake_mode if fakes else FakeTensorMode(), function)
-    if constants:
-        raise GraphError(
-            f"run_decompositions: the decomposition of {node.target} brings tensors along",
-            got=", ".join(map(describe, constants.values())), hint="make them in the function: opweave.full(...)",
-        )  # fmt: skip
-    return body
-
-
-def _inline(graph: Graph, node: Node, source: Graph) -> list[Node]:
-    """Put a graph's calls in a node's place; gives the new nodes."""
-    mapping: dict[Node, Any] = dict(zip(source.placeholders(), node.all_input_nodes, strict=True))
-    inputs = set(mapping)
-    with graph.inserting_before(node):
-        (result,) = graph.copy_nodes(source, mapping)
-    _replace(graph, node, result)
-    return [new for old, new in mapping.items() if old not in inputs]
-
-
-def _replace(graph: Graph, node: Node, result: Any) -> None:
-    if isinstance(result, (list, tuple)):
-        for user in list(node.users):
-            if user.target is not operator.getitem:
-                raise GraphError(f"{node.name}: {user.name} uses its results as a whole")
-            _replace(graph, user, result[user.args[1]])
-    else:
-        node.replace_all_uses_with(result)
-    graph.erase_node(node)
+            return Runner(program.graph, program.tensors, program.links()).run(*flat)

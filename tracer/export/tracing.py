@@ -16,9 +16,10 @@ from opweave.registry.keys import GRAD
 from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.tensor import Tensor, describe
 from opweave.tracer.effects import mutated_inputs
+from opweave.tracer.export.bodies import trace_body
 from opweave.tracer.export.dims import Wanted, wanted_sizes
 from opweave.tracer.export.linking import BODY, calls, graphs_in
-from opweave.tracer.export.program import ExportedProgram, make_signature, trace_body
+from opweave.tracer.export.program import ExportedProgram, make_signature
 from opweave.tracer.export.signature import ConstantArgument, InputKind, InputSpec, TensorArgument
 from opweave.tracer.export.sizes import ExportEnv
 from opweave.tracer.graph import Graph, Node

@@ -1,0 +1,1 @@
+"""The parts of `program.json`, each written and read by one module; `serialize` has the whole format."""
