@@ -276,7 +276,7 @@ hardtanh_backward.backward(
 )
 
 
-@composite("aten::relu6(Tensor self) -> Tensor")
+@composite("aten::relu6(Tensor self) -> Tensor", tags="pointwise")
 def relu6(self: Tensor) -> Tensor:
     """x limited to [0, 6] (Howard et al. 2017)."""
     return ops.aten.hardtanh.default(self, 0, 6)
@@ -354,13 +354,13 @@ mish.backward(self=lambda grad, self: ops.aten.mish_backward.default(grad, self)
 mish_backward.backward(grad_output=lambda grad, self: ops.aten.mish_backward.default(grad, self), self=_mish_bend)
 
 
-@composite("aten::selu(Tensor self) -> Tensor")
+@composite("aten::selu(Tensor self) -> Tensor", tags="pointwise")
 def selu(self: Tensor) -> Tensor:
     """elu with the two constants that keep mean 0 and variance 1 (Klambauer et al. 2017)."""
     return ops.aten.elu.default(self, 1.6732632423543772, 1.0507009873554805)
 
 
-@composite("aten::celu(Tensor self, Scalar alpha=1.0) -> Tensor")
+@composite("aten::celu(Tensor self, Scalar alpha=1.0) -> Tensor", own_tags="pointwise")
 def celu(self: Tensor, alpha: Any = 1.0) -> Tensor:
     """max(0, x) + min(0, alpha (exp(x / alpha) - 1)) (Barron 2017)."""
     if alpha == 0:

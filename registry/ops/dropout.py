@@ -15,6 +15,7 @@ from opweave.registry.ops.reduction import widened
 from opweave.registry.tensor import Tensor, describe
 
 aten = ops.aten
+_SEEDED = "nondeterministic_seeded"
 #: The negative of what a scaled exponential unit gives far below 0 (Klambauer et al. 2017): λ α.
 _SATURATION = 1.6732632423543772 * 1.0507009873554805
 
@@ -62,13 +63,17 @@ def _keeping_moments(op: str, channels: bool) -> Callable[[Tensor, float, bool],
 
 
 def _declare(name: str, drop: Callable[[Tensor, float, bool], Tensor]) -> None:
-    @composite(f"aten::{name}(Tensor input, float p, bool train) -> Tensor")
+    @composite(
+        f"aten::{name}(Tensor input, float p, bool train) -> Tensor",
+        tags=_SEEDED,
+        own_tags="maybe_aliasing_or_mutating",
+    )
     def functional(input: Tensor, p: float, train: bool) -> Tensor:
         return drop(input, p, train)
 
 
 def _declare_written(name: str, functional: OpOverload) -> None:
-    @composite(f"aten::{name}_(Tensor(a!) self, float p, bool train) -> Tensor(a!)")
+    @composite(f"aten::{name}_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", tags=_SEEDED)
     def written(self: Tensor, p: float, train: bool) -> Tensor:
         found = functional(self, p, train)
         return self if found is self else aten.copy_.default(self, found)

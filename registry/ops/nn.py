@@ -178,7 +178,11 @@ def log_softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
 # ---- dropout ------------------------------------------------------------------------------------------------------
 
 
-@composite("aten::dropout(Tensor input, float p, bool train) -> Tensor")
+@composite(
+    "aten::dropout(Tensor input, float p, bool train) -> Tensor",
+    tags="nondeterministic_seeded",
+    own_tags="maybe_aliasing_or_mutating",
+)
 def dropout(input: Tensor, p: float, train: bool) -> Tensor:
     if not 0 <= p <= 1:
         raise ArgumentError(f"dropout: the probability must be between 0 and 1, not {p}")
@@ -190,7 +194,9 @@ def dropout(input: Tensor, p: float, train: bool) -> Tensor:
     return ops.aten.mul.Tensor(ops.aten.mul.Tensor(input, kept), 1 / (1 - p))
 
 
-@composite("aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)")
+@composite(
+    "aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", tags="nondeterministic_seeded"
+)
 def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
     """(input with elements dropped and the others scaled, which are kept)."""
     aten = ops.aten
@@ -421,7 +427,8 @@ def _spread_over_classes(
 
 @composite(
     "aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None,"
-    " float dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor"
+    " float dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
+    tags="nondeterministic_seeded",
 )
 def scaled_dot_product_attention(
     query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0,

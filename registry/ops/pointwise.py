@@ -693,12 +693,12 @@ def _clamp_max(grad: Tensor, self: Tensor, min: Any, max: Any) -> Tensor:
 clamp_tensor.backward(self=_clamp_self, min=_clamp_min, max=_clamp_max)
 
 
-@composite("aten::clamp_min(Tensor self, Scalar min) -> Tensor")
+@composite("aten::clamp_min(Tensor self, Scalar min) -> Tensor", tags="pointwise")
 def clamp_min(self: Tensor, min: Any) -> Tensor:
     return ops.aten.clamp.default(self, min)
 
 
-@composite("aten::clamp_max(Tensor self, Scalar max) -> Tensor")
+@composite("aten::clamp_max(Tensor self, Scalar max) -> Tensor", tags="pointwise")
 def clamp_max(self: Tensor, max: Any) -> Tensor:
     return ops.aten.clamp.default(self, None, max)
 
@@ -721,7 +721,7 @@ clone.backward(self=lambda grad: grad)
 
 @pointwise(
     "aten::lift_fresh_copy(Tensor self) -> Tensor", promote=lambda x: (result_type(x), result_type(x)), inplace=False,
-    out=False,
+    out=False, tags="view_copy"
 )  # fmt: skip
 def lift_fresh_copy(k: Any, x: Any) -> Any:
     """A copy of data that came from Python while tracing: each run of the trace starts from its own."""

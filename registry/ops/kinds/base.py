@@ -18,6 +18,7 @@ from opweave.registry.op import OpOverload, registry
 from opweave.registry.ops.kinds.loops import Call, Demand, Index, Operand, Size, Space
 from opweave.registry.scalar import ArrayScalars
 from opweave.registry.spec import TensorSpec
+from opweave.registry.tags import Tag
 from opweave.registry.tensor import Tensor, allocate_like
 
 
@@ -73,6 +74,8 @@ class Kind:
     kind: ClassVar[str]
     #: PyTorch's tag of such ops.
     tag: ClassVar[str] = ""
+    #: Tags of it that its variants have not.
+    own_tags: tuple[Tag, ...] = ()
     #: Whether numbers may stand for its tensors.
     takes_numbers: ClassVar[bool] = False
     #: Whether the body is its decomposition.

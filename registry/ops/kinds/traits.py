@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TypedDict
+
+from opweave.registry.tags import TagLike
 
 
 class Traits(TypedDict, total=False):
@@ -11,8 +12,10 @@ class Traits(TypedDict, total=False):
 
     Attributes
     ----------
-    tags : sequence of str
-        Those of PyTorch's that do not follow from the kind or the schema.
+    tags : str or sequence of str
+        Those of PyTorch's that do not follow from the kind or the schema. Its variants have them too.
+    own_tags : str or sequence of str
+        The same of those that its variants have not.
     is_cheap, is_expensive : bool
         Whether an element may be computed again wherever it is needed, or is too much to be computed twice.
     is_strict : bool
@@ -26,7 +29,8 @@ class Traits(TypedDict, total=False):
         writes, where it is not `out` alone.
     """
 
-    tags: Sequence[str]
+    tags: TagLike
+    own_tags: TagLike
     is_cheap: bool
     is_expensive: bool
     is_strict: bool

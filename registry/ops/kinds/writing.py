@@ -21,11 +21,13 @@ from opweave.registry.ops.kinds.traits import Traits
 from opweave.registry.promote import can_cast
 from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.spec import TensorSpec, overlaps_itself
+from opweave.registry.tags import parse_tags
 from opweave.registry.tensor import Tensor, allocate, allocate_like, describe
 
 #: What a function that makes tensors is told of them; its `out=` variant is told by the tensor.
 _OPTIONS = ("dtype", "layout", "device", "pin_memory")
-_VARIANTS = frozenset({"inplace", "out", "outs"})
+#: What a declaration says that is not an attribute of it.
+_ELSEWHERE = frozenset({"tags", "own_tags", "inplace", "out", "outs"})
 
 D = TypeVar("D", bound=Decl)
 
@@ -330,10 +332,11 @@ def with_traits(decl: D, **traits: Unpack[Traits]) -> D:
     """Say more of an op than its kind does, and declare its variants; gives the declaration."""
     op = decl.op
     for name, value in traits.items():
-        if name == "tags":
-            op.declared_tags = tuple(value)
-        elif name not in _VARIANTS:
+        if name not in _ELSEWHERE:
             setattr(decl, name, value)
+    if "tags" in traits or "own_tags" in traits:
+        tags, decl.own_tags = (parse_tags(op.name, traits.get(name)) for name in ("tags", "own_tags"))
+        op.declared_tags = (*tags, *decl.own_tags)
     if inplace := traits.get("inplace"):
         declare_inplace(op, inplace if isinstance(inplace, str) else op.overload)
     if out := traits.get("out"):
