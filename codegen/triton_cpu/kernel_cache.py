@@ -9,12 +9,16 @@ that is full or that lies is no matter. A manager that the user configured stays
 from __future__ import annotations
 
 import base64
+import functools
+import hashlib
 import json
+import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import triton
 from triton import knobs
 from triton.runtime.cache import CacheManager, FileCacheManager
 
@@ -119,13 +123,56 @@ class _CheckedPath(type(Path())):
 
 
 def install() -> None:
-    """Have Triton use `KernelCache`, unless the user chose a manager."""
+    """Have Triton use `KernelCache`, unless the user chose a manager, and keys that are quickly made."""
     from triton.compiler import compiler
 
+    _quicken_keys(compiler)
     if knobs.cache.manager_class is None:
         knobs.cache.manager_class = KernelCache  # pyright: ignore[reportAttributeAccessIssue]
         # There is no other way to have it read memory: it makes plain paths of whatever a manager gives it.
         compiler.Path = _CheckedPath
+
+
+def _quicken_keys(compiler: Any) -> None:
+    """Have Triton name the CPU's kernels by `triton_stamp` where it would read all of its library first.
+
+    Kernels of other devices keep the keys that they have without opweave.
+    """
+    original: Callable[..., str] = compiler.get_cache_key
+    if getattr(original, "by_stamp", False):
+        return
+
+    @functools.wraps(original)
+    def get_cache_key(src: Any, backend: Any, backend_options: Any, env_vars: Mapping[str, str]) -> str:
+        if backend.target.backend != "cpu":
+            return original(src, backend, backend_options, env_vars)
+        parts = (triton_stamp(), src.hash(), backend.hash(), backend_options.hash(), sorted(env_vars.items()))
+        return "-".join(map(str, parts))
+
+    get_cache_key.by_stamp = True  # type: ignore[attr-defined]
+    compiler.get_cache_key = get_cache_key
+
+
+@functools.cache
+def triton_stamp() -> str:
+    """Triton's version, and the sizes and times of what it compiles with.
+
+    Triton reads these files, a third of a second's worth, where this looks at the folders. A file that was changed by
+    hand has another time; a cache that came with an installation, as in a container, stays good.
+    """
+    root = Path(triton.__file__).parent
+    digest = hashlib.sha256(triton.__version__.encode())
+    for part in ("compiler", "backends", "language", "runtime", "_C"):
+        found = [
+            os.path.join(folder, name)
+            for folder, _, names in os.walk(root / part)
+            for name in names
+            if name.endswith((".py", ".so"))
+        ]
+        for path in sorted(found):
+            status = os.stat(path)
+            digest.update(f"\n{os.path.relpath(path, root)} {status.st_size} {status.st_mtime_ns}".encode())
+    return f"{triton.__version__}-{digest.hexdigest()}"
 
 
 def _check(key: str, filename: str, files: Mapping[str, bytes]) -> None:

@@ -13,13 +13,14 @@ import pytest
 import triton
 import triton.language as tl
 from triton import knobs
+from triton.backends.compiler import GPUTarget
 from triton.runtime.cache import FileCacheManager, get_cache_manager, get_dump_manager, get_override_manager
 
 import opweave
 from opweave.codegen import store
 from opweave.codegen.triton_cpu import jit
 from opweave.codegen.triton_cpu.driver import activate
-from opweave.codegen.triton_cpu.kernel_cache import KernelCache
+from opweave.codegen.triton_cpu.kernel_cache import KernelCache, triton_stamp
 
 KEY = "ab" * 32
 
@@ -178,3 +179,29 @@ def test_perf_is_told_nothing_through_a_link(tmp_path: Path) -> None:
     names.unlink()
     if before is not None:
         names.write_bytes(before)
+
+
+def test_keys_of_the_cpu_do_not_read_all_of_triton(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    from triton.compiler import compiler
+    from triton.runtime import cache
+
+    class Part:
+        def __init__(self, backend: str) -> None:
+            self.target = GPUTarget(backend, "any", 1)
+
+        def hash(self) -> str:
+            return "part"
+
+    monkeypatch.setattr(cache, "triton_key", lambda: "all of Triton")
+    keys = [compiler.get_cache_key(Part(name), Part(name), Part(name), {"A": "1"}) for name in ("cpu", "cuda")]
+    assert keys == [f"{triton_stamp()}-part-part-part-[('A', '1')]", "all of Triton-part-part-part-[('A', '1')]"]
+
+    (tmp_path / "_C").mkdir()
+    library = tmp_path / "_C" / "libtriton.so"
+    monkeypatch.setattr(triton, "__file__", str(tmp_path / "__init__.py"))
+    stamps = set()
+    for content, time in (("one", 1), ("one", 2), ("four", 2), ("four", 2)):
+        library.write_text(content)
+        os.utime(library, (time, time))
+        stamps.add(triton_stamp.__wrapped__())
+    assert len(stamps) == 3
