@@ -164,6 +164,7 @@ gelu_backward.backward(
     inplace=False,
     is_expensive=True,
     is_strict=True,
+    autocast={"cuda": "fp32"},
 )
 def softplus(k: Any, x: Any, beta: Any, threshold: Any) -> Any:
     scaled = x * float(beta)
@@ -378,7 +379,7 @@ def threshold(k: Any, x: Any, threshold: Any, value: Any) -> Any:
 threshold.backward(self=lambda grad, self, threshold: ops.aten.threshold_backward.default(grad, self, threshold))
 
 
-@pointwise("aten::log_sigmoid(Tensor self) -> Tensor", kinds="f", inplace=False)
+@pointwise("aten::log_sigmoid(Tensor self) -> Tensor", kinds="f", inplace=False, autocast={"cuda": "keep"})
 def log_sigmoid(k: Any, x: Any) -> Any:
     """log(sigmoid(x)) without overflow: min(x, 0) - log(1 + exp(-|x|))."""
     return k.minimum(x, k.const(0.0, k.dtype(x))) - k.log1p(k.exp(-k.abs(x)))
@@ -441,7 +442,7 @@ def glu(self: Tensor, dim: int = -1) -> Tensor:
     return ops.aten.mul.Tensor(first, ops.aten.sigmoid.default(second))
 
 
-@composite("aten::prelu(Tensor self, Tensor weight) -> Tensor")
+@composite("aten::prelu(Tensor self, Tensor weight) -> Tensor", autocast="lower_precision_fp")
 def prelu(self: Tensor, weight: Tensor) -> Tensor:
     """x where positive, else weight x, with one weight for all or one for each channel (He et al. 2015)."""
     aten = ops.aten

@@ -11,7 +11,7 @@ import numpy as np
 from opweave.registry import dtypes
 from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.op import ops
-from opweave.registry.ops.kinds import CompositeDecl, composite
+from opweave.registry.ops.kinds import CompositeDecl, composite, with_traits
 from opweave.registry.ops.layout import laid_out
 from opweave.registry.ops.pooling import (
     FLOATING,
@@ -188,6 +188,7 @@ def _declare_adaptive(spatial: int) -> tuple[CompositeDecl, CompositeDecl, Compo
 
 _adaptive_avg_pool2d, _adaptive_avg_pool2d_backward, adaptive_avg_pool2d = _declare_adaptive(2)
 _adaptive_avg_pool3d, _adaptive_avg_pool3d_backward, adaptive_avg_pool3d = _declare_adaptive(3)
+with_traits(adaptive_avg_pool3d, autocast={"cpu": "fp32"})
 
 
 @composite("aten::adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor")
@@ -293,6 +294,7 @@ def _declare_adaptive_max(spatial: int) -> tuple[CompositeDecl, CompositeDecl]:
 
 adaptive_max_pool2d, adaptive_max_pool2d_backward = _declare_adaptive_max(2)
 adaptive_max_pool3d, adaptive_max_pool3d_backward = _declare_adaptive_max(3)
+with_traits(adaptive_max_pool3d, autocast={"cpu": "fp32"})
 
 
 @composite("aten::adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)")
@@ -324,14 +326,15 @@ def _unpooled(op: str, self: Tensor, indices: Tensor, output_size: Sizes, spatia
     return aten.reshape.default(aten.scatter.src(empty, 1, at, flat), [*lead, *output_size])
 
 
-@composite("aten::max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor")
+@composite("aten::max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor", autocast={"cpu": "fp32"})
 def max_unpool2d(self: Tensor, indices: Tensor, output_size: Sizes) -> Tensor:
     """An image of zeros with the elements at the places that pooling found them at."""
     return _unpooled("max_unpool2d", self, indices, output_size, 2)
 
 
 @composite(
-    "aten::max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor"
+    "aten::max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor",
+    autocast={"cpu": "fp32"},
 )
 def max_unpool3d(self: Tensor, indices: Tensor, output_size: Sizes, stride: Sizes, padding: Sizes) -> Tensor:
     """A volume of zeros with the elements at the places that pooling found them at."""

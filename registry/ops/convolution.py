@@ -157,6 +157,7 @@ def _stored(spec: TensorSpec, values: Any) -> Tensor:
     "aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding,"
     " SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
     spec=_convolution_spec,
+    autocast={"cuda": "lower_precision_fp"},
 )
 def convolution(
     input: Tensor, weight: Tensor, bias: Tensor | None, stride: Sizes, padding: Sizes, dilation: Sizes,
@@ -416,7 +417,8 @@ def _declare(spatial: int) -> None:
 
     @composite(
         f"aten::{name}(Tensor input, Tensor weight, Tensor? bias=None, {sizes} stride=1, {sizes} padding=0,"
-        f" {sizes} dilation=1, SymInt groups=1) -> Tensor"
+        f" {sizes} dilation=1, SymInt groups=1) -> Tensor",
+        autocast="lower_precision_fp",
     )
     def direct(
         input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = (1,), padding: Sizes = (0,),
@@ -428,7 +430,8 @@ def _declare(spatial: int) -> None:
 
     @composite(
         f"aten::{name}.padding(Tensor input, Tensor weight, Tensor? bias=None, {sizes} stride=1,"
-        f' str padding="valid", {sizes} dilation=1, SymInt groups=1) -> Tensor'
+        f' str padding="valid", {sizes} dilation=1, SymInt groups=1) -> Tensor',
+        autocast={"cpu": "lower_precision_fp"},
     )
     def named(
         input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = (1,), padding: str = "valid",
@@ -455,7 +458,8 @@ def _declare(spatial: int) -> None:
 
     @composite(
         f"aten::{adjoint}{overload}(Tensor input, Tensor weight, Tensor? bias=None, {sizes} stride=1,"
-        f" {sizes} padding=0, {sizes} output_padding=0, SymInt groups=1, {sizes} dilation=1) -> Tensor"
+        f" {sizes} padding=0, {sizes} output_padding=0, SymInt groups=1, {sizes} dilation=1) -> Tensor",
+        autocast="lower_precision_fp",
     )
     def transposed(
         input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = (1,), padding: Sizes = (0,),

@@ -163,7 +163,7 @@ _cdist_forward.backward(
 )
 
 
-@composite("aten::cdist(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor")
+@composite("aten::cdist(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor", autocast="fp32")
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: int | None = None) -> Tensor:
     return ops.aten._cdist_forward.default(x1, x2, p, compute_mode)
 
@@ -251,7 +251,7 @@ def _pdist_backward(grad: Tensor, self: Tensor, p: float, pdist: Tensor) -> Tens
 _pdist_forward.backward(self=lambda grad, self, p, result: ops.aten._pdist_backward.default(grad, self, p, result))
 
 
-@composite("aten::pdist(Tensor self, float p=2) -> Tensor")
+@composite("aten::pdist(Tensor self, float p=2) -> Tensor", autocast={"cuda": "fp32"})
 def pdist(self: Tensor, p: float = 2.0) -> Tensor:
     return ops.aten._pdist_forward.default(ops.aten.contiguous.default(self), p)
 

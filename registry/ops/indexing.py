@@ -252,6 +252,7 @@ def _index_put_target(
     "aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
     spec=_index_put_spec,
     target=_index_put_target,
+    autocast={"cuda": "promote"},
 )
 def index_put(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
     """A copy with the values at the index tensors; of several values for one place, the last stays."""
@@ -430,7 +431,7 @@ def scatter(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 
 @scattering(
     "aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
-    spec=_scatter_spec, target=_scatter_add_target,
+    spec=_scatter_spec, target=_scatter_add_target, autocast={"cuda": "promote"}
 )  # fmt: skip
 def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """A copy with `out[index[i][j]][j] += src[i][j]` for dimension 0, and so on."""

@@ -165,12 +165,17 @@ _log_softmax.backward(
 )
 
 
-@composite("aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor")
+@composite(
+    "aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", autocast={"cuda": "fp32_set_opt_dtype"}
+)
 def softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     return _with_dtype(ops.aten._softmax.default, self, dim, dtype)
 
 
-@composite("aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor")
+@composite(
+    "aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+    autocast={"cuda": "fp32_set_opt_dtype"},
+)
 def log_softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     return _with_dtype(ops.aten._log_softmax.default, self, dim, dtype)
 
@@ -186,7 +191,7 @@ def _reduced(loss: Tensor, reduction: int) -> Tensor:
     return (ops.aten.mean if reduction == _MEAN else ops.aten.sum).default(loss)
 
 
-@composite("aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", explicit=True)
+@composite("aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", explicit=True, autocast="fp32")
 def mse_loss(self: Tensor, target: Tensor, reduction: int = _MEAN) -> Tensor:
     # Of a float and a bool too, which have no difference by themselves.
     common = result_type(self, target)
@@ -279,7 +284,8 @@ nll_loss_forward.backward(
 
 @composite(
     "aten::nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100)"
-    " -> Tensor"
+    " -> Tensor",
+    autocast="fp32",
 )
 def nll_loss(
     self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = _MEAN, ignore_index: int = -100
@@ -308,7 +314,8 @@ def nll_loss_nd(
 
 @composite(
     "aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1,"
-    " SymInt ignore_index=-100, float label_smoothing=0.) -> Tensor"
+    " SymInt ignore_index=-100, float label_smoothing=0.) -> Tensor",
+    autocast={"cpu": "fp32"},
 )
 def cross_entropy_loss(
     self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = _MEAN, ignore_index: int = -100,
@@ -396,6 +403,7 @@ def _spread_over_classes(
     "aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None,"
     " float dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
     tags="nondeterministic_seeded",
+    autocast="lower_precision_fp",
 )
 def scaled_dot_product_attention(
     query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0,

@@ -94,7 +94,7 @@ def _layer_norm_kernel(
 @composite(
     "aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps)"
     " -> (Tensor, Tensor, Tensor)",
-    explicit=True, kernel=_layer_norm_kernel,
+    explicit=True, kernel=_layer_norm_kernel, autocast={"cuda": "fp32"}
 )  # fmt: skip
 def native_layer_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float
@@ -187,7 +187,8 @@ def _plus(a: Tensor | None, b: Tensor) -> Tensor:
 
 @composite(
     "aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None,"
-    " float eps=1e-05, bool cudnn_enable=True) -> Tensor"
+    " float eps=1e-05, bool cudnn_enable=True) -> Tensor",
+    autocast={"cuda": "fp32"},
 )
 def layer_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None,
@@ -196,7 +197,10 @@ def layer_norm(
     return ops.aten.native_layer_norm.default(input, normalized_shape, weight, bias, eps)[0]
 
 
-@composite("aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor")
+@composite(
+    "aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
+    autocast={"cuda": "fp32"},
+)
 def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
@@ -349,7 +353,8 @@ def _(
 
 @composite(
     "aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05,"
-    " bool cudnn_enabled=True) -> Tensor"
+    " bool cudnn_enabled=True) -> Tensor",
+    autocast={"cuda": "fp32"},
 )
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5,

@@ -24,7 +24,7 @@ BASES = (pointwise, numeric)
 
 
 def _hand_on(schema: str, target: OpOverload, tags: TagLike = "pointwise") -> None:
-    @composite(schema, tags=tags)
+    @composite(schema, tags=tags, autocast=target.decl.autocast)
     def body(*args: Any, **kwargs: Any) -> Tensor:
         return target(*args, **kwargs)
 

@@ -218,6 +218,7 @@ def _pow_types(*operands: Any) -> Types:
     promote=_pow_types,
     inplace="Tensor",
     is_expensive=True,
+    autocast={"cuda": "fp32"},
 )
 def pow_(k: Any, x: Any, y: Any) -> Any:
     exponent = k.number(y)
@@ -283,7 +284,13 @@ minimum.backward(
 )
 
 
-@pointwise("aten::atan2(Tensor self, Tensor other) -> Tensor", kinds="f", promote=INT_TO_FLOAT, is_expensive=True)
+@pointwise(
+    "aten::atan2(Tensor self, Tensor other) -> Tensor",
+    kinds="f",
+    promote=INT_TO_FLOAT,
+    is_expensive=True,
+    autocast={"cuda": "promote"},
+)
 def atan2(k: Any, x: Any, y: Any) -> Any:
     return k.atan2(x, y)
 
@@ -316,7 +323,11 @@ lerp.backward(
 )
 
 
-@pointwise("aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", kinds="uifc")
+@pointwise(
+    "aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+    kinds="uifc",
+    autocast={"cuda": "promote"},
+)
 def addcmul(k: Any, x: Any, a: Any, b: Any, value: Any = 1) -> Any:
     return x + _scaled(a, value) * b
 
@@ -331,6 +342,7 @@ addcmul.backward(
 @pointwise(
     "aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
     kinds="fc",
+    autocast={"cuda": "promote"},
 )
 def addcdiv(k: Any, x: Any, a: Any, b: Any, value: Any = 1) -> Any:
     return x + _scaled(a, value) / b
@@ -467,38 +479,54 @@ def _unary(
 
 _costly = functools.partial(_unary, promote=INT_TO_FLOAT, is_expensive=True)
 
-exp = _costly("exp", is_strict=True).backward(self=lambda grad, result: grad * conjugate(result))
+exp = _costly("exp", is_strict=True, autocast={"cuda": "fp32"}).backward(
+    self=lambda grad, result: grad * conjugate(result)
+)
 exp2 = _costly("exp2", is_strict=True).backward(self=lambda grad, result: grad * conjugate(result) * math.log(2))
-expm1 = _costly("expm1", is_strict=True).backward(self=lambda grad, result: grad * conjugate(result + 1))
+expm1 = _costly("expm1", is_strict=True, autocast={"cuda": "fp32"}).backward(
+    self=lambda grad, result: grad * conjugate(result + 1)
+)
 sin = _costly("sin", is_strict=True).backward(self=lambda grad, self: grad * conjugate(ops.aten.cos.default(self)))
 cos = _costly("cos", is_strict=True).backward(self=lambda grad, self: grad * -conjugate(ops.aten.sin.default(self)))
-tan = _costly("tan", is_strict=True).backward(self=lambda grad, result: grad * conjugate(result * result + 1))
+tan = _costly("tan", is_strict=True, autocast={"cuda": "fp32"}).backward(
+    self=lambda grad, result: grad * conjugate(result * result + 1)
+)
 atan = _costly("atan").backward(self=lambda grad, self: grad / conjugate(self * self + 1))
-sinh = _costly("sinh").backward(self=lambda grad, self: grad * conjugate(ops.aten.cosh.default(self)))
-cosh = _costly("cosh").backward(self=lambda grad, self: grad * conjugate(ops.aten.sinh.default(self)))
+sinh = _costly("sinh", autocast={"cuda": "fp32"}).backward(
+    self=lambda grad, self: grad * conjugate(ops.aten.cosh.default(self))
+)
+cosh = _costly("cosh", autocast={"cuda": "fp32"}).backward(
+    self=lambda grad, self: grad * conjugate(ops.aten.sinh.default(self))
+)
 asinh = _costly("asinh").backward(self=lambda grad, self: grad * conjugate(ops.aten.rsqrt.default(self * self + 1)))
 erf = _costly("erf", kinds="f", is_strict=True).backward(
     self=lambda grad, self: ops.aten.exp.default(-(self * self)) * grad * (2 / math.sqrt(math.pi))
 )
-log = _costly("log", low=0.1, is_strict=True).backward(self=lambda grad, self: grad / conjugate(self))
-log2 = _costly("log2", low=0.1, is_strict=True).backward(self=lambda grad, self: grad / (conjugate(self) * math.log(2)))
-log10 = _costly("log10", low=0.1, is_strict=True).backward(
+log = _costly("log", low=0.1, is_strict=True, autocast={"cuda": "fp32"}).backward(
+    self=lambda grad, self: grad / conjugate(self)
+)
+log2 = _costly("log2", low=0.1, is_strict=True, autocast={"cuda": "fp32"}).backward(
+    self=lambda grad, self: grad / (conjugate(self) * math.log(2))
+)
+log10 = _costly("log10", low=0.1, is_strict=True, autocast={"cuda": "fp32"}).backward(
     self=lambda grad, self: grad / (conjugate(self) * math.log(10))
 )
-log1p = _costly("log1p", low=-0.9, is_strict=True).backward(self=lambda grad, self: grad / conjugate(self + 1))
+log1p = _costly("log1p", low=-0.9, is_strict=True, autocast={"cuda": "fp32"}).backward(
+    self=lambda grad, self: grad / conjugate(self + 1)
+)
 sqrt = _unary("sqrt", INT_TO_FLOAT, low=0.1, is_strict=True).backward(
     self=lambda grad, result: grad / (conjugate(result) * 2)
 )
-rsqrt = _unary("rsqrt", INT_TO_FLOAT, low=0.1, is_strict=True).backward(
+rsqrt = _unary("rsqrt", INT_TO_FLOAT, low=0.1, is_strict=True, autocast={"cuda": "fp32"}).backward(
     self=lambda grad, result: -0.5 * grad * conjugate(result**3)
 )
-reciprocal = _unary("reciprocal", INT_TO_FLOAT, low=0.1, is_strict=True, is_cheap=True).backward(
-    self=lambda grad, result: -grad * conjugate(result * result)
-)
-asin = _costly("asin", low=-0.9, high=0.9).backward(
+reciprocal = _unary(
+    "reciprocal", INT_TO_FLOAT, low=0.1, is_strict=True, is_cheap=True, autocast={"cuda": "fp32"}
+).backward(self=lambda grad, result: -grad * conjugate(result * result))
+asin = _costly("asin", low=-0.9, high=0.9, autocast={"cuda": "fp32"}).backward(
     self=lambda grad, self: grad * conjugate(ops.aten.rsqrt.default(1 - self * self))
 )
-acos = _costly("acos", low=-0.9, high=0.9).backward(
+acos = _costly("acos", low=-0.9, high=0.9, autocast={"cuda": "fp32"}).backward(
     self=lambda grad, self: grad * -conjugate(ops.aten.rsqrt.default(1 - self * self))
 )
 atanh = _costly("atanh", low=-0.9, high=0.9).backward(self=lambda grad, self: grad / conjugate(1 - self * self))
@@ -577,7 +605,13 @@ def _square_types(x: Any) -> Types:
     return _computed(dtypes.int64 if common.kind == "b" else common)
 
 
-@pointwise("aten::square(Tensor self) -> Tensor", promote=_square_types, is_cheap=True, is_strict=True)
+@pointwise(
+    "aten::square(Tensor self) -> Tensor",
+    promote=_square_types,
+    is_cheap=True,
+    is_strict=True,
+    autocast={"cuda": "fp32"},
+)
 def square(k: Any, x: Any) -> Any:
     return x * x
 

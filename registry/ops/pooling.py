@@ -20,7 +20,7 @@ from opweave.registry.dtypes import DType
 from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.memory_format import MemoryFormat, contiguous_format
 from opweave.registry.op import ops
-from opweave.registry.ops.kinds import CompositeDecl, composite
+from opweave.registry.ops.kinds import CompositeDecl, composite, with_traits
 from opweave.registry.ops.layout import format_of, laid_out, spec_like
 from opweave.registry.ops.reduction import rounded, widened
 from opweave.registry.symbolic import Symbolic
@@ -380,6 +380,7 @@ def _flat(xp: Any, axes: Sequence[Axis], places: Sequence[Any]) -> Any:
 
 max_pool2d_with_indices, max_pool2d_with_indices_backward, max_pool2d = _declare_max(2)
 max_pool3d_with_indices, max_pool3d_with_indices_backward, max_pool3d = _declare_max(3)
+with_traits(max_pool3d, autocast={"cpu": "fp32"})
 
 
 # ---- average -------------------------------------------------------------------------------------------------------
@@ -537,6 +538,7 @@ def _declare_average(spatial: int) -> tuple[CompositeDecl, CompositeDecl]:
 
 avg_pool2d, avg_pool2d_backward = _declare_average(2)
 avg_pool3d, avg_pool3d_backward = _declare_average(3)
+with_traits(avg_pool3d, autocast={"cpu": "fp32"})
 
 
 @composite(

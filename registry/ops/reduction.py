@@ -88,14 +88,19 @@ def _place(name: str) -> Callable[[DType], tuple[DType, DType]]:
 # ---- the reductions ------------------------------------------------------------------------------------------------
 
 
-@reduction("aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", combine="sum", types=_accumulated)
+@reduction(
+    "aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+    combine="sum",
+    types=_accumulated,
+    autocast={"cuda": "fp32_set_opt_dtype"},
+)
 def sum_() -> None:
     """Sum of all elements."""
 
 
 @reduction(
     "aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    combine="sum", types=_accumulated,
+    combine="sum", types=_accumulated, autocast={"cuda": "fp32_set_opt_dtype"}
 )  # fmt: skip
 def sum_dim() -> None:
     """Sum over some dimensions."""
@@ -121,14 +126,19 @@ def mean_dim() -> None:
     """Mean over some dimensions."""
 
 
-@reduction("aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", combine="prod", types=_accumulated)
+@reduction(
+    "aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+    combine="prod",
+    types=_accumulated,
+    autocast={"cpu": "fp32", "cuda": "fp32_set_opt_dtype"},
+)
 def prod() -> None:
     """Product of all elements."""
 
 
 @reduction(
     "aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    combine="prod", types=_accumulated,
+    combine="prod", types=_accumulated, autocast={"cpu": "fp32", "cuda": "fp32_set_opt_dtype"}
 )  # fmt: skip
 def prod_dim() -> None:
     """Product over a dimension."""
@@ -385,7 +395,12 @@ def std_mean_dim(self: Tensor, dim: Any, unbiased: bool = True, keepdim: bool = 
     return ops.aten.std_mean.correction(self, dim, correction=int(unbiased), keepdim=keepdim)
 
 
-@composite("aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", explicit=True, tags="reduction")
+@composite(
+    "aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
+    explicit=True,
+    tags="reduction",
+    autocast={"cuda": "fp32"},
+)
 def logsumexp(self: Tensor, dim: Sequence[int], keepdim: bool = False) -> Tensor:
     axes = list(normalize_axes(dim, self.ndim, "logsumexp"))
     result = self._dtype if self._dtype.kind in "fc" else dtypes.get_default_dtype()
@@ -416,6 +431,7 @@ def count_nonzero_default(self: Tensor, dim: int | None = None) -> Tensor:
     " ScalarType? dtype=None) -> Tensor",
     explicit=True,
     tags="reduction",
+    autocast={"cuda": "fp32_set_opt_dtype"},
 )
 def linalg_vector_norm(
     self: Tensor, ord: float = 2, dim: Any = None, keepdim: bool = False, dtype: DType | None = None
@@ -489,12 +505,22 @@ def _running(function: str, self: Tensor, dim: int, dtype: DType | None) -> Tens
     return Tensor._from_array(xp.ascontiguousarray(array).reshape(self._sizes), self._device)
 
 
-@scan("aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", spec=_running_spec, combine="cumsum")
+@scan(
+    "aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+    spec=_running_spec,
+    combine="cumsum",
+    autocast={"cuda": "fp32_set_opt_dtype"},
+)
 def cumsum(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     return _running("cumsum", self, dim, dtype)
 
 
-@scan("aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", spec=_running_spec, combine="cumprod")
+@scan(
+    "aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+    spec=_running_spec,
+    combine="cumprod",
+    autocast={"cuda": "fp32_set_opt_dtype"},
+)
 def cumprod(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     return _running("cumprod", self, dim, dtype)
 

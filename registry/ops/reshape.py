@@ -14,7 +14,7 @@ from opweave.registry.dtypes import DType
 from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.memory_format import contiguous_format, is_in_format, preserve_format
 from opweave.registry.op import ops
-from opweave.registry.ops.kinds import ViewDecl, composite, extern, view
+from opweave.registry.ops.kinds import ViewDecl, composite, extern, view, with_traits
 from opweave.registry.ops.view import Layout, Sizes, sample_layouts, view_samples
 from opweave.registry.promote import pointwise_strides
 from opweave.registry.spec import TensorSpec, contiguous_strides
@@ -259,6 +259,7 @@ def _pairs(source: Tensor) -> tuple[Any, ...]:
 
 _COMPLEX = {dtypes.float32: dtypes.complex64, dtypes.float64: dtypes.complex128}
 view_as_complex = ReinterpretDecl("aten::view_as_complex(Tensor(a) self) -> Tensor(a)", _pairs, False)
+with_traits(view_as_complex, autocast={"cpu": "fp32"})
 
 
 @view_as_real.inverted

@@ -131,7 +131,9 @@ def _known_join(
     return axis, sizes, format_strides("cat", sizes, memory_format)
 
 
-@concatenating("aten::cat(Tensor[] tensors, int dim=0) -> Tensor", spec=_cat_spec, pieces=_cat_pieces)
+@concatenating(
+    "aten::cat(Tensor[] tensors, int dim=0) -> Tensor", spec=_cat_spec, pieces=_cat_pieces, autocast={"cpu": "promote"}
+)
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Join tensors along a dimension."""
     joined = _joined_on_cpu(tensors, dim)
@@ -175,7 +177,7 @@ def concat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     return ops.aten.cat.default(tensors, dim)
 
 
-@composite("aten::stack(Tensor[] tensors, int dim=0) -> Tensor", explicit=True)
+@composite("aten::stack(Tensor[] tensors, int dim=0) -> Tensor", explicit=True, autocast={"cpu": "promote"})
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     if not tensors:
         raise ShapeError("stack: expected at least one tensor")

@@ -238,7 +238,12 @@ complex_.backward(
 )  # fmt: skip
 
 
-@pointwise("aten::polar(Tensor abs, Tensor angle) -> Tensor", promote=_pair_type("polar"), inplace=False)
+@pointwise(
+    "aten::polar(Tensor abs, Tensor angle) -> Tensor",
+    promote=_pair_type("polar"),
+    inplace=False,
+    autocast={"cpu": "fp32"},
+)
 def polar(k: Any, abs: Any, angle: Any) -> Any:
     """Complex numbers of their absolute values and angles."""
     return k.complex(abs * k.cos(angle), abs * k.sin(angle))
@@ -426,7 +431,7 @@ polygamma.backward(self=lambda grad, n, self: grad * aten.polygamma.default(n + 
 # ---- the inverse of the error function -----------------------------------------------------------------------------
 
 
-@pointwise("aten::erfinv(Tensor self) -> Tensor", kinds="buif", promote=INT_TO_FLOAT)
+@pointwise("aten::erfinv(Tensor self) -> Tensor", kinds="buif", promote=INT_TO_FLOAT, autocast={"cuda": "fp32"})
 def erfinv(k: Any, x: Any) -> Any:
     """The y with erf(y) = x: an approximation by logarithms (Winitzki 2008), made exact by Halley's method."""
     f64 = dtypes.float64

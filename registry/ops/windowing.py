@@ -135,7 +135,7 @@ _STFT = "Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Ten
 _STFT_REST = "bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None"
 
 
-@composite(f"aten::stft({_STFT}, {_STFT_REST}) -> Tensor")
+@composite(f"aten::stft({_STFT}, {_STFT_REST}) -> Tensor", autocast={"cpu": "fp32"})
 def _stft(
     self: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
     window: Tensor | None = None, normalized: bool = False, onesided: bool | None = None,
@@ -147,7 +147,10 @@ def _stft(
     )  # fmt: skip
 
 
-@composite(f'aten::stft.center({_STFT}, bool center=True, str pad_mode="reflect", {_STFT_REST}) -> Tensor')
+@composite(
+    f'aten::stft.center({_STFT}, bool center=True, str pad_mode="reflect", {_STFT_REST}) -> Tensor',
+    autocast={"cpu": "fp32"},
+)
 def _stft_center(
     self: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
     window: Tensor | None = None, center: bool = True, pad_mode: str = "reflect", normalized: bool = False,
