@@ -158,6 +158,7 @@ def _stored(spec: TensorSpec, values: Any) -> Tensor:
     " SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
     spec=_convolution_spec,
     autocast={"cuda": "lower_precision_fp"},
+    outs="out",
 )
 def convolution(
     input: Tensor, weight: Tensor, bias: Tensor | None, stride: Sizes, padding: Sizes, dilation: Sizes,
@@ -232,6 +233,7 @@ def _first_windows(x: Tensor, sizes: Sizes) -> Tensor:
     " SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups,"
     " bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
     explicit=True,
+    outs=("out", "out0", "out1", "out2"),
 )
 def convolution_backward(
     grad_output: Tensor, input: Tensor, weight: Tensor, bias_sizes: Sizes | None, stride: Sizes, padding: Sizes,
@@ -330,6 +332,7 @@ def _im2col_spec(self: Tensor, kernel_size: Sizes, dilation: Sizes, padding: Siz
 @extern(
     "aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
     spec=_im2col_spec,
+    outs="out",
 )
 def im2col(self: Tensor, kernel_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Tensor:
     """The windows of an image as columns: (batch, channels * kernel, windows)."""
@@ -363,6 +366,7 @@ def _col2im_spec(
     "aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding,"
     " int[2] stride) -> Tensor",
     spec=_col2im_spec,
+    outs="out",
 )
 def col2im(
     self: Tensor, output_size: Sizes, kernel_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes

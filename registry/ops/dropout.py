@@ -35,7 +35,11 @@ def dropout(input: Tensor, p: float, train: bool) -> Tensor:
     return aten.mul.Tensor(aten.mul.Tensor(input, kept), 1 / (1 - p))
 
 
-@composite("aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", tags=_SEEDED)
+@composite(
+    "aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
+    tags=_SEEDED,
+    outs=("out", "out0", "out1"),
+)
 def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
     """(input with elements dropped and the others scaled, which are kept)."""
     if not 0 <= p <= 1:

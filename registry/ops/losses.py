@@ -54,7 +54,9 @@ def l1_loss(self: Tensor, target: Tensor, reduction: int = _MEAN) -> Tensor:
 
 
 @composite(
-    "aten::smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor", autocast="fp32"
+    "aten::smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor",
+    autocast="fp32",
+    outs="out",
 )
 def smooth_l1_loss(self: Tensor, target: Tensor, reduction: int = _MEAN, beta: float = 1.0) -> Tensor:
     """d² / (2 beta) for a difference d below beta, d - beta / 2 beyond (Girshick 2015)."""
@@ -69,7 +71,11 @@ def smooth_l1_loss(self: Tensor, target: Tensor, reduction: int = _MEAN, beta: f
     return _rounded_and_reduced(loss, dtype, reduction)
 
 
-@composite("aten::huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor", autocast="fp32")
+@composite(
+    "aten::huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor",
+    autocast="fp32",
+    outs="out",
+)
 def huber_loss(self: Tensor, target: Tensor, reduction: int = _MEAN, delta: float = 1.0) -> Tensor:
     """d² / 2 for a difference d up to delta, delta (d - delta / 2) beyond (Huber 1964)."""
     if not delta > 0:
@@ -92,6 +98,7 @@ def _rounded_and_reduced(loss: Tensor, dtype: Any, reduction: int) -> Tensor:
     "aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor",
     explicit=True,
     autocast={"cpu": "fp32", "cuda": "banned"},
+    outs="out",
 )
 def binary_cross_entropy(self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = _MEAN) -> Tensor:
     """-(t log(x) + (1 - t) log(1 - x)), with logarithms of -100 or more; NaN where x is no probability."""
@@ -127,6 +134,7 @@ def _binary_cross_entropy_backward(
     "aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None,"
     " Tensor? pos_weight=None, int reduction=1) -> Tensor",
     autocast="fp32",
+    outs="out",
 )
 def binary_cross_entropy_with_logits(
     self: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None,
@@ -170,7 +178,7 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool,
     return _reduced(loss, reduction)
 
 
-@composite("aten::soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", autocast="fp32")
+@composite("aten::soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", autocast="fp32", outs="out")
 def soft_margin_loss(self: Tensor, target: Tensor, reduction: int = _MEAN) -> Tensor:
     """log(1 + exp(-t x))."""
     power = aten.exp.default(aten.mul.Tensor(aten.neg.default(self), target))

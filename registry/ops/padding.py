@@ -73,7 +73,7 @@ def _constant_pad_kernel(self: Tensor, pad: Sequence[int], value: Any = 0) -> Te
 
 @composite(
     "aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor", explicit=True,
-    kernel=_constant_pad_kernel,
+    kernel=_constant_pad_kernel, outs="out"
 )  # fmt: skip
 def constant_pad_nd(self: Tensor, pad: Sequence[int], value: Any = 0) -> Tensor:
     """The tensor with a constant around it; negative numbers cut elements off."""
@@ -223,7 +223,9 @@ def _declare_edge(mode: str, count: int, **traits: Unpack[Traits]) -> tuple[Comp
         out._array[...] = array
         return out
 
-    @composite(f"aten::{name}(Tensor self, {schema}) -> Tensor", explicit=True, kernel=forward_kernel, **traits)
+    @composite(
+        f"aten::{name}(Tensor self, {schema}) -> Tensor", explicit=True, kernel=forward_kernel, outs="out", **traits
+    )
     def forward(self: Tensor, padding: Sequence[int]) -> Tensor:
         sizes = _edge_sizes(name, edge, self, padding, count)
         return laid_out(_taken(self, _edge_places(self, padding, sizes, edge)), format_of(self))
@@ -251,7 +253,7 @@ def _declare_edge(mode: str, count: int, **traits: Unpack[Traits]) -> tuple[Comp
 
     @composite(
         f"aten::{name}_backward(Tensor grad_output, Tensor self, {schema}) -> Tensor", explicit=True,
-        kernel=backward_kernel,
+        kernel=backward_kernel, outs="grad_input"
     )  # fmt: skip
     def backward(grad_output: Tensor, self: Tensor, padding: Sequence[int]) -> Tensor:
         aten = ops.aten

@@ -115,7 +115,7 @@ def sub(k: Any, x: Any, y: Any, alpha: Any = 1) -> Any:
 sub.backward(self=lambda grad: grad, other=lambda grad, alpha: -_scaled(grad, conjugate(alpha)))
 
 
-@composite("aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor")
+@composite("aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", outs="Tensor_out")
 def rsub(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     return ops.aten.sub.Tensor(other, self, alpha=alpha)
 
@@ -154,7 +154,7 @@ def _div_mode_types(*operands: Any, rounding_mode: str | None = None) -> Types:
 
 @pointwise(
     "aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", promote=_div_mode_types,
-    out=False,
+    out="out_mode"
 )  # fmt: skip
 def div_mode(k: Any, x: Any, y: Any, rounding_mode: str | None) -> Any:
     if rounding_mode is None:
@@ -440,12 +440,12 @@ def bitwise_not(k: Any, x: Any) -> Any:
     return k.logical_not(x) if k.dtype(x) is dtypes.bool_ else ~x
 
 
-@pointwise("aten::isnan(Tensor self) -> Tensor", promote=COMPARE, inplace=False, out=False)
+@pointwise("aten::isnan(Tensor self) -> Tensor", promote=COMPARE, inplace=False)
 def isnan(k: Any, x: Any) -> Any:
     return x != x
 
 
-@pointwise("aten::isinf(Tensor self) -> Tensor", promote=COMPARE, inplace=False, out=False)
+@pointwise("aten::isinf(Tensor self) -> Tensor", promote=COMPARE, inplace=False)
 def isinf(k: Any, x: Any) -> Any:
     return k.isinf(x)
 
@@ -544,14 +544,18 @@ sigmoid = _costly("sigmoid", is_strict=True)
 tanh = _costly("tanh", is_strict=True)
 
 
-@pointwise("aten::sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", kinds="fc", inplace=False, out=False)
+@pointwise(
+    "aten::sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", kinds="fc", inplace=False, outs="grad_input"
+)
 def sigmoid_backward(k: Any, grad: Any, output: Any) -> Any:
     if k.dtype(output).is_complex:
         return grad * k.conj((1 - output) * output)
     return grad * (1 - output) * output
 
 
-@pointwise("aten::tanh_backward(Tensor grad_output, Tensor output) -> Tensor", kinds="fc", inplace=False, out=False)
+@pointwise(
+    "aten::tanh_backward(Tensor grad_output, Tensor output) -> Tensor", kinds="fc", inplace=False, outs="grad_input"
+)
 def tanh_backward(k: Any, grad: Any, output: Any) -> Any:
     slope = 1 - output * output
     return grad * (k.conj(slope) if k.dtype(output).is_complex else slope)
@@ -632,7 +636,7 @@ def _where_types(condition: Any, a: Any, b: Any) -> Types:
 
 @pointwise(
     "aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", promote=_where_types, inplace=False,
-    out=False, is_cheap=True,
+    is_cheap=True, outs="self_out"
 )  # fmt: skip
 def where(k: Any, condition: Any, a: Any, b: Any) -> Any:
     return k.where(k.cast(condition, dtypes.bool_), a, b)
@@ -652,7 +656,7 @@ def _masked_fill_types(x: Any, mask: Any, value: Any = 0) -> Types:
 
 @pointwise(
     "aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor",
-    promote=_masked_fill_types, out=False,
+    promote=_masked_fill_types, outs="Scalar_out"
 )  # fmt: skip
 def masked_fill(k: Any, x: Any, mask: Any, value: Any) -> Any:
     return k.where(k.cast(mask, dtypes.bool_), k.const(value, k.dtype(x)), x)
@@ -709,7 +713,7 @@ clamp.backward(self=_clamp_self)
 
 @pointwise(
     "aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", kinds="uif",
-    promote=_clamp_types, out=False, is_cheap=True,
+    promote=_clamp_types, is_cheap=True, out="Tensor_out"
 )  # fmt: skip
 def clamp_tensor(k: Any, x: Any, min: Any, max: Any) -> Any:
     return _clamp(k, x, min, max)
@@ -727,12 +731,12 @@ def _clamp_max(grad: Tensor, self: Tensor, min: Any, max: Any) -> Tensor:
 clamp_tensor.backward(self=_clamp_self, min=_clamp_min, max=_clamp_max)
 
 
-@composite("aten::clamp_min(Tensor self, Scalar min) -> Tensor", tags="pointwise")
+@composite("aten::clamp_min(Tensor self, Scalar min) -> Tensor", tags="pointwise", outs="out")
 def clamp_min(self: Tensor, min: Any) -> Tensor:
     return ops.aten.clamp.default(self, min)
 
 
-@composite("aten::clamp_max(Tensor self, Scalar max) -> Tensor", tags="pointwise")
+@composite("aten::clamp_max(Tensor self, Scalar max) -> Tensor", tags="pointwise", outs="out")
 def clamp_max(self: Tensor, max: Any) -> Tensor:
     return ops.aten.clamp.default(self, None, max)
 
@@ -755,7 +759,7 @@ clone.backward(self=lambda grad: grad)
 
 @pointwise(
     "aten::lift_fresh_copy(Tensor self) -> Tensor", promote=lambda x: (result_type(x), result_type(x)), inplace=False,
-    out=False, tags="view_copy"
+    tags="view_copy", outs="out"
 )  # fmt: skip
 def lift_fresh_copy(k: Any, x: Any) -> Any:
     """A copy of data that came from Python while tracing: each run of the trace starts from its own."""
@@ -804,7 +808,7 @@ _to_copy = ToCopyDecl(
     "bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
     lambda k, x, **_: x, _to_copy_types,
 )  # fmt: skip
-with_traits(_to_copy, is_cheap=True)
+with_traits(_to_copy, is_cheap=True, outs="out")
 
 
 def _to_copy_self(grad: Tensor, self_spec: TensorSpec) -> Tensor:

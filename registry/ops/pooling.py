@@ -292,7 +292,7 @@ def _declare_max(spatial: int) -> tuple[CompositeDecl, CompositeDecl, CompositeD
     @composite(
         f"aten::{name}(Tensor self, {ints} kernel_size, {ints} stride=[], {ints} padding=0, {ints} dilation=1,"
         " bool ceil_mode=False) -> (Tensor, Tensor)",
-        explicit=True, kernel=kernel,
+        explicit=True, kernel=kernel, outs=("out", "out", "indices")
     )  # fmt: skip
     def max_pool(
         self: Tensor, kernel_size: Sizes, stride: Sizes = (), padding: Sizes = (0,), dilation: Sizes = (1,),
@@ -326,6 +326,7 @@ def _declare_max(spatial: int) -> tuple[CompositeDecl, CompositeDecl, CompositeD
         f"aten::{name}_backward(Tensor grad_output, Tensor self, {ints} kernel_size, {ints} stride, {ints} padding,"
         f" {ints} dilation, bool ceil_mode, Tensor indices) -> Tensor",
         explicit=True,
+        outs="grad_input",
     )
     def max_pool_backward(
         grad_output: Tensor, self: Tensor, kernel_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes,
@@ -456,7 +457,7 @@ def _declare_average(spatial: int) -> tuple[CompositeDecl, CompositeDecl]:
     @composite(
         f"aten::{name}(Tensor self, {ints} kernel_size, {ints} stride=[], {ints} padding=0, bool ceil_mode=False,"
         " bool count_include_pad=True, int? divisor_override=None) -> Tensor",
-        explicit=True, kernel=kernel,
+        explicit=True, kernel=kernel, outs="out"
     )  # fmt: skip
     def average(
         self: Tensor, kernel_size: Sizes, stride: Sizes = (), padding: Sizes = (0,), ceil_mode: bool = False,
@@ -491,7 +492,7 @@ def _declare_average(spatial: int) -> tuple[CompositeDecl, CompositeDecl]:
     @composite(
         f"aten::{name}_backward(Tensor grad_output, Tensor self, {ints} kernel_size, {ints} stride, {ints} padding,"
         " bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor",
-        explicit=True, kernel=backward_kernel,
+        explicit=True, kernel=backward_kernel, outs="grad_input"
     )  # fmt: skip
     def average_backward(
         grad_output: Tensor, self: Tensor, kernel_size: Sizes, stride: Sizes, padding: Sizes, ceil_mode: bool,
@@ -543,7 +544,8 @@ with_traits(avg_pool3d, autocast={"cpu": "fp32"})
 
 @composite(
     "aten::avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], bool ceil_mode=False,"
-    " bool count_include_pad=True) -> Tensor"
+    " bool count_include_pad=True) -> Tensor",
+    outs="out",
 )
 def avg_pool1d(
     self: Tensor, kernel_size: Sizes, stride: Sizes = (), padding: Sizes = (0,), ceil_mode: bool = False,

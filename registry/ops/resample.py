@@ -80,6 +80,7 @@ def _nearest_kernel(
     explicit=True,
     kernel=_nearest_kernel,
     autocast={"cuda": "fp32"},
+    outs="out",
 )
 def upsample_nearest2d(
     self: Tensor, output_size: Sizes, scales_h: float | None = None, scales_w: float | None = None
@@ -96,6 +97,7 @@ def upsample_nearest2d(
     "aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
     explicit=True,
     autocast={"cuda": "fp32"},
+    outs="vec_out",
 )
 def upsample_nearest2d_vec(input: Tensor, output_size: Sizes | None, scale_factors: Sequence[float] | None) -> Tensor:
     sizes = chosen_sizes("upsample_nearest2d", input, output_size, scale_factors)
@@ -163,6 +165,7 @@ def _bilinear_kernel(
     explicit=True,
     kernel=_bilinear_kernel,
     autocast={"cuda": "fp32"},
+    outs="out",
 )
 def upsample_bilinear2d(
     self: Tensor, output_size: Sizes, align_corners: bool, scales_h: float | None = None,
@@ -201,6 +204,7 @@ def _one(like: Tensor) -> Tensor:
     " -> Tensor",
     explicit=True,
     autocast={"cuda": "fp32"},
+    outs="vec_out",
 )
 def upsample_bilinear2d_vec(
     input: Tensor, output_size: Sizes | None, align_corners: bool, scale_factors: Sequence[float] | None
@@ -285,6 +289,7 @@ def _cubic(share: Tensor) -> list[Tensor]:
     " -> Tensor",
     explicit=True,
     autocast={"cpu": "fp32"},
+    outs="out",
 )
 def grid_sampler_2d(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool

@@ -109,7 +109,7 @@ def view_(sizes: Sizes, strides: Sequence[Any], offset: Any, size: Sizes) -> Lay
     return _view("view", sizes, strides, offset, size)
 
 
-@view("aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor", reshape=True, is_tracked=False)
+@view("aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor", reshape=True, is_tracked=False, outs="out")
 def unsafe_view(sizes: Sizes, strides: Sequence[Any], offset: Any, size: Sizes) -> Layout:
     """As `view`, for a fresh tensor nobody else looks at: no alias to track."""
     return _view("_unsafe_view", sizes, strides, offset, size)
@@ -287,6 +287,7 @@ def _packed(t: Tensor) -> Tensor:
     spec=lambda self: TensorSpec(self._sizes, pointwise_strides(self._sizes, [self]), self._dtype, self._device),
     own_tags="maybe_aliasing_or_mutating",
     tags=("pointwise",),
+    outs="out",
 )
 def conj_physical(self: Tensor) -> Tensor:
     """The complex conjugate, as a new tensor."""
@@ -334,7 +335,9 @@ def unfold(sizes: Sizes, strides: Sequence[Any], offset: Any, dimension: int, si
 
 
 @composite(
-    "aten::unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor", explicit=True
+    "aten::unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor",
+    explicit=True,
+    outs="out",
 )
 def unfold_backward(grad_in: Tensor, input_sizes: Sizes, dim: int, size: int, step: int) -> Tensor:
     """The sum of the gradients of all windows that an element is in."""

@@ -11,7 +11,7 @@ from opweave.registry.dtypes import DType, get_default_dtype
 from opweave.registry.errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.indexing import has_data
-from opweave.registry.ops.kinds import composite, declare_outs
+from opweave.registry.ops.kinds import composite
 from opweave.registry.tensor import Tensor, describe
 
 Make = Callable[..., Tensor]
@@ -76,9 +76,8 @@ def _declare(name: str, shape: Callable[..., Callable[[Tensor, int], Any]], *ove
         return _window(name, window_length, periodic, dtype, device, shape(*numbers))
 
     for overload, arguments in (("", ""), ("periodic", ", bool periodic"), *overloads):
-        full = f"{name}.{overload}" if overload else name
-        decl = composite(f"aten::{full}(int window_length{arguments}, *, {_OPTIONS}) -> Tensor")(body)
-        declare_outs(decl.op, f"{overload}_out" if overload else "out", "out")
+        full, out = (f"{name}.{overload}", f"{overload}_out") if overload else (name, "out")
+        decl = composite(f"aten::{full}(int window_length{arguments}, *, {_OPTIONS}) -> Tensor", outs=out)(body)
         decl.with_samples(_samples_of(arguments.count(",")))
         decl.sample_dtypes = (dtypes.float32,)
 

@@ -34,7 +34,7 @@ class Traits(TypedDict, total=False):
         Whether to declare the `out=` variant too; a string is its overload name, where that is another.
     outs : str or tuple of str
         The overload name of an `out=` variant that stays a call in graphs, with the names of the arguments that it
-        writes, where it is not `out` alone.
+        writes; of one that writes `out` alone, or `grad_input` by that name too, the overload name is enough.
     """
 
     tags: TagLike

@@ -345,7 +345,7 @@ def with_traits(decl: D, **traits: Unpack[Traits]) -> D:
         declare_out(op, out if isinstance(out, str) else None)
     if outs := traits.get("outs"):
         overload, *targets = [outs] if isinstance(outs, str) else outs
-        declare_outs(op, overload, *(targets or ["out"]))
+        declare_outs(op, overload, *(targets or ["grad_input" if overload == "grad_input" else "out"]))
     return decl
 
 
@@ -367,9 +367,9 @@ def pointwise(
     kinds : str
         Kinds of compute type it is defined for (see `DType.kind`); others are refused.
     **traits
-        See `Traits`; `inplace` and `out` are true by default.
+        See `Traits`; there is an `op_` variant by default, and an `out=` variant.
     """
-    said: Traits = {"inplace": True, "out": True, **traits}
+    said: Traits = {"inplace": True, "out": "outs" not in traits, **traits}
 
     def declare(body: Callable[..., Any]) -> PointwiseDecl:
         return with_traits(PointwiseDecl(schema, body, promote, kinds), **said)
