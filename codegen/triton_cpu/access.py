@@ -90,7 +90,7 @@ def _unless(cx: Context, fine: str, label: str) -> None:
 
 def _when(cx: Context, mask: Lanes, then: object) -> None:
     assert callable(then)
-    if mask.value == "true":
+    if mask.is_true:
         then()
-    elif mask.value != "false":
+    elif not mask.is_false:
         cx.em.when(cx.position(mask), then)  # type: ignore[arg-type]

@@ -11,6 +11,7 @@ from opweave.codegen.triton_cpu.analysis import divisor, nonnegative
 from opweave.codegen.triton_cpu.context import Context, pointee_size
 from opweave.codegen.triton_cpu.emit import LLVM_TYPE, SIZE
 from opweave.codegen.triton_cpu.lanes import Lanes
+from opweave.codegen.triton_cpu.operands import Register
 from opweave.codegen.triton_cpu.operations import VIEWS, affine
 from opweave.registry.triton.ttir import Op, Value
 
@@ -54,9 +55,9 @@ def _mul(cx: Context, op: Op, args: list[Lanes]) -> Lanes | None:
     if not b.uniform:
         return None
     base = "0" if a.value == "0" else cx.em.inst(f"mul {LLVM_TYPE[a.elem]} {a.value}, {b.value}")
-    if not b.value.startswith("%") and isinstance(a.stride, int):
+    if not isinstance(b.value, Register) and isinstance(a.stride, int):
         return _lanes(base, a.elem, a.stride * int(b.value), a.origin)
-    return _lanes(base, a.elem, cx.em.mul(str(a.stride), cx.em.resize(b.value, b.elem, "i64")), a.origin)
+    return _lanes(base, a.elem, cx.em.mul(a.step, cx.em.resize(b.value, b.elem, "i64")), a.origin)
 
 
 @affine("arith.extsi", "arith.index_cast")
@@ -71,7 +72,7 @@ def _cast(cx: Context, op: Op, args: list[Lanes]) -> Lanes | None:
 
 def _within(x: Lanes, dims: tuple[int, ...]) -> bool:
     """Whether no element of an affine value can wrap, its base and stride being known."""
-    if x.value.startswith("%") or not isinstance(x.stride, int):
+    if isinstance(x.value, Register) or not isinstance(x.stride, int):
         return False
     return abs(int(x.value)) + abs(x.stride) * max(dims) < 1 << (8 * SIZE[x.elem] - 1)
 
@@ -109,7 +110,7 @@ def _pointer(cx: Context, op: Op, args: list[Lanes]) -> Lanes | None:
 def _remainder(cx: Context, op: Op, args: list[Lanes]) -> Lanes | None:
     """x // c and x % c, where all lanes of a step share the quotient: c and the first x are multiples of the width."""
     x, c = args
-    if x.kind != "affine" or x.stride != 1 or not c.uniform or c.value.startswith("%") or not cx.positioned:
+    if x.kind != "affine" or x.stride != 1 or not c.uniform or isinstance(c.value, Register) or not cx.positioned:
         return None
     if int(c.value) <= 0 or int(c.value) % cx.width or divisor(op.operands[0], cx.hints) % cx.width:
         return None

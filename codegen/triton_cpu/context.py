@@ -21,6 +21,7 @@ from opweave.codegen.triton_cpu.analysis import Reach, TargetFeatures
 from opweave.codegen.triton_cpu.debug_info import DebugInfo
 from opweave.codegen.triton_cpu.emit import LLVM_TYPE, SIZE, Buffer, Emitter, literal, splat, storage, suffix, vector
 from opweave.codegen.triton_cpu.lanes import Indices, Key, Lanes, key_of
+from opweave.codegen.triton_cpu.operands import Register
 from opweave.codegen.triton_cpu.operations import MADE, operation
 from opweave.codegen.triton_cpu.refusal import unsupported
 from opweave.codegen.triton_cpu.views import operand_indices
@@ -144,7 +145,7 @@ class Context:
         if x.kind != "affine":
             return x.value
         em = self.em
-        step = em.mul(self.origins[x.origin], str(x.stride))
+        step = em.mul(self.origins[x.origin], x.step)
         if x.elem == "ptr":
             return em.offset(x.value, step)
         base, step = x.value, em.resize(step, "i64", x.elem)
@@ -165,10 +166,11 @@ class Context:
         if known is None:
             known = self._spread(x)
             self.remember(key, known)
-        return str(known)
+        assert isinstance(known, str)
+        return known
 
     def _splat(self, x: Lanes) -> str:
-        if not x.value.startswith("%"):
+        if not isinstance(x.value, Register):
             return splat(x.value, x.elem, self.width)
         key = ("splat", x.value, self.width)
         known = self.recall(key)
@@ -177,7 +179,8 @@ class Context:
             one = self.em.inst(f"insertelement {t} poison, {LLVM_TYPE[x.elem]} {x.value}, i64 0")
             known = self.em.inst(f"shufflevector {t} {one}, {t} poison, <{self.width} x i32> zeroinitializer")
             self.remember(key, known)
-        return str(known)
+        assert isinstance(known, str)
+        return known
 
     def _spread(self, x: Lanes) -> str:
         """base + <0, 1, ...> * stride."""

@@ -22,6 +22,7 @@ from opweave.codegen.triton_cpu.emit import (
 )
 from opweave.codegen.triton_cpu.float8 import decode, encode
 from opweave.codegen.triton_cpu.lanes import Indices, Lanes
+from opweave.codegen.triton_cpu.operands import Register
 from opweave.codegen.triton_cpu.operations import elementwise, lazy
 from opweave.codegen.triton_cpu.refusal import unsupported
 from opweave.registry.triton.ttir import Op, Value
@@ -102,8 +103,8 @@ def constant(elem: str, value: float) -> Lanes:
 
 
 def select(cx: Context, mask: Lanes, x: Lanes, y: Lanes) -> Lanes:
-    if mask.value in ("true", "false"):
-        return x if mask.value == "true" else y
+    if mask.is_true or mask.is_false:
+        return x if mask.is_true else y
     w, (m, a, b) = cx.operands([mask, x, y])
     t = vector(x.elem, w)
     return cx.like([mask, x, y], cx.em.inst(f"select {vector('i1', w)} {m}, {t} {a}, {t} {b}"), x.elem)
@@ -173,12 +174,12 @@ def _and(cx: Context, v: Value, idx: Indices) -> Lanes:
     assert v.op is not None
     (a, i), (b, j) = cx.inputs(v.op, idx)
     x = cx.evaluate(a, i)
-    if x.value == "false":
+    if x.is_false:
         return x
     y = cx.evaluate(b, j)
-    if x.value == "true" or y.value == "false":
+    if x.is_true or y.is_false:
         return y
-    return x if y.value == "true" else binary(cx, "and", [x, y])
+    return x if y.is_true else binary(cx, "and", [x, y])
 
 
 @elementwise(*_SHIFTS)
@@ -198,7 +199,7 @@ def _shift(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
 
 def _safe_divisor(cx: Context, x: Lanes, d: Lanes, signed: bool) -> Lanes:
     """The divisor with 1 where dividing would trap: by zero (masked-off lanes), or INT_MIN by -1."""
-    if d.uniform and not d.value.startswith("%") and d.value not in ("0", "-1"):
+    if d.uniform and not isinstance(d.value, Register) and d.value not in ("0", "-1"):
         return d
     one = constant(d.elem, 1)
     unsafe = compare(cx, "eq", d, constant(d.elem, 0))
@@ -215,7 +216,7 @@ def _division(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
     if kind in ("floor", "ceil"):
         raise unsupported(op)
     x, d = args[0], _safe_divisor(cx, *args, signed=kind[0] == "s")
-    if (x.uniform and d.uniform) or not d.value.startswith("%") or SIZE[x.elem] == 8 or cx.width == 1:
+    if (x.uniform and d.uniform) or not isinstance(d.value, Register) or SIZE[x.elem] == 8 or cx.width == 1:
         return binary(cx, kind, [x, d])
     return _division_by_double(cx, kind, x, d)
 

@@ -11,6 +11,8 @@ import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from opweave.codegen.triton_cpu.operands import Register
+
 
 @dataclass(frozen=True)
 class Float8:
@@ -160,7 +162,7 @@ class Buffer:
 
 
 class Emitter:
-    """Appends instructions; every method that yields a value returns its SSA name or literal."""
+    """Appends instructions; every method that yields a value returns a register or a constant."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -177,10 +179,10 @@ class Emitter:
         self._counter += 1
         return f"{prefix}{self._counter}"
 
-    def inst(self, text: str) -> str:
+    def inst(self, text: str) -> Register:
         """Emit `%name = text`."""
         self._counter += 1
-        name = f"%t{self._counter}"
+        name = Register(f"%t{self._counter}")
         self.lines.append(f"  {name} = {text}{self.place}")
         return name
 
@@ -198,9 +200,9 @@ class Emitter:
 
     # -- memory of the kernel's own
 
-    def slot(self, llvm_type: str, initial: str | None = None) -> str:
+    def slot(self, llvm_type: str, initial: str | None = None) -> Register:
         """A variable: an entry alloca that SROA turns into a register."""
-        name = "%" + self.fresh("v")
+        name = Register("%" + self.fresh("v"))
         self.entry.append(f"  {name} = alloca {llvm_type}")
         if initial is not None:
             self.line(f"store {llvm_type} {initial}, ptr {name}")
@@ -211,7 +213,7 @@ class Emitter:
         for d in shape:
             count *= d
         size = -(-count * SIZE[elem] // ALIGNMENT) * ALIGNMENT
-        name = "%" + self.fresh("b")
+        name = Register("%" + self.fresh("b"))
         if self._stack_bytes + size <= _STACK_LIMIT:
             self._stack_bytes += size
             self.entry.append(f"  {name} = alloca [{count} x {LLVM_TYPE[storage(elem)]}], align {ALIGNMENT}")
@@ -266,7 +268,7 @@ class Emitter:
 
     def _fold(self, op: str, a: str, b: str) -> str:
         kind = op[:3]
-        if not a.startswith("%") and not b.startswith("%"):
+        if not isinstance(a, Register) and not isinstance(b, Register):
             x, y = int(a), int(b)
             return str(x + y if kind == "add" else x - y if kind == "sub" else x * y)
         if b == "0" and kind != "mul" or b == "1" and kind == "mul":
@@ -285,7 +287,7 @@ class Emitter:
 
     def resize(self, value: str, source: str, target: str) -> str:
         """Sign-extend or truncate an integer; literals pass."""
-        if SIZE[source] == SIZE[target] or not value.startswith("%"):
+        if SIZE[source] == SIZE[target] or not isinstance(value, Register):
             return value
         op = "sext" if SIZE[target] > SIZE[source] else "trunc"
         return self.inst(f"{op} {LLVM_TYPE[source]} {value} to {LLVM_TYPE[target]}")
@@ -301,7 +303,7 @@ class Emitter:
     def loop(self, lo: str, hi: str, step: str, body: Callable[[str], None], *, elem: str = "i64") -> None:
         """for (i = lo; i < hi; i += step) body(i). A loop known to run once is written without one."""
         t = LLVM_TYPE[elem]
-        if all(not s.startswith("%") for s in (lo, hi, step)) and int(lo) < int(hi) <= int(lo) + int(step):
+        if all(not isinstance(s, Register) for s in (lo, hi, step)) and int(lo) < int(hi) <= int(lo) + int(step):
             body(lo)
             return
         variable = self.slot(t, lo)

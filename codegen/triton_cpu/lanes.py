@@ -12,7 +12,7 @@ from opweave.registry.triton.ttir import Value
 class Lanes:
     """An evaluated value: `value` is the scalar, the vector, or the base of base + (origin + lane) * stride.
 
-    The stride counts elements, or bytes for pointers; a string is an SSA value of type i64. `origin` is the key of the
+    The stride counts elements, or bytes for pointers; a text is a register of type i64. `origin` is the key of the
     index that moves an affine value.
     """
 
@@ -25,6 +25,21 @@ class Lanes:
     @property
     def uniform(self) -> bool:
         return self.kind == "uniform"
+
+    @property
+    def step(self) -> str:
+        """The stride as an operand."""
+        return str(self.stride) if isinstance(self.stride, int) else self.stride
+
+    @property
+    def is_true(self) -> bool:
+        """Whether it is known to be true in every lane."""
+        return self.value == "true"
+
+    @property
+    def is_false(self) -> bool:
+        """Whether it is known to be false in every lane."""
+        return self.value == "false"
 
 
 @dataclass(frozen=True, slots=True)

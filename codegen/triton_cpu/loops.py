@@ -13,6 +13,7 @@ from opweave.codegen.triton_cpu.context import Context, pointee_size
 from opweave.codegen.triton_cpu.dimensions import merged
 from opweave.codegen.triton_cpu.emit import SIZE, Buffer
 from opweave.codegen.triton_cpu.lanes import ZERO, Index, Indices, Key, key_of, replaced
+from opweave.codegen.triton_cpu.operands import Register
 from opweave.codegen.triton_cpu.operations import INDEX_OPS, MADE, REARRANGES, VIEWS
 from opweave.codegen.triton_cpu.plan import Kept, Place, comparison, largest_base, mask_parts, masked_off, plan_loop
 from opweave.codegen.triton_cpu.strides import UNKNOWN, Strides
@@ -326,7 +327,7 @@ def _mask_bounds(cx: Context, parts: Iterable[tuple[Place, bool]]) -> tuple[dict
             bounds[key], whole = _upper_bound(cx, leaf, i)
             if whole:
                 gates[leaf, (*key[1], "whole")] = whole
-        elif (gate := cx.evaluate(leaf, i).value).startswith("%"):
+        elif isinstance(gate := cx.evaluate(leaf, i).value, Register):
             gates[key] = gate
     return bounds, gates
 
@@ -366,7 +367,7 @@ def _upper_bound(cx: Context, leaf: Value, idx: Indices) -> tuple[str, str]:
     em = cx.em
     wide = [em.resize(y.value, y.elem, "i64") for y in (bound, position)]
     end = em.add(em.sub(*wide), str(compared[2]))
-    if SIZE[position.elem] == 8 or not wide[1].startswith("%"):
+    if SIZE[position.elem] == 8 or not isinstance(wide[1], Register):
         return end, ""
     whole = em.inst(f"icmp sle i64 {wide[1]}, {largest_base(leaf, position.elem)}")
     return em.inst(f"select i1 {whole}, i64 {end}, i64 {1 << 62}"), whole

@@ -38,6 +38,7 @@ from opweave.codegen.triton_cpu.exchange import find_exchanges
 from opweave.codegen.triton_cpu.lanes import Indices, Lanes
 from opweave.codegen.triton_cpu.loops import materialize, nest, transposed_loads, write_all
 from opweave.codegen.triton_cpu.materialize import before_write, overlap, side_buffers, side_outputs
+from opweave.codegen.triton_cpu.operands import Register
 from opweave.codegen.triton_cpu.operations import ROOTS, WRITES, lazy, operation, root
 from opweave.codegen.triton_cpu.refusal import unsupported
 from opweave.registry.triton.inline import inline_calls
@@ -116,14 +117,14 @@ def _emit_function(cx: Context, function: Function) -> None:
     """The loop over programs around the kernel's body."""
     em = cx.em
     for k, a in enumerate(function.args):
-        slot = em.offset("%args", str(k), "i64")
+        slot = em.offset(Register("%args"), str(k), "i64")
         t = LLVM_TYPE.get(a.type.elem)
         if t is None:
             raise NotImplementedError(f"kernel argument {a.name} of type {a.type}: this type is not supported")
         value = em.inst(f"load i8, ptr {slot}") if t == "i1" else em.inst(f"load {t}, ptr {slot}")
         cx.scalars[a] = Lanes("uniform", em.inst(f"trunc i8 {value} to i1") if t == "i1" else value, a.type.elem)
 
-    cx.assertion_slot = em.offset("%args", str(len(function.args)), "i64")
+    cx.assertion_slot = em.offset(Register("%args"), str(len(function.args)), "i64")
 
     stopped = em.fresh("stopped")
 
@@ -139,7 +140,7 @@ def _emit_function(cx: Context, function: Function) -> None:
             emit_blocks(cx, function.body, end, [])
         em.label(end)
 
-    em.loop("%start", "%end", "1", program)
+    em.loop(Register("%start"), Register("%end"), "1", program)
     if cx.features.sanitize:
         em.branch(stopped)
         em.label(stopped)
@@ -195,7 +196,7 @@ def _program_id(cx: Context, op: Op) -> None:
 
 @root("tt.get_num_programs")
 def _num_programs(cx: Context, op: Op) -> None:
-    cx.scalars[op.result] = Lanes("uniform", f"%g{op.attrs[0]}", "i32")
+    cx.scalars[op.result] = Lanes("uniform", Register(f"%g{op.attrs[0]}"), "i32")
 
 
 @root("tt.reshape")
@@ -289,7 +290,7 @@ def _store_group(cx: Context, first: Op) -> list[Op]:
 def _make_range(cx: Context, v: Value, idx: Indices) -> Lanes:
     """Only reached without lanes: in the vector dimension a range is affine."""
     assert v.op is not None
-    i = cx.em.resize(idx[0].value, "i64", "i32") if idx[0].value.startswith("%") else idx[0].value
+    i = cx.em.resize(idx[0].value, "i64", "i32") if isinstance(idx[0].value, Register) else idx[0].value
     start = v.op.attr("start") or "0"
     return Lanes("uniform", i if start == "0" else cx.em.inst(f"add i32 {i}, {start}"), "i32")
 

@@ -8,6 +8,7 @@ from opweave.codegen.triton_cpu.control import scalar_region
 from opweave.codegen.triton_cpu.emit import Buffer
 from opweave.codegen.triton_cpu.lanes import ZERO, Index, Indices, Lanes
 from opweave.codegen.triton_cpu.loops import materialize, nest, outer_loops
+from opweave.codegen.triton_cpu.operands import Register
 from opweave.codegen.triton_cpu.operations import WRITES, operation, root
 from opweave.codegen.triton_cpu.refusal import unsupported
 from opweave.registry.triton.ttir import Op, walk
@@ -75,7 +76,7 @@ def _unravel(cx: Context, linear: str, shape: tuple[int, ...]) -> Indices:
         if d == 1:
             idx.append(ZERO)
             continue
-        at = str(int(rest) % d) if not rest.startswith("%") else cx.em.inst(f"urem i64 {rest}, {d}")
-        rest = str(int(rest) // d) if not rest.startswith("%") else cx.em.inst(f"udiv i64 {rest}, {d}")
+        at = str(int(rest) % d) if not isinstance(rest, Register) else cx.em.inst(f"urem i64 {rest}, {d}")
+        rest = str(int(rest) // d) if not isinstance(rest, Register) else cx.em.inst(f"udiv i64 {rest}, {d}")
         idx.append(Index(at, 0, cx.fresh_key("m")))
     return tuple(reversed(idx))

@@ -60,7 +60,7 @@ def load_lanes(cx: Context, op: Op, idx: Indices) -> Lanes:
     def other() -> Lanes:
         return at(cx, op.operands[2], idx) if len(op.operands) > 2 else zero(elem)
 
-    if mask.value == "false":
+    if mask.is_false:
         return other()
     pointer = at(cx, op.operands[0], idx)
     if cx.features.sanitize:
@@ -76,7 +76,7 @@ def _load_vector(cx: Context, pointer: Lanes, mask: Lanes, other: Callable[[], L
     em, w, mem = cx.em, cx.width, storage(elem)
     t, size = cx.vector(mem), SIZE[mem]
     contiguous = pointer.kind == "affine" and pointer.stride == size
-    if contiguous and mask.value == "true":
+    if contiguous and mask.is_true:
         address = cx.position(pointer)
         if cx.ahead:
             later, kind = (
@@ -110,11 +110,11 @@ def _load_one(cx: Context, address: str, mask: Lanes, other: Callable[[], Lanes]
     """A scalar load; where it is masked off it reads a dummy instead of branching."""
     em, mem = cx.em, storage(elem)
     kind = "uniform" if mask.uniform else "vector"
-    if mask.value != "true":
+    if not mask.is_true:
         address = em.inst(f"select i1 {mask.value}, ptr {address}, ptr {_dummy(cx)}")
     x = em.inst(f"load {LLVM_TYPE[mem]}, ptr {address}, align {SIZE[mem]}")
     result = Lanes(kind, _from_memory(cx, x, elem, 1), elem)
-    return result if mask.value == "true" else select(cx, mask, result, other())
+    return result if mask.is_true else select(cx, mask, result, other())
 
 
 def _dummy(cx: Context) -> str:
@@ -144,11 +144,11 @@ class Store:
 def prepare_store(cx: Context, op: Op, idx: Indices) -> Store | None:
     """Evaluate what is stored, where, and under which mask. None: nothing to do."""
     mask = at(cx, op.operands[2], idx) if len(op.operands) > 2 else TRUE
-    if mask.value == "false":
+    if mask.is_false:
         return None
     value = at(cx, op.operands[1], idx)
     pointer = at(cx, op.operands[0], idx)
-    span = cx.width > 1 and pointer.kind == "affine" and pointer.stride == SIZE[value.elem] and mask.value == "true"
+    span = cx.width > 1 and pointer.kind == "affine" and pointer.stride == SIZE[value.elem] and mask.is_true
     return Store(op, idx, pointer, value, mask, span and cx.features.streams and "cacheModifier = cs" in op.attrs)
 
 
@@ -188,13 +188,13 @@ def _store(cx: Context, pointer: Lanes, value: Lanes, mask: Lanes, past: bool) -
     t, size = LLVM_TYPE[elem], SIZE[elem]
     if w == 1 or (pointer.uniform and value.uniform and mask.uniform):
         address, one = cx.position(pointer), cx.position(value)
-        if mask.value == "true":
+        if mask.is_true:
             em.line(f"store {t} {one}, ptr {address}, align {size}")
         else:
             em.when(mask.value, lambda: em.line(f"store {t} {one}, ptr {address}, align {size}"))
         return
     v, lanes = cx.vector(elem), cx.operand(value)
-    if pointer.kind == "affine" and pointer.stride == size and mask.value == "true":
+    if pointer.kind == "affine" and pointer.stride == size and mask.is_true:
         cx.streams |= past
         how = f"align {min(w * size, LINE)}, !nontemporal !{{i32 1}}" if past else f"align {size}"
         em.line(f"store {v} {lanes}, ptr {cx.position(pointer)}, {how}")
@@ -265,7 +265,7 @@ def scalar_atomic(cx: Context, op: Op, idx: Indices) -> Lanes:
     parts = [at(cx, o, idx) for o in op.operands]
     parts = [Lanes("uniform", cx.position(p), p.elem) for p in parts]
     mask = parts[2] if op.name == "tt.atomic_rmw" and len(parts) > 2 else TRUE
-    if cx.features.sanitize and mask.value != "false":
+    if cx.features.sanitize and not mask.is_false:
         check_access(cx, op, "atomic", parts[0], mask, idx, elem)
 
     def go() -> Lanes:
@@ -273,7 +273,7 @@ def scalar_atomic(cx: Context, op: Op, idx: Indices) -> Lanes:
             return atomic_cas(cx, parts[0].value, parts[1], parts[2])
         return atomic_rmw(cx, op, parts[0].value, parts[1])
 
-    if mask.value == "true":
+    if mask.is_true:
         return go()
     out = em.slot(LLVM_TYPE[elem], zero(elem).value)
     em.when(mask.value, lambda: em.line(f"store {LLVM_TYPE[elem]} {go().value}, ptr {out}"))

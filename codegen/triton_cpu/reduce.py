@@ -24,6 +24,7 @@ from opweave.codegen.triton_cpu.loops import (
     write_all,
 )
 from opweave.codegen.triton_cpu.materialize import side_buffers, side_outputs
+from opweave.codegen.triton_cpu.operands import Register
 from opweave.codegen.triton_cpu.operations import operation, root
 from opweave.registry.triton.ttir import Op, Region, Value
 
@@ -234,7 +235,7 @@ class _Reduction:
     def across_lanes(self, idx: Indices, dim: int) -> None:
         """Another dimension is the vector dimension: every lane reduces its own column."""
         cx, n = self.cx, self.shape[self.axis]
-        key, anywhere = cx.fresh_key("r"), Index("%unknown", 0, cx.fresh_key("row"))
+        key, anywhere = cx.fresh_key("r"), Index(Register("%unknown"), 0, cx.fresh_key("row"))
 
         def columns(at: Indices) -> None:
             cx.unknown.discard(anywhere.key)
