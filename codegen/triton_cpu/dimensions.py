@@ -76,7 +76,7 @@ class _Survey:
             if "[" in op.attrs or '"' in op.attrs:
                 self._read(v.type.dims, idx)
         elif op.name == "tt.split":
-            self.visit(op.operands[0], (*idx, Index(str(v.index), 0, f"split{v.index}")))
+            self.visit(op.operands[0], (*idx, Index(v.index, 0, f"split{v.index}")))
         elif op.name == "tt.join":
             self._read(v.type.dims[-1:], idx[-1:])
             for o in op.operands:

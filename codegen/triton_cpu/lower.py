@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from opweave.codegen.triton_cpu import (  # noqa: F401  (they register rules)
+from opweave.codegen.triton_cpu import (
     access,
     affine,
     control,
@@ -38,13 +38,31 @@ from opweave.codegen.triton_cpu.exchange import find_exchanges
 from opweave.codegen.triton_cpu.lanes import Indices, Lanes
 from opweave.codegen.triton_cpu.loops import materialize, nest, transposed_loads, write_all
 from opweave.codegen.triton_cpu.materialize import before_write, overlap, side_buffers, side_outputs
-from opweave.codegen.triton_cpu.operands import Register
+from opweave.codegen.triton_cpu.operands import Operand, Register
 from opweave.codegen.triton_cpu.operations import ROOTS, WRITES, lazy, operation, root
 from opweave.codegen.triton_cpu.refusal import unsupported
 from opweave.registry.triton.inline import inline_calls
 from opweave.registry.triton.ttir import Block, Function, Op, Value, parse
 
 _log = logging.getLogger("opweave.lowering")
+_RULES = (
+    access,
+    affine,
+    control,
+    dot,
+    dot_scaled,
+    effects,
+    elementwise,
+    libdevice,
+    mapping,
+    math,
+    memory,
+    reduce,
+    shuffle,
+    tiles,
+    undefined,
+)
+"""What registers the rules of operations when it is imported."""
 
 
 def lower(
@@ -117,18 +135,18 @@ def _emit_function(cx: Context, function: Function) -> None:
     """The loop over programs around the kernel's body."""
     em = cx.em
     for k, a in enumerate(function.args):
-        slot = em.offset(Register("%args"), str(k), "i64")
+        slot = em.offset(Register("%args"), k, "i64")
         t = LLVM_TYPE.get(a.type.elem)
         if t is None:
             raise NotImplementedError(f"kernel argument {a.name} of type {a.type}: this type is not supported")
         value = em.inst(f"load i8, ptr {slot}") if t == "i1" else em.inst(f"load {t}, ptr {slot}")
         cx.scalars[a] = Lanes("uniform", em.inst(f"trunc i8 {value} to i1") if t == "i1" else value, a.type.elem)
 
-    cx.assertion_slot = em.offset(Register("%args"), str(len(function.args)), "i64")
+    cx.assertion_slot = em.offset(Register("%args"), len(function.args), "i64")
 
     stopped = em.fresh("stopped")
 
-    def program(i: str) -> None:
+    def program(i: Operand) -> None:
         cx.program = i
         access.step(cx, None, stopped)
         linear = em.inst(f"trunc i64 {i} to i32")
@@ -140,7 +158,7 @@ def _emit_function(cx: Context, function: Function) -> None:
             emit_blocks(cx, function.body, end, [])
         em.label(end)
 
-    em.loop(Register("%start"), Register("%end"), "1", program)
+    em.loop(Register("%start"), Register("%end"), 1, program)
     if cx.features.sanitize:
         em.branch(stopped)
         em.label(stopped)
@@ -255,7 +273,7 @@ def _store_all(cx: Context, group: Sequence[Op], loads: Sequence[Value]) -> None
 
 def _across(cx: Context, loads: Sequence[Value]) -> list[Value]:
     """Keep loads that run across their stores, and say which of them lie in the stores' direction."""
-    crossed = []
+    crossed: list[Value] = []
     for v in loads:
         found = tiles.crossing(cx, v, v.type.elem) if v not in cx.buffers else None
         if found is not None:
@@ -290,9 +308,9 @@ def _store_group(cx: Context, first: Op) -> list[Op]:
 def _make_range(cx: Context, v: Value, idx: Indices) -> Lanes:
     """Only reached without lanes: in the vector dimension a range is affine."""
     assert v.op is not None
-    i = cx.em.resize(idx[0].value, "i64", "i32") if isinstance(idx[0].value, Register) else idx[0].value
-    start = v.op.attr("start") or "0"
-    return Lanes("uniform", i if start == "0" else cx.em.inst(f"add i32 {i}, {start}"), "i32")
+    i = cx.em.resize(idx[0].value, "i64", "i32")
+    start = int(v.op.attr("start") or 0)
+    return Lanes("uniform", i if start == 0 else cx.em.inst(f"add i32 {i}, {start}"), "i32")
 
 
 def _print(cx: Context, name: str, arguments: int) -> str:

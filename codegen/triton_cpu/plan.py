@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from opweave.codegen.triton_cpu.context import Context
 from opweave.codegen.triton_cpu.emit import SIZE, Buffer
 from opweave.codegen.triton_cpu.lanes import Index, Indices, Key, key_of
-from opweave.codegen.triton_cpu.operands import Register
 from opweave.codegen.triton_cpu.operations import INDEX_OPS, MADE, REARRANGES, VIEWS
 from opweave.codegen.triton_cpu.strides import UNKNOWN, Strides
 from opweave.registry.triton.ttir import Op, Value
@@ -237,7 +236,7 @@ def is_bound(cx: Context, strides: Strides, leaf: Value, idx: Indices) -> bool:
     position, bound = strides.of(*compared[0]), strides.of(*compared[1])
     if position is None or bound is None or position.kind != "affine" or position.stride != 1 or not bound.uniform:
         return False
-    return isinstance(position.value, Register) or int(position.value) <= largest_base(leaf, position.elem)
+    return not isinstance(position.value, int) or position.value <= largest_base(leaf, position.elem)
 
 
 def largest_base(leaf: Value, elem: str) -> int:

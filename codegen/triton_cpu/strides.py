@@ -70,7 +70,7 @@ class Strides:
         if op is None:
             return None
         if op.name == "tt.make_range":
-            return Lanes("affine", op.attr("start") or "0", "i32", idx[0].lane, idx[0].key)
+            return Lanes("affine", int(op.attr("start") or 0), "i32", idx[0].lane, idx[0].key)
         text = splat_literal(v)
         if text is not None:
             return Lanes("uniform", text, v.type.elem)
