@@ -13,6 +13,7 @@ import ctypes
 import functools
 import hashlib
 import itertools
+import logging
 import os
 import platform
 import stat
@@ -22,6 +23,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from opweave.codegen.triton_cpu import linking
 from opweave.codegen.triton_cpu.hidden import hide, hide_from_stores, hide_zeros
 from opweave.registry import forking, interrupts
 from opweave.registry.errors import CompileError
@@ -32,6 +34,7 @@ _MAGIC = b"opweave\x01"
 _DIGEST_BYTES = 16
 _TRAILER_BYTES = len(_MAGIC) + _DIGEST_BYTES
 
+_log = logging.getLogger("opweave.kernels")
 _lock = forking.short_lock()
 _library_numbers = itertools.count()
 
@@ -213,10 +216,17 @@ def load(obj: bytes, symbols: Iterable[str], *, imports: Mapping[str, int] | Non
         _free_what_is_gone()
         if b".debug_line" in image:
             return _load_for_debuggers(image, symbols, imports or {})
-        return _linked(image, symbols, imports or {})
+        if linking.available():
+            try:
+                linked = linking.link(image, symbols, imports or {})
+            except linking.NotLinked as error:
+                _log.debug("%s is linked by LLVM: %s", name, error)
+            else:
+                return LoadedCode(linked.addresses, name, linked)
+        return _linked_by_llvm(image, symbols, imports or {})
 
 
-def _linked(image: bytes, symbols: tuple[str, ...], imports: Mapping[str, int]) -> LoadedCode:
+def _linked_by_llvm(image: bytes, symbols: tuple[str, ...], imports: Mapping[str, int]) -> LoadedCode:
     linker = _llvm().JITLibraryBuilder().add_object_img(image)
     for symbol, address in imports.items():
         linker.import_symbol(symbol, address)
