@@ -27,6 +27,7 @@ from opweave.registry.interrupts import let_through
 from opweave.registry.nested import map_leaves
 from opweave.registry.op import OpOverload, ops, registry
 from opweave.registry.python_dispatch import tensors_in
+from opweave.registry.tags import Tag
 from opweave.registry.tensor import Tensor
 from opweave.registry.vmap.transform import vmap
 from opweave.tracer.make_fx import make_fx
@@ -121,12 +122,13 @@ def _agree(found: Any, wanted: Any) -> None:
 
 
 def _is_random(op: OpOverload) -> bool:
-    return op.is_random or op.opname in ("native_dropout", "empty", "empty_strided")
+    return op.is_random or op in (ops.aten.empty.memory_format, ops.aten.empty_strided.default)
 
 
 def _is_dynamic(op: OpOverload) -> bool:
     """Whether sizes of the results depend on data: such an op has no batch of results of one shape."""
-    return "dynamic_output_shape" in map(str, op.declared_tags)  # `index` is so with a mask alone
+    places = op.decl is not None and op.decl.takes_places  # as `index`, which is so with a mask alone
+    return Tag.dynamic_output_shape in op.tags and not places
 
 
 def _eager(op: OpOverload, call: Call) -> str:

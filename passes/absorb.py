@@ -30,10 +30,10 @@ from math import isfinite
 from typing import Any
 
 from opweave.passes.variants import Variant, variants_of
-from opweave.registry.op import OpOverload, ops
+from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor
 from opweave.registry.triton_op import kernels, triton_kernel_wrapper_functional, tuner_of
-from opweave.tracer.declared import declared
+from opweave.tracer.declared import declared, kind_of
 from opweave.tracer.effects import is_random
 from opweave.tracer.graph import Graph, Node, computed_from, needed_for
 from opweave.tracer.iteration import classify, numel_of
@@ -43,15 +43,6 @@ from opweave.tracer.size import Size, hint, sizes
 #: Why the region with this launch in it cannot be one kernel; empty where it can.
 Objection = Callable[[Graph], str]
 
-_CHEAP = frozenset(
-    "add sub mul neg abs relu where to _to_copy clone maximum minimum clamp eq ne lt le gt ge square reciprocal".split()
-)
-"""What may be computed again at each load."""
-_STRICT = frozenset(
-    """add sub neg abs exp exp2 expm1 log log2 log10 log1p sqrt rsqrt sin cos tan tanh sigmoid erf gelu silu softplus
-    reciprocal square clone""".split()
-)
-"""Ops that make nothing definite of what is not."""
 _OFTEN = 2.0
 """How often an element may be computed on average."""
 _WASTE = 4.0
@@ -515,7 +506,8 @@ def _is_strict(node: Node, users: Sequence[Node], items: Sequence[Node]) -> bool
         return True
     changed = [n for n in node.all_input_nodes if n in items or n in users]
     same = sum(value in changed for value in node.args if isinstance(value, Node)) == 1
-    return isinstance(node.target, OpOverload) and (node.target.opname in _STRICT or _is_scaled(node)) and same
+    kind = kind_of(node)
+    return same and kind is not None and (kind.is_strict or _is_scaled(node))
 
 
 def _is_scaled(node: Node) -> bool:
@@ -540,7 +532,8 @@ def _computes(node: Node) -> bool:
 
 
 def _is_cheap(node: Node) -> bool:
-    return isinstance(node.target, OpOverload) and node.target.opname in _CHEAP
+    kind = kind_of(node)
+    return kind is not None and kind.is_cheap
 
 
 def _reads_one(step: Any, node: Node) -> bool:

@@ -30,15 +30,14 @@ from typing import Any
 
 from opweave.passes.regions import Decision, describe, kahn, label, region_of
 from opweave.registry.loading import load_heavy
-from opweave.registry.op import OpOverload
 from opweave.registry.ops.kinds.base import Kind
 from opweave.registry.tensor import Tensor
 from opweave.registry.triton_op import triton_kernel_wrapper_functional
 from opweave.tracer.calls import NodeCall
+from opweave.tracer.declared import kind_of
 from opweave.tracer.effects import is_ordered
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.iteration import Demand, IterationSpace, classify, is_scatter, numel_of, reads_memory, sizes_of
-from opweave.tracer.maps import MapDecl
 from opweave.tracer.size import hint, product, sizes as sizes_from
 
 #: A kernel's members and buffers; beyond that compile time and register pressure grow faster than traffic shrinks.
@@ -55,11 +54,6 @@ MAX_RECOMPUTE = 8
 
 #: Elements of the innermost axis that one program holds at least.
 HELD = 1024
-
-_EXPENSIVE = frozenset(
-    "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf sigmoid pow "
-    "gelu silu softplus atan2 mish".split()
-)
 
 
 @dataclass(eq=False)
@@ -426,10 +420,8 @@ class _Partition:
 
 
 def _expensive(node: Node) -> bool:
-    target = node.target
-    if not isinstance(target, OpOverload):
-        return False
-    return target.decl.is_costly if isinstance(target.decl, MapDecl) else target.opname in _EXPENSIVE
+    kind = kind_of(node)
+    return kind is not None and kind.is_expensive
 
 
 def _nbytes(node: Node) -> int:

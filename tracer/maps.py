@@ -42,7 +42,7 @@ class MapDecl(Kind):
     ----------
     op : OpOverload
         Takes the tensors that are loaded, in the order of `expression.loads`.
-    is_costly : bool
+    is_expensive : bool
         Whether it is too much to be computed twice.
     """
 
@@ -59,7 +59,7 @@ class MapDecl(Kind):
         self.op = OpOverload(f"triton_kernel::{word}", f"triton_kernel::{word}({operands}) -> Tensor", site=site)
         self.op.decl, self.op.fake = self, self.fake
         computed = [s.name for s in expression.steps if s.name not in ("load", "number", "constant")]
-        self.is_costly = len(computed) > _MANY or any(
+        self.is_expensive = len(computed) > _MANY or any(
             step.startswith(_COSTLY) and not step.startswith(_CHEAP_MATH) for step in computed
         )
 

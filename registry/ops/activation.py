@@ -23,7 +23,7 @@ from opweave.registry.tensor import Tensor, describe
 # ---- the common ones -----------------------------------------------------------------------------------------------
 
 
-@pointwise("aten::relu(Tensor self) -> Tensor", kinds="uif")
+@pointwise("aten::relu(Tensor self) -> Tensor", kinds="uif", is_cheap=True)
 def relu(k: Any, x: Any) -> Any:
     # -0.0 and NaN are not below 0 and stay what they are.
     zero = k.const(0, k.dtype(x))
@@ -69,7 +69,7 @@ leaky_relu_backward.backward(
 )
 
 
-@pointwise("aten::silu(Tensor self) -> Tensor", kinds="fc")
+@pointwise("aten::silu(Tensor self) -> Tensor", kinds="fc", is_expensive=True, is_strict=True)
 def silu(k: Any, x: Any) -> Any:
     """x sigmoid(x) (Elfwing et al. 2017)."""
     return x / (1 + k.exp(-x))
@@ -112,7 +112,12 @@ def _gelu_types(*operands: Any, approximate: str = "none") -> _Types:
     return common.compute, common
 
 
-@pointwise("aten::gelu(Tensor self, *, str approximate='none') -> Tensor", promote=_gelu_types)
+@pointwise(
+    "aten::gelu(Tensor self, *, str approximate='none') -> Tensor",
+    promote=_gelu_types,
+    is_expensive=True,
+    is_strict=True,
+)
 def gelu(k: Any, x: Any, approximate: str) -> Any:
     """Hendrycks & Gimpel 2016: x Φ(x); "tanh" is the paper's approximation of Φ."""
     if approximate == "tanh":
@@ -153,7 +158,13 @@ gelu_backward.backward(
 )
 
 
-@pointwise("aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", kinds="f", inplace=False)
+@pointwise(
+    "aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor",
+    kinds="f",
+    inplace=False,
+    is_expensive=True,
+    is_strict=True,
+)
 def softplus(k: Any, x: Any, beta: Any, threshold: Any) -> Any:
     scaled = x * float(beta)
     return k.where(scaled > float(threshold), x, k.log1p(k.exp(scaled)) / float(beta))
@@ -265,7 +276,7 @@ hardtanh_backward.backward(
 )
 
 
-@composite("aten::relu6(Tensor self) -> Tensor")
+@composite("aten::relu6(Tensor self) -> Tensor", tags="pointwise")
 def relu6(self: Tensor) -> Tensor:
     """x limited to [0, 6] (Howard et al. 2017)."""
     return ops.aten.hardtanh.default(self, 0, 6)
@@ -317,7 +328,7 @@ hardswish_backward.backward(
 )
 
 
-@pointwise("aten::mish(Tensor self) -> Tensor", kinds="f")
+@pointwise("aten::mish(Tensor self) -> Tensor", kinds="f", is_expensive=True)
 def mish(k: Any, x: Any) -> Any:
     """x tanh(log(1 + exp(x))) (Misra 2019)."""
     return x * _tanh_softplus(k, x)
@@ -343,13 +354,13 @@ mish.backward(self=lambda grad, self: ops.aten.mish_backward.default(grad, self)
 mish_backward.backward(grad_output=lambda grad, self: ops.aten.mish_backward.default(grad, self), self=_mish_bend)
 
 
-@composite("aten::selu(Tensor self) -> Tensor")
+@composite("aten::selu(Tensor self) -> Tensor", tags="pointwise")
 def selu(self: Tensor) -> Tensor:
     """elu with the two constants that keep mean 0 and variance 1 (Klambauer et al. 2017)."""
     return ops.aten.elu.default(self, 1.6732632423543772, 1.0507009873554805)
 
 
-@composite("aten::celu(Tensor self, Scalar alpha=1.0) -> Tensor")
+@composite("aten::celu(Tensor self, Scalar alpha=1.0) -> Tensor", own_tags="pointwise")
 def celu(self: Tensor, alpha: Any = 1.0) -> Tensor:
     """max(0, x) + min(0, alpha (exp(x / alpha) - 1)) (Barron 2017)."""
     if alpha == 0:

@@ -25,19 +25,19 @@ aten = ops.aten
 # ---- at least so many dimensions -----------------------------------------------------------------------------------
 
 
-@composite("aten::atleast_1d(Tensor self) -> Tensor")
+@composite("aten::atleast_1d(Tensor self) -> Tensor", own_tags="maybe_aliasing_or_mutating")
 def atleast_1d(self: Tensor) -> Tensor:
     """A number as a vector of one."""
     return self if self.ndim else aten.reshape.default(self, [1])
 
 
-@composite("aten::atleast_2d(Tensor self) -> Tensor")
+@composite("aten::atleast_2d(Tensor self) -> Tensor", own_tags="maybe_aliasing_or_mutating")
 def atleast_2d(self: Tensor) -> Tensor:
     """A vector as a row, a number as a matrix of one."""
     return self if self.ndim > 1 else aten.unsqueeze.default(atleast_1d.body(self), 0)
 
 
-@composite("aten::atleast_3d(Tensor self) -> Tensor")
+@composite("aten::atleast_3d(Tensor self) -> Tensor", own_tags="maybe_aliasing_or_mutating")
 def atleast_3d(self: Tensor) -> Tensor:
     """With a last dimension of 1 for a matrix, a first one too for a vector."""
     return self if self.ndim > 2 else aten.unsqueeze.default(atleast_2d.body(self), -1)
@@ -135,7 +135,7 @@ def meshgrid(tensors: list[Tensor]) -> list[Tensor]:
     return meshgrid_indexing.body(tensors, indexing="ij")
 
 
-@composite("aten::cartesian_prod(Tensor[] tensors) -> Tensor")
+@composite("aten::cartesian_prod(Tensor[] tensors) -> Tensor", own_tags="maybe_aliasing_or_mutating")
 def cartesian_prod(tensors: list[Tensor]) -> Tensor:
     """All choices of an element of each vector, a row for each."""
     if any(t.ndim != 1 for t in tensors):
@@ -456,7 +456,7 @@ def isin(elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False
     return aten.logical_not.default(found) if invert else found
 
 
-@composite("aten::argwhere(Tensor self) -> Tensor")
+@composite("aten::argwhere(Tensor self) -> Tensor", tags="dynamic_output_shape")
 def argwhere(self: Tensor) -> Tensor:
     """The indices of all elements other than 0, a row for each."""
     return aten.nonzero.default(self)

@@ -240,6 +240,7 @@ def _gradient(
     "aten::_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0,"
     " bool zero_infinity=False) -> (Tensor, Tensor)",
     spec=_specs,
+    tags="dynamic_output_shape",
 )
 def _ctc_loss(
     log_probs: Tensor, targets: Tensor, input_lengths: Sequence[int], target_lengths: Sequence[int], blank: int = 0,
@@ -254,6 +255,7 @@ def _ctc_loss(
     "aten::_ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths,"
     " int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)",
     spec=_tensor_specs,
+    tags="dynamic_output_shape",
 )
 def _ctc_loss_tensor(
     log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int = 0,

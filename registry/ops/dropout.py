@@ -1,4 +1,4 @@
-"""Dropout of whole channels, and dropout that keeps mean and variance: composites of random numbers and products."""
+"""Dropout: of elements, of whole channels, and so that mean and variance stay; composites of random numbers."""
 
 from __future__ import annotations
 
@@ -10,13 +10,40 @@ from opweave.registry import dtypes
 from opweave.registry.errors import ArgumentError, ShapeError
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.kinds import before_write, composite
-from opweave.registry.ops.nn import dropout
 from opweave.registry.ops.reduction import widened
 from opweave.registry.tensor import Tensor, describe
 
 aten = ops.aten
+_SEEDED = "nondeterministic_seeded"
 #: The negative of what a scaled exponential unit gives far below 0 (Klambauer et al. 2017): λ α.
 _SATURATION = 1.6732632423543772 * 1.0507009873554805
+
+
+@composite(
+    "aten::dropout(Tensor input, float p, bool train) -> Tensor",
+    tags=_SEEDED,
+    own_tags="maybe_aliasing_or_mutating",
+)
+def dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    if not 0 <= p <= 1:
+        raise ArgumentError(f"dropout: the probability must be between 0 and 1, not {p}")
+    if not train or p == 0 or not input.numel():
+        return input
+    if p == 1:
+        return aten.mul.Tensor(input, 0.0)
+    kept = aten.lt(aten.rand_like.default(input, dtype=dtypes.float32), 1 - p)
+    return aten.mul.Tensor(aten.mul.Tensor(input, kept), 1 / (1 - p))
+
+
+@composite("aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", tags=_SEEDED)
+def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
+    """(input with elements dropped and the others scaled, which are kept)."""
+    if not 0 <= p <= 1:
+        raise ArgumentError(f"native_dropout: the probability must be between 0 and 1, not {p}")
+    if train is False or not input.numel():
+        return aten.clone.default(input), aten.ones_like.default(input, dtype=dtypes.bool_)
+    kept = aten.lt.Scalar(aten.rand_like.default(input, dtype=dtypes.float32), 1 - p)
+    return aten.mul.Tensor(aten.mul.Tensor(input, kept), 0.0 if p == 1 else 1 / (1 - p)), kept
 
 
 def _drops(op: str, input: Tensor, p: float, train: bool) -> bool:
@@ -62,13 +89,17 @@ def _keeping_moments(op: str, channels: bool) -> Callable[[Tensor, float, bool],
 
 
 def _declare(name: str, drop: Callable[[Tensor, float, bool], Tensor]) -> None:
-    @composite(f"aten::{name}(Tensor input, float p, bool train) -> Tensor")
+    @composite(
+        f"aten::{name}(Tensor input, float p, bool train) -> Tensor",
+        tags=_SEEDED,
+        own_tags="maybe_aliasing_or_mutating",
+    )
     def functional(input: Tensor, p: float, train: bool) -> Tensor:
         return drop(input, p, train)
 
 
 def _declare_written(name: str, functional: OpOverload) -> None:
-    @composite(f"aten::{name}_(Tensor(a!) self, float p, bool train) -> Tensor(a!)")
+    @composite(f"aten::{name}_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", tags=_SEEDED)
     def written(self: Tensor, p: float, train: bool) -> Tensor:
         found = functional(self, p, train)
         return self if found is self else aten.copy_.default(self, found)
@@ -82,6 +113,11 @@ for _name, _made in (
     _declare(_name, _made)
     _declare_written(_name, getattr(aten, _name).default)
 _declare_written("dropout", dropout.op)
+
+dropout.with_samples(lambda make: [((make(3, 4), 0.5, False), {}), ((make(3, 4), 1.0, True), {})])
+native_dropout.with_samples(lambda make: [((make(3, 4), 0.5, False), {})])
+for _decl in (dropout, native_dropout):
+    _decl.sample_dtypes = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
 
 
 # ---- rows that are not too long ------------------------------------------------------------------------------------

@@ -176,7 +176,12 @@ def _index_places(self: Tensor, indices: Sequence[Tensor | None]) -> Places | No
     return Places(self, tuple(at), True)
 
 
-@gathering("aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", spec=_index_spec, places=_index_places)
+@gathering(
+    "aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
+    spec=_index_spec,
+    places=_index_places,
+    own_tags="dynamic_output_shape",
+)
 def index_tensor(self: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     """The elements at index tensors, which broadcast together; None takes a whole dimension."""
     _check_indices("index", self, indices)
@@ -605,7 +610,7 @@ def _masked_select_spec(self: Tensor, mask: Tensor) -> TensorSpec:
     return contiguous((dynamic_size("masked_select", self, 0, math.prod(sizes)),), self._dtype, self._device)
 
 
-@extern("aten::nonzero(Tensor self) -> Tensor", spec=_nonzero_spec, tags=("dynamic_output_shape",))
+@extern("aten::nonzero(Tensor self) -> Tensor", spec=_nonzero_spec, tags="dynamic_output_shape")
 def nonzero(self: Tensor) -> Tensor:
     """The indices of all elements other than 0, a row for each."""
     xp = self._device.xp
@@ -616,7 +621,7 @@ def nonzero(self: Tensor) -> Tensor:
 
 @extern(
     "aten::masked_select(Tensor self, Tensor mask) -> Tensor", spec=_masked_select_spec,
-    tags=("dynamic_output_shape",),
+    tags="dynamic_output_shape"
 )  # fmt: skip
 def masked_select(self: Tensor, mask: Tensor) -> Tensor:
     """The elements where a mask is true, as a vector."""

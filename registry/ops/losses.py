@@ -281,7 +281,7 @@ def cosine_embedding_loss(
 # ---- classes -------------------------------------------------------------------------------------------------------
 
 
-@composite("aten::one_hot(Tensor self, int num_classes=-1) -> Tensor")
+@composite("aten::one_hot(Tensor self, int num_classes=-1) -> Tensor", tags="dynamic_output_shape")
 def one_hot(self: Tensor, num_classes: int = -1) -> Tensor:
     """A new last dimension of zeros with a 1 in the place of each number; -1 takes the largest number's place."""
     if self._dtype is not dtypes.int64:

@@ -12,7 +12,6 @@ from typing import Any
 from opweave.registry.autograd.views import show_as
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import CompositeDecl, composite
-from opweave.registry.tags import Tag
 from opweave.registry.tensor import Tensor
 
 
@@ -25,8 +24,7 @@ def _inplace(arguments: str, functional: str) -> CompositeDecl:
         return show_as(made.op, self, lambda: op(self, *args, **kwargs))
 
     overload = f".{overload}" if overload in ("dim", "dims") else ""
-    made = composite(f"aten::{name}_{overload}(Tensor(a!) self{arguments}) -> Tensor(a!)")(body)
-    made.op.declared_tags = (Tag.inplace_view,)
+    made = composite(f"aten::{name}_{overload}(Tensor(a!) self{arguments}) -> Tensor(a!)", tags="inplace_view")(body)
     return made
 
 

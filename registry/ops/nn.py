@@ -1,4 +1,4 @@
-"""Softmax, dropout, losses and attention, written with other ops.
+"""Softmax, losses and attention, written with other ops.
 
 Half types are computed in float32 and rounded once at the end. `_softmax` and `_log_softmax` stay one node in a trace;
 their bodies are what a compiler fuses, their kernels what eager runs.
@@ -14,7 +14,7 @@ import numpy as np
 
 from opweave.registry import dtypes
 from opweave.registry.dtypes import DType
-from opweave.registry.errors import ArgumentError, AutogradError, DTypeError, ShapeError
+from opweave.registry.errors import AutogradError, DTypeError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import composite
 from opweave.registry.ops.reduction import rounded, widened
@@ -173,33 +173,6 @@ def softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
 @composite("aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor")
 def log_softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     return _with_dtype(ops.aten._log_softmax.default, self, dim, dtype)
-
-
-# ---- dropout ------------------------------------------------------------------------------------------------------
-
-
-@composite("aten::dropout(Tensor input, float p, bool train) -> Tensor")
-def dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    if not 0 <= p <= 1:
-        raise ArgumentError(f"dropout: the probability must be between 0 and 1, not {p}")
-    if not train or p == 0 or not input.numel():
-        return input
-    if p == 1:
-        return ops.aten.mul.Tensor(input, 0.0)
-    kept = ops.aten.lt(ops.aten.rand_like.default(input, dtype=dtypes.float32), 1 - p)
-    return ops.aten.mul.Tensor(ops.aten.mul.Tensor(input, kept), 1 / (1 - p))
-
-
-@composite("aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)")
-def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
-    """(input with elements dropped and the others scaled, which are kept)."""
-    aten = ops.aten
-    if not 0 <= p <= 1:
-        raise ArgumentError(f"native_dropout: the probability must be between 0 and 1, not {p}")
-    if train is False or not input.numel():
-        return aten.clone.default(input), aten.ones_like.default(input, dtype=dtypes.bool_)
-    kept = aten.lt.Scalar(aten.rand_like.default(input, dtype=dtypes.float32), 1 - p)
-    return aten.mul.Tensor(aten.mul.Tensor(input, kept), 0.0 if p == 1 else 1 / (1 - p)), kept
 
 
 # ---- losses --------------------------------------------------------------------------------------------------------
@@ -421,7 +394,8 @@ def _spread_over_classes(
 
 @composite(
     "aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None,"
-    " float dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor"
+    " float dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
+    tags="nondeterministic_seeded",
 )
 def scaled_dot_product_attention(
     query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0,
@@ -519,17 +493,6 @@ for _decl in (_softmax_backward_data, _log_softmax_backward_data):
         yield (make(0, 3), make(0, 3), 1, grad._dtype), {}
 
 
-@dropout.with_samples
-def _(make: Make) -> Samples:
-    yield (make(3, 4), 0.5, False), {}
-    yield (make(3, 4), 1.0, True), {}
-
-
-@native_dropout.with_samples
-def _(make: Make) -> Samples:
-    yield (make(3, 4), 0.5, False), {}
-
-
 @mse_loss.with_samples
 def _(make: Make) -> Samples:
     for reduction in (0, 1, 2):
@@ -594,7 +557,7 @@ def _(make: Make) -> Samples:
 
 for _decl in (
     _softmax, _log_softmax, softmax, log_softmax, _softmax_backward_data, _log_softmax_backward_data,
-    dropout, native_dropout, mse_loss, nll_loss_forward, nll_loss, nll_loss_backward, cross_entropy_loss, nll_loss_nd,
+    mse_loss, nll_loss_forward, nll_loss, nll_loss_backward, cross_entropy_loss, nll_loss_nd,
     scaled_dot_product_attention,
 ):  # fmt: skip
     _decl.sample_dtypes = _FLOATING

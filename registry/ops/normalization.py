@@ -476,7 +476,8 @@ def native_batch_norm_legit(
 
 @composite(
     "aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var,"
-    " bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor"
+    " bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
+    own_tags="maybe_aliasing_or_mutating",
 )
 def batch_norm(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,

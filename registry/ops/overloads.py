@@ -6,14 +6,16 @@ that names an overload: `ops.aten.eq.Scalar(x, 0)`.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 from opweave.registry import dtypes
 from opweave.registry.errors import ArgumentError, ShapeError
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops import numeric, pointwise
 from opweave.registry.ops.kinds import composite
+from opweave.registry.ops.kinds.traits import Traits
 from opweave.registry.ops.numeric import as_element
+from opweave.registry.tags import TagLike
 from opweave.registry.tensor import Tensor, describe
 
 aten = ops.aten
@@ -21,8 +23,8 @@ aten = ops.aten
 BASES = (pointwise, numeric)
 
 
-def _hand_on(schema: str, target: OpOverload) -> None:
-    @composite(schema)
+def _hand_on(schema: str, target: OpOverload, tags: TagLike = "pointwise") -> None:
+    @composite(schema, tags=tags)
     def body(*args: Any, **kwargs: Any) -> Tensor:
         return target(*args, **kwargs)
 
@@ -35,11 +37,13 @@ def _into(schema: str, name: str) -> None:
         _hand_on(f"{schema} -> Tensor(a!)", getattr(packet, target))
 
 
-def _second_number(name: str, overload: str = "Scalar", target: str = "Tensor") -> None:
+def _second_number(
+    name: str, overload: str = "Scalar", target: str = "Tensor", inplace_tags: TagLike = "pointwise"
+) -> None:
     """`name(tensor, number)`, and in place."""
     _hand_on(f"aten::{name}.{overload}(Tensor self, Scalar other) -> Tensor", getattr(getattr(aten, name), target))
     written = getattr(aten, f"{name}_").Tensor
-    _hand_on(f"aten::{name}_.{overload}(Tensor(a!) self, Scalar other) -> Tensor(a!)", written)
+    _hand_on(f"aten::{name}_.{overload}(Tensor(a!) self, Scalar other) -> Tensor(a!)", written, inplace_tags)
     _into(f"aten::{name}.{overload}_out(Tensor self, Scalar other, *, Tensor(a!) out)", name)
 
 
@@ -49,38 +53,43 @@ def _first_number(name: str, overload: str = "Scalar_Tensor") -> None:
     _into(f"aten::{name}.{overload}_out(Scalar self, Tensor other, *, Tensor(a!) out)", name)
 
 
-for _name in ("mul", "div", "remainder", "fmod", "eq", "ne", "lt", "le", "gt", "ge", "bitwise_and", "bitwise_or",
-              "bitwise_xor", "copysign"):  # fmt: skip
+for _name in ("mul", "div", "remainder", "fmod", "bitwise_and", "bitwise_or", "bitwise_xor"):
     _second_number(_name)
-_second_number("floor_divide", target="default")
+for _name in ("eq", "ne", "lt", "le", "gt", "ge", "copysign"):
+    _second_number(_name, inplace_tags=())
+_second_number("floor_divide", target="default", inplace_tags=())
 for _name in ("bitwise_left_shift", "bitwise_right_shift"):
     _second_number(_name, "Tensor_Scalar")
     _first_number(_name)
 for _name in ("remainder", "bitwise_and", "bitwise_or", "bitwise_xor"):
     _first_number(_name)
 _first_number("xlogy", "Scalar_Self")
-_second_number("xlogy", "Scalar_Other")
+_second_number("xlogy", "Scalar_Other", inplace_tags=())
 
 
-def _scaled(schema: str, target: OpOverload) -> None:
+def _scaled(schema: str, target: OpOverload, **traits: Unpack[Traits]) -> None:
     """The number forms of add and sub take alpha by position too."""
 
-    @composite(schema)
+    @composite(schema, **traits)
     def body(self: Tensor, other: Any, alpha: Any = 1, **into: Any) -> Tensor:
         return target(self, other, alpha=alpha, **into)
 
 
-for _name in ("add", "sub", "rsub"):
-    _scaled(f"aten::{_name}.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", getattr(aten, _name).Tensor)
+_ALPHA = "(Tensor self, Scalar other, Scalar alpha=1) -> Tensor"
+_scaled(f"aten::rsub.Scalar{_ALPHA}", aten.rsub.Tensor, own_tags="pointwise")
+for _name in ("add", "sub"):
+    _scaled(f"aten::{_name}.Scalar{_ALPHA}", getattr(aten, _name).Tensor, tags="pointwise")
 for _name in ("add", "sub"):
     _scaled(
         f"aten::{_name}.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)",
         getattr(aten, _name).out,
+        tags="pointwise",
     )
 for _name in ("add_", "sub_"):
     _scaled(
         f"aten::{_name}.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)",
         getattr(aten, _name).Tensor,
+        tags="pointwise",
     )
 
 _hand_on("aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", aten.div.Tensor_mode)
@@ -106,32 +115,32 @@ _hand_on("aten::where.Scalar(Tensor condition, Scalar self, Scalar other) -> Ten
 # ---- limits --------------------------------------------------------------------------------------------------------
 
 
-@composite("aten::clamp_min.Tensor(Tensor self, Tensor min) -> Tensor")
+@composite("aten::clamp_min.Tensor(Tensor self, Tensor min) -> Tensor", tags="pointwise")
 def clamp_min_tensor(self: Tensor, min: Tensor) -> Tensor:
     return aten.clamp.Tensor(self, min)
 
 
-@composite("aten::clamp_max.Tensor(Tensor self, Tensor max) -> Tensor")
+@composite("aten::clamp_max.Tensor(Tensor self, Tensor max) -> Tensor", tags="pointwise")
 def clamp_max_tensor(self: Tensor, max: Tensor) -> Tensor:
     return aten.clamp.Tensor(self, None, max)
 
 
-@composite("aten::clamp_min_(Tensor(a!) self, Scalar min) -> Tensor(a!)")
+@composite("aten::clamp_min_(Tensor(a!) self, Scalar min) -> Tensor(a!)", tags="pointwise")
 def clamp_min_(self: Tensor, min: Any) -> Tensor:
     return aten.clamp_.default(self, min)
 
 
-@composite("aten::clamp_max_(Tensor(a!) self, Scalar max) -> Tensor(a!)")
+@composite("aten::clamp_max_(Tensor(a!) self, Scalar max) -> Tensor(a!)", tags="pointwise")
 def clamp_max_(self: Tensor, max: Any) -> Tensor:
     return aten.clamp_.default(self, None, max)
 
 
-@composite("aten::clamp_min_.Tensor(Tensor(a!) self, Tensor min) -> Tensor(a!)")
+@composite("aten::clamp_min_.Tensor(Tensor(a!) self, Tensor min) -> Tensor(a!)", tags="pointwise")
 def clamp_min_tensor_(self: Tensor, min: Tensor) -> Tensor:
     return aten.clamp_.Tensor(self, min)
 
 
-@composite("aten::clamp_max_.Tensor(Tensor(a!) self, Tensor max) -> Tensor(a!)")
+@composite("aten::clamp_max_.Tensor(Tensor(a!) self, Tensor max) -> Tensor(a!)", tags="pointwise")
 def clamp_max_tensor_(self: Tensor, max: Tensor) -> Tensor:
     return aten.clamp_.Tensor(self, None, max)
 
@@ -145,7 +154,7 @@ def _fill_value(self: Tensor, value: Tensor) -> Tensor:
     return value if value._dtype is self._dtype else aten._to_copy.default(value, dtype=self._dtype)
 
 
-@composite("aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor")
+@composite("aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", tags="pointwise")
 def masked_fill_tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
     if mask._dtype.kind != "b":
         raise ArgumentError("masked_fill: the mask must be bool", got=describe(mask), hint="compare with != 0")

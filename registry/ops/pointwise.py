@@ -6,9 +6,10 @@ A body is written once in the vocabulary of `registry.scalar`; see `registry.ops
 from __future__ import annotations
 
 import cmath
+import functools
 import math
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Unpack
 
 from opweave.registry import dtypes
 from opweave.registry.device import Device, parse_device
@@ -16,7 +17,8 @@ from opweave.registry.dtypes import DType
 from opweave.registry.errors import ArgumentError, DTypeError
 from opweave.registry.memory_format import as_memory_format, preserve_format, suggested_format
 from opweave.registry.op import ops, registry
-from opweave.registry.ops.kinds import COMPARE, DEFAULT, INT_TO_FLOAT, PointwiseDecl, composite, pointwise
+from opweave.registry.ops.kinds import COMPARE, DEFAULT, INT_TO_FLOAT, PointwiseDecl, composite, pointwise, with_traits
+from opweave.registry.ops.kinds.traits import Traits
 from opweave.registry.promote import as_element, result_type
 from opweave.registry.spec import TensorSpec
 from opweave.registry.tensor import Tensor, allocate_like, describe
@@ -87,7 +89,12 @@ def _scaled(y: Any, alpha: Any) -> Any:
     return y if alpha == 1 else y * alpha
 
 
-@pointwise("aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", promote=_add_types)
+@pointwise(
+    "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+    promote=_add_types,
+    is_cheap=True,
+    is_strict=True,
+)
 def add(k: Any, x: Any, y: Any, alpha: Any = 1) -> Any:
     return x + _scaled(y, alpha)
 
@@ -95,7 +102,12 @@ def add(k: Any, x: Any, y: Any, alpha: Any = 1) -> Any:
 add.backward(self=lambda grad: grad, other=lambda grad, alpha: _scaled(grad, conjugate(alpha)))
 
 
-@pointwise("aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", promote=_sub_types)
+@pointwise(
+    "aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+    promote=_sub_types,
+    is_cheap=True,
+    is_strict=True,
+)
 def sub(k: Any, x: Any, y: Any, alpha: Any = 1) -> Any:
     return x - _scaled(y, alpha)
 
@@ -108,7 +120,7 @@ def rsub(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     return ops.aten.sub.Tensor(other, self, alpha=alpha)
 
 
-@pointwise("aten::mul.Tensor(Tensor self, Tensor other) -> Tensor")
+@pointwise("aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", is_cheap=True)
 def mul(k: Any, x: Any, y: Any) -> Any:
     return x * y
 
@@ -205,6 +217,7 @@ def _pow_types(*operands: Any) -> Types:
     "aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
     promote=_pow_types,
     inplace="Tensor",
+    is_expensive=True,
 )
 def pow_(k: Any, x: Any, y: Any) -> Any:
     exponent = k.number(y)
@@ -243,7 +256,7 @@ def _pow_exponent(grad: Tensor, self: Any, exponent: Tensor, result: Tensor) -> 
 pow_.backward(self=_pow_self, exponent=_pow_exponent)
 
 
-@pointwise("aten::maximum(Tensor self, Tensor other) -> Tensor", kinds="buif", inplace=False)
+@pointwise("aten::maximum(Tensor self, Tensor other) -> Tensor", kinds="buif", inplace=False, is_cheap=True)
 def maximum(k: Any, x: Any, y: Any) -> Any:
     return k.maximum(x, y)
 
@@ -259,7 +272,7 @@ maximum.backward(
 )
 
 
-@pointwise("aten::minimum(Tensor self, Tensor other) -> Tensor", kinds="buif", inplace=False)
+@pointwise("aten::minimum(Tensor self, Tensor other) -> Tensor", kinds="buif", inplace=False, is_cheap=True)
 def minimum(k: Any, x: Any, y: Any) -> Any:
     return k.minimum(x, y)
 
@@ -270,7 +283,7 @@ minimum.backward(
 )
 
 
-@pointwise("aten::atan2(Tensor self, Tensor other) -> Tensor", kinds="f", promote=INT_TO_FLOAT)
+@pointwise("aten::atan2(Tensor self, Tensor other) -> Tensor", kinds="f", promote=INT_TO_FLOAT, is_expensive=True)
 def atan2(k: Any, x: Any, y: Any) -> Any:
     return k.atan2(x, y)
 
@@ -333,32 +346,37 @@ addcdiv.backward(
 # ---- comparison and logic ------------------------------------------------------------------------------------------
 
 
-@pointwise("aten::eq.Tensor(Tensor self, Tensor other) -> Tensor", promote=COMPARE, out="Tensor_out")
+def _comparison(name: str, kinds: str = "buifc") -> Callable[[Callable[..., Any]], PointwiseDecl]:
+    schema = f"aten::{name}.Tensor(Tensor self, Tensor other) -> Tensor"
+    return pointwise(schema, kinds=kinds, promote=COMPARE, out="Tensor_out", is_cheap=True)
+
+
+@_comparison("eq")
 def eq(k: Any, x: Any, y: Any) -> Any:
     return x == y
 
 
-@pointwise("aten::ne.Tensor(Tensor self, Tensor other) -> Tensor", promote=COMPARE, out="Tensor_out")
+@_comparison("ne")
 def ne(k: Any, x: Any, y: Any) -> Any:
     return x != y
 
 
-@pointwise("aten::lt.Tensor(Tensor self, Tensor other) -> Tensor", kinds="buif", promote=COMPARE, out="Tensor_out")
+@_comparison("lt", kinds="buif")
 def lt(k: Any, x: Any, y: Any) -> Any:
     return x < y
 
 
-@pointwise("aten::le.Tensor(Tensor self, Tensor other) -> Tensor", kinds="buif", promote=COMPARE, out="Tensor_out")
+@_comparison("le", kinds="buif")
 def le(k: Any, x: Any, y: Any) -> Any:
     return x <= y
 
 
-@pointwise("aten::gt.Tensor(Tensor self, Tensor other) -> Tensor", kinds="buif", promote=COMPARE, out="Tensor_out")
+@_comparison("gt", kinds="buif")
 def gt(k: Any, x: Any, y: Any) -> Any:
     return x > y
 
 
-@pointwise("aten::ge.Tensor(Tensor self, Tensor other) -> Tensor", kinds="buif", promote=COMPARE, out="Tensor_out")
+@_comparison("ge", kinds="buif")
 def ge(k: Any, x: Any, y: Any) -> Any:
     return x >= y
 
@@ -433,51 +451,57 @@ def signbit(k: Any, x: Any) -> Any:
 # ---- unary ---------------------------------------------------------------------------------------------------------
 
 
-def _unary(name: str, promote: Any, low: float = -3.0, high: float = 3.0, kinds: str = "buifc") -> PointwiseDecl:
+def _unary(
+    name: str, promote: Any, low: float = -3.0, high: float = 3.0, kinds: str = "buifc", **traits: Unpack[Traits]
+) -> PointwiseDecl:
     """A unary op that is one function of the vocabulary."""
 
     def body(k: Any, x: Any) -> Any:
         return getattr(k, name)(x)
 
     body.__name__ = name
-    decl = pointwise(f"aten::{name}(Tensor self) -> Tensor", promote=promote, kinds=kinds)(body)
+    decl = pointwise(f"aten::{name}(Tensor self) -> Tensor", promote=promote, kinds=kinds, **traits)(body)
     decl.with_samples(lambda make: [((make(3, 4, low=low, high=high),), {}), ((make(low=low, high=high),), {})])
     return decl
 
 
-exp = _unary("exp", INT_TO_FLOAT).backward(self=lambda grad, result: grad * conjugate(result))
-exp2 = _unary("exp2", INT_TO_FLOAT).backward(self=lambda grad, result: grad * conjugate(result) * math.log(2))
-expm1 = _unary("expm1", INT_TO_FLOAT).backward(self=lambda grad, result: grad * conjugate(result + 1))
-sin = _unary("sin", INT_TO_FLOAT).backward(self=lambda grad, self: grad * conjugate(ops.aten.cos.default(self)))
-cos = _unary("cos", INT_TO_FLOAT).backward(self=lambda grad, self: grad * -conjugate(ops.aten.sin.default(self)))
-tan = _unary("tan", INT_TO_FLOAT).backward(self=lambda grad, result: grad * conjugate(result * result + 1))
-atan = _unary("atan", INT_TO_FLOAT).backward(self=lambda grad, self: grad / conjugate(self * self + 1))
-sinh = _unary("sinh", INT_TO_FLOAT).backward(self=lambda grad, self: grad * conjugate(ops.aten.cosh.default(self)))
-cosh = _unary("cosh", INT_TO_FLOAT).backward(self=lambda grad, self: grad * conjugate(ops.aten.sinh.default(self)))
-asinh = _unary("asinh", INT_TO_FLOAT).backward(
-    self=lambda grad, self: grad * conjugate(ops.aten.rsqrt.default(self * self + 1))
-)
-erf = _unary("erf", INT_TO_FLOAT, kinds="f").backward(
+_costly = functools.partial(_unary, promote=INT_TO_FLOAT, is_expensive=True)
+
+exp = _costly("exp", is_strict=True).backward(self=lambda grad, result: grad * conjugate(result))
+exp2 = _costly("exp2", is_strict=True).backward(self=lambda grad, result: grad * conjugate(result) * math.log(2))
+expm1 = _costly("expm1", is_strict=True).backward(self=lambda grad, result: grad * conjugate(result + 1))
+sin = _costly("sin", is_strict=True).backward(self=lambda grad, self: grad * conjugate(ops.aten.cos.default(self)))
+cos = _costly("cos", is_strict=True).backward(self=lambda grad, self: grad * -conjugate(ops.aten.sin.default(self)))
+tan = _costly("tan", is_strict=True).backward(self=lambda grad, result: grad * conjugate(result * result + 1))
+atan = _costly("atan").backward(self=lambda grad, self: grad / conjugate(self * self + 1))
+sinh = _costly("sinh").backward(self=lambda grad, self: grad * conjugate(ops.aten.cosh.default(self)))
+cosh = _costly("cosh").backward(self=lambda grad, self: grad * conjugate(ops.aten.sinh.default(self)))
+asinh = _costly("asinh").backward(self=lambda grad, self: grad * conjugate(ops.aten.rsqrt.default(self * self + 1)))
+erf = _costly("erf", kinds="f", is_strict=True).backward(
     self=lambda grad, self: ops.aten.exp.default(-(self * self)) * grad * (2 / math.sqrt(math.pi))
 )
-log = _unary("log", INT_TO_FLOAT, low=0.1).backward(self=lambda grad, self: grad / conjugate(self))
-log2 = _unary("log2", INT_TO_FLOAT, low=0.1).backward(self=lambda grad, self: grad / (conjugate(self) * math.log(2)))
-log10 = _unary("log10", INT_TO_FLOAT, low=0.1).backward(self=lambda grad, self: grad / (conjugate(self) * math.log(10)))
-log1p = _unary("log1p", INT_TO_FLOAT, low=-0.9).backward(self=lambda grad, self: grad / conjugate(self + 1))
-sqrt = _unary("sqrt", INT_TO_FLOAT, low=0.1).backward(self=lambda grad, result: grad / (conjugate(result) * 2))
-rsqrt = _unary("rsqrt", INT_TO_FLOAT, low=0.1).backward(self=lambda grad, result: -0.5 * grad * conjugate(result**3))
-reciprocal = _unary("reciprocal", INT_TO_FLOAT, low=0.1).backward(
+log = _costly("log", low=0.1, is_strict=True).backward(self=lambda grad, self: grad / conjugate(self))
+log2 = _costly("log2", low=0.1, is_strict=True).backward(self=lambda grad, self: grad / (conjugate(self) * math.log(2)))
+log10 = _costly("log10", low=0.1, is_strict=True).backward(
+    self=lambda grad, self: grad / (conjugate(self) * math.log(10))
+)
+log1p = _costly("log1p", low=-0.9, is_strict=True).backward(self=lambda grad, self: grad / conjugate(self + 1))
+sqrt = _unary("sqrt", INT_TO_FLOAT, low=0.1, is_strict=True).backward(
+    self=lambda grad, result: grad / (conjugate(result) * 2)
+)
+rsqrt = _unary("rsqrt", INT_TO_FLOAT, low=0.1, is_strict=True).backward(
+    self=lambda grad, result: -0.5 * grad * conjugate(result**3)
+)
+reciprocal = _unary("reciprocal", INT_TO_FLOAT, low=0.1, is_strict=True, is_cheap=True).backward(
     self=lambda grad, result: -grad * conjugate(result * result)
 )
-asin = _unary("asin", INT_TO_FLOAT, low=-0.9, high=0.9).backward(
+asin = _costly("asin", low=-0.9, high=0.9).backward(
     self=lambda grad, self: grad * conjugate(ops.aten.rsqrt.default(1 - self * self))
 )
-acos = _unary("acos", INT_TO_FLOAT, low=-0.9, high=0.9).backward(
+acos = _costly("acos", low=-0.9, high=0.9).backward(
     self=lambda grad, self: grad * -conjugate(ops.aten.rsqrt.default(1 - self * self))
 )
-atanh = _unary("atanh", INT_TO_FLOAT, low=-0.9, high=0.9).backward(
-    self=lambda grad, self: grad / conjugate(1 - self * self)
-)
+atanh = _costly("atanh", low=-0.9, high=0.9).backward(self=lambda grad, self: grad / conjugate(1 - self * self))
 
 
 def _acosh_self(grad: Tensor, self: Tensor) -> Tensor:
@@ -487,9 +511,9 @@ def _acosh_self(grad: Tensor, self: Tensor) -> Tensor:
     return grad * conjugate(slope)
 
 
-acosh = _unary("acosh", INT_TO_FLOAT, low=1.1).backward(self=_acosh_self)
-sigmoid = _unary("sigmoid", INT_TO_FLOAT)
-tanh = _unary("tanh", INT_TO_FLOAT)
+acosh = _costly("acosh", low=1.1).backward(self=_acosh_self)
+sigmoid = _costly("sigmoid", is_strict=True)
+tanh = _costly("tanh", is_strict=True)
 
 
 @pointwise("aten::sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", kinds="fc", inplace=False, out=False)
@@ -532,10 +556,10 @@ def _abs_self(grad: Tensor, self: Tensor) -> Tensor:
     return grad * dropped(is_zero, self / ops.aten.masked_fill.Scalar(size, is_zero, 1))
 
 
-abs_ = _unary("abs", _abs_types, kinds="uifc").backward(self=_abs_self)
+abs_ = _unary("abs", _abs_types, kinds="uifc", is_strict=True, is_cheap=True).backward(self=_abs_self)
 for _name in ("floor", "ceil", "trunc", "round"):
     _unary(_name, DEFAULT, kinds="uif").backward(self=zeros)
-neg = _unary("neg", DEFAULT, kinds="uifc").backward(self=lambda grad: -grad)
+neg = _unary("neg", DEFAULT, kinds="uifc", is_strict=True, is_cheap=True).backward(self=lambda grad: -grad)
 
 
 @pointwise("aten::sign(Tensor self) -> Tensor", kinds="buif")
@@ -553,7 +577,7 @@ def _square_types(x: Any) -> Types:
     return _computed(dtypes.int64 if common.kind == "b" else common)
 
 
-@pointwise("aten::square(Tensor self) -> Tensor", promote=_square_types)
+@pointwise("aten::square(Tensor self) -> Tensor", promote=_square_types, is_cheap=True, is_strict=True)
 def square(k: Any, x: Any) -> Any:
     return x * x
 
@@ -574,7 +598,7 @@ def _where_types(condition: Any, a: Any, b: Any) -> Types:
 
 @pointwise(
     "aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", promote=_where_types, inplace=False,
-    out=False,
+    out=False, is_cheap=True,
 )  # fmt: skip
 def where(k: Any, condition: Any, a: Any, b: Any) -> Any:
     return k.where(k.cast(condition, dtypes.bool_), a, b)
@@ -620,7 +644,12 @@ def _clamp(k: Any, x: Any, low: Any, high: Any) -> Any:
     return x if high is None else k.minimum(x, high)
 
 
-@pointwise("aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", kinds="uif", promote=_clamp_types)
+@pointwise(
+    "aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
+    kinds="uif",
+    promote=_clamp_types,
+    is_cheap=True,
+)
 def clamp(k: Any, x: Any, min: Any, max: Any) -> Any:
     if any(isinstance(bound, float) and math.isnan(bound) for bound in (min, max)):
         return k.const(math.nan, k.dtype(x)) + x * 0
@@ -646,7 +675,7 @@ clamp.backward(self=_clamp_self)
 
 @pointwise(
     "aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", kinds="uif",
-    promote=_clamp_types, out=False,
+    promote=_clamp_types, out=False, is_cheap=True,
 )  # fmt: skip
 def clamp_tensor(k: Any, x: Any, min: Any, max: Any) -> Any:
     return _clamp(k, x, min, max)
@@ -664,12 +693,12 @@ def _clamp_max(grad: Tensor, self: Tensor, min: Any, max: Any) -> Tensor:
 clamp_tensor.backward(self=_clamp_self, min=_clamp_min, max=_clamp_max)
 
 
-@composite("aten::clamp_min(Tensor self, Scalar min) -> Tensor")
+@composite("aten::clamp_min(Tensor self, Scalar min) -> Tensor", tags="pointwise")
 def clamp_min(self: Tensor, min: Any) -> Tensor:
     return ops.aten.clamp.default(self, min)
 
 
-@composite("aten::clamp_max(Tensor self, Scalar max) -> Tensor")
+@composite("aten::clamp_max(Tensor self, Scalar max) -> Tensor", tags="pointwise")
 def clamp_max(self: Tensor, max: Any) -> Tensor:
     return ops.aten.clamp.default(self, None, max)
 
@@ -678,7 +707,8 @@ def clamp_max(self: Tensor, max: Any) -> Tensor:
 
 
 @pointwise("aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
-           promote=lambda x, memory_format=None: (result_type(x), result_type(x)), inplace=False)  # fmt: skip
+           promote=lambda x, memory_format=None: (result_type(x), result_type(x)), inplace=False,
+           is_cheap=True, is_strict=True)  # fmt: skip
 def clone(k: Any, x: Any, memory_format: Any) -> Any:
     return x
 
@@ -691,7 +721,7 @@ clone.backward(self=lambda grad: grad)
 
 @pointwise(
     "aten::lift_fresh_copy(Tensor self) -> Tensor", promote=lambda x: (result_type(x), result_type(x)), inplace=False,
-    out=False,
+    out=False, tags="view_copy"
 )  # fmt: skip
 def lift_fresh_copy(k: Any, x: Any) -> Any:
     """A copy of data that came from Python while tracing: each run of the trace starts from its own."""
@@ -738,8 +768,9 @@ def _to_copy_types(x: Any, dtype: DType | None = None, **_: Any) -> Types:
 _to_copy = ToCopyDecl(
     "aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
     "bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
-    lambda k, x, **_: x, _to_copy_types, (),
+    lambda k, x, **_: x, _to_copy_types,
 )  # fmt: skip
+with_traits(_to_copy, is_cheap=True)
 
 
 def _to_copy_self(grad: Tensor, self_spec: TensorSpec) -> Tensor:

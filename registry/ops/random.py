@@ -25,7 +25,7 @@ from opweave.registry.promote import GREATEST, broadcast_shapes
 from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
-_SEEDED = ("nondeterministic_seeded",)
+_SEEDED = "nondeterministic_seeded"
 _OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 
 
@@ -234,12 +234,14 @@ def randint_generator(low: int, high: int, size: Any, *, generator: Any, **optio
     return _integers(_randint_spec(low, high, size, **options), low, high, generator)
 
 
-@composite(f"aten::randint(SymInt high, SymInt[] size, *, {_LONG}) -> Tensor")
+@composite(f"aten::randint(SymInt high, SymInt[] size, *, {_LONG}) -> Tensor", tags=_SEEDED)
 def randint_high(high: int, size: Any, *, dtype: Any = None, device: Any = None, **_: Any) -> Tensor:
     return ops.aten.randint.low(0, high, size, dtype=dtype, device=device)
 
 
-@composite(f"aten::randint.generator(SymInt high, SymInt[] size, *, Generator? generator, {_LONG}) -> Tensor")
+@composite(
+    f"aten::randint.generator(SymInt high, SymInt[] size, *, Generator? generator, {_LONG}) -> Tensor", tags=_SEEDED
+)
 def randint_high_generator(
     high: int, size: Any, *, generator: Any, dtype: Any = None, device: Any = None, **_: Any
 ) -> Tensor:
@@ -264,7 +266,10 @@ def randint_like_low(self: Tensor, low: int, high: int, **options: Any) -> Tenso
     return _integers(_randint_like_spec(self, low, high, **options), low, high)
 
 
-@composite(f"aten::randint_like(Tensor self, SymInt high, *, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor")
+@composite(
+    f"aten::randint_like(Tensor self, SymInt high, *, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor",
+    tags=_SEEDED,
+)
 def randint_like(self: Tensor, high: int, **options: Any) -> Tensor:
     return ops.aten.randint_like.low_dtype(self, 0, high, **options)
 

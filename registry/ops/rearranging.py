@@ -120,7 +120,7 @@ def _places_spec(repeats: Tensor, output_size: int | None = None) -> TensorSpec:
 
 @extern(
     "aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", spec=_places_spec,
-    tags=("dynamic_output_shape",),
+    tags="dynamic_output_shape"
 )  # fmt: skip
 def repeat_interleave_places(repeats: Tensor, *, output_size: int | None = None) -> Tensor:
     """The place of each number, as often as it says: [2, 0, 1] gives [0, 0, 2]."""

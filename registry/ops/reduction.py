@@ -231,18 +231,28 @@ def _extremum(value: Any, index: Any, self: Tensor, dim: int, keepdim: bool) -> 
     return value(self, [dim], keepdim), index(source, dim, keepdim)
 
 
-@composite("aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", explicit=True)
+@composite(
+    "aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    explicit=True,
+    tags="reduction",
+)
 def max_dim(self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     return _extremum(ops.aten.amax.default, ops.aten.argmax.default, self, dim, keepdim)
 
 
-@composite("aten::min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", explicit=True)
+@composite(
+    "aten::min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    explicit=True,
+    tags="reduction",
+)
 def min_dim(self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     return _extremum(ops.aten.amin.default, ops.aten.argmin.default, self, dim, keepdim)
 
 
 @composite(
-    "aten::aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", explicit=True
+    "aten::aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
+    explicit=True,
+    tags="reduction",
 )
 def aminmax(self: Tensor, dim: int | None = None, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     axes = [] if dim is None else [dim]
@@ -284,6 +294,7 @@ def _moments(op: str, self: Tensor, dim: Any, correction: Any, keepdim: bool) ->
 @composite(
     "aten::var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
     explicit=True,
+    tags="reduction",
 )
 def var(self: Tensor, dim: Any = None, correction: Any = None, keepdim: bool = False) -> Tensor:
     return rounded(_moments("var", self, dim, correction, keepdim)[0], self._dtype.to_real())
@@ -292,6 +303,7 @@ def var(self: Tensor, dim: Any = None, correction: Any = None, keepdim: bool = F
 @composite(
     "aten::std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
     explicit=True,
+    tags="reduction",
 )
 def std(self: Tensor, dim: Any = None, correction: Any = None, keepdim: bool = False) -> Tensor:
     return rounded(ops.aten.sqrt.default(_moments("std", self, dim, correction, keepdim)[0]), self._dtype.to_real())
@@ -301,6 +313,7 @@ def std(self: Tensor, dim: Any = None, correction: Any = None, keepdim: bool = F
     "aten::var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False)"
     " -> (Tensor, Tensor)",
     explicit=True,
+    own_tags="reduction",
 )
 def var_mean(self: Tensor, dim: Any = None, correction: Any = None, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     variance, average = _moments("var_mean", self, dim, correction, keepdim)
@@ -313,6 +326,7 @@ def var_mean(self: Tensor, dim: Any = None, correction: Any = None, keepdim: boo
     "aten::std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False)"
     " -> (Tensor, Tensor)",
     explicit=True,
+    own_tags="reduction",
 )
 def std_mean(self: Tensor, dim: Any = None, correction: Any = None, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     variance, average = _moments("std_mean", self, dim, correction, keepdim)
@@ -321,47 +335,57 @@ def std_mean(self: Tensor, dim: Any = None, correction: Any = None, keepdim: boo
     return rounded(ops.aten.sqrt.default(variance), self._dtype.to_real()), rounded(average, self._dtype)
 
 
-@composite("aten::var(Tensor self, bool unbiased=True) -> Tensor")
+@composite("aten::var(Tensor self, bool unbiased=True) -> Tensor", tags="reduction")
 def var_default(self: Tensor, unbiased: bool = True) -> Tensor:
     return ops.aten.var.correction(self, None, correction=int(unbiased))
 
 
-@composite("aten::var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor")
+@composite(
+    "aten::var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", tags="reduction"
+)
 def var_dim(self: Tensor, dim: Any, unbiased: bool = True, keepdim: bool = False) -> Tensor:
     return ops.aten.var.correction(self, dim, correction=int(unbiased), keepdim=keepdim)
 
 
-@composite("aten::std(Tensor self, bool unbiased=True) -> Tensor")
+@composite("aten::std(Tensor self, bool unbiased=True) -> Tensor", tags="reduction")
 def std_default(self: Tensor, unbiased: bool = True) -> Tensor:
     return ops.aten.std.correction(self, None, correction=int(unbiased))
 
 
-@composite("aten::std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor")
+@composite(
+    "aten::std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", tags="reduction"
+)
 def std_dim(self: Tensor, dim: Any, unbiased: bool = True, keepdim: bool = False) -> Tensor:
     return ops.aten.std.correction(self, dim, correction=int(unbiased), keepdim=keepdim)
 
 
-@composite("aten::var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)")
+@composite("aten::var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", tags="reduction")
 def var_mean_default(self: Tensor, unbiased: bool = True) -> tuple[Tensor, Tensor]:
     return ops.aten.var_mean.correction(self, None, correction=int(unbiased))
 
 
-@composite("aten::var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)")
+@composite(
+    "aten::var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)",
+    tags="reduction",
+)
 def var_mean_dim(self: Tensor, dim: Any, unbiased: bool = True, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     return ops.aten.var_mean.correction(self, dim, correction=int(unbiased), keepdim=keepdim)
 
 
-@composite("aten::std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)")
+@composite("aten::std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", tags="reduction")
 def std_mean_default(self: Tensor, unbiased: bool = True) -> tuple[Tensor, Tensor]:
     return ops.aten.std_mean.correction(self, None, correction=int(unbiased))
 
 
-@composite("aten::std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)")
+@composite(
+    "aten::std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)",
+    tags="reduction",
+)
 def std_mean_dim(self: Tensor, dim: Any, unbiased: bool = True, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     return ops.aten.std_mean.correction(self, dim, correction=int(unbiased), keepdim=keepdim)
 
 
-@composite("aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", explicit=True)
+@composite("aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", explicit=True, tags="reduction")
 def logsumexp(self: Tensor, dim: Sequence[int], keepdim: bool = False) -> Tensor:
     axes = list(normalize_axes(dim, self.ndim, "logsumexp"))
     result = self._dtype if self._dtype.kind in "fc" else dtypes.get_default_dtype()
@@ -377,12 +401,12 @@ def logsumexp(self: Tensor, dim: Sequence[int], keepdim: bool = False) -> Tensor
     return rounded(ops.aten.add.Tensor(ops.aten.log.default(total), shift), result)
 
 
-@composite("aten::count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor", explicit=True)
+@composite("aten::count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor", explicit=True, own_tags="reduction")
 def count_nonzero(self: Tensor, dim: Sequence[int]) -> Tensor:
     return ops.aten.sum.dim_IntList(ops.aten.ne(self, 0), dim)
 
 
-@composite("aten::count_nonzero(Tensor self, int? dim=None) -> Tensor", explicit=True)
+@composite("aten::count_nonzero(Tensor self, int? dim=None) -> Tensor", explicit=True, own_tags="reduction")
 def count_nonzero_default(self: Tensor, dim: int | None = None) -> Tensor:
     return ops.aten.sum.dim_IntList(ops.aten.ne(self, 0), None if dim is None else [dim])
 
@@ -391,6 +415,7 @@ def count_nonzero_default(self: Tensor, dim: int | None = None) -> Tensor:
     "aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *,"
     " ScalarType? dtype=None) -> Tensor",
     explicit=True,
+    tags="reduction",
 )
 def linalg_vector_norm(
     self: Tensor, ord: float = 2, dim: Any = None, keepdim: bool = False, dtype: DType | None = None

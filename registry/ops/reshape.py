@@ -284,6 +284,8 @@ def _packed(t: Tensor) -> Tensor:
 @extern(
     "aten::conj_physical(Tensor self) -> Tensor",
     spec=lambda self: TensorSpec(self._sizes, pointwise_strides(self._sizes, [self]), self._dtype, self._device),
+    own_tags="maybe_aliasing_or_mutating",
+    tags=("pointwise",),
 )
 def conj_physical(self: Tensor) -> Tensor:
     """The complex conjugate, as a new tensor."""

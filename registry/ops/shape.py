@@ -359,7 +359,7 @@ def _second(k: Any, self: Any, value: Any, non_blocking: bool = False) -> Any:
     return value
 
 
-fill_tensor = OverwriteDecl("aten::fill.Tensor(Tensor self, Tensor value) -> Tensor", _second, _filled, ())
+fill_tensor = OverwriteDecl("aten::fill.Tensor(Tensor self, Tensor value) -> Tensor", _second, _filled)
 fill_tensor_ = InplaceDecl("aten::fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)", fill_tensor.op)
 
 
@@ -368,7 +368,7 @@ def zero(k: Any, self: Any) -> Any:
     return k.const(0, k.dtype(self))
 
 
-copy = OverwriteDecl("aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", _second, _taken, ())
+copy = OverwriteDecl("aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", _second, _taken)
 
 
 class CopyDecl(InplaceDecl):

@@ -14,6 +14,7 @@ from opweave.registry.errors import ShapeError
 from opweave.registry.fake_context import dynamic_number, dynamic_size
 from opweave.registry.memory_format import MemoryFormat, is_in_format
 from opweave.registry.ops.kinds.base import Decl, Maker
+from opweave.registry.ops.kinds.writing import with_traits
 from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor
 
@@ -85,7 +86,9 @@ sym_numel = NumberDecl("aten::sym_numel(Tensor self) -> SymInt", _numel)
 sym_is_contiguous = NumberDecl(
     "aten::sym_is_contiguous(Tensor self, MemoryFormat memory_format=0) -> SymBool", _is_contiguous
 )
-local_scalar_dense = NumberDecl("aten::_local_scalar_dense(Tensor self) -> Scalar", _item, _unknown_item)
+local_scalar_dense = with_traits(
+    NumberDecl("aten::_local_scalar_dense(Tensor self) -> Scalar", _item, _unknown_item), tags="data_dependent_output"
+)
 assert_scalar = NumberDecl("aten::_assert_scalar(Scalar self, str assert_msg) -> ()", _assert)
 
 for _decl in (sym_size, sym_stride, sym_storage_offset, sym_numel, sym_is_contiguous, local_scalar_dense):

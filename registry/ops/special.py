@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from opweave.registry.dtypes import DType, get_default_dtype
 from opweave.registry.errors import ArgumentError, DataDependentError, DTypeError
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import INT_TO_FLOAT, before_write, composite, declare_outs, extern, pointwise
+from opweave.registry.ops.kinds.traits import Traits
 from opweave.registry.ops.pointwise import conjugate, dropped, zeros
 from opweave.registry.ops.reduction import rounded
 from opweave.registry.promote import GREATEST, broadcast_shapes, pointwise_strides, result_type
@@ -65,7 +66,8 @@ def _truth(found: Any, hint: str) -> bool:
 
 
 @composite(
-    "aten::allclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> bool"
+    "aten::allclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> bool",
+    tags="data_dependent_output",
 )
 def allclose(self: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
     """Whether all elements are close, as `isclose` says."""
@@ -73,7 +75,7 @@ def allclose(self: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8
     return _truth(found, "isclose(...).all() gives a tensor, which can be traced")
 
 
-@composite("aten::equal(Tensor self, Tensor other) -> bool")
+@composite("aten::equal(Tensor self, Tensor other) -> bool", tags=("data_dependent_output", "pointwise"))
 def equal(self: Tensor, other: Tensor) -> bool:
     """Whether both have the same sizes and elements; NaN equals nothing."""
     if self._sizes != other._sizes:
@@ -159,19 +161,19 @@ def _xlog1py_self(grad: Tensor, self: Any, other: Any) -> Tensor:
 special_xlog1py.backward(self=_xlog1py_self, other=lambda grad, self, other: grad * self / (other + 1))
 
 
-def _declare_numbers(name: str, into: Any) -> None:
+def _declare_numbers(name: str, into: Any, **traits: Unpack[Traits]) -> None:
     """The forms of a special function of two arguments that take a number for one."""
     rest = {"self": "Scalar self, Tensor other", "other": "Tensor self, Scalar other"}
     for which, arguments in rest.items():
 
-        @composite(f"aten::{name}.{which}_scalar({arguments}) -> Tensor")
+        @composite(f"aten::{name}.{which}_scalar({arguments}) -> Tensor", **traits)
         def number(self: Any, other: Any) -> Tensor:
             return into(self, other)
 
         declare_outs(number.op, f"{which}_scalar_out", "out")
 
 
-_declare_numbers("special_xlog1py", special_xlog1py.op)
+_declare_numbers("special_xlog1py", special_xlog1py.op, tags="pointwise")
 
 
 @composite("aten::special_xlogy(Tensor self, Tensor other) -> Tensor")
@@ -382,7 +384,7 @@ def _polygamma_spec(n: int, self: Tensor) -> TensorSpec:
     return TensorSpec(self._sizes, pointwise_strides(self._sizes, [self]), dtype, self._device)
 
 
-@extern("aten::polygamma(int n, Tensor self) -> Tensor", spec=_polygamma_spec)
+@extern("aten::polygamma(int n, Tensor self) -> Tensor", spec=_polygamma_spec, tags="pointwise")
 def polygamma(n: int, self: Tensor) -> Tensor:
     """The n-th derivative of the digamma function; NaN below -1e6, if n is 2 or more."""
     out = allocate_like(_polygamma_spec(n, self))
@@ -553,7 +555,7 @@ def _pair_spec(name: str, kinds: str) -> Callable[..., TensorSpec]:
 def _declare_pair(name: str, kinds: str, function: Callable[[Any], Any]) -> None:
     spec = _pair_spec(name, kinds)
 
-    @extern(f"aten::{name}(Tensor self, Tensor other) -> Tensor", spec=spec)
+    @extern(f"aten::{name}(Tensor self, Tensor other) -> Tensor", spec=spec, tags="pointwise")
     def pair(self: Tensor, other: Tensor) -> Tensor:
         out = allocate_like(spec(self, other))
         wide = out._dtype.numpy
@@ -571,7 +573,7 @@ _declare_pair("gcd", "ui", lambda xp: xp.gcd)
 _declare_pair("lcm", "ui", lambda xp: xp.lcm)
 
 
-@composite("aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor")
+@composite("aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor", tags="pointwise")
 def ldexp(self: Any, other: Any) -> Any:
     """x 2^y; of a whole y rounded once, and no larger a type than that of x, whatever 2^y is by itself."""
     dtype = result_type(self, other)
@@ -586,7 +588,7 @@ def ldexp(self: Any, other: Any) -> Any:
     return rounded(wide, dtype)
 
 
-@composite("aten::ldexp_(Tensor(a!) self, Tensor other) -> Tensor(a!)")
+@composite("aten::ldexp_(Tensor(a!) self, Tensor other) -> Tensor(a!)", tags="pointwise")
 def ldexp_(self: Tensor, other: Tensor) -> Tensor:
     if self._dtype.kind != "f":
         return aten.mul_.Tensor(self, aten.pow.Scalar(2.0, other))  # says what is not allowed
@@ -644,7 +646,12 @@ def _frexp_kernel(self: Tensor) -> tuple[Tensor, Tensor]:
     return mantissa, exponent
 
 
-@composite("aten::frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", explicit=True, kernel=_frexp_kernel)
+@composite(
+    "aten::frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)",
+    explicit=True,
+    kernel=_frexp_kernel,
+    tags="pointwise",
+)
 def frexp(self: Tensor) -> tuple[Tensor, Tensor]:
     """(m, e) with x = m 2^e and m between 1/2 and 1 in size; zeros, infinities and NaN go with an exponent of 0."""
     _check_frexp(self)
@@ -703,23 +710,23 @@ def _double(x: Any) -> Any:
     return x
 
 
-@composite("aten::float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor")
+@composite("aten::float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", tags="pointwise")
 def float_power_number(self: Tensor, exponent: Any) -> Tensor:
     return aten.pow.Tensor_Scalar(_double(self), exponent)
 
 
-@composite("aten::float_power.Scalar(Scalar self, Tensor exponent) -> Tensor")
+@composite("aten::float_power.Scalar(Scalar self, Tensor exponent) -> Tensor", tags="pointwise")
 def float_power_of_number(self: Any, exponent: Tensor) -> Tensor:
     return aten.pow.Scalar(self, _double(exponent))
 
 
-@composite("aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor")
+@composite("aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", tags="pointwise")
 def float_power(self: Tensor, exponent: Tensor) -> Tensor:
     """The power in double precision."""
     return aten.pow.Tensor_Tensor(_double(self), _double(exponent))
 
 
-@composite("aten::positive(Tensor(a) self) -> Tensor(a)")
+@composite("aten::positive(Tensor(a) self) -> Tensor(a)", tags="pointwise")
 def positive(self: Tensor) -> Tensor:
     """The tensor itself."""
     if self._dtype.kind == "b":

@@ -34,7 +34,10 @@ def _known(self: Any) -> Any:
     return aten.where(aten.isnan.default(self), 0.0, self) if self._dtype.kind == "f" else self
 
 
-@composite("aten::nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor")
+@composite(
+    "aten::nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    tags="reduction",
+)
 def nansum(self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor:
     """The sum of what is a number."""
     if self._dtype.kind == "c":
@@ -604,7 +607,7 @@ def _bincount_spec(self: Tensor, weights: Tensor | None = None, minlength: int =
 
 @extern(
     "aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor", spec=_bincount_spec,
-    tags=("dynamic_output_shape",),
+    tags="dynamic_output_shape"
 )  # fmt: skip
 def bincount(self: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each number from 0 up is there, or the sum of its weights."""
@@ -657,7 +660,7 @@ def _check_distinct(self: Tensor) -> None:
     "aten::_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False)"
     " -> (Tensor, Tensor, Tensor)",
     spec=lambda self, sorted=True, inverse=False, counts=False: _distinct_specs(self, inverse, counts, self._sizes),
-    tags=("dynamic_output_shape",),
+    tags="dynamic_output_shape",
 )
 def _unique2(
     self: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
@@ -678,7 +681,7 @@ _unique2.backward()
     "aten::unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False)"
     " -> (Tensor, Tensor, Tensor)",
     spec=lambda self, dim, sorted=True, inverse=False, counts=False: _slice_specs(self, dim, inverse, counts),
-    tags=("dynamic_output_shape",),
+    tags="dynamic_output_shape",
 )
 def unique_dim(
     self: Tensor, dim: int, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
@@ -709,7 +712,7 @@ def _slice_specs(self: Tensor, dim: int | None, inverse: bool, counts: bool) -> 
     "aten::unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None)"
     " -> (Tensor, Tensor, Tensor)",
     spec=lambda self, inverse=False, counts=False, dim=None: _slice_specs(self, dim, inverse, counts),
-    tags=("dynamic_output_shape",),
+    tags="dynamic_output_shape",
 )
 def unique_consecutive(
     self: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None

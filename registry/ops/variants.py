@@ -164,7 +164,10 @@ for _name, _overloads in (
         declare_outs(getattr(getattr(ops.aten, _name), _overload), _written, *(_targets or ["out"]))
 
 
-@composite("aten::resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)")
+@composite(
+    "aten::resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
+    tags="inplace_view",
+)
 def resize_(self: Tensor, size: Sequence[int], *, memory_format: Any = None) -> Tensor:
     """Refused: views, graphs and what autograd saved rely on a tensor's memory and sizes."""
     raise UnsupportedError(

@@ -645,7 +645,7 @@ def select_scatter(self: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
 @composite(
     "aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1)"
     " -> Tensor",
-    explicit=True, kernel=_replacing(slice_.rule),
+    explicit=True, kernel=_replacing(slice_.rule), tags="view_copy"
 )  # fmt: skip
 def slice_scatter(
     self: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1

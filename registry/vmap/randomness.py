@@ -21,8 +21,9 @@ _TAG = "nondeterministic_seeded"
 
 
 def _is_random(op: OpOverload) -> bool:
-    functional = None if op.decl is None else op.decl.functional
-    return _TAG in (functional or op).declared_tags
+    """Whether an op draws numbers itself, which one that is written with others leaves to them."""
+    functional = (op.decl and op.decl.functional) or op
+    return _TAG in functional.declared_tags and not (functional.decl and functional.decl.is_composite)
 
 
 def resolve(op: OpOverload, bits: int) -> Kernel | None:

@@ -50,6 +50,7 @@ from opweave.registry.ops.kinds.writing import (
     declare_out,
     declare_outs,
     pointwise,
+    with_traits,
 )
 
 __all__ = [
@@ -58,5 +59,5 @@ __all__ = [
     "Place", "Places", "PointwiseDecl", "ReductionDecl", "ScanDecl", "Scatter", "ScatterDecl", "ViewDecl",
     "WritingDecl", "before_write", "composite", "concat", "declare_inplace", "declare_out", "declare_outs",
     "extern", "gather", "generator", "handler", "index_map", "normalize_axes", "pointwise", "reduced_sizes",
-    "reduction", "scan", "scatter", "view", "wide_type",
+    "reduction", "scan", "scatter", "view", "wide_type", "with_traits",
 ]  # fmt: skip

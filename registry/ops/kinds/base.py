@@ -18,6 +18,7 @@ from opweave.registry.op import OpOverload, registry
 from opweave.registry.ops.kinds.loops import Call, Demand, Index, Operand, Size, Space
 from opweave.registry.scalar import ArrayScalars
 from opweave.registry.spec import TensorSpec
+from opweave.registry.tags import Tag
 from opweave.registry.tensor import Tensor, allocate_like
 
 
@@ -73,6 +74,8 @@ class Kind:
     kind: ClassVar[str]
     #: PyTorch's tag of such ops.
     tag: ClassVar[str] = ""
+    #: Tags of it that its variants have not.
+    own_tags: tuple[Tag, ...] = ()
     #: Whether numbers may stand for its tensors.
     takes_numbers: ClassVar[bool] = False
     #: Whether the body is its decomposition.
@@ -99,6 +102,12 @@ class Kind:
     gives_memory: bool = False
     #: Operations for an element beside those for the operands; None where it is not cheap to compute again.
     cost: ClassVar[int | None] = None
+    #: Whether an element may be computed again wherever it is needed.
+    is_cheap: bool = False
+    #: Whether an element is too much to be computed twice.
+    is_expensive: bool = False
+    #: Whether it makes nothing definite of what is not (see `registry.ops.kinds.traits`).
+    is_strict: bool = False
     #: Whether each element follows from one element of each operand, if any.
     elementwise: ClassVar[bool] = False
     #: Whether alone it is a copy that a library makes as well as a kernel.
@@ -190,14 +199,12 @@ class Decl(Kind):
         Types that the tests cross the samples with; None for the kind's own choice.
     """
 
-    def __init__(
-        self, schema: str | Callable[[], str], body: Callable[..., Any], tags: Sequence[str] = (), name: str = ""
-    ):
+    def __init__(self, schema: str | Callable[[], str], body: Callable[..., Any], name: str = ""):
         self.body = body
         code = getattr(body, "__code__", None)
         site = Site(code.co_filename, code.co_firstlineno, code.co_name) if code else Site("<opweave>", 0, "")
         name = name or str(schema).partition("(")[0]
-        self.op: OpOverload = registry.declare(name, schema, tags=tags, site=site)
+        self.op: OpOverload = registry.declare(name, schema, site=site)
         self.op.decl = self
         self.samples: Callable[..., Iterable[Any]] | None = None
         self.sample_dtypes: tuple[DType, ...] | None = None

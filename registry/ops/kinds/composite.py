@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Unpack
 
 from opweave.registry.batched import Level
 from opweave.registry.keys import DispatchKey
 from opweave.registry.ops.kinds.base import Decl, Maker
+from opweave.registry.ops.kinds.traits import Traits
+from opweave.registry.ops.kinds.writing import with_traits
 from opweave.registry.spec import TensorSpec
 
 
@@ -49,7 +51,7 @@ class CompositeDecl(Decl):
 
 
 def composite(
-    schema: str, *, explicit: bool = False, kernel: Callable[..., Any] | None = None
+    schema: str, *, explicit: bool = False, kernel: Callable[..., Any] | None = None, **traits: Unpack[Traits]
 ) -> Callable[[Callable[..., Any]], CompositeDecl]:
     """Declare an op by its decomposition.
 
@@ -62,7 +64,7 @@ def composite(
     """
 
     def declare(body: Callable[..., Any]) -> CompositeDecl:
-        return CompositeDecl(schema, body, explicit, kernel)
+        return with_traits(CompositeDecl(schema, body, explicit, kernel), **traits)
 
     return declare
 
@@ -75,8 +77,8 @@ class ExternDecl(Decl):
     is_library_call = True
     apart = "library call"
 
-    def __init__(self, schema: str, body: Callable[..., Any], spec: Callable[..., Any], tags: Sequence[str]):
-        super().__init__(schema, body, tags)
+    def __init__(self, schema: str, body: Callable[..., Any], spec: Callable[..., Any]):
+        super().__init__(schema, body)
         self.spec = spec
         self._run_by(body)
 
@@ -86,11 +88,11 @@ class ExternDecl(Decl):
 
 
 def extern(
-    schema: str, *, spec: Callable[..., Any], tags: Sequence[str] = ()
+    schema: str, *, spec: Callable[..., Any], **traits: Unpack[Traits]
 ) -> Callable[[Callable[..., Any]], ExternDecl]:
     """Declare an op that calls a library; the decorated function is its kernel."""
 
     def declare(body: Callable[..., Any]) -> ExternDecl:
-        return ExternDecl(schema, body, spec, tags)
+        return with_traits(ExternDecl(schema, body, spec), **traits)
 
     return declare

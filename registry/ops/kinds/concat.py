@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 from opweave.registry.ops.kinds.composite import ExternDecl
 from opweave.registry.ops.kinds.loops import Call, Demand, Operand, Size, Space
+from opweave.registry.ops.kinds.traits import Traits
+from opweave.registry.ops.kinds.writing import with_traits
 from opweave.registry.spec import TensorSpec
 
 
@@ -43,7 +45,7 @@ class ConcatDecl(ExternDecl):
     def __init__(
         self, schema: str, body: Callable[..., Any], spec: Callable[..., TensorSpec], pieces: Callable[..., Pieces]
     ):
-        super().__init__(schema, body, spec, ())
+        super().__init__(schema, body, spec)
         self.pieces = pieces
 
     def parts(self, call: Call) -> Iterable[tuple[Any, int, Size, Size]]:
@@ -59,11 +61,11 @@ class ConcatDecl(ExternDecl):
 
 
 def concat(
-    schema: str, *, spec: Callable[..., TensorSpec], pieces: Callable[..., Pieces]
+    schema: str, *, spec: Callable[..., TensorSpec], pieces: Callable[..., Pieces], **traits: Unpack[Traits]
 ) -> Callable[[Callable[..., Any]], ConcatDecl]:
     """Declare an op that lays tensors side by side; the decorated function is its eager kernel."""
 
     def declare(body: Callable[..., Any]) -> ConcatDecl:
-        return ConcatDecl(schema, body, spec, pieces)
+        return with_traits(ConcatDecl(schema, body, spec, pieces), **traits)
 
     return declare

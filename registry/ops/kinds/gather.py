@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 from opweave.registry.ops.kinds.composite import ExternDecl
 from opweave.registry.ops.kinds.loops import Call, Demand, Index, Operand, Size, Space
+from opweave.registry.ops.kinds.traits import Traits
+from opweave.registry.ops.kinds.writing import with_traits
 from opweave.registry.spec import TensorSpec
 
 
@@ -105,7 +107,7 @@ class GatherDecl(ExternDecl):
         self, schema: str, body: Callable[..., Any], spec: Callable[..., TensorSpec],
         places: Callable[..., Places | None],
     ):  # fmt: skip
-        super().__init__(schema, body, spec, ())
+        super().__init__(schema, body, spec)
         self.places = places
 
     def objection(self, call: Call) -> str:
@@ -147,7 +149,7 @@ class ScatterDecl(ExternDecl):
         self, schema: str, body: Callable[..., Any], spec: Callable[..., TensorSpec],
         target: Callable[..., Scatter | None],
     ):  # fmt: skip
-        super().__init__(schema, body, spec, ())
+        super().__init__(schema, body, spec)
         self.target = target
 
     def objection(self, call: Call) -> str:
@@ -191,22 +193,22 @@ class ScatterDecl(ExternDecl):
 
 
 def scatter(
-    schema: str, *, spec: Callable[..., TensorSpec], target: Callable[..., Scatter | None]
+    schema: str, *, spec: Callable[..., TensorSpec], target: Callable[..., Scatter | None], **traits: Unpack[Traits]
 ) -> Callable[[Callable[..., Any]], ScatterDecl]:
     """Declare an op that copies a tensor and writes to places in it; the decorated function is its eager kernel."""
 
     def declare(body: Callable[..., Any]) -> ScatterDecl:
-        return ScatterDecl(schema, body, spec, target)
+        return with_traits(ScatterDecl(schema, body, spec, target), **traits)
 
     return declare
 
 
 def gather(
-    schema: str, *, spec: Callable[..., TensorSpec], places: Callable[..., Places | None]
+    schema: str, *, spec: Callable[..., TensorSpec], places: Callable[..., Places | None], **traits: Unpack[Traits]
 ) -> Callable[[Callable[..., Any]], GatherDecl]:
     """Declare an op that reads the places that index tensors name; the decorated function is its eager kernel."""
 
     def declare(body: Callable[..., Any]) -> GatherDecl:
-        return GatherDecl(schema, body, spec, places)
+        return with_traits(GatherDecl(schema, body, spec, places), **traits)
 
     return declare

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from opweave.registry.autograd.formula import NOT_DIFFERENTIABLE
 from opweave.registry.device import Device, cpu, meta
 from opweave.registry.dtypes import DType
 from opweave.registry.ops.kinds.base import IGNORED, Decl, Maker, handler, reset_errors, set_errors, store
+from opweave.registry.ops.kinds.traits import Traits
+from opweave.registry.ops.kinds.writing import with_traits
 from opweave.registry.spec import TensorSpec
 from opweave.registry.tensor import Tensor, allocate_like
 
@@ -108,11 +110,11 @@ class _Index(Sequence[Any]):
 
 
 def generator(
-    schema: str, *, spec: Callable[..., TensorSpec], uniform: bool = False
+    schema: str, *, spec: Callable[..., TensorSpec], uniform: bool = False, **traits: Unpack[Traits]
 ) -> Callable[[Callable[..., Any]], GeneratorDecl]:
     """Declare an op that fills a new tensor; the decorated body is `body(k, index, *args)`."""
 
     def declare(body: Callable[..., Any]) -> GeneratorDecl:
-        return GeneratorDecl(schema, body, spec, uniform)
+        return with_traits(GeneratorDecl(schema, body, spec, uniform), **traits)
 
     return declare

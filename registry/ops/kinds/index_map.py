@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from opweave.registry.ops.kinds.composite import ExternDecl
 from opweave.registry.ops.kinds.loops import Call, Demand, Operand, Space
+from opweave.registry.ops.kinds.traits import Traits
+from opweave.registry.ops.kinds.writing import with_traits
 from opweave.registry.spec import TensorSpec
 
 
@@ -29,7 +31,7 @@ class IndexMapDecl(ExternDecl):
         self, schema: str, body: Callable[..., Any], spec: Callable[..., TensorSpec],
         origin: Callable[..., Sequence[Any]],
     ):  # fmt: skip
-        super().__init__(schema, body, spec, ())
+        super().__init__(schema, body, spec)
         self.origin = origin
 
     def demands(self, call: Call, operand: Operand, demand: Demand, space: Space) -> Iterable[Demand]:
@@ -38,11 +40,11 @@ class IndexMapDecl(ExternDecl):
 
 
 def index_map(
-    schema: str, *, spec: Callable[..., TensorSpec], origin: Callable[..., Sequence[Any]]
+    schema: str, *, spec: Callable[..., TensorSpec], origin: Callable[..., Sequence[Any]], **traits: Unpack[Traits]
 ) -> Callable[[Callable[..., Any]], IndexMapDecl]:
     """Declare an op that puts elements elsewhere; the decorated function is its eager kernel."""
 
     def declare(body: Callable[..., Any]) -> IndexMapDecl:
-        return IndexMapDecl(schema, body, spec, origin)
+        return with_traits(IndexMapDecl(schema, body, spec, origin), **traits)
 
     return declare

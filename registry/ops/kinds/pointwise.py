@@ -43,10 +43,8 @@ class PointwiseDecl(PointwiseEager):
     cost = 1
     elementwise = True
 
-    def __init__(
-        self, schema: str, body: Callable[..., Any], promote: Any, tags: Sequence[str] = (), kinds: str = "buifc"
-    ):
-        super().__init__(schema, body, tags)
+    def __init__(self, schema: str, body: Callable[..., Any], promote: Any, kinds: str = "buifc"):
+        super().__init__(schema, body)
         self.promote = promote
         if promote == COMPARE:
             self.op.derivative = NOT_DIFFERENTIABLE

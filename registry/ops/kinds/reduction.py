@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from opweave.registry.errors import ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds.base import IGNORED, Decl, Maker, handler, reset_errors, set_errors
 from opweave.registry.ops.kinds.loops import Call, Demand, Index, Operand, Space
+from opweave.registry.ops.kinds.traits import Traits
+from opweave.registry.ops.kinds.writing import with_traits
 from opweave.registry.spec import contiguous, row_major
 from opweave.registry.strided import wrap_dim
 from opweave.registry.tensor import Tensor, describe, wrap_array
@@ -324,7 +326,7 @@ def _sum(xp: Any, array: Any, axes: tuple[int, ...]) -> Any:
 
 def reduction(
     schema: str, *, combine: str, types: Callable[..., tuple[DType, DType]], map: Callable[..., Any] | None = None,
-    finalize: Callable[..., Any] | None = None,
+    finalize: Callable[..., Any] | None = None, **traits: Unpack[Traits]
 ) -> Callable[[Callable[..., Any]], ReductionDecl]:  # fmt: skip
     """Declare a reduction; the decorated function carries its docstring.
 
@@ -339,6 +341,6 @@ def reduction(
     """
 
     def declare(body: Callable[..., Any]) -> ReductionDecl:
-        return ReductionDecl(schema, body, combine, types, map, finalize)
+        return with_traits(ReductionDecl(schema, body, combine, types, map, finalize), **traits)
 
     return declare

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from opweave.registry.dtypes import DType, float64, int64
 from opweave.registry.ops.kinds.composite import ExternDecl
 from opweave.registry.ops.kinds.loops import Call, Demand, Space
+from opweave.registry.ops.kinds.traits import Traits
+from opweave.registry.ops.kinds.writing import with_traits
 from opweave.registry.spec import TensorSpec
 
 #: Elements of a row up to which a program holds it whole, as running totals need.
@@ -29,7 +31,7 @@ class ScanDecl(ExternDecl):
     spans = True
 
     def __init__(self, schema: str, body: Callable[..., Any], spec: Callable[..., TensorSpec], combine: str):
-        super().__init__(schema, body, spec, ())
+        super().__init__(schema, body, spec)
         self.combine = combine
 
     def params(self, args: Sequence[Any], kwargs: dict[str, Any], ndim: int) -> tuple[Any, int]:
@@ -68,10 +70,12 @@ def wide_type(result: DType) -> DType:
     return float64 if result.is_floating_point else int64 if result.kind in "biu" else result
 
 
-def scan(schema: str, *, spec: Callable[..., TensorSpec], combine: str) -> Callable[[Callable[..., Any]], ScanDecl]:
+def scan(
+    schema: str, *, spec: Callable[..., TensorSpec], combine: str, **traits: Unpack[Traits]
+) -> Callable[[Callable[..., Any]], ScanDecl]:
     """Declare an op that combines elements with those before them; the decorated function is its eager kernel."""
 
     def declare(body: Callable[..., Any]) -> ScanDecl:
-        return ScanDecl(schema, body, spec, combine)
+        return with_traits(ScanDecl(schema, body, spec, combine), **traits)
 
     return declare

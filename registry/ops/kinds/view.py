@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from opweave.registry.batched import Level
 from opweave.registry.batching import as_view_of, front
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds.base import Decl, Maker
 from opweave.registry.ops.kinds.loops import Call, Demand, Operand, Size, Space
+from opweave.registry.ops.kinds.traits import Traits
+from opweave.registry.ops.kinds.writing import with_traits
 from opweave.registry.tensor import Tensor, as_alias, as_view
 
 BatchRule = Callable[..., Tensor | None]
@@ -125,10 +127,12 @@ class ViewDecl(Decl):
         return [call.size(size) for size in sizes], [call.size(s, 0) for s in found], call.size(offset, 0)
 
 
-def view(schema: str, *, reshape: bool = False, is_tracked: bool = True) -> Callable[[Callable[..., Any]], ViewDecl]:
+def view(
+    schema: str, *, reshape: bool = False, is_tracked: bool = True, **traits: Unpack[Traits]
+) -> Callable[[Callable[..., Any]], ViewDecl]:
     """Declare a view op; the decorated function is its rule on sizes, strides and offset. See `ViewDecl`."""
 
     def declare(rule: Callable[..., Any]) -> ViewDecl:
-        return ViewDecl(schema, rule, reshape, is_tracked)
+        return with_traits(ViewDecl(schema, rule, reshape, is_tracked), **traits)
 
     return declare

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar, Unpack
 
 import numpy as np
 
@@ -17,13 +17,19 @@ from opweave.registry.keys import GRAD, state
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.kinds.base import DEFAULT, Decl, Maker, handler, store
 from opweave.registry.ops.kinds.pointwise import PointwiseDecl
+from opweave.registry.ops.kinds.traits import Traits
 from opweave.registry.promote import can_cast
 from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.spec import TensorSpec, overlaps_itself
+from opweave.registry.tags import parse_tags
 from opweave.registry.tensor import Tensor, allocate, allocate_like, describe
 
 #: What a function that makes tensors is told of them; its `out=` variant is told by the tensor.
 _OPTIONS = ("dtype", "layout", "device", "pin_memory")
+#: What a declaration says that is not an attribute of it.
+_ELSEWHERE = frozenset({"tags", "own_tags", "inplace", "out", "outs"})
+
+D = TypeVar("D", bound=Decl)
 
 
 def _is_factory(op: OpOverload) -> bool:
@@ -104,7 +110,7 @@ class WritingDecl(Decl):
     """An op that computes another op's result into memory it is given."""
 
     def __init__(self, schema: str | Callable[[], str], functional: OpOverload, name: str = ""):
-        super().__init__(schema, self.run, name=name)
+        super().__init__(schema, self.run, name)
         self.functional = functional
         self._run_by(self.run)
 
@@ -322,14 +328,31 @@ class OutsDecl(WritingDecl):
         return results
 
 
+def with_traits(decl: D, **traits: Unpack[Traits]) -> D:
+    """Say more of an op than its kind does, and declare its variants; gives the declaration."""
+    op = decl.op
+    for name, value in traits.items():
+        if name not in _ELSEWHERE:
+            setattr(decl, name, value)
+    if "tags" in traits or "own_tags" in traits:
+        tags, decl.own_tags = (parse_tags(op.name, traits.get(name)) for name in ("tags", "own_tags"))
+        op.declared_tags = (*tags, *decl.own_tags)
+    if inplace := traits.get("inplace"):
+        declare_inplace(op, inplace if isinstance(inplace, str) else op.overload)
+    if out := traits.get("out"):
+        declare_out(op, out if isinstance(out, str) else None)
+    if outs := traits.get("outs"):
+        overload, *targets = [outs] if isinstance(outs, str) else outs
+        declare_outs(op, overload, *(targets or ["out"]))
+    return decl
+
+
 def pointwise(
     schema: str,
     *,
     promote: Any = DEFAULT,
     kinds: str = "buifc",
-    inplace: bool | str = True,
-    out: bool | str = True,
-    tags: Sequence[str] = (),
+    **traits: Unpack[Traits],
 ) -> Callable[[Callable[..., Any]], PointwiseDecl]:
     """Declare a pointwise op; the decorated body is `body(k, *operands, **attributes)`.
 
@@ -341,18 +364,12 @@ def pointwise(
         `DEFAULT`, `INT_TO_FLOAT`, `COMPARE`, or a function like `PointwiseDecl.types`.
     kinds : str
         Kinds of compute type it is defined for (see `DType.kind`); others are refused.
-    inplace : bool or str
-        Whether to declare the `op_` variant too; a string is its overload name, where that is another.
-    out : bool or str
-        Whether to declare the `out=` variant too; a string is its overload name, where that is another.
+    **traits
+        See `Traits`; `inplace` and `out` are true by default.
     """
+    said: Traits = {"inplace": True, "out": True, **traits}
 
     def declare(body: Callable[..., Any]) -> PointwiseDecl:
-        decl = PointwiseDecl(schema, body, promote, tags, kinds)
-        if inplace:
-            declare_inplace(decl.op, inplace if isinstance(inplace, str) else decl.op.overload)
-        if out:
-            declare_out(decl.op, out if isinstance(out, str) else None)
-        return decl
+        return with_traits(PointwiseDecl(schema, body, promote, kinds), **said)
 
     return declare
