@@ -10,7 +10,8 @@ from typing import Any
 
 from triton.backends.compiler import GPUTarget
 
-from opweave.codegen.triton_cpu import access_check, jit, launch, pool, sanitizer
+from opweave.codegen.native import launch, llvm, objects, pool
+from opweave.codegen.triton_cpu import access_check, sanitizer
 from opweave.codegen.triton_cpu.compiler import SANITIZED
 from opweave.codegen.triton_cpu.sharing import careful_launcher, overlap
 from opweave.registry.errors import UnsupportedError
@@ -27,7 +28,7 @@ _UNLIMITED = 2**31 - 1
 
 def host_target() -> GPUTarget:
     """The compilation target of this machine's CPU."""
-    return GPUTarget("cpu", jit.host().cpu + (SANITIZED if sanitizer.enabled() else ""), 1)
+    return GPUTarget("cpu", llvm.host().cpu + (SANITIZED if sanitizer.enabled() else ""), 1)
 
 
 class HostModule:
@@ -37,7 +38,7 @@ class HostModule:
 
     def __init__(self, name: str, obj: bytes, sanitized: bool = False) -> None:
         self.name = name
-        self.code = jit.load(obj, (name,), imports=access_check.native().imports if sanitized else None)
+        self.code = objects.load(obj, (name,), imports=access_check.native().imports if sanitized else None)
         self.address = self.code.address(name)
 
 

@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
-from opweave.codegen.triton_cpu import jit, linking
+from opweave.codegen.native import linking, llvm
+from opweave.codegen.native.sealed import opened
 
 pytestmark = pytest.mark.skipif(not linking.available(), reason="other machines' code is linked by LLVM")
 
 
 def image_of(source: str) -> bytes:
-    return jit.compile_object(source)[: -jit._TRAILER_BYTES]
+    return opened(llvm.compile_object(source)) or b""
 
 
 def linked(source: str, *symbols: str, imports: Mapping[str, int] | None = None) -> linking.Linked:

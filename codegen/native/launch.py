@@ -27,8 +27,9 @@ from typing import Any, NamedTuple
 
 from numpy.lib.array_utils import byte_bounds
 
-from opweave.codegen.triton_cpu import jit, native, pool
-from opweave.codegen.triton_cpu.analysis import HEAP
+from opweave.codegen import native
+from opweave.codegen.native import objects, pool
+from opweave.codegen.native.objects import LoadedCode
 from opweave.registry.errors import (
     ArgumentError,
     CompileError,
@@ -47,6 +48,9 @@ _log = logging.getLogger("opweave.launches")
 
 HOLD_NS = 20e3
 """Expected time of a launch up to which the interpreter lock is kept."""
+
+#: Stands for the place of the assertion that there is memory for a kernel's blocks; its message, the bytes.
+HEAP = "heap"
 
 _MAX_GRID = 2**31 - 1
 _POINTER, _INTEGER, _BOOL, _FLOAT32, _FLOAT64 = range(5)
@@ -90,7 +94,7 @@ class _MethodDef(ctypes.Structure):
 _METH_FASTCALL = 0x80
 #: Whether launches are counted and timed; native code reads it, and it is never freed.
 profiling = ctypes.c_int32(0)
-jit.keep_forever(profiling)
+objects.keep_forever(profiling)
 #: The launchers there are; those that were made while `profiling` was on live as long.
 launchers: References[Launcher] = References()
 profiled: list[Launcher] = []
@@ -108,11 +112,10 @@ def _method() -> _MethodDef:
     imports |= {
         "opweave_run": pool.run_address(), "_Py_NoneStruct": id(None), "opweave_profiling": ctypes.addressof(profiling),
     }  # fmt: skip
-    code = jit.load(jit.compile_object(source(), name="launcher", level=1), ("opweave_launch",), imports=imports)
-    jit.keep_forever(code)
+    code = objects.kept(source(), ("opweave_launch",), name="launcher", level=1, imports=imports)
     entry = code.address("opweave_launch")
     definition = _MethodDef(b"launch", entry, _METH_FASTCALL, b"launch(gx, gy, gz, *arguments)")
-    jit.keep_forever(definition)
+    objects.keep_forever(definition)
     return definition
 
 
@@ -235,7 +238,7 @@ class _Owner(NamedTuple):
     native: int
     memory: object
     convert: Callable[..., None]
-    code: jit.LoadedCode
+    code: LoadedCode
 
 
 class Launcher:
@@ -247,7 +250,7 @@ class Launcher:
         The kernel's name, for messages.
     params : sequence of Parameter
         Its run-time parameters, in order.
-    code : jit.LoadedCode
+    code : LoadedCode
         Its code, kept alive by the launch function.
     address : int
         Address of its entry point.
@@ -261,7 +264,12 @@ class Launcher:
     """
 
     def __init__(
-        self, name: str, params: Iterable[Parameter], code: jit.LoadedCode, address: int, assertions: Sequence[str] = ()
+        self,
+        name: str,
+        params: Iterable[Parameter],
+        code: LoadedCode,
+        address: int,
+        assertions: Sequence[str] = (),
     ) -> None:
         self.name = name
         self.params = tuple(params)
@@ -367,13 +375,31 @@ def direct_launcher(kernel: Any) -> Callable[..., None]:
             f"{kernel.name}: compiled for {kernel.metadata.target.backend}, not for the CPU",
             hint="compile it with target='cpu'",
         )
-    code = jit.load(kernel.asm["obj"], (kernel.name,))
-    assertions = tuple(getattr(kernel.metadata, "assertions", ()))
     params = parameters(kernel.src.signature)
     agree(kernel.name, params, kernel.metadata)
-    run = Launcher(kernel.name, params, code, code.address(kernel.name), assertions).launch
+    return launch_function(kernel.name, kernel.asm["obj"], params, tuple(getattr(kernel.metadata, "assertions", ())))
+
+
+def launch_function(
+    name: str, obj: bytes, params: Iterable[Parameter], assertions: Sequence[str]
+) -> Callable[..., None]:
+    """The same of object code.
+
+    Parameters
+    ----------
+    name : str
+        The kernel's name, which is its symbol's.
+    obj : bytes
+        From `llvm.compile_object`.
+    params : iterable of Parameter
+        Its run-time parameters, in order.
+    assertions : sequence of str
+        Its device assertions.
+    """
+    code = objects.load(obj, (name,))
+    run = Launcher(name, params, code, code.address(name), assertions).launch
     # Native code that asked about the log at each launch would not be the fastest way to launch any more.
-    return timed(kernel.name, run) if _log.isEnabledFor(logging.DEBUG) else run
+    return timed(name, run) if _log.isEnabledFor(logging.DEBUG) else run
 
 
 def native_code(launch: object) -> int | None:
