@@ -30,7 +30,8 @@ import triton.language as tl
 from triton.compiler import ASTSource
 
 from opweave.codegen.native import objects
-from opweave.codegen.native.launch import HostArray, direct_launcher
+from opweave.codegen.native.arguments import HostArray
+from opweave.codegen.native.launch import direct_launcher
 from opweave.codegen.triton_cpu import driver
 from opweave.codegen.triton_cpu.compiler import CPUBackend
 

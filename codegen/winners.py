@@ -32,6 +32,10 @@ _FILE = "winner.json"
 _lock = forking.short_lock()
 
 
+def _stores() -> list[store.Store]:
+    return cache.stores()
+
+
 @dataclass(frozen=True)
 class Winner:
     """What was found best.
@@ -95,7 +99,7 @@ class Contest:
         if fixed is not None:
             return self._winner(fixed)
         entry = self.entry
-        for place in cache.stores():
+        for place in _stores():
             found = place.read(entry)
             if found is None:
                 continue
@@ -114,7 +118,7 @@ class Contest:
         """Keep what was found."""
         self._write_file(winner)
         content = json.dumps(self._told(winner)).encode()
-        for place in cache.stores():
+        for place in _stores():
             if place.write(self.entry, {_FILE: content}):
                 return
 

@@ -3,7 +3,7 @@
 ====================  ==================================================================
 `llvm`                LLVM IR to object code
 `objects`             object code to addresses: `linking` by itself, else `linking_llvm`
-`pool`, `launch`      running the programs of a launch; from Python values to arguments
+`launch`, `pool`      from Python values to native arguments; running the programs of a launch
 ====================  ==================================================================
 
 Its own code is LLVM IR in this folder. A file `name.machine.ll` is what stands in place of `name.ll` on such a

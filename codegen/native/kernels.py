@@ -16,7 +16,8 @@ from typing import Any
 from opweave.codegen import cache
 from opweave.codegen.kernel import KernelSource
 from opweave.codegen.native import sanitizing
-from opweave.codegen.native.launch import Parameter, launch_function, parameters
+from opweave.codegen.native.arguments import Parameter, parameters
+from opweave.codegen.native.launch import launch_function
 from opweave.codegen.native.sealed import opened
 from opweave.codegen.store import DAMAGE
 

@@ -17,29 +17,31 @@ from __future__ import annotations
 import ctypes
 import functools
 import logging
-import struct
-import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from types import BuiltinFunctionType, FrameType
+from collections.abc import Callable, Iterable, Sequence
+from types import BuiltinFunctionType
 from typing import Any, NamedTuple
-
-from numpy.lib.array_utils import byte_bounds
 
 from opweave.codegen import native
 from opweave.codegen.native import objects, pool
+from opweave.codegen.native.arguments import (
+    HALVES,
+    Parameter,
+    agree,
+    caller,
+    checked,
+    convert,
+    half_bits,
+    integer_range,
+    parameters,
+)
 from opweave.codegen.native.objects import LoadedCode
 from opweave.registry.errors import (
     ArgumentError,
-    CompileError,
     DeviceAssertionError,
     DeviceError,
-    OpweaveError,
     OutOfMemoryError,
     OutOfRangeError,
-    Site,
-    is_own_file,
 )
 from opweave.registry.interrupts import let_through
 from opweave.registry.references import References
@@ -95,6 +97,7 @@ _METH_FASTCALL = 0x80
 #: Whether launches are counted and timed; native code reads it, and it is never freed.
 profiling = ctypes.c_int32(0)
 objects.keep_forever(profiling)
+_FLOATS = {"fp32": _FLOAT32, "fp64": _FLOAT64}
 #: The launchers there are; those that were made while `profiling` was on live as long.
 launchers: References[Launcher] = References()
 profiled: list[Launcher] = []
@@ -124,112 +127,6 @@ def _new_c_function() -> Callable[[int, object, object], Any]:
     """`PyCFunction_NewEx(definition, self, module)`."""
     prototype = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
     return prototype(("PyCFunction_NewEx", ctypes.pythonapi))
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """One run-time parameter of a compiled kernel.
-
-    Attributes
-    ----------
-    name : str
-        Its name in the kernel, with the position inside a tuple (`shape[1]`).
-    type : str
-        Triton's type: `*fp32`, `i32`, `u64`, `i1`, `fp16`, `bf16`, `fp32`, `fp64`.
-    """
-
-    name: str
-    type: str
-
-    @property
-    def is_pointer(self) -> bool:
-        return self.type.startswith("*")
-
-
-_TYPE_ALIASES = {"f16": "fp16", "f32": "fp32", "f64": "fp64", "u1": "i1", "nvTmaDesc": "*i8"}
-_FLOATS = {"fp32": _FLOAT32, "fp64": _FLOAT64}
-_HALVES = {"fp16", "bf16"}
-_ELEMENTS = {"fp16": "f16", "bf16": "bf16", "fp32": "f32", "fp64": "f64"}
-"""What the code's IR calls types that are not integers."""
-
-
-def parameters(signature: Mapping[Any, Any]) -> tuple[Parameter, ...]:
-    """The run-time parameters of a signature: constants left out, tuples and descriptors spread.
-
-    Parameters
-    ----------
-    signature : mapping
-        Parameter name (or position) to Triton type, as in `CompiledKernel.src.signature`.
-    """
-    return tuple(leaf for name, kind in signature.items() for leaf in _leaves(str(name), kind))
-
-
-def _leaves(name: str, kind: Any) -> Iterator[Parameter]:
-    if isinstance(kind, tuple):
-        for position, inner in enumerate(kind):
-            yield from _leaves(f"{name}[{position}]", inner)
-    elif kind.startswith("tensordesc"):
-        yield from _descriptor_leaves(name, kind)
-    elif kind != "constexpr":
-        yield Parameter(name, _TYPE_ALIASES.get(kind, str(kind)))
-
-
-def _descriptor_leaves(name: str, kind: str) -> Iterator[Parameter]:
-    """A tensor descriptor as Triton's rewrite to pointers spreads it: shape and strides come twice."""
-    element, _, shape = kind.removeprefix("tensordesc<").partition("[")
-    rank = shape.partition("]")[0].count(",") + 1
-    yield Parameter(f"{name}.base", "*" + element)
-    for _ in range(2 * rank):
-        yield Parameter(f"{name}.shape", "i64")
-    yield Parameter(f"{name}.padding", "i1")
-    if _descriptors_round():
-        yield Parameter(f"{name}.round_f32_to_tf32", "i1")
-    for width in ("i32", "i64"):
-        for _ in range(rank):
-            yield Parameter(f"{name}.shape", width)
-
-
-@functools.cache
-def _descriptors_round() -> bool:
-    """Whether this Triton's descriptors say if numbers are rounded to TF32 (3.7 and later)."""
-    from triton.tools.tensor_descriptor import TensorDescriptor
-
-    return "round_f32_to_tf32" in TensorDescriptor.__dataclass_fields__
-
-
-def agree(name: str, params: Sequence[Parameter], metadata: Any) -> None:
-    """Make sure that compiled code reads the parameters that will be passed to it.
-
-    How Triton spreads a descriptor is its own affair, which another release may settle differently.
-
-    Raises
-    ------
-    CompileError
-        If it does not.
-    """
-    passed = [_ELEMENTS.get(p.type, "ptr" if p.is_pointer else "i" + p.type[1:]) for p in params]
-    read = list(getattr(metadata, "parameters", passed))
-    if passed != read:
-        raise CompileError(
-            f"{name}: the code reads other parameters than those that are passed to it",
-            got=f"passed: {', '.join(passed)}; read: {', '.join(read)}",
-            hint="this is a bug of the CPU backend",
-        )
-
-
-def flatten(signature: Iterable[Any], arguments: Iterable[Any]) -> list[Any]:
-    """The argument of each of `parameters(signature)`, from arguments in the kernel's order, constants included."""
-    flat: list[Any] = []
-    for kind, value in zip(signature, arguments, strict=True):
-        if isinstance(kind, tuple):
-            flat += flatten(kind, value)
-        elif kind.startswith("tensordesc"):
-            shape, strides = list(value.shape), list(value.strides)
-            rounding = [bool(value.round_f32_to_tf32)] if _descriptors_round() else []
-            flat += [value.base, *shape, *strides, value.padding == "nan", *rounding, *shape, *strides]
-        elif kind != "constexpr":
-            flat.append(value)
-    return flat
 
 
 class _Owner(NamedTuple):
@@ -298,7 +195,7 @@ class Launcher:
         self.launch: Callable[..., None] = self._with_halves if self._halves() else run
 
     def _halves(self) -> list[int]:
-        return [i for i, p in enumerate(self.params) if p.type in _HALVES]
+        return [i for i, p in enumerate(self.params) if p.type in HALVES]
 
     def _with_halves(self, *args: Any) -> None:
         """Half-precision scalars travel as their bits."""
@@ -307,7 +204,9 @@ class Launcher:
             if position + 3 < len(values):
                 parameter = self.params[position]
                 what = f"{self.name}: argument {parameter.name!r}"
-                bits = _as(what, lambda v, kind=parameter.type: half_bits(v, kind), values[position + 3], "a number")
+                bits = checked(
+                    what, lambda v, kind=parameter.type: half_bits(v, kind), values[position + 3], "a number"
+                )
                 values[position + 3] = bits
         self._run(*values)
 
@@ -320,12 +219,12 @@ class Launcher:
             if place == HEAP:
                 raise OutOfMemoryError(
                     f"{self.name}: no memory for the blocks of a program", got=f"{int(message):,} bytes a thread",
-                    at=_caller(), hint="smaller blocks",
+                    at=caller(), hint="smaller blocks",
                 )  # fmt: skip
             raise DeviceAssertionError(
                 f"{self.name}: device assertion failed: {message}",
                 got=f"in program ({cell[1]}, {cell[2]}, {cell[3]})",
-                at=place or _caller(),
+                at=place or caller(),
             )
 
     def _convert(self, *args: Any) -> None:
@@ -338,11 +237,11 @@ class Launcher:
             raise ArgumentError(
                 f"{self.name}: expected {len(self.params) + 3} arguments, got {len(args)}",
                 got=f"({wanted}) expected",
-                at=_caller(),
+                at=caller(),
             )
         grid = [_grid_size(self.name, axis, size) for axis, size in zip("xyz", args[:3], strict=True)]
         if grid[0] * grid[1] * grid[2] > 2**62:
-            raise OutOfRangeError(f"{self.name}: the grid has too many programs", got=str(tuple(grid)), at=_caller())
+            raise OutOfRangeError(f"{self.name}: the grid has too many programs", got=str(tuple(grid)), at=caller())
         values = [convert(self.name, p, v) for p, v in zip(self.params, args[3:], strict=True)]
         self._native(*grid, *values, *cell)
 
@@ -444,14 +343,9 @@ def _native(parameter: Parameter) -> _NativeParameter:
         return _NativeParameter(_BOOL, 0, 0)
     if kind in _FLOATS:
         return _NativeParameter(_FLOATS[kind], 0, 0)
-    if kind in _HALVES:
+    if kind in HALVES:
         return _NativeParameter(_INTEGER, 0, 0xFFFF)
-    return _NativeParameter(_INTEGER, *_integer_range(kind))
-
-
-def _integer_range(kind: str) -> tuple[int, int]:
-    bits = int(kind[1:])
-    return (0, 2**bits - 1) if kind[0] == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    return _NativeParameter(_INTEGER, *integer_range(kind))
 
 
 def _grid_size(kernel: str, axis: str, size: Any) -> int:
@@ -459,162 +353,7 @@ def _grid_size(kernel: str, axis: str, size: Any) -> int:
         value = size.__index__()
     except AttributeError as error:
         let_through(error)
-        raise ArgumentError(f"{kernel}: grid size {axis} must be an integer", got=repr(size), at=_caller()) from None
+        raise ArgumentError(f"{kernel}: grid size {axis} must be an integer", got=repr(size), at=caller()) from None
     if not 0 <= value <= _MAX_GRID:
-        raise OutOfRangeError(f"{kernel}: grid size {axis} must be from 0 to {_MAX_GRID}", got=str(value), at=_caller())
+        raise OutOfRangeError(f"{kernel}: grid size {axis} must be from 0 to {_MAX_GRID}", got=str(value), at=caller())
     return value
-
-
-def half_bits(value: Any, kind: str) -> int:
-    """The 16 bits of a number rounded to nearest in `fp16` or `bf16`."""
-    if kind == "fp16":
-        try:
-            return int.from_bytes(struct.pack("<e", value), "little")
-        except OverflowError:
-            return 0x7C00 if value > 0 else 0xFC00
-    (bits,) = struct.unpack("<I", struct.pack("<f", value))
-    if bits & 0x7FFFFFFF > 0x7F800000:
-        return 0x7FC0
-    return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
-
-
-def convert(kernel: str, parameter: Parameter, value: Any) -> Any:
-    """An argument as the native side takes it.
-
-    Raises
-    ------
-    ArgumentError
-        If it is of the wrong kind.
-    OutOfRangeError
-        If it is an integer that the parameter's type cannot hold.
-    DeviceError
-        If it is a tensor of another device.
-    """
-    what = f"{kernel}: argument {parameter.name!r}"
-    if parameter.is_pointer and not isinstance(value, int):
-        return address(what, value)
-    if parameter.type in _FLOATS:
-        return _as(what, lambda v: ctypes.c_double(v).value, value, "a number")
-    if parameter.type == "i1" and type(value).__name__ in ("bool", "bool_"):  # Python's and NumPy's
-        return bool(value)
-    number = _as(what, lambda v: v.__index__(), value, "an address" if parameter.is_pointer else "an integer")
-    if parameter.type == "i1":
-        return bool(number)
-    lowest, highest = (0, 0xFFFF) if parameter.type in _HALVES else _range_of(parameter)
-    if not lowest <= number <= highest:
-        hint = f"{lowest} to {highest}"
-        raise OutOfRangeError(f"{what} does not fit {parameter.type}", got=str(number), at=_caller(), hint=hint)
-    return number
-
-
-def _range_of(parameter: Parameter) -> tuple[int, int]:
-    return (0, 2**64 - 1) if parameter.is_pointer else _integer_range(parameter.type)
-
-
-def _as(what: str, make: Callable[[Any], Any], value: Any, wanted: str) -> Any:
-    try:
-        return make(value)
-    except OpweaveError:
-        raise
-    except Exception as error:
-        let_through(error)
-        got = f"{value!r} ({type(value).__name__})"
-        raise ArgumentError(f"{what} must be {wanted}", got=got, at=_caller()) from None
-
-
-def address(what: str, value: Any) -> int:
-    """The host address behind a pointer argument: an integer, None, a tensor or a NumPy array.
-
-    Parameters
-    ----------
-    what : str
-        The argument, for messages.
-    value : object
-        Anything with `data_ptr()` and, if it can be elsewhere, `device`.
-
-    Raises
-    ------
-    DeviceError
-        If it lies on another device.
-    ArgumentError
-        If it is nothing that has an address.
-    """
-    if value is None:
-        return 0
-    device = getattr(value, "device", None)
-    if device is not None and device not in _HOST_DEVICES:
-        if device_kind(device) != "cpu":
-            raise DeviceError(
-                f"{what} is on {device}, but the kernel runs on the CPU",
-                at=_caller(),
-                hint="all tensors of a launch must be on one device, where kernels can run",
-            )
-        _HOST_DEVICES.add(device)
-    if hasattr(value, "data_ptr"):
-        return value.data_ptr()
-    if hasattr(value, "__array_interface__"):
-        return value.__array_interface__["data"][0]
-    if isinstance(value, int):
-        return value
-    got = f"{value!r} ({type(value).__name__})"
-    raise ArgumentError(f"{what} must be a tensor or an address", got=got, at=_caller())
-
-
-def writable(what: str, value: Any) -> None:
-    """Refuse an array that a kernel writes to and that must stay as it is.
-
-    Raises
-    ------
-    ArgumentError
-        If it is a read-only array.
-    """
-    array = value.array if type(value) is HostArray else value
-    flags = getattr(array, "flags", None)
-    if flags is not None and not getattr(flags, "writeable", True):
-        got = f"{type(array).__name__} of {array.dtype}, read-only"
-        raise ArgumentError(f"{what} is written by the kernel", got=got, at=_caller(), hint="pass a copy")
-
-
-def _caller() -> Site:
-    """The line that launched: the innermost that is neither opweave's nor Triton's."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        own = is_own_file(frame.f_code.co_filename) or frame.f_globals.get("__name__", "").startswith("triton.")
-        if not own:
-            return Site(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
-        frame = frame.f_back
-    return Site("<unknown>", 0, "<unknown>")
-
-
-_HOST_DEVICES: set[Any] = set()  # devices that turned out to be the CPU; interned or few
-
-
-def device_kind(device: Any) -> str:
-    """`cpu`, `cuda`, ... of a device object or a device string."""
-    return str(getattr(device, "type", device)).partition(":")[0]
-
-
-class HostArray:
-    """A NumPy array as a kernel argument: `kernel[grid](HostArray(x), ...)`.
-
-    Triton takes objects with `data_ptr()` and `dtype`, which NumPy's arrays lack.
-    """
-
-    __slots__ = ("_extent", "_pointer", "array", "dtype")
-    device = "cpu"
-
-    def __init__(self, array: Any) -> None:
-        self.array = array
-        self.dtype = array.dtype
-        self._pointer: int = array.__array_interface__["data"][0]
-        self._extent: tuple[int, int] | None = None
-
-    def data_ptr(self) -> int:
-        """Address of the first element."""
-        return self._pointer
-
-    def extent(self) -> tuple[int, int]:
-        """Addresses of the first byte of the elements and of the byte behind them."""
-        if self._extent is None:
-            self._extent = byte_bounds(self.array)
-        return self._extent

@@ -18,7 +18,8 @@ from triton.compiler.compiler import make_backend
 
 from opweave.codegen.contraction import contracted
 from opweave.codegen.native import llvm, objects
-from opweave.codegen.native.launch import HEAP, Launcher, Parameter, flatten, parameters as launch_parameters
+from opweave.codegen.native.arguments import Parameter, flatten, parameters as launch_parameters
+from opweave.codegen.native.launch import HEAP, Launcher
 from opweave.codegen.triton_cpu import access_check, sanitizer
 from opweave.codegen.triton_cpu.analysis import Lowered, TargetFeatures
 from opweave.codegen.triton_cpu.compiler import LONG, CPUBackend, contracts

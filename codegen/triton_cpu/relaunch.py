@@ -16,7 +16,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from opweave.codegen.native.launch import HostArray
+from opweave.codegen.native.arguments import HostArray
 from opweave.codegen.triton_cpu.host import HOST_DEVICE, HostLauncher
 from opweave.codegen.triton_cpu.sanitizer import enabled as sanitizing
 from opweave.registry.keys import state

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from opweave.codegen.native import llvm, objects
-from opweave.codegen.native.launch import HostArray, Launcher, Parameter
+from opweave.codegen.native.arguments import HostArray, Parameter
+from opweave.codegen.native.launch import Launcher
 from opweave.registry.loading import load_heavy
 from opweave.registry.tensor import Tensor
 

@@ -160,8 +160,8 @@ def test_the_interpreter_is_no_secret(caplog: pytest.LogCaptureFixture, monkeypa
 
 def test_code_that_reads_other_parameters_is_not_launched() -> None:
     compiled = run()
-    parameters = launch.parameters(compiled.src.signature)
-    launch.agree("doubled", parameters, compiled.metadata)
-    for wrong in (parameters[:-1], [*parameters[:-1], launch.Parameter("n", "fp32")]):
+    parameters = arguments.parameters(compiled.src.signature)
+    arguments.agree("doubled", parameters, compiled.metadata)
+    for wrong in (parameters[:-1], [*parameters[:-1], arguments.Parameter("n", "fp32")]):
         with pytest.raises(CompileError, match="other parameters"):
-            launch.agree("doubled", wrong, compiled.metadata)
+            arguments.agree("doubled", wrong, compiled.metadata)

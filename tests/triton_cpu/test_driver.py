@@ -22,7 +22,7 @@ from triton.runtime.driver import driver as triton_driver
 
 import opweave
 from opweave.codegen.native import llvm, objects
-from opweave.codegen.native.launch import HostArray
+from opweave.codegen.native.arguments import HostArray
 from opweave.codegen.triton_cpu import driver as mux
 from opweave.codegen.triton_cpu.driver import OpweaveDriver, activate, for_device, use
 from opweave.codegen.triton_cpu.host import HOST_DEVICE
@@ -454,7 +454,7 @@ import numpy as np
 import triton
 from triton import knobs
 loaded = sorted({"torch", "llvmlite", "sympy"} & set(sys.modules))
-from opweave.codegen.native.launch import HostArray
+from opweave.codegen.native.arguments import HostArray
 if "activate" in sys.argv:
     from opweave.codegen.triton_cpu.driver import activate
     activate()

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from opweave.codegen.native import launch, llvm, objects
-from opweave.codegen.native.launch import HostArray, Launcher, Parameter
+from opweave.codegen.native.arguments import HostArray, Parameter
+from opweave.codegen.native.launch import Launcher
 from opweave.registry.errors import ArgumentError, DeviceError, OutOfRangeError
 
 # Copies the argument slots after the first (the result's address) to the result.
