@@ -19,7 +19,7 @@ import triton.language as tl
 from triton.runtime.driver import driver as triton_driver
 
 import opweave
-from opweave.codegen.native import launch, llvm, objects
+from opweave.codegen.native import arguments, launch, llvm, objects
 from opweave.codegen.triton_cpu import driver as mux
 from opweave.registry.errors import CompileError
 from opweave.runtime.logging import set_logs
