@@ -4,8 +4,8 @@ A block puts the Autocast key of its device type into the thread's included keys
 finds the kernel made here, above autograd, so that casts are recorded and gradients come back in the dtype of the
 uncast tensor. Outside a block no key is set and no call sees any of this.
 
-What an op does is in the tables `POLICIES`, which name PyTorch's ops, those too that are not here yet. Everything else
-runs in the dtype of its arguments. A user's op is cast as `register_autocast` said.
+What an op does is said where it is declared (`CastPolicy` in `registry.ops.kinds.traits`). Everything else runs in the
+dtype of its arguments. A user's op is cast as `register_autocast` said.
 """
 
 from __future__ import annotations
@@ -38,84 +38,6 @@ from opweave.registry.tensor import Tensor, describe
 
 #: The dtype of the lower-precision ops where a block names none.
 DEFAULT_DTYPES = {"cpu": bfloat16, "cuda": float16}
-
-# ---- what each op does ---------------------------------------------------------------------------------------------
-
-LOWER, FP32, FP32_RESULT, PROMOTE = "lower precision", "float32", "float32 result", "widest"
-BANNED, KEEP = "banned", "as given"
-
-_TABLES = {
-    "cpu": {
-        LOWER: """
-            _addmm_activation _convolution.deprecated _native_multi_head_attention addbmm addmm baddbmm bmm conv1d
-            conv1d.padding conv2d conv2d.padding conv3d conv3d.padding conv_tbc conv_transpose1d conv_transpose2d.input
-            conv_transpose3d.input linalg_vecdot linear matmul mkldnn_rnn_layer mm prelu scaled_dot_product_attention
-        """,
-        FP32: """
-            _grid_sampler_2d_cpu_fallback _lu_with_info adaptive_avg_pool3d adaptive_max_pool3d avg_pool3d
-            binary_cross_entropy binary_cross_entropy_with_logits cdist cholesky cholesky_inverse cholesky_solve
-            cosine_embedding_loss cross_entropy_loss ctc_loss.IntList ctc_loss.Tensor fake_quantize_per_tensor_affine
-            fft_fft fft_fft2 fft_fftn fft_hfft fft_ifft fft_ifft2 fft_ifftn fft_ihfft fft_irfft fft_irfft2 fft_irfftn
-            fft_rfft fft_rfft2 fft_rfftn fractional_max_pool2d fractional_max_pool3d geqrf grid_sampler grid_sampler_2d
-            grid_sampler_3d hinge_embedding_loss huber_loss inverse kl_div l1_loss linalg_cholesky linalg_cholesky_ex
-            linalg_cond linalg_cond.p_str linalg_eig linalg_eigh linalg_eigvals linalg_eigvalsh
-            linalg_householder_product linalg_inv linalg_inv_ex linalg_lstsq linalg_matrix_rank
-            linalg_matrix_rank.atol_rtol_float linalg_matrix_rank.atol_rtol_tensor linalg_matrix_rank.tol_tensor
-            linalg_qr linalg_solve linalg_svd linalg_svdvals linalg_tensorinv linalg_tensorsolve lu_solve
-            margin_ranking_loss max_pool3d max_unpool2d max_unpool3d mse_loss multi_margin_loss multilabel_margin_loss
-            multilabel_margin_loss_forward nanquantile nanquantile.scalar nll_loss nll_loss2d orgqr ormqr pinverse
-            poisson_nll_loss polar prod prod.dim_int qr quantile quantile.scalar reflection_pad1d reflection_pad2d
-            replication_pad1d replication_pad2d replication_pad3d smooth_l1_loss soft_margin_loss stft stft.center svd
-            trace triangular_solve triplet_margin_loss view_as_complex
-        """,
-        PROMOTE: "cat index_copy stack",
-    },
-    "cuda": {
-        LOWER: """
-            _convolution _convolution.deprecated _scaled_dot_product_flash_attention _thnn_fused_gru_cell
-            _thnn_fused_lstm_cell addbmm addmm addmv addr baddbmm bmm chain_matmul conv1d conv2d conv3d conv_tbc
-            conv_transpose1d conv_transpose2d.input conv_transpose3d.input convolution cudnn_convolution
-            cudnn_convolution_transpose einsum gru_cell linalg_multi_dot linalg_vecdot linear lstm_cell matmul mm mv
-            prelu rnn_relu_cell rnn_tanh_cell scaled_dot_product_attention
-        """,
-        FP32: """
-            _upsample_bicubic2d_aa _upsample_bilinear2d_aa _upsample_nearest_exact1d _upsample_nearest_exact2d
-            _upsample_nearest_exact3d acos asin binary_cross_entropy_with_logits cdist cosh cosine_embedding_loss
-            cosine_similarity dist erfinv exp expm1 frobenius_norm.dim group_norm hinge_embedding_loss huber_loss kl_div
-            l1_loss layer_norm log log10 log1p log2 logsumexp margin_ranking_loss mse_loss multi_margin_loss
-            multilabel_margin_loss native_layer_norm nll_loss nll_loss2d norm.Scalar norm.ScalarOpt_dim nuclear_norm
-            nuclear_norm.dim pdist poisson_nll_loss pow.Scalar pow.Tensor_Scalar pow.Tensor_Tensor reciprocal renorm
-            rms_norm rsqrt sinh smooth_l1_loss soft_margin_loss softplus tan triplet_margin_loss upsample_bicubic2d
-            upsample_bilinear2d upsample_linear1d upsample_nearest1d upsample_nearest2d upsample_nearest3d
-            upsample_trilinear3d
-        """,
-        # These take a dtype for their result and compute in it; one that the caller names is left as it is.
-        FP32_RESULT: """
-            cumprod cumsum linalg_matrix_norm linalg_matrix_norm.str_ord linalg_vector_norm log_softmax.int prod
-            prod.dim_int softmax.int sum sum.dim_IntList
-        """,
-        PROMOTE: "addcdiv addcmul atan2 bilinear cross dot grid_sampler index_put scatter_add tensordot vdot",
-        BANNED: "binary_cross_entropy",
-    },
-}
-
-#: What each op does inside a block, by device type and the op's name.
-POLICIES: dict[str, dict[str, str]] = {
-    kind: {f"aten::{name}": policy for policy, names in table.items() for name in names.split()}
-    for kind, table in _TABLES.items()
-}
-
-#: Ops that PyTorch does not list but makes up of ops that it lists (or the other way round here), with the same effect.
-_MADE_OF_OTHERS: dict[str, dict[str, str]] = {
-    "cpu": {},
-    "cuda": {
-        "aten::square": FP32,
-        "aten::log_sigmoid": KEEP,
-        "aten::upsample_nearest2d.vec": FP32,
-        "aten::upsample_bilinear2d.vec": FP32,
-    },
-}
-
 
 # ---- the thread's settings -----------------------------------------------------------------------------------------
 
@@ -351,24 +273,23 @@ def _keeping(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 def _resolver(kind: str) -> Callable[[OpOverload, int], Kernel | None]:
     """What the Autocast key of a device type does with an op."""
     bit = AUTOCAST_KEYS[kind].bit
-    policies = POLICIES[kind]
 
     def resolve(op: OpOverload, bits: int) -> Kernel | None:
         rule = op.autocast_rules.get(kind)
         if rule is not None:
             return _below(op, bit, lambda args, kwargs: (cast(args, kind, rule), cast(kwargs, kind, rule)))
-        policy = policies.get(op.name) or _MADE_OF_OTHERS[kind].get(op.name)
-        if policy == LOWER:
+        policy = op.decl and op.decl.autocast.get(kind)
+        if policy == "lower_precision_fp":
             return _below(op, bit, _casting_to(lambda _: dtype_of(kind), kind))
-        if policy == FP32:
+        if policy == "fp32":
             return _below(op, bit, _casting_to(lambda _: float32, kind))
-        if policy == FP32_RESULT:
+        if policy == "fp32_set_opt_dtype":
             return _below(op, bit, _setting_result(op, kind))
-        if policy == PROMOTE:
+        if policy == "promote":
             return _below(op, bit, _promoting(op, kind))
-        if policy == BANNED:
+        if policy == "banned":
             return _banned(op)
-        if policy == KEEP or _runs_ops(op, bits):
+        if policy == "keep" or _runs_ops(op, bits):
             return op.fallback_at(AUTOCAST_KEYS[kind]) or _below(op, bit, _keeping)
         return None
 

@@ -32,7 +32,7 @@ def relu(k: Any, x: Any) -> Any:
 
 @pointwise(
     "aten::threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor", kinds="uif",
-    inplace=False, out=False,
+    inplace=False, outs="grad_input"
 )  # fmt: skip
 def threshold_backward(k: Any, grad: Any, x: Any, threshold: Any) -> Any:
     dtype = k.dtype(x)
@@ -52,7 +52,7 @@ def leaky_relu(k: Any, x: Any, negative_slope: Any) -> Any:
 
 @pointwise(
     "aten::leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, bool self_is_result) -> Tensor",
-    kinds="f", inplace=False, out=False,
+    kinds="f", inplace=False, outs="grad_input"
 )  # fmt: skip
 def leaky_relu_backward(k: Any, grad: Any, x: Any, negative_slope: Any, self_is_result: bool) -> Any:
     return k.where(x > 0, grad, grad * float(negative_slope))
@@ -75,7 +75,9 @@ def silu(k: Any, x: Any) -> Any:
     return x / (1 + k.exp(-x))
 
 
-@pointwise("aten::silu_backward(Tensor grad_output, Tensor self) -> Tensor", kinds="fc", inplace=False, out=False)
+@pointwise(
+    "aten::silu_backward(Tensor grad_output, Tensor self) -> Tensor", kinds="fc", inplace=False, outs="grad_input"
+)
 def silu_backward(k: Any, grad: Any, x: Any) -> Any:
     """The gradient of silu for real numbers; for complex ones PyTorch's op does not conjugate, as a gradient would."""
     s = k.sigmoid(x)
@@ -128,7 +130,7 @@ def gelu(k: Any, x: Any, approximate: str) -> Any:
 
 @pointwise(
     "aten::gelu_backward(Tensor grad_output, Tensor self, *, str approximate='none') -> Tensor", promote=_gelu_types,
-    inplace=False, out=False,
+    inplace=False, outs="grad_input"
 )  # fmt: skip
 def gelu_backward(k: Any, grad: Any, x: Any, approximate: str) -> Any:
     if approximate == "tanh":
@@ -164,6 +166,7 @@ gelu_backward.backward(
     inplace=False,
     is_expensive=True,
     is_strict=True,
+    autocast={"cuda": "fp32"},
 )
 def softplus(k: Any, x: Any, beta: Any, threshold: Any) -> Any:
     scaled = x * float(beta)
@@ -172,7 +175,7 @@ def softplus(k: Any, x: Any, beta: Any, threshold: Any) -> Any:
 
 @pointwise(
     "aten::softplus_backward(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold) -> Tensor", kinds="f",
-    inplace=False, out=False,
+    inplace=False, outs="grad_input"
 )  # fmt: skip
 def softplus_backward(k: Any, grad: Any, x: Any, beta: Any, threshold: Any) -> Any:
     scaled = x * float(beta)
@@ -202,7 +205,7 @@ def elu(k: Any, x: Any, alpha: Any, scale: Any, input_scale: Any) -> Any:
 
 @pointwise(
     "aten::elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, "
-    "Tensor self_or_result) -> Tensor", kinds="f", inplace=False, out=False,
+    "Tensor self_or_result) -> Tensor", kinds="f", inplace=False, outs="grad_input"
 )  # fmt: skip
 def elu_backward(
     k: Any, grad: Any, x: Any, alpha: Any, scale: Any, input_scale: Any, is_result: bool
@@ -258,7 +261,7 @@ def hardtanh(k: Any, x: Any, min_val: Any, max_val: Any) -> Any:
 
 @pointwise(
     "aten::hardtanh_backward(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val) -> Tensor", kinds="uif",
-    inplace=False, out=False,
+    inplace=False, outs="grad_input"
 )  # fmt: skip
 def hardtanh_backward(k: Any, grad: Any, x: Any, min_val: Any, max_val: Any) -> Any:
     """The gradient strictly between the limits; `clamp` has it at the limits too."""
@@ -298,7 +301,9 @@ def hardsigmoid(k: Any, x: Any) -> Any:
     return _limited(k, x) / 6.0
 
 
-@pointwise("aten::hardsigmoid_backward(Tensor grad_output, Tensor self) -> Tensor", kinds="f", inplace=False, out=False)
+@pointwise(
+    "aten::hardsigmoid_backward(Tensor grad_output, Tensor self) -> Tensor", kinds="f", inplace=False, outs="grad_input"
+)
 def hardsigmoid_backward(k: Any, grad: Any, x: Any) -> Any:
     return k.where((x > -3.0) & (x < 3.0), grad / 6.0, k.const(0.0, k.dtype(x)))
 
@@ -315,7 +320,7 @@ def hardswish(k: Any, x: Any) -> Any:
     return x * _limited(k, x) / 6.0
 
 
-@pointwise("aten::hardswish_backward(Tensor grad_output, Tensor self) -> Tensor", kinds="f", inplace=False, out=False)
+@pointwise("aten::hardswish_backward(Tensor grad_output, Tensor self) -> Tensor", kinds="f", inplace=False, outs="out")
 def hardswish_backward(k: Any, grad: Any, x: Any) -> Any:
     inner = k.where(x < 3.0, grad * (x / 3.0 + 0.5), grad)
     return k.where(x <= -3.0, k.const(0.0, k.dtype(x)), inner)
@@ -360,7 +365,7 @@ def selu(self: Tensor) -> Tensor:
     return ops.aten.elu.default(self, 1.6732632423543772, 1.0507009873554805)
 
 
-@composite("aten::celu(Tensor self, Scalar alpha=1.0) -> Tensor", own_tags="pointwise")
+@composite("aten::celu(Tensor self, Scalar alpha=1.0) -> Tensor", own_tags="pointwise", outs="out")
 def celu(self: Tensor, alpha: Any = 1.0) -> Tensor:
     """max(0, x) + min(0, alpha (exp(x / alpha) - 1)) (Barron 2017)."""
     if alpha == 0:
@@ -378,7 +383,7 @@ def threshold(k: Any, x: Any, threshold: Any, value: Any) -> Any:
 threshold.backward(self=lambda grad, self, threshold: ops.aten.threshold_backward.default(grad, self, threshold))
 
 
-@pointwise("aten::log_sigmoid(Tensor self) -> Tensor", kinds="f", inplace=False)
+@pointwise("aten::log_sigmoid(Tensor self) -> Tensor", kinds="f", inplace=False, autocast={"cuda": "keep"})
 def log_sigmoid(k: Any, x: Any) -> Any:
     """log(sigmoid(x)) without overflow: min(x, 0) - log(1 + exp(-|x|))."""
     return k.minimum(x, k.const(0.0, k.dtype(x))) - k.log1p(k.exp(-k.abs(x)))
@@ -428,7 +433,7 @@ def _softshrink(k: Any, x: Any, lambd: Any) -> Any:
 _softshrink.backward(self=_outside)
 
 
-@composite("aten::glu(Tensor self, int dim=-1) -> Tensor")
+@composite("aten::glu(Tensor self, int dim=-1) -> Tensor", outs="out")
 def glu(self: Tensor, dim: int = -1) -> Tensor:
     """The first half of a dimension times the sigmoid of the second (Dauphin et al. 2016)."""
     if not self.ndim:
@@ -441,7 +446,7 @@ def glu(self: Tensor, dim: int = -1) -> Tensor:
     return ops.aten.mul.Tensor(first, ops.aten.sigmoid.default(second))
 
 
-@composite("aten::prelu(Tensor self, Tensor weight) -> Tensor")
+@composite("aten::prelu(Tensor self, Tensor weight) -> Tensor", autocast="lower_precision_fp")
 def prelu(self: Tensor, weight: Tensor) -> Tensor:
     """x where positive, else weight x, with one weight for all or one for each channel (He et al. 2015)."""
     aten = ops.aten

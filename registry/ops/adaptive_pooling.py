@@ -11,7 +11,7 @@ import numpy as np
 from opweave.registry import dtypes
 from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.op import ops
-from opweave.registry.ops.kinds import CompositeDecl, composite
+from opweave.registry.ops.kinds import CompositeDecl, composite, with_traits
 from opweave.registry.ops.layout import laid_out
 from opweave.registry.ops.pooling import (
     FLOATING,
@@ -130,7 +130,9 @@ def _declare_adaptive(spatial: int) -> tuple[CompositeDecl, CompositeDecl, Compo
             found = total / _eager_lengths(xp, output_size, self._sizes[-spatial:], source.dtype)
         return stored(sizes, self._dtype, self, found, format_for(self))
 
-    @composite(f"aten::{name}(Tensor self, SymInt[{spatial}] output_size) -> Tensor", explicit=True, kernel=kernel)
+    @composite(
+        f"aten::{name}(Tensor self, SymInt[{spatial}] output_size) -> Tensor", explicit=True, kernel=kernel, outs="out"
+    )
     def pool(self: Tensor, output_size: Sizes) -> Tensor:
         """The means over windows that cover the image evenly, as many as `output_size` says."""
         sizes = _check_sizes(name, self, output_size, spatial)
@@ -161,7 +163,10 @@ def _declare_adaptive(spatial: int) -> tuple[CompositeDecl, CompositeDecl, Compo
         return stored(self._sizes, self._dtype, self, found, format_for(self))
 
     @composite(
-        f"aten::{name}_backward(Tensor grad_output, Tensor self) -> Tensor", explicit=True, kernel=backward_kernel
+        f"aten::{name}_backward(Tensor grad_output, Tensor self) -> Tensor",
+        explicit=True,
+        kernel=backward_kernel,
+        outs="out",
     )
     def pool_backward(grad_output: Tensor, self: Tensor) -> Tensor:
         """For each element of the input the sum over the windows that have it."""
@@ -176,7 +181,7 @@ def _declare_adaptive(spatial: int) -> tuple[CompositeDecl, CompositeDecl, Compo
     pool.backward(self=lambda grad, self: pool_backward.op(grad, self))
     pool_backward.backward(grad_output=second)
 
-    @composite(f"aten::adaptive_avg_pool{spatial}d(Tensor self, SymInt[{spatial}] output_size) -> Tensor")
+    @composite(f"aten::adaptive_avg_pool{spatial}d(Tensor self, SymInt[{spatial}] output_size) -> Tensor", outs="out")
     def plain(self: Tensor, output_size: Sizes) -> Tensor:
         _check_sizes(name[1:], self, output_size, spatial)
         if all(not isinstance(n, Symbolic) and n == 1 for n in output_size):
@@ -188,9 +193,10 @@ def _declare_adaptive(spatial: int) -> tuple[CompositeDecl, CompositeDecl, Compo
 
 _adaptive_avg_pool2d, _adaptive_avg_pool2d_backward, adaptive_avg_pool2d = _declare_adaptive(2)
 _adaptive_avg_pool3d, _adaptive_avg_pool3d_backward, adaptive_avg_pool3d = _declare_adaptive(3)
+with_traits(adaptive_avg_pool3d, autocast={"cpu": "fp32"})
 
 
-@composite("aten::adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor")
+@composite("aten::adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor", outs="out")
 def adaptive_avg_pool1d(self: Tensor, output_size: Sizes) -> Tensor:
     """The means over windows that cover a line evenly."""
     count = numbers_of("adaptive_avg_pool1d", "output_size", output_size, 1)
@@ -235,7 +241,10 @@ def _declare_adaptive_max(spatial: int) -> tuple[CompositeDecl, CompositeDecl]:
         return stored(sizes, self._dtype, self, best, layout), stored(sizes, dtypes.int64, self, index, layout)
 
     @composite(
-        f"aten::{name}(Tensor self, int[{spatial}] output_size) -> (Tensor, Tensor)", explicit=True, kernel=kernel
+        f"aten::{name}(Tensor self, int[{spatial}] output_size) -> (Tensor, Tensor)",
+        explicit=True,
+        kernel=kernel,
+        outs=("out", "out", "indices"),
     )
     def pool(self: Tensor, output_size: Sizes) -> tuple[Tensor, Tensor]:
         """The maxima over windows that cover the image evenly and their places in it: the first, or the last NaN."""
@@ -259,7 +268,11 @@ def _declare_adaptive_max(spatial: int) -> tuple[CompositeDecl, CompositeDecl]:
         index = aten.where(aten.ge(last, 0), last, index)
         return laid_out(aten.squeeze.dims(best, element_axes(spatial)), layout), laid_out(index, layout)
 
-    @composite(f"aten::{name}_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor", explicit=True)
+    @composite(
+        f"aten::{name}_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor",
+        explicit=True,
+        outs="grad_input",
+    )
     def pool_backward(grad_output: Tensor, self: Tensor, indices: Tensor) -> Tensor:
         """The gradient added up at the places that the forward op found."""
         op = f"{name}_backward"
@@ -293,6 +306,7 @@ def _declare_adaptive_max(spatial: int) -> tuple[CompositeDecl, CompositeDecl]:
 
 adaptive_max_pool2d, adaptive_max_pool2d_backward = _declare_adaptive_max(2)
 adaptive_max_pool3d, adaptive_max_pool3d_backward = _declare_adaptive_max(3)
+with_traits(adaptive_max_pool3d, autocast={"cpu": "fp32"})
 
 
 @composite("aten::adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)")
@@ -324,14 +338,20 @@ def _unpooled(op: str, self: Tensor, indices: Tensor, output_size: Sizes, spatia
     return aten.reshape.default(aten.scatter.src(empty, 1, at, flat), [*lead, *output_size])
 
 
-@composite("aten::max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor")
+@composite(
+    "aten::max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor",
+    autocast={"cpu": "fp32"},
+    outs="out",
+)
 def max_unpool2d(self: Tensor, indices: Tensor, output_size: Sizes) -> Tensor:
     """An image of zeros with the elements at the places that pooling found them at."""
     return _unpooled("max_unpool2d", self, indices, output_size, 2)
 
 
 @composite(
-    "aten::max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor"
+    "aten::max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor",
+    autocast={"cpu": "fp32"},
+    outs="out",
 )
 def max_unpool3d(self: Tensor, indices: Tensor, output_size: Sizes, stride: Sizes, padding: Sizes) -> Tensor:
     """A volume of zeros with the elements at the places that pooling found them at."""

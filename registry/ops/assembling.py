@@ -238,7 +238,7 @@ def diagonal_scatter(self: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, 
     return aten.where.self(mask, spread, self)
 
 
-@composite("aten::trace(Tensor self) -> Tensor")
+@composite("aten::trace(Tensor self) -> Tensor", autocast={"cpu": "fp32"})
 def trace(self: Tensor) -> Tensor:
     """The sum of the diagonal of a matrix."""
     if self.ndim != 2:
@@ -365,7 +365,7 @@ def index_add(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: A
     return _like(self, aten.scatter_add.default(x, axis, at, source if alpha == 1 else aten.mul.Tensor(source, alpha)))
 
 
-@composite("aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor")
+@composite("aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", autocast={"cpu": "promote"})
 def index_copy(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """A copy with slices of the source in the place of those of these numbers."""
     x, axis, at, source = _slices("index_copy", self, dim, index, source)
@@ -475,7 +475,10 @@ def kron(self: Tensor, other: Tensor) -> Tensor:
     return aten.reshape.default(aten.mul.Tensor(left, right), [m * n for m, n in zip(a, b, strict=True)])
 
 
-@composite("aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor")
+@composite(
+    "aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor",
+    autocast={"cuda": "promote"},
+)
 def tensordot(self: Tensor, other: Tensor, dims_self: Sequence[int], dims_other: Sequence[int]) -> Tensor:
     """The sum of products over pairs of dimensions; the other dimensions of the first, then of the second."""
     if len(dims_self) != len(dims_other):
@@ -512,7 +515,7 @@ def inner(self: Tensor, other: Tensor) -> Tensor:
     return tensordot.body(self, other, [-1], [-1])
 
 
-@composite("aten::vdot(Tensor self, Tensor other) -> Tensor")
+@composite("aten::vdot(Tensor self, Tensor other) -> Tensor", autocast={"cuda": "promote"})
 def vdot(self: Tensor, other: Tensor) -> Tensor:
     """The sum of products of two vectors, the first conjugated."""
     return aten.dot.default(aten.conj_physical.default(self) if self._dtype.kind == "c" else self, other)
@@ -524,7 +527,7 @@ def ger(self: Tensor, vec2: Tensor) -> Tensor:
     return aten.outer.default(self, vec2)
 
 
-@composite("aten::cross(Tensor self, Tensor other, int? dim=None) -> Tensor")
+@composite("aten::cross(Tensor self, Tensor other, int? dim=None) -> Tensor", autocast={"cuda": "promote"})
 def cross(self: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """The product of vectors in space, in the first dimension of 3 elements if none is named."""
     if self.ndim != other.ndim:
@@ -565,13 +568,19 @@ def _combined(op: str, self: Any, product: Any, beta: Any, alpha: Any) -> Tensor
     return (self if beta == 1 else self * beta) + scaled
 
 
-@composite("aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor")
+@composite(
+    "aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    autocast={"cuda": "lower_precision_fp"},
+)
 def addr(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta x + alpha v wᵀ; where beta is 0, x does not count."""
     return _combined("addr", self, aten.outer.default(vec1, vec2), beta, alpha)
 
 
-@composite("aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor")
+@composite(
+    "aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    autocast="lower_precision_fp",
+)
 def addbmm(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta x + alpha Σ a b over a batch; where beta is 0, x does not count."""
     return _combined("addbmm", self, aten.sum.dim_IntList(aten.bmm.default(batch1, batch2), [0]), beta, alpha)

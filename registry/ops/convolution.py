@@ -157,6 +157,8 @@ def _stored(spec: TensorSpec, values: Any) -> Tensor:
     "aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding,"
     " SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
     spec=_convolution_spec,
+    autocast={"cuda": "lower_precision_fp"},
+    outs="out",
 )
 def convolution(
     input: Tensor, weight: Tensor, bias: Tensor | None, stride: Sizes, padding: Sizes, dilation: Sizes,
@@ -231,6 +233,7 @@ def _first_windows(x: Tensor, sizes: Sizes) -> Tensor:
     " SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups,"
     " bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
     explicit=True,
+    outs=("out", "out0", "out1", "out2"),
 )
 def convolution_backward(
     grad_output: Tensor, input: Tensor, weight: Tensor, bias_sizes: Sizes | None, stride: Sizes, padding: Sizes,
@@ -329,6 +332,7 @@ def _im2col_spec(self: Tensor, kernel_size: Sizes, dilation: Sizes, padding: Siz
 @extern(
     "aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
     spec=_im2col_spec,
+    outs="out",
 )
 def im2col(self: Tensor, kernel_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Tensor:
     """The windows of an image as columns: (batch, channels * kernel, windows)."""
@@ -362,6 +366,7 @@ def _col2im_spec(
     "aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding,"
     " int[2] stride) -> Tensor",
     spec=_col2im_spec,
+    outs="out",
 )
 def col2im(
     self: Tensor, output_size: Sizes, kernel_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes
@@ -416,7 +421,8 @@ def _declare(spatial: int) -> None:
 
     @composite(
         f"aten::{name}(Tensor input, Tensor weight, Tensor? bias=None, {sizes} stride=1, {sizes} padding=0,"
-        f" {sizes} dilation=1, SymInt groups=1) -> Tensor"
+        f" {sizes} dilation=1, SymInt groups=1) -> Tensor",
+        autocast="lower_precision_fp",
     )
     def direct(
         input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = (1,), padding: Sizes = (0,),
@@ -428,7 +434,8 @@ def _declare(spatial: int) -> None:
 
     @composite(
         f"aten::{name}.padding(Tensor input, Tensor weight, Tensor? bias=None, {sizes} stride=1,"
-        f' str padding="valid", {sizes} dilation=1, SymInt groups=1) -> Tensor'
+        f' str padding="valid", {sizes} dilation=1, SymInt groups=1) -> Tensor',
+        autocast={"cpu": "lower_precision_fp"},
     )
     def named(
         input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = (1,), padding: str = "valid",
@@ -455,7 +462,8 @@ def _declare(spatial: int) -> None:
 
     @composite(
         f"aten::{adjoint}{overload}(Tensor input, Tensor weight, Tensor? bias=None, {sizes} stride=1,"
-        f" {sizes} padding=0, {sizes} output_padding=0, SymInt groups=1, {sizes} dilation=1) -> Tensor"
+        f" {sizes} padding=0, {sizes} output_padding=0, SymInt groups=1, {sizes} dilation=1) -> Tensor",
+        autocast="lower_precision_fp",
     )
     def transposed(
         input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = (1,), padding: Sizes = (0,),

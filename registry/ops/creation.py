@@ -72,7 +72,7 @@ def _empty_spec(
 
 
 @extern(f"aten::empty.memory_format(SymInt[] size, *, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor",
-        spec=_empty_spec)  # fmt: skip
+        spec=_empty_spec, outs="out")  # fmt: skip
 def empty(size: Sequence[int], *, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Tensor:
     return _uninitialised(_new("empty", size, dtype, device, memory_format))
 
@@ -84,7 +84,11 @@ def _empty_strided_spec(size: Any, stride: Any, dtype: Any, layout: Any, device:
     return TensorSpec(sizes, tuple(stride), dtype or get_default_dtype(), parse_device(device))
 
 
-@extern(f"aten::empty_strided(SymInt[] size, SymInt[] stride, *, {_OPTIONS}) -> Tensor", spec=_empty_strided_spec)
+@extern(
+    f"aten::empty_strided(SymInt[] size, SymInt[] stride, *, {_OPTIONS}) -> Tensor",
+    spec=_empty_strided_spec,
+    outs="out",
+)
 def empty_strided(size: Any, stride: Any, *, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
     return _uninitialised(_empty_strided_spec(size, stride, dtype, layout, device, pin_memory))
 
@@ -96,7 +100,7 @@ def _empty_like_spec(
 
 
 @extern(f"aten::empty_like(Tensor self, *, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor",
-        spec=_empty_like_spec)  # fmt: skip
+        spec=_empty_like_spec, outs="out")  # fmt: skip
 def empty_like(self: Tensor, *, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Tensor:
     return _uninitialised(layout_like("empty_like", self, dtype, device, memory_format))
 
@@ -125,7 +129,9 @@ def _full_spec(size: Any, fill_value: Any, dtype: Any, layout: Any, device: Any,
     return _new("full", size, _fill_dtype(fill_value, dtype), device)
 
 
-@generator(f"aten::full(SymInt[] size, Scalar fill_value, *, {_OPTIONS}) -> Tensor", spec=_full_spec, uniform=True)
+@generator(
+    f"aten::full(SymInt[] size, Scalar fill_value, *, {_OPTIONS}) -> Tensor", spec=_full_spec, uniform=True, outs="out"
+)
 def full(k: Any, index: Any, size: Any, fill_value: Any, dtype: Any, *_: Any) -> Any:
     found = _fill_dtype(fill_value, dtype)
     return k.const(_filling(fill_value, found), found)
@@ -142,23 +148,24 @@ def _full_like_spec(
     f"aten::full_like(Tensor self, Scalar fill_value, *, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor",
     spec=_full_like_spec,
     uniform=True,
+    outs="out",
 )
 def full_like(k: Any, index: Any, self: Tensor, fill_value: Any, dtype: Any, *_: Any) -> Any:
     return k.const(_filling(fill_value, dtype or self._dtype), dtype or self._dtype)
 
 
-@composite(f"aten::zeros(SymInt[] size, *, {_OPTIONS}) -> Tensor")
+@composite(f"aten::zeros(SymInt[] size, *, {_OPTIONS}) -> Tensor", outs="out")
 def zeros(size: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None) -> Tensor:
     return full.op._entry(size, 0, dtype=dtype or get_default_dtype(), device=device)
 
 
-@composite(f"aten::ones(SymInt[] size, *, {_OPTIONS}) -> Tensor")
+@composite(f"aten::ones(SymInt[] size, *, {_OPTIONS}) -> Tensor", outs="out")
 def ones(size: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None) -> Tensor:
     return full.op._entry(size, 1, dtype=dtype or get_default_dtype(), device=device)
 
 
 def _constant_like(name: str, value: int) -> None:
-    @composite(f"aten::{name}(Tensor self, *, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor")
+    @composite(f"aten::{name}(Tensor self, *, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor", outs="out")
     def body(
         self: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None,
         memory_format: Any = None,
@@ -171,7 +178,7 @@ _constant_like("ones_like", 1)
 
 
 def _new_constant(name: str, value: int | None) -> None:
-    @composite(f"aten::{name}(Tensor self, SymInt[] size, *, {_OPTIONS}) -> Tensor")
+    @composite(f"aten::{name}(Tensor self, SymInt[] size, *, {_OPTIONS}) -> Tensor", outs="out")
     def body(
         self: Tensor, size: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None
     ) -> Tensor:
@@ -188,7 +195,7 @@ _new_constant("new_zeros", 0)
 _new_constant("new_ones", 1)
 
 
-@composite(f"aten::new_full(Tensor self, SymInt[] size, Scalar fill_value, *, {_OPTIONS}) -> Tensor")
+@composite(f"aten::new_full(Tensor self, SymInt[] size, Scalar fill_value, *, {_OPTIONS}) -> Tensor", outs="out")
 def new_full(
     self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
     pin_memory: Any = None,
@@ -197,7 +204,7 @@ def new_full(
     return ops.aten.full.default(size, fill_value, dtype=dtype or self._dtype, device=device)
 
 
-@composite(f"aten::new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, {_OPTIONS}) -> Tensor")
+@composite(f"aten::new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, {_OPTIONS}) -> Tensor", outs="out")
 def new_empty_strided(
     self: Tensor, size: Any, stride: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
     pin_memory: Any = None,
@@ -206,7 +213,7 @@ def new_empty_strided(
     return ops.aten.empty_strided.default(size, stride, dtype=dtype or self._dtype, device=device)
 
 
-@composite(f"aten::scalar_tensor(Scalar s, *, {_OPTIONS}) -> Tensor")
+@composite(f"aten::scalar_tensor(Scalar s, *, {_OPTIONS}) -> Tensor", outs="out")
 def scalar_tensor(
     s: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None
 ) -> Tensor:
@@ -244,7 +251,7 @@ def _arange_spec(start: Any, end: Any, step: Any, dtype: Any, layout: Any, devic
 
 
 @generator(f"aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, {_OPTIONS}) -> Tensor",
-           spec=_arange_spec)  # fmt: skip
+           spec=_arange_spec, outs="start_out")  # fmt: skip
 def arange(k: Any, index: Any, start: Any, end: Any, step: Any, dtype: Any, *_: Any) -> Any:
     kind = _arange_dtype((start, end, step), dtype)
     if kind.kind in "biu":
@@ -261,7 +268,7 @@ def arange_start(
     return ops.aten.arange.start_step(start, end, dtype=dtype, device=device)
 
 
-@composite(f"aten::arange(Scalar end, *, {_OPTIONS}) -> Tensor")
+@composite(f"aten::arange(Scalar end, *, {_OPTIONS}) -> Tensor", outs="out")
 def arange_end(
     end: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None
 ) -> Tensor:
@@ -292,7 +299,9 @@ def _spaced(k: Any, index: Any, start: Any, end: Any, steps: int, dtype: DType) 
     return k.where(index[0] < max(steps // 2, 1), at * step + first, last - (steps - 1 - at) * step)
 
 
-@generator(f"aten::linspace(Scalar start, Scalar end, int steps, *, {_OPTIONS}) -> Tensor", spec=_linspace_spec)
+@generator(
+    f"aten::linspace(Scalar start, Scalar end, int steps, *, {_OPTIONS}) -> Tensor", spec=_linspace_spec, outs="out"
+)
 def linspace(k: Any, index: Any, start: Any, end: Any, steps: int, dtype: Any, *_: Any) -> Any:
     """Evenly spaced numbers; integers between bounds that are cut to integers first."""
     found = _spaced_dtype(start, end, dtype)
@@ -303,12 +312,12 @@ def _eye_spec(n: int, m: int, dtype: Any, layout: Any, device: Any, pin_memory: 
     return _new("eye", (n, m), dtype, device)
 
 
-@generator(f"aten::eye.m(SymInt n, SymInt m, *, {_OPTIONS}) -> Tensor", spec=_eye_spec)
+@generator(f"aten::eye.m(SymInt n, SymInt m, *, {_OPTIONS}) -> Tensor", spec=_eye_spec, outs="m_out")
 def eye(k: Any, index: Any, n: int, m: int, dtype: Any, *_: Any) -> Any:
     return k.cast(index[0] == index[1], dtype or get_default_dtype())
 
 
-@composite(f"aten::eye(SymInt n, *, {_OPTIONS}) -> Tensor")
+@composite(f"aten::eye(SymInt n, *, {_OPTIONS}) -> Tensor", outs="out")
 def eye_square(n: int, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None) -> Tensor:
     return ops.aten.eye.m(n, n, dtype=dtype, device=device)
 
@@ -322,6 +331,7 @@ def _logspace_spec(
 @generator(
     f"aten::logspace(Scalar start, Scalar end, int steps, float base=10., *, {_OPTIONS}) -> Tensor",
     spec=_logspace_spec,
+    outs="out",
 )
 def logspace(k: Any, index: Any, start: Any, end: Any, steps: int, base: float, dtype: Any, *_: Any) -> Any:
     """base to the powers from `start` to `end`, evenly spaced."""
@@ -357,7 +367,7 @@ def _triangle(op: str, self: Tensor, diagonal: int, lower: bool) -> Tensor:
 
 for _name in ("tril", "triu"):
 
-    @composite(f"aten::{_name}(Tensor self, SymInt diagonal=0) -> Tensor")
+    @composite(f"aten::{_name}(Tensor self, SymInt diagonal=0) -> Tensor", outs="out")
     def _(self: Tensor, diagonal: int = 0, *, _name: str = _name) -> Tensor:
         return _triangle(_name, self, diagonal, _name == "tril")
 

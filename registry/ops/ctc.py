@@ -342,7 +342,8 @@ def _loss(
 
 @composite(
     "aten::ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0,"
-    " int reduction=1, bool zero_infinity=False) -> Tensor"
+    " int reduction=1, bool zero_infinity=False) -> Tensor",
+    autocast={"cpu": "fp32"},
 )
 def ctc_loss(
     log_probs: Tensor, targets: Tensor, input_lengths: Sequence[int], target_lengths: Sequence[int], blank: int = 0,
@@ -355,7 +356,8 @@ def ctc_loss(
 
 @composite(
     "aten::ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0,"
-    " int reduction=1, bool zero_infinity=False) -> Tensor"
+    " int reduction=1, bool zero_infinity=False) -> Tensor",
+    autocast={"cpu": "fp32"},
 )
 def ctc_loss_tensor(
     log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int = 0,

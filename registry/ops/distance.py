@@ -128,7 +128,7 @@ def _cdist_kernel(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) ->
 
 @composite(
     "aten::_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor", explicit=True,
-    kernel=_cdist_kernel,
+    kernel=_cdist_kernel, outs="out"
 )  # fmt: skip
 def _cdist_forward(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> Tensor:
     """The distance of each row of one matrix from each row of another; always from the differences themselves."""
@@ -142,7 +142,11 @@ def _differences(x1: Tensor, x2: Tensor) -> Tensor:
     return ops.aten.sub.Tensor(ops.aten.unsqueeze.default(x1, -2), ops.aten.unsqueeze.default(x2, -3))
 
 
-@composite("aten::_cdist_backward(Tensor grad, Tensor x1, Tensor x2, float p, Tensor cdist) -> Tensor", explicit=True)
+@composite(
+    "aten::_cdist_backward(Tensor grad, Tensor x1, Tensor x2, float p, Tensor cdist) -> Tensor",
+    explicit=True,
+    outs="out",
+)
 def _cdist_backward(grad: Tensor, x1: Tensor, x2: Tensor, p: float, cdist: Tensor) -> Tensor:
     """The gradient of the first matrix, from that of the distances."""
     aten = ops.aten
@@ -163,7 +167,7 @@ _cdist_forward.backward(
 )
 
 
-@composite("aten::cdist(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor")
+@composite("aten::cdist(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor", autocast="fp32")
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: int | None = None) -> Tensor:
     return ops.aten._cdist_forward.default(x1, x2, p, compute_mode)
 
@@ -224,7 +228,7 @@ def _pair_differences(self: Tensor, first: Tensor, second: Tensor) -> Tensor:
     return aten.sub.Tensor(aten.index.Tensor(self, [first]), aten.index.Tensor(self, [second]))
 
 
-@composite("aten::_pdist_forward(Tensor self, float p=2) -> Tensor", explicit=True, kernel=_pdist_kernel)
+@composite("aten::_pdist_forward(Tensor self, float p=2) -> Tensor", explicit=True, kernel=_pdist_kernel, outs="out")
 def _pdist_forward(self: Tensor, p: float = 2.0) -> Tensor:
     """The distance of each row from each after it."""
     count = _check_rows("pdist", self, p)
@@ -234,7 +238,7 @@ def _pdist_forward(self: Tensor, p: float = 2.0) -> Tensor:
 
 
 @composite(
-    "aten::_pdist_backward(Tensor grad, Tensor self, float p, Tensor pdist) -> Tensor", explicit=True
+    "aten::_pdist_backward(Tensor grad, Tensor self, float p, Tensor pdist) -> Tensor", explicit=True, outs="out"
 )  # fmt: skip
 def _pdist_backward(grad: Tensor, self: Tensor, p: float, pdist: Tensor) -> Tensor:
     aten = ops.aten
@@ -251,7 +255,7 @@ def _pdist_backward(grad: Tensor, self: Tensor, p: float, pdist: Tensor) -> Tens
 _pdist_forward.backward(self=lambda grad, self, p, result: ops.aten._pdist_backward.default(grad, self, p, result))
 
 
-@composite("aten::pdist(Tensor self, float p=2) -> Tensor")
+@composite("aten::pdist(Tensor self, float p=2) -> Tensor", autocast={"cuda": "fp32"})
 def pdist(self: Tensor, p: float = 2.0) -> Tensor:
     return ops.aten._pdist_forward.default(ops.aten.contiguous.default(self), p)
 

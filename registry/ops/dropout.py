@@ -35,7 +35,11 @@ def dropout(input: Tensor, p: float, train: bool) -> Tensor:
     return aten.mul.Tensor(aten.mul.Tensor(input, kept), 1 / (1 - p))
 
 
-@composite("aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", tags=_SEEDED)
+@composite(
+    "aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
+    tags=_SEEDED,
+    outs=("out", "out0", "out1"),
+)
 def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
     """(input with elements dropped and the others scaled, which are kept)."""
     if not 0 <= p <= 1:
@@ -134,7 +138,7 @@ def _check_norm(op: str, p: Any, maxnorm: Any) -> None:
         raise ArgumentError(f"{op}: the norm must be positive, and the limit not negative", got=f"{p}, {maxnorm}")
 
 
-@composite("aten::renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor")
+@composite("aten::renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", autocast={"cuda": "fp32"})
 def renorm(self: Tensor, p: Any, dim: int, maxnorm: Any) -> Tensor:
     """The slices along a dimension, made smaller where their p-norm is above the limit."""
     _check_norm("renorm", p, maxnorm)

@@ -151,7 +151,10 @@ def _summed(x: Tensor, labels: list[Label], kept: set[Label]) -> tuple[Tensor, l
     return aten.sum.dim_IntList(x, gone, False, dtype=x._dtype), [n for n in labels if n in kept]
 
 
-@composite("aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor")
+@composite(
+    "aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
+    autocast={"cuda": "lower_precision_fp"},
+)
 def einsum(equation: str, tensors: Sequence[Tensor], *, path: Sequence[int] | None = None) -> Tensor:
     """The sum of products that the subscripts describe: "ij,jk->ik" is a matrix product."""
     if not tensors:

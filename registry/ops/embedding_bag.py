@@ -82,7 +82,11 @@ def _check_offsets(xp: Any, offsets: Any, count: int, include_last_offset: bool)
         )  # fmt: skip
 
 
-@extern(f"aten::_embedding_bag({_ARGUMENTS}, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)", spec=_specs)
+@extern(
+    f"aten::_embedding_bag({_ARGUMENTS}, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
+    spec=_specs,
+    outs=("out", "out0", "out1", "out2", "out3"),
+)
 def _embedding_bag(
     weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool = False, mode: int = 0,
     sparse: bool = False, per_sample_weights: Tensor | None = None, include_last_offset: bool = False,

@@ -91,7 +91,9 @@ def _c2c_spec(self: Tensor, dim: Sequence[int], normalization: int, forward: boo
     return TensorSpec(self._sizes, _strides(self._sizes, self._strides, signal), self._dtype, self._device)
 
 
-@extern("aten::_fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor", spec=_c2c_spec)
+@extern(
+    "aten::_fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor", spec=_c2c_spec, outs="out"
+)
 def _fft_c2c(self: Tensor, dim: Sequence[int], normalization: int, forward: bool) -> Tensor:
     """The transform of complex numbers; backwards, it is not divided by the number of points but as is said."""
     out = allocate_like(_c2c_spec(self, dim, normalization, forward))
@@ -128,7 +130,9 @@ def _r2c_spec(self: Tensor, dim: Sequence[int], normalization: int, onesided: bo
     return TensorSpec(tuple(sizes), strides, _COMPLEX[self._dtype], self._device)
 
 
-@extern("aten::_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor", spec=_r2c_spec)
+@extern(
+    "aten::_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor", spec=_r2c_spec, outs="out"
+)
 def _fft_r2c(self: Tensor, dim: Sequence[int], normalization: int, onesided: bool) -> Tensor:
     """The transform of real numbers; of the last dimension the first half, where that is enough."""
     out = allocate_like(_r2c_spec(self, dim, normalization, onesided))
@@ -171,7 +175,11 @@ def _c2r_spec(self: Tensor, dim: Sequence[int], normalization: int, last_dim_siz
     return TensorSpec(tuple(sizes), _strides(sizes, strides, [last]), _REAL[self._dtype], self._device)
 
 
-@extern("aten::_fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor", spec=_c2r_spec)
+@extern(
+    "aten::_fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor",
+    spec=_c2r_spec,
+    outs="out",
+)
 def _fft_c2r(self: Tensor, dim: Sequence[int], normalization: int, last_dim_size: int) -> Tensor:
     """The real numbers whose transform, of the last dimension its first half, is given."""
     out = allocate_like(_c2r_spec(self, dim, normalization, last_dim_size))

@@ -181,6 +181,7 @@ def _index_places(self: Tensor, indices: Sequence[Tensor | None]) -> Places | No
     spec=_index_spec,
     places=_index_places,
     own_tags="dynamic_output_shape",
+    out="Tensor_out",
 )
 def index_tensor(self: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     """The elements at index tensors, which broadcast together; None takes a whole dimension."""
@@ -252,6 +253,8 @@ def _index_put_target(
     "aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
     spec=_index_put_spec,
     target=_index_put_target,
+    autocast={"cuda": "promote"},
+    out=True,
 )
 def index_put(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
     """A copy with the values at the index tensors; of several values for one place, the last stays."""
@@ -304,7 +307,7 @@ def _index_select_places(self: Tensor, dim: int, index: Tensor) -> Places | None
 
 @gathering(
     "aten::index_select(Tensor self, int dim, Tensor index) -> Tensor",
-    spec=_index_select_spec, places=_index_select_places,
+    spec=_index_select_spec, places=_index_select_places, out=True
 )  # fmt: skip
 def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor:
     """The slices of a dimension that a vector of indices names."""
@@ -344,7 +347,7 @@ def _gather_places(self: Tensor, dim: int, index: Tensor, sparse_grad: bool = Fa
 
 @gathering(
     "aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
-    spec=_gather_spec, places=_gather_places,
+    spec=_gather_spec, places=_gather_places, out=True
 )  # fmt: skip
 def gather(self: Tensor, dim: int, index: Tensor, sparse_grad: bool = False) -> Tensor:
     """`out[i][j] = self[index[i][j]][j]` for dimension 0, and so on."""
@@ -360,7 +363,7 @@ def gather(self: Tensor, dim: int, index: Tensor, sparse_grad: bool = False) -> 
     return out
 
 
-@composite("aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor")
+@composite("aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", outs="out")
 def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     aten = ops.aten
     if dim is None:
@@ -421,7 +424,7 @@ def _scatter_add_target(self: Tensor, dim: int, index: Tensor, src: Tensor) -> S
 
 @scattering(
     "aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
-    spec=_scatter_spec, target=_scatter_target,
+    spec=_scatter_spec, target=_scatter_target, out=True, inplace=True
 )  # fmt: skip
 def scatter(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """A copy with `out[index[i][j]][j] = src[i][j]` for dimension 0, and so on."""
@@ -430,14 +433,16 @@ def scatter(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 
 @scattering(
     "aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
-    spec=_scatter_spec, target=_scatter_add_target,
+    spec=_scatter_spec, target=_scatter_add_target, autocast={"cuda": "promote"}, out=True, inplace=True
 )  # fmt: skip
 def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """A copy with `out[index[i][j]][j] += src[i][j]` for dimension 0, and so on."""
     return _scattered(self, dim, index, src, lambda *parts: _add(self, *parts))
 
 
-@composite("aten::scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", explicit=True)
+@composite(
+    "aten::scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", explicit=True, outs="value_out"
+)
 def scatter_value(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """A copy with a number at the places that the index names."""
     number = as_element("scatter", value, self._dtype)
@@ -487,6 +492,8 @@ _BOOL_UFUNCS = {"sum": "logical_or", "prod": "logical_and", "amax": "logical_or"
     "aten::scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True)"
     " -> Tensor",
     spec=_scatter_reduce_spec,
+    out=True,
+    inplace=True,
 )
 def scatter_reduce(
     self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool = True
@@ -553,6 +560,7 @@ def _embedding_places(weight: Tensor, indices: Tensor, *_: Any) -> Places:
     " bool sparse=False) -> Tensor",
     spec=_embedding_spec,
     places=_embedding_places,
+    out=True,
 )
 def embedding(
     weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
@@ -576,6 +584,7 @@ def _check_rows(op: str, grad_output: Tensor, indices: Tensor) -> None:
     "aten::embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx,"
     " bool scale_grad_by_freq) -> Tensor",
     explicit=True,
+    outs="out",
 )
 def embedding_dense_backward(
     grad_output: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
@@ -610,7 +619,7 @@ def _masked_select_spec(self: Tensor, mask: Tensor) -> TensorSpec:
     return contiguous((dynamic_size("masked_select", self, 0, math.prod(sizes)),), self._dtype, self._device)
 
 
-@extern("aten::nonzero(Tensor self) -> Tensor", spec=_nonzero_spec, tags="dynamic_output_shape")
+@extern("aten::nonzero(Tensor self) -> Tensor", spec=_nonzero_spec, tags="dynamic_output_shape", out=True)
 def nonzero(self: Tensor) -> Tensor:
     """The indices of all elements other than 0, a row for each."""
     xp = self._device.xp
@@ -621,7 +630,7 @@ def nonzero(self: Tensor) -> Tensor:
 
 @extern(
     "aten::masked_select(Tensor self, Tensor mask) -> Tensor", spec=_masked_select_spec,
-    tags="dynamic_output_shape"
+    tags="dynamic_output_shape", outs="out"
 )  # fmt: skip
 def masked_select(self: Tensor, mask: Tensor) -> Tensor:
     """The elements where a mask is true, as a vector."""
@@ -642,7 +651,12 @@ def _masked_scatter_spec(self: Tensor, mask: Tensor, source: Tensor) -> TensorSp
     return contiguous(sizes, self._dtype, self._device)
 
 
-@extern("aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", spec=_masked_scatter_spec)
+@extern(
+    "aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor",
+    spec=_masked_scatter_spec,
+    out=True,
+    inplace=True,
+)
 def masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """A copy in which the places where the mask is true hold the first elements of the source, in order."""
     out = allocate_like(_masked_scatter_spec(self, mask, source))

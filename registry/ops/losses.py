@@ -47,13 +47,17 @@ def _kernel(op: str, *tensors: Tensor) -> tuple[Any, list[Tensor]]:
 # ---- differences ---------------------------------------------------------------------------------------------------
 
 
-@composite("aten::l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor")
+@composite("aten::l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", autocast="fp32")
 def l1_loss(self: Tensor, target: Tensor, reduction: int = _MEAN) -> Tensor:
     """|x - y|."""
     return _reduced(aten.abs.default(aten.sub.Tensor(self, target)), reduction)
 
 
-@composite("aten::smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor")
+@composite(
+    "aten::smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor",
+    autocast="fp32",
+    outs="out",
+)
 def smooth_l1_loss(self: Tensor, target: Tensor, reduction: int = _MEAN, beta: float = 1.0) -> Tensor:
     """d² / (2 beta) for a difference d below beta, d - beta / 2 beyond (Girshick 2015)."""
     if beta < 0:
@@ -67,7 +71,11 @@ def smooth_l1_loss(self: Tensor, target: Tensor, reduction: int = _MEAN, beta: f
     return _rounded_and_reduced(loss, dtype, reduction)
 
 
-@composite("aten::huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor")
+@composite(
+    "aten::huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor",
+    autocast="fp32",
+    outs="out",
+)
 def huber_loss(self: Tensor, target: Tensor, reduction: int = _MEAN, delta: float = 1.0) -> Tensor:
     """d² / 2 for a difference d up to delta, delta (d - delta / 2) beyond (Huber 1964)."""
     if not delta > 0:
@@ -89,6 +97,8 @@ def _rounded_and_reduced(loss: Tensor, dtype: Any, reduction: int) -> Tensor:
 @composite(
     "aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor",
     explicit=True,
+    autocast={"cpu": "fp32", "cuda": "banned"},
+    outs="out",
 )
 def binary_cross_entropy(self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = _MEAN) -> Tensor:
     """-(t log(x) + (1 - t) log(1 - x)), with logarithms of -100 or more; NaN where x is no probability."""
@@ -122,7 +132,9 @@ def _binary_cross_entropy_backward(
 
 @composite(
     "aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None,"
-    " Tensor? pos_weight=None, int reduction=1) -> Tensor"
+    " Tensor? pos_weight=None, int reduction=1) -> Tensor",
+    autocast="fp32",
+    outs="out",
 )
 def binary_cross_entropy_with_logits(
     self: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None,
@@ -136,7 +148,9 @@ def binary_cross_entropy_with_logits(
     return _reduced(loss if weight is None else aten.mul.Tensor(loss, weight), reduction)
 
 
-@composite("aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor")
+@composite(
+    "aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor", autocast="fp32"
+)
 def kl_div(self: Tensor, target: Tensor, reduction: int = _MEAN, *, log_target: bool = False) -> Tensor:
     """t (log(t) - x), of log-probabilities x; of t = 0 it is 0."""
     if log_target:
@@ -147,7 +161,9 @@ def kl_div(self: Tensor, target: Tensor, reduction: int = _MEAN, *, log_target: 
 
 
 @composite(
-    "aten::poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor"
+    "aten::poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction)"
+    " -> Tensor",
+    autocast="fp32",
 )
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int) -> Tensor:
     """exp(x) - t x (or x - t log(x + eps)); `full` adds Stirling's approximation of log(t!) where t exceeds 1."""
@@ -162,7 +178,7 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool,
     return _reduced(loss, reduction)
 
 
-@composite("aten::soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor")
+@composite("aten::soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", autocast="fp32", outs="out")
 def soft_margin_loss(self: Tensor, target: Tensor, reduction: int = _MEAN) -> Tensor:
     """log(1 + exp(-t x))."""
     power = aten.exp.default(aten.mul.Tensor(aten.neg.default(self), target))
@@ -181,7 +197,9 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
     return aten.linalg_vector_norm.default(difference, p, [-1], keepdim)
 
 
-@composite("aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor")
+@composite(
+    "aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor", autocast={"cuda": "fp32"}
+)
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """x1 · x2 / (|x1| |x2|) over a dimension; a norm below eps counts as eps, and is differentiated as it is."""
     dtype = result_type(x1, x2)
@@ -208,7 +226,10 @@ def broadcast_tensors(tensors: list[Tensor]) -> list[Tensor]:
 # ---- margins -------------------------------------------------------------------------------------------------------
 
 
-@composite("aten::hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1) -> Tensor")
+@composite(
+    "aten::hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1) -> Tensor",
+    autocast="fp32",
+)
 def hinge_embedding_loss(self: Tensor, target: Tensor, margin: float = 1.0, reduction: int = _MEAN) -> Tensor:
     """x where t is 1, max(0, margin - x) where it is -1, and the sum of both where it is neither."""
     zero = aten.zeros_like.default(self)
@@ -218,7 +239,9 @@ def hinge_embedding_loss(self: Tensor, target: Tensor, margin: float = 1.0, redu
 
 
 @composite(
-    "aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor"
+    "aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1)"
+    " -> Tensor",
+    autocast="fp32",
 )
 def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = _MEAN
@@ -234,7 +257,8 @@ def margin_ranking_loss(
 
 @composite(
     "aten::triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1., float p=2.,"
-    " float eps=1e-06, bool swap=False, int reduction=1) -> Tensor"
+    " float eps=1e-06, bool swap=False, int reduction=1) -> Tensor",
+    autocast="fp32",
 )
 def triplet_margin_loss(
     anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6,
@@ -254,7 +278,8 @@ def triplet_margin_loss(
 
 @composite(
     "aten::cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1)"
-    " -> Tensor"
+    " -> Tensor",
+    autocast="fp32",
 )
 def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = _MEAN

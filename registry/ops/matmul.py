@@ -157,19 +157,36 @@ _mv_spec, _dot_spec = _product_spec("mv", (2, 1)), _product_spec("dot", (1, 1))
 _addmm_spec, _baddbmm_spec = _scaled_spec("addmm", (2, 2)), _scaled_spec("baddbmm", (3, 3))
 _addmv_spec = _scaled_spec("addmv", (2, 1))
 
-mm = extern("aten::mm(Tensor self, Tensor mat2) -> Tensor", spec=_mm_spec)(_product(_mm_spec))
-bmm = extern("aten::bmm(Tensor self, Tensor mat2) -> Tensor", spec=_bmm_spec)(_product(_bmm_spec))
-mv = extern("aten::mv(Tensor self, Tensor vec) -> Tensor", spec=_mv_spec)(_product(_mv_spec))
-dot = extern("aten::dot(Tensor self, Tensor tensor) -> Tensor", spec=_dot_spec)(_product(_dot_spec))
+mm = extern("aten::mm(Tensor self, Tensor mat2) -> Tensor", spec=_mm_spec, autocast="lower_precision_fp", out=True)(
+    _product(_mm_spec)
+)
+bmm = extern("aten::bmm(Tensor self, Tensor mat2) -> Tensor", spec=_bmm_spec, autocast="lower_precision_fp", out=True)(
+    _product(_bmm_spec)
+)
+mv = extern(
+    "aten::mv(Tensor self, Tensor vec) -> Tensor", spec=_mv_spec, autocast={"cuda": "lower_precision_fp"}, outs="out"
+)(_product(_mv_spec))
+dot = extern(
+    "aten::dot(Tensor self, Tensor tensor) -> Tensor", spec=_dot_spec, autocast={"cuda": "promote"}, outs="out"
+)(_product(_dot_spec))
 addmm = extern(
-    "aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", spec=_addmm_spec
+    "aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    spec=_addmm_spec,
+    autocast="lower_precision_fp",
+    out=True,
+    inplace=True,
 )(_scaled(_addmm_spec))
 addmv = extern(
-    "aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", spec=_addmv_spec
+    "aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    spec=_addmv_spec,
+    autocast={"cuda": "lower_precision_fp"},
+    outs="out",
 )(_scaled(_addmv_spec))
 baddbmm = extern(
     "aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     spec=_baddbmm_spec,
+    autocast="lower_precision_fp",
+    outs="out",
 )(_scaled(_baddbmm_spec))
 
 
@@ -259,7 +276,7 @@ baddbmm.backward(
 # ---- any number of dimensions --------------------------------------------------------------------------------------
 
 
-@composite("aten::matmul(Tensor self, Tensor other) -> Tensor")
+@composite("aten::matmul(Tensor self, Tensor other) -> Tensor", autocast="lower_precision_fp", outs="out")
 def matmul(self: Tensor, other: Tensor) -> Tensor:
     """Matrix product: 1-d operands are row and column vectors, leading dimensions are batches that broadcast."""
     a, b = self.ndim, other.ndim
@@ -315,7 +332,9 @@ def _batched(self: Tensor, other: Tensor, drop_row: bool = False) -> Tensor:
     return aten._unsafe_view.default(product, [*batch, *(() if drop_row else (rows,)), columns])
 
 
-@composite("aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor")
+@composite(
+    "aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", autocast="lower_precision_fp", outs="out"
+)
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """`input @ weight.T + bias`."""
     aten = ops.aten
@@ -334,7 +353,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return aten.add.Tensor(aten.matmul.default(input, transposed), bias)
 
 
-@composite("aten::outer(Tensor self, Tensor vec2) -> Tensor")
+@composite("aten::outer(Tensor self, Tensor vec2) -> Tensor", outs="out")
 def outer(self: Tensor, vec2: Tensor) -> Tensor:
     if self.ndim != 1 or vec2.ndim != 1:
         raise ShapeError("outer: expected two vectors", got=_described((self, vec2)))

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from opweave.registry.autograd.views import show_as
+from opweave.registry.errors import UnsupportedError
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import CompositeDecl, composite
-from opweave.registry.tensor import Tensor
+from opweave.registry.tensor import Tensor, describe
 
 
 def _inplace(arguments: str, functional: str) -> CompositeDecl:
@@ -37,6 +38,18 @@ squeeze_ = _inplace("", "squeeze")
 squeeze_dim_ = _inplace(", int dim", "squeeze.dim")
 squeeze_dims_ = _inplace(", int[] dim", "squeeze.dims")
 as_strided_ = _inplace(", SymInt[] size, SymInt[] stride, SymInt? storage_offset=None", "as_strided")
+
+
+@composite(
+    "aten::resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
+    tags="inplace_view",
+)
+def resize_(self: Tensor, size: Sequence[int], *, memory_format: Any = None) -> Tensor:
+    """Refused: views, graphs and what autograd saved rely on a tensor's memory and sizes."""
+    raise UnsupportedError(
+        "resize_: a tensor keeps its memory and its sizes", got=describe(self),
+        hint="make another: x = x.new_empty(sizes)"
+    )  # fmt: skip
 
 
 def _samples(make: Any) -> Sequence[tuple[tuple[Any, ...], dict[str, Any]]]:

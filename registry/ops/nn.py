@@ -81,7 +81,12 @@ def _exponentials(xp: Any, self: Tensor, out: Tensor, axis: int) -> tuple[Any, A
         return work, xp.sum(work, axis=at, keepdims=True)
 
 
-@composite("aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", explicit=True, kernel=_softmax_kernel)
+@composite(
+    "aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",
+    explicit=True,
+    kernel=_softmax_kernel,
+    out=True,
+)
 def _softmax(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
     axis, result = _softmax_types("_softmax", self, dim, half_to_float)
     powers = ops.aten.exp.default(_shifted(self, axis))
@@ -107,7 +112,10 @@ def _log_softmax_kernel(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
 
 
 @composite(
-    "aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", explicit=True, kernel=_log_softmax_kernel
+    "aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",
+    explicit=True,
+    kernel=_log_softmax_kernel,
+    out=True,
 )
 def _log_softmax(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
     axis, result = _softmax_types("_log_softmax", self, dim, half_to_float)
@@ -131,6 +139,7 @@ def _wide_pair(op: str, grad_output: Tensor, output: Tensor, dim: int) -> tuple[
 @composite(
     "aten::_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
     explicit=True,
+    outs=("out", "grad_input"),
 )
 def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType) -> Tensor:
     """The gradient of `_softmax` from its result: `output * (grad - sum(grad * output))`."""
@@ -144,6 +153,7 @@ def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_
 @composite(
     "aten::_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
     explicit=True,
+    outs="out",
 )
 def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType) -> Tensor:
     """The gradient of `_log_softmax` from its result: `grad - exp(output) * sum(grad)`."""
@@ -165,12 +175,20 @@ _log_softmax.backward(
 )
 
 
-@composite("aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor")
+@composite(
+    "aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+    autocast={"cuda": "fp32_set_opt_dtype"},
+    outs="int_out",
+)
 def softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     return _with_dtype(ops.aten._softmax.default, self, dim, dtype)
 
 
-@composite("aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor")
+@composite(
+    "aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+    autocast={"cuda": "fp32_set_opt_dtype"},
+    outs="int_out",
+)
 def log_softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     return _with_dtype(ops.aten._log_softmax.default, self, dim, dtype)
 
@@ -186,7 +204,9 @@ def _reduced(loss: Tensor, reduction: int) -> Tensor:
     return (ops.aten.mean if reduction == _MEAN else ops.aten.sum).default(loss)
 
 
-@composite("aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", explicit=True)
+@composite(
+    "aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", explicit=True, autocast="fp32", outs="out"
+)
 def mse_loss(self: Tensor, target: Tensor, reduction: int = _MEAN) -> Tensor:
     # Of a float and a bool too, which have no difference by themselves.
     common = result_type(self, target)
@@ -244,6 +264,7 @@ def _taken(scores: Tensor, place: Tensor) -> Tensor:
     "aten::nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction,"
     " SymInt ignore_index, Tensor total_weight) -> Tensor",
     explicit=True,
+    outs="grad_input",
 )
 def nll_loss_backward(
     grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int,
@@ -279,7 +300,9 @@ nll_loss_forward.backward(
 
 @composite(
     "aten::nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100)"
-    " -> Tensor"
+    " -> Tensor",
+    autocast="fp32",
+    outs="out",
 )
 def nll_loss(
     self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = _MEAN, ignore_index: int = -100
@@ -308,7 +331,8 @@ def nll_loss_nd(
 
 @composite(
     "aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1,"
-    " SymInt ignore_index=-100, float label_smoothing=0.) -> Tensor"
+    " SymInt ignore_index=-100, float label_smoothing=0.) -> Tensor",
+    autocast={"cpu": "fp32"},
 )
 def cross_entropy_loss(
     self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = _MEAN, ignore_index: int = -100,
@@ -396,6 +420,7 @@ def _spread_over_classes(
     "aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None,"
     " float dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
     tags="nondeterministic_seeded",
+    autocast="lower_precision_fp",
 )
 def scaled_dot_product_attention(
     query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0,

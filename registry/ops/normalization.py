@@ -94,7 +94,7 @@ def _layer_norm_kernel(
 @composite(
     "aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps)"
     " -> (Tensor, Tensor, Tensor)",
-    explicit=True, kernel=_layer_norm_kernel,
+    explicit=True, kernel=_layer_norm_kernel, autocast={"cuda": "fp32"}, outs=("out", "out0", "out1", "out2")
 )  # fmt: skip
 def native_layer_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float
@@ -118,6 +118,7 @@ def native_layer_norm(
     "aten::native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean,"
     " Tensor rstd, Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
     explicit=True,
+    outs=("out", "out0", "out1", "out2"),
 )
 def native_layer_norm_backward(
     grad_out: Tensor, input: Tensor, normalized_shape: Sequence[int], mean: Tensor, rstd: Tensor,
@@ -187,7 +188,8 @@ def _plus(a: Tensor | None, b: Tensor) -> Tensor:
 
 @composite(
     "aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None,"
-    " float eps=1e-05, bool cudnn_enable=True) -> Tensor"
+    " float eps=1e-05, bool cudnn_enable=True) -> Tensor",
+    autocast={"cuda": "fp32"},
 )
 def layer_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None,
@@ -196,7 +198,10 @@ def layer_norm(
     return ops.aten.native_layer_norm.default(input, normalized_shape, weight, bias, eps)[0]
 
 
-@composite("aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor")
+@composite(
+    "aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
+    autocast={"cuda": "fp32"},
+)
 def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
@@ -255,6 +260,7 @@ def _per_channel(parameter: Tensor, sizes: tuple[int, int, int], group: int) -> 
     "aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group,"
     " float eps) -> (Tensor, Tensor, Tensor)",
     explicit=True,
+    outs=("out", "out0", "out1", "out2"),
 )
 def native_group_norm(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int, eps: float
@@ -281,6 +287,7 @@ def native_group_norm(
     "aten::native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight,"
     " SymInt N, SymInt C, SymInt HxW, int group, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
     explicit=True,
+    outs=("out", "out0", "out1", "out2"),
 )
 def native_group_norm_backward(
     grad_out: Tensor, input: Tensor, mean: Tensor, rstd: Tensor, weight: Tensor | None, N: int, C: int, HxW: int,
@@ -349,7 +356,8 @@ def _(
 
 @composite(
     "aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05,"
-    " bool cudnn_enabled=True) -> Tensor"
+    " bool cudnn_enabled=True) -> Tensor",
+    autocast={"cuda": "fp32"},
 )
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5,
@@ -414,6 +422,7 @@ def _batch_statistics(op: str, input: Tensor) -> tuple[Tensor, Tensor, Tensor, i
     "aten::_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum,"
     " float eps) -> (Tensor, Tensor, Tensor)",
     explicit=True,
+    outs=("no_stats_out", "out", "save_mean", "save_invstd"),
 )
 def batch_norm_no_stats(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, training: bool, momentum: float, eps: float
@@ -433,6 +442,7 @@ def batch_norm_no_stats(
     "aten::_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean,"
     " Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
     explicit=True,
+    outs=("out", "out0", "out1", "out2"),
 )
 def batch_norm_no_training(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
@@ -450,7 +460,8 @@ def batch_norm_no_training(
 
 @composite(
     "aten::_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean,"
-    " Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)"
+    " Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+    outs=("out", "out", "save_mean", "save_invstd"),
 )
 def native_batch_norm_legit(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,

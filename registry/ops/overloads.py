@@ -23,8 +23,10 @@ aten = ops.aten
 BASES = (pointwise, numeric)
 
 
-def _hand_on(schema: str, target: OpOverload, tags: TagLike = "pointwise") -> None:
-    @composite(schema, tags=tags)
+def _hand_on(schema: str, target: OpOverload, **traits: Unpack[Traits]) -> None:
+    said: Traits = {"tags": "pointwise", "autocast": target.decl.autocast, **traits}
+
+    @composite(schema, **said)
     def body(*args: Any, **kwargs: Any) -> Tensor:
         return target(*args, **kwargs)
 
@@ -38,18 +40,20 @@ def _into(schema: str, name: str) -> None:
 
 
 def _second_number(
-    name: str, overload: str = "Scalar", target: str = "Tensor", inplace_tags: TagLike = "pointwise"
-) -> None:
+    name: str, overload: str = "Scalar", target: str = "Tensor", inplace_tags: TagLike = "pointwise",
+    **traits: Unpack[Traits],
+) -> None:  # fmt: skip
     """`name(tensor, number)`, and in place."""
-    _hand_on(f"aten::{name}.{overload}(Tensor self, Scalar other) -> Tensor", getattr(getattr(aten, name), target))
+    main = getattr(getattr(aten, name), target)
+    _hand_on(f"aten::{name}.{overload}(Tensor self, Scalar other) -> Tensor", main, **traits)
     written = getattr(aten, f"{name}_").Tensor
-    _hand_on(f"aten::{name}_.{overload}(Tensor(a!) self, Scalar other) -> Tensor(a!)", written, inplace_tags)
+    _hand_on(f"aten::{name}_.{overload}(Tensor(a!) self, Scalar other) -> Tensor(a!)", written, tags=inplace_tags)
     _into(f"aten::{name}.{overload}_out(Tensor self, Scalar other, *, Tensor(a!) out)", name)
 
 
-def _first_number(name: str, overload: str = "Scalar_Tensor") -> None:
+def _first_number(name: str, overload: str = "Scalar_Tensor", **traits: Unpack[Traits]) -> None:
     """`name(number, tensor)`."""
-    _hand_on(f"aten::{name}.{overload}(Scalar self, Tensor other) -> Tensor", getattr(aten, name).Tensor)
+    _hand_on(f"aten::{name}.{overload}(Scalar self, Tensor other) -> Tensor", getattr(aten, name).Tensor, **traits)
     _into(f"aten::{name}.{overload}_out(Scalar self, Tensor other, *, Tensor(a!) out)", name)
 
 
@@ -63,8 +67,8 @@ for _name in ("bitwise_left_shift", "bitwise_right_shift"):
     _first_number(_name)
 for _name in ("remainder", "bitwise_and", "bitwise_or", "bitwise_xor"):
     _first_number(_name)
-_first_number("xlogy", "Scalar_Self")
-_second_number("xlogy", "Scalar_Other", inplace_tags=())
+_first_number("xlogy", "Scalar_Self", outs="OutScalar_Self")
+_second_number("xlogy", "Scalar_Other", inplace_tags=(), outs="OutScalar_Other")
 
 
 def _scaled(schema: str, target: OpOverload, **traits: Unpack[Traits]) -> None:
@@ -76,7 +80,7 @@ def _scaled(schema: str, target: OpOverload, **traits: Unpack[Traits]) -> None:
 
 
 _ALPHA = "(Tensor self, Scalar other, Scalar alpha=1) -> Tensor"
-_scaled(f"aten::rsub.Scalar{_ALPHA}", aten.rsub.Tensor, own_tags="pointwise")
+_scaled(f"aten::rsub.Scalar{_ALPHA}", aten.rsub.Tensor, own_tags="pointwise", outs="Scalar_out")
 for _name in ("add", "sub"):
     _scaled(f"aten::{_name}.Scalar{_ALPHA}", getattr(aten, _name).Tensor, tags="pointwise")
 for _name in ("add", "sub"):
@@ -92,7 +96,11 @@ for _name in ("add_", "sub_"):
         tags="pointwise",
     )
 
-_hand_on("aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", aten.div.Tensor_mode)
+_hand_on(
+    "aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor",
+    aten.div.Tensor_mode,
+    outs="Scalar_mode_out",
+)
 _hand_on(
     "aten::div_.Scalar_mode(Tensor(a!) self, Scalar other, *, str? rounding_mode) -> Tensor(a!)", aten.div_.Tensor_mode
 )
@@ -101,7 +109,7 @@ _hand_on("aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor", aten.pow.Te
 _into("aten::pow.Tensor_Scalar_out(Tensor self, Scalar exponent, *, Tensor(a!) out)", "pow")
 _into("aten::pow.Scalar_out(Scalar self, Tensor exponent, *, Tensor(a!) out)", "pow")
 _hand_on("aten::pow_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)", aten.pow_.Tensor)
-_hand_on("aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor", aten.lerp.Tensor)
+_hand_on("aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor", aten.lerp.Tensor, outs="Scalar_out")
 _hand_on("aten::lerp_.Scalar(Tensor(a!) self, Tensor end, Scalar weight) -> Tensor(a!)", aten.lerp_.Tensor)
 for _name in ("max", "min"):
     _target = getattr(aten, f"{_name}imum")
@@ -115,12 +123,12 @@ _hand_on("aten::where.Scalar(Tensor condition, Scalar self, Scalar other) -> Ten
 # ---- limits --------------------------------------------------------------------------------------------------------
 
 
-@composite("aten::clamp_min.Tensor(Tensor self, Tensor min) -> Tensor", tags="pointwise")
+@composite("aten::clamp_min.Tensor(Tensor self, Tensor min) -> Tensor", tags="pointwise", outs="Tensor_out")
 def clamp_min_tensor(self: Tensor, min: Tensor) -> Tensor:
     return aten.clamp.Tensor(self, min)
 
 
-@composite("aten::clamp_max.Tensor(Tensor self, Tensor max) -> Tensor", tags="pointwise")
+@composite("aten::clamp_max.Tensor(Tensor self, Tensor max) -> Tensor", tags="pointwise", outs="Tensor_out")
 def clamp_max_tensor(self: Tensor, max: Tensor) -> Tensor:
     return aten.clamp.Tensor(self, None, max)
 
@@ -154,7 +162,9 @@ def _fill_value(self: Tensor, value: Tensor) -> Tensor:
     return value if value._dtype is self._dtype else aten._to_copy.default(value, dtype=self._dtype)
 
 
-@composite("aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", tags="pointwise")
+@composite(
+    "aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", tags="pointwise", outs="Tensor_out"
+)
 def masked_fill_tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
     if mask._dtype.kind != "b":
         raise ArgumentError("masked_fill: the mask must be bool", got=describe(mask), hint="compare with != 0")
@@ -180,13 +190,18 @@ def _reduce_of(name: str) -> str:
 # A number would do for a tensor too, so these forms are looked at first.
 
 
-@composite("aten::scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor")
+@composite(
+    "aten::scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
+    outs="value_reduce_out",
+)
 def scatter_value_with(self: Tensor, dim: int, index: Tensor, value: Any, *, reduce: str) -> Tensor:
     source = aten.new_full.default(self, index._sizes, as_element("scatter", value, self._dtype))
     return aten.scatter_reduce.two(self, dim, index, source, _reduce_of(reduce))
 
 
-@composite("aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor")
+@composite(
+    "aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor", outs="reduce_out"
+)
 def scatter_with(self: Tensor, dim: int, index: Tensor, src: Tensor, *, reduce: str) -> Tensor:
     return aten.scatter_reduce.two(self, dim, index, src, _reduce_of(reduce))
 

@@ -6,13 +6,14 @@ A padded tensor is a gather at places that are computed from the index, so that 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 from opweave.registry import dtypes
 from opweave.registry.errors import DTypeError, ShapeError, UnsupportedError
 from opweave.registry.memory_format import contiguous_format
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import CompositeDecl, composite
+from opweave.registry.ops.kinds.traits import Traits
 from opweave.registry.ops.layout import format_of, laid_out, spec_like
 from opweave.registry.ops.numeric import as_element
 from opweave.registry.ops.reduction import rounded, widened
@@ -72,7 +73,7 @@ def _constant_pad_kernel(self: Tensor, pad: Sequence[int], value: Any = 0) -> Te
 
 @composite(
     "aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor", explicit=True,
-    kernel=_constant_pad_kernel,
+    kernel=_constant_pad_kernel, outs="out"
 )  # fmt: skip
 def constant_pad_nd(self: Tensor, pad: Sequence[int], value: Any = 0) -> Tensor:
     """The tensor with a constant around it; negative numbers cut elements off."""
@@ -209,7 +210,7 @@ def _edge_arrays(self: Tensor, padding: Sequence[int], sizes: Sequence[int], edg
     return found
 
 
-def _declare_edge(mode: str, count: int) -> tuple[CompositeDecl, CompositeDecl]:
+def _declare_edge(mode: str, count: int, **traits: Unpack[Traits]) -> tuple[CompositeDecl, CompositeDecl]:
     name, edge = f"{mode}_pad{count}d", _EDGES[mode]
     schema = f"SymInt[{2 * count}] padding"
 
@@ -222,7 +223,9 @@ def _declare_edge(mode: str, count: int) -> tuple[CompositeDecl, CompositeDecl]:
         out._array[...] = array
         return out
 
-    @composite(f"aten::{name}(Tensor self, {schema}) -> Tensor", explicit=True, kernel=forward_kernel)
+    @composite(
+        f"aten::{name}(Tensor self, {schema}) -> Tensor", explicit=True, kernel=forward_kernel, outs="out", **traits
+    )
     def forward(self: Tensor, padding: Sequence[int]) -> Tensor:
         sizes = _edge_sizes(name, edge, self, padding, count)
         return laid_out(_taken(self, _edge_places(self, padding, sizes, edge)), format_of(self))
@@ -250,7 +253,7 @@ def _declare_edge(mode: str, count: int) -> tuple[CompositeDecl, CompositeDecl]:
 
     @composite(
         f"aten::{name}_backward(Tensor grad_output, Tensor self, {schema}) -> Tensor", explicit=True,
-        kernel=backward_kernel,
+        kernel=backward_kernel, outs="grad_input"
     )  # fmt: skip
     def backward(grad_output: Tensor, self: Tensor, padding: Sequence[int]) -> Tensor:
         aten = ops.aten
@@ -279,12 +282,12 @@ def _folded(xp: Any, array: Any, axis: int, places: Any, size: int, before: int)
     return found
 
 
-reflection_pad1d, reflection_pad1d_backward = _declare_edge("reflection", 1)
-reflection_pad2d, reflection_pad2d_backward = _declare_edge("reflection", 2)
+reflection_pad1d, reflection_pad1d_backward = _declare_edge("reflection", 1, autocast={"cpu": "fp32"})
+reflection_pad2d, reflection_pad2d_backward = _declare_edge("reflection", 2, autocast={"cpu": "fp32"})
 reflection_pad3d, reflection_pad3d_backward = _declare_edge("reflection", 3)
-replication_pad1d, replication_pad1d_backward = _declare_edge("replication", 1)
-replication_pad2d, replication_pad2d_backward = _declare_edge("replication", 2)
-replication_pad3d, replication_pad3d_backward = _declare_edge("replication", 3)
+replication_pad1d, replication_pad1d_backward = _declare_edge("replication", 1, autocast={"cpu": "fp32"})
+replication_pad2d, replication_pad2d_backward = _declare_edge("replication", 2, autocast={"cpu": "fp32"})
+replication_pad3d, replication_pad3d_backward = _declare_edge("replication", 3, autocast={"cpu": "fp32"})
 
 
 # ---- by name -------------------------------------------------------------------------------------------------------

@@ -115,7 +115,7 @@ def sub(k: Any, x: Any, y: Any, alpha: Any = 1) -> Any:
 sub.backward(self=lambda grad: grad, other=lambda grad, alpha: -_scaled(grad, conjugate(alpha)))
 
 
-@composite("aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor")
+@composite("aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", outs="Tensor_out")
 def rsub(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     return ops.aten.sub.Tensor(other, self, alpha=alpha)
 
@@ -154,7 +154,7 @@ def _div_mode_types(*operands: Any, rounding_mode: str | None = None) -> Types:
 
 @pointwise(
     "aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", promote=_div_mode_types,
-    out=False,
+    out="out_mode"
 )  # fmt: skip
 def div_mode(k: Any, x: Any, y: Any, rounding_mode: str | None) -> Any:
     if rounding_mode is None:
@@ -218,6 +218,7 @@ def _pow_types(*operands: Any) -> Types:
     promote=_pow_types,
     inplace="Tensor",
     is_expensive=True,
+    autocast={"cuda": "fp32"},
 )
 def pow_(k: Any, x: Any, y: Any) -> Any:
     exponent = k.number(y)
@@ -283,7 +284,13 @@ minimum.backward(
 )
 
 
-@pointwise("aten::atan2(Tensor self, Tensor other) -> Tensor", kinds="f", promote=INT_TO_FLOAT, is_expensive=True)
+@pointwise(
+    "aten::atan2(Tensor self, Tensor other) -> Tensor",
+    kinds="f",
+    promote=INT_TO_FLOAT,
+    is_expensive=True,
+    autocast={"cuda": "promote"},
+)
 def atan2(k: Any, x: Any, y: Any) -> Any:
     return k.atan2(x, y)
 
@@ -316,7 +323,11 @@ lerp.backward(
 )
 
 
-@pointwise("aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", kinds="uifc")
+@pointwise(
+    "aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+    kinds="uifc",
+    autocast={"cuda": "promote"},
+)
 def addcmul(k: Any, x: Any, a: Any, b: Any, value: Any = 1) -> Any:
     return x + _scaled(a, value) * b
 
@@ -331,6 +342,7 @@ addcmul.backward(
 @pointwise(
     "aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
     kinds="fc",
+    autocast={"cuda": "promote"},
 )
 def addcdiv(k: Any, x: Any, a: Any, b: Any, value: Any = 1) -> Any:
     return x + _scaled(a, value) / b
@@ -428,12 +440,12 @@ def bitwise_not(k: Any, x: Any) -> Any:
     return k.logical_not(x) if k.dtype(x) is dtypes.bool_ else ~x
 
 
-@pointwise("aten::isnan(Tensor self) -> Tensor", promote=COMPARE, inplace=False, out=False)
+@pointwise("aten::isnan(Tensor self) -> Tensor", promote=COMPARE, inplace=False)
 def isnan(k: Any, x: Any) -> Any:
     return x != x
 
 
-@pointwise("aten::isinf(Tensor self) -> Tensor", promote=COMPARE, inplace=False, out=False)
+@pointwise("aten::isinf(Tensor self) -> Tensor", promote=COMPARE, inplace=False)
 def isinf(k: Any, x: Any) -> Any:
     return k.isinf(x)
 
@@ -467,38 +479,54 @@ def _unary(
 
 _costly = functools.partial(_unary, promote=INT_TO_FLOAT, is_expensive=True)
 
-exp = _costly("exp", is_strict=True).backward(self=lambda grad, result: grad * conjugate(result))
+exp = _costly("exp", is_strict=True, autocast={"cuda": "fp32"}).backward(
+    self=lambda grad, result: grad * conjugate(result)
+)
 exp2 = _costly("exp2", is_strict=True).backward(self=lambda grad, result: grad * conjugate(result) * math.log(2))
-expm1 = _costly("expm1", is_strict=True).backward(self=lambda grad, result: grad * conjugate(result + 1))
+expm1 = _costly("expm1", is_strict=True, autocast={"cuda": "fp32"}).backward(
+    self=lambda grad, result: grad * conjugate(result + 1)
+)
 sin = _costly("sin", is_strict=True).backward(self=lambda grad, self: grad * conjugate(ops.aten.cos.default(self)))
 cos = _costly("cos", is_strict=True).backward(self=lambda grad, self: grad * -conjugate(ops.aten.sin.default(self)))
-tan = _costly("tan", is_strict=True).backward(self=lambda grad, result: grad * conjugate(result * result + 1))
+tan = _costly("tan", is_strict=True, autocast={"cuda": "fp32"}).backward(
+    self=lambda grad, result: grad * conjugate(result * result + 1)
+)
 atan = _costly("atan").backward(self=lambda grad, self: grad / conjugate(self * self + 1))
-sinh = _costly("sinh").backward(self=lambda grad, self: grad * conjugate(ops.aten.cosh.default(self)))
-cosh = _costly("cosh").backward(self=lambda grad, self: grad * conjugate(ops.aten.sinh.default(self)))
+sinh = _costly("sinh", autocast={"cuda": "fp32"}).backward(
+    self=lambda grad, self: grad * conjugate(ops.aten.cosh.default(self))
+)
+cosh = _costly("cosh", autocast={"cuda": "fp32"}).backward(
+    self=lambda grad, self: grad * conjugate(ops.aten.sinh.default(self))
+)
 asinh = _costly("asinh").backward(self=lambda grad, self: grad * conjugate(ops.aten.rsqrt.default(self * self + 1)))
 erf = _costly("erf", kinds="f", is_strict=True).backward(
     self=lambda grad, self: ops.aten.exp.default(-(self * self)) * grad * (2 / math.sqrt(math.pi))
 )
-log = _costly("log", low=0.1, is_strict=True).backward(self=lambda grad, self: grad / conjugate(self))
-log2 = _costly("log2", low=0.1, is_strict=True).backward(self=lambda grad, self: grad / (conjugate(self) * math.log(2)))
-log10 = _costly("log10", low=0.1, is_strict=True).backward(
+log = _costly("log", low=0.1, is_strict=True, autocast={"cuda": "fp32"}).backward(
+    self=lambda grad, self: grad / conjugate(self)
+)
+log2 = _costly("log2", low=0.1, is_strict=True, autocast={"cuda": "fp32"}).backward(
+    self=lambda grad, self: grad / (conjugate(self) * math.log(2))
+)
+log10 = _costly("log10", low=0.1, is_strict=True, autocast={"cuda": "fp32"}).backward(
     self=lambda grad, self: grad / (conjugate(self) * math.log(10))
 )
-log1p = _costly("log1p", low=-0.9, is_strict=True).backward(self=lambda grad, self: grad / conjugate(self + 1))
+log1p = _costly("log1p", low=-0.9, is_strict=True, autocast={"cuda": "fp32"}).backward(
+    self=lambda grad, self: grad / conjugate(self + 1)
+)
 sqrt = _unary("sqrt", INT_TO_FLOAT, low=0.1, is_strict=True).backward(
     self=lambda grad, result: grad / (conjugate(result) * 2)
 )
-rsqrt = _unary("rsqrt", INT_TO_FLOAT, low=0.1, is_strict=True).backward(
+rsqrt = _unary("rsqrt", INT_TO_FLOAT, low=0.1, is_strict=True, autocast={"cuda": "fp32"}).backward(
     self=lambda grad, result: -0.5 * grad * conjugate(result**3)
 )
-reciprocal = _unary("reciprocal", INT_TO_FLOAT, low=0.1, is_strict=True, is_cheap=True).backward(
-    self=lambda grad, result: -grad * conjugate(result * result)
-)
-asin = _costly("asin", low=-0.9, high=0.9).backward(
+reciprocal = _unary(
+    "reciprocal", INT_TO_FLOAT, low=0.1, is_strict=True, is_cheap=True, autocast={"cuda": "fp32"}
+).backward(self=lambda grad, result: -grad * conjugate(result * result))
+asin = _costly("asin", low=-0.9, high=0.9, autocast={"cuda": "fp32"}).backward(
     self=lambda grad, self: grad * conjugate(ops.aten.rsqrt.default(1 - self * self))
 )
-acos = _costly("acos", low=-0.9, high=0.9).backward(
+acos = _costly("acos", low=-0.9, high=0.9, autocast={"cuda": "fp32"}).backward(
     self=lambda grad, self: grad * -conjugate(ops.aten.rsqrt.default(1 - self * self))
 )
 atanh = _costly("atanh", low=-0.9, high=0.9).backward(self=lambda grad, self: grad / conjugate(1 - self * self))
@@ -516,14 +544,18 @@ sigmoid = _costly("sigmoid", is_strict=True)
 tanh = _costly("tanh", is_strict=True)
 
 
-@pointwise("aten::sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", kinds="fc", inplace=False, out=False)
+@pointwise(
+    "aten::sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", kinds="fc", inplace=False, outs="grad_input"
+)
 def sigmoid_backward(k: Any, grad: Any, output: Any) -> Any:
     if k.dtype(output).is_complex:
         return grad * k.conj((1 - output) * output)
     return grad * (1 - output) * output
 
 
-@pointwise("aten::tanh_backward(Tensor grad_output, Tensor output) -> Tensor", kinds="fc", inplace=False, out=False)
+@pointwise(
+    "aten::tanh_backward(Tensor grad_output, Tensor output) -> Tensor", kinds="fc", inplace=False, outs="grad_input"
+)
 def tanh_backward(k: Any, grad: Any, output: Any) -> Any:
     slope = 1 - output * output
     return grad * (k.conj(slope) if k.dtype(output).is_complex else slope)
@@ -577,7 +609,13 @@ def _square_types(x: Any) -> Types:
     return _computed(dtypes.int64 if common.kind == "b" else common)
 
 
-@pointwise("aten::square(Tensor self) -> Tensor", promote=_square_types, is_cheap=True, is_strict=True)
+@pointwise(
+    "aten::square(Tensor self) -> Tensor",
+    promote=_square_types,
+    is_cheap=True,
+    is_strict=True,
+    autocast={"cuda": "fp32"},
+)
 def square(k: Any, x: Any) -> Any:
     return x * x
 
@@ -598,7 +636,7 @@ def _where_types(condition: Any, a: Any, b: Any) -> Types:
 
 @pointwise(
     "aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", promote=_where_types, inplace=False,
-    out=False, is_cheap=True,
+    is_cheap=True, outs="self_out"
 )  # fmt: skip
 def where(k: Any, condition: Any, a: Any, b: Any) -> Any:
     return k.where(k.cast(condition, dtypes.bool_), a, b)
@@ -618,7 +656,7 @@ def _masked_fill_types(x: Any, mask: Any, value: Any = 0) -> Types:
 
 @pointwise(
     "aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor",
-    promote=_masked_fill_types, out=False,
+    promote=_masked_fill_types, outs="Scalar_out"
 )  # fmt: skip
 def masked_fill(k: Any, x: Any, mask: Any, value: Any) -> Any:
     return k.where(k.cast(mask, dtypes.bool_), k.const(value, k.dtype(x)), x)
@@ -675,7 +713,7 @@ clamp.backward(self=_clamp_self)
 
 @pointwise(
     "aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", kinds="uif",
-    promote=_clamp_types, out=False, is_cheap=True,
+    promote=_clamp_types, is_cheap=True, out="Tensor_out"
 )  # fmt: skip
 def clamp_tensor(k: Any, x: Any, min: Any, max: Any) -> Any:
     return _clamp(k, x, min, max)
@@ -693,12 +731,12 @@ def _clamp_max(grad: Tensor, self: Tensor, min: Any, max: Any) -> Tensor:
 clamp_tensor.backward(self=_clamp_self, min=_clamp_min, max=_clamp_max)
 
 
-@composite("aten::clamp_min(Tensor self, Scalar min) -> Tensor", tags="pointwise")
+@composite("aten::clamp_min(Tensor self, Scalar min) -> Tensor", tags="pointwise", outs="out")
 def clamp_min(self: Tensor, min: Any) -> Tensor:
     return ops.aten.clamp.default(self, min)
 
 
-@composite("aten::clamp_max(Tensor self, Scalar max) -> Tensor", tags="pointwise")
+@composite("aten::clamp_max(Tensor self, Scalar max) -> Tensor", tags="pointwise", outs="out")
 def clamp_max(self: Tensor, max: Any) -> Tensor:
     return ops.aten.clamp.default(self, None, max)
 
@@ -721,7 +759,7 @@ clone.backward(self=lambda grad: grad)
 
 @pointwise(
     "aten::lift_fresh_copy(Tensor self) -> Tensor", promote=lambda x: (result_type(x), result_type(x)), inplace=False,
-    out=False, tags="view_copy"
+    tags="view_copy", outs="out"
 )  # fmt: skip
 def lift_fresh_copy(k: Any, x: Any) -> Any:
     """A copy of data that came from Python while tracing: each run of the trace starts from its own."""
@@ -770,7 +808,7 @@ _to_copy = ToCopyDecl(
     "bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
     lambda k, x, **_: x, _to_copy_types,
 )  # fmt: skip
-with_traits(_to_copy, is_cheap=True)
+with_traits(_to_copy, is_cheap=True, outs="out")
 
 
 def _to_copy_self(grad: Tensor, self_spec: TensorSpec) -> Tensor:

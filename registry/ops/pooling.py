@@ -20,7 +20,7 @@ from opweave.registry.dtypes import DType
 from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.memory_format import MemoryFormat, contiguous_format
 from opweave.registry.op import ops
-from opweave.registry.ops.kinds import CompositeDecl, composite
+from opweave.registry.ops.kinds import CompositeDecl, composite, with_traits
 from opweave.registry.ops.layout import format_of, laid_out, spec_like
 from opweave.registry.ops.reduction import rounded, widened
 from opweave.registry.symbolic import Symbolic
@@ -292,7 +292,7 @@ def _declare_max(spatial: int) -> tuple[CompositeDecl, CompositeDecl, CompositeD
     @composite(
         f"aten::{name}(Tensor self, {ints} kernel_size, {ints} stride=[], {ints} padding=0, {ints} dilation=1,"
         " bool ceil_mode=False) -> (Tensor, Tensor)",
-        explicit=True, kernel=kernel,
+        explicit=True, kernel=kernel, outs=("out", "out", "indices")
     )  # fmt: skip
     def max_pool(
         self: Tensor, kernel_size: Sizes, stride: Sizes = (), padding: Sizes = (0,), dilation: Sizes = (1,),
@@ -326,6 +326,7 @@ def _declare_max(spatial: int) -> tuple[CompositeDecl, CompositeDecl, CompositeD
         f"aten::{name}_backward(Tensor grad_output, Tensor self, {ints} kernel_size, {ints} stride, {ints} padding,"
         f" {ints} dilation, bool ceil_mode, Tensor indices) -> Tensor",
         explicit=True,
+        outs="grad_input",
     )
     def max_pool_backward(
         grad_output: Tensor, self: Tensor, kernel_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes,
@@ -380,6 +381,7 @@ def _flat(xp: Any, axes: Sequence[Axis], places: Sequence[Any]) -> Any:
 
 max_pool2d_with_indices, max_pool2d_with_indices_backward, max_pool2d = _declare_max(2)
 max_pool3d_with_indices, max_pool3d_with_indices_backward, max_pool3d = _declare_max(3)
+with_traits(max_pool3d, autocast={"cpu": "fp32"})
 
 
 # ---- average -------------------------------------------------------------------------------------------------------
@@ -455,7 +457,7 @@ def _declare_average(spatial: int) -> tuple[CompositeDecl, CompositeDecl]:
     @composite(
         f"aten::{name}(Tensor self, {ints} kernel_size, {ints} stride=[], {ints} padding=0, bool ceil_mode=False,"
         " bool count_include_pad=True, int? divisor_override=None) -> Tensor",
-        explicit=True, kernel=kernel,
+        explicit=True, kernel=kernel, outs="out"
     )  # fmt: skip
     def average(
         self: Tensor, kernel_size: Sizes, stride: Sizes = (), padding: Sizes = (0,), ceil_mode: bool = False,
@@ -490,7 +492,7 @@ def _declare_average(spatial: int) -> tuple[CompositeDecl, CompositeDecl]:
     @composite(
         f"aten::{name}_backward(Tensor grad_output, Tensor self, {ints} kernel_size, {ints} stride, {ints} padding,"
         " bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor",
-        explicit=True, kernel=backward_kernel,
+        explicit=True, kernel=backward_kernel, outs="grad_input"
     )  # fmt: skip
     def average_backward(
         grad_output: Tensor, self: Tensor, kernel_size: Sizes, stride: Sizes, padding: Sizes, ceil_mode: bool,
@@ -537,11 +539,13 @@ def _declare_average(spatial: int) -> tuple[CompositeDecl, CompositeDecl]:
 
 avg_pool2d, avg_pool2d_backward = _declare_average(2)
 avg_pool3d, avg_pool3d_backward = _declare_average(3)
+with_traits(avg_pool3d, autocast={"cpu": "fp32"})
 
 
 @composite(
     "aten::avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], bool ceil_mode=False,"
-    " bool count_include_pad=True) -> Tensor"
+    " bool count_include_pad=True) -> Tensor",
+    outs="out",
 )
 def avg_pool1d(
     self: Tensor, kernel_size: Sizes, stride: Sizes = (), padding: Sizes = (0,), ceil_mode: bool = False,

@@ -19,7 +19,7 @@ from opweave.registry.dtypes import DType, get_default_dtype
 from opweave.registry.errors import ArgumentError, DeviceError, DTypeError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.creation import layout_like
-from opweave.registry.ops.kinds import InplaceDecl, composite, declare_outs, extern
+from opweave.registry.ops.kinds import InplaceDecl, composite, extern
 from opweave.registry.ops.pointwise import zeros
 from opweave.registry.promote import GREATEST, broadcast_shapes
 from opweave.registry.spec import TensorSpec, contiguous
@@ -171,7 +171,7 @@ def _declare(name: str, draw: Callable[[Any, TensorSpec], Any]) -> None:
         (f"{name}_like", "Tensor self", like, ", MemoryFormat? memory_format=None"),
     ):
 
-        @extern(f"aten::{op}({operand}, *, {_OPTIONS}{rest}) -> Tensor", spec=spec, tags=_SEEDED)
+        @extern(f"aten::{op}({operand}, *, {_OPTIONS}{rest}) -> Tensor", spec=spec, tags=_SEEDED, outs="out")
         def drawn(operand: Any, *, spec: Any = spec, **options: Any) -> Tensor:
             return fill(spec(operand, **options))
 
@@ -182,6 +182,7 @@ def _declare(name: str, draw: Callable[[Any, TensorSpec], Any]) -> None:
             f"aten::{op}.generator({operand}, *, Generator? generator, {_OPTIONS}{rest}) -> Tensor",
             spec=generated,
             tags=_SEEDED,
+            outs="generator_out",
         )
         def drawn_by(operand: Any, *, generator: Any, spec: Any = spec, **options: Any) -> Tensor:
             return fill(spec(operand, **options), generator)
@@ -219,7 +220,10 @@ def _integers(spec: TensorSpec, low: int, high: int, generator: Generator | None
 
 
 @extern(
-    f"aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, {_LONG}) -> Tensor", spec=_randint_spec, tags=_SEEDED
+    f"aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, {_LONG}) -> Tensor",
+    spec=_randint_spec,
+    tags=_SEEDED,
+    outs="low_out",
 )
 def randint(low: int, high: int, size: Any, **options: Any) -> Tensor:
     return _integers(_randint_spec(low, high, size, **options), low, high)
@@ -229,18 +233,21 @@ def randint(low: int, high: int, size: Any, **options: Any) -> Tensor:
     f"aten::randint.low_generator(SymInt low, SymInt high, SymInt[] size, *, Generator? generator, {_LONG}) -> Tensor",
     spec=lambda low, high, size, generator, *options: _randint_spec(low, high, size, *options),
     tags=_SEEDED,
+    outs="low_generator_out",
 )
 def randint_generator(low: int, high: int, size: Any, *, generator: Any, **options: Any) -> Tensor:
     return _integers(_randint_spec(low, high, size, **options), low, high, generator)
 
 
-@composite(f"aten::randint(SymInt high, SymInt[] size, *, {_LONG}) -> Tensor", tags=_SEEDED)
+@composite(f"aten::randint(SymInt high, SymInt[] size, *, {_LONG}) -> Tensor", tags=_SEEDED, outs="out")
 def randint_high(high: int, size: Any, *, dtype: Any = None, device: Any = None, **_: Any) -> Tensor:
     return ops.aten.randint.low(0, high, size, dtype=dtype, device=device)
 
 
 @composite(
-    f"aten::randint.generator(SymInt high, SymInt[] size, *, Generator? generator, {_LONG}) -> Tensor", tags=_SEEDED
+    f"aten::randint.generator(SymInt high, SymInt[] size, *, Generator? generator, {_LONG}) -> Tensor",
+    tags=_SEEDED,
+    outs="generator_out",
 )
 def randint_high_generator(
     high: int, size: Any, *, generator: Any, dtype: Any = None, device: Any = None, **_: Any
@@ -261,6 +268,7 @@ def _randint_like_spec(
     "MemoryFormat? memory_format=None) -> Tensor",
     spec=_randint_like_spec,
     tags=_SEEDED,
+    outs="low_dtype_out",
 )
 def randint_like_low(self: Tensor, low: int, high: int, **options: Any) -> Tensor:
     return _integers(_randint_like_spec(self, low, high, **options), low, high)
@@ -269,6 +277,7 @@ def randint_like_low(self: Tensor, low: int, high: int, **options: Any) -> Tenso
 @composite(
     f"aten::randint_like(Tensor self, SymInt high, *, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor",
     tags=_SEEDED,
+    outs="out",
 )
 def randint_like(self: Tensor, high: int, **options: Any) -> Tensor:
     return ops.aten.randint_like.low_dtype(self, 0, high, **options)
@@ -278,7 +287,7 @@ def _randperm_spec(n: int, dtype: Any, layout: Any, device: Any, pin_memory: Any
     return contiguous(_checked("randperm", (n,)), dtype or dtypes.int64, parse_device(device))
 
 
-@extern(f"aten::randperm(SymInt n, *, {_LONG}) -> Tensor", spec=_randperm_spec, tags=_SEEDED)
+@extern(f"aten::randperm(SymInt n, *, {_LONG}) -> Tensor", spec=_randperm_spec, tags=_SEEDED, outs="out")
 def randperm(n: int, **options: Any) -> Tensor:
     return _filled(_randperm_spec(n, **options), lambda source, _: source.permutation(n))
 
@@ -287,6 +296,7 @@ def randperm(n: int, **options: Any) -> Tensor:
     f"aten::randperm.generator(SymInt n, *, Generator? generator, {_LONG}) -> Tensor",
     spec=lambda n, generator, *options: _randperm_spec(n, *options),
     tags=_SEEDED,
+    outs="generator_out",
 )
 def randperm_generator(n: int, *, generator: Any, **options: Any) -> Tensor:
     return _filled(_randperm_spec(n, **options), lambda source, _: source.permutation(n), generator)
@@ -306,7 +316,7 @@ def bernoulli(self: Tensor, p: float, *, generator: Any) -> Tensor:
     return _filled(_same(self), lambda s, _: s.random(self._sizes) < p, generator)
 
 
-@extern("aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", spec=_same, tags=_SEEDED)
+@extern("aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", spec=_same, tags=_SEEDED, outs="out")
 def bernoulli_each(self: Tensor, *, generator: Any) -> Tensor:
     """1 with the probability that the element is, else 0."""
     _floating("bernoulli", self._dtype)
@@ -331,6 +341,7 @@ def _normal_spec(
     f"{_OPTIONS}) -> Tensor",
     spec=_normal_spec,
     tags=_SEEDED,
+    outs="float_float_out",
 )
 def normal(mean: float, std: float, size: Any, *, generator: Any, **options: Any) -> Tensor:
     spec = _normal_spec(mean, std, size, generator, **options)
@@ -347,7 +358,7 @@ def normal_functional(self: Tensor, mean: float, std: float, *, generator: Any) 
 
 
 @extern("aten::uniform(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> Tensor", spec=_same,
-        tags=_SEEDED)  # fmt: skip
+        tags=_SEEDED, outs="out")  # fmt: skip
 def uniform(self: Tensor, low: float, high: float, *, generator: Any) -> Tensor:
     _floating("uniform", self._dtype)
     if high < low:
@@ -376,6 +387,7 @@ def _multinomial_spec(
     " -> Tensor",
     spec=_multinomial_spec,
     tags=_SEEDED,
+    outs="out",
 )
 def multinomial(self: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
     """Places drawn with the probabilities that the weights of a row are in proportion to."""
@@ -431,7 +443,7 @@ def _declare_fill(
 
     @extern(
         f"aten::{name}{suffix}(Tensor self{numbers}, *, Generator? generator=None) -> Tensor", spec=spec_of,
-        tags=_SEEDED,
+        tags=_SEEDED, outs=f"{overload}_out" if overload else "out"
     )  # fmt: skip
     def filled(self: Tensor, *rest: Any, generator: Any = None) -> Tensor:
         spec = spec_of(self, *rest)
@@ -439,7 +451,6 @@ def _declare_fill(
 
     filled.backward(self=zeros)
     InplaceDecl(f"aten::{name}_{suffix}(Tensor(a!) self{numbers}, *, {_GENERATOR}", filled.op)
-    declare_outs(filled.op, f"{overload}_out" if overload else "out", "out")
 
 
 def _check_scale(scale: str) -> Callable[..., None]:
@@ -523,7 +534,7 @@ def _chances_spec(self: Tensor, p: Tensor, generator: Any = None) -> TensorSpec:
 
 
 @extern("aten::bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor", spec=_chances_spec,
-        tags=_SEEDED)  # fmt: skip
+        tags=_SEEDED, outs="Tensor_out")  # fmt: skip
 def bernoulli_of(self: Tensor, p: Tensor, *, generator: Any = None) -> Tensor:
     """1 with the probability that stands in `p`, else 0."""
     return _filled(_chances_spec(self, p), lambda s, _: s.random(self._sizes) < p._array, generator)
@@ -531,4 +542,3 @@ def bernoulli_of(self: Tensor, p: Tensor, *, generator: Any = None) -> Tensor:
 
 bernoulli_of.backward(self=zeros, p=zeros)
 InplaceDecl(f"aten::bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, {_GENERATOR}", bernoulli_of.op)
-declare_outs(bernoulli_of.op, "Tensor_out", "out")

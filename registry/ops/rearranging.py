@@ -38,7 +38,7 @@ def _positive(op: str, factor: int) -> None:
         raise ShapeError(f"{op}: the factor must be 1 or more", got=f"{factor}")
 
 
-@composite("aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor")
+@composite("aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", outs="out")
 def pixel_shuffle(self: Tensor, upscale_factor: int) -> Tensor:
     """(..., C r², H, W) as (..., C, H r, W r): the channels of a pixel become a square of pixels."""
     r = upscale_factor
@@ -53,7 +53,7 @@ def pixel_shuffle(self: Tensor, upscale_factor: int) -> Tensor:
     return laid_out(aten.reshape.default(aten.contiguous.default(moved), sizes), format_of(self))
 
 
-@composite("aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor")
+@composite("aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", outs="out")
 def pixel_unshuffle(self: Tensor, downscale_factor: int) -> Tensor:
     """The inverse of `pixel_shuffle`."""
     r = downscale_factor
@@ -68,7 +68,7 @@ def pixel_unshuffle(self: Tensor, downscale_factor: int) -> Tensor:
     return laid_out(aten.reshape.default(aten.contiguous.default(moved), sizes), format_of(self))
 
 
-@composite("aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor")
+@composite("aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor", outs="out")
 def channel_shuffle(self: Tensor, groups: int) -> Tensor:
     """The channels of (N, C, ...) dealt out in turn to the groups that they came in."""
     if self.ndim < 3:
@@ -120,7 +120,7 @@ def _places_spec(repeats: Tensor, output_size: int | None = None) -> TensorSpec:
 
 @extern(
     "aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", spec=_places_spec,
-    tags="dynamic_output_shape"
+    tags="dynamic_output_shape", outs="Tensor_out"
 )  # fmt: skip
 def repeat_interleave_places(repeats: Tensor, *, output_size: int | None = None) -> Tensor:
     """The place of each number, as often as it says: [2, 0, 1] gives [0, 0, 2]."""

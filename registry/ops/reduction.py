@@ -88,14 +88,20 @@ def _place(name: str) -> Callable[[DType], tuple[DType, DType]]:
 # ---- the reductions ------------------------------------------------------------------------------------------------
 
 
-@reduction("aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", combine="sum", types=_accumulated)
+@reduction(
+    "aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+    combine="sum",
+    types=_accumulated,
+    autocast={"cuda": "fp32_set_opt_dtype"},
+    out=True,
+)
 def sum_() -> None:
     """Sum of all elements."""
 
 
 @reduction(
     "aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    combine="sum", types=_accumulated,
+    combine="sum", types=_accumulated, autocast={"cuda": "fp32_set_opt_dtype"}, out="IntList_out"
 )  # fmt: skip
 def sum_dim() -> None:
     """Sum over some dimensions."""
@@ -107,7 +113,7 @@ def _divide_by_count(k: Any, total: Any, count: Any) -> Any:
 
 @reduction(
     "aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", combine="sum", types=_averaged,
-    finalize=_divide_by_count,
+    finalize=_divide_by_count, out="dtype_out"
 )  # fmt: skip
 def mean() -> None:
     """Mean of all elements."""
@@ -115,75 +121,91 @@ def mean() -> None:
 
 @reduction(
     "aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    combine="sum", types=_averaged, finalize=_divide_by_count,
+    combine="sum", types=_averaged, finalize=_divide_by_count, out="out"
 )  # fmt: skip
 def mean_dim() -> None:
     """Mean over some dimensions."""
 
 
-@reduction("aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", combine="prod", types=_accumulated)
+@reduction(
+    "aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+    combine="prod",
+    types=_accumulated,
+    autocast={"cpu": "fp32", "cuda": "fp32_set_opt_dtype"},
+    out=True,
+)
 def prod() -> None:
     """Product of all elements."""
 
 
 @reduction(
     "aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    combine="prod", types=_accumulated,
+    combine="prod", types=_accumulated, autocast={"cpu": "fp32", "cuda": "fp32_set_opt_dtype"}, out="int_out"
 )  # fmt: skip
 def prod_dim() -> None:
     """Product over a dimension."""
 
 
 @reduction(
-    "aten::amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", combine="max", types=_ordered("amax")
+    "aten::amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
+    combine="max",
+    types=_ordered("amax"),
+    out=True,
 )
 def amax() -> None:
     """Maximum over some dimensions; NaN wins."""
 
 
 @reduction(
-    "aten::amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", combine="min", types=_ordered("amin")
+    "aten::amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
+    combine="min",
+    types=_ordered("amin"),
+    out=True,
 )
 def amin() -> None:
     """Minimum over some dimensions; NaN wins."""
 
 
-@reduction("aten::max(Tensor self) -> Tensor", combine="max", types=_ordered("max"))
+@reduction("aten::max(Tensor self) -> Tensor", combine="max", types=_ordered("max"), out="unary_out")
 def max_() -> None:
     """Maximum of all elements; NaN wins."""
 
 
-@reduction("aten::min(Tensor self) -> Tensor", combine="min", types=_ordered("min"))
+@reduction("aten::min(Tensor self) -> Tensor", combine="min", types=_ordered("min"), out="unary_out")
 def min_() -> None:
     """Minimum of all elements; NaN wins."""
 
 
-@reduction("aten::any(Tensor self) -> Tensor", combine="any", types=_truth)
+@reduction("aten::any(Tensor self) -> Tensor", combine="any", types=_truth, out="all_out")
 def any_() -> None:
     """Whether any element is not 0."""
 
 
-@reduction("aten::any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", combine="any", types=_truth)
+@reduction("aten::any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", combine="any", types=_truth, out="out")
 def any_dim() -> None:
     """Whether any element over a dimension is not 0."""
 
 
-@reduction("aten::any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", combine="any", types=_truth)
+@reduction(
+    "aten::any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", combine="any", types=_truth, out=True
+)
 def any_dims() -> None:
     """Whether any element over some dimensions is not 0."""
 
 
-@reduction("aten::all(Tensor self) -> Tensor", combine="all", types=_truth)
+@reduction("aten::all(Tensor self) -> Tensor", combine="all", types=_truth, out="all_out")
 def all_() -> None:
     """Whether no element is 0."""
 
 
-@reduction("aten::all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", combine="all", types=_truth)
+@reduction("aten::all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", combine="all", types=_truth, out="out")
 def all_dim() -> None:
     """Whether no element over a dimension is 0."""
 
 
-@reduction("aten::all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", combine="all", types=_truth)
+@reduction(
+    "aten::all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", combine="all", types=_truth, out=True
+)
 def all_dims() -> None:
     """Whether no element over some dimensions is 0."""
 
@@ -197,14 +219,20 @@ for _decl in (any_dims, all_dims):
 
 
 @reduction(
-    "aten::argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", combine="argmax", types=_place("argmax")
+    "aten::argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
+    combine="argmax",
+    types=_place("argmax"),
+    out=True,
 )
 def argmax() -> None:
     """Index of the first maximum (of the flattened tensor where no dimension is given)."""
 
 
 @reduction(
-    "aten::argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", combine="argmin", types=_place("argmin")
+    "aten::argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
+    combine="argmin",
+    types=_place("argmin"),
+    out=True,
 )
 def argmin() -> None:
     """Index of the first minimum (of the flattened tensor where no dimension is given)."""
@@ -235,6 +263,7 @@ def _extremum(value: Any, index: Any, self: Tensor, dim: int, keepdim: bool) -> 
     "aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     explicit=True,
     tags="reduction",
+    outs=("dim_max", "max", "max_values"),
 )
 def max_dim(self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     return _extremum(ops.aten.amax.default, ops.aten.argmax.default, self, dim, keepdim)
@@ -244,6 +273,7 @@ def max_dim(self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tens
     "aten::min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     explicit=True,
     tags="reduction",
+    outs=("dim_min", "min", "min_indices"),
 )
 def min_dim(self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     return _extremum(ops.aten.amin.default, ops.aten.argmin.default, self, dim, keepdim)
@@ -253,6 +283,7 @@ def min_dim(self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tens
     "aten::aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
     explicit=True,
     tags="reduction",
+    outs=("out", "min", "max"),
 )
 def aminmax(self: Tensor, dim: int | None = None, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     axes = [] if dim is None else [dim]
@@ -295,6 +326,7 @@ def _moments(op: str, self: Tensor, dim: Any, correction: Any, keepdim: bool) ->
     "aten::var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
     explicit=True,
     tags="reduction",
+    out=True,
 )
 def var(self: Tensor, dim: Any = None, correction: Any = None, keepdim: bool = False) -> Tensor:
     return rounded(_moments("var", self, dim, correction, keepdim)[0], self._dtype.to_real())
@@ -304,6 +336,7 @@ def var(self: Tensor, dim: Any = None, correction: Any = None, keepdim: bool = F
     "aten::std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
     explicit=True,
     tags="reduction",
+    out=True,
 )
 def std(self: Tensor, dim: Any = None, correction: Any = None, keepdim: bool = False) -> Tensor:
     return rounded(ops.aten.sqrt.default(_moments("std", self, dim, correction, keepdim)[0]), self._dtype.to_real())
@@ -314,6 +347,7 @@ def std(self: Tensor, dim: Any = None, correction: Any = None, keepdim: bool = F
     " -> (Tensor, Tensor)",
     explicit=True,
     own_tags="reduction",
+    outs=("correction_out", "out0", "out1"),
 )
 def var_mean(self: Tensor, dim: Any = None, correction: Any = None, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     variance, average = _moments("var_mean", self, dim, correction, keepdim)
@@ -327,6 +361,7 @@ def var_mean(self: Tensor, dim: Any = None, correction: Any = None, keepdim: boo
     " -> (Tensor, Tensor)",
     explicit=True,
     own_tags="reduction",
+    outs=("correction_out", "out0", "out1"),
 )
 def std_mean(self: Tensor, dim: Any = None, correction: Any = None, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     variance, average = _moments("std_mean", self, dim, correction, keepdim)
@@ -341,7 +376,9 @@ def var_default(self: Tensor, unbiased: bool = True) -> Tensor:
 
 
 @composite(
-    "aten::var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", tags="reduction"
+    "aten::var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
+    tags="reduction",
+    outs="out",
 )
 def var_dim(self: Tensor, dim: Any, unbiased: bool = True, keepdim: bool = False) -> Tensor:
     return ops.aten.var.correction(self, dim, correction=int(unbiased), keepdim=keepdim)
@@ -353,7 +390,9 @@ def std_default(self: Tensor, unbiased: bool = True) -> Tensor:
 
 
 @composite(
-    "aten::std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", tags="reduction"
+    "aten::std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
+    tags="reduction",
+    outs="out",
 )
 def std_dim(self: Tensor, dim: Any, unbiased: bool = True, keepdim: bool = False) -> Tensor:
     return ops.aten.std.correction(self, dim, correction=int(unbiased), keepdim=keepdim)
@@ -385,7 +424,13 @@ def std_mean_dim(self: Tensor, dim: Any, unbiased: bool = True, keepdim: bool = 
     return ops.aten.std_mean.correction(self, dim, correction=int(unbiased), keepdim=keepdim)
 
 
-@composite("aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", explicit=True, tags="reduction")
+@composite(
+    "aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
+    explicit=True,
+    tags="reduction",
+    autocast={"cuda": "fp32"},
+    outs="out",
+)
 def logsumexp(self: Tensor, dim: Sequence[int], keepdim: bool = False) -> Tensor:
     axes = list(normalize_axes(dim, self.ndim, "logsumexp"))
     result = self._dtype if self._dtype.kind in "fc" else dtypes.get_default_dtype()
@@ -401,12 +446,17 @@ def logsumexp(self: Tensor, dim: Sequence[int], keepdim: bool = False) -> Tensor
     return rounded(ops.aten.add.Tensor(ops.aten.log.default(total), shift), result)
 
 
-@composite("aten::count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor", explicit=True, own_tags="reduction")
+@composite(
+    "aten::count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor",
+    explicit=True,
+    own_tags="reduction",
+    outs="dim_IntList_out",
+)
 def count_nonzero(self: Tensor, dim: Sequence[int]) -> Tensor:
     return ops.aten.sum.dim_IntList(ops.aten.ne(self, 0), dim)
 
 
-@composite("aten::count_nonzero(Tensor self, int? dim=None) -> Tensor", explicit=True, own_tags="reduction")
+@composite("aten::count_nonzero(Tensor self, int? dim=None) -> Tensor", explicit=True, own_tags="reduction", outs="out")
 def count_nonzero_default(self: Tensor, dim: int | None = None) -> Tensor:
     return ops.aten.sum.dim_IntList(ops.aten.ne(self, 0), None if dim is None else [dim])
 
@@ -416,6 +466,8 @@ def count_nonzero_default(self: Tensor, dim: int | None = None) -> Tensor:
     " ScalarType? dtype=None) -> Tensor",
     explicit=True,
     tags="reduction",
+    autocast={"cuda": "fp32_set_opt_dtype"},
+    outs="out",
 )
 def linalg_vector_norm(
     self: Tensor, ord: float = 2, dim: Any = None, keepdim: bool = False, dtype: DType | None = None
@@ -489,12 +541,25 @@ def _running(function: str, self: Tensor, dim: int, dtype: DType | None) -> Tens
     return Tensor._from_array(xp.ascontiguousarray(array).reshape(self._sizes), self._device)
 
 
-@scan("aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", spec=_running_spec, combine="cumsum")
+@scan(
+    "aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+    spec=_running_spec,
+    combine="cumsum",
+    autocast={"cuda": "fp32_set_opt_dtype"},
+    out=True,
+    inplace=True,
+)
 def cumsum(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     return _running("cumsum", self, dim, dtype)
 
 
-@scan("aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", spec=_running_spec, combine="cumprod")
+@scan(
+    "aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+    spec=_running_spec,
+    combine="cumprod",
+    autocast={"cuda": "fp32_set_opt_dtype"},
+    outs="out",
+)
 def cumprod(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     return _running("cumprod", self, dim, dtype)
 

@@ -79,6 +79,8 @@ def _nearest_kernel(
     " -> Tensor",
     explicit=True,
     kernel=_nearest_kernel,
+    autocast={"cuda": "fp32"},
+    outs="out",
 )
 def upsample_nearest2d(
     self: Tensor, output_size: Sizes, scales_h: float | None = None, scales_w: float | None = None
@@ -94,6 +96,8 @@ def upsample_nearest2d(
 @composite(
     "aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
     explicit=True,
+    autocast={"cuda": "fp32"},
+    outs="vec_out",
 )
 def upsample_nearest2d_vec(input: Tensor, output_size: Sizes | None, scale_factors: Sequence[float] | None) -> Tensor:
     sizes = chosen_sizes("upsample_nearest2d", input, output_size, scale_factors)
@@ -160,6 +164,8 @@ def _bilinear_kernel(
     " float? scales_w=None) -> Tensor",
     explicit=True,
     kernel=_bilinear_kernel,
+    autocast={"cuda": "fp32"},
+    outs="out",
 )
 def upsample_bilinear2d(
     self: Tensor, output_size: Sizes, align_corners: bool, scales_h: float | None = None,
@@ -197,6 +203,8 @@ def _one(like: Tensor) -> Tensor:
     "aten::upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors)"
     " -> Tensor",
     explicit=True,
+    autocast={"cuda": "fp32"},
+    outs="vec_out",
 )
 def upsample_bilinear2d_vec(
     input: Tensor, output_size: Sizes | None, align_corners: bool, scale_factors: Sequence[float] | None
@@ -280,6 +288,8 @@ def _cubic(share: Tensor) -> list[Tensor]:
     "aten::grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners)"
     " -> Tensor",
     explicit=True,
+    autocast={"cpu": "fp32"},
+    outs="out",
 )
 def grid_sampler_2d(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
@@ -343,7 +353,8 @@ def grid_sampler_2d(
 
 @composite(
     "aten::grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners)"
-    " -> Tensor"
+    " -> Tensor",
+    autocast={"cpu": "fp32", "cuda": "promote"},
 )
 def grid_sampler(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool

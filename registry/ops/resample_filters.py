@@ -306,7 +306,7 @@ def _declare(name: str, kernel: Filter) -> tuple[CompositeDecl, CompositeDecl]:
     @composite(
         f"aten::{name}(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None,"
         " float? scales_w=None) -> Tensor",
-        explicit=True, kernel=eager,
+        explicit=True, kernel=eager, autocast={"cuda": "fp32"}, outs="out"
     )  # fmt: skip
     def resize(
         self: Tensor, output_size: Sizes, align_corners: bool, scales_h: float | None = None,

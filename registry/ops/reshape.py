@@ -14,7 +14,7 @@ from opweave.registry.dtypes import DType
 from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.memory_format import contiguous_format, is_in_format, preserve_format
 from opweave.registry.op import ops
-from opweave.registry.ops.kinds import ViewDecl, composite, extern, view
+from opweave.registry.ops.kinds import ViewDecl, composite, extern, view, with_traits
 from opweave.registry.ops.view import Layout, Sizes, sample_layouts, view_samples
 from opweave.registry.promote import pointwise_strides
 from opweave.registry.spec import TensorSpec, contiguous_strides
@@ -109,7 +109,7 @@ def view_(sizes: Sizes, strides: Sequence[Any], offset: Any, size: Sizes) -> Lay
     return _view("view", sizes, strides, offset, size)
 
 
-@view("aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor", reshape=True, is_tracked=False)
+@view("aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor", reshape=True, is_tracked=False, outs="out")
 def unsafe_view(sizes: Sizes, strides: Sequence[Any], offset: Any, size: Sizes) -> Layout:
     """As `view`, for a fresh tensor nobody else looks at: no alias to track."""
     return _view("_unsafe_view", sizes, strides, offset, size)
@@ -259,6 +259,7 @@ def _pairs(source: Tensor) -> tuple[Any, ...]:
 
 _COMPLEX = {dtypes.float32: dtypes.complex64, dtypes.float64: dtypes.complex128}
 view_as_complex = ReinterpretDecl("aten::view_as_complex(Tensor(a) self) -> Tensor(a)", _pairs, False)
+with_traits(view_as_complex, autocast={"cpu": "fp32"})
 
 
 @view_as_real.inverted
@@ -286,6 +287,7 @@ def _packed(t: Tensor) -> Tensor:
     spec=lambda self: TensorSpec(self._sizes, pointwise_strides(self._sizes, [self]), self._dtype, self._device),
     own_tags="maybe_aliasing_or_mutating",
     tags=("pointwise",),
+    outs="out",
 )
 def conj_physical(self: Tensor) -> Tensor:
     """The complex conjugate, as a new tensor."""
@@ -333,7 +335,9 @@ def unfold(sizes: Sizes, strides: Sequence[Any], offset: Any, dimension: int, si
 
 
 @composite(
-    "aten::unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor", explicit=True
+    "aten::unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor",
+    explicit=True,
+    outs="out",
 )
 def unfold_backward(grad_in: Tensor, input_sizes: Sizes, dim: int, size: int, step: int) -> Tensor:
     """The sum of the gradients of all windows that an element is in."""

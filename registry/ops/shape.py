@@ -28,6 +28,7 @@ from opweave.registry.ops.kinds import (
     index_map,
     normalize_axes,
     pointwise,
+    with_traits,
 )
 from opweave.registry.ops.pointwise import zeros
 from opweave.registry.promote import as_element, broadcast_shapes, common_device, copied_strides, result_type
@@ -131,7 +132,13 @@ def _known_join(
     return axis, sizes, format_strides("cat", sizes, memory_format)
 
 
-@concatenating("aten::cat(Tensor[] tensors, int dim=0) -> Tensor", spec=_cat_spec, pieces=_cat_pieces)
+@concatenating(
+    "aten::cat(Tensor[] tensors, int dim=0) -> Tensor",
+    spec=_cat_spec,
+    pieces=_cat_pieces,
+    autocast={"cpu": "promote"},
+    out=True,
+)
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Join tensors along a dimension."""
     joined = _joined_on_cpu(tensors, dim)
@@ -170,12 +177,12 @@ def _assign(k: Any, target: Any, source: Any, dtype: DType) -> None:
         target[...] = k.cast(source, dtype)
 
 
-@composite("aten::concat(Tensor[] tensors, int dim=0) -> Tensor")
+@composite("aten::concat(Tensor[] tensors, int dim=0) -> Tensor", outs="out")
 def concat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     return ops.aten.cat.default(tensors, dim)
 
 
-@composite("aten::stack(Tensor[] tensors, int dim=0) -> Tensor", explicit=True)
+@composite("aten::stack(Tensor[] tensors, int dim=0) -> Tensor", explicit=True, autocast={"cpu": "promote"}, outs="out")
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     if not tensors:
         raise ShapeError("stack: expected at least one tensor")
@@ -204,18 +211,18 @@ def _at_least(t: Tensor, ndim: int) -> Tensor:
     return ops.aten.unsqueeze.default(_at_least(t, 2), -1) if t.ndim < 3 else t
 
 
-@composite("aten::hstack(Tensor[] tensors) -> Tensor")
+@composite("aten::hstack(Tensor[] tensors) -> Tensor", outs="out")
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
     raised = [_at_least(t, 1) for t in tensors]
     return ops.aten.cat.default(raised, 0 if raised and raised[0].ndim == 1 else 1)
 
 
-@composite("aten::vstack(Tensor[] tensors) -> Tensor")
+@composite("aten::vstack(Tensor[] tensors) -> Tensor", outs="out")
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
     return ops.aten.cat.default([_at_least(t, 2) for t in tensors], 0)
 
 
-@composite("aten::dstack(Tensor[] tensors) -> Tensor")
+@composite("aten::dstack(Tensor[] tensors) -> Tensor", outs="out")
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
     return ops.aten.cat.default([_at_least(t, 3) for t in tensors], 2)
 
@@ -223,7 +230,7 @@ def dstack(tensors: Sequence[Tensor]) -> Tensor:
 # ---- repeating and moving ------------------------------------------------------------------------------------------
 
 
-@composite("aten::repeat(Tensor self, SymInt[] repeats) -> Tensor", explicit=True)
+@composite("aten::repeat(Tensor self, SymInt[] repeats) -> Tensor", explicit=True, out=True)
 def repeat(self: Tensor, repeats: Sequence[int]) -> Tensor:
     lead = len(repeats) - self.ndim
     if lead < 0 or any(r < 0 for r in repeats):
@@ -267,7 +274,7 @@ def _flip_origin(index: Sequence[Any], sizes: Sequence[Any], dims: Sequence[int]
     return [part * -1 + (sizes[d] - 1) if d in axes else part for d, part in enumerate(index)]
 
 
-@index_map("aten::flip(Tensor self, int[] dims) -> Tensor", spec=_flip_spec, origin=_flip_origin)
+@index_map("aten::flip(Tensor self, int[] dims) -> Tensor", spec=_flip_spec, origin=_flip_origin, out=True)
 def flip(self: Tensor, dims: Sequence[int]) -> Tensor:
     """Reverse the order along dimensions (a copy: strides are never negative)."""
     out = allocate_like(_flip_spec(self, dims))
@@ -296,7 +303,7 @@ def _roll_spec(self: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) ->
     return contiguous(self._sizes, self._dtype, self._device)
 
 
-@extern("aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", spec=_roll_spec)
+@extern("aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", spec=_roll_spec, outs="out")
 def roll(self: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tensor:
     """Shift elements along dimensions, those beyond the end coming back at the start."""
     axes = roll_axes(self, shifts, dims)
@@ -358,6 +365,7 @@ def _second(k: Any, self: Any, value: Any, non_blocking: bool = False) -> Any:
 
 
 fill_tensor = OverwriteDecl("aten::fill.Tensor(Tensor self, Tensor value) -> Tensor", _second, _filled)
+with_traits(fill_tensor, outs="Tensor_out")
 fill_tensor_ = InplaceDecl("aten::fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)", fill_tensor.op)
 
 
@@ -367,6 +375,7 @@ def zero(k: Any, self: Any) -> Any:
 
 
 copy = OverwriteDecl("aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", _second, _taken)
+with_traits(copy, out=True)
 
 
 class CopyDecl(InplaceDecl):

@@ -63,7 +63,9 @@ def _sort_specs(self: Tensor, dim: int = -1, descending: bool = False) -> tuple[
 
 
 @extern(
-    "aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", spec=_sort_specs
+    "aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
+    spec=_sort_specs,
+    outs=("values", "values", "indices"),
 )
 def sort(self: Tensor, dim: int = -1, descending: bool = False) -> tuple[Tensor, Tensor]:
     """The elements along a dimension in order, and where each was."""
@@ -73,7 +75,8 @@ def sort(self: Tensor, dim: int = -1, descending: bool = False) -> tuple[Tensor,
 
 @composite(
     "aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False)"
-    " -> (Tensor values, Tensor indices)"
+    " -> (Tensor values, Tensor indices)",
+    outs=("values_stable", "values", "indices"),
 )
 def sort_stable(
     self: Tensor, *, stable: bool | None, dim: int = -1, descending: bool = False
@@ -86,12 +89,14 @@ def argsort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
     return ops.aten.sort.default(self, dim, descending)[1]
 
 
-@composite("aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor")
+@composite(
+    "aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", outs="stable_out"
+)
 def argsort_stable(self: Tensor, *, stable: bool, dim: int = -1, descending: bool = False) -> Tensor:
     return ops.aten.sort.default(self, dim, descending)[1]
 
 
-@composite("aten::msort(Tensor self) -> Tensor")
+@composite("aten::msort(Tensor self) -> Tensor", outs="out")
 def msort(self: Tensor) -> Tensor:
     return ops.aten.sort.default(self, 0)[0]
 
@@ -115,6 +120,7 @@ def _topk_specs(
     "aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True)"
     " -> (Tensor values, Tensor indices)",
     spec=_topk_specs,
+    outs=("values", "values", "indices"),
 )
 def topk(
     self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
@@ -124,7 +130,10 @@ def topk(
     return _filled(self, specs, wrap_dim(dim, self.ndim, "topk"), largest, k)
 
 
-@composite("aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)")
+@composite(
+    "aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    outs=("values", "values", "indices"),
+)
 def kthvalue(self: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     """The k-th smallest element along a dimension, counted from 1, and where it was: of equals, in their order."""
     axis = wrap_dim(dim, self.ndim, "kthvalue")

@@ -15,7 +15,7 @@ from opweave.registry import dtypes
 from opweave.registry.dtypes import DType, get_default_dtype
 from opweave.registry.errors import ArgumentError, DataDependentError, DTypeError
 from opweave.registry.op import ops
-from opweave.registry.ops.kinds import INT_TO_FLOAT, before_write, composite, declare_outs, extern, pointwise
+from opweave.registry.ops.kinds import INT_TO_FLOAT, before_write, composite, extern, pointwise
 from opweave.registry.ops.kinds.traits import Traits
 from opweave.registry.ops.pointwise import conjugate, dropped, zeros
 from opweave.registry.ops.reduction import rounded
@@ -166,23 +166,20 @@ def _declare_numbers(name: str, into: Any, **traits: Unpack[Traits]) -> None:
     rest = {"self": "Scalar self, Tensor other", "other": "Tensor self, Scalar other"}
     for which, arguments in rest.items():
 
-        @composite(f"aten::{name}.{which}_scalar({arguments}) -> Tensor", **traits)
+        @composite(f"aten::{name}.{which}_scalar({arguments}) -> Tensor", outs=f"{which}_scalar_out", **traits)
         def number(self: Any, other: Any) -> Tensor:
             return into(self, other)
-
-        declare_outs(number.op, f"{which}_scalar_out", "out")
 
 
 _declare_numbers("special_xlog1py", special_xlog1py.op, tags="pointwise")
 
 
-@composite("aten::special_xlogy(Tensor self, Tensor other) -> Tensor")
+@composite("aten::special_xlogy(Tensor self, Tensor other) -> Tensor", outs="out")
 def special_xlogy(self: Tensor, other: Tensor) -> Tensor:
     """x log(y), 0 where x is."""
     return aten.xlogy.Tensor(self, other)
 
 
-declare_outs(special_xlogy.op, "out", "out")
 _declare_numbers("special_xlogy", aten.xlogy.Tensor)
 
 
@@ -238,7 +235,12 @@ complex_.backward(
 )  # fmt: skip
 
 
-@pointwise("aten::polar(Tensor abs, Tensor angle) -> Tensor", promote=_pair_type("polar"), inplace=False)
+@pointwise(
+    "aten::polar(Tensor abs, Tensor angle) -> Tensor",
+    promote=_pair_type("polar"),
+    inplace=False,
+    autocast={"cpu": "fp32"},
+)
 def polar(k: Any, abs: Any, angle: Any) -> Any:
     """Complex numbers of their absolute values and angles."""
     return k.complex(abs * k.cos(angle), abs * k.sin(angle))
@@ -426,7 +428,7 @@ polygamma.backward(self=lambda grad, n, self: grad * aten.polygamma.default(n + 
 # ---- the inverse of the error function -----------------------------------------------------------------------------
 
 
-@pointwise("aten::erfinv(Tensor self) -> Tensor", kinds="buif", promote=INT_TO_FLOAT)
+@pointwise("aten::erfinv(Tensor self) -> Tensor", kinds="buif", promote=INT_TO_FLOAT, autocast={"cuda": "fp32"})
 def erfinv(k: Any, x: Any) -> Any:
     """The y with erf(y) = x: an approximation by logarithms (Winitzki 2008), made exact by Halley's method."""
     f64 = dtypes.float64
@@ -511,13 +513,10 @@ def special_i1e(k: Any, x: Any) -> Any:
     return _bessel(k, x, 1, True)
 
 
-@composite("aten::special_i0(Tensor self) -> Tensor")
+@composite("aten::special_i0(Tensor self) -> Tensor", outs="out")
 def special_i0(self: Tensor) -> Tensor:
     """The modified Bessel function of the first kind and order 0."""
     return aten.i0.default(self)
-
-
-declare_outs(special_i0.op, "out", "out")
 
 
 def _over(value: Any, x: Any, at_zero: float) -> Any:
@@ -573,7 +572,7 @@ _declare_pair("gcd", "ui", lambda xp: xp.gcd)
 _declare_pair("lcm", "ui", lambda xp: xp.lcm)
 
 
-@composite("aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor", tags="pointwise")
+@composite("aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor", tags="pointwise", outs="out")
 def ldexp(self: Any, other: Any) -> Any:
     """x 2^y; of a whole y rounded once, and no larger a type than that of x, whatever 2^y is by itself."""
     dtype = result_type(self, other)
@@ -593,9 +592,6 @@ def ldexp_(self: Tensor, other: Tensor) -> Tensor:
     if self._dtype.kind != "f":
         return aten.mul_.Tensor(self, aten.pow.Scalar(2.0, other))  # says what is not allowed
     return aten.copy_.default(self, rounded(aten.ldexp.Tensor(before_write(self, other), other), self._dtype))
-
-
-declare_outs(ldexp.op, "out", "out")
 
 
 def _exponent_type(x: Any) -> tuple[DType, DType]:
@@ -651,14 +647,12 @@ def _frexp_kernel(self: Tensor) -> tuple[Tensor, Tensor]:
     explicit=True,
     kernel=_frexp_kernel,
     tags="pointwise",
+    outs=("Tensor_out", "mantissa", "exponent"),
 )
 def frexp(self: Tensor) -> tuple[Tensor, Tensor]:
     """(m, e) with x = m 2^e and m between 1/2 and 1 in size; zeros, infinities and NaN go with an exponent of 0."""
     _check_frexp(self)
     return aten._mantissa.default(self), aten._exponent.default(self)
-
-
-declare_outs(frexp.op, "Tensor_out", "mantissa", "exponent")
 
 
 @frexp.backward

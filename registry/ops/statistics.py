@@ -182,7 +182,7 @@ for _name, _ignore in (("quantile", False), ("nanquantile", True)):
     _rest = 'int? dim=None, bool keepdim=False, *, str interpolation="linear") -> Tensor'
 
     def _declare_quantile(name: str, ignore: bool, rest: str) -> None:
-        @composite(f"aten::{name}.scalar(Tensor self, float q, {rest}")
+        @composite(f"aten::{name}.scalar(Tensor self, float q, {rest}", autocast={"cpu": "fp32"})
         def by_number(
             self: Tensor, q: float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
         ) -> Tensor:
@@ -190,7 +190,7 @@ for _name, _ignore in (("quantile", False), ("nanquantile", True)):
             place = aten.scalar_tensor.default(q, dtype=self._dtype, device=self._device)
             return _quantile(name, self, place, dim, keepdim, interpolation, ignore)
 
-        @composite(f"aten::{name}(Tensor self, Tensor q, {rest}")
+        @composite(f"aten::{name}(Tensor self, Tensor q, {rest}", autocast={"cpu": "fp32"})
         def by_tensor(
             self: Tensor, q: Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
         ) -> Tensor:
@@ -431,7 +431,7 @@ def corrcoef(self: Tensor) -> Tensor:
     return aten.clamp.default(found, -1, 1)
 
 
-@composite("aten::dist(Tensor self, Tensor other, Scalar p=2) -> Tensor")
+@composite("aten::dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", autocast={"cuda": "fp32"})
 def dist(self: Tensor, other: Tensor, p: Any = 2) -> Tensor:
     """The p-norm of the difference."""
     difference = aten.sub.Tensor(self, other)

@@ -53,7 +53,6 @@ from opweave.registry.ops import (
     special,
     statistics,
     subscript,
-    variants,
     view,
     windowing,
 )
@@ -66,7 +65,7 @@ from opweave.registry.tensor import Tensor, describe, from_numpy
 FAMILIES = (
     pointwise, numeric, activation, view, reshape, creation, random, shape, reduction, indexing, subscript, matmul,
     nn, normalization, convolution, pooling, adaptive_pooling, resample, resample_filters, padding, sorting, fourier,
-    distance, losses, rearranging, einsum, embedding_bag, overloads, variants, metadata, sizes, dropout, ctc,
+    distance, losses, rearranging, einsum, embedding_bag, overloads, metadata, sizes, dropout, ctc,
     assembling, statistics, special, windowing,
 )  # fmt: skip
 

@@ -517,7 +517,7 @@ def _put(grad: Tensor, sizes: Sizes, indices: list[Tensor | None]) -> Tensor:
 
 @composite(
     "aten::select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor", explicit=True,
-    kernel=_placing(select.rule),
+    kernel=_placing(select.rule), outs="out"
 )  # fmt: skip
 def select_backward(grad_output: Tensor, input_sizes: Sizes, dim: int, index: int) -> Tensor:
     aten = ops.aten
@@ -534,7 +534,7 @@ def select_backward(grad_output: Tensor, input_sizes: Sizes, dim: int, index: in
 @composite(
     "aten::slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step)"
     " -> Tensor",
-    explicit=True, kernel=_placing(slice_.rule),
+    explicit=True, kernel=_placing(slice_.rule), outs="out"
 )  # fmt: skip
 def slice_backward(grad_output: Tensor, input_sizes: Sizes, dim: int, start: int, end: int, step: int) -> Tensor:
     aten = ops.aten
@@ -556,7 +556,7 @@ def slice_backward(grad_output: Tensor, input_sizes: Sizes, dim: int, start: int
 
 @composite(
     "aten::diagonal_backward(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2) -> Tensor",
-    explicit=True, kernel=_placing(diagonal.rule),
+    explicit=True, kernel=_placing(diagonal.rule), outs="out"
 )  # fmt: skip
 def diagonal_backward(grad_output: Tensor, input_sizes: Sizes, offset: int, dim1: int, dim2: int) -> Tensor:
     aten = ops.aten
@@ -626,7 +626,7 @@ def _of_type(src: Tensor, self: Tensor) -> Tensor:
 
 @composite(
     "aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", explicit=True,
-    kernel=_replacing(select.rule),
+    kernel=_replacing(select.rule), outs="out"
 )  # fmt: skip
 def select_scatter(self: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """A copy of a tensor in which another one stands at an index of a dimension."""
@@ -645,7 +645,7 @@ def select_scatter(self: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
 @composite(
     "aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1)"
     " -> Tensor",
-    explicit=True, kernel=_replacing(slice_.rule), tags="view_copy"
+    explicit=True, kernel=_replacing(slice_.rule), tags="view_copy", outs="out"
 )  # fmt: skip
 def slice_scatter(
     self: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1

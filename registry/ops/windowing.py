@@ -11,7 +11,7 @@ from opweave.registry.dtypes import DType, get_default_dtype
 from opweave.registry.errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.indexing import has_data
-from opweave.registry.ops.kinds import composite, declare_outs
+from opweave.registry.ops.kinds import composite
 from opweave.registry.tensor import Tensor, describe
 
 Make = Callable[..., Tensor]
@@ -76,9 +76,8 @@ def _declare(name: str, shape: Callable[..., Callable[[Tensor, int], Any]], *ove
         return _window(name, window_length, periodic, dtype, device, shape(*numbers))
 
     for overload, arguments in (("", ""), ("periodic", ", bool periodic"), *overloads):
-        full = f"{name}.{overload}" if overload else name
-        decl = composite(f"aten::{full}(int window_length{arguments}, *, {_OPTIONS}) -> Tensor")(body)
-        declare_outs(decl.op, f"{overload}_out" if overload else "out", "out")
+        full, out = (f"{name}.{overload}", f"{overload}_out") if overload else (name, "out")
+        decl = composite(f"aten::{full}(int window_length{arguments}, *, {_OPTIONS}) -> Tensor", outs=out)(body)
         decl.with_samples(_samples_of(arguments.count(",")))
         decl.sample_dtypes = (dtypes.float32,)
 
@@ -135,7 +134,7 @@ _STFT = "Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Ten
 _STFT_REST = "bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None"
 
 
-@composite(f"aten::stft({_STFT}, {_STFT_REST}) -> Tensor")
+@composite(f"aten::stft({_STFT}, {_STFT_REST}) -> Tensor", autocast={"cpu": "fp32"})
 def _stft(
     self: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
     window: Tensor | None = None, normalized: bool = False, onesided: bool | None = None,
@@ -147,7 +146,10 @@ def _stft(
     )  # fmt: skip
 
 
-@composite(f'aten::stft.center({_STFT}, bool center=True, str pad_mode="reflect", {_STFT_REST}) -> Tensor')
+@composite(
+    f'aten::stft.center({_STFT}, bool center=True, str pad_mode="reflect", {_STFT_REST}) -> Tensor',
+    autocast={"cpu": "fp32"},
+)
 def _stft_center(
     self: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
     window: Tensor | None = None, center: bool = True, pad_mode: str = "reflect", normalized: bool = False,

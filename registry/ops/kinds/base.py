@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +16,7 @@ from opweave.registry.errors import Site
 from opweave.registry.keys import DispatchKey
 from opweave.registry.op import OpOverload, registry
 from opweave.registry.ops.kinds.loops import Call, Demand, Index, Operand, Point, Size, Space
+from opweave.registry.ops.kinds.traits import CastPolicy
 from opweave.registry.scalar import ArrayScalars
 from opweave.registry.spec import TensorSpec
 from opweave.registry.tags import Tag
@@ -77,6 +78,8 @@ class Kind:
     tag: ClassVar[str] = ""
     #: Tags of it that its variants have not.
     own_tags: tuple[Tag, ...] = ()
+    #: What `autocast` does with it, by type of device.
+    autocast: Mapping[str, CastPolicy] = {}
     #: Whether numbers may stand for its tensors.
     takes_numbers: ClassVar[bool] = False
     #: Whether the body is its decomposition.

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from collections.abc import Mapping
+from typing import Literal, TypedDict
 
 from opweave.registry.tags import TagLike
+
+#: What becomes of an op's floating tensors inside an `autocast` block, under PyTorch's names: they are cast to the type
+#: of the block, to float32, by the op itself to float32, or to the widest of them; the op is refused; or it and the ops
+#: that compute it are left alone.
+CastPolicy = Literal["lower_precision_fp", "fp32", "fp32_set_opt_dtype", "promote", "banned", "keep"]
 
 
 class Traits(TypedDict, total=False):
@@ -16,6 +22,8 @@ class Traits(TypedDict, total=False):
         Those of PyTorch's that do not follow from the kind or the schema. Its variants have them too.
     own_tags : str or sequence of str
         The same of those that its variants have not.
+    autocast : CastPolicy, or mapping of str to CastPolicy
+        What `autocast` does with it, on each type of device or on those named; by default its tensors are as given.
     is_cheap, is_expensive : bool
         Whether an element may be computed again wherever it is needed, or is too much to be computed twice.
     is_strict : bool
@@ -26,11 +34,12 @@ class Traits(TypedDict, total=False):
         Whether to declare the `out=` variant too; a string is its overload name, where that is another.
     outs : str or tuple of str
         The overload name of an `out=` variant that stays a call in graphs, with the names of the arguments that it
-        writes, where it is not `out` alone.
+        writes; of one that writes `out` alone, or `grad_input` by that name too, the overload name is enough.
     """
 
     tags: TagLike
     own_tags: TagLike
+    autocast: CastPolicy | Mapping[str, CastPolicy]
     is_cheap: bool
     is_expensive: bool
     is_strict: bool

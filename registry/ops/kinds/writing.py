@@ -13,7 +13,7 @@ from opweave.registry.batching import refuse_write, write_each
 from opweave.registry.device import meta as _META
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import ArgumentError, DTypeError, OpweaveError, ShapeError, UnsupportedError
-from opweave.registry.keys import GRAD, state
+from opweave.registry.keys import AUTOCAST_KEYS, GRAD, state
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.kinds.base import DEFAULT, Decl, Maker, handler, store
 from opweave.registry.ops.kinds.pointwise import PointwiseDecl
@@ -27,7 +27,7 @@ from opweave.registry.tensor import Tensor, allocate, allocate_like, describe
 #: What a function that makes tensors is told of them; its `out=` variant is told by the tensor.
 _OPTIONS = ("dtype", "layout", "device", "pin_memory")
 #: What a declaration says that is not an attribute of it.
-_ELSEWHERE = frozenset({"tags", "own_tags", "inplace", "out", "outs"})
+_ELSEWHERE = frozenset({"tags", "own_tags", "autocast", "inplace", "out", "outs"})
 
 D = TypeVar("D", bound=Decl)
 
@@ -337,13 +337,15 @@ def with_traits(decl: D, **traits: Unpack[Traits]) -> D:
     if "tags" in traits or "own_tags" in traits:
         tags, decl.own_tags = (parse_tags(op.name, traits.get(name)) for name in ("tags", "own_tags"))
         op.declared_tags = (*tags, *decl.own_tags)
+    if autocast := traits.get("autocast"):
+        decl.autocast = dict.fromkeys(AUTOCAST_KEYS, autocast) if isinstance(autocast, str) else autocast
     if inplace := traits.get("inplace"):
         declare_inplace(op, inplace if isinstance(inplace, str) else op.overload)
     if out := traits.get("out"):
         declare_out(op, out if isinstance(out, str) else None)
     if outs := traits.get("outs"):
         overload, *targets = [outs] if isinstance(outs, str) else outs
-        declare_outs(op, overload, *(targets or ["out"]))
+        declare_outs(op, overload, *(targets or ["grad_input" if overload == "grad_input" else "out"]))
     return decl
 
 
@@ -365,9 +367,9 @@ def pointwise(
     kinds : str
         Kinds of compute type it is defined for (see `DType.kind`); others are refused.
     **traits
-        See `Traits`; `inplace` and `out` are true by default.
+        See `Traits`; there is an `op_` variant by default, and an `out=` variant.
     """
-    said: Traits = {"inplace": True, "out": True, **traits}
+    said: Traits = {"inplace": True, "out": "outs" not in traits, **traits}
 
     def declare(body: Callable[..., Any]) -> PointwiseDecl:
         return with_traits(PointwiseDecl(schema, body, promote, kinds), **said)
