@@ -789,4 +789,4 @@ def consecutive(
 
 
 #: Functions of the package, and methods, whose results or arguments are other than the op's.
-FUNCTIONS: dict[str, Callable[..., Any]] = {"unique": unique, "unique_consecutive": consecutive, "norm": norm}
+METHODS: dict[str, Callable[..., Any]] = {"unique": unique, "unique_consecutive": consecutive, "norm": norm}
