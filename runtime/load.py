@@ -31,9 +31,9 @@ from opweave.registry.nested import leaves
 from opweave.registry.op import OpOverload, registry
 from opweave.registry.tensor import Tensor
 from opweave.runtime.logging import channel, lazily
+from opweave.tracer.declared import kind_of
 from opweave.tracer.graph import Graph
 from opweave.tracer.launches import launch_of
-from opweave.tracer.maps import MapDecl
 from opweave.tracer.printing import operand_graphs
 
 _kernels_log = channel("kernels")
@@ -143,9 +143,9 @@ def fingerprint(graph: Graph) -> Iterator[str]:
             if launch is not None:
                 yield f"kernel {load_heavy('opweave.codegen.launches').digest(launch)}"
             yield from fingerprint(node.target)
-        decl = getattr(node.target, "decl", None)
-        if isinstance(decl, MapDecl):
-            yield f"map {node.name} {decl.text}"
+        kind = kind_of(node)
+        if kind is not None and kind.text:
+            yield f"map {node.name} {kind.text}"
         for inner in operand_graphs(node):
             yield f"function {node.name}"
             yield from fingerprint(inner)
