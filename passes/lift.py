@@ -14,7 +14,7 @@ What has to be known of the kernel, as it would be compiled for the launch:
 * its stores reach all of each tensor that is read afterwards, each by one operation;
 * tensors that it both loads and stores could as well be two (`coverage.is_apart`);
 * loaded and stored tensors have one layout, or are both row-major, with the same number of elements;
-* there is a rule for every operation (`codegen.loops.element_maps`).
+* there is a rule for every operation (`tracer.element_maps`).
 
 A launch that nothing fusible stands next to stays as it is, and so does one that writes a part of a tensor.
 """

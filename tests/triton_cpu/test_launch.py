@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opweave.codegen.triton_cpu import jit, launch
-from opweave.codegen.triton_cpu.launch import HostArray, Launcher, Parameter
+from opweave.codegen.native import launch, llvm, objects
+from opweave.codegen.native.arguments import HostArray, Parameter
+from opweave.codegen.native.launch import Launcher
 from opweave.registry.errors import ArgumentError, DeviceError, OutOfRangeError
 
 # Copies the argument slots after the first (the result's address) to the result.
@@ -61,7 +62,7 @@ define void @tally(ptr %args, i64 %start, i64 %end, i32 %gx, i32 %gy, i32 %gz) {
 
 
 def launcher(source: str, name: str, *types: str) -> Callable[..., None]:
-    code = jit.load(jit.compile_object(source, name=name), [name])
+    code = objects.load(llvm.compile_object(source, name=name), [name])
     params = [Parameter(f"p{i}", kind) for i, kind in enumerate(types)]
     return Launcher(name, params, code, code.address(name)).launch
 
@@ -249,7 +250,7 @@ def test_the_launch_function_keeps_the_code():
 
 
 def test_a_launcher_is_freed_with_its_last_reference():
-    code = jit.load(jit.compile_object(TALLY, name="tally"), ["tally"])
+    code = objects.load(llvm.compile_object(TALLY, name="tally"), ["tally"])
     made = Launcher("tally", [Parameter("p0", "*i64")], code, code.address("tally"))
     gone = weakref.ref(made)
     del made
