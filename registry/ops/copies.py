@@ -68,9 +68,7 @@ class OverwriteDecl(PointwiseDecl):
         found, target = super().spec(operands, attributes), operands[0]
         return found._replace(strides=copied_strides(target)) if found.sizes == target._sizes else found
 
-    def evaluate(
-        self, operands: Sequence[Any], attributes: dict[str, Any], spec: TensorSpec, out: Tensor | None
-    ) -> Tensor:
+    def fill(self, operands: Sequence[Any], attributes: dict[str, Any], spec: TensorSpec, out: Tensor | None) -> Tensor:
         target = allocate_like(spec) if out is None else out
         xp = target._device.xp
         value = operands[1]
