@@ -17,7 +17,7 @@ from opweave.registry.ops.kinds import ViewDecl
 from opweave.registry.tensor import Tensor, from_numpy
 
 aten = ops.aten
-ALL = ops_with_samples(view, reshape, slicing, diagonals)
+ALL = [op for op in ops_with_samples(view, reshape, slicing, diagonals) if not op.is_mutable]
 make = maker(dtypes.float32)
 
 
