@@ -16,7 +16,7 @@ from opweave.codegen.loops.nest import LoopNest, Store
 from opweave.codegen.loops.recorder import Recorder, Term
 from opweave.codegen.loops.steps import plan
 from opweave.codegen.loops.values import Buffer, Values
-from opweave.codegen.triton_cpu.launch import direct_launcher
+from opweave.codegen.native.launch import direct_launcher
 from opweave.codegen.triton_source import print_kernel
 from opweave.codegen.wrapper import Generated, generate
 from opweave.pipeline import lower
