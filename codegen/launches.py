@@ -45,7 +45,7 @@ from opweave.registry.triton_op import CompiledText, forms, kernels, name_of, tu
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.launch_numbers import as_polynomial, flat, numbers_of, operand_of
 from opweave.tracer.launches import TUNED, Launch, Part, separated, take_apart
-from opweave.tracer.size import INT32_OFFSETS, Variable
+from opweave.tracer.loops.size import INT32_OFFSETS, Variable
 
 _TRITON = {"f16": "tl.float16", "bf16": "tl.bfloat16", "f32": "tl.float32", "f64": "tl.float64", "i1": "tl.int1",
            "i8": "tl.int8", "i16": "tl.int16", "i32": "tl.int32", "i64": "tl.int64"}  # fmt: skip

@@ -1,7 +1,7 @@
 """Records what a fused region computes: its nodes' values, at the indices where they are needed.
 
 Each node's kind evaluates it (`Kind.evaluate`), with a handler that records values (`codegen.loops.recorder`), at the
-indices that `tracer.iteration` found. How a kernel does what kinds ask for stands here.
+indices that `tracer.loops.iteration` found. How a kernel does what kinds ask for stands here.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from opweave.registry.errors import CompileError
 from opweave.registry.interrupts import let_through
 from opweave.registry.ops.kinds.loops import Call, Demand, Guard, Operand
 from opweave.registry.tensor import Tensor
-from opweave.tracer.calls import NodeOperand
 from opweave.tracer.graph import Graph, Node
-from opweave.tracer.index import Index, linearize, row_major
-from opweave.tracer.iteration import IterationSpace, analyse, is_scatter, sizes_of
-from opweave.tracer.size import INT32_OFFSETS, Size, hint, product, sizes as sizes_from
+from opweave.tracer.loops.calls import NodeOperand
+from opweave.tracer.loops.index import Index, linearize, row_major
+from opweave.tracer.loops.iteration import IterationSpace, analyse, is_scatter, sizes_of
+from opweave.tracer.loops.size import INT32_OFFSETS, Size, hint, product, sizes as sizes_from
 
 
 def record(region: Graph, *, wide: bool = False) -> LoopNest:
-    """Compute a region's results in loops over the axes that `tracer.iteration` found.
+    """Compute a region's results in loops over the axes that `tracer.loops.iteration` found.
 
     Parameters
     ----------

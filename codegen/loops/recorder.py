@@ -21,9 +21,9 @@ from opweave.registry.errors import UnsupportedError
 from opweave.registry.ops.kinds.loops import KernelScalars
 from opweave.registry.scalar import DIVISION_BY_ZERO, UNARY_FLOAT
 from opweave.registry.triton.expression import Expression, NotAMap
-from opweave.tracer.element_maps import evaluate
-from opweave.tracer.index import ZERO
-from opweave.tracer.size import Poly, scalar_of
+from opweave.tracer.loops.element_maps import evaluate
+from opweave.tracer.loops.index import ZERO
+from opweave.tracer.loops.size import Poly, scalar_of
 
 _COMPARISONS = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
 _SWAPPED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}

@@ -24,7 +24,7 @@ from opweave.registry.device import cpu
 from opweave.registry.dtypes import from_numpy as dtype_of
 from opweave.registry.tensor import Tensor, from_numpy
 from opweave.tracer.graph import Graph
-from opweave.tracer.index import Axis, Index
+from opweave.tracer.loops.index import Axis, Index
 from opweave.tracer.make_fx import make_fx
 
 FOLDER = Path("/opweave_test_kernels")  # named in tracebacks only

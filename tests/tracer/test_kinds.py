@@ -16,7 +16,7 @@ from opweave.registry.ops.kinds.loops import Call, Demand, Operand, Point, Space
 from opweave.registry.spec import contiguous
 from opweave.registry.tensor import Tensor, from_numpy
 from opweave.tracer.graph import Graph, Node
-from opweave.tracer.iteration import analyse, classify
+from opweave.tracer.loops.iteration import analyse, classify
 
 
 class Outer(Decl):

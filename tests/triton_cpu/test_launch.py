@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opweave.codegen.native import launch, llvm, objects
+from opweave.codegen.native import arguments, llvm, objects
 from opweave.codegen.native.arguments import HostArray, Parameter
 from opweave.codegen.native.launch import Launcher
 from opweave.registry.errors import ArgumentError, DeviceError, OutOfRangeError
@@ -266,12 +266,12 @@ def test_parameters_of_a_signature():
         "t": ("*i8", ("fp16", "constexpr")),
         "d": "tensordesc<bf16[8, 4]>",
     }
-    spread = [(p.name, p.type) for p in launch.parameters(signature)]
+    spread = [(p.name, p.type) for p in arguments.parameters(signature)]
     assert spread[:4] == [("x", "*fp32"), ("n", "i32"), ("t[0]", "*i8"), ("t[1][0]", "fp16")]
     assert [kind for _, kind in spread[4:]] == ["*bf16", *["i64"] * 4, "i1", "i32", "i32", "i64", "i64"]
 
     class Descriptor:
         base, shape, strides, padding = "base", [16, 8], [8, 1], "nan"
 
-    values = launch.flatten(signature.values(), ["x", 3, 64, ("y", (0.5, 1)), Descriptor()])
+    values = arguments.flatten(signature.values(), ["x", 3, 64, ("y", (0.5, 1)), Descriptor()])
     assert values == ["x", 3, "y", 0.5, "base", 16, 8, 8, 1, True, 16, 8, 8, 1]

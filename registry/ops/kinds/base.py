@@ -64,7 +64,7 @@ class Kind:
     `registry.vmap`                 `batch`: what becomes of batched tensors
     `registry.autograd`             `derivative`, `is_composite`, `writes_out`
     `passes.functionalize`          `as_functional`
-    `tracer.iteration`              `objection`, `extent`, `demands`, `admit`, `place`, `reads_memory`: the loops
+    `tracer.loops.iteration`              `objection`, `extent`, `demands`, `admit`, `place`, `reads_memory`: the loops
     `codegen.loops`                 `evaluate`: the values in them
     `passes.fuse`                   `cost` and what else says whether a kernel pays
     ==============================  ==================================================================================

@@ -1,10 +1,9 @@
 """What a kind is told of a call that may become part of a kernel, and of the kernel's loops.
 
 A kernel runs over axes. A kind says at which indices it needs its operands for the index at which it is needed, and
-whether it fits among the axes; the tracer keeps the books (`tracer.iteration`) and has the arithmetic (`tracer.index`).
-Then the kind computes the call's value at each such index, with what a `Point` offers (`codegen.loops`).
-Sizes are ints or polynomials in sizes that are not fixed, indices integer expressions over axes: both have Python's
-operators, and a kind needs to know no more of them.
+whether it fits among the axes; `tracer.loops` keeps the books and has the arithmetic. Then the kind computes the call's
+value at each such index, with what a `Point` offers (`codegen.loops`). Sizes are ints or polynomials in sizes that are
+not fixed, indices integer expressions over axes: both have Python's operators, and a kind needs to know no more.
 """
 
 from __future__ import annotations
@@ -91,7 +90,7 @@ class Operand:
 
 
 class Indices(Protocol):
-    """Arithmetic of indices; see `tracer.index`."""
+    """Arithmetic of indices; see `tracer.loops.index`."""
 
     @property
     def ZERO(self) -> Index: ...

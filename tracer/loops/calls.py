@@ -10,9 +10,9 @@ from opweave.registry.dtypes import DType
 from opweave.registry.ops.kinds.base import Kind
 from opweave.registry.ops.kinds.loops import Operand
 from opweave.registry.tensor import Tensor
-from opweave.tracer import index
+from opweave.tracer.loops import index
+from opweave.tracer.loops.size import Size, size_of, sizes
 from opweave.tracer.node import Node
-from opweave.tracer.size import Size, size_of, sizes
 
 
 class NodeOperand(Operand):

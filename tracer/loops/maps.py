@@ -19,7 +19,7 @@ from opweave.registry.op import OpOverload
 from opweave.registry.ops.kinds.base import Kind
 from opweave.registry.ops.kinds.loops import Call, Point
 from opweave.registry.triton.expression import Expression
-from opweave.tracer.element_maps import evaluate
+from opweave.tracer.loops.element_maps import evaluate
 
 _COSTLY = ("math.", "tt.extern_elementwise", "tt.precise", "arith.divf", "arith.remf", "arith.divsi", "arith.remsi")
 _CHEAP_MATH = ("math.abs", "math.fma", "math.floor", "math.ceil")

@@ -19,11 +19,11 @@ from opweave.registry.op import OpOverload
 from opweave.registry.ops.kinds.base import Kind
 from opweave.registry.ops.kinds.loops import Call, Demand
 from opweave.registry.tensor import Tensor
-from opweave.tracer.calls import NodeCall, NodeOperand
 from opweave.tracer.declared import declared, kind_of
 from opweave.tracer.graph import Graph, Node
-from opweave.tracer.index import Axis, Index, linearize, regroup, row_major
-from opweave.tracer.size import Size, hint, product, sizes as sizes_from
+from opweave.tracer.loops.calls import NodeCall, NodeOperand
+from opweave.tracer.loops.index import Axis, Index, linearize, regroup, row_major
+from opweave.tracer.loops.size import Size, hint, product, sizes as sizes_from
 
 
 def sizes_of(node: Node) -> tuple[Size, ...]:
