@@ -66,7 +66,7 @@ def nest(
 
 def _dear_and_narrow(cx: Context, values: Sequence[Value]) -> list[Value]:
     """Values that a nest would compute anew for each row, since all rows share them, and that cost more than a load."""
-    found = {}
+    found: dict[Value, None] = {}
     for v in cx.tree(list(values)):
         if v.op is None or v.op.name != "tt.broadcast":
             continue

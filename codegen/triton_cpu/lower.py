@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
+from opweave.codegen.native.launch import HEAP
 from opweave.codegen.triton_cpu import (
     access,
     affine,
@@ -29,7 +30,7 @@ from opweave.codegen.triton_cpu import (
     tiles,
     undefined,
 )
-from opweave.codegen.triton_cpu.analysis import HEAP, Lowered, Reach, TargetFeatures, number, pointer_base
+from opweave.codegen.triton_cpu.analysis import Lowered, Reach, TargetFeatures, number, pointer_base
 from opweave.codegen.triton_cpu.context import Context
 from opweave.codegen.triton_cpu.control import emit_blocks
 from opweave.codegen.triton_cpu.debug_info import DebugInfo
@@ -46,22 +47,9 @@ from opweave.registry.triton.ttir import Block, Function, Op, Value, parse
 
 _log = logging.getLogger("opweave.lowering")
 _RULES = (
-    access,
-    affine,
-    control,
-    dot,
-    dot_scaled,
-    effects,
-    elementwise,
-    libdevice,
-    mapping,
-    math,
-    memory,
-    reduce,
-    shuffle,
-    tiles,
-    undefined,
-)
+    access, affine, control, dot, dot_scaled, effects, elementwise, libdevice, mapping, math,
+    memory, reduce, shuffle, tiles, undefined,
+)  # fmt: skip
 """What registers the rules of operations when it is imported."""
 
 

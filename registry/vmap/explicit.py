@@ -27,8 +27,8 @@ from opweave.registry.kernels import fallthrough_kernel
 from opweave.registry.keys import AUTOGRAD_KEYS, DispatchKey
 from opweave.registry.memory_format import CHANNELS_LAST, contiguous_format
 from opweave.registry.op import OpOverload, ops
-from opweave.registry.ops.indexing import MASK_TYPES, _without_masks
-from opweave.registry.ops.shape import roll_axes
+from opweave.registry.ops.indexing import MASK_TYPES, without_masks
+from opweave.registry.ops.rearranging import roll_axes
 from opweave.registry.promote import broadcast_shapes
 from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.strided import wrap_dim
@@ -434,7 +434,7 @@ def _plain_indices(op: OpOverload, indices: Sequence[Tensor | None], level: Leve
                 got=describe(index), hint="use opweave.where(mask, a, b), or x.masked_fill(mask, value)",
             )  # fmt: skip
     if any(index is not None and index._dtype in MASK_TYPES for index in indices):
-        return _without_masks(op.opname, indices)
+        return without_masks(op.opname, indices)
     return list(indices)
 
 
