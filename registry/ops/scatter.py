@@ -11,8 +11,8 @@ import numpy as np
 from opweave.registry import dtypes
 from opweave.registry.errors import DTypeError, OutOfRangeError, ShapeError
 from opweave.registry.op import ops
-from opweave.registry.ops.assembling import atleast_1d
 from opweave.registry.ops.indexing import add_at, check_range, gather_places, sample_places, sample_sources
+from opweave.registry.ops.joining import atleast_1d
 from opweave.registry.ops.kinds import Scatter, composite, declare_copied_back, extern, scatter as scattering
 from opweave.registry.ops.pointwise import conjugate
 from opweave.registry.promote import as_element

@@ -28,7 +28,7 @@ from opweave.registry.keys import AUTOGRAD_KEYS, DispatchKey
 from opweave.registry.memory_format import CHANNELS_LAST, contiguous_format
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.indexing import MASK_TYPES, without_masks
-from opweave.registry.ops.shape import roll_axes
+from opweave.registry.ops.rearranging import roll_axes
 from opweave.registry.promote import broadcast_shapes
 from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.strided import wrap_dim
