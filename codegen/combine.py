@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import triton
-import triton.language as tl
+from triton import language
+
+# Which say little of their types.
+_triton: Any = triton
+tl: Any = language
 
 
-@triton.jit
-def nan_max(a, b):  # noqa: ANN001, ANN201  # Triton reads the body, not the types
+@_triton.jit
+def nan_max(a: Any, b: Any) -> Any:
     """The larger; NaN if either is."""
     return tl.maximum(a, b, propagate_nan=tl.PropagateNan.ALL)
 
 
-@triton.jit
-def nan_min(a, b):  # noqa: ANN001, ANN201
+@_triton.jit
+def nan_min(a: Any, b: Any) -> Any:
     """The smaller; NaN if either is."""
     return tl.minimum(a, b, propagate_nan=tl.PropagateNan.ALL)
 
 
-@triton.jit
-def product(a, b):  # noqa: ANN001, ANN201
+@_triton.jit
+def product(a: Any, b: Any) -> Any:
     """The product."""
     return a * b
 
 
-@triton.jit
-def first_max(a, i, b, j):  # noqa: ANN001, ANN201
+@_triton.jit
+def first_max(a: Any, i: Any, b: Any, j: Any) -> Any:
     """The larger and its position; NaN beats all, equal values give the lower position."""
     a_nan = a != a
     b_nan = b != b
@@ -33,8 +39,8 @@ def first_max(a, i, b, j):  # noqa: ANN001, ANN201
     return tl.where(take, a, b), tl.where(take, i, j)
 
 
-@triton.jit
-def first_min(a, i, b, j):  # noqa: ANN001, ANN201
+@_triton.jit
+def first_min(a: Any, i: Any, b: Any, j: Any) -> Any:
     """The smaller and its position; NaN beats all, equal values give the lower position."""
     a_nan = a != a
     b_nan = b != b

@@ -214,8 +214,9 @@ class Launcher:
         """Launch a kernel that has device assertions, and raise what they found."""
         cell = (ctypes.c_int64 * 4)()
         self._native(*args, ctypes.addressof(cell))
-        if cell[0]:
-            place, _, message = self.assertions[cell[0] - 1].partition("\0")
+        number: int = cell[0]
+        if number:
+            place, _, message = self.assertions[number - 1].partition("\0")
             if place == HEAP:
                 raise OutOfMemoryError(
                     f"{self.name}: no memory for the blocks of a program", got=f"{int(message):,} bytes a thread",
