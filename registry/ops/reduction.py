@@ -14,6 +14,7 @@ import numpy as np
 
 from opweave.registry import dtypes
 from opweave.registry.autograd.mode import is_grad_enabled
+from opweave.registry.batching import along
 from opweave.registry.device import cpu
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import DTypeError, OutOfRangeError
@@ -562,6 +563,10 @@ def cumsum(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
 )
 def cumprod(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     return _running("cumprod", self, dim, dtype)
+
+
+for _decl in (cumsum, cumprod, max_dim, min_dim):
+    _decl.batching(along("self"))
 
 
 # ---- gradients -----------------------------------------------------------------------------------------------------

@@ -1,7 +1,4 @@
-"""Ops that put tensors together or move their elements, and those that overwrite a tensor.
-
-`copy_`, `fill_` and `zero_` are the in-place forms of pointwise ops, so a functionalized graph fuses them.
-"""
+"""Ops that put tensors together or move their elements."""
 
 from __future__ import annotations
 
@@ -12,26 +9,23 @@ from typing import Any
 import numpy as np
 
 from opweave.registry import dtypes
+from opweave.registry.batched import Level
+from opweave.registry.batching import bound, check_example, flat, front, stretched, wrap
 from opweave.registry.device import cpu
 from opweave.registry.dtypes import DType
-from opweave.registry.errors import DeviceError, OutOfRangeError, ShapeError
+from opweave.registry.errors import OutOfRangeError, ShapeError
 from opweave.registry.memory_format import MemoryFormat, contiguous_format, format_strides, suggested_format
-from opweave.registry.op import ops
+from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.kinds import (
-    InplaceDecl,
     Pieces,
-    PointwiseDecl,
     composite,
     concat as concatenating,
     extern,
     handler,
     index_map,
     normalize_axes,
-    pointwise,
-    with_traits,
 )
-from opweave.registry.ops.pointwise import zeros
-from opweave.registry.promote import as_element, broadcast_shapes, common_device, copied_strides, result_type
+from opweave.registry.promote import common_device, copied_strides, result_type
 from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.strided import wrap_dim
 from opweave.registry.tensor import Tensor, allocate, allocate_like, describe
@@ -150,7 +144,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     target, start = out._array, 0
     for t in counted:
         stop = start + t._sizes[axis]
-        _assign(k, target[(slice(None),) * axis + (slice(start, stop),)], t._array, out._dtype)
+        assign(k, target[(slice(None),) * axis + (slice(start, stop),)], t._array, out._dtype)
         start = stop
     return out
 
@@ -169,7 +163,7 @@ def _cat_backward(grad: Tensor, needs: Sequence[bool], tensors_spec: Sequence[Te
     return (found,)
 
 
-def _assign(k: Any, target: Any, source: Any, dtype: DType) -> None:
+def assign(k: Any, target: Any, source: Any, dtype: DType) -> None:
     if source.dtype == target.dtype:
         target[...] = source
         return
@@ -225,6 +219,24 @@ def vstack(tensors: Sequence[Tensor]) -> Tensor:
 @composite("aten::dstack(Tensor[] tensors) -> Tensor", outs="out")
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
     return ops.aten.cat.default([_at_least(t, 3) for t in tensors], 2)
+
+
+@cat.batching
+def _cat(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    check_example(op, args, kwargs)
+    values = bound(op, args, kwargs)
+    tensors = values["tensors"]
+    counted = [t for t in tensors if t._sizes != (0,)] or tensors[:1]
+    axis = wrap_dim(values["dim"], counted[0].ndim, "cat")
+    wholes = [stretched(t, level) for t in counted]
+    found = op(wholes, axis + 1)
+    # An empty vector is left out of the shape, but not of the type.
+    skipped = [t for t in tensors if t._sizes == (0,)]
+    if skipped and len(counted) < len(tensors):
+        wanted = op.decl.spec(*op.decl.bind(args, kwargs)).dtype
+        if wanted is not found._dtype:
+            found = ops.aten._to_copy.default(found, dtype=wanted)
+    return wrap(found, level)
 
 
 # ---- repeating and moving ------------------------------------------------------------------------------------------
@@ -316,123 +328,24 @@ def roll(self: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tenso
 roll.backward(self=lambda grad, shifts, dims: ops.aten.roll.default(grad, [-shift for shift in shifts], dims))
 
 
-# ---- overwriting ---------------------------------------------------------------------------------------------------
+@flip.batching
+def _flip(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    check_example(op, args, kwargs)
+    t, dims = args
+    if not t._sizes:
+        return wrap(ops.aten.clone.default(front(t, level)), level)
+    return wrap(op(front(t, level), [wrap_dim(d, t.ndim, "flip") + 1 for d in dims]), level)
 
 
-def _kept(self: Tensor | DType, value: Any = 0) -> tuple[DType, DType]:
-    dtype = self if isinstance(self, DType) else self._dtype
-    as_element("fill", value, dtype)
-    return dtype.compute, dtype
-
-
-def _taken(self: Tensor | DType, value: Any, **_: Any) -> tuple[DType, DType]:
-    """Computed in the type of the second operand, stored in that of the first."""
-    target = self if isinstance(self, DType) else self._dtype
-    if isinstance(value, (Tensor, DType)):
-        return (value if isinstance(value, DType) else value._dtype).compute, target
-    return target.compute, target
-
-
-@pointwise("aten::fill.Scalar(Tensor self, Scalar value) -> Tensor", promote=_kept)
-def fill(k: Any, self: Any, value: Any) -> Any:
-    return k.const(value, k.dtype(self))
-
-
-def _filled(self: Any, value: Any, **_: Any) -> tuple[DType, DType]:
-    if isinstance(value, Tensor) and value._sizes:
-        raise ShapeError("fill: the value must be a 0-d tensor", got=describe(value))
-    return _taken(self, value)
-
-
-class OverwriteDecl(PointwiseDecl):
-    """The second operand in the shape and type of the first, whose elements eager need not look at."""
-
-    def spec(self, operands: Sequence[Any], attributes: dict[str, Any]) -> TensorSpec:
-        found, target = super().spec(operands, attributes), operands[0]
-        return found._replace(strides=copied_strides(target)) if found.sizes == target._sizes else found
-
-    def evaluate(
-        self, operands: Sequence[Any], attributes: dict[str, Any], spec: TensorSpec, out: Tensor | None
-    ) -> Tensor:
-        target = allocate_like(spec) if out is None else out
-        xp = target._device.xp
-        value = operands[1]
-        source = xp.asarray(value._array if isinstance(value, Tensor) else value)
-        _assign(handler(xp), target._array, source, target._dtype)
-        return target
-
-
-def _second(k: Any, self: Any, value: Any, non_blocking: bool = False) -> Any:
-    return value
-
-
-fill_tensor = OverwriteDecl("aten::fill.Tensor(Tensor self, Tensor value) -> Tensor", _second, _filled)
-with_traits(fill_tensor, outs="Tensor_out")
-fill_tensor_ = InplaceDecl("aten::fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)", fill_tensor.op)
-
-
-@pointwise("aten::zero(Tensor self) -> Tensor", promote=_kept)
-def zero(k: Any, self: Any) -> Any:
-    return k.const(0, k.dtype(self))
-
-
-copy = OverwriteDecl("aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", _second, _taken)
-with_traits(copy, out=True)
-
-
-class CopyDecl(InplaceDecl):
-    """`copy_`, which alone crosses devices, and reads nothing of what it overwrites."""
-
-    checks_devices = True
-
-    def run(self, *args: Any, **kwargs: Any) -> Tensor:
-        target, source = args[0], self._tensor(*args[:2])
-        self._check_sizes(target, source)
-        xp = target._device.xp
-        _assign(handler(xp), target._array, _on(source, target, xp), target._dtype)
-        return target
-
-    def meta(self, make: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
-        self._check_sizes(args[0], self._tensor(*args[:2]))
-        return args[0]
-
-    def _tensor(self, target: Tensor, source: Any) -> Tensor:
-        """The source, a number as a tensor without dimensions."""
-        if isinstance(source, Tensor):
-            return source
-        return ops.aten.full.default([], source, dtype=target._dtype, device=target._device)
-
-    def _check_sizes(self, target: Tensor, source: Tensor) -> None:
-        if source._sizes != target._sizes:
-            sizes = broadcast_shapes("copy_", target._sizes, source._sizes)
-        else:
-            sizes = target._sizes
-        self._check(target, sizes, target._dtype)
-
-
-def _on(source: Tensor, target: Tensor, xp: Any) -> Any:
-    """The source's elements as an array of the target's device."""
-    if source._device is target._device:
-        return source._array
-    if source.is_meta:
-        raise DeviceError("copy_: a meta tensor has no data to copy", got=describe(source))
-    return xp.asarray(source.numpy(force=True) if target._device.is_host else source._array)
-
-
-copy_ = CopyDecl("aten::copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)", copy.op)
-
-
-def _returned(grad: Tensor, src_spec: TensorSpec) -> Tensor:
-    """The gradient on the device that the copied tensor came from."""
-    if grad._device is src_spec.device:
-        return grad
-    return ops.aten._to_copy.default(grad, device=src_spec.device)
-
-
-fill.backward(self=zeros)
-fill_tensor.backward(self=zeros, value=lambda grad: ops.aten.sum.default(grad))
-zero.backward(self=zeros)
-copy.backward(self=zeros, src=_returned)
+@roll.batching
+def _roll(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    roll_axes(*op.decl.bind(args, kwargs))
+    values = bound(op, args, kwargs)
+    t, shifts, dims = values["self"], values["shifts"], values["dims"]
+    whole = front(t, level)
+    if dims:
+        return wrap(op(whole, shifts, [wrap_dim(d, t.ndim, "roll") + 1 for d in dims]), level)
+    return wrap(ops.aten.view.default(op(flat(whole), shifts, [1]), list(whole._sizes)), level)
 
 
 # ---- samples -------------------------------------------------------------------------------------------------------
@@ -504,55 +417,5 @@ def _(make: Make) -> Samples:
     yield (make(0, 3), [1], [0]), {}
 
 
-for _decl in (fill, ops.aten.fill_.Scalar.decl):
-
-    @_decl.with_samples
-    def _(make: Make) -> Samples:
-        for x in (make(2, 3), _turned(make(2, 3)), _part(make(2, 6)), make(), make(0, 3)):
-            yield (x, 1), {}
-
-
-for _decl in (fill_tensor, fill_tensor_):
-
-    @_decl.with_samples
-    def _(make: Make) -> Samples:
-        yield (make(2, 3), make()), {}
-        yield (_turned(make(2, 3)), make(dtype=dtypes.float32, low=0, high=3)), {}
-
-
-for _decl in (zero, ops.aten.zero_.default.decl):
-
-    @_decl.with_samples
-    def _(make: Make) -> Samples:
-        yield (make(2, 3),), {}
-        yield (_part(make(2, 6)),), {}
-
-
-for _decl in (copy, copy_):
-
-    @_decl.with_samples
-    def _(make: Make) -> Samples:
-        yield (make(2, 3), make(2, 3)), {}
-        yield (_turned(make(3, 2)), make(3)), {}
-        yield (_part(make(2, 6)), make(2, 1, dtype=dtypes.float32, low=0, high=3)), {}
-        yield (make(), make(dtype=dtypes.int64, low=0, high=3)), {}
-
-
-for _decl in (
-    cat,
-    concat,
-    stack,
-    hstack,
-    vstack,
-    dstack,
-    repeat,
-    tile,
-    flip,
-    roll,
-    fill,
-    fill_tensor,
-    zero,
-    copy,
-    copy_,
-):
+for _decl in (cat, concat, stack, hstack, vstack, dstack, repeat, tile, flip, roll):
     _decl.sample_dtypes = _ALL

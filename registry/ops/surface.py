@@ -22,6 +22,7 @@ from opweave.registry.ops import (
     activation,
     adaptive_pooling,
     assembling,
+    columns,
     convolution,
     creation,
     ctc,
@@ -38,6 +39,7 @@ from opweave.registry.ops import (
     normalization,
     numeric,
     overloads,
+    overwriting,
     padding,
     pointwise,
     pooling,
@@ -63,9 +65,9 @@ from opweave.registry.tensor import Tensor, describe, from_numpy
 
 #: The families, in the order they are declared.
 FAMILIES = (
-    pointwise, numeric, activation, view, reshape, creation, random, shape, reduction, indexing, subscript, matmul,
-    nn, normalization, convolution, pooling, adaptive_pooling, resample, resample_filters, padding, sorting, fourier,
-    distance, losses, rearranging, einsum, embedding_bag, overloads, metadata, sizes, dropout, ctc,
+    pointwise, numeric, activation, view, reshape, creation, random, shape, overwriting, reduction, indexing, subscript,
+    matmul, nn, normalization, convolution, columns, pooling, adaptive_pooling, resample, resample_filters, padding,
+    sorting, fourier, distance, losses, rearranging, einsum, embedding_bag, overloads, metadata, sizes, dropout, ctc,
     assembling, statistics, special, windowing,
 )  # fmt: skip
 

@@ -1,12 +1,11 @@
-"""What ops do with batched tensors: as users registered it, as `registry.vmap.explicit` says, or by their kind."""
+"""What ops do with batched tensors: as users registered it, as is said beside the op, or by its kind."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from opweave.registry.batched import Level
-from opweave.registry.batching import one_by_one
+from opweave.registry.batching import Rule, one_by_one
 from opweave.registry.dispatching import resolvers
 from opweave.registry.hooks import Hook
 from opweave.registry.kernels import Kernel
@@ -14,23 +13,6 @@ from opweave.registry.keys import DispatchKey
 from opweave.registry.op import OpOverload
 from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.vmap.levels import top_level
-
-#: `rule(op, level, args, kwargs)` for one op; arguments are as the call gave them, batched tensors among them.
-Rule = Callable[[OpOverload, Level, tuple[Any, ...], dict[str, Any]], Any]
-
-#: Rules of ops by name, for those where the kind does not tell.
-explicit: dict[str, Rule] = {}
-
-
-def rule(*names: str) -> Callable[[Rule], Rule]:
-    """Decorator: the rule of the ops of these names."""
-
-    def register(found: Rule) -> Rule:
-        for name in names:
-            explicit[name] = found
-        return found
-
-    return register
 
 
 def rule_of(op: OpOverload) -> Rule:
@@ -40,8 +22,7 @@ def rule_of(op: OpOverload) -> Rule:
         return _by_user
     if decl is None:
         return one_by_one
-    found = explicit.get(op.name.partition("::")[2]) if op.namespace in ("aten", "opweave") else None
-    return found or (lambda op, level, args, kwargs: decl.batch(level, args, kwargs))
+    return lambda op, level, args, kwargs: decl.batch(level, args, kwargs)
 
 
 #: How a user's rule is called; `registry.vmap.custom` supplies it.
