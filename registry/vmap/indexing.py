@@ -115,7 +115,7 @@ def _index_select(op: OpOverload, level: Level, args: Args, kwargs: Kwargs) -> A
     check_example(op, args, kwargs)
     t, dim, index = args
     aten = ops.aten
-    axis = wrap_dim(dim, t.ndim, "index_select")
+    axis = wrap_dim(dim, t.ndim, op.opname)
     whole = stretched(t, level)
     if not t._sizes:
         whole = aten.unsqueeze.default(whole, 1)
@@ -166,7 +166,7 @@ def _masked_scatter(op: OpOverload, level: Level, args: Args, kwargs: Kwargs) ->
     check_example(op, args, kwargs)
     values = bound(op, args, kwargs)
     t, mask, source = values["self"], values["mask"], values["source"]
-    sizes = broadcast_shapes("masked_scatter", t._sizes, mask._sizes)
+    sizes = broadcast_shapes(op.opname, t._sizes, mask._sizes)
     count = math.prod(sizes)
     aten = ops.aten
     if not count:
