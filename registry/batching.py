@@ -145,6 +145,12 @@ def check_example(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any])
     op.decl.spec(*op.decl.bind(args, kwargs))
 
 
+def raised(t: Tensor, level: Level) -> Tensor:
+    """The whole batch, a 0-d example as a vector of one element."""
+    whole = stretched(t, level)
+    return whole if t._sizes else ops.aten.unsqueeze.default(whole, 1)
+
+
 def joined(t: Tensor, level: Level) -> Tensor:
     """Examples and the first dimension as one."""
     whole = stretched(t, level)

@@ -1,4 +1,4 @@
-"""Tensors put together from others or taken apart, and elements read and written by number: composites of other ops."""
+"""Tensors put together, turned and taken apart: composites of views, pieces and gathers."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from opweave.registry import dtypes
-from opweave.registry.errors import DTypeError, OutOfMemoryError, OutOfRangeError, ShapeError
+from opweave.registry.errors import DTypeError, OutOfMemoryError, ShapeError
 from opweave.registry.memory_format import contiguous_format
 from opweave.registry.op import ops
 from opweave.registry.ops.creation import tensor
-from opweave.registry.ops.kinds import before_write, composite
+from opweave.registry.ops.kinds import composite, declare_copied_back
 from opweave.registry.promote import as_element, broadcast_shapes, result_type
 from opweave.registry.strided import wrap_dim
 from opweave.registry.tensor import Tensor, describe
@@ -76,7 +76,9 @@ def _declare_split(name: str, least: int, axis: Callable[[Tensor], int]) -> None
 
 
 _declare_split("hsplit", 1, lambda x: 0 if x.ndim == 1 else 1)
+
 _declare_split("vsplit", 2, lambda x: 0)
+
 _declare_split("dsplit", 3, lambda x: 2)
 
 
@@ -297,141 +299,11 @@ def _spread(lengths: Any, first: int, starts: Any) -> tuple[Any, Any]:
 
 
 _indices("tril_indices", _tril)
+
 _indices("triu_indices", _triu)
 
 
 # ---- by number -----------------------------------------------------------------------------------------------------
-
-
-def _whole(op: str, index: Tensor) -> Tensor:
-    if index._dtype not in (dtypes.int64, dtypes.int32):
-        raise DTypeError(f"{op}: the index must be int32 or int64", got=describe(index))
-    return index if index._dtype is dtypes.int64 else aten._to_copy.default(index, dtype=dtypes.int64)
-
-
-@composite("aten::take(Tensor self, Tensor index) -> Tensor")
-def take(self: Tensor, index: Tensor) -> Tensor:
-    """Elements of the flattened tensor."""
-    if index._dtype is not dtypes.int64:
-        raise DTypeError("take: the index must be int64", got=describe(index))
-    return aten.index.Tensor(aten.reshape.default(self, [-1]), [index])
-
-
-@composite("aten::put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor")
-def put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """A copy with elements of the flattened tensor written, or added to."""
-    if index._dtype is not dtypes.int64 or source._dtype is not self._dtype:
-        raise DTypeError("put: expected an int64 index and a source of one dtype", got=describe([self, index, source]))
-    if index.numel() != source.numel():
-        raise OutOfRangeError("put: needs a number for each element", got=describe([index, source]))
-    flat, at, values = (aten.reshape.default(t, [-1]) for t in (self, index, source))
-    return aten.reshape.default(aten.index_put.default(flat, [at], values, accumulate), list(self._sizes))
-
-
-@composite("aten::put_(Tensor(a!) self, Tensor index, Tensor source, bool accumulate=False) -> Tensor(a!)")
-def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    return aten.copy_.default(self, put.body(self, index, source, accumulate))
-
-
-def _slices(op: str, self: Tensor, dim: int, index: Tensor, source: Any) -> tuple[Any, int, Any, Any]:
-    """(tensor, dimension, index of each element, source), a number as a vector of one."""
-    at = _whole(op, index)
-    if index.ndim > 1:
-        raise ShapeError(f"{op}: the index must be a vector", got=describe(index))
-    at = aten.reshape.default(at, [-1])
-    axis = wrap_dim(dim, self.ndim, op)
-    x = atleast_1d.body(self)
-    sizes = [*x._sizes[:axis], at._sizes[0], *x._sizes[axis + 1 :]]
-    if source is not None:
-        if source._dtype is not self._dtype:
-            raise DTypeError(f"{op}: the source must have the tensor's type", got=describe([self, source]))
-        if source.ndim == 0 and (not self.ndim or (op == "index_copy" and x.ndim == 1)) and at._sizes[0] == 1:
-            source = atleast_1d.body(source)
-        if source._sizes != tuple(sizes):
-            kind = OutOfRangeError if op == "index_copy" and source.ndim == x.ndim else ShapeError
-            raise kind(f"{op}: the source must be a slice for each number", got=describe([self, index, source]))
-    wide = aten.view.default(at, [-1 if d == axis else 1 for d in range(x.ndim)])
-    return x, axis, aten.expand.default(wide, sizes), source
-
-
-def _like(self: Tensor, found: Tensor) -> Tensor:
-    return found if self.ndim else aten.reshape.default(found, [])
-
-
-@composite("aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor")
-def index_add(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
-    """A copy with slices of the source, times alpha, added to those of these numbers."""
-    x, axis, at, source = _slices("index_add", self, dim, index, source)
-    return _like(self, aten.scatter_add.default(x, axis, at, source if alpha == 1 else aten.mul.Tensor(source, alpha)))
-
-
-@composite("aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", autocast={"cpu": "promote"})
-def index_copy(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    """A copy with slices of the source in the place of those of these numbers."""
-    x, axis, at, source = _slices("index_copy", self, dim, index, source)
-    return _like(self, aten.scatter.src(x, axis, at, source))
-
-
-def _named(op: str, self: Tensor, dim: int, index: Tensor) -> tuple[Tensor, Tensor]:
-    """(tensor, where an index of slices names one), a number as a vector of one; which counts once, however often."""
-    x, axis, at, _ = _slices(op, self, dim, index, None)
-    size = x._sizes[axis]
-    at = aten.reshape.default(_whole(op, index), [-1])
-    at = aten.where.self(aten.lt.Scalar(at, 0), aten.add.Scalar(at, size), at)
-    none = aten.zeros.default([size], dtype=dtypes.bool_, device=self._device)
-    named = aten.scatter.value(none, 0, at, True)
-    return x, aten.view.default(named, [size if d == axis else 1 for d in range(x.ndim)])
-
-
-@composite("aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor")
-def index_fill(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    """A copy with a number in the slices of these numbers."""
-    x, named = _named("index_fill", self, dim, index)
-    return _like(self, aten.masked_fill.Scalar(x, named, value))
-
-
-@composite("aten::index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor")
-def index_fill_tensor(self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
-    if value.ndim:
-        raise ShapeError("index_fill: the value must be a 0-d tensor", got=describe(value))
-    x, named = _named("index_fill", self, dim, index)
-    return _like(self, aten.masked_fill.Tensor(x, named, value))
-
-
-_REDUCES = ("prod", "mean", "amax", "amin")
-
-
-@composite(
-    "aten::index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True)"
-    " -> Tensor"
-)
-def index_reduce(
-    self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
-) -> Tensor:
-    """A copy with the products, means or extremes of slices of the source that have one number."""
-    if reduce not in _REDUCES:
-        raise ShapeError("index_reduce: unknown reduction", got=repr(reduce), hint=f"one of {list(_REDUCES)}")
-    x, axis, at, source = _slices("index_reduce", self, dim, index, source)
-    return _like(self, aten.scatter_reduce.two(x, axis, at, source, reduce, include_self=include_self))
-
-
-def _written(schema: str, decl: Any) -> None:
-    """The form that writes into its first argument."""
-
-    @composite(schema)
-    def body(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return aten.copy_.default(self, decl.body(before_write(self, *args), *args, **kwargs))
-
-
-for _schema, _decl in (
-    ("index_add_(Tensor(a!) self, int dim, Tensor index, Tensor source, *, Scalar alpha=1)", index_add),
-    ("index_copy_(Tensor(a!) self, int dim, Tensor index, Tensor source)", index_copy),
-    ("index_fill_.int_Scalar(Tensor(a!) self, int dim, Tensor index, Scalar value)", index_fill),
-    ("index_fill_.int_Tensor(Tensor(a!) self, int dim, Tensor index, Tensor value)", index_fill_tensor),
-    ("index_reduce_(Tensor(a!) self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True)",
-     index_reduce),
-):  # fmt: skip
-    _written(f"aten::{_schema} -> Tensor(a!)", _decl)
 
 
 # A number would do for a tensor too, so this form is looked at first.
@@ -454,12 +326,6 @@ def isin(elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False
     tested = aten.reshape.default(test_elements, [-1])
     found = aten.any.dim(aten.eq.Tensor(aten.unsqueeze.default(elements, -1), tested), -1)
     return aten.logical_not.default(found) if invert else found
-
-
-@composite("aten::argwhere(Tensor self) -> Tensor", tags="dynamic_output_shape")
-def argwhere(self: Tensor) -> Tensor:
-    """The indices of all elements other than 0, a row for each."""
-    return aten.nonzero.default(self)
 
 
 # ---- sums of products ----------------------------------------------------------------------------------------------
@@ -590,7 +456,7 @@ for _schema, _decl in (
     ("addr_(Tensor(a!) self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1)", addr),
     ("addbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1)", addbmm),
 ):  # fmt: skip
-    _written(f"aten::{_schema} -> Tensor(a!)", _decl)
+    declare_copied_back(f"aten::{_schema} -> Tensor(a!)", _decl)
 
 
 # ---- as functions of the package -----------------------------------------------------------------------------------

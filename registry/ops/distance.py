@@ -1,4 +1,4 @@
-"""Distances between the rows of matrices, by any p-norm of their difference.
+"""Norms, and distances: between tensors, vectors and the rows of matrices.
 
 NaN in a row makes its distances NaN, in each norm (PyTorch's `cdist` leaves it out where p is infinite).
 """
@@ -12,15 +12,134 @@ from typing import Any
 import numpy as np
 
 from opweave.registry import dtypes
-from opweave.registry.errors import DTypeError, ShapeError
+from opweave.registry.dtypes import DType
+from opweave.registry.errors import DTypeError, ShapeError, UnsupportedError
 from opweave.registry.op import ops
-from opweave.registry.ops.kinds import composite
-from opweave.registry.promote import broadcast_shapes
+from opweave.registry.ops.kinds import composite, normalize_axes
+from opweave.registry.ops.reduction import dims_of, kept_dims, rounded, shared_out
+from opweave.registry.promote import as_element, broadcast_shapes, result_type
 from opweave.registry.spec import contiguous
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
 Make = Callable[..., Tensor]
 Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
+_FLOATING = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
+aten = ops.aten
+
+
+# ---- norms ---------------------------------------------------------------------------------------------------------
+
+
+@composite(
+    "aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *,"
+    " ScalarType? dtype=None) -> Tensor",
+    explicit=True,
+    tags="reduction",
+    autocast={"cuda": "fp32_set_opt_dtype"},
+    outs="out",
+)
+def linalg_vector_norm(
+    self: Tensor, ord: float = 2, dim: Any = None, keepdim: bool = False, dtype: DType | None = None
+) -> Tensor:
+    if self._dtype.kind not in "fc":
+        raise DTypeError("linalg_vector_norm: expected a floating or complex type", got=describe(self))
+    if dtype is not None and (dtype.kind != self._dtype.kind or result_type(self._dtype, dtype) is not dtype):
+        raise DTypeError(
+            f"linalg_vector_norm: {self._dtype.name} does not become {dtype.name} without loss", got=describe(self),
+            hint="dtype is a type as wide as the input's, real or complex as that is",
+        )  # fmt: skip
+    ord = as_element("linalg_vector_norm", ord, dtypes.float64)
+    wide = (dtype or self._dtype).compute
+    result = (dtype or self._dtype).to_real()
+    axes = list(normalize_axes(dim, self.ndim, "linalg_vector_norm"))
+    size = ops.aten.abs.default(rounded(self, wide))
+    if math.isinf(ord):
+        return rounded((ops.aten.amax if ord > 0 else ops.aten.amin).default(size, axes, keepdim), result)
+    if ord == 0:
+        nonzero = rounded(ops.aten.ne(size, 0), result.compute)
+        return rounded(ops.aten.sum.dim_IntList(nonzero, axes, keepdim), result)
+    if ord == 1:
+        return rounded(ops.aten.sum.dim_IntList(size, axes, keepdim), result)
+    powers = ops.aten.mul.Tensor(size, size) if ord == 2 else ops.aten.pow(size, ord)
+    total = ops.aten.sum.dim_IntList(powers, axes, keepdim)
+    root = ops.aten.sqrt.default(total) if ord == 2 else ops.aten.pow(total, 1 / ord)
+    return rounded(root, result)
+
+
+@composite("aten::dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", autocast={"cuda": "fp32"})
+def dist(self: Tensor, other: Tensor, p: Any = 2) -> Tensor:
+    """The p-norm of the difference."""
+    difference = aten.sub.Tensor(self, other)
+    if difference._dtype.kind == "c":
+        difference = aten.abs.default(difference)
+    return aten.linalg_vector_norm.default(difference, p)
+
+
+def norm(
+    input: Tensor, p: float | str | None = "fro", dim: Any = None, keepdim: bool = False, out: Tensor | None = None,
+    dtype: DType | None = None,
+) -> Tensor:  # fmt: skip
+    """The p-norm of all elements, or of those in some dimensions.
+
+    Parameters
+    ----------
+    input : Tensor
+    p : float or str, optional
+        A number, or `"fro"`, which is 2.
+    dim : int or sequence of int, optional
+        All by default.
+    keepdim : bool
+        Keep these dimensions, of size 1.
+    out : None
+        Not there.
+    dtype : DType, optional
+        The type to convert to first.
+
+    Raises
+    ------
+    UnsupportedError
+        For `"nuc"`, which is by singular values, and with `out`.
+    """
+    if out is not None or (isinstance(p, str) and p != "fro"):
+        raise UnsupportedError(
+            "norm: p is a number or 'fro', and there is no out", got=f"p={p!r}, out={out is not None}"
+        )
+    order = 2 if p is None or isinstance(p, str) else p
+    x = input
+    if x._dtype.kind == "c":
+        x = aten.abs.default(x if dtype is None else aten._to_copy.default(x, dtype=dtype))
+        dtype = None
+    return aten.linalg_vector_norm.default(x, order, dims_of(dim), keepdim, dtype=dtype)
+
+
+# ---- distances of vectors ------------------------------------------------------------------------------------------
+
+
+@composite("aten::pairwise_distance(Tensor x1, Tensor x2, float p=2, float eps=1e-06, bool keepdim=False) -> Tensor")
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
+    """The p-norm of x1 - x2 + eps over the last dimension."""
+    difference = aten.add.Scalar(aten.sub.Tensor(x1, x2), eps)
+    if difference._dtype.kind == "c":
+        difference = aten.abs.default(difference)
+    return aten.linalg_vector_norm.default(difference, p, [-1], keepdim)
+
+
+@composite(
+    "aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor", autocast={"cuda": "fp32"}
+)
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """x1 · x2 / (|x1| |x2|) over a dimension; a norm below eps counts as eps, and is differentiated as it is."""
+    dtype = result_type(x1, x2)
+    if dtype.kind != "f":
+        raise DTypeError("cosine_similarity: expected floating types", got=describe([x1, x2]))
+    sized = []
+    for x in aten.broadcast_tensors.default([rounded(x1, dtype), rounded(x2, dtype)]):
+        norm = aten.linalg_vector_norm.default(x, 2, [dim], True)
+        # Of a norm that overflows nothing is missing.
+        missing = aten.detach.default(aten.clamp_min.default(aten.rsub.Scalar(norm, eps), 0))
+        sized.append(aten.div.Tensor(x, aten.add.Tensor(norm, missing)))
+    return aten.sum.dim_IntList(aten.mul.Tensor(*sized), [dim])
+
 
 #: Elements of a difference that the eager kernels hold at a time.
 _AT_ONCE = 1 << 20
@@ -260,9 +379,80 @@ def pdist(self: Tensor, p: float = 2.0) -> Tensor:
     return ops.aten._pdist_forward.default(ops.aten.contiguous.default(self), p)
 
 
+# ---- gradients -----------------------------------------------------------------------------------------------------
+
+
+@linalg_vector_norm.backward
+def _norm_backward(
+    grad: Tensor, self: Tensor, result: Tensor, ord: float, dim: Any, keepdim: bool
+) -> tuple[Tensor | None]:
+    aten = ops.aten
+    if ord == 0:
+        return (None,)
+    axes = list(normalize_axes(dim, self.ndim, "linalg_vector_norm"))
+    grad, norm = (kept_dims(t, self._sizes, axes, keepdim) for t in (grad, result))
+    self = rounded(self, norm._dtype.to_complex() if self._dtype.is_complex else norm._dtype)
+    sign = (aten.sgn if self._dtype.is_complex else aten.sign).default(self)
+    if ord == 1:
+        return (aten.mul.Tensor(grad, sign),)
+    if math.isinf(ord):
+        size = aten.abs.default(self)
+        chosen = aten.logical_or.default(aten.eq.Tensor(size, norm), aten.isnan.default(size))
+        return (aten.mul.Tensor(shared_out(grad, chosen, axes), sign),)
+    is_zero = aten.eq.Scalar(norm, 0)
+    if ord == 2:
+        slope = aten.masked_fill.Scalar(aten.div.Tensor(self, norm), is_zero, 0)
+    else:
+        powers = aten.pow(aten.abs.default(self), ord - 1)
+        if ord < 1:
+            powers = aten.masked_fill.Scalar(powers, aten.eq.Scalar(self, 0), 0)
+        slope = aten.div.Tensor(aten.mul.Tensor(sign, powers), aten.pow(norm, ord - 1))
+        slope = aten.masked_fill.Scalar(slope, is_zero, 0)
+    return (aten.mul.Tensor(grad, slope),)
+
+
+# ---- functions of the package --------------------------------------------------------------------------------------
+
+
+#: A function of the package, and method, that is more than its op.
+METHODS: dict[str, Callable[..., Any]] = {"norm": norm}
+
+
 # ---- samples -------------------------------------------------------------------------------------------------------
 
+
+for _decl in (linalg_vector_norm,):
+    _decl.sample_dtypes = (*_FLOATING, dtypes.complex64)
+
+
+@linalg_vector_norm.with_samples
+def _(make: Make) -> Samples:
+    for order in (2, 1, 0, math.inf, -math.inf, 3):
+        yield (make(4, 5), order), {}
+        yield (make(4, 5), order, [1], True), {}
+    x = make(4, 5)
+    yield (x, 2, [0]), {"dtype": dtypes.complex128 if x._dtype.is_complex else dtypes.float64}
+
+
+@pairwise_distance.with_samples
+def _(make: Make) -> Samples:
+    yield (make(3, 4), make(3, 4, low=0.5, high=2.0)), {}
+    yield (make(2, 3, 4), make(4), 1.0, 1e-6, True), {}
+    yield (make(4), make(4, low=0.5, high=2.0), 3.0), {}
+
+
+@cosine_similarity.with_samples
+def _(make: Make) -> Samples:
+    yield (make(3, 4), make(3, 4, low=0.5, high=2.0)), {}
+    yield (make(2, 3, 4), make(3, 4), -1), {}
+    yield (make(3, 4), make(3, 4, low=0.5, high=2.0), 0, 20.0), {}
+
+
+for _decl in (pairwise_distance, cosine_similarity):
+    _decl.sample_dtypes = _FLOATING
+
 _TYPES = (dtypes.float32, dtypes.float64)
+
 _ORDERS = (2.0, 0.0, 1.0, 1.5, 3.0, math.inf)
 
 

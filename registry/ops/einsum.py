@@ -249,3 +249,5 @@ def _(make: Make) -> Samples:
 
 
 einsum.sample_dtypes = (dtypes.float32, dtypes.float64, dtypes.complex64)
+
+FUNCTIONS = {"einsum": function}

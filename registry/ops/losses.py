@@ -1,4 +1,4 @@
-"""Losses of pairs of tensors, and distances of vectors, written with other ops.
+"""Losses of pairs of tensors, written with other ops.
 
 `reduction` is PyTorch's number: 0 leaves the loss of each element, 1 takes the mean, 2 the sum. Half types are computed
 in float32 where PyTorch's kernel does that, and rounded once.
@@ -21,9 +21,9 @@ from opweave.registry.tensor import Tensor, describe
 Make = Callable[..., Tensor]
 Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
 aten = ops.aten
+_FLOATING = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
 
 _NONE, _MEAN, _SUM = 0, 1, 2
-_FLOATING = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
 
 
 def _reduced(loss: Tensor, reduction: int) -> Tensor:
@@ -188,32 +188,6 @@ def soft_margin_loss(self: Tensor, target: Tensor, reduction: int = _MEAN) -> Te
 # ---- distances of vectors ------------------------------------------------------------------------------------------
 
 
-@composite("aten::pairwise_distance(Tensor x1, Tensor x2, float p=2, float eps=1e-06, bool keepdim=False) -> Tensor")
-def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
-    """The p-norm of x1 - x2 + eps over the last dimension."""
-    difference = aten.add.Scalar(aten.sub.Tensor(x1, x2), eps)
-    if difference._dtype.kind == "c":
-        difference = aten.abs.default(difference)
-    return aten.linalg_vector_norm.default(difference, p, [-1], keepdim)
-
-
-@composite(
-    "aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor", autocast={"cuda": "fp32"}
-)
-def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """x1 · x2 / (|x1| |x2|) over a dimension; a norm below eps counts as eps, and is differentiated as it is."""
-    dtype = result_type(x1, x2)
-    if dtype.kind != "f":
-        raise DTypeError("cosine_similarity: expected floating types", got=describe([x1, x2]))
-    sized = []
-    for x in aten.broadcast_tensors.default([rounded(x1, dtype), rounded(x2, dtype)]):
-        norm = aten.linalg_vector_norm.default(x, 2, [dim], True)
-        # Of a norm that overflows nothing is missing.
-        missing = aten.detach.default(aten.clamp_min.default(aten.rsub.Scalar(norm, eps), 0))
-        sized.append(aten.div.Tensor(x, aten.add.Tensor(norm, missing)))
-    return aten.sum.dim_IntList(aten.mul.Tensor(*sized), [dim])
-
-
 @composite("aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]")
 def broadcast_tensors(tensors: list[Tensor]) -> list[Tensor]:
     """The tensors as views of their common shape."""
@@ -328,11 +302,13 @@ def one_hot(self: Tensor, num_classes: int = -1) -> Tensor:
 
 # ---- samples -------------------------------------------------------------------------------------------------------
 
+
 _PAIRS: tuple[Any, ...] = (
     (l1_loss, [{}]), (smooth_l1_loss, [{}, {"beta": 0.5}, {"beta": 0.0}]), (huber_loss, [{}, {"delta": 0.4}]),
     (soft_margin_loss, [{}]), (kl_div, [{}, {"log_target": True}]), (hinge_embedding_loss, [{}, {"margin": 2.0}]),
     (binary_cross_entropy_with_logits, [{}]),
 )  # fmt: skip
+
 for _decl, _options in _PAIRS:
 
     @_decl.with_samples
@@ -361,20 +337,6 @@ def _(make: Make) -> Samples:
         for full in (False, True):
             yield (make(3, 4, low=0.5, high=3.0), make(3, 4, low=0.5, high=4.0), log_input, full, 1e-8, _NONE), {}
     yield (make(3, 4, low=0.5, high=3.0), make(3, 4, low=0.5, high=4.0), True, False, 1e-8, _MEAN), {}
-
-
-@pairwise_distance.with_samples
-def _(make: Make) -> Samples:
-    yield (make(3, 4), make(3, 4, low=0.5, high=2.0)), {}
-    yield (make(2, 3, 4), make(4), 1.0, 1e-6, True), {}
-    yield (make(4), make(4, low=0.5, high=2.0), 3.0), {}
-
-
-@cosine_similarity.with_samples
-def _(make: Make) -> Samples:
-    yield (make(3, 4), make(3, 4, low=0.5, high=2.0)), {}
-    yield (make(2, 3, 4), make(3, 4), -1), {}
-    yield (make(3, 4), make(3, 4, low=0.5, high=2.0), 0, 20.0), {}
 
 
 @broadcast_tensors.with_samples
@@ -417,9 +379,19 @@ def _(make: Make) -> Samples:
 
 
 one_hot.sample_dtypes = (dtypes.float32,)
+
 for _decl in (
-    l1_loss, smooth_l1_loss, huber_loss, soft_margin_loss, kl_div, hinge_embedding_loss,
-    binary_cross_entropy_with_logits, binary_cross_entropy, poisson_nll_loss, pairwise_distance, cosine_similarity,
-    margin_ranking_loss, triplet_margin_loss, cosine_embedding_loss,
-):  # fmt: skip
+    l1_loss,
+    smooth_l1_loss,
+    huber_loss,
+    soft_margin_loss,
+    kl_div,
+    hinge_embedding_loss,
+    binary_cross_entropy_with_logits,
+    binary_cross_entropy,
+    poisson_nll_loss,
+    margin_ranking_loss,
+    triplet_margin_loss,
+    cosine_embedding_loss,
+):
     _decl.sample_dtypes = _FLOATING

@@ -13,7 +13,7 @@ from opweave.registry.memory_format import contiguous_format
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import COMPARE, INT_TO_FLOAT, pointwise
 from opweave.registry.ops.pointwise import conjugate, dropped, zeros
-from opweave.registry.promote import GREATEST, as_element as as_element, result_type
+from opweave.registry.promote import GREATEST, result_type
 from opweave.registry.scalar import erfc_tail
 from opweave.registry.tensor import Tensor
 

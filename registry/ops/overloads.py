@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from typing import Any, Unpack
 
-from opweave.registry import dtypes
 from opweave.registry.errors import ArgumentError, ShapeError
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops import numeric, pointwise
 from opweave.registry.ops.kinds import composite
 from opweave.registry.ops.kinds.traits import Traits
-from opweave.registry.ops.numeric import as_element
 from opweave.registry.tags import TagLike
 from opweave.registry.tensor import Tensor, describe
 
 aten = ops.aten
+
 #: Where the ops that these hand on to are declared.
 BASES = (pointwise, numeric)
 
@@ -59,15 +58,21 @@ def _first_number(name: str, overload: str = "Scalar_Tensor", **traits: Unpack[T
 
 for _name in ("mul", "div", "remainder", "fmod", "bitwise_and", "bitwise_or", "bitwise_xor"):
     _second_number(_name)
+
 for _name in ("eq", "ne", "lt", "le", "gt", "ge", "copysign"):
     _second_number(_name, inplace_tags=())
+
 _second_number("floor_divide", target="default", inplace_tags=())
+
 for _name in ("bitwise_left_shift", "bitwise_right_shift"):
     _second_number(_name, "Tensor_Scalar")
     _first_number(_name)
+
 for _name in ("remainder", "bitwise_and", "bitwise_or", "bitwise_xor"):
     _first_number(_name)
+
 _first_number("xlogy", "Scalar_Self", outs="OutScalar_Self")
+
 _second_number("xlogy", "Scalar_Other", inplace_tags=(), outs="OutScalar_Other")
 
 
@@ -80,15 +85,19 @@ def _scaled(schema: str, target: OpOverload, **traits: Unpack[Traits]) -> None:
 
 
 _ALPHA = "(Tensor self, Scalar other, Scalar alpha=1) -> Tensor"
+
 _scaled(f"aten::rsub.Scalar{_ALPHA}", aten.rsub.Tensor, own_tags="pointwise", outs="Scalar_out")
+
 for _name in ("add", "sub"):
     _scaled(f"aten::{_name}.Scalar{_ALPHA}", getattr(aten, _name).Tensor, tags="pointwise")
+
 for _name in ("add", "sub"):
     _scaled(
         f"aten::{_name}.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)",
         getattr(aten, _name).out,
         tags="pointwise",
     )
+
 for _name in ("add_", "sub_"):
     _scaled(
         f"aten::{_name}.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)",
@@ -101,22 +110,34 @@ _hand_on(
     aten.div.Tensor_mode,
     outs="Scalar_mode_out",
 )
+
 _hand_on(
     "aten::div_.Scalar_mode(Tensor(a!) self, Scalar other, *, str? rounding_mode) -> Tensor(a!)", aten.div_.Tensor_mode
 )
+
 _hand_on("aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", aten.pow.Tensor_Tensor)
+
 _hand_on("aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor", aten.pow.Tensor_Tensor)
+
 _into("aten::pow.Tensor_Scalar_out(Tensor self, Scalar exponent, *, Tensor(a!) out)", "pow")
+
 _into("aten::pow.Scalar_out(Scalar self, Tensor exponent, *, Tensor(a!) out)", "pow")
+
 _hand_on("aten::pow_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)", aten.pow_.Tensor)
+
 _hand_on("aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor", aten.lerp.Tensor, outs="Scalar_out")
+
 _hand_on("aten::lerp_.Scalar(Tensor(a!) self, Tensor end, Scalar weight) -> Tensor(a!)", aten.lerp_.Tensor)
+
 for _name in ("max", "min"):
     _target = getattr(aten, f"{_name}imum")
     _hand_on(f"aten::{_name}.other(Tensor self, Tensor other) -> Tensor", _target.default)
     _hand_on(f"aten::{_name}.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", _target.out)
+
 _hand_on("aten::where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor", aten.where.self)
+
 _hand_on("aten::where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor", aten.where.self)
+
 _hand_on("aten::where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor", aten.where.self)
 
 
@@ -174,58 +195,3 @@ def masked_fill_tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
 @composite("aten::masked_fill_.Tensor(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)")
 def masked_fill_tensor_(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
     return aten.copy_.default(self, masked_fill_tensor.body(self, mask, value))
-
-
-# ---- scatters that add or multiply ---------------------------------------------------------------------------------
-
-_REDUCES = {"add": "sum", "multiply": "prod"}
-
-
-def _reduce_of(name: str) -> str:
-    if name not in _REDUCES:
-        raise ShapeError("scatter: unknown reduction", got=repr(name), hint="'add' or 'multiply'")
-    return _REDUCES[name]
-
-
-# A number would do for a tensor too, so these forms are looked at first.
-
-
-@composite(
-    "aten::scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
-    outs="value_reduce_out",
-)
-def scatter_value_with(self: Tensor, dim: int, index: Tensor, value: Any, *, reduce: str) -> Tensor:
-    source = aten.new_full.default(self, index._sizes, as_element("scatter", value, self._dtype))
-    return aten.scatter_reduce.two(self, dim, index, source, _reduce_of(reduce))
-
-
-@composite(
-    "aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor", outs="reduce_out"
-)
-def scatter_with(self: Tensor, dim: int, index: Tensor, src: Tensor, *, reduce: str) -> Tensor:
-    return aten.scatter_reduce.two(self, dim, index, src, _reduce_of(reduce))
-
-
-@composite(
-    "aten::scatter_.value_reduce(Tensor(a!) self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor(a!)"
-)
-def scatter_value_with_(self: Tensor, dim: int, index: Tensor, value: Any, *, reduce: str) -> Tensor:
-    source = aten.new_full.default(self, index._sizes, as_element("scatter_", value, self._dtype))
-    return aten.scatter_reduce_.two(self, dim, index, source, _reduce_of(reduce))
-
-
-@composite("aten::scatter_.reduce(Tensor(a!) self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor(a!)")
-def scatter_with_(self: Tensor, dim: int, index: Tensor, src: Tensor, *, reduce: str) -> Tensor:
-    return aten.scatter_reduce_.two(self, dim, index, src, _reduce_of(reduce))
-
-
-for _decl in (scatter_with, scatter_value_with):
-
-    @_decl.with_samples
-    def _(make: Any, number: bool = _decl is scatter_value_with) -> Any:
-        index = make(2, 4, dtype=dtypes.int64, low=0, high=2)
-        for reduce in _REDUCES:
-            yield (make(3, 4), 0, index, 2 if number else make(2, 4)), {"reduce": reduce}
-            yield (make(4, 3).t(), -2, index, 2 if number else make(3, 5)), {"reduce": reduce}
-
-    _decl.sample_dtypes = (dtypes.float32, dtypes.float64)

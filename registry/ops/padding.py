@@ -15,8 +15,8 @@ from opweave.registry.op import ops
 from opweave.registry.ops.kinds import CompositeDecl, composite
 from opweave.registry.ops.kinds.traits import Traits
 from opweave.registry.ops.layout import format_of, laid_out, spec_like
-from opweave.registry.ops.numeric import as_element
 from opweave.registry.ops.reduction import rounded, widened
+from opweave.registry.promote import as_element
 from opweave.registry.symbolic import demand, is_open, larger, smaller
 from opweave.registry.tensor import Tensor, allocate_like, describe
 

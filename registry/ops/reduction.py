@@ -1,4 +1,4 @@
-"""Reductions, and what is written with them.
+"""Reductions: sums, products, extremes and truths over dimensions, and what is written with them.
 
 Half types are accumulated in float32, integers in int64. NaN wins a maximum or minimum; argmax and argmin give the
 first place of the winner.
@@ -10,36 +10,38 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
 from opweave.registry import dtypes
-from opweave.registry.autograd.mode import is_grad_enabled
 from opweave.registry.batching import along
-from opweave.registry.device import cpu
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import DTypeError, OutOfRangeError
-from opweave.registry.keys import state
 from opweave.registry.op import ops
-from opweave.registry.ops.kinds import composite, normalize_axes, reduction, scan, wide_type
+from opweave.registry.ops.kinds import composite, normalize_axes, reduction
 from opweave.registry.ops.pointwise import conjugate
-from opweave.registry.promote import as_element, result_type
-from opweave.registry.spec import TensorSpec, contiguous
+from opweave.registry.spec import TensorSpec
 from opweave.registry.strided import wrap_dim
-from opweave.registry.symbolic import is_open, larger
 from opweave.registry.tensor import Tensor, describe
 
 Make = Callable[..., Tensor]
 Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
-
 _FLOATING = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
 _ALL = (dtypes.bool_, dtypes.uint8, dtypes.int8, dtypes.int32, dtypes.int64, *_FLOATING)
+
+
+def _factors(make: Make) -> Samples:
+    for x in (make(4, 3, low=1, high=2), make(3, 0), make(low=1, high=2)):
+        yield (x, 0), {}
+        yield (x, -1, True), {}
+
+
+aten = ops.aten
+
 _ORDERED = (dtypes.uint8, dtypes.int8, dtypes.int32, dtypes.int64, *_FLOATING)
 
 
 # ---- types ---------------------------------------------------------------------------------------------------------
 
 
-def _accumulated(source: DType, dtype: DType | None = None) -> tuple[DType, DType]:
+def accumulated(source: DType, dtype: DType | None = None) -> tuple[DType, DType]:
     """Sums and products: integers and bools give int64."""
     result = dtype or (dtypes.int64 if source.kind in "biu" else source)
     if result.kind == "b":
@@ -56,7 +58,7 @@ def _averaged(source: DType, dtype: DType | None = None) -> tuple[DType, DType]:
             f"mean: defined for floating and complex types only, not {result.name}",
             hint="convert first, or pass dtype=opweave.float32",
         )
-    return _accumulated(source, result)
+    return accumulated(source, result)
 
 
 def _same(source: DType) -> tuple[DType, DType]:
@@ -92,7 +94,7 @@ def _place(name: str) -> Callable[[DType], tuple[DType, DType]]:
 @reduction(
     "aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     combine="sum",
-    types=_accumulated,
+    types=accumulated,
     autocast={"cuda": "fp32_set_opt_dtype"},
     out=True,
 )
@@ -102,7 +104,7 @@ def sum_() -> None:
 
 @reduction(
     "aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    combine="sum", types=_accumulated, autocast={"cuda": "fp32_set_opt_dtype"}, out="IntList_out"
+    combine="sum", types=accumulated, autocast={"cuda": "fp32_set_opt_dtype"}, out="IntList_out"
 )  # fmt: skip
 def sum_dim() -> None:
     """Sum over some dimensions."""
@@ -131,7 +133,7 @@ def mean_dim() -> None:
 @reduction(
     "aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     combine="prod",
-    types=_accumulated,
+    types=accumulated,
     autocast={"cpu": "fp32", "cuda": "fp32_set_opt_dtype"},
     out=True,
 )
@@ -141,7 +143,7 @@ def prod() -> None:
 
 @reduction(
     "aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    combine="prod", types=_accumulated, autocast={"cpu": "fp32", "cuda": "fp32_set_opt_dtype"}, out="int_out"
+    combine="prod", types=accumulated, autocast={"cpu": "fp32", "cuda": "fp32_set_opt_dtype"}, out="int_out"
 )  # fmt: skip
 def prod_dim() -> None:
     """Product over a dimension."""
@@ -215,6 +217,7 @@ for _all, _some in (
     (sum_, sum_dim), (mean, mean_dim), (prod, prod_dim), (max_, amax), (min_, amin), (any_, any_dims), (all_, all_dims),
 ):  # fmt: skip
     _all.by_dims = _some
+
 for _decl in (any_dims, all_dims):
     _decl.empty_is_all = False
 
@@ -291,140 +294,6 @@ def aminmax(self: Tensor, dim: int | None = None, keepdim: bool = False) -> tupl
     return ops.aten.amin.default(self, axes, keepdim), ops.aten.amax.default(self, axes, keepdim)
 
 
-def _squared(fresh: Tensor) -> Tensor:
-    """The squares of a tensor that nothing else needs: in its own memory where nobody is watching."""
-    watched = state.modes or type(fresh) is not Tensor or fresh.requires_grad
-    if watched or fresh._device is not cpu:
-        return ops.aten.mul.Tensor(fresh, fresh)
-    with np.errstate(all="ignore"):
-        np.multiply(fresh._array, fresh._array, out=fresh._array)
-    return fresh
-
-
-def _moments(op: str, self: Tensor, dim: Any, correction: Any, keepdim: bool) -> tuple[Tensor, Tensor]:
-    """(variance, mean with its dimensions kept) in the compute type; the two-pass formula, which does not cancel."""
-    if self._dtype.kind not in "fc":
-        raise DTypeError(
-            f"{op}: defined for floating and complex types only, not {self._dtype.name}", got=describe(self)
-        )
-    axes = list(normalize_axes(dim, self.ndim, op))
-    wide = widened(self)
-    mean_kept = ops.aten.mean.dim(wide, axes, True)
-    centred = ops.aten.sub.Tensor(wide, mean_kept)
-    if self._dtype.is_complex:
-        # The squares of the distances from the mean.
-        squares = ops.aten.sum.dim_IntList(_squared(ops.aten.view_as_real.default(centred)), [-1])
-    else:
-        squares = _squared(centred)
-    squares = ops.aten.sum.dim_IntList(squares, axes, keepdim)
-    count = math.prod(self._sizes[d] for d in axes) if self._sizes else 1
-    freedom = count - (1 if correction is None else as_element(op, correction, dtypes.float64))
-    variance = ops.aten.div.Tensor(squares, larger(freedom, 0))
-    return variance, mean_kept
-
-
-@composite(
-    "aten::var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
-    explicit=True,
-    tags="reduction",
-    out=True,
-)
-def var(self: Tensor, dim: Any = None, correction: Any = None, keepdim: bool = False) -> Tensor:
-    return rounded(_moments("var", self, dim, correction, keepdim)[0], self._dtype.to_real())
-
-
-@composite(
-    "aten::std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
-    explicit=True,
-    tags="reduction",
-    out=True,
-)
-def std(self: Tensor, dim: Any = None, correction: Any = None, keepdim: bool = False) -> Tensor:
-    return rounded(ops.aten.sqrt.default(_moments("std", self, dim, correction, keepdim)[0]), self._dtype.to_real())
-
-
-@composite(
-    "aten::var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False)"
-    " -> (Tensor, Tensor)",
-    explicit=True,
-    own_tags="reduction",
-    outs=("correction_out", "out0", "out1"),
-)
-def var_mean(self: Tensor, dim: Any = None, correction: Any = None, keepdim: bool = False) -> tuple[Tensor, Tensor]:
-    variance, average = _moments("var_mean", self, dim, correction, keepdim)
-    if not keepdim and self._sizes:
-        average = ops.aten.squeeze.dims(average, list(normalize_axes(dim, self.ndim, "var_mean")))
-    return rounded(variance, self._dtype.to_real()), rounded(average, self._dtype)
-
-
-@composite(
-    "aten::std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False)"
-    " -> (Tensor, Tensor)",
-    explicit=True,
-    own_tags="reduction",
-    outs=("correction_out", "out0", "out1"),
-)
-def std_mean(self: Tensor, dim: Any = None, correction: Any = None, keepdim: bool = False) -> tuple[Tensor, Tensor]:
-    variance, average = _moments("std_mean", self, dim, correction, keepdim)
-    if not keepdim and self._sizes:
-        average = ops.aten.squeeze.dims(average, list(normalize_axes(dim, self.ndim, "std_mean")))
-    return rounded(ops.aten.sqrt.default(variance), self._dtype.to_real()), rounded(average, self._dtype)
-
-
-@composite("aten::var(Tensor self, bool unbiased=True) -> Tensor", tags="reduction")
-def var_default(self: Tensor, unbiased: bool = True) -> Tensor:
-    return ops.aten.var.correction(self, None, correction=int(unbiased))
-
-
-@composite(
-    "aten::var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
-    tags="reduction",
-    outs="out",
-)
-def var_dim(self: Tensor, dim: Any, unbiased: bool = True, keepdim: bool = False) -> Tensor:
-    return ops.aten.var.correction(self, dim, correction=int(unbiased), keepdim=keepdim)
-
-
-@composite("aten::std(Tensor self, bool unbiased=True) -> Tensor", tags="reduction")
-def std_default(self: Tensor, unbiased: bool = True) -> Tensor:
-    return ops.aten.std.correction(self, None, correction=int(unbiased))
-
-
-@composite(
-    "aten::std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
-    tags="reduction",
-    outs="out",
-)
-def std_dim(self: Tensor, dim: Any, unbiased: bool = True, keepdim: bool = False) -> Tensor:
-    return ops.aten.std.correction(self, dim, correction=int(unbiased), keepdim=keepdim)
-
-
-@composite("aten::var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", tags="reduction")
-def var_mean_default(self: Tensor, unbiased: bool = True) -> tuple[Tensor, Tensor]:
-    return ops.aten.var_mean.correction(self, None, correction=int(unbiased))
-
-
-@composite(
-    "aten::var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)",
-    tags="reduction",
-)
-def var_mean_dim(self: Tensor, dim: Any, unbiased: bool = True, keepdim: bool = False) -> tuple[Tensor, Tensor]:
-    return ops.aten.var_mean.correction(self, dim, correction=int(unbiased), keepdim=keepdim)
-
-
-@composite("aten::std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", tags="reduction")
-def std_mean_default(self: Tensor, unbiased: bool = True) -> tuple[Tensor, Tensor]:
-    return ops.aten.std_mean.correction(self, None, correction=int(unbiased))
-
-
-@composite(
-    "aten::std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)",
-    tags="reduction",
-)
-def std_mean_dim(self: Tensor, dim: Any, unbiased: bool = True, keepdim: bool = False) -> tuple[Tensor, Tensor]:
-    return ops.aten.std_mean.correction(self, dim, correction=int(unbiased), keepdim=keepdim)
-
-
 @composite(
     "aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
     explicit=True,
@@ -462,117 +331,48 @@ def count_nonzero_default(self: Tensor, dim: int | None = None) -> Tensor:
     return ops.aten.sum.dim_IntList(ops.aten.ne(self, 0), None if dim is None else [dim])
 
 
+# ---- sums without NaN ----------------------------------------------------------------------------------------------
+
+
+def dims_of(dim: Any) -> list[int] | None:
+    return None if dim is None else [dim] if isinstance(dim, int) else list(dim)
+
+
+def _known(self: Any) -> Any:
+    """The elements, 0 for NaN."""
+    return aten.where(aten.isnan.default(self), 0.0, self) if self._dtype.kind == "f" else self
+
+
 @composite(
-    "aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *,"
-    " ScalarType? dtype=None) -> Tensor",
-    explicit=True,
+    "aten::nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     tags="reduction",
-    autocast={"cuda": "fp32_set_opt_dtype"},
-    outs="out",
 )
-def linalg_vector_norm(
-    self: Tensor, ord: float = 2, dim: Any = None, keepdim: bool = False, dtype: DType | None = None
-) -> Tensor:
-    if self._dtype.kind not in "fc":
-        raise DTypeError("linalg_vector_norm: expected a floating or complex type", got=describe(self))
-    if dtype is not None and (dtype.kind != self._dtype.kind or result_type(self._dtype, dtype) is not dtype):
-        raise DTypeError(
-            f"linalg_vector_norm: {self._dtype.name} does not become {dtype.name} without loss", got=describe(self),
-            hint="dtype is a type as wide as the input's, real or complex as that is",
-        )  # fmt: skip
-    ord = as_element("linalg_vector_norm", ord, dtypes.float64)
-    wide = (dtype or self._dtype).compute
-    result = (dtype or self._dtype).to_real()
-    axes = list(normalize_axes(dim, self.ndim, "linalg_vector_norm"))
-    size = ops.aten.abs.default(rounded(self, wide))
-    if math.isinf(ord):
-        return rounded((ops.aten.amax if ord > 0 else ops.aten.amin).default(size, axes, keepdim), result)
-    if ord == 0:
-        nonzero = rounded(ops.aten.ne(size, 0), result.compute)
-        return rounded(ops.aten.sum.dim_IntList(nonzero, axes, keepdim), result)
-    if ord == 1:
-        return rounded(ops.aten.sum.dim_IntList(size, axes, keepdim), result)
-    powers = ops.aten.mul.Tensor(size, size) if ord == 2 else ops.aten.pow(size, ord)
-    total = ops.aten.sum.dim_IntList(powers, axes, keepdim)
-    root = ops.aten.sqrt.default(total) if ord == 2 else ops.aten.pow(total, 1 / ord)
-    return rounded(root, result)
+def nansum(self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor:
+    """The sum of what is a number."""
+    if self._dtype.kind == "c":
+        raise DTypeError("nansum: not defined for complex numbers", got=describe(self))
+    return aten.sum.dim_IntList(_known(self), dims_of(dim), keepdim, dtype=dtype)
 
 
-# ---- running sums --------------------------------------------------------------------------------------------------
+@composite("aten::nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor")
+def nanmean(self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor:
+    """The mean of what is a number."""
+    if self._dtype.kind != "f":
+        raise DTypeError("nanmean: expected a floating type", got=describe(self), hint="x.to(float32)")
+    counted = aten.logical_not.default(aten.isnan.default(self))
+    count: Any = aten.sum.dim_IntList(counted, dims_of(dim), keepdim)
+    total: Any = nansum.body(self, dim, keepdim, dtype=dtype)
+    return total / count
 
 
-def _running_spec(self: Tensor, dim: int, dtype: DType | None = None) -> TensorSpec:
-    wrap_dim(dim, self.ndim, "cumsum")
-    return contiguous(self._sizes, _accumulated(self._dtype, dtype)[1], self._device)
-
-
-# Elements that are converted and added up at a time, so that they stay in the cache.
-_CHUNK = 1 << 16
-
-
-def _running_rows(function: str, array: Any, wide: DType, result: DType) -> Any:
-    """Running totals of each row, a few rows at a time."""
-    accumulate = {"cumsum": np.add.accumulate, "cumprod": np.multiply.accumulate}[function]
-    count, size = array.shape
-    out = np.empty(array.shape, result.numpy)
-    step = max(1, min(_CHUNK // max(size, 1), count))
-    terms, totals = (np.empty((step, size), wide.numpy) for _ in range(2))
-    with np.errstate(all="ignore"):
-        for start in range(0, count, step):
-            rows = min(step, count - start)
-            np.copyto(terms[:rows], array[start : start + rows], casting="unsafe")
-            accumulate(terms[:rows], axis=1, out=totals[:rows])
-            np.copyto(out[start : start + rows], totals[:rows], casting="unsafe")
-    return out
-
-
-def _running(function: str, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    axis = wrap_dim(dim, self.ndim, function)
-    result = _accumulated(self._dtype, dtype)[1]
-    xp = self._device.xp
-    wide = wide_type(result)
-    if xp is np and self.numel() > 1 and axis == self.ndim - 1 and self._array.flags.c_contiguous:
-        rows = _running_rows(function, self._array.reshape(-1, self._sizes[-1]), wide, result)
-        return Tensor._from_array(rows.reshape(self._sizes), self._device)
-    with np.errstate(all="ignore"):
-        array = self._array.astype(wide.numpy)
-        if self._sizes:
-            array = getattr(xp, function)(array, axis=axis)
-        array = array.astype(result.numpy)
-    return Tensor._from_array(xp.ascontiguousarray(array).reshape(self._sizes), self._device)
-
-
-@scan(
-    "aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
-    spec=_running_spec,
-    combine="cumsum",
-    autocast={"cuda": "fp32_set_opt_dtype"},
-    out=True,
-    inplace=True,
-)
-def cumsum(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
-    return _running("cumsum", self, dim, dtype)
-
-
-@scan(
-    "aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
-    spec=_running_spec,
-    combine="cumprod",
-    autocast={"cuda": "fp32_set_opt_dtype"},
-    outs="out",
-)
-def cumprod(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
-    return _running("cumprod", self, dim, dtype)
-
-
-for _decl in (cumsum, cumprod, max_dim, min_dim):
+for _decl in (max_dim, min_dim):
     _decl.batching(along("self"))
 
 
 # ---- gradients -----------------------------------------------------------------------------------------------------
 
 
-def _kept(reduced: Tensor, sizes: Sequence[int], dim: Any, keepdim: bool) -> Tensor:
+def kept_dims(reduced: Tensor, sizes: Sequence[int], dim: Any, keepdim: bool) -> Tensor:
     """The result of a reduction with its reduced dimensions put back, of size 1."""
     if keepdim or not sizes:
         return reduced
@@ -581,23 +381,25 @@ def _kept(reduced: Tensor, sizes: Sequence[int], dim: Any, keepdim: bool) -> Ten
     return reduced
 
 
-def _spread(grad: Tensor, sizes: Sequence[int], dim: Any = None, keepdim: bool = False) -> Tensor:
+def spread(grad: Tensor, sizes: Sequence[int], dim: Any = None, keepdim: bool = False) -> Tensor:
     """A gradient given to each element that a sum took."""
-    return ops.aten.expand.default(_kept(grad, sizes, dim, keepdim), list(sizes))
+    return ops.aten.expand.default(kept_dims(grad, sizes, dim, keepdim), list(sizes))
 
 
-def _count(sizes: Sequence[int], dim: Any) -> int:
+def count_of(sizes: Sequence[int], dim: Any) -> int:
     return math.prod(sizes[d] for d in normalize_axes(dim, len(sizes), "mean")) if sizes else 1
 
 
-sum_.backward(self=lambda grad, self_spec: _spread(grad, self_spec.sizes))
-sum_dim.backward(self=lambda grad, self_spec, dim, keepdim: _spread(grad, self_spec.sizes, dim, keepdim))
-mean.backward(self=lambda grad, self_spec: _spread(ops.aten.div(grad, _count(self_spec.sizes, None)), self_spec.sizes))
+sum_.backward(self=lambda grad, self_spec: spread(grad, self_spec.sizes))
+
+sum_dim.backward(self=lambda grad, self_spec, dim, keepdim: spread(grad, self_spec.sizes, dim, keepdim))
+
+mean.backward(self=lambda grad, self_spec: spread(ops.aten.div(grad, count_of(self_spec.sizes, None)), self_spec.sizes))
 
 
 @mean_dim.backward
 def _mean_backward(grad: Tensor, self_spec: TensorSpec, dim: Any, keepdim: bool) -> tuple[Tensor]:
-    return (_spread(ops.aten.div(grad, _count(self_spec.sizes, dim)), self_spec.sizes, dim, keepdim),)
+    return (spread(ops.aten.div(grad, count_of(self_spec.sizes, dim)), self_spec.sizes, dim, keepdim),)
 
 
 def _product_of_others(x: Tensor, dim: int) -> Tensor:
@@ -618,7 +420,7 @@ def _prod_gradient(grad: Tensor, self: Tensor, dim: int, keepdim: bool) -> Tenso
     if not self._sizes[at]:
         return ops.aten.new_zeros.default(grad, self._sizes)
     others = conjugate(_product_of_others(rounded(self, grad._dtype), at))
-    return ops.aten.mul.Tensor(_kept(grad, self._sizes, [at], keepdim), others)
+    return ops.aten.mul.Tensor(kept_dims(grad, self._sizes, [at], keepdim), others)
 
 
 @prod.backward
@@ -630,7 +432,7 @@ def _prod_backward(grad: Tensor, self: Tensor) -> tuple[Tensor]:
 prod_dim.backward(self=_prod_gradient)
 
 
-def _shared(grad: Tensor, chosen: Tensor, dim: Any) -> Tensor:
+def shared_out(grad: Tensor, chosen: Tensor, dim: Any) -> Tensor:
     """A gradient divided among the elements that a mask chooses."""
     aten = ops.aten
     weight = rounded(chosen, grad._dtype)
@@ -639,8 +441,8 @@ def _shared(grad: Tensor, chosen: Tensor, dim: Any) -> Tensor:
 
 
 def _extreme_gradient(grad: Tensor, self: Tensor, result: Tensor, dim: Any, keepdim: bool) -> Tensor:
-    chosen = ops.aten.eq.Tensor(self, _kept(result, self._sizes, dim, keepdim))
-    return _shared(_kept(grad, self._sizes, dim, keepdim), chosen, list(dim or ()))
+    chosen = ops.aten.eq.Tensor(self, kept_dims(result, self._sizes, dim, keepdim))
+    return shared_out(kept_dims(grad, self._sizes, dim, keepdim), chosen, list(dim or ()))
 
 
 @amax.backward
@@ -656,7 +458,7 @@ def _max_backward(grad: Tensor, self: Tensor, result: Tensor) -> tuple[Tensor]:
     aten = ops.aten
     is_nan = aten.logical_and.default(aten.isnan.default(self), aten.isnan.default(result))
     chosen = aten.logical_or.default(aten.eq.Tensor(self, result), is_nan)
-    return (_shared(grad, chosen, list(range(self.ndim))),)
+    return (shared_out(grad, chosen, list(range(self.ndim))),)
 
 
 min_.backward(_max_backward)
@@ -667,7 +469,7 @@ def _chosen_backward(grad: Tensor, self_spec: TensorSpec, dim: int, keepdim: boo
     if not self_spec.sizes:
         return (grad,)
     whole = ops.aten.new_zeros.default(grad, self_spec.sizes)
-    places, values = (_kept(t, self_spec.sizes, [dim], keepdim) for t in (result1, grad))
+    places, values = (kept_dims(t, self_spec.sizes, [dim], keepdim) for t in (result1, grad))
     return (ops.aten.scatter.src(whole, dim, places, values),)
 
 
@@ -677,144 +479,11 @@ for _decl in (any_, any_dim, any_dims, all_, all_dim, all_dims, argmax, argmin):
     _decl.backward()
 
 
-def _var_gradient(grad: Tensor, self: Tensor, dim: Any, correction: Any, keepdim: bool) -> Tensor:
-    aten = ops.aten
-    axes = list(normalize_axes(dim, self.ndim, "var"))
-    grad = _kept(grad, self._sizes, axes, keepdim)
-    freedom = _count(self._sizes, axes) - (1 if correction is None else correction)
-    centred = aten.sub.Tensor(self, aten.mean.dim(self, axes, True))
-    none = freedom <= 0
-    if is_open(none):  # dividing by 0 says the same as what follows
-        return aten.div.Tensor(aten.mul.Tensor(aten.mul.Scalar(grad, 2.0), centred), larger(freedom, 0))
-    if none:
-        where = aten.where(aten.eq.Scalar(centred, 0), math.nan, math.inf)
-        return aten.mul.Tensor(grad, rounded(where, grad._dtype))
-    return aten.mul.Tensor(aten.mul(grad, 2.0 / freedom), centred)
-
-
-var.backward(self=_var_gradient)
-
-
-@std.backward
-def _std_backward(
-    grad: Tensor, self: Tensor, result: Tensor, dim: Any, correction: Any, keepdim: bool
-) -> tuple[Tensor]:
-    aten = ops.aten
-    # Where all elements are equal the slope is taken as 0.
-    of_var = aten.masked_fill.Scalar(aten.div.Tensor(grad, aten.mul(result, 2)), aten.eq.Scalar(result, 0), 0)
-    return (_var_gradient(of_var, self, dim, correction, keepdim),)
-
-
-@var_mean.backward
-def _var_mean_backward(
-    grads: Sequence[Tensor | None], self: Tensor, dim: Any, correction: Any, keepdim: bool
-) -> tuple[Tensor | None]:
-    of_var, of_mean = grads
-    found = None if of_var is None else _var_gradient(of_var, self, dim, correction, keepdim)
-    return (_with_mean_gradient(found, of_mean, self, dim, keepdim),)
-
-
-@std_mean.backward
-def _std_mean_backward(
-    grads: Sequence[Tensor | None], self: Tensor, result: Tensor, dim: Any, correction: Any, keepdim: bool
-) -> tuple[Tensor | None]:
-    of_std, of_mean = grads
-    found = None if of_std is None else _std_backward(of_std, self, result, dim, correction, keepdim)[0]
-    return (_with_mean_gradient(found, of_mean, self, dim, keepdim),)
-
-
-def _with_mean_gradient(
-    found: Tensor | None, of_mean: Tensor | None, self: Tensor, dim: Any, keepdim: bool
-) -> Tensor | None:
-    if of_mean is not None:
-        axes = normalize_axes(dim, self.ndim, "var_mean")
-        each = _spread(ops.aten.div(of_mean, _count(self._sizes, axes)), self._sizes, axes, keepdim)
-        found = each if found is None else ops.aten.add.Tensor(found, each)
-    return found
-
-
 @logsumexp.backward
 def _logsumexp_backward(grad: Tensor, self: Tensor, result: Tensor, dim: Any, keepdim: bool) -> tuple[Tensor]:
     aten = ops.aten
-    grad, result = (_kept(t, self._sizes, dim, keepdim) for t in (grad, result))
+    grad, result = (kept_dims(t, self._sizes, dim, keepdim) for t in (grad, result))
     return (aten.mul.Tensor(grad, conjugate(aten.exp.default(aten.sub.Tensor(self, result)))),)
-
-
-@linalg_vector_norm.backward
-def _norm_backward(
-    grad: Tensor, self: Tensor, result: Tensor, ord: float, dim: Any, keepdim: bool
-) -> tuple[Tensor | None]:
-    aten = ops.aten
-    if ord == 0:
-        return (None,)
-    axes = list(normalize_axes(dim, self.ndim, "linalg_vector_norm"))
-    grad, norm = (_kept(t, self._sizes, axes, keepdim) for t in (grad, result))
-    self = rounded(self, norm._dtype.to_complex() if self._dtype.is_complex else norm._dtype)
-    sign = (aten.sgn if self._dtype.is_complex else aten.sign).default(self)
-    if ord == 1:
-        return (aten.mul.Tensor(grad, sign),)
-    if math.isinf(ord):
-        size = aten.abs.default(self)
-        chosen = aten.logical_or.default(aten.eq.Tensor(size, norm), aten.isnan.default(size))
-        return (aten.mul.Tensor(_shared(grad, chosen, axes), sign),)
-    is_zero = aten.eq.Scalar(norm, 0)
-    if ord == 2:
-        slope = aten.masked_fill.Scalar(aten.div.Tensor(self, norm), is_zero, 0)
-    else:
-        powers = aten.pow(aten.abs.default(self), ord - 1)
-        if ord < 1:
-            powers = aten.masked_fill.Scalar(powers, aten.eq.Scalar(self, 0), 0)
-        slope = aten.div.Tensor(aten.mul.Tensor(sign, powers), aten.pow(norm, ord - 1))
-        slope = aten.masked_fill.Scalar(slope, is_zero, 0)
-    return (aten.mul.Tensor(grad, slope),)
-
-
-def _sum_from_here(x: Tensor, dim: int) -> Tensor:
-    """For each element the sum of it and all after it."""
-    return ops.aten.flip.default(ops.aten.cumsum.default(ops.aten.flip.default(x, [dim]), dim), [dim])
-
-
-cumsum.backward(self=lambda grad, dim: _sum_from_here(grad, dim) if grad._sizes else grad)
-
-
-@cumprod.backward
-def _cumprod_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> tuple[Tensor]:
-    aten = ops.aten
-    if not self._sizes or not self._sizes[dim]:
-        return (grad,)
-    at = wrap_dim(dim, self.ndim, "cumprod")
-    x = rounded(self, grad._dtype)
-    if is_grad_enabled():
-        return (_cumprod_gradient_by_rows(grad, x, at),)
-    # Up to the first 0 of a row products may be divided by a factor. At the 0 itself its factor is left out; the
-    # products after it have the slope 0 in every other factor.
-    is_zero = aten.eq.Scalar(x, 0)
-    zeros = aten.cumsum.default(is_zero, at)
-    before = aten.eq.Scalar(zeros, 0)
-    first = aten.logical_and.default(is_zero, aten.eq.Scalar(zeros, 1))
-    slope = aten.div.Tensor(
-        _sum_from_here(aten.mul.Tensor(grad, conjugate(result)), at),
-        conjugate(aten.masked_fill.Scalar(x, is_zero, 1)),
-    )
-    without = aten.cumprod.default(aten.masked_fill.Scalar(x, first, 1), at)
-    after = aten.masked_fill.Scalar(aten.mul.Tensor(grad, conjugate(without)), before, 0)
-    at_first = aten.where.self(first, _sum_from_here(after, at), aten.new_zeros.default(grad, []))
-    return (aten.where.self(before, slope, at_first),)
-
-
-def _cumprod_gradient_by_rows(grad: Tensor, x: Tensor, dim: int) -> Tensor:
-    """The same, differentiable again where there are zeros: a running product without each element in turn."""
-    aten = ops.aten
-    size = x._sizes[dim]
-    places = aten.arange.default(size, device=x._device)
-    tail = [1] * (x.ndim - dim - 1)
-    left_out = aten.reshape.default(places, [size, 1, *tail])
-    running = aten.reshape.default(places, [size, *tail])
-    rows = aten.masked_fill.Scalar(aten.unsqueeze.default(x, dim), aten.eq.Tensor(left_out, running), 1)
-    products = aten.masked_fill.Scalar(
-        aten.cumprod.default(rows, dim + 1), aten.gt.Tensor(left_out, running), 0
-    )  # fmt: skip
-    return aten.sum.dim_IntList(aten.mul.Tensor(aten.unsqueeze.default(grad, dim), conjugate(products)), [dim + 1])
 
 
 # ---- samples -------------------------------------------------------------------------------------------------------
@@ -862,31 +531,10 @@ def _by_dim(make: Make) -> Samples:
     yield (make(), 0), {}
 
 
-def _factors(make: Make) -> Samples:
-    for x in (make(4, 3, low=1, high=2), make(3, 0), make(low=1, high=2)):
-        yield (x, 0), {}
-        yield (x, -1, True), {}
-
-
-def _along(make: Make) -> Samples:
-    for args, kwargs in _factors(make):
-        yield args[:2], kwargs
-    yield (ops.aten.permute.default(make(4, 2, 3, low=1, high=2), [2, 0, 1]), 1), {}
-    yield (make(6, low=1, high=2), 0), {"dtype": dtypes.float64}
-
-
 def _places(make: Make) -> Samples:
     yield from _by_dim(make)
     yield (make(3, 4), None), {}
     yield (make(3, 4), None, True), {}
-
-
-def _spreads(make: Make) -> Samples:
-    for x in (make(4, 5, 3), ops.aten.permute.default(make(4, 5, 3), [2, 0, 1]), make(3, 1)):
-        yield (x,), {}
-        yield (x, [0]), {"correction": 0}
-        yield (x, [0, 1]), {"keepdim": True}
-    yield (make(3, 4), [1]), {"correction": 2}
 
 
 _SAMPLES: dict[Callable[[Make], Samples], tuple[Any, ...]] = {
@@ -895,19 +543,21 @@ _SAMPLES: dict[Callable[[Make], Samples], tuple[Any, ...]] = {
     _by_dims_or_empty: (sum_dim, any_dims, all_dims),
     _by_dims: (mean_dim, amax, amin, logsumexp),
     _by_dim: (any_dim, all_dim, max_dim, min_dim),
-    _along: (cumsum, cumprod),
     _factors: (prod_dim,),
     _places: (argmax, argmin),
-    _spreads: (var, std, var_mean, std_mean),
 }
+
 for _samples, _decls in _SAMPLES.items():
     for _decl in _decls:
         _decl.with_samples(_samples)
         _decl.sample_dtypes = _ALL
+
 for _decl in (mean, mean_dim):
     _decl.sample_dtypes = _FLOATING
-for _decl in (var, std, var_mean, std_mean, logsumexp, linalg_vector_norm):
+
+for _decl in (logsumexp,):
     _decl.sample_dtypes = (*_FLOATING, dtypes.complex64)
+
 for _decl in (argmax, argmin):
     _decl.sample_dtypes = _ORDERED
 
@@ -920,12 +570,3 @@ def _(make: Make) -> Samples:
 
 
 prod.sample_dtypes = _ALL
-
-
-@linalg_vector_norm.with_samples
-def _(make: Make) -> Samples:
-    for order in (2, 1, 0, math.inf, -math.inf, 3):
-        yield (make(4, 5), order), {}
-        yield (make(4, 5), order, [1], True), {}
-    x = make(4, 5)
-    yield (x, 2, [0]), {"dtype": dtypes.complex128 if x._dtype.is_complex else dtypes.float64}

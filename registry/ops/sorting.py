@@ -1,14 +1,21 @@
-"""Sorting and selecting by rank. NaN counts as the largest number; among equals, the order stays as it was."""
+"""Sorting, selecting by rank, searching what is sorted, and distinct elements.
+
+NaN counts as the largest number; among equals, the order stays as it was.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from opweave.registry import dtypes
 from opweave.registry.batched import Level
 from opweave.registry.batching import along, bound
+from opweave.registry.dtypes import promote_types
 from opweave.registry.errors import DTypeError, ShapeError
+from opweave.registry.fake_context import dynamic_size
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.kinds import composite, extern
 from opweave.registry.promote import pointwise_strides
@@ -19,6 +26,7 @@ from opweave.registry.tensor import Tensor, allocate_like, describe
 
 Make = Callable[..., Tensor]
 Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
+aten = ops.aten
 
 
 def _check_order(op: str, self: Tensor, kinds: str) -> None:
@@ -165,6 +173,248 @@ def _topk(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str,
     return along("self")(op, level, (), values)
 
 
+# ---- places in order -----------------------------------------------------------------------------------------------
+
+
+def _check_bounds(bounds: Tensor, right: bool, side: str | None) -> str:
+    if side not in (None, "left", "right") or (side == "left" and right):
+        raise ShapeError("searchsorted: side is 'left' or 'right', and right says the same", got=f"{side!r}, {right}")
+    if not bounds.ndim:
+        raise ShapeError("searchsorted: the sequence has no dimension", got=describe(bounds))
+    return side or ("right" if right else "left")
+
+
+def _search_spec(
+    sorted_sequence: Tensor, self: Tensor, out_int32: bool = False, right: bool = False, side: str | None = None,
+    sorter: Tensor | None = None,
+) -> TensorSpec:  # fmt: skip
+    _check_bounds(sorted_sequence, right, side)
+    both = describe([sorted_sequence, self])
+    if "c" in (sorted_sequence._dtype.kind, self._dtype.kind):
+        raise DTypeError("searchsorted: complex numbers have no order", got=both)
+    if sorted_sequence.ndim > 1 and sorted_sequence._sizes[:-1] != self._sizes[:-1]:
+        raise ShapeError("searchsorted: rows of sequences go with rows of values", got=both)
+    if sorter is not None and (sorter._sizes != sorted_sequence._sizes or sorter._dtype is not dtypes.int64):
+        raise ShapeError("searchsorted: the sorter has an int64 place for each element", got=describe(sorter))
+    return contiguous(self._sizes, dtypes.int32 if out_int32 else dtypes.int64, self._device)
+
+
+@composite(
+    "aten::searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False,"
+    " str? side=None, Tensor? sorter=None) -> Tensor"
+)
+def searchsorted_number(sorted_sequence: Tensor, self: Any, **options: Any) -> Tensor:
+    value = aten.scalar_tensor.default(self, dtype=sorted_sequence._dtype, device=sorted_sequence._device)
+    return aten.searchsorted.Tensor(sorted_sequence, value, **options)
+
+
+@extern(
+    "aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False,"
+    " str? side=None, Tensor? sorter=None) -> Tensor",
+    spec=_search_spec,
+)
+def searchsorted(
+    sorted_sequence: Tensor, self: Tensor, *, out_int32: bool = False, right: bool = False, side: str | None = None,
+    sorter: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """Where each value would be put, for a sorted sequence to stay so: before equal elements, or behind."""
+    out = allocate_like(_search_spec(sorted_sequence, self, out_int32, right, side, sorter))
+    xp, which = self._device.xp, _check_bounds(sorted_sequence, right, side)
+    wide = promote_types(sorted_sequence._dtype, self._dtype).compute.numpy
+    bounds, values = (t._array.astype(wide, copy=False) for t in (sorted_sequence, self))
+    if sorter is not None:
+        bounds = xp.take_along_axis(bounds, sorter._array, axis=-1)
+    if bounds.ndim == 1:
+        out._array[...] = xp.searchsorted(bounds, values, which)
+        return out
+    rows, wanted = bounds.reshape(-1, bounds.shape[-1]), values.reshape(-1, values.shape[-1])
+    target = out._array.reshape(wanted.shape)
+    for row, at, into in zip(rows, wanted, target, strict=True):
+        into[...] = xp.searchsorted(row, at, which)
+    return out
+
+
+searchsorted.backward()
+
+
+def _vector(boundaries: Tensor) -> Tensor:
+    if boundaries.ndim != 1:
+        raise ShapeError("bucketize: the boundaries must be a vector", got=describe(boundaries))
+    return boundaries
+
+
+@composite(
+    "aten::bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor"
+)
+def bucketize_number(self: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
+    return aten.searchsorted.Scalar(_vector(boundaries), self, out_int32=out_int32, right=right)
+
+
+@composite(
+    "aten::bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor"
+)
+def bucketize(self: Tensor, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
+    """The number of boundaries below each element; with `right`, of those that it equals too."""
+    return aten.searchsorted.Tensor(_vector(boundaries), self, out_int32=out_int32, right=right)
+
+
+# ---- distinct elements ---------------------------------------------------------------------------------------------
+
+
+def _distinct_specs(self: Tensor, inverse: bool, counts: bool, shape: Sequence[Any]) -> tuple[TensorSpec, ...]:
+    device = self._device
+    count = dynamic_size("unique", self, 0, None)
+    return (
+        contiguous((count,), self._dtype, device), contiguous(shape if inverse else (0,), dtypes.int64, device),
+        contiguous((count,) if counts else (0,), dtypes.int64, device),
+    )  # fmt: skip
+
+
+def _results(self: Tensor, arrays: Sequence[Any]) -> tuple[Tensor, ...]:
+    xp = self._device.xp
+    return tuple(
+        Tensor._from_array(xp.ascontiguousarray(xp.zeros(0, np.int64) if a is None else a), self._device)
+        for a in arrays
+    )
+
+
+def _check_distinct(self: Tensor) -> None:
+    if self._dtype.kind == "c":
+        raise DTypeError("unique: not defined for complex numbers", got=describe(self))
+
+
+@extern(
+    "aten::_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False)"
+    " -> (Tensor, Tensor, Tensor)",
+    spec=lambda self, sorted=True, inverse=False, counts=False: _distinct_specs(self, inverse, counts, self._sizes),
+    tags="dynamic_output_shape",
+)
+def _unique2(
+    self: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
+) -> tuple[Tensor, ...]:
+    """(the distinct elements in order, the place of each element among them, how often each is there)."""
+    _check_distinct(self)
+    found, inverse, counts = self._device.xp.unique(
+        self._array, return_inverse=True, return_counts=True, equal_nan=False
+    )
+    inverse = inverse.reshape(self._sizes).astype(np.int64) if return_inverse else None
+    return _results(self, (found, inverse, counts.astype(np.int64) if return_counts else None))
+
+
+_unique2.backward()
+
+
+@extern(
+    "aten::unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False)"
+    " -> (Tensor, Tensor, Tensor)",
+    spec=lambda self, dim, sorted=True, inverse=False, counts=False: _slice_specs(self, dim, inverse, counts),
+    tags="dynamic_output_shape",
+)
+def unique_dim(
+    self: Tensor, dim: int, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
+) -> tuple[Tensor, ...]:
+    """The same of slices along a dimension."""
+    _check_distinct(self)
+    axis = wrap_dim(dim, self.ndim, "unique")
+    found, inverse, counts = np.unique(
+        self._array, return_inverse=True, return_counts=True, axis=axis, equal_nan=False
+    )  # fmt: skip
+    inverse = inverse.reshape(-1).astype(np.int64) if return_inverse else None
+    return _results(self, (found, inverse, counts.astype(np.int64) if return_counts else None))
+
+
+unique_dim.backward()
+
+
+def _slice_specs(self: Tensor, dim: int | None, inverse: bool, counts: bool) -> tuple[TensorSpec, ...]:
+    if dim is None:
+        return _distinct_specs(self, inverse, counts, self._sizes)
+    axis = wrap_dim(dim, self.ndim, "unique")
+    first, second, third = _distinct_specs(self, inverse, counts, (self._sizes[axis],))
+    sizes = (*self._sizes[:axis], first.sizes[0], *self._sizes[axis + 1 :])
+    return contiguous(sizes, self._dtype, self._device), second, third
+
+
+@extern(
+    "aten::unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None)"
+    " -> (Tensor, Tensor, Tensor)",
+    spec=lambda self, inverse=False, counts=False, dim=None: _slice_specs(self, dim, inverse, counts),
+    tags="dynamic_output_shape",
+)
+def unique_consecutive(
+    self: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> tuple[Tensor, ...]:
+    """(the first of each run of equal elements or slices, the run that each is in, how long each run is)."""
+    _check_distinct(self)
+    xp = self._device.xp
+    axis = 0 if dim is None else wrap_dim(dim, self.ndim, "unique_consecutive")
+    source = self._array.reshape(-1) if dim is None else xp.moveaxis(self._array, axis, 0)
+    count = source.shape[0]
+    rows = source.reshape(count, -1) if source.size else source.reshape(count, 0)
+    new = xp.ones(count, bool)
+    if count > 1:
+        new[1:] = (rows[1:] != rows[:-1]).any(axis=1)
+    starts = xp.flatnonzero(new)
+    found = source[starts]
+    inverse = xp.cumsum(new) - 1
+    lengths = xp.diff(xp.append(starts, count))
+    shaped = inverse.reshape(self._sizes) if dim is None else inverse
+    return _results(self, (
+        found if dim is None else xp.moveaxis(found, 0, axis), shaped.astype(np.int64) if return_inverse else None,
+        lengths.astype(np.int64) if return_counts else None,
+    ))  # fmt: skip
+
+
+unique_consecutive.backward()
+
+
+def _asked_for(found: Sequence[Tensor], *asked: bool) -> Any:
+    results = [found[0], *(t for t, wanted in zip(found[1:], asked, strict=True) if wanted)]
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def unique(
+    input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:  # fmt: skip
+    """The distinct elements in order, or slices along a dimension.
+
+    Parameters
+    ----------
+    input : Tensor
+    sorted : bool
+        They always are.
+    return_inverse : bool
+        Give the place of each element among them too.
+    return_counts : bool
+        Give how often each is there too.
+    dim : int, optional
+        Compare slices along this dimension.
+    """
+    options = sorted, return_inverse, return_counts
+    found = aten._unique2.default(input, *options) if dim is None else aten.unique_dim.default(input, dim, *options)
+    return _asked_for(found, return_inverse, return_counts)
+
+
+def consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """The first of each run of equal elements, or of equal slices along a dimension.
+
+    Parameters
+    ----------
+    input : Tensor
+    return_inverse : bool
+        Give the run of each element too.
+    return_counts : bool
+        Give how long each run is too.
+    dim : int, optional
+        Compare slices along this dimension.
+    """
+    found = aten.unique_consecutive.default(input, return_inverse, return_counts, dim)
+    return _asked_for(found, return_inverse, return_counts)
+
+
 # ---- gradients -----------------------------------------------------------------------------------------------------
 
 
@@ -178,6 +428,13 @@ def _returned(grad: Tensor, self_spec: TensorSpec, dim: int, result1: Tensor) ->
 
 for _decl in (sort, topk):
     _decl.backward(self=_returned)
+
+
+# ---- functions of the package --------------------------------------------------------------------------------------
+
+
+#: Functions of the package, and methods, whose results are other than the op's.
+METHODS: dict[str, Callable[..., Any]] = {"unique": unique, "unique_consecutive": consecutive}
 
 
 # ---- samples -------------------------------------------------------------------------------------------------------
@@ -239,8 +496,10 @@ def _(make: Make) -> Samples:
 
 
 _ORDERED = (dtypes.float32, dtypes.float64, dtypes.float16, dtypes.bfloat16, dtypes.int64, dtypes.uint8)
+
 for _decl in (sort, argsort, sort_stable, argsort_stable, msort):
     _decl.sample_dtypes = (*_ORDERED, dtypes.bool_)
+
 topk.sample_dtypes = _ORDERED
 
 

@@ -784,7 +784,7 @@ def equal_function(input: Tensor, other: Tensor) -> bool:
 
 
 #: Functions of the package, and methods, that call their first argument `input`.
-FUNCTIONS: dict[str, Callable[..., Any]] = {
+METHODS: dict[str, Callable[..., Any]] = {
     "isclose": isclose_function,
     "allclose": allclose_function,
     "equal": equal_function,

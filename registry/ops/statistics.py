@@ -1,65 +1,174 @@
-"""Medians, quantiles and modes, running extremes, differences and areas, covariances, counts and distinct elements."""
+"""Variances, medians, quantiles and modes, covariances, and how often values are there."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from opweave.registry import dtypes
-from opweave.registry.dtypes import DType, promote_types
-from opweave.registry.errors import ArgumentError, DTypeError, OutOfMemoryError, ShapeError, UnsupportedError
+from opweave.registry.device import cpu
+from opweave.registry.errors import ArgumentError, DTypeError, OutOfMemoryError, ShapeError
 from opweave.registry.fake_context import dynamic_size
+from opweave.registry.keys import state
 from opweave.registry.op import ops
-from opweave.registry.ops.kinds import CompositeDecl, composite, extern
-from opweave.registry.promote import pointwise_strides
+from opweave.registry.ops.kinds import CompositeDecl, composite, extern, normalize_axes
+from opweave.registry.ops.reduction import count_of, kept_dims, rounded, spread, widened
+from opweave.registry.promote import as_element
 from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.strided import wrap_dim
-from opweave.registry.symbolic import is_open
+from opweave.registry.symbolic import is_open, larger
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
+Make = Callable[..., Tensor]
+Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
+_FLOATING = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
 aten = ops.aten
 
 
-# ---- sums without NaN ----------------------------------------------------------------------------------------------
+# ---- variances -----------------------------------------------------------------------------------------------------
 
 
-def _dims(dim: Any) -> list[int] | None:
-    return None if dim is None else [dim] if isinstance(dim, int) else list(dim)
+def _squared(fresh: Tensor) -> Tensor:
+    """The squares of a tensor that nothing else needs: in its own memory where nobody is watching."""
+    watched = state.modes or type(fresh) is not Tensor or fresh.requires_grad
+    if watched or fresh._device is not cpu:
+        return ops.aten.mul.Tensor(fresh, fresh)
+    with np.errstate(all="ignore"):
+        np.multiply(fresh._array, fresh._array, out=fresh._array)
+    return fresh
 
 
-def _known(self: Any) -> Any:
-    """The elements, 0 for NaN."""
-    return aten.where(aten.isnan.default(self), 0.0, self) if self._dtype.kind == "f" else self
+def _moments(op: str, self: Tensor, dim: Any, correction: Any, keepdim: bool) -> tuple[Tensor, Tensor]:
+    """(variance, mean with its dimensions kept) in the compute type; the two-pass formula, which does not cancel."""
+    if self._dtype.kind not in "fc":
+        raise DTypeError(
+            f"{op}: defined for floating and complex types only, not {self._dtype.name}", got=describe(self)
+        )
+    axes = list(normalize_axes(dim, self.ndim, op))
+    wide = widened(self)
+    mean_kept = ops.aten.mean.dim(wide, axes, True)
+    centred = ops.aten.sub.Tensor(wide, mean_kept)
+    if self._dtype.is_complex:
+        # The squares of the distances from the mean.
+        squares = ops.aten.sum.dim_IntList(_squared(ops.aten.view_as_real.default(centred)), [-1])
+    else:
+        squares = _squared(centred)
+    squares = ops.aten.sum.dim_IntList(squares, axes, keepdim)
+    count = math.prod(self._sizes[d] for d in axes) if self._sizes else 1
+    freedom = count - (1 if correction is None else as_element(op, correction, dtypes.float64))
+    variance = ops.aten.div.Tensor(squares, larger(freedom, 0))
+    return variance, mean_kept
 
 
 @composite(
-    "aten::nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    "aten::var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
+    explicit=True,
+    tags="reduction",
+    out=True,
+)
+def var(self: Tensor, dim: Any = None, correction: Any = None, keepdim: bool = False) -> Tensor:
+    return rounded(_moments("var", self, dim, correction, keepdim)[0], self._dtype.to_real())
+
+
+@composite(
+    "aten::std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
+    explicit=True,
+    tags="reduction",
+    out=True,
+)
+def std(self: Tensor, dim: Any = None, correction: Any = None, keepdim: bool = False) -> Tensor:
+    return rounded(ops.aten.sqrt.default(_moments("std", self, dim, correction, keepdim)[0]), self._dtype.to_real())
+
+
+@composite(
+    "aten::var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False)"
+    " -> (Tensor, Tensor)",
+    explicit=True,
+    own_tags="reduction",
+    outs=("correction_out", "out0", "out1"),
+)
+def var_mean(self: Tensor, dim: Any = None, correction: Any = None, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    variance, average = _moments("var_mean", self, dim, correction, keepdim)
+    if not keepdim and self._sizes:
+        average = ops.aten.squeeze.dims(average, list(normalize_axes(dim, self.ndim, "var_mean")))
+    return rounded(variance, self._dtype.to_real()), rounded(average, self._dtype)
+
+
+@composite(
+    "aten::std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False)"
+    " -> (Tensor, Tensor)",
+    explicit=True,
+    own_tags="reduction",
+    outs=("correction_out", "out0", "out1"),
+)
+def std_mean(self: Tensor, dim: Any = None, correction: Any = None, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    variance, average = _moments("std_mean", self, dim, correction, keepdim)
+    if not keepdim and self._sizes:
+        average = ops.aten.squeeze.dims(average, list(normalize_axes(dim, self.ndim, "std_mean")))
+    return rounded(ops.aten.sqrt.default(variance), self._dtype.to_real()), rounded(average, self._dtype)
+
+
+@composite("aten::var(Tensor self, bool unbiased=True) -> Tensor", tags="reduction")
+def var_default(self: Tensor, unbiased: bool = True) -> Tensor:
+    return ops.aten.var.correction(self, None, correction=int(unbiased))
+
+
+@composite(
+    "aten::var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
+    tags="reduction",
+    outs="out",
+)
+def var_dim(self: Tensor, dim: Any, unbiased: bool = True, keepdim: bool = False) -> Tensor:
+    return ops.aten.var.correction(self, dim, correction=int(unbiased), keepdim=keepdim)
+
+
+@composite("aten::std(Tensor self, bool unbiased=True) -> Tensor", tags="reduction")
+def std_default(self: Tensor, unbiased: bool = True) -> Tensor:
+    return ops.aten.std.correction(self, None, correction=int(unbiased))
+
+
+@composite(
+    "aten::std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
+    tags="reduction",
+    outs="out",
+)
+def std_dim(self: Tensor, dim: Any, unbiased: bool = True, keepdim: bool = False) -> Tensor:
+    return ops.aten.std.correction(self, dim, correction=int(unbiased), keepdim=keepdim)
+
+
+@composite("aten::var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", tags="reduction")
+def var_mean_default(self: Tensor, unbiased: bool = True) -> tuple[Tensor, Tensor]:
+    return ops.aten.var_mean.correction(self, None, correction=int(unbiased))
+
+
+@composite(
+    "aten::var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)",
     tags="reduction",
 )
-def nansum(self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor:
-    """The sum of what is a number."""
-    if self._dtype.kind == "c":
-        raise DTypeError("nansum: not defined for complex numbers", got=describe(self))
-    return aten.sum.dim_IntList(_known(self), _dims(dim), keepdim, dtype=dtype)
+def var_mean_dim(self: Tensor, dim: Any, unbiased: bool = True, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    return ops.aten.var_mean.correction(self, dim, correction=int(unbiased), keepdim=keepdim)
 
 
-@composite("aten::nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor")
-def nanmean(self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor:
-    """The mean of what is a number."""
-    if self._dtype.kind != "f":
-        raise DTypeError("nanmean: expected a floating type", got=describe(self), hint="x.to(float32)")
-    counted = aten.logical_not.default(aten.isnan.default(self))
-    count: Any = aten.sum.dim_IntList(counted, _dims(dim), keepdim)
-    total: Any = nansum.body(self, dim, keepdim, dtype=dtype)
-    return total / count
+@composite("aten::std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", tags="reduction")
+def std_mean_default(self: Tensor, unbiased: bool = True) -> tuple[Tensor, Tensor]:
+    return ops.aten.std_mean.correction(self, None, correction=int(unbiased))
+
+
+@composite(
+    "aten::std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)",
+    tags="reduction",
+)
+def std_mean_dim(self: Tensor, dim: Any, unbiased: bool = True, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    return ops.aten.std_mean.correction(self, dim, correction=int(unbiased), keepdim=keepdim)
 
 
 # ---- the middle ----------------------------------------------------------------------------------------------------
 
 
-def _check_order(op: str, self: Tensor) -> None:
+def _check_ordered(op: str, self: Tensor) -> None:
     if self._dtype.kind not in "iuf":
         raise DTypeError(f"{op}: not defined for {self._dtype.name}", got=describe(self))
 
@@ -84,7 +193,7 @@ def _declare_median(name: str, ignore: bool) -> tuple[CompositeDecl, CompositeDe
     @composite(f"aten::{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)")
     def by_dim(self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
         """The middle element in order, of an even number the lower, and its place."""
-        _check_order(name, self)
+        _check_ordered(name, self)
         axis = wrap_dim(dim, self.ndim, name)
         if not self.ndim:
             return aten.clone.default(self), aten.zeros.default([], dtype=dtypes.int64, device=self._device)
@@ -105,7 +214,7 @@ def _declare_median(name: str, ignore: bool) -> tuple[CompositeDecl, CompositeDe
     @composite(f"aten::{name}(Tensor self) -> Tensor", explicit=True)
     def of_all(self: Tensor) -> Tensor:
         """The middle of all elements in order, of an even number the lower."""
-        _check_order(name, self)
+        _check_ordered(name, self)
         if not self.numel():
             return _nothing(self)
         return by_dim.body(aten.reshape.default(self, [-1]), 0)[0]
@@ -121,6 +230,7 @@ def _declare_median(name: str, ignore: bool) -> tuple[CompositeDecl, CompositeDe
 
 
 median, median_dim = _declare_median("median", False)
+
 nanmedian, nanmedian_dim = _declare_median("nanmedian", True)
 
 _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
@@ -224,157 +334,6 @@ def mode(self: Tensor, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Te
     return (value, place) if keepdim else (aten.squeeze.dim(value, axis), aten.squeeze.dim(place, axis))
 
 
-# ---- running extremes and sums -------------------------------------------------------------------------------------
-
-
-def _running_specs(self: Tensor, dim: int) -> tuple[TensorSpec, TensorSpec]:
-    wrap_dim(dim, self.ndim, "cummax")
-    if self._dtype.kind == "c":
-        raise DTypeError("cummax: not defined for complex numbers", got=describe(self))
-    sizes = self._sizes
-    return contiguous(sizes, self._dtype, self._device), contiguous(sizes, dtypes.int64, self._device)
-
-
-def _declare_running(name: str, larger: bool) -> None:
-    @extern(f"aten::{name}(Tensor self, int dim) -> (Tensor values, Tensor indices)", spec=_running_specs)
-    def running(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
-        values, indices = (allocate_like(spec) for spec in _running_specs(self, dim))
-        if not self.ndim:
-            values._array[...] = self._array
-            indices._array[...] = 0
-        elif self.numel():
-            xp, axis = self._device.xp, wrap_dim(dim, self.ndim, name)
-            source = self._array.astype(self._dtype.compute.numpy, copy=False)
-            best = (xp.maximum if larger else xp.minimum).accumulate(source, axis=axis)
-            places = xp.arange(self._sizes[axis]).reshape([-1 if d == axis else 1 for d in range(self.ndim)])
-            # Of equals the last; once there is a NaN, only others replace it.
-            taken = source == best
-            if source.dtype.kind == "f":
-                taken |= xp.isnan(source)
-            values._array[...] = best
-            indices._array[...] = xp.maximum.accumulate(xp.where(taken, places, 0), axis=axis)
-        return values, indices
-
-    def of_self(grad: Tensor, self_spec: TensorSpec, dim: int, result1: Tensor) -> Tensor:
-        return aten.scatter_add.default(aten.new_zeros.default(grad, list(self_spec.sizes)), dim, result1, grad)
-
-    running.backward(differentiable=(0,), self=of_self)
-
-
-_declare_running("cummax", True)
-_declare_running("cummin", False)
-
-
-def _logcumsumexp_spec(self: Tensor, dim: int) -> TensorSpec:
-    wrap_dim(dim, self.ndim, "logcumsumexp")
-    if self._dtype.kind != "f":
-        raise DTypeError("logcumsumexp: expected a floating type", got=describe(self))
-    return TensorSpec(self._sizes, pointwise_strides(self._sizes, [self]), self._dtype, self._device)
-
-
-@extern("aten::logcumsumexp(Tensor self, int dim) -> Tensor", spec=_logcumsumexp_spec)
-def logcumsumexp(self: Tensor, dim: int) -> Tensor:
-    """log(cumsum(exp(x))), without overflow."""
-    out = allocate_like(_logcumsumexp_spec(self, dim))
-    wide = self._array.astype(np.float64)
-    with np.errstate(all="ignore"):
-        if self.ndim and self.numel():
-            wide = self._device.xp.logaddexp.accumulate(wide, axis=wrap_dim(dim, self.ndim, "logcumsumexp"))
-        out._array[...] = wide
-    return out
-
-
-def _logcumsumexp_gradient(grad: Tensor, self: Tensor, dim: int, result: Tensor) -> Tensor:
-    least = float(np.finfo(np.float32).min)
-
-    def part(g: Tensor) -> Any:
-        # log Σ g exp(x - result) over what follows, of the positive part.
-        logs: Any = aten.log.default(aten.clamp_min.default(g, 0.0))
-        backwards = aten.logcumsumexp.default(aten.flip.default(logs - result, [dim]), dim)
-        total: Any = aten.flip.default(backwards, [dim])
-        return aten.exp.default(aten.where(aten.isneginf.default(total), least, total + self))
-
-    if not self.ndim:
-        return grad
-    return part(grad) - part(aten.neg.default(grad))
-
-
-logcumsumexp.backward(self=_logcumsumexp_gradient)
-
-
-# ---- differences and areas -----------------------------------------------------------------------------------------
-
-
-@composite(
-    "aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor"
-)  # fmt: skip
-def diff(
-    self: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
-) -> Tensor:
-    """The n-th differences of neighbours along a dimension."""
-    if not self.ndim or n < 0:
-        raise ShapeError("diff: expected one dimension at least, and n from 0 up", got=f"{describe(self)}, n={n}")
-    axis = wrap_dim(dim, self.ndim, "diff")
-    parts = [t for t in (prepend, self, append) if t is not None]
-    if any(t.ndim != self.ndim for t in parts):
-        raise ShapeError("diff: what is put before and behind needs as many dimensions", got=describe(parts))
-    x = parts[0] if len(parts) == 1 else aten.cat.default(parts, axis)
-    if n == 0:
-        return aten.clone.default(x) if len(parts) == 1 else x
-    subtract = aten.logical_xor.default if x._dtype.kind == "b" else aten.sub.Tensor
-    for _ in range(n if is_open(x._sizes[axis] >= n) else min(n, x._sizes[axis])):
-        x = subtract(aten.slice.Tensor(x, axis, 1), aten.slice.Tensor(x, axis, 0, -1))
-    return x
-
-
-def _pair_sums(y: Tensor, axis: int) -> Any:
-    size = y._sizes[axis]
-    return aten.add.Tensor(aten.slice.Tensor(y, axis, 0, size - 1), aten.slice.Tensor(y, axis, 1))
-
-
-def _widths(op: str, y: Tensor, x: Tensor, axis: int) -> Any:
-    if x.ndim == 1 and y.ndim != 1:
-        if x._sizes[0] != y._sizes[axis]:
-            raise ShapeError(f"{op}: needs a place for each element", got=describe([y, x]))
-        return aten.view.default(diff.body(x), [-1 if d == axis else 1 for d in range(y.ndim)])
-    return diff.body(x, 1, axis - y.ndim)
-
-
-def _declare_area(name: str, running: bool) -> None:
-    def total(parts: Any, axis: int) -> Any:
-        return aten.cumsum.default(parts, axis) if running else aten.sum.dim_IntList(parts, [axis])
-
-    def empty(y: Tensor, axis: int) -> bool:
-        if y._dtype.kind == "b":
-            raise DTypeError(f"{name}: not defined for bools", got=describe(y))
-        return y._sizes[axis] == 0
-
-    kind = "float dx=1." if name == "trapz" else "Scalar dx=1"
-
-    @composite(f"aten::{name}.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor")
-    def by_places(y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor:
-        """The area under lines from element to element."""
-        axis = wrap_dim(dim, y.ndim, name)
-        if empty(y, axis):
-            sizes = [n for d, n in enumerate(y._sizes) if d != axis or running]
-            return aten.new_zeros.default(y, sizes)
-        return total(_pair_sums(y, axis) * _widths(name, y, x, axis), axis) / 2.0
-
-    @composite(f"aten::{name}.dx(Tensor y, *, {kind}, int dim=-1) -> Tensor")
-    def by_step(y: Tensor, *, dx: Any = 1, dim: int = -1) -> Tensor:
-        axis = wrap_dim(dim, y.ndim, name)
-        if empty(y, axis):
-            sizes = [n for d, n in enumerate(y._sizes) if d != axis or running]
-            return aten.new_zeros.default(y, sizes)
-        if running:
-            return total(_pair_sums(y, axis) * (dx / 2.0), axis)
-        return total(_pair_sums(y, axis), axis) * (dx / 2.0)
-
-
-for _name in ("trapezoid", "trapz", "cumulative_trapezoid"):
-    _declare_area(_name, _name.startswith("cumulative"))
-
-
 # ---- covariance ----------------------------------------------------------------------------------------------------
 
 
@@ -431,138 +390,7 @@ def corrcoef(self: Tensor) -> Tensor:
     return aten.clamp.default(found, -1, 1)
 
 
-@composite("aten::dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", autocast={"cuda": "fp32"})
-def dist(self: Tensor, other: Tensor, p: Any = 2) -> Tensor:
-    """The p-norm of the difference."""
-    difference = aten.sub.Tensor(self, other)
-    if difference._dtype.kind == "c":
-        difference = aten.abs.default(difference)
-    return aten.linalg_vector_norm.default(difference, p)
-
-
-def norm(
-    input: Tensor, p: float | str | None = "fro", dim: Any = None, keepdim: bool = False, out: Tensor | None = None,
-    dtype: DType | None = None,
-) -> Tensor:  # fmt: skip
-    """The p-norm of all elements, or of those in some dimensions.
-
-    Parameters
-    ----------
-    input : Tensor
-    p : float or str, optional
-        A number, or `"fro"`, which is 2.
-    dim : int or sequence of int, optional
-        All by default.
-    keepdim : bool
-        Keep these dimensions, of size 1.
-    out : None
-        Not there.
-    dtype : DType, optional
-        The type to convert to first.
-
-    Raises
-    ------
-    UnsupportedError
-        For `"nuc"`, which is by singular values, and with `out`.
-    """
-    if out is not None or (isinstance(p, str) and p != "fro"):
-        raise UnsupportedError(
-            "norm: p is a number or 'fro', and there is no out", got=f"p={p!r}, out={out is not None}"
-        )
-    order = 2 if p is None or isinstance(p, str) else p
-    x = input
-    if x._dtype.kind == "c":
-        x = aten.abs.default(x if dtype is None else aten._to_copy.default(x, dtype=dtype))
-        dtype = None
-    return aten.linalg_vector_norm.default(x, order, _dims(dim), keepdim, dtype=dtype)
-
-
-# ---- places in order -----------------------------------------------------------------------------------------------
-
-
-def _check_bounds(bounds: Tensor, right: bool, side: str | None) -> str:
-    if side not in (None, "left", "right") or (side == "left" and right):
-        raise ShapeError("searchsorted: side is 'left' or 'right', and right says the same", got=f"{side!r}, {right}")
-    if not bounds.ndim:
-        raise ShapeError("searchsorted: the sequence has no dimension", got=describe(bounds))
-    return side or ("right" if right else "left")
-
-
-def _search_spec(
-    sorted_sequence: Tensor, self: Tensor, out_int32: bool = False, right: bool = False, side: str | None = None,
-    sorter: Tensor | None = None,
-) -> TensorSpec:  # fmt: skip
-    _check_bounds(sorted_sequence, right, side)
-    both = describe([sorted_sequence, self])
-    if "c" in (sorted_sequence._dtype.kind, self._dtype.kind):
-        raise DTypeError("searchsorted: complex numbers have no order", got=both)
-    if sorted_sequence.ndim > 1 and sorted_sequence._sizes[:-1] != self._sizes[:-1]:
-        raise ShapeError("searchsorted: rows of sequences go with rows of values", got=both)
-    if sorter is not None and (sorter._sizes != sorted_sequence._sizes or sorter._dtype is not dtypes.int64):
-        raise ShapeError("searchsorted: the sorter has an int64 place for each element", got=describe(sorter))
-    return contiguous(self._sizes, dtypes.int32 if out_int32 else dtypes.int64, self._device)
-
-
-@composite(
-    "aten::searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False,"
-    " str? side=None, Tensor? sorter=None) -> Tensor"
-)
-def searchsorted_number(sorted_sequence: Tensor, self: Any, **options: Any) -> Tensor:
-    value = aten.scalar_tensor.default(self, dtype=sorted_sequence._dtype, device=sorted_sequence._device)
-    return aten.searchsorted.Tensor(sorted_sequence, value, **options)
-
-
-@extern(
-    "aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False,"
-    " str? side=None, Tensor? sorter=None) -> Tensor",
-    spec=_search_spec,
-)
-def searchsorted(
-    sorted_sequence: Tensor, self: Tensor, *, out_int32: bool = False, right: bool = False, side: str | None = None,
-    sorter: Tensor | None = None,
-) -> Tensor:  # fmt: skip
-    """Where each value would be put, for a sorted sequence to stay so: before equal elements, or behind."""
-    out = allocate_like(_search_spec(sorted_sequence, self, out_int32, right, side, sorter))
-    xp, which = self._device.xp, _check_bounds(sorted_sequence, right, side)
-    wide = promote_types(sorted_sequence._dtype, self._dtype).compute.numpy
-    bounds, values = (t._array.astype(wide, copy=False) for t in (sorted_sequence, self))
-    if sorter is not None:
-        bounds = xp.take_along_axis(bounds, sorter._array, axis=-1)
-    if bounds.ndim == 1:
-        out._array[...] = xp.searchsorted(bounds, values, which)
-        return out
-    rows, wanted = bounds.reshape(-1, bounds.shape[-1]), values.reshape(-1, values.shape[-1])
-    target = out._array.reshape(wanted.shape)
-    for row, at, into in zip(rows, wanted, target, strict=True):
-        into[...] = xp.searchsorted(row, at, which)
-    return out
-
-
-searchsorted.backward()
-
-
-def _vector(boundaries: Tensor) -> Tensor:
-    if boundaries.ndim != 1:
-        raise ShapeError("bucketize: the boundaries must be a vector", got=describe(boundaries))
-    return boundaries
-
-
-@composite(
-    "aten::bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor"
-)
-def bucketize_number(self: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
-    return aten.searchsorted.Scalar(_vector(boundaries), self, out_int32=out_int32, right=right)
-
-
-@composite(
-    "aten::bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor"
-)
-def bucketize(self: Tensor, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
-    """The number of boundaries below each element; with `right`, of those that it equals too."""
-    return aten.searchsorted.Tensor(_vector(boundaries), self, out_int32=out_int32, right=right)
-
-
-# ---- counts and distinct elements ----------------------------------------------------------------------------------
+# ---- counts --------------------------------------------------------------------------------------------------------
 
 
 def _histogram_spec(self: Tensor, bins: int = 100, min: Any = 0, max: Any = 0) -> TensorSpec:
@@ -634,159 +462,78 @@ def bincount(self: Tensor, weights: Tensor | None = None, minlength: int = 0) ->
 bincount.backward()
 
 
-def _distinct_specs(self: Tensor, inverse: bool, counts: bool, shape: Sequence[Any]) -> tuple[TensorSpec, ...]:
-    device = self._device
-    count = dynamic_size("unique", self, 0, None)
-    return (
-        contiguous((count,), self._dtype, device), contiguous(shape if inverse else (0,), dtypes.int64, device),
-        contiguous((count,) if counts else (0,), dtypes.int64, device),
-    )  # fmt: skip
+# ---- gradients -----------------------------------------------------------------------------------------------------
 
 
-def _results(self: Tensor, arrays: Sequence[Any]) -> tuple[Tensor, ...]:
-    xp = self._device.xp
-    return tuple(
-        Tensor._from_array(xp.ascontiguousarray(xp.zeros(0, np.int64) if a is None else a), self._device)
-        for a in arrays
-    )
+def _var_gradient(grad: Tensor, self: Tensor, dim: Any, correction: Any, keepdim: bool) -> Tensor:
+    aten = ops.aten
+    axes = list(normalize_axes(dim, self.ndim, "var"))
+    grad = kept_dims(grad, self._sizes, axes, keepdim)
+    freedom = count_of(self._sizes, axes) - (1 if correction is None else correction)
+    centred = aten.sub.Tensor(self, aten.mean.dim(self, axes, True))
+    none = freedom <= 0
+    if is_open(none):  # dividing by 0 says the same as what follows
+        return aten.div.Tensor(aten.mul.Tensor(aten.mul.Scalar(grad, 2.0), centred), larger(freedom, 0))
+    if none:
+        where = aten.where(aten.eq.Scalar(centred, 0), math.nan, math.inf)
+        return aten.mul.Tensor(grad, rounded(where, grad._dtype))
+    return aten.mul.Tensor(aten.mul(grad, 2.0 / freedom), centred)
 
 
-def _check_distinct(self: Tensor) -> None:
-    if self._dtype.kind == "c":
-        raise DTypeError("unique: not defined for complex numbers", got=describe(self))
+var.backward(self=_var_gradient)
 
 
-@extern(
-    "aten::_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False)"
-    " -> (Tensor, Tensor, Tensor)",
-    spec=lambda self, sorted=True, inverse=False, counts=False: _distinct_specs(self, inverse, counts, self._sizes),
-    tags="dynamic_output_shape",
-)
-def _unique2(
-    self: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
-) -> tuple[Tensor, ...]:
-    """(the distinct elements in order, the place of each element among them, how often each is there)."""
-    _check_distinct(self)
-    found, inverse, counts = self._device.xp.unique(
-        self._array, return_inverse=True, return_counts=True, equal_nan=False
-    )
-    inverse = inverse.reshape(self._sizes).astype(np.int64) if return_inverse else None
-    return _results(self, (found, inverse, counts.astype(np.int64) if return_counts else None))
+@std.backward
+def _std_backward(
+    grad: Tensor, self: Tensor, result: Tensor, dim: Any, correction: Any, keepdim: bool
+) -> tuple[Tensor]:
+    aten = ops.aten
+    # Where all elements are equal the slope is taken as 0.
+    of_var = aten.masked_fill.Scalar(aten.div.Tensor(grad, aten.mul(result, 2)), aten.eq.Scalar(result, 0), 0)
+    return (_var_gradient(of_var, self, dim, correction, keepdim),)
 
 
-_unique2.backward()
+@var_mean.backward
+def _var_mean_backward(
+    grads: Sequence[Tensor | None], self: Tensor, dim: Any, correction: Any, keepdim: bool
+) -> tuple[Tensor | None]:
+    of_var, of_mean = grads
+    found = None if of_var is None else _var_gradient(of_var, self, dim, correction, keepdim)
+    return (_with_mean_gradient(found, of_mean, self, dim, keepdim),)
 
 
-@extern(
-    "aten::unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False)"
-    " -> (Tensor, Tensor, Tensor)",
-    spec=lambda self, dim, sorted=True, inverse=False, counts=False: _slice_specs(self, dim, inverse, counts),
-    tags="dynamic_output_shape",
-)
-def unique_dim(
-    self: Tensor, dim: int, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
-) -> tuple[Tensor, ...]:
-    """The same of slices along a dimension."""
-    _check_distinct(self)
-    axis = wrap_dim(dim, self.ndim, "unique")
-    found, inverse, counts = np.unique(
-        self._array, return_inverse=True, return_counts=True, axis=axis, equal_nan=False
-    )  # fmt: skip
-    inverse = inverse.reshape(-1).astype(np.int64) if return_inverse else None
-    return _results(self, (found, inverse, counts.astype(np.int64) if return_counts else None))
+@std_mean.backward
+def _std_mean_backward(
+    grads: Sequence[Tensor | None], self: Tensor, result: Tensor, dim: Any, correction: Any, keepdim: bool
+) -> tuple[Tensor | None]:
+    of_std, of_mean = grads
+    found = None if of_std is None else _std_backward(of_std, self, result, dim, correction, keepdim)[0]
+    return (_with_mean_gradient(found, of_mean, self, dim, keepdim),)
 
 
-unique_dim.backward()
+def _with_mean_gradient(
+    found: Tensor | None, of_mean: Tensor | None, self: Tensor, dim: Any, keepdim: bool
+) -> Tensor | None:
+    if of_mean is not None:
+        axes = normalize_axes(dim, self.ndim, "var_mean")
+        each = spread(ops.aten.div(of_mean, count_of(self._sizes, axes)), self._sizes, axes, keepdim)
+        found = each if found is None else ops.aten.add.Tensor(found, each)
+    return found
 
 
-def _slice_specs(self: Tensor, dim: int | None, inverse: bool, counts: bool) -> tuple[TensorSpec, ...]:
-    if dim is None:
-        return _distinct_specs(self, inverse, counts, self._sizes)
-    axis = wrap_dim(dim, self.ndim, "unique")
-    first, second, third = _distinct_specs(self, inverse, counts, (self._sizes[axis],))
-    sizes = (*self._sizes[:axis], first.sizes[0], *self._sizes[axis + 1 :])
-    return contiguous(sizes, self._dtype, self._device), second, third
+# ---- samples -------------------------------------------------------------------------------------------------------
 
 
-@extern(
-    "aten::unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None)"
-    " -> (Tensor, Tensor, Tensor)",
-    spec=lambda self, inverse=False, counts=False, dim=None: _slice_specs(self, dim, inverse, counts),
-    tags="dynamic_output_shape",
-)
-def unique_consecutive(
-    self: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
-) -> tuple[Tensor, ...]:
-    """(the first of each run of equal elements or slices, the run that each is in, how long each run is)."""
-    _check_distinct(self)
-    xp = self._device.xp
-    axis = 0 if dim is None else wrap_dim(dim, self.ndim, "unique_consecutive")
-    source = self._array.reshape(-1) if dim is None else xp.moveaxis(self._array, axis, 0)
-    count = source.shape[0]
-    rows = source.reshape(count, -1) if source.size else source.reshape(count, 0)
-    new = xp.ones(count, bool)
-    if count > 1:
-        new[1:] = (rows[1:] != rows[:-1]).any(axis=1)
-    starts = xp.flatnonzero(new)
-    found = source[starts]
-    inverse = xp.cumsum(new) - 1
-    lengths = xp.diff(xp.append(starts, count))
-    shaped = inverse.reshape(self._sizes) if dim is None else inverse
-    return _results(self, (
-        found if dim is None else xp.moveaxis(found, 0, axis), shaped.astype(np.int64) if return_inverse else None,
-        lengths.astype(np.int64) if return_counts else None,
-    ))  # fmt: skip
+def _spreads(make: Make) -> Samples:
+    for x in (make(4, 5, 3), ops.aten.permute.default(make(4, 5, 3), [2, 0, 1]), make(3, 1)):
+        yield (x,), {}
+        yield (x, [0]), {"correction": 0}
+        yield (x, [0, 1]), {"keepdim": True}
+    yield (make(3, 4), [1]), {"correction": 2}
 
 
-unique_consecutive.backward()
+for _decl in (var, std, var_mean, std_mean):
+    _decl.with_samples(_spreads)
 
-
-def _asked_for(found: Sequence[Tensor], *asked: bool) -> Any:
-    results = [found[0], *(t for t, wanted in zip(found[1:], asked, strict=True) if wanted)]
-    return results[0] if len(results) == 1 else tuple(results)
-
-
-def unique(
-    input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
-    dim: int | None = None,
-) -> Any:  # fmt: skip
-    """The distinct elements in order, or slices along a dimension.
-
-    Parameters
-    ----------
-    input : Tensor
-    sorted : bool
-        They always are.
-    return_inverse : bool
-        Give the place of each element among them too.
-    return_counts : bool
-        Give how often each is there too.
-    dim : int, optional
-        Compare slices along this dimension.
-    """
-    options = sorted, return_inverse, return_counts
-    found = aten._unique2.default(input, *options) if dim is None else aten.unique_dim.default(input, dim, *options)
-    return _asked_for(found, return_inverse, return_counts)
-
-
-def consecutive(
-    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
-) -> Any:
-    """The first of each run of equal elements, or of equal slices along a dimension.
-
-    Parameters
-    ----------
-    input : Tensor
-    return_inverse : bool
-        Give the run of each element too.
-    return_counts : bool
-        Give how long each run is too.
-    dim : int, optional
-        Compare slices along this dimension.
-    """
-    found = aten.unique_consecutive.default(input, return_inverse, return_counts, dim)
-    return _asked_for(found, return_inverse, return_counts)
-
-
-#: Functions of the package, and methods, whose results or arguments are other than the op's.
-FUNCTIONS: dict[str, Callable[..., Any]] = {"unique": unique, "unique_consecutive": consecutive, "norm": norm}
+for _decl in (var, std, var_mean, std_mean):
+    _decl.sample_dtypes = (*_FLOATING, dtypes.complex64)

@@ -7,6 +7,7 @@ What Python calls differently (operators, `x.view(2, 3)`, `x.to("cuda")`) stands
 from __future__ import annotations
 
 import functools
+import importlib
 import math
 import re
 from collections.abc import Callable
@@ -18,58 +19,22 @@ from opweave.registry import dtypes
 from opweave.registry.autograd import surface as autograd_surface
 from opweave.registry.errors import UnsupportedError
 from opweave.registry.op import OpOverload, ops, registry
-from opweave.registry.ops import (
-    activation,
-    adaptive_pooling,
-    assembling,
-    columns,
-    convolution,
-    creation,
-    ctc,
-    distance,
-    dropout,
-    einsum,
-    embedding_bag,
-    fourier,
-    indexing,
-    losses,
-    matmul,
-    metadata,
-    nn,
-    normalization,
-    numeric,
-    overloads,
-    overwriting,
-    padding,
-    pointwise,
-    pooling,
-    random,
-    rearranging,
-    reduction,
-    resample,
-    resample_filters,
-    reshape,
-    shape,
-    sizes,
-    sorting,
-    special,
-    statistics,
-    subscript,
-    view,
-    windowing,
-)
+from opweave.registry.ops import creation, pointwise, random, subscript
 from opweave.registry.packet import OpOverloadPacket
 from opweave.registry.return_types import named
 from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor, describe, from_numpy
 
-#: The families, in the order they are declared.
-FAMILIES = (
-    pointwise, numeric, activation, view, reshape, creation, random, shape, overwriting, reduction, indexing, subscript,
-    matmul, nn, normalization, convolution, columns, pooling, adaptive_pooling, resample, resample_filters, padding,
-    sorting, fourier, distance, losses, rearranging, einsum, embedding_bag, overloads, metadata, sizes, dropout, ctc,
-    assembling, statistics, special, windowing,
-)  # fmt: skip
+#: The files of this folder that declare ops. What one needs of another it imports, so the order is no matter.
+FAMILIES = tuple(
+    importlib.import_module(f"opweave.registry.ops.{name}")
+    for name in """
+        activation adaptive_pooling assembling columns convolution creation ctc cumulative distance dropout einsum
+        embedding fourier indexing losses matmul metadata nn normalization numeric overloads overwriting padding
+        pointwise pooling random rearranging reduction resample resample_filters reshape scatter selection shape sizes
+        sorting special statistics view windowing
+    """.split()
+)
 
 _NUMBERS = (int, float, complex, Symbolic)
 
@@ -259,6 +224,11 @@ def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None
     return creation.tensor(data, dtype=dtype or self._dtype, device=device or self._device)
 
 
+def _of_families(table: str) -> dict[str, Any]:
+    """What families add: `FUNCTIONS` of the package, and `METHODS`, which are functions of the package too."""
+    return {name: function for family in FAMILIES for name, function in getattr(family, table, {}).items()}
+
+
 _METHODS: dict[str, Any] = {
     "new_tensor": _factory(new_tensor),
     "to": pointwise.to,
@@ -268,9 +238,7 @@ _METHODS: dict[str, Any] = {
     "type_as": lambda self, other: pointwise.to(self, other._dtype),
     "view": _view,
     "where": lambda self, condition, other: ops.aten.where(condition, self, other),
-    **statistics.FUNCTIONS,
-    **special.FUNCTIONS,
-    **windowing.FUNCTIONS,
+    **_of_families("METHODS"),
     "polygamma": lambda self, n: ops.aten.polygamma.default(n, self),
     "__getitem__": subscript.getitem,
     "__setitem__": subscript.setitem,
@@ -342,10 +310,10 @@ def functions() -> dict[str, Any]:
         table[alias] = table[name]
     table.update(
         tensor=_factory(creation.tensor), as_tensor=creation.as_tensor, manual_seed=random.manual_seed,
-        Generator=random.Generator, einsum=einsum.function,
+        Generator=random.Generator,
         is_tensor=is_tensor, numel=numel,
-        pi=math.pi, inf=math.inf, nan=math.nan, e=math.e, newaxis=None, **assembling.FUNCTIONS, **statistics.FUNCTIONS,
-        **special.FUNCTIONS, **windowing.FUNCTIONS,
+        pi=math.pi, inf=math.inf, nan=math.nan, e=math.e, newaxis=None,
+        **_of_families("METHODS"), **_of_families("FUNCTIONS"),
     )  # fmt: skip
     return table
 

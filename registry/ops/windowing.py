@@ -291,7 +291,7 @@ def stft(
 
 
 #: Functions of the package, and methods, that have other defaults than the op.
-FUNCTIONS: dict[str, Callable[..., Any]] = {"stft": stft}
+METHODS: dict[str, Callable[..., Any]] = {"stft": stft}
 
 
 # ---- samples -------------------------------------------------------------------------------------------------------

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 from opweave.registry.batched import Level, make_batched
 from opweave.registry.batching import (
     bound,
-    call,
     check_example,
-    flat,
     front,
     is_at,
-    one_by_one,
+    raised,
     ranked,
     refuse_write,
     stretched,
     wrap,
 )
 from opweave.registry.errors import DataDependentError
-from opweave.registry.memory_format import contiguous_format
 from opweave.registry.op import OpOverload, ops
-from opweave.registry.ops.indexing import MASK_TYPES, _without_masks
+from opweave.registry.ops.indexing import MASK_TYPES, without_masks
 from opweave.registry.promote import broadcast_shapes
-from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.strided import wrap_dim
 from opweave.registry.tensor import Tensor, describe
 
@@ -42,7 +37,7 @@ def _plain_indices(op: OpOverload, indices: Sequence[Tensor | None], level: Leve
                 got=describe(index), hint="use opweave.where(mask, a, b), or x.masked_fill(mask, value)",
             )  # fmt: skip
     if any(index is not None and index._dtype in MASK_TYPES for index in indices):
-        return _without_masks(op.opname, indices)
+        return without_masks(op.opname, indices)
     return list(indices)
 
 
@@ -132,79 +127,11 @@ def _index_select(op: OpOverload, level: Level, args: Args, kwargs: Kwargs) -> A
     return wrap(found if t._sizes else aten.view.default(found, [level.size]), level)
 
 
-def _raised(t: Tensor, level: Level) -> Tensor:
-    """The whole batch, a 0-d example as a vector of one element."""
-    whole = stretched(t, level)
-    return whole if t._sizes else ops.aten.unsqueeze.default(whole, 1)
-
-
 @ops.aten.gather.default.decl.batching
 def _gather(op: OpOverload, level: Level, args: Args, kwargs: Kwargs) -> Any:
     check_example(op, args, kwargs)
     t, dim, index = args
     if not index.numel():
         return wrap(ops.aten.new_zeros.default(stretched(t, level), [level.size, *index._sizes]), level)
-    found = op(_raised(t, level), wrap_dim(dim, t.ndim, "gather") + 1, _raised(index, level), **kwargs)
+    found = op(raised(t, level), wrap_dim(dim, t.ndim, "gather") + 1, raised(index, level), **kwargs)
     return wrap(found if index._sizes else ops.aten.view.default(found, [level.size]), level)
-
-
-@ops.aten.scatter.src.decl.batching
-@ops.aten.scatter_add.default.decl.batching
-@ops.aten.scatter_reduce.two.decl.batching
-def _scatter(op: OpOverload, level: Level, args: Args, kwargs: Kwargs) -> Any:
-    check_example(op, args, kwargs)
-    t, dim, index, source, *rest = args
-    if not index.numel():
-        return wrap(ops.aten.clone.default(stretched(t, level), memory_format=contiguous_format), level)
-    axis = wrap_dim(dim, t.ndim, "scatter") + 1
-    found = op(_raised(t, level), axis, _raised(index, level), _raised(source, level), *rest, **kwargs)
-    return wrap(found if t._sizes else ops.aten.view.default(found, [level.size]), level)
-
-
-@ops.aten.masked_scatter.default.decl.batching
-def _masked_scatter(op: OpOverload, level: Level, args: Args, kwargs: Kwargs) -> Any:
-    check_example(op, args, kwargs)
-    values = bound(op, args, kwargs)
-    t, mask, source = values["self"], values["mask"], values["source"]
-    sizes = broadcast_shapes(op.opname, t._sizes, mask._sizes)
-    count = math.prod(sizes)
-    aten = ops.aten
-    if not count:
-        return wrap(aten.new_zeros.default(stretched(t, level), [level.size, *sizes]), level)
-    if not source.numel():
-        return one_by_one(op, level, args, kwargs)  # refused, unless the mask is false everywhere
-    # Of a row an example's source takes its elements at the number of places before, as far as they are chosen.
-    whole, chosen = (
-        aten.reshape.default(
-            aten.expand.default(ranked(x, level, len(sizes)), [level.size, *sizes]), [level.size, count]
-        )
-        for x in (t, mask)
-    )
-    places = aten.sub.Tensor(aten.cumsum.default(chosen, 1), 1)
-    places = aten.where.self(chosen, places, aten.zeros_like.default(places))
-    taken = aten.gather.default(flat(stretched(source, level)), 1, places)
-    found = aten.where.self(chosen, taken, whole)
-    return wrap(aten.view.default(found, [level.size, *sizes]), level)
-
-
-@ops.aten.embedding.default.decl.batching
-def _embedding(op: OpOverload, level: Level, args: Args, kwargs: Kwargs) -> Any:
-    check_example(op, args, kwargs)
-    values = bound(op, args, kwargs)
-    weight, indices = values["weight"], values["indices"]
-    if not is_at(weight, level):
-        return wrap(call(op, {**values, "indices": front(indices, level)}), level)
-    aten = ops.aten
-    row = aten.reshape.default(indices, [math.prod(indices._sizes)])
-    found = aten.index_select.default(weight, 0, row)
-    return aten.view.default(found, [*indices._sizes, weight._sizes[1]])
-
-
-@ops.aten.nonzero.default.decl.batching
-@ops.aten.masked_select.default.decl.batching
-def _unknown_size(op: OpOverload, level: Level, args: Args, kwargs: Kwargs) -> Any:
-    raise DataDependentError(
-        f"vmap: {op.opname}: the size of the result differs between examples",
-        got=describe(list(tensors_in([*args, *kwargs.values()]))),
-        hint="use opweave.where(mask, x, other), which keeps the size",
-    )

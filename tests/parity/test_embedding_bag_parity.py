@@ -17,11 +17,11 @@ from oracle import check, close, compare, to_torch
 import opweave as ow
 from opweave.registry.errors import OpweaveError
 from opweave.registry.op import OpOverload, ops
-from opweave.registry.ops import embedding_bag
+from opweave.registry.ops import embedding
 from opweave.registry.tensor import Tensor, from_numpy
 
 
-@pytest.mark.parametrize("op", ops_with_samples(embedding_bag), ids=str)
+@pytest.mark.parametrize("op", ops_with_samples(embedding), ids=str)
 def test_matches_pytorch(op: OpOverload) -> None:
     assert check(op)
 

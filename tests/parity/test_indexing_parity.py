@@ -14,7 +14,7 @@ from oracle import check, compare, to_torch
 
 from opweave.registry import dtypes
 from opweave.registry.op import OpOverload, ops
-from opweave.registry.ops import indexing
+from opweave.registry.ops import indexing, scatter, selection
 from opweave.registry.ops.subscript import getitem, setitem
 from opweave.registry.tensor import Tensor, from_numpy
 
@@ -34,7 +34,7 @@ KEYS: list[Any] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("op", ops_with_samples(indexing), ids=str)
+@pytest.mark.parametrize("op", ops_with_samples(indexing, scatter, selection), ids=str)
 def test_matches_pytorch(op: OpOverload) -> None:
     assert check(op)
 

@@ -10,9 +10,9 @@ from op_samples import ops_with_samples
 from oracle import check
 
 from opweave.registry.op import OpOverload
-from opweave.registry.ops import reduction
+from opweave.registry.ops import cumulative, reduction, statistics
 
 
-@pytest.mark.parametrize("op", ops_with_samples(reduction), ids=str)
+@pytest.mark.parametrize("op", ops_with_samples(reduction, cumulative, statistics), ids=str)
 def test_matches_pytorch(op: OpOverload) -> None:
     assert check(op)

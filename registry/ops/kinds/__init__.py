@@ -31,7 +31,7 @@ serves meta tensors and fake tensors.
 from __future__ import annotations
 
 from opweave.registry.ops.kinds.base import COMPARE, DEFAULT, INT_TO_FLOAT, Decl, Kind, Maker, handler
-from opweave.registry.ops.kinds.composite import CompositeDecl, ExternDecl, composite, extern
+from opweave.registry.ops.kinds.composite import CompositeDecl, ExternDecl, composite, declare_copied_back, extern
 from opweave.registry.ops.kinds.concat import ConcatDecl, Pieces, concat
 from opweave.registry.ops.kinds.gather import GatherDecl, Place, Places, Scatter, ScatterDecl, gather, scatter
 from opweave.registry.ops.kinds.generator import GeneratorDecl, generator
@@ -57,7 +57,8 @@ __all__ = [
     "COMBINES", "COMPARE", "DEFAULT", "INT_TO_FLOAT", "CompositeDecl", "ConcatDecl", "Decl", "ExternDecl",
     "GatherDecl", "GeneratorDecl", "IndexMapDecl", "InplaceDecl", "Kind", "Maker", "OutDecl", "OutsDecl", "Pieces",
     "Place", "Places", "PointwiseDecl", "ReductionDecl", "ScanDecl", "Scatter", "ScatterDecl", "ViewDecl",
-    "WritingDecl", "before_write", "composite", "concat", "declare_inplace", "declare_out", "declare_outs",
+    "WritingDecl", "before_write", "composite", "concat", "declare_copied_back",
+    "declare_inplace", "declare_out", "declare_outs",
     "extern", "gather", "generator", "handler", "index_map", "normalize_axes", "pointwise", "reduced_sizes",
     "reduction", "scan", "scatter", "view", "wide_type", "with_traits",
 ]  # fmt: skip

@@ -7,10 +7,12 @@ from typing import Any, Unpack
 
 from opweave.registry.batched import Level
 from opweave.registry.keys import DispatchKey
+from opweave.registry.op import ops
 from opweave.registry.ops.kinds.base import Decl, Maker
 from opweave.registry.ops.kinds.traits import Traits
-from opweave.registry.ops.kinds.writing import with_traits
+from opweave.registry.ops.kinds.writing import before_write, with_traits
 from opweave.registry.spec import TensorSpec
+from opweave.registry.tensor import Tensor
 
 
 class CompositeDecl(Decl):
@@ -96,3 +98,11 @@ def extern(
         return with_traits(ExternDecl(schema, body, spec), **traits)
 
     return declare
+
+
+def declare_copied_back(schema: str, functional: CompositeDecl) -> None:
+    """Declare the form of a composite op that writes into its first argument: its result is copied there."""
+
+    @composite(schema)
+    def body(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return ops.aten.copy_.default(self, functional.body(before_write(self, *args), *args, **kwargs))

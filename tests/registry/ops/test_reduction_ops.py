@@ -13,14 +13,14 @@ import opweave
 from opweave.registry import dtypes
 from opweave.registry.errors import DTypeError, OutOfRangeError, ShapeError
 from opweave.registry.op import OpOverload, ops
-from opweave.registry.ops import reduction
+from opweave.registry.ops import cumulative, reduction, statistics
 from opweave.registry.tensor import from_numpy
 
 aten = ops.aten
 make = maker(dtypes.float32)
 
 
-@pytest.mark.parametrize("op", ops_with_samples(reduction), ids=str)
+@pytest.mark.parametrize("op", ops_with_samples(reduction, cumulative, statistics), ids=str)
 def test_layout_without_data(op: OpOverload) -> None:
     assert check_meta(op)
 

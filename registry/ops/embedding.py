@@ -1,17 +1,21 @@
-"""Sums, means and maxima of bags of rows of a matrix."""
+"""Rows of a matrix by their numbers: `embedding`, and sums, means and maxima of bags of rows."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from opweave.registry import dtypes
+from opweave.registry.batched import Level
+from opweave.registry.batching import bound, call, check_example, front, is_at, wrap
 from opweave.registry.dtypes import promote_types
 from opweave.registry.errors import DTypeError, OutOfRangeError, ShapeError, UnsupportedError
-from opweave.registry.op import ops
-from opweave.registry.ops.kinds import composite, extern
+from opweave.registry.op import OpOverload, ops
+from opweave.registry.ops.indexing import added_at, check_range, sample_places, take_at
+from opweave.registry.ops.kinds import Place, Places, composite, extern, gather as gathering
 from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.strided import wrap_dim
 from opweave.registry.symbolic import demand
@@ -20,8 +24,95 @@ from opweave.registry.tensor import Tensor, allocate_like, describe
 Make = Callable[..., Tensor]
 Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
 
+
+# ---- rows of a matrix ----------------------------------------------------------------------------------------------
+
+
+def _embedding_spec(
+    weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+) -> TensorSpec:
+    if weight.ndim != 2:
+        raise ShapeError("embedding: the weight must be a matrix", got=describe(weight))
+    if indices._dtype not in (dtypes.int64, dtypes.int32):
+        raise DTypeError("embedding: indices must be int32 or int64", got=describe(indices))
+    return contiguous((*indices._sizes, weight._sizes[1]), weight._dtype, weight._device)
+
+
+def _embedding_places(weight: Tensor, indices: Tensor, *_: Any) -> Places:
+    return Places(weight, (Place(indices, tuple(range(indices.ndim))), indices.ndim), False)
+
+
+@gathering(
+    "aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False,"
+    " bool sparse=False) -> Tensor",
+    spec=_embedding_spec,
+    places=_embedding_places,
+    out=True,
+)
+def embedding(
+    weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+) -> Tensor:
+    """The rows of a matrix that an index tensor of any shape names."""
+    out = allocate_like(_embedding_spec(weight, indices))
+    check_range("embedding", indices._array, weight._sizes[0], 0, lowest=0)
+    if indices.numel():
+        take_at(weight, indices._array, 0, out)
+    return out
+
+
+def _check_rows(op: str, grad_output: Tensor, indices: Tensor) -> None:
+    if indices._dtype not in (dtypes.int64, dtypes.int32):
+        raise DTypeError(f"{op}: indices must be int32 or int64", got=describe(indices))
+    if grad_output.ndim != indices.ndim + 1 or grad_output._sizes[:-1] != indices._sizes:
+        raise ShapeError(f"{op}: needs a row of gradients for each index", got=describe([grad_output, indices]))
+
+
+@composite(
+    "aten::embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx,"
+    " bool scale_grad_by_freq) -> Tensor",
+    explicit=True,
+    outs="out",
+)
+def embedding_dense_backward(
+    grad_output: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
+) -> Tensor:
+    """The gradient of the matrix of an embedding: each row's, added up; none for the row `padding_idx`."""
+    aten = ops.aten
+    _check_rows("embedding_dense_backward", grad_output, indices)
+    width = grad_output._sizes[-1]
+    places = aten.reshape.default(indices, [-1])
+    # Here a negative number does not count from the end: it is out of range.
+    places = aten.where(aten.lt.Scalar(places, 0), num_weights, places)
+    grad = aten.reshape.default(grad_output, [places._sizes[0], width])
+    if padding_idx >= 0:
+        grad = aten.masked_fill.Scalar(grad, aten.unsqueeze.default(aten.eq.Scalar(places, padding_idx), 1), 0)
+    if scale_grad_by_freq:
+        once = aten.new_ones.default(grad, places._sizes)
+        times = aten.index.Tensor(added_at(once, [num_weights], [places]), [places])
+        grad = aten.div.Tensor(grad, aten.unsqueeze.default(times, 1))
+    return added_at(grad, [num_weights, width], [places])
+
+
+@embedding.batching
+def _embedding_batch(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    check_example(op, args, kwargs)
+    values = bound(op, args, kwargs)
+    weight, indices = values["weight"], values["indices"]
+    if not is_at(weight, level):
+        return wrap(call(op, {**values, "indices": front(indices, level)}), level)
+    aten = ops.aten
+    row = aten.reshape.default(indices, [math.prod(indices._sizes)])
+    found = aten.index_select.default(weight, 0, row)
+    return aten.view.default(found, [*indices._sizes, weight._sizes[1]])
+
+
+# ---- bags of rows --------------------------------------------------------------------------------------------------
+
+
 _SUM, _MEAN, _MAX = 0, 1, 2
+
 _PLACES = (dtypes.int64, dtypes.int32)
+
 _ARGUMENTS = (
     "Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False,"
     " Tensor? per_sample_weights=None, bool include_last_offset=False"
@@ -144,7 +235,62 @@ def _maxima(work: Any, places: Any, taken: Any, row: Any, bag: Any) -> None:
         before = b
 
 
+# ---- as functions --------------------------------------------------------------------------------------------------
+
+
+@composite(f"aten::embedding_bag({_ARGUMENTS}) -> (Tensor, Tensor, Tensor, Tensor)")
+def embedding_bag(
+    weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool = False, mode: int = 0,
+    sparse: bool = False, per_sample_weights: Tensor | None = None, include_last_offset: bool = False,
+) -> tuple[Tensor, ...]:  # fmt: skip
+    return ops.aten._embedding_bag.default(
+        weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset
+    )
+
+
+@composite(
+    "aten::embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int mode,"
+    " bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx)"
+    " -> (Tensor, Tensor, Tensor, Tensor)"
+)
+def embedding_bag_padded(
+    weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool, mode: int, sparse: bool,
+    per_sample_weights: Tensor | None, include_last_offset: bool, padding_idx: int | None,
+) -> tuple[Tensor, ...]:  # fmt: skip
+    row = -1 if padding_idx is None else wrap_dim(padding_idx, weight._sizes[0], "embedding_bag: padding_idx")
+    return ops.aten._embedding_bag.default(
+        weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, row
+    )
+
+
 # ---- gradients -----------------------------------------------------------------------------------------------------
+
+
+@embedding.backward
+def _embedding_backward(
+    grad: Tensor, weight_spec: TensorSpec, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool, sparse: bool
+) -> tuple[Any, ...]:
+    if sparse:
+        raise UnsupportedError("embedding: sparse gradients are not supported", hint="pass sparse=False")
+    found = ops.aten.embedding_dense_backward.default(
+        grad, indices, weight_spec.sizes[0], padding_idx, scale_grad_by_freq
+    )
+    return found, None
+
+
+@embedding_dense_backward.backward
+def _embedding_dense_backward_backward(
+    grad: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool, grad_output_spec: TensorSpec
+) -> tuple[Any, ...]:
+    aten = ops.aten
+    found = aten.index.Tensor(grad, [indices])
+    if padding_idx >= 0:
+        found = aten.masked_fill.Scalar(found, aten.unsqueeze.default(aten.eq.Scalar(indices, padding_idx), -1), 0)
+    if scale_grad_by_freq:
+        row = aten.reshape.default(indices, [-1])
+        times = added_at(aten.new_ones.default(grad, row._sizes), [grad._sizes[0]], [row])
+        found = aten.div.Tensor(found, aten.unsqueeze.default(aten.index.Tensor(times, [indices]), -1))
+    return found, None
 
 
 def _bag_numbers(indices: Tensor, offsets: Tensor, include_last_offset: bool) -> Tensor:
@@ -195,35 +341,31 @@ def _of_factors(
 _embedding_bag.backward(differentiable=(0,), weight=_of_weight, per_sample_weights=_of_factors)
 
 
-# ---- as functions --------------------------------------------------------------------------------------------------
-
-
-@composite(f"aten::embedding_bag({_ARGUMENTS}) -> (Tensor, Tensor, Tensor, Tensor)")
-def embedding_bag(
-    weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool = False, mode: int = 0,
-    sparse: bool = False, per_sample_weights: Tensor | None = None, include_last_offset: bool = False,
-) -> tuple[Tensor, ...]:  # fmt: skip
-    return ops.aten._embedding_bag.default(
-        weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset
-    )
-
-
-@composite(
-    "aten::embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int mode,"
-    " bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx)"
-    " -> (Tensor, Tensor, Tensor, Tensor)"
-)
-def embedding_bag_padded(
-    weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool, mode: int, sparse: bool,
-    per_sample_weights: Tensor | None, include_last_offset: bool, padding_idx: int | None,
-) -> tuple[Tensor, ...]:  # fmt: skip
-    row = -1 if padding_idx is None else wrap_dim(padding_idx, weight._sizes[0], "embedding_bag: padding_idx")
-    return ops.aten._embedding_bag.default(
-        weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, row
-    )
-
-
 # ---- samples -------------------------------------------------------------------------------------------------------
+
+
+@embedding_dense_backward.with_samples
+def _(make: Make) -> Samples:
+    for padding_idx, scaled in ((-1, False), (1, False), (-1, True), (2, True)):
+        if scaled and make()._dtype is dtypes.float64:
+            continue  # PyTorch's second derivative leaves the scale out
+        yield (make(2, 4, 3), sample_places(make, 2, 4), 5, padding_idx, scaled), {}
+        yield (ops.aten.transpose.int(make(3, 4), 0, 1), sample_places(make, 4), 3, padding_idx, scaled), {}
+    yield (make(3), sample_places(make), 4, -1, False), {}
+    yield (make(0, 3), sample_places(make, 0), 4, -1, False), {}
+
+
+@embedding.with_samples
+def _(make: Make) -> Samples:
+    for weight in (make(5, 3), ops.aten.transpose.int(make(3, 5), 0, 1)):
+        yield (weight, sample_places(make, 2, 4)), {}
+        yield (weight, sample_places(make)), {}
+
+
+for _decl in (embedding,):
+    _decl.sample_dtypes = (dtypes.float32, dtypes.bfloat16, dtypes.int64, dtypes.bool_, dtypes.complex64)
+
+embedding_dense_backward.sample_dtypes = (dtypes.float32, dtypes.float64)
 
 
 @_embedding_bag.with_samples
