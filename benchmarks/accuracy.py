@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from opweave.codegen.triton_cpu import jit
+from opweave.codegen.native import llvm, objects
 from opweave.codegen.triton_cpu.analysis import TargetFeatures
 from opweave.codegen.triton_cpu.lower import lower
 
@@ -49,7 +49,7 @@ step:
 end:
   ret void
 }}"""
-        code = jit.load(jit.compile_object(text, name=name), ("map",))
+        code = objects.load(llvm.compile_object(text, name=name), ("map",))
         function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(code.address("map"))
         return function, code
 
@@ -168,9 +168,9 @@ def compiled(function: Function, elem: str) -> Callable[..., Array]:
     arguments = ", ".join(f"%{name}: !tt.ptr<{elem}>" for name in names)
     body = "\n".join("    " + line for line in [*lines, "tt.return"])
     text = f"module {{\n  tt.func public @k({arguments}) attributes {{noinline = false}} {{\n{body}\n  }}\n}}\n"
-    host = jit.host()
+    host = llvm.host()
     lowered = lower(text, features=TargetFeatures(host.vector_bits, host.fma))
-    loaded = jit.load(jit.compile_object(lowered.llvm_ir), ("k",))
+    loaded = objects.load(llvm.compile_object(lowered.llvm_ir), ("k",))
     entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, *[ctypes.c_int32] * 3)(
         loaded.address("k")
     )

@@ -29,9 +29,11 @@ import triton
 import triton.language as tl
 from triton.compiler import ASTSource
 
-from opweave.codegen.triton_cpu import driver, jit
+from opweave.codegen.native import objects
+from opweave.codegen.native.arguments import HostArray
+from opweave.codegen.native.launch import direct_launcher
+from opweave.codegen.triton_cpu import driver
 from opweave.codegen.triton_cpu.compiler import CPUBackend
-from opweave.codegen.triton_cpu.launch import HostArray, direct_launcher
 
 STAGES: tuple[str, ...] = ("front end", "TTIR passes", "lowering", "LLVM", "load")
 _WARM_UP = 5
@@ -66,7 +68,7 @@ def stages_timed() -> Iterator[Timer]:
     timer = Timer()
     places: list[tuple[Any, str, str]] = [
         (ASTSource, "make_ir", STAGES[0]), (CPUBackend, "make_ttir", STAGES[1]), (CPUBackend, "make_llir", STAGES[2]),
-        (CPUBackend, "make_obj", STAGES[3]), (jit, "load", STAGES[4]),
+        (CPUBackend, "make_obj", STAGES[3]), (objects, "load", STAGES[4]),
     ]  # fmt: skip
     saved = [(owner, name, owner.__dict__[name]) for owner, name, _ in places]
     for owner, name, stage in places:

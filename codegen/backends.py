@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from opweave.codegen.kernel import KernelSource
 from opweave.registry.device import Device
 from opweave.registry.loading import load_heavy
 
@@ -86,6 +87,14 @@ class Backend(ABC):
     def launcher(self, kernel: Any, device: Device) -> Callable[..., None]:
         """`launch(gx, gy, gz, *addresses)` of a compiled kernel."""
 
+    def find(self, kernel: KernelSource) -> Callable[..., None] | None:
+        """The same of a generated kernel that was kept, if that can be had without Triton."""
+        return None
+
+    def keep(self, kernel: KernelSource, compiled: Any) -> None:
+        """Keep a generated kernel that Triton has compiled, for `find`."""
+        return None
+
 
 class CpuBackend(Backend):
     """Object code from our own Triton backend."""
@@ -99,7 +108,13 @@ class CpuBackend(Backend):
         return "cpu"
 
     def launcher(self, kernel: Any, device: Device) -> Callable[..., None]:
-        return load_heavy("opweave.codegen.triton_cpu.launch").direct_launcher(kernel)
+        return load_heavy("opweave.codegen.native.launch").direct_launcher(kernel)
+
+    def find(self, kernel: KernelSource) -> Callable[..., None] | None:
+        return load_heavy("opweave.codegen.native.kernels").find(kernel)
+
+    def keep(self, kernel: KernelSource, compiled: Any) -> None:
+        load_heavy("opweave.codegen.native.kernels").keep(kernel, compiled)
 
 
 class CudaBackend(Backend):

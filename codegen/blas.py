@@ -26,7 +26,7 @@ import numpy as np
 
 from opweave.registry import dtypes, forking
 from opweave.registry.interrupts import let_through
-from opweave.registry.loading import load_heavy, load_triton
+from opweave.registry.loading import load_heavy
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor
 from opweave.tracer.graph import Node
@@ -329,13 +329,11 @@ def _open(path: str) -> _Blas | None:
 
 def _native(word: str) -> tuple[dict[str, int], Callable[..., None], Callable[[object], int | None]]:
     """Functions `void slabs(ptr args, i64 start, i64 end, ...)` for slabs `start` to `end - 1`, and the pool."""
-    load_triton()  # the backend is a plug-in of Triton's, and loads it
-    jit, launch, pool = (load_heavy(f"opweave.codegen.triton_cpu.{name}") for name in ("jit", "launch", "pool"))
+    objects, launch, pool = (load_heavy(f"opweave.codegen.native.{name}") for name in ("objects", "launch", "pool"))
     names = {t.name: f"opweave_gemm_{t.name}" for t in _GEMM}
     source = "\n".join(_source(names[t.name], real, word) for t, (_, real) in _GEMM.items())
     text = f"{source}\ndeclare i64 @llvm.smin.i64(i64, i64)\n"
-    code = jit.load(jit.compile_object(text, name="matrix products", level=0), names.values())
-    jit.keep_forever(code)
+    code = objects.kept(text, names.values(), name="matrix products", level=0)
     return {t: code.address(name) for t, name in names.items()}, pool.native().run, launch.native_code
 
 

@@ -28,8 +28,8 @@ from opweave.codegen.triton_printer import Printer, numbers_of
 from opweave.codegen.triton_scalars import ATOM, TYPE
 from opweave.registry.errors import Site
 from opweave.tracer.graph import Graph
-from opweave.tracer.index import Axis, Index, linearize
-from opweave.tracer.size import Size, Variable, hint, product
+from opweave.tracer.loops.index import Axis, Index, linearize
+from opweave.tracer.loops.size import Size, Variable, hint, product
 
 _UNSPLIT = Schedule((), (), (), None, False)
 """No axis of the function is its own affair: the kernel that calls it has chosen the block."""

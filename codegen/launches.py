@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from opweave.codegen.block_functions import After, Before, BlockFunction, Frame, Unfit
 from opweave.codegen.kernel import KernelSource
@@ -45,7 +45,7 @@ from opweave.registry.triton_op import CompiledText, forms, kernels, name_of, tu
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.launch_numbers import as_polynomial, flat, numbers_of, operand_of
 from opweave.tracer.launches import TUNED, Launch, Part, separated, take_apart
-from opweave.tracer.size import INT32_OFFSETS, Variable
+from opweave.tracer.loops.size import INT32_OFFSETS, Variable
 
 _TRITON = {"f16": "tl.float16", "bf16": "tl.bfloat16", "f32": "tl.float32", "f64": "tl.float64", "i1": "tl.int1",
            "i8": "tl.int8", "i16": "tl.int16", "i32": "tl.int32", "i64": "tl.int64"}  # fmt: skip
@@ -58,13 +58,13 @@ class Argument:
 
     Attributes
     ----------
-    kind : {"operand", "result", "scratch", "number", "nothing"}
+    role : {"operand", "result", "scratch", "number", "nothing"}
         An operand of the launch by name, or a node of the region; a result by its place; memory that only the kernel
         needs, by the operand's name; a number; or an address that nobody follows.
     what : object
     """
 
-    kind: str
+    role: Literal["operand", "result", "scratch", "number", "nothing"]
     what: Any = None
 
 
@@ -286,9 +286,9 @@ class _Fusion:
         return Argument("operand", launch.operands[name])
 
     def _is_aligned(self, argument: Argument) -> bool:
-        if argument.kind == "result":
+        if argument.role == "result":
             return argument.what in self.own
-        return argument.kind == "scratch" or (argument.kind == "operand" and argument.what.name in self.aligned)
+        return argument.role == "scratch" or (argument.role == "operand" and argument.what.name in self.aligned)
 
     def _simplified(self, module: Any) -> Any:
         """With functions and constants put where they are used."""
@@ -365,7 +365,7 @@ class _Fusion:
     def _pointer(self, argument: Argument, elem: str) -> str:
         """The parameter for an operand or a result."""
         what = argument.what
-        key = f"{argument.kind} {what.name if isinstance(what, Node) else what}"
+        key = f"{argument.role} {what.name if isinstance(what, Node) else what}"
         self.pointers.setdefault(key, (f"!tt.ptr<{elem}>", argument))
         return f"%{self.mark}p{list(self.pointers).index(key)}"
 

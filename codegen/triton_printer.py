@@ -42,8 +42,8 @@ from opweave.codegen.triton_scalars import (
 )
 from opweave.registry.dtypes import DType, float32, int32
 from opweave.registry.errors import Site
-from opweave.tracer.index import Axis, Index
-from opweave.tracer.size import Size, Variable, render as render_size, variables_in
+from opweave.tracer.loops.index import Axis, Index
+from opweave.tracer.loops.size import Size, Variable, render as render_size, variables_in
 
 _COMMENT_COLUMN = 80
 _LONGEST = 96

@@ -35,7 +35,7 @@ _LIBDEVICE = {name: name for name in (
     "trunc", "fmod", "pow", "atan2",
 )} | {"round": "rint"}  # fmt: skip
 _EXTREMES = {"maximum": "tl.maximum", "minimum": "tl.minimum"}
-#: What users' kernels have besides (`codegen.loops.element_maps`), by how Triton names it.
+#: What users' kernels have besides (`tracer.loops.element_maps`), by how Triton names it.
 _TRITONS = {
     "fma": "tl.fma", "maxnum": "tl.maximum", "minnum": "tl.minimum", "clamp": "tl.clamp", "sqrt_rn": "tl.sqrt_rn",
     "div_rn": "tl.div_rn",

@@ -19,13 +19,11 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from opweave.codegen import store
-from opweave.codegen.store import Store
+from opweave.codegen import cache, store
 from opweave.registry import forking
 from opweave.registry.folders import absolute
 from opweave.registry.interrupts import let_through
@@ -34,13 +32,8 @@ _FILE = "winner.json"
 _lock = forking.short_lock()
 
 
-def _digest(*parts: str) -> str:
-    return hashlib.sha256(repr(parts).encode()).hexdigest()[:40]
-
-
-#: The stores of the cache, and a name for an entry in them. The runtime, a layer above, sets them.
-stores: Callable[[], list[Store]] = list
-key_of: Callable[..., str] = _digest
+def _stores() -> list[store.Store]:
+    return cache.stores()
 
 
 @dataclass(frozen=True)
@@ -93,12 +86,12 @@ class Contest:
     @property
     def entry(self) -> str:
         """What the stores have it under."""
-        return key_of(self.device, *self.parts)
+        return cache.key_of(self.device, *self.parts)
 
     @property
     def name(self) -> str:
         """What the user's file has it under."""
-        return f"{self.kernel} {_digest(*self.parts)}"
+        return f"{self.kernel} {hashlib.sha256(repr(self.parts).encode()).hexdigest()[:40]}"
 
     def find(self) -> Winner | None:
         """What was kept."""
@@ -106,7 +99,7 @@ class Contest:
         if fixed is not None:
             return self._winner(fixed)
         entry = self.entry
-        for place in stores():
+        for place in _stores():
             found = place.read(entry)
             if found is None:
                 continue
@@ -125,7 +118,7 @@ class Contest:
         """Keep what was found."""
         self._write_file(winner)
         content = json.dumps(self._told(winner)).encode()
-        for place in stores():
+        for place in _stores():
             if place.write(self.entry, {_FILE: content}):
                 return
 

@@ -36,9 +36,9 @@ from opweave.registry.triton_op import kernels, triton_kernel_wrapper_functional
 from opweave.tracer.declared import declared, kind_of
 from opweave.tracer.effects import is_random
 from opweave.tracer.graph import Graph, Node, computed_from, needed_for
-from opweave.tracer.iteration import classify, numel_of
 from opweave.tracer.launches import APART, ELEMENTS, TUNED, Tuning, is_empty
-from opweave.tracer.size import Size, hint, sizes
+from opweave.tracer.loops.iteration import classify, numel_of
+from opweave.tracer.loops.size import Size, hint, sizes
 
 #: Why the region with this launch in it cannot be one kernel; empty where it can.
 Objection = Callable[[Graph], str]

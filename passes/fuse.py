@@ -1,8 +1,8 @@
 """Partition a functional graph into regions that become one kernel each.
 
 Nodes are visited from the results backwards. A node joins the group of its users when it can be evaluated in that
-group's iteration space (`tracer.iteration`), when nothing outside the group stands between the two (else the group
-would wait for itself), and when joining pays. In particular
+group's iteration space (`tracer.loops.iteration`), when nothing outside the group stands between the two (else the
+group would wait for itself), and when joining pays. In particular
 
 * pointwise ops, views and generators join their users; views and generators join every user, since they cost nothing;
 * a reduction joins users that need its result once per kept index, so that softmax or layer_norm are one kernel;
@@ -33,12 +33,20 @@ from opweave.registry.loading import load_heavy
 from opweave.registry.ops.kinds.base import Kind
 from opweave.registry.tensor import Tensor
 from opweave.registry.triton_op import triton_kernel_wrapper_functional
-from opweave.tracer.calls import NodeCall
 from opweave.tracer.declared import kind_of
 from opweave.tracer.effects import is_ordered
 from opweave.tracer.graph import Graph, Node
-from opweave.tracer.iteration import Demand, IterationSpace, classify, is_scatter, numel_of, reads_memory, sizes_of
-from opweave.tracer.size import hint, product, sizes as sizes_from
+from opweave.tracer.loops.calls import NodeCall
+from opweave.tracer.loops.iteration import (
+    Demand,
+    IterationSpace,
+    classify,
+    is_scatter,
+    numel_of,
+    reads_memory,
+    sizes_of,
+)
+from opweave.tracer.loops.size import hint, product, sizes as sizes_from
 
 #: A kernel's members and buffers; beyond that compile time and register pressure grow faster than traffic shrinks.
 MAX_MEMBERS = 160

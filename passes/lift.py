@@ -14,7 +14,7 @@ What has to be known of the kernel, as it would be compiled for the launch:
 * its stores reach all of each tensor that is read afterwards, each by one operation;
 * tensors that it both loads and stores could as well be two (`coverage.is_apart`);
 * loaded and stored tensors have one layout, or are both row-major, with the same number of elements;
-* there is a rule for every operation (`codegen.loops.element_maps`).
+* there is a rule for every operation (`tracer.loops.element_maps`).
 
 A launch that nothing fusible stands next to stays as it is, and so does one that writes a part of a tensor.
 """
@@ -43,11 +43,11 @@ from opweave.registry.triton.known import in_launch
 from opweave.registry.triton_op import CompiledText, forms, kernels, name_of, triton_kernel_wrapper_functional
 from opweave.tracer.emission import Emitter
 from opweave.tracer.graph import Graph, Node
-from opweave.tracer.iteration import classify
 from opweave.tracer.launch_numbers import flat, numbers_of, operand_of
 from opweave.tracer.launches import ELEMENTS
-from opweave.tracer.maps import MapDecl
-from opweave.tracer.size import Size, product, sizes
+from opweave.tracer.loops.iteration import classify
+from opweave.tracer.loops.maps import MapDecl
+from opweave.tracer.loops.size import Size, product, sizes
 
 #: The text of a kernel for the arguments of a launch, and what its parameters are called.
 Reader = Callable[[Any, Mapping[str, Any], Device], tuple[str, Sequence[str]]]

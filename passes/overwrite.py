@@ -15,9 +15,9 @@ from opweave.tracer.aliasing import sources, view_source
 from opweave.tracer.declared import declared
 from opweave.tracer.emission import Emitter, nodes_in, relocate, value_of
 from opweave.tracer.graph import Graph, Node
-from opweave.tracer.iteration import IterationSpace, analyse, is_only_scattered_to, reads_memory
 from opweave.tracer.launches import launch_of
-from opweave.tracer.size import sizes
+from opweave.tracer.loops.iteration import IterationSpace, analyse, is_only_scattered_to, reads_memory
+from opweave.tracer.loops.size import sizes
 
 aten = ops.aten
 

@@ -31,7 +31,7 @@ from opweave.tracer.declared import declared, is_layout
 from opweave.tracer.effects import has_effect, is_repeatable
 from opweave.tracer.emission import Emitter, nodes_in, value_of
 from opweave.tracer.graph import Graph, Node, computed_from, needed_for
-from opweave.tracer.size import hint, product, sizes
+from opweave.tracer.loops.size import hint, product, sizes
 
 aten = ops.aten
 #: The `meta` key of nodes that were traced in a `checkpoint`: which one.

@@ -21,11 +21,11 @@ from opweave.registry.tensor import Tensor
 from opweave.tracer.emission import map_nodes, value_of
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.launches import launch_of
+from opweave.tracer.loops.size import INT32_OFFSETS, Poly, Size, hint, less, number_of, product, sizes
 from opweave.tracer.numbers import Numbers
 from opweave.tracer.operands import map_operands
 from opweave.tracer.printing import operand_graphs
 from opweave.tracer.sites import UNKNOWN
-from opweave.tracer.size import INT32_OFFSETS, Poly, Size, hint, less, number_of, product, sizes
 
 
 def run(graph: Graph) -> Graph:

@@ -25,7 +25,7 @@ from opweave.registry.triton_op import CompiledText, forms, kernels, labels_of, 
 from opweave.tracer.emission import is_told
 from opweave.tracer.graph import Node
 from opweave.tracer.launch_numbers import as_polynomial, numbers_of, operand_of
-from opweave.tracer.size import Size, hint, number_of, size_of
+from opweave.tracer.loops.size import Size, hint, number_of, size_of
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from opweave.codegen.triton_cpu.sanitizer import enabled as sanitizing
+from opweave.codegen.native.sanitizing import EVERYWHERE, enabled as sanitizing
 from opweave.registry import dtypes
 from opweave.registry.dtypes import DType
 from opweave.registry.interrupts import contextmanager
 from opweave.registry.keys import ABOVE_VIEWS, AUTOCAST_MASK, GRAD, INFERENCE, state
+from opweave.registry.loading import load_heavy
+
+if EVERYWHERE:
+    load_heavy("opweave.codegen.triton_cpu.sanitizer")
 
 #: What the state may include and exclude where compiled code is used; anything else runs the function uncompiled.
 _INCLUDED = INFERENCE | AUTOCAST_MASK

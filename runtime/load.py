@@ -15,6 +15,7 @@ from pathlib import Path
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
+from opweave.codegen import cache
 from opweave.codegen.backends import backend_of
 from opweave.codegen.kernel import KernelSource, compile_source
 from opweave.codegen.modules import load_module
@@ -29,11 +30,10 @@ from opweave.registry.loading import load_heavy, load_triton
 from opweave.registry.nested import leaves
 from opweave.registry.op import OpOverload, registry
 from opweave.registry.tensor import Tensor
-from opweave.runtime import cache
 from opweave.runtime.logging import channel, lazily
+from opweave.tracer.declared import kind_of
 from opweave.tracer.graph import Graph
 from opweave.tracer.launches import launch_of
-from opweave.tracer.maps import MapDecl
 from opweave.tracer.printing import operand_graphs
 
 _kernels_log = channel("kernels")
@@ -102,12 +102,16 @@ def load(
 
 
 def launcher(kernel: KernelSource, folder: Path, device: Device) -> Callable[..., None]:
-    """Compile a kernel; the function that launches it as `launch(gx, gy, gz, *addresses)`."""
-    load_triton()  # and LLVM with what follows: at the first compilation, not with opweave
+    """The function that launches a kernel as `launch(gx, gy, gz, *addresses)`; compiles it unless it was kept."""
     backend = backend_of(device)
-    compiled = compile_source(kernel, folder, backend.target(device))
     _kernels_log.debug("%s", lazily(lambda: f"{kernel.name}: grid {kernel.grid}, {folder / kernel.file_name}"))
+    found = backend.find(kernel)
+    if found is not None:
+        return found
+    load_triton()  # and LLVM with what follows: at the first compilation, not with opweave
+    compiled = compile_source(kernel, folder, backend.target(device))
     checkpoint()
+    backend.keep(kernel, compiled)
     return backend.launcher(compiled, device)
 
 
@@ -139,9 +143,9 @@ def fingerprint(graph: Graph) -> Iterator[str]:
             if launch is not None:
                 yield f"kernel {load_heavy('opweave.codegen.launches').digest(launch)}"
             yield from fingerprint(node.target)
-        decl = getattr(node.target, "decl", None)
-        if isinstance(decl, MapDecl):
-            yield f"map {node.name} {decl.text}"
+        kind = kind_of(node)
+        if kind is not None and kind.text:
+            yield f"map {node.name} {kind.text}"
         for inner in operand_graphs(node):
             yield f"function {node.name}"
             yield from fingerprint(inner)

@@ -432,7 +432,7 @@ def _steps(programs: int) -> int:
 @pytest.mark.parametrize("threads", [1, 4])
 @pytest.mark.parametrize("programs", [16, 300])
 def test_a_kernel_stops_between_its_programs(programs, threads):
-    from opweave.codegen.triton_cpu import pool
+    from opweave.codegen.native import pool
 
     handler, before = Handler(StopHereError), pool.get_num_threads()
     signal.signal(signal.SIGALRM, handler)
@@ -454,7 +454,7 @@ def test_a_kernel_stops_between_its_programs(programs, threads):
 
 @pytest.mark.parametrize("threads", [1, 4])
 def test_a_kernel_goes_on_where_the_handler_returns(threads):
-    from opweave.codegen.triton_cpu import pool
+    from opweave.codegen.native import pool
 
     programs, before = 120, pool.get_num_threads()
     statuses: list[int] = []

@@ -7,7 +7,7 @@ from typing import Any
 
 from opweave.registry.symbolic import Symbolic
 from opweave.registry.triton.polynomial import Known, Polynomial
-from opweave.tracer.size import Size, size_of
+from opweave.tracer.loops.size import Size, size_of
 
 
 def as_polynomial(size: Size) -> Polynomial:

@@ -63,11 +63,11 @@ from opweave.registry.tensor import Tensor
 from opweave.registry.triton_op import forms, kernels, triton_kernel_wrapper_mutation, tuner_of
 from opweave.tracer.declared import declared
 from opweave.tracer.graph import Graph, Node
-from opweave.tracer.iteration import scatter_of
 from opweave.tracer.launches import UNFUSED, Launch as LaunchRegion, take_apart
+from opweave.tracer.loops.iteration import scatter_source
+from opweave.tracer.loops.size import Size, number_of, sizes as sizes_from
 from opweave.tracer.operands import map_operands
 from opweave.tracer.printing import operand_graphs
-from opweave.tracer.size import Size, number_of, sizes as sizes_from
 
 
 def build(graph: Graph, name: str, device: Device) -> Program:
@@ -433,9 +433,7 @@ def _is_number(value: Any) -> bool:
 def _source_of(region: Graph) -> Node:
     """What the result of a region that ends in a scatter is a copy of."""
     (result,) = region.output_node().args[0]
-    scatter = scatter_of(result)
-    assert scatter is not None
-    return scatter.places.source
+    return scatter_source(result)
 
 
 def _names(graph: Graph) -> Iterator[str]:

@@ -37,8 +37,8 @@ from opweave.codegen.host.steps import (
 from opweave.codegen.loops.schedule import Lane
 from opweave.codegen.loops.values import Buffer, Gather, Read as ReadValue
 from opweave.registry.spec import is_contiguous
-from opweave.tracer.index import Index
-from opweave.tracer.size import product as product_of
+from opweave.tracer.loops.index import Index
+from opweave.tracer.loops.size import product as product_of
 
 
 def run(program: Program) -> Program:

@@ -19,7 +19,7 @@ from opweave.codegen.loops.nest import LoopNest
 from opweave.codegen.loops.schedule import Lane, Schedule
 from opweave.codegen.triton_source import print_group
 from opweave.registry.device import Device
-from opweave.tracer.size import INT32_OFFSETS
+from opweave.tracer.loops.size import INT32_OFFSETS
 
 #: From this many members on a table of addresses costs less than launches.
 LEAST = 4

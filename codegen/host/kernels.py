@@ -132,11 +132,11 @@ class _Maker:
 def _argument(argument: Any, spliced: Spliced) -> Address | Number:
     """What a parameter of a user's kernel is given."""
     what = argument.what
-    if argument.kind == "nothing":
+    if argument.role == "nothing":
         return 0
-    if argument.kind == "number":
+    if argument.role == "number":
         return spliced.operands[what] if isinstance(what, Node) else number_in(what, spliced.symbols)
-    if argument.kind == "operand":
+    if argument.role == "operand":
         return Address(spliced.operands[what])
-    place: Local = spliced.results[what] if argument.kind == "result" else spliced.scratch[what]
+    place: Local = spliced.results[what] if argument.role == "result" else spliced.scratch[what]
     return Address(place)

@@ -14,7 +14,7 @@ from dataclasses import replace
 from opweave.codegen.host.operands import Local, Loops
 from opweave.codegen.host.steps import Alloc, Copy, Launch, Move, Program, Return, Step, Tuned
 from opweave.codegen.loops.values import Read
-from opweave.tracer.size import sizes
+from opweave.tracer.loops.size import sizes
 
 
 def run(program: Program) -> Program:

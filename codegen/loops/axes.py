@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from opweave.codegen.loops.nest import LoopNest, rewrite
 from opweave.codegen.loops.values import Read
-from opweave.tracer.index import Axis, Digit, Index, linearize, row_major
-from opweave.tracer.size import Size, divide, hint, product
+from opweave.tracer.loops.index import Axis, Digit, Index, linearize, row_major
+from opweave.tracer.loops.size import Size, divide, hint, product
 
 #: Axes are split at most so often: one that an index takes apart without end stays as it is.
 _SPLITS = 16

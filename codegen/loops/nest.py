@@ -20,8 +20,8 @@ from functools import cached_property
 from opweave.codegen.loops.printing import print_nest
 from opweave.codegen.loops.values import Buffer, Gather, Require, Scan, Value, Values, topological
 from opweave.registry.errors import Site
-from opweave.tracer.index import Axis, Index
-from opweave.tracer.size import INT32_OFFSETS, hint
+from opweave.tracer.loops.index import Axis, Index
+from opweave.tracer.loops.size import INT32_OFFSETS, hint
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from opweave.codegen.loops.axes import substitute
 from opweave.codegen.loops.nest import LoopNest, Store
 from opweave.codegen.loops.schedule import Schedule
 from opweave.codegen.loops.values import Buffer, Read, Reduce, Value, Values, topological
-from opweave.tracer.index import Axis, Index, linearize, row_major
-from opweave.tracer.size import divide, hint, product
+from opweave.tracer.loops.index import Axis, Index, linearize, row_major
+from opweave.tracer.loops.size import divide, hint, product
 
 
 def find_parts(nest: LoopNest, schedule: Schedule, target: Target) -> tuple[Axis, int] | None:

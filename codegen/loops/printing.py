@@ -21,7 +21,7 @@ from opweave.codegen.loops.values import (
     Value,
 )
 from opweave.registry.errors import Site
-from opweave.tracer.index import Axis, row_major
+from opweave.tracer.loops.index import Axis, row_major
 
 if TYPE_CHECKING:
     from opweave.codegen.loops.nest import LoopNest, Store

@@ -13,16 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from opweave.codegen.loops.element_maps import evaluate
 from opweave.codegen.loops.values import Buffer, Const, Prim, Value, Values
 from opweave.fake.symbolic import SymNumber
 from opweave.registry import dtypes
 from opweave.registry.dtypes import DType, promote_types
 from opweave.registry.errors import UnsupportedError
-from opweave.registry.scalar import DIVISION_BY_ZERO, UNARY_FLOAT, Scalars
+from opweave.registry.ops.kinds.loops import KernelScalars
+from opweave.registry.scalar import DIVISION_BY_ZERO, UNARY_FLOAT
 from opweave.registry.triton.expression import Expression, NotAMap
-from opweave.tracer.index import ZERO
-from opweave.tracer.size import Poly, scalar_of
+from opweave.tracer.loops.element_maps import evaluate
+from opweave.tracer.loops.index import ZERO
+from opweave.tracer.loops.size import Poly, scalar_of
 
 _COMPARISONS = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
 _SWAPPED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
@@ -135,7 +136,7 @@ class Term:
         raise UnsupportedError("an op's body branched on a value", hint="write it with k.where")
 
 
-class Recorder(Scalars):
+class Recorder(KernelScalars):
     """Builds values; see the module."""
 
     def __init__(self, values: Values):

@@ -28,8 +28,8 @@ from opweave.codegen.loops.axes import join_reduced
 from opweave.codegen.loops.nest import LoopNest
 from opweave.codegen.loops.printing import print_schedule
 from opweave.codegen.loops.values import Load
-from opweave.tracer.index import Axis, Index
-from opweave.tracer.size import Size, ceil_div, divide, hint, product
+from opweave.tracer.loops.index import Axis, Index
+from opweave.tracer.loops.size import Size, ceil_div, divide, hint, product
 
 #: Elements that a block along an axis of no fixed size holds at least.
 MANY = 256

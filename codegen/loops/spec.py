@@ -32,8 +32,8 @@ from opweave.codegen.loops.values import (
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import CompileError
 from opweave.registry.scalar import UNARY_FLOAT
-from opweave.tracer.index import Axis, Index
-from opweave.tracer.size import Size, hint, variables_in
+from opweave.tracer.loops.index import Axis, Index
+from opweave.tracer.loops.size import Size, hint, variables_in
 
 #: Whether each step is checked.
 checks = os.environ.get("OPWEAVE_VERIFY", "0") not in ("", "0")

@@ -14,8 +14,8 @@ from typing import Any, Literal
 from opweave.registry import dtypes
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import CompileError, Site
-from opweave.tracer.index import Axis, Index
-from opweave.tracer.size import Poly, Size
+from opweave.tracer.loops.index import Axis, Index
+from opweave.tracer.loops.size import Poly, Size
 
 Combine = Literal["sum", "prod", "max", "min", "argmax", "argmin"]
 

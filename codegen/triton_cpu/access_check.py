@@ -9,7 +9,8 @@ from __future__ import annotations
 import ctypes
 import functools
 
-from opweave.codegen.triton_cpu import jit, native as native_code
+from opweave.codegen import native as native_code
+from opweave.codegen.native import objects
 from opweave.codegen.triton_cpu.analysis import CHECK, STEP
 
 POISON = 0xCB
@@ -33,8 +34,7 @@ class Native:
     """The check as native code, one a process."""
 
     def __init__(self) -> None:
-        code = jit.load(jit.compile_object(source(), name="sanitizer", level=1), (CHECK, STEP, _STATE))
-        jit.keep_forever(code)
+        code = objects.kept(source(), (CHECK, STEP, _STATE), name="sanitizer", level=1)
         #: Addresses of the functions that a sanitized kernel calls.
         self.imports = {CHECK: code.address(CHECK), STEP: code.address(STEP)}
         self._state = ctypes.c_int64.from_address(code.address(_STATE))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import gcd
 from typing import Any
 
-from opweave.codegen.triton_cpu.jit import Host
+from opweave.codegen.native.llvm import Host
 from opweave.codegen.triton_cpu.operations import ROOTS, VIEWS, operation
 from opweave.registry.triton.ttir import Block, Function, Op, Value, walk
 
@@ -88,10 +88,6 @@ class Lowered:
     written: tuple[int, ...] = ()
     apart: tuple[tuple[int, int, bool], ...] = ()
     sites: tuple[Any, ...] = ()
-
-
-HEAP = "heap"
-"""Stands for the place of the assertion that there is memory for a kernel's blocks."""
 
 
 CHECK = "opweave_check"

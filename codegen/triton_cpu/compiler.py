@@ -19,8 +19,8 @@ from typing import Any
 from triton._C.libtriton import ir, passes
 from triton.backends.compiler import BaseBackend, GPUTarget, Language
 
-from opweave.codegen import contraction
-from opweave.codegen.triton_cpu import jit
+from opweave.codegen import contraction, native
+from opweave.codegen.native import llvm
 from opweave.codegen.triton_cpu.analysis import Lowered, TargetFeatures
 from opweave.codegen.triton_cpu.refusal import UnsupportedTritonOp
 from opweave.registry import interrupts
@@ -150,7 +150,7 @@ class CPUBackend(BaseBackend):
         """Our lowering, from the printed module to LLVM IR text."""
         lower: Callable[..., Lowered] = load_heavy("opweave.codegen.triton_cpu.lower").lower
         interrupts.checkpoint()
-        host = jit.host()
+        host = llvm.host()
         sanitize = is_sanitized(metadata["target"])
         features = TargetFeatures.of(host, sanitize)
         contract = contraction.contracted if contracts(metadata) else str
@@ -178,9 +178,9 @@ class CPUBackend(BaseBackend):
     def make_obj(text: str, metadata: dict[str, Any]) -> bytes:
         name = metadata["name"]
         _log("llvm", name, lambda: text)
-        _log("asm", name, lambda: jit.assembly(text, name=name))
+        _log("asm", name, lambda: llvm.assembly(text, name=name))
         sanitized = is_sanitized(metadata["target"])
-        return jit.compile_object(text, name=name, level=0 if sanitized and len(text) > LONG else 2)
+        return llvm.compile_object(text, name=name, level=0 if sanitized and len(text) > LONG else 2)
 
 
 def contracts(options: Any) -> bool:
@@ -192,7 +192,7 @@ def contracts(options: Any) -> bool:
         What the kernel is compiled with.
     """
     found = options if isinstance(options, Mapping) else vars(options)
-    return found.get("enable_fp_fusion", True) is not False and jit.host().fma
+    return found.get("enable_fp_fusion", True) is not False and llvm.host().fma
 
 
 def _logged_ttir(module: Any) -> Any:
@@ -261,9 +261,10 @@ def _toolchain() -> str:
 
     digest = hashlib.sha256()
     others = [Path(str(module.__file__)) for module in (contraction, ttir, inline)]
-    for source in [*sorted(Path(__file__).parent.glob("*.py")), *others]:
+    folders = (Path(__file__).parent, Path(str(native.__file__)).parent)
+    for source in [*(file for folder in folders for file in sorted(folder.glob("*.py"))), *others]:
         digest.update(source.name.encode() + b"\0" + source.read_bytes())
-    host = jit.host()
+    host = llvm.host()
     machine = (host.triple, host.cpu, sorted(host.features))
     digest.update(repr((triton.__version__, llvmlite.__version__, machine)).encode())
     return "opweave-" + digest.hexdigest()[:32]

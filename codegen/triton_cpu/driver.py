@@ -34,7 +34,7 @@ from typing import Any, Protocol
 from triton.backends.compiler import GPUTarget
 from triton.backends.driver import DriverBase
 
-from opweave.codegen.triton_cpu.launch import device_kind
+from opweave.codegen.native.arguments import device_kind
 from opweave.registry import forking, interrupts
 from opweave.registry.errors import ArgumentError, DeviceError
 from opweave.registry.loading import load_heavy, parsing

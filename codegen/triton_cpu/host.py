@@ -10,7 +10,8 @@ from typing import Any
 
 from triton.backends.compiler import GPUTarget
 
-from opweave.codegen.triton_cpu import access_check, jit, launch, pool, sanitizer
+from opweave.codegen.native import arguments, launch, llvm, objects, pool
+from opweave.codegen.triton_cpu import access_check, sanitizer
 from opweave.codegen.triton_cpu.compiler import SANITIZED
 from opweave.codegen.triton_cpu.sharing import careful_launcher, overlap
 from opweave.registry.errors import UnsupportedError
@@ -27,7 +28,7 @@ _UNLIMITED = 2**31 - 1
 
 def host_target() -> GPUTarget:
     """The compilation target of this machine's CPU."""
-    return GPUTarget("cpu", jit.host().cpu + (SANITIZED if sanitizer.enabled() else ""), 1)
+    return GPUTarget("cpu", llvm.host().cpu + (SANITIZED if sanitizer.enabled() else ""), 1)
 
 
 class HostModule:
@@ -37,7 +38,7 @@ class HostModule:
 
     def __init__(self, name: str, obj: bytes, sanitized: bool = False) -> None:
         self.name = name
-        self.code = jit.load(obj, (name,), imports=access_check.native().imports if sanitized else None)
+        self.code = objects.load(obj, (name,), imports=access_check.native().imports if sanitized else None)
         self.address = self.code.address(name)
 
 
@@ -81,8 +82,8 @@ class HostLauncher:
     def __init__(self, src: Any, metadata: Any) -> None:
         self._name: str = metadata.name
         self._signature = tuple(src.signature.values())
-        self._params = launch.parameters(src.signature)
-        launch.agree(self._name, self._params, metadata)
+        self._params = arguments.parameters(src.signature)
+        arguments.agree(self._name, self._params, metadata)
         self._assertions = tuple(getattr(metadata, "assertions", ()))
         self._module: HostModule | None = None
         self._launch: Callable[..., None] | None = None
@@ -112,7 +113,7 @@ class HostLauncher:
         *args: Any,
     ) -> None:
         passed = self.passed
-        values = launch.flatten(self._signature, args) if passed is None else [args[i] for i in passed]
+        values = arguments.flatten(self._signature, args) if passed is None else [args[i] for i in passed]
         self.start(grid_x, grid_y, grid_z, function, values, enter_hook, exit_hook, launch_metadata)
 
     def start(
@@ -138,8 +139,8 @@ class HostLauncher:
             value = values[i]
             if type(value) is not int:
                 if written and not hasattr(value, "_storage"):  # a tensor's memory can always be written
-                    launch.writable(what, value)
-                values[i] = launch.address(what, value)
+                    arguments.writable(what, value)
+                values[i] = arguments.address(what, value)
         if enter_hook is not None:
             enter_hook(launch_metadata)
         if _launches.isEnabledFor(logging.DEBUG):
@@ -163,7 +164,7 @@ class SanitizedLauncher(HostLauncher):
         self._names = [p.name for p in self._params]
 
     def __call__(self, grid_x: int, grid_y: int, grid_z: int, *rest: Any) -> None:
-        values = launch.flatten(self._signature, rest[6:])
+        values = arguments.flatten(self._signature, rest[6:])
         with sanitizer.watching(self._name, (grid_x, grid_y, grid_z), self._sites, self._names, values):
             HostLauncher.__call__(self, grid_x, grid_y, grid_z, *rest)
 

@@ -23,7 +23,7 @@ from triton import knobs
 from triton.runtime.cache import CacheManager, FileCacheManager
 
 from opweave.codegen import store
-from opweave.codegen.triton_cpu import jit
+from opweave.codegen.native.sealed import opened
 from opweave.registry.folders import absolute
 
 _OTHERWISE = "Triton keeps its kernels for this process only"
@@ -183,7 +183,7 @@ def _check(key: str, filename: str, files: Mapping[str, bytes]) -> None:
         raise ValueError("its metadata say nothing of a kernel")
     if base64.b32encode(bytes.fromhex(metadata["hash"])).decode().rstrip("=") != key:
         raise ValueError("its metadata are those of another kernel")
-    if target["backend"] == "cpu" and not jit.is_intact(files[Path(filename).with_suffix(".obj").name]):
+    if target["backend"] == "cpu" and opened(files[Path(filename).with_suffix(".obj").name]) is None:
         raise ValueError("checksum of the object code")
 
 

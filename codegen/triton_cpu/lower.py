@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
+from opweave.codegen.native.launch import HEAP
 from opweave.codegen.triton_cpu import (  # noqa: F401  (they register rules)
     access,
     affine,
@@ -29,7 +30,7 @@ from opweave.codegen.triton_cpu import (  # noqa: F401  (they register rules)
     tiles,
     undefined,
 )
-from opweave.codegen.triton_cpu.analysis import HEAP, Lowered, Reach, TargetFeatures, number, pointer_base
+from opweave.codegen.triton_cpu.analysis import Lowered, Reach, TargetFeatures, number, pointer_base
 from opweave.codegen.triton_cpu.context import Context
 from opweave.codegen.triton_cpu.control import emit_blocks
 from opweave.codegen.triton_cpu.debug_info import DebugInfo

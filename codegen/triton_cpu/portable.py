@@ -17,12 +17,14 @@ from triton._C.libtriton import ir
 from triton.compiler.compiler import make_backend
 
 from opweave.codegen.contraction import contracted
-from opweave.codegen.triton_cpu import access_check, jit, sanitizer
-from opweave.codegen.triton_cpu.analysis import HEAP, Lowered, TargetFeatures
+from opweave.codegen.native import llvm, objects
+from opweave.codegen.native.arguments import Parameter, flatten, parameters as launch_parameters
+from opweave.codegen.native.launch import HEAP, Launcher
+from opweave.codegen.triton_cpu import access_check, sanitizer
+from opweave.codegen.triton_cpu.analysis import Lowered, TargetFeatures
 from opweave.codegen.triton_cpu.compiler import LONG, CPUBackend, contracts
 from opweave.codegen.triton_cpu.driver import activate, use
 from opweave.codegen.triton_cpu.host import host_target
-from opweave.codegen.triton_cpu.launch import Launcher, Parameter, flatten, parameters as launch_parameters
 from opweave.codegen.triton_cpu.lower import lower
 from opweave.codegen.triton_cpu.sharing import careful_launcher, overlap
 from opweave.codegen.triton_cpu.verify import check_text
@@ -149,7 +151,7 @@ def launcher(
         If it uses what the CPU backend has not.
     """
     sanitized = sanitizer.enabled()
-    host = jit.host()
+    host = llvm.host()
     try:
         text = _verified(text)
         operations = check_text(name, text, parameters)
@@ -165,7 +167,9 @@ def launcher(
             _check_memory(name, lowered)
         imports = access_check.native().imports if sanitized else None
         level = 0 if sanitized and len(lowered.llvm_ir) > LONG else 2
-        code = jit.load(jit.compile_object(lowered.llvm_ir, name=name, level=level), (lowered.name,), imports=imports)
+        code = objects.load(
+            llvm.compile_object(lowered.llvm_ir, name=name, level=level), (lowered.name,), imports=imports
+        )
     except OpweaveError:
         raise
     except Exception as error:  # damaged text makes the parser and the lowering stumble anywhere

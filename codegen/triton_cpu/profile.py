@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from opweave.codegen.triton_cpu.launch import Launcher, launchers, profiled, profiling
+from opweave.codegen.native.launch import Launcher, launchers, profiled, profiling
 from opweave.registry import forking
 from opweave.registry.interrupts import contextmanager
 

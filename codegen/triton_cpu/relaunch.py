@@ -16,8 +16,8 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from opweave.codegen.native.arguments import HostArray
 from opweave.codegen.triton_cpu.host import HOST_DEVICE, HostLauncher
-from opweave.codegen.triton_cpu.launch import HostArray
 from opweave.codegen.triton_cpu.sanitizer import enabled as sanitizing
 from opweave.registry.keys import state
 from opweave.registry.plain_launches import saved_writes, watch_launches

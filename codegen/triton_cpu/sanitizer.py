@@ -21,15 +21,14 @@ come into a result. The first thing found ends the launch.
 from __future__ import annotations
 
 import ctypes
-import os
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextvars import ContextVar
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from opweave.codegen.triton_cpu import pool
+from opweave.codegen.native import pool
+from opweave.codegen.native.sanitizing import EVERYWHERE, Settings, enabled, here, settings
 from opweave.codegen.triton_cpu.access_check import FOUND, MET, POISON, RANGE, STATE, Ordered, native
 from opweave.codegen.triton_cpu.analysis import ONE_OF_THEM, UNKNOWN
 from opweave.registry import forking
@@ -81,43 +80,7 @@ def sites_of(rows: Sequence[Sequence[Any]]) -> list[Site]:
 
 STEPS = 10**9
 """Steps that a launch of a stranger's kernel may take: programs, turns of loops and accesses."""
-_FOREVER = (1 << 63) - 1
 _EDGES = 1 << 21
-
-
-class Settings(NamedTuple):
-    """What is looked at.
-
-    Attributes
-    ----------
-    benign : bool
-        Whether two programs that write one element are reported if it is the same value.
-    strict : bool
-        Whether a kernel may touch its tensors' own elements and nothing else: not what they are views of, nor memory
-        whose address it was told.
-    steps : int
-        The most steps of a launch.
-    """
-
-    benign: bool = False
-    strict: bool = False
-    steps: int = _FOREVER
-
-
-_here: ContextVar[Settings | bool | None] = ContextVar("opweave_sanitize", default=None)
-_everywhere = os.environ.get("OPWEAVE_SANITIZE", "0") not in ("", "0")
-
-
-def enabled() -> bool:
-    """Whether launches are sanitized in this context."""
-    here = _here.get()
-    return _everywhere if here is None else here is not False
-
-
-def settings() -> Settings:
-    """What is looked at in this context."""
-    here = _here.get()
-    return here if isinstance(here, Settings) else Settings()
 
 
 @contextmanager
@@ -156,14 +119,14 @@ def strictly(steps: int = STEPS) -> Iterator[None]:
 
 @contextmanager
 def _within(what: Settings | Literal[False]) -> Iterator[None]:
-    token, compiled, watched = _here.set(what), state.exclude & COMPILED, state.include & WATCHED
+    token, compiled, watched = here.set(what), state.exclude & COMPILED, state.include & WATCHED
     _watch()
     state.exclude = state.exclude & ~COMPILED | (COMPILED if what else 0)
     state.include = state.include & ~WATCHED | (WATCHED if what else 0)
     try:
         yield
     finally:
-        _here.reset(token)
+        here.reset(token)
         state.exclude = state.exclude & ~COMPILED | compiled
         state.include = state.include & ~WATCHED | watched
 
@@ -561,6 +524,6 @@ def _element(site: Site, memories: Sequence[_Memory | None], found: dict[str, in
     return f"element {place[0]}{f' and {place[1]} bytes' if place[1] else ''} of {count}"
 
 
-if _everywhere:
+if EVERYWHERE:
     _watch()
     state.include |= WATCHED

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from opweave.codegen.triton_cpu import jit
-from opweave.codegen.triton_cpu.launch import HostArray, Launcher, Parameter
+from opweave.codegen.native import llvm, objects
+from opweave.codegen.native.arguments import HostArray, Parameter
+from opweave.codegen.native.launch import Launcher
 from opweave.registry.loading import load_heavy
 from opweave.registry.tensor import Tensor
 
@@ -69,6 +70,6 @@ def careful_launcher(name: str, params: Sequence[Parameter], text: str) -> Calla
     """
     # Launches of kernels from the disk cache do without the lowering.
     lowering = load_heavy("opweave.codegen.triton_cpu.lower")
-    lowered = lowering.lower(text, features=lowering.TargetFeatures.of(jit.host()), distinct=False)
-    code = jit.load(jit.compile_object(lowered.llvm_ir, name=lowered.name), (lowered.name,))
+    lowered = lowering.lower(text, features=lowering.TargetFeatures.of(llvm.host()), distinct=False)
+    code = objects.load(llvm.compile_object(lowered.llvm_ir, name=lowered.name), (lowered.name,))
     return Launcher(name, params, code, code.address(lowered.name), lowered.assertions).launch

@@ -7,8 +7,8 @@ import struct
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from opweave.codegen.native.arguments import Parameter, flatten, half_bits, parameters
 from opweave.codegen.triton_cpu.driver import device_index, device_kind
-from opweave.codegen.triton_cpu.launch import Parameter, flatten, half_bits, parameters
 from opweave.codegen.triton_cuda.library import check, libcuda
 from opweave.registry.errors import ArgumentError, DeviceError, UnsupportedError
 

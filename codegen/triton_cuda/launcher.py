@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
-from opweave.codegen.triton_cpu.launch import flatten, parameters
+from opweave.codegen.native.arguments import flatten, parameters
 from opweave.codegen.triton_cuda.arguments import pack, slot, spread, spread_parameters, tensor_maps
 from opweave.codegen.triton_cuda.library import CtypesUtils, check, cupy, homes, libcuda, on_device
 from opweave.codegen.triton_cuda.memory import profile_scratch, scratch

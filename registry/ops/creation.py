@@ -25,10 +25,12 @@ from opweave.registry.memory_format import CHANNELS_LAST, contiguous_format, for
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.kinds import Decl, composite, extern, generator
 from opweave.registry.promote import as_element, copied_strides, number_dtype
-from opweave.registry.spec import TensorSpec, contiguous, is_contiguous
+from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.storage import Storage
 from opweave.registry.symbolic import Symbolic, is_finite, is_float, is_int, whole
-from opweave.registry.tensor import Tensor, allocate_like, describe
+from opweave.registry.tensor import Tensor, allocate_like
+
+Make = Callable[..., Tensor]
 
 _OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 
@@ -57,6 +59,7 @@ def layout_like(op: str, self: Tensor, dtype: DType | None, device: Any, memory_
 
 
 # ---- uninitialised -------------------------------------------------------------------------------------------------
+
 
 #: Called with the memory of each tensor that is made without being filled, where something wants to know.
 when_uninitialised: Hook[[Storage], None] = Hook()
@@ -178,6 +181,7 @@ def _constant_like(name: str, value: int) -> None:
 
 
 _constant_like("zeros_like", 0)
+
 _constant_like("ones_like", 1)
 
 
@@ -195,7 +199,9 @@ def _new_constant(name: str, value: int | None) -> None:
 
 
 _new_constant("new_empty", None)
+
 _new_constant("new_zeros", 0)
+
 _new_constant("new_ones", 1)
 
 
@@ -395,33 +401,6 @@ def _(make: Any) -> Iterable[Any]:
     yield (0, 1, 5), {"dtype": dtypes.float64}
 
 
-# ---- triangles -----------------------------------------------------------------------------------------------------
-
-
-def _triangle(op: str, self: Tensor, diagonal: int, lower: bool) -> Tensor:
-    aten = ops.aten
-    if len(self._sizes) < 2:
-        raise ShapeError(f"{op}: needs at least 2 dimensions", got=describe(self))
-    rows, columns = (aten.arange.start_step(0, size, device=self._device) for size in self._sizes[-2:])
-    edge = aten.unsqueeze.default(rows, -1)
-    edge = edge if diagonal == 0 else aten.add.Tensor(edge, diagonal)
-    kept = aten.le.Tensor(columns, edge) if lower else aten.ge.Tensor(columns, edge)
-    if not is_contiguous(self._sizes, self._strides):
-        self = aten.clone.default(self, memory_format=contiguous_format)
-    return aten.where.self(kept, self, False if self._dtype.kind == "b" else 0)
-
-
-for _name in ("tril", "triu"):
-
-    @composite(f"aten::{_name}(Tensor self, SymInt diagonal=0) -> Tensor", outs="out")
-    def _(self: Tensor, diagonal: int = 0, *, _name: str = _name) -> Tensor:
-        return _triangle(_name, self, diagonal, _name == "tril")
-
-    @composite(f"aten::{_name}_(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)")
-    def _(self: Tensor, diagonal: int = 0, *, _name: str = _name) -> Tensor:
-        return ops.aten.copy_.default(self, _triangle(_name, self, diagonal, _name == "tril"))
-
-
 # ---- from Python data ----------------------------------------------------------------------------------------------
 
 
@@ -541,39 +520,29 @@ def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
     return ops.aten._to_copy.default(data, dtype=dtype, device=device)
 
 
-_Make = Callable[..., Tensor]
+# ---- samples -------------------------------------------------------------------------------------------------------
 
 
 @full.with_samples
-def _(make: _Make) -> Iterable[Any]:
+def _(make: Make) -> Iterable[Any]:
     return [(([2, 3], 1.5), {}), (([], 2), {}), (([0, 2], True), {}), (([2], 3), {"dtype": dtypes.float16})]
 
 
 @full_like.with_samples
-def _(make: _Make) -> Iterable[Any]:
+def _(make: Make) -> Iterable[Any]:
     return [((make(2, 3), 2), {}), ((ops.aten.transpose.int(make(2, 3), 0, 1), 2), {})]
 
 
 @arange.with_samples
-def _(make: _Make) -> Iterable[Any]:
+def _(make: Make) -> Iterable[Any]:
     return [((0, 7, 2), {}), ((0.5, 3, 0.25), {}), ((5, 0, -1), {}), ((0, 0), {}), ((0, 4), {"dtype": dtypes.float32})]
 
 
 @linspace.with_samples
-def _(make: _Make) -> Iterable[Any]:
+def _(make: Make) -> Iterable[Any]:
     return [((0, 1, 5), {}), ((-2, 3.5, 10), {}), ((3, 4, 1), {}), ((0, 1, 0), {})]
 
 
 @eye.with_samples
-def _(make: _Make) -> Iterable[Any]:
+def _(make: Make) -> Iterable[Any]:
     return [((3, 4), {}), ((2, 0), {}), ((2, 2), {"dtype": dtypes.int32})]
-
-
-for _decl in (ops.aten.tril.default.decl, ops.aten.triu.default.decl):
-
-    @_decl.with_samples
-    def _(make: _Make) -> Iterable[Any]:
-        yield (make(3, 4),), {}
-        yield (make(2, 4, 3), 1), {}
-        yield (ops.aten.transpose.int(make(3, 4), 0, 1), -1), {}
-        yield (make(0, 2),), {}

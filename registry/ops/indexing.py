@@ -33,6 +33,7 @@ from opweave.registry.tensor import Tensor, allocate, allocate_like, describe
 aten = ops.aten
 Make = Callable[..., Tensor]
 Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
+
 _ACCUMULATED = (dtypes.float32, dtypes.float16, dtypes.bfloat16, dtypes.int64, dtypes.uint8)
 
 _Sizes = tuple[int, ...]
@@ -463,6 +464,26 @@ gather.backward(
         ops.aten.new_zeros.default(grad, self_spec.sizes), dim, index, grad
     )
 )
+
+
+# ---- functions of the package --------------------------------------------------------------------------------------
+
+
+def unravel_index(indices: Any, shape: Any) -> tuple[Tensor, ...]:
+    """The index along each dimension of elements that are counted in a tensor of this shape."""
+    sizes = [shape] if isinstance(shape, int) else list(shape)
+    if indices._dtype.kind not in "iu":
+        raise DTypeError("unravel_index: expected whole numbers", got=describe(indices))
+    if any(n < 0 for n in sizes):
+        raise ShapeError("unravel_index: sizes must not be negative", got=f"shape={sizes}")
+    found = []
+    for n in reversed(sizes):
+        found.append(indices % n)
+        indices = indices // n
+    return tuple(reversed(found))
+
+
+FUNCTIONS = {"unravel_index": unravel_index}
 
 
 # ---- samples -------------------------------------------------------------------------------------------------------

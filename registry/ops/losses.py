@@ -15,12 +15,13 @@ from opweave.registry.errors import DTypeError, OutOfRangeError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import composite
 from opweave.registry.ops.reduction import rounded, widened
-from opweave.registry.promote import broadcast_shapes, result_type
+from opweave.registry.promote import result_type
 from opweave.registry.tensor import Tensor, describe
 
 Make = Callable[..., Tensor]
 Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
 aten = ops.aten
+
 _FLOATING = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
 
 _NONE, _MEAN, _SUM = 0, 1, 2
@@ -185,18 +186,6 @@ def soft_margin_loss(self: Tensor, target: Tensor, reduction: int = _MEAN) -> Te
     return _reduced(aten.log.default(aten.add.Scalar(power, 1)), reduction)
 
 
-# ---- distances of vectors ------------------------------------------------------------------------------------------
-
-
-@composite("aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]")
-def broadcast_tensors(tensors: list[Tensor]) -> list[Tensor]:
-    """The tensors as views of their common shape."""
-    sizes: tuple[int, ...] = ()
-    for t in tensors:
-        sizes = broadcast_shapes("broadcast_tensors", sizes, t._sizes)
-    return [aten.expand.default(t, list(sizes)) for t in tensors]
-
-
 # ---- margins -------------------------------------------------------------------------------------------------------
 
 
@@ -337,11 +326,6 @@ def _(make: Make) -> Samples:
         for full in (False, True):
             yield (make(3, 4, low=0.5, high=3.0), make(3, 4, low=0.5, high=4.0), log_input, full, 1e-8, _NONE), {}
     yield (make(3, 4, low=0.5, high=3.0), make(3, 4, low=0.5, high=4.0), True, False, 1e-8, _MEAN), {}
-
-
-@broadcast_tensors.with_samples
-def _(make: Make) -> Samples:
-    yield ([make(3, 1), make(4), make()],), {}
 
 
 def _signs(make: Make, *sizes: int) -> Tensor:

@@ -788,7 +788,7 @@ class ToCopyDecl(PointwiseDecl):
             if spec.device.type == "meta":
                 return allocate_like(spec)
             source = Tensor._from_array(_moved(source, spec.device), spec.device)
-        return self.evaluate([source], attributes, spec, None)
+        return self.fill([source], attributes, spec, None)
 
 
 def _moved(source: Tensor, device: Device) -> Any:

@@ -1,26 +1,171 @@
-"""Elements in another order, or several times each: composites of views and gathers."""
+"""Elements in another order, or several times each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from opweave.registry import dtypes
-from opweave.registry.errors import DTypeError, ShapeError
+from opweave.registry.batched import Level
+from opweave.registry.batching import bound, check_example, flat, front, wrap
+from opweave.registry.errors import DTypeError, OutOfRangeError, ShapeError
 from opweave.registry.fake_context import dynamic_size
 from opweave.registry.memory_format import contiguous_format
-from opweave.registry.op import ops
-from opweave.registry.ops.kinds import composite, extern
+from opweave.registry.op import OpOverload, ops
+from opweave.registry.ops.kinds import composite, extern, index_map, normalize_axes
 from opweave.registry.ops.layout import format_of, laid_out
+from opweave.registry.promote import copied_strides
 from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.strided import wrap_dim
-from opweave.registry.tensor import Tensor, describe
+from opweave.registry.tensor import Tensor, allocate_like, describe
 
 Make = Callable[..., Tensor]
 Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
+_ALL = tuple(dtypes.DTYPES.values())
 aten = ops.aten
+
+
+# ---- repeating and moving ------------------------------------------------------------------------------------------
+
+
+@composite("aten::repeat(Tensor self, SymInt[] repeats) -> Tensor", explicit=True, out=True)
+def repeat(self: Tensor, repeats: Sequence[int]) -> Tensor:
+    lead = len(repeats) - self.ndim
+    if lead < 0 or any(r < 0 for r in repeats):
+        raise ShapeError(
+            "repeat: needs a non-negative count for each dimension", got=f"{list(repeats)} for {describe(self)}"
+        )
+    aten = ops.aten
+    sizes = (*(1,) * lead, *self._sizes)
+    # Each dimension gets a neighbour of size 1 to be stretched: (s0, s1) is seen as (1, s0, 1, s1).
+    spread = self
+    for _ in range(lead):
+        spread = aten.unsqueeze.default(spread, 0)
+    for d in range(len(sizes)):
+        spread = aten.unsqueeze.default(spread, 2 * d)
+    stretched = aten.expand.default(spread, [n for r, s in zip(repeats, sizes, strict=True) for n in (r, s)])
+    copied = aten.clone.default(stretched, memory_format=contiguous_format)
+    return aten._unsafe_view.default(copied, [r * s for r, s in zip(repeats, sizes, strict=True)])
+
+
+@repeat.backward
+def _repeat_backward(grad: Tensor, self_spec: TensorSpec, repeats: Sequence[int]) -> tuple[Tensor]:
+    sizes = (*(1,) * (len(repeats) - len(self_spec.sizes)), *self_spec.sizes)
+    if not sizes:
+        return (grad,)
+    spread = ops.aten.reshape.default(grad, [n for r, s in zip(repeats, sizes, strict=True) for n in (r, s)])
+    return (ops.aten.sum.dim_IntList(spread, list(range(0, 2 * len(sizes), 2))),)
+
+
+@composite("aten::tile(Tensor self, SymInt[] dims) -> Tensor")
+def tile(self: Tensor, dims: Sequence[int]) -> Tensor:
+    return ops.aten.repeat.default(self, [*(1,) * (self.ndim - len(dims)), *dims])
+
+
+def _flip_spec(self: Tensor, dims: Sequence[int]) -> TensorSpec:
+    normalize_axes(list(dims), self.ndim, "flip")
+    return TensorSpec(self._sizes, copied_strides(self), self._dtype, self._device)
+
+
+def _flip_origin(index: Sequence[Any], sizes: Sequence[Any], dims: Sequence[int]) -> list[Any]:
+    axes = {d % len(sizes) for d in dims} if sizes else set()
+    return [part * -1 + (sizes[d] - 1) if d in axes else part for d, part in enumerate(index)]
+
+
+@index_map("aten::flip(Tensor self, int[] dims) -> Tensor", spec=_flip_spec, origin=_flip_origin, out=True)
+def flip(self: Tensor, dims: Sequence[int]) -> Tensor:
+    """Reverse the order along dimensions (a copy: strides are never negative)."""
+    out = allocate_like(_flip_spec(self, dims))
+    axes = normalize_axes(list(dims), self.ndim, "flip") if dims else ()
+    index = tuple(slice(None, None, -1) if d in axes else slice(None) for d in range(self.ndim))
+    out._array[...] = self._array[index]
+    return out
+
+
+@flip.batching
+def _flip(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    check_example(op, args, kwargs)
+    t, dims = args
+    if not t._sizes:
+        return wrap(ops.aten.clone.default(front(t, level)), level)
+    return wrap(op(front(t, level), [wrap_dim(d, t.ndim, "flip") + 1 for d in dims]), level)
+
+
+flip.backward(self=lambda grad, dims: ops.aten.flip.default(grad, dims))
+
+
+def roll_axes(self: Tensor, shifts: Sequence[int], dims: Sequence[int]) -> tuple[int, ...] | None:
+    """The dimensions that a roll shifts, checked; None for all elements in a row."""
+    if not dims and len(shifts) == 1:
+        return None
+    if len(shifts) != len(dims) or not shifts:
+        raise ShapeError("roll: needs one shift for each dimension", got=f"shifts={list(shifts)}, dims={list(dims)}")
+    if not self._sizes:
+        raise OutOfRangeError("roll: a 0-d tensor has no dimension", got=f"dims={list(dims)}")
+    return tuple(wrap_dim(d, self.ndim, "roll") for d in dims)
+
+
+def _roll_spec(self: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> TensorSpec:
+    roll_axes(self, shifts, dims)
+    return contiguous(self._sizes, self._dtype, self._device)
+
+
+@extern("aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", spec=_roll_spec, outs="out")
+def roll(self: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tensor:
+    """Shift elements along dimensions, those beyond the end coming back at the start."""
+    axes = roll_axes(self, shifts, dims)
+    out = allocate_like(_roll_spec(self, shifts, dims))
+    xp = self._device.xp
+    out._array[...] = xp.roll(self._array, shifts[0] if axes is None else tuple(shifts), axis=axes)
+    return out
+
+
+@roll.batching
+def _roll(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    roll_axes(*op.decl.bind(args, kwargs))
+    values = bound(op, args, kwargs)
+    t, shifts, dims = values["self"], values["shifts"], values["dims"]
+    whole = front(t, level)
+    if dims:
+        return wrap(op(whole, shifts, [wrap_dim(d, t.ndim, "roll") + 1 for d in dims]), level)
+    return wrap(ops.aten.view.default(op(flat(whole), shifts, [1]), list(whole._sizes)), level)
+
+
+roll.backward(self=lambda grad, shifts, dims: ops.aten.roll.default(grad, [-shift for shift in shifts], dims))
+
+
+@composite("aten::fliplr(Tensor self) -> Tensor")
+def fliplr(self: Tensor) -> Tensor:
+    """The columns backwards."""
+    if self.ndim < 2:
+        raise ShapeError("fliplr: expected two dimensions at least", got=describe(self))
+    return aten.flip.default(self, [1])
+
+
+@composite("aten::flipud(Tensor self) -> Tensor")
+def flipud(self: Tensor) -> Tensor:
+    """The rows backwards."""
+    if self.ndim < 1:
+        raise ShapeError("flipud: expected one dimension at least", got=describe(self))
+    return aten.flip.default(self, [0])
+
+
+@composite("aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor")
+def rot90(self: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
+    """Turned by k quarters, from the first of two dimensions towards the second."""
+    if len(dims) != 2 or self.ndim < 2:
+        raise ShapeError("rot90: expected two dimensions to turn in", got=f"{describe(self)}, dims={list(dims)}")
+    first, second = (wrap_dim(d, self.ndim, "rot90") for d in dims)
+    if first == second:
+        raise ShapeError("rot90: the two dimensions must differ", got=f"dims={list(dims)}")
+    quarters = k % 4
+    if quarters == 0:
+        return aten.clone.default(self, memory_format=contiguous_format)
+    if quarters == 2:
+        return aten.flip.default(self, [first, second])
+    return aten.transpose.int(aten.flip.default(self, [second if quarters == 1 else first]), first, second)
 
 
 # ---- channels and pixels -------------------------------------------------------------------------------------------
@@ -159,6 +304,49 @@ def repeat_interleave(
 
 
 # ---- samples -------------------------------------------------------------------------------------------------------
+
+
+def _part(x: Tensor) -> Tensor:
+    return ops.aten.slice.Tensor(x, 1, 0, None, 2)
+
+
+def _turned(x: Tensor) -> Tensor:
+    return ops.aten.transpose.int(x, 0, 1)
+
+
+@repeat.with_samples
+def _(make: Make) -> Samples:
+    yield (make(2, 3), [2, 2]), {}
+    yield (_turned(make(2, 3)), [2, 1, 3]), {}
+    yield (make(3), [0]), {}
+    yield (make(), [3]), {}
+    yield (make(2, 0), [2, 2]), {}
+
+
+@tile.with_samples
+def _(make: Make) -> Samples:
+    yield (make(2, 3), [2]), {}
+    yield (make(2, 3), [2, 1, 2]), {}
+
+
+@flip.with_samples
+def _(make: Make) -> Samples:
+    yield (make(2, 3), [0]), {}
+    yield (_turned(make(2, 3)), [0, -1]), {}
+    yield (make(2, 3), []), {}
+    yield (_part(make(2, 6)), [1]), {}
+
+
+@roll.with_samples
+def _(make: Make) -> Samples:
+    yield (make(2, 3), [1]), {}
+    yield (_turned(make(2, 3)), [1], [0]), {}
+    yield (make(4, 3), [1, -2], [0, 1]), {}
+    yield (make(0, 3), [1], [0]), {}
+
+
+for _decl in (repeat, tile, flip, roll):
+    _decl.sample_dtypes = _ALL
 
 
 @pixel_shuffle.with_samples

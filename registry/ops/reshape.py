@@ -325,7 +325,7 @@ def _each_element(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: d
 
 
 @view_dtype.batching
-def _view_dtype(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _view_dtype_batch(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     t, dtype = args
     whole = front(t, level)
     if not t._sizes and dtype.itemsize != t._dtype.itemsize:

@@ -415,6 +415,28 @@ def consecutive(
     return _asked_for(found, return_inverse, return_counts)
 
 
+# A number would do for a tensor too, so this form is looked at first.
+
+
+@composite(
+    "aten::isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False)"
+    " -> Tensor"
+)
+def isin_number(elements: Tensor, test_element: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
+    return (aten.ne if invert else aten.eq).Scalar(elements, test_element)
+
+
+@composite(
+    "aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False)"
+    " -> Tensor"
+)
+def isin(elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
+    """Whether each element is among others."""
+    tested = aten.reshape.default(test_elements, [-1])
+    found = aten.any.dim(aten.eq.Tensor(aten.unsqueeze.default(elements, -1), tested), -1)
+    return aten.logical_not.default(found) if invert else found
+
+
 # ---- gradients -----------------------------------------------------------------------------------------------------
 
 

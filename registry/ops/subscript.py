@@ -17,7 +17,7 @@ from opweave.registry.interrupts import let_through
 from opweave.registry.keys import state
 from opweave.registry.op import ops
 from opweave.registry.ops.indexing import MASK_TYPES, has_data, index_tensor
-from opweave.registry.ops.view import slice_
+from opweave.registry.ops.slicing import slice_
 from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor, describe
 

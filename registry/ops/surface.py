@@ -29,9 +29,9 @@ from opweave.registry.tensor import Tensor, describe, from_numpy
 FAMILIES = tuple(
     importlib.import_module(f"opweave.registry.ops.{name}")
     for name in """
-        activation adaptive_pooling assembling columns convolution creation ctc cumulative distance dropout einsum
-        embedding fourier indexing losses matmul metadata nn normalization numeric overloads overwriting padding
-        pointwise pooling random rearranging reduction resample resample_filters reshape scatter selection shape sizes
+        activation adaptive_pooling columns convolution copies creation ctc cumulative diagonals distance dropout
+        embedding fourier indexing joining losses matmul nn normalization numeric overloads padding pointwise pooling
+        products random rearranging reduction resample resample_filters reshape scatter selection sizes slicing
         sorting special statistics view windowing
     """.split()
 )

@@ -1,4 +1,4 @@
-"""View ops: other sizes and strides over the same memory.
+"""View ops: other sizes and strides over the same memory, the order and number of dimensions.
 
 A rule is plain arithmetic on sizes, strides and offset, linear in the last two, so that codegen runs it on symbols to
 derive index maps. Only the reshape-like ones (`reshape=True`) compare strides; those keep the row-major order of the
@@ -8,28 +8,22 @@ elements instead.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import pairwise
 from typing import Any
-
-import numpy as np
 
 from opweave.registry.autograd.formula import Derivative
 from opweave.registry.autograd.graph import AsStridedNode, attach
 from opweave.registry.autograd.record import run_below
-from opweave.registry.autograd.views import restrict
+from opweave.registry.autograd.views import show_as
 from opweave.registry.batched import Level, make_batched
 from opweave.registry.batching import as_view_of, bound, front
-from opweave.registry.errors import DataDependentError, OutOfRangeError, ShapeError
-from opweave.registry.keys import GRAD, state
+from opweave.registry.errors import OutOfRangeError, ShapeError, UnsupportedError
 from opweave.registry.op import OpOverload, ops
-from opweave.registry.ops.kinds import ViewDecl, composite, handler, normalize_axes, view
-from opweave.registry.ops.kinds.base import store
+from opweave.registry.ops.kinds import CompositeDecl, ViewDecl, composite, normalize_axes, view
 from opweave.registry.ops.kinds.view import in_order
-from opweave.registry.promote import copied_strides
-from opweave.registry.spec import TensorSpec, contiguous_strides, span
+from opweave.registry.spec import TensorSpec, span
 from opweave.registry.strided import wrap_dim
-from opweave.registry.symbolic import Symbolic, demand, is_open, larger, smaller, unknown_up_to
-from opweave.registry.tensor import Tensor, allocate_like, as_view, describe
+from opweave.registry.symbolic import demand, is_open
+from opweave.registry.tensor import Tensor, describe
 
 Layout = tuple[tuple[int, ...], tuple[Any, ...], Any]
 Sizes = Sequence[int]
@@ -260,426 +254,8 @@ def unsqueeze(sizes: Sizes, strides: Sequence[Any], offset: Any, dim: int) -> La
 
 unsqueeze.backward(self=lambda grad, dim: ops.aten.squeeze.dim(grad, dim))
 
-
 for _op in (squeeze, squeeze_dim, squeeze_dims, unsqueeze):
     _op.inverted(in_order)
-
-
-# ---- parts ---------------------------------------------------------------------------------------------------------
-
-
-def _in_dim(op: str, sizes: Sizes, dim: int) -> int:
-    if not sizes:
-        raise OutOfRangeError(f"{op}: a 0-d tensor has no dimension to take from", got=f"dim={dim}")
-    return wrap_dim(dim, len(sizes), op)
-
-
-@view("aten::select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)")
-def select(sizes: Sizes, strides: Sequence[Any], offset: Any, dim: int, index: int) -> Layout:
-    at = _in_dim("select", sizes, dim)
-    size = sizes[at]
-    if is_open(index >= -size) or is_open(index < size):
-        for inside in (index >= -size, index < size):
-            demand(inside, f"an index is out of range for dimension {at}, which depends on data", OutOfRangeError)
-    elif not -size <= index < size:
-        raise OutOfRangeError(
-            f"index {index} is out of range for dimension {at} with size {size}",
-            got=f"sizes {list(sizes)}",
-            hint=f"expected {-size} <= index < {size}",
-        )
-    rest = (*sizes[:at], *sizes[at + 1 :]), (*strides[:at], *strides[at + 1 :])
-    negative = index < 0
-    if is_open(negative):  # from which end it counts shows when the trace runs
-        return *rest, unknown_up_to(1 << 62, index)
-    where = index + size if negative else index
-    return *rest, offset + where * strides[at]
-
-
-select.backward(
-    self=lambda grad, self_spec, dim, index: ops.aten.select_backward.default(grad, self_spec.sizes, dim, index)
-)
-
-
-# Types of bounds that need no thought: a symbolic one may be either way around.
-_PLAIN = frozenset({int, type(None)})
-
-
-@view("aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)")
-def slice_(
-    sizes: Sizes, strides: Sequence[Any], offset: Any, dim: int = 0, start: int | None = None, end: int | None = None,
-    step: int = 1,
-) -> Layout:  # fmt: skip
-    at = _in_dim("slice", sizes, dim)
-    size = sizes[at]
-    if step == 1 and type(size) is int and type(start) in _PLAIN and type(end) in _PLAIN:
-        first, last, _ = slice(start, end).indices(size)
-        length = last - first if last > first else 0
-        place = offset + first * strides[at]
-        return (*sizes[:at], length, *sizes[at + 1 :]), tuple(strides), place
-    if step <= 0:
-        raise ShapeError(f"slice: the step must be positive, not {step}", hint="reverse with .flip(dim)")
-    first, last = (_clamp(value, size, default) for value, default in ((start, 0), (end, size)))
-    new_strides = (*strides[:at], strides[at] * step, *strides[at + 1 :])
-    if first is None or last is None:
-        # Where a bound counts from depends on data: the size, and maybe the offset, are what the op says they are.
-        asked = end if last is None else start
-        length = unknown_up_to(size, asked, "slice", size, start, end, step)
-        place = unknown_up_to(1 << 62, asked) if first is None else offset + first * strides[at]
-        return (*sizes[:at], length, *sizes[at + 1 :]), new_strides, place
-    if last is size and not (start is None or start < 0):
-        # As `size - smaller(start, size)`, in the form that the length of `[:-start]` has.
-        length = larger(size - start, 0)
-    else:
-        length = larger(last, first) - first
-    length = (length + step - 1) // step
-    return (*sizes[:at], length, *sizes[at + 1 :]), new_strides, offset + first * strides[at]
-
-
-slice_.backward(
-    self=lambda grad, self_spec, dim, start, end, step: ops.aten.slice_backward.default(
-        grad, self_spec.sizes, dim, *_bounds(self_spec.sizes, dim, start, end), step
-    )
-)
-
-
-def _clamp(value: int | None, size: int, default: int) -> int | None:
-    """A bound as a place in [0, size]; None where it depends on data from which end it counts."""
-    if value is None:
-        return default
-    negative = value < 0
-    if is_open(negative):
-        return None
-    return smaller(larger(value + size, 0) if negative else value, size)
-
-
-def _bounds(sizes: Sizes, dim: int, start: int | None, end: int | None) -> tuple[int, int]:
-    size = sizes[wrap_dim(dim, len(sizes), "slice")]
-    first, last = _clamp(start, size, 0), _clamp(end, size, size)
-    if first is None or last is None:
-        raise DataDependentError(
-            "slice: from which end a bound counts depends on data", got=f"start={start}, end={end} of {size}",
-            hint="say that it is not negative: opweave.check(n >= 0)",
-        )  # fmt: skip
-    return first, last
-
-
-@composite("aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)")
-def narrow(self: Tensor, dim: int, start: int, length: int) -> Tensor:
-    at = _in_dim("narrow", self._sizes, dim)
-    size = self._sizes[at]
-    outside = f"narrow: start {start}, length {length} outside dimension {at} with size {size}"
-    demand(length >= 0, outside, OutOfRangeError)
-    if is_open(start < 0):
-        demand(start >= 0, f"{outside}: a start that depends on data counts from the front", OutOfRangeError)
-    demand(start >= -size, outside, OutOfRangeError)
-    demand(start <= size, outside, OutOfRangeError)
-    first = start + size if start < 0 else start
-    exceeding = f"narrow: start {first} + length {length} exceeds dimension {at} with size {size}"
-    demand(first + length <= size, exceeding, OutOfRangeError)
-    return ops.aten.slice.Tensor(self, at, first, first + length)
-
-
-@view("aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)")
-def diagonal(sizes: Sizes, strides: Sequence[Any], offset: Any, shift: int = 0, dim1: int = 0, dim2: int = 1) -> Layout:
-    a, b = (wrap_dim(d, len(sizes), "diagonal") for d in (dim1, dim2))
-    if a == b:
-        raise ShapeError("diagonal: dim1 and dim2 name the same dimension", got=f"dim1={dim1}, dim2={dim2}")
-    length = max(min(sizes[a], sizes[b] - shift) if shift >= 0 else min(sizes[a] + shift, sizes[b]), 0)
-    if length:
-        offset = offset + (shift * strides[b] if shift >= 0 else -shift * strides[a])
-    rest = [d for d in range(len(sizes)) if d not in (a, b)]
-    return (*(sizes[d] for d in rest), length), (*(strides[d] for d in rest), strides[a] + strides[b]), offset
-
-
-diagonal.backward(
-    self=lambda grad, self_spec, offset, dim1, dim2: ops.aten.diagonal_backward.default(
-        grad, self_spec.sizes, offset, dim1, dim2
-    )
-)
-
-
-def _of_one_call(pieces: list[Tensor]) -> list[Tensor]:
-    """Views that cannot be written where that is recorded, as PyTorch has it: their gradients are one call's."""
-    if pieces and pieces[0]._keys & GRAD and not state.exclude & GRAD:
-        restrict(pieces)
-    return pieces
-
-
-@composite("aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]")
-def split_with_sizes(self: Tensor, split_sizes: Sizes, dim: int = 0) -> list[Tensor]:
-    at = _in_dim("split", self._sizes, dim)
-    total = sum(split_sizes) == self._sizes[at]
-    if is_open(total) or any(is_open(size < 0) for size in split_sizes):
-        message = f"split: sizes {list(split_sizes)} do not add up to dimension {at} with size {self._sizes[at]}"
-        for right in (total, *(size >= 0 for size in split_sizes)):
-            demand(right, message, ShapeError)
-    elif not total or any(size < 0 for size in split_sizes):
-        raise ShapeError(
-            f"split: sizes {list(split_sizes)} do not add up to dimension {at} with size {self._sizes[at]}",
-            got=describe(self),
-        )
-    pieces, start = [], 0
-    for size in split_sizes:
-        pieces.append(ops.aten.slice.Tensor(self, at, start, start + size))
-        start = start + size
-    return _of_one_call(pieces)
-
-
-@composite("aten::split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]")
-def split_sizes(self: Tensor, split_size: Sizes, dim: int = 0) -> list[Tensor]:
-    return split_with_sizes.body(self, split_size, dim)
-
-
-@composite("aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]")
-def split(self: Tensor, split_size: int, dim: int = 0) -> list[Tensor]:
-    at = _in_dim("split", self._sizes, dim)
-    size = self._sizes[at]
-    if split_size < 0 or (split_size == 0 and size):
-        raise ShapeError(f"split: a split size of {split_size} cannot cover dimension {at} with size {size}")
-    if not size:
-        return _of_one_call([ops.aten.slice.Tensor(self, at, 0, 0)])
-    # The number of pieces is what a trace depends on, not the size.
-    starts = [0]
-    while starts[-1] + split_size < size:
-        starts.append(starts[-1] + split_size)
-    ends = [*starts[1:], size]
-    return _of_one_call([ops.aten.slice.Tensor(self, at, a, b) for a, b in zip(starts, ends, strict=True)])
-
-
-@composite("aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]")
-def chunk(self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
-    at = _in_dim("chunk", self._sizes, dim)
-    if chunks <= 0:
-        raise ShapeError(f"chunk: the number of chunks must be positive, not {chunks}")
-    size = self._sizes[at]
-    if not size:
-        return _of_one_call([ops.aten.slice.Tensor(self, at, 0, 0) for _ in range(chunks)])
-    each = (size + chunks - 1) // chunks
-    if isinstance(size, Symbolic) and each * (chunks - 1) < size:
-        starts = [each * i for i in range(chunks)]
-        ends = [*starts[1:], size]
-        return _of_one_call([ops.aten.slice.Tensor(self, at, a, b) for a, b in zip(starts, ends, strict=True)])
-    return split.body(self, each, at)
-
-
-@composite("aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]")
-def tensor_split(self: Tensor, sections: int, dim: int = 0) -> list[Tensor]:
-    at = _in_dim("tensor_split", self._sizes, dim)
-    if sections <= 0:
-        raise ShapeError(f"tensor_split: the number of sections must be positive, not {sections}")
-    each, rest = self._sizes[at] // sections, self._sizes[at] % sections
-    bounds = [i * each + smaller(rest, i) for i in range(sections + 1)]  # the first ones have one more
-    return [ops.aten.slice.Tensor(self, at, start, end) for start, end in pairwise(bounds)]
-
-
-@composite("aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]")
-def tensor_split_indices(self: Tensor, indices: Sizes, dim: int = 0) -> list[Tensor]:
-    at = _in_dim("tensor_split", self._sizes, dim)
-    bounds = zip([0, *indices], [*indices, self._sizes[at]], strict=True)
-    return [ops.aten.slice.Tensor(self, at, start, end) for start, end in bounds]
-
-
-@composite("aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]")
-def unbind(self: Tensor, dim: int = 0) -> list[Tensor]:
-    at = _in_dim("unbind", self._sizes, dim)
-    return _of_one_call([ops.aten.select.int(self, at, i) for i in range(self._sizes[at])])
-
-
-# ---- gradients of parts --------------------------------------------------------------------------------------------
-
-
-def _placing(part: Callable[..., Layout]) -> Callable[..., Tensor]:
-    """The eager kernel of a `..._backward` op: zeros, with the gradient where `part` of them lies."""
-
-    def kernel(grad_output: Tensor, input_sizes: Sizes, *args: int) -> Tensor:
-        _check_part(part, grad_output, input_sizes, *args)
-        whole = ops.aten.new_zeros.default(grad_output, input_sizes)
-        as_view(whole, *part(whole._sizes, whole._strides, 0, *args))._array[...] = grad_output._array
-        return whole
-
-    return kernel
-
-
-def _check_part(part: Callable[..., Layout], grad: Tensor, sizes: Sizes, *args: int) -> None:
-    """Refuse a gradient that does not have the sizes of the part it is of."""
-    expected = part(tuple(sizes), contiguous_strides(tuple(sizes)), 0, *args)[0]
-    if expected != grad._sizes:
-        raise ShapeError(
-            f"{part.__name__.strip('_')}_backward: the gradient must have the sizes of the part",
-            got=f"{describe(grad)}, the part has {list(expected)}",
-        )
-
-
-def _put(grad: Tensor, sizes: Sizes, indices: list[Tensor | None]) -> Tensor:
-    aten = ops.aten
-    return aten.index_put.default(aten.new_zeros.default(grad, sizes), indices, grad)
-
-
-@composite(
-    "aten::select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor", explicit=True,
-    kernel=_placing(select.rule), outs="out"
-)  # fmt: skip
-def select_backward(grad_output: Tensor, input_sizes: Sizes, dim: int, index: int) -> Tensor:
-    aten = ops.aten
-    _check_part(select.rule, grad_output, input_sizes, dim, index)
-    at = _in_dim("select", input_sizes, dim)
-    size = input_sizes[at]
-    places = aten.arange.start_step(0, size, device=grad_output._device)
-    chosen = aten.eq.Tensor(places, index + size if index < 0 else index)
-    chosen = aten.view.default(chosen, [size, *(1,) * (len(input_sizes) - at - 1)])
-    nothing = aten.new_zeros.default(grad_output, [])
-    return aten.contiguous.default(aten.where.self(chosen, aten.unsqueeze.default(grad_output, at), nothing))
-
-
-@composite(
-    "aten::slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step)"
-    " -> Tensor",
-    explicit=True, kernel=_placing(slice_.rule), outs="out"
-)  # fmt: skip
-def slice_backward(grad_output: Tensor, input_sizes: Sizes, dim: int, start: int, end: int, step: int) -> Tensor:
-    aten = ops.aten
-    _check_part(slice_.rule, grad_output, input_sizes, dim, start, end, step)
-    at = _in_dim("slice", input_sizes, dim)
-    size = input_sizes[at]
-    first, last = _bounds(input_sizes, dim, start, end)
-    last = larger(last, first)
-    if step == 1:
-        before, after = [
-            [aten.new_zeros.default(grad_output, (*input_sizes[:at], gap, *input_sizes[at + 1 :]))]
-            if type(gap) is not int or gap else []
-            for gap in (first, size - last)
-        ]  # fmt: skip
-        return aten.cat.default([*before, grad_output, *after], at)
-    places = aten.arange.start_step(first, last, step, device=grad_output._device)
-    return _put(grad_output, input_sizes, [*(None,) * at, places])
-
-
-@composite(
-    "aten::diagonal_backward(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2) -> Tensor",
-    explicit=True, kernel=_placing(diagonal.rule), outs="out"
-)  # fmt: skip
-def diagonal_backward(grad_output: Tensor, input_sizes: Sizes, offset: int, dim1: int, dim2: int) -> Tensor:
-    aten = ops.aten
-    _check_part(diagonal.rule, grad_output, input_sizes, offset, dim1, dim2)
-    ndim = len(input_sizes)
-    a, b = (wrap_dim(d, ndim, "diagonal") for d in (dim1, dim2))
-    order = [a, b, *(d for d in range(ndim) if d not in (a, b))]
-    steps = aten.arange.start_step(0, grad_output._sizes[-1], device=grad_output._device)
-    rows, columns = aten.add.Tensor(steps, max(-offset, 0)), aten.add.Tensor(steps, max(offset, 0))
-    values = aten.permute.default(grad_output, [ndim - 2, *range(ndim - 2)])
-    whole = _put(values, [input_sizes[d] for d in order], [rows, columns])
-    return aten.contiguous.default(aten.permute.default(whole, [order.index(d) for d in range(ndim)]))
-
-
-select_backward.backward(grad_output=lambda grad, dim, index: ops.aten.select.int(grad, dim, index))
-slice_backward.backward(
-    grad_output=lambda grad, dim, start, end, step: ops.aten.slice.Tensor(grad, dim, start, end, step)
-)
-diagonal_backward.backward(
-    grad_output=lambda grad, offset, dim1, dim2: ops.aten.diagonal.default(grad, offset, dim1, dim2)
-)
-
-
-# ---- copies with another part ----------------------------------------------------------------------------------------
-
-
-def _like(self: Tensor) -> TensorSpec:
-    """A copy keeps the order of dimensions in memory, without gaps."""
-    return TensorSpec(self._sizes, copied_strides(self), self._dtype, self._device)
-
-
-def _replacing(part: Callable[..., Layout]) -> Callable[..., Tensor]:
-    """The eager kernel of a `..._scatter` op: a copy of a tensor, with the source where `part` of it lies."""
-
-    def kernel(self: Tensor, src: Tensor, *args: Any) -> Tensor:
-        _check_source(part, self, src, *args)
-        whole = allocate_like(_like(self))
-        whole._array[...] = self._array
-        target = as_view(whole, *part(whole._sizes, whole._strides, 0, *args))._array
-        with np.errstate(all="ignore"):
-            store(handler(self._device.xp), target, src._array, self._dtype)
-        return whole
-
-    return kernel
-
-
-def _check_source(part: Callable[..., Layout], self: Tensor, src: Tensor, *args: Any) -> None:
-    expected = part(self._sizes, contiguous_strides(self._sizes), 0, *args)[0]
-    if expected != src._sizes:
-        raise ShapeError(
-            f"{part.__name__.strip('_')}_scatter: the source must have the sizes of the part that it replaces",
-            got=f"{describe(src)}, the part has {list(expected)}",
-        )
-
-
-def _replaced(self: Tensor, chosen: Tensor, values: Tensor) -> Tensor:
-    """The values where they are chosen, in the layout of a copy of the tensor itself."""
-    aten = ops.aten
-    # Where the tensor is expanded, the other operands would have a say in the layout.
-    like = aten.clone.default(self) if any(stride == 0 for stride in self._strides) else self
-    return aten.copy.default(like, aten.where.self(chosen, values, self))
-
-
-def _of_type(src: Tensor, self: Tensor) -> Tensor:
-    return src if src._dtype is self._dtype else ops.aten._to_copy.default(src, dtype=self._dtype)
-
-
-@composite(
-    "aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", explicit=True,
-    kernel=_replacing(select.rule), outs="out"
-)  # fmt: skip
-def select_scatter(self: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
-    """A copy of a tensor in which another one stands at an index of a dimension."""
-    aten = ops.aten
-    _check_source(select.rule, self, src, dim, index)
-    at = _in_dim("select", self._sizes, dim)
-    size = self._sizes[at]
-    if not self.numel():
-        return aten.clone.default(self)
-    places = aten.arange.default(size, device=self._device)
-    chosen = aten.eq.Tensor(places, index + size if index < 0 else index)
-    chosen = aten.view.default(chosen, [size, *(1,) * (self.ndim - at - 1)])
-    return _replaced(self, chosen, aten.unsqueeze.default(_of_type(src, self), at))
-
-
-@composite(
-    "aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1)"
-    " -> Tensor",
-    explicit=True, kernel=_replacing(slice_.rule), tags="view_copy", outs="out"
-)  # fmt: skip
-def slice_scatter(
-    self: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
-) -> Tensor:
-    """A copy of a tensor in which another one stands for a slice of a dimension."""
-    aten = ops.aten
-    _check_source(slice_.rule, self, src, dim, start, end, step)
-    at = _in_dim("slice", self._sizes, dim)
-    size, length = self._sizes[at], src._sizes[at]
-    if not self.numel() or length == 0:
-        return aten.clone.default(self)
-    first, last = _bounds(self._sizes, dim, start, end)
-    counted = aten.sub.Tensor(aten.arange.default(size, device=self._device), first)
-    chosen = aten.logical_and.default(aten.ge.Scalar(counted, 0), aten.lt.Scalar(counted, last - first))
-    if step != 1:
-        chosen = aten.logical_and.default(chosen, aten.eq.Scalar(aten.remainder.Scalar(counted, step), 0))
-        counted = aten.floor_divide.default(counted, step)
-    places = aten.clamp.default(counted, 0, length - 1)
-    values = aten.index.Tensor(_of_type(src, self), [*(None,) * at, places])
-    return _replaced(self, aten.view.default(chosen, [size, *(1,) * (self.ndim - at - 1)]), values)
-
-
-select_scatter.backward(
-    self=lambda grad, src_spec, dim, index: ops.aten.select_scatter.default(
-        grad, ops.aten.new_zeros.default(grad, src_spec.sizes), dim, index
-    ),
-    src=lambda grad, dim, index: ops.aten.select.int(grad, dim, index),
-)
-slice_scatter.backward(
-    self=lambda grad, src_spec, dim, start, end, step: ops.aten.slice_scatter.default(
-        grad, ops.aten.new_zeros.default(grad, src_spec.sizes), dim, start, end, step
-    ),
-    src=lambda grad, dim, start, end, step: ops.aten.slice.Tensor(grad, dim, start, end, step),
-)
 
 
 # ---- the same elements ---------------------------------------------------------------------------------------------
@@ -700,13 +276,13 @@ def _same(sizes: Sizes, strides: Sequence[Any], offset: Any) -> Layout:
 
 
 alias = SameDecl("aten::alias(Tensor(a) self) -> Tensor(a)", _same, False)
-alias.backward(self=lambda grad: grad)
 
+alias.backward(self=lambda grad: grad)
 
 #: The same data without the history: for autograd it is no view, so that a write to it is not recorded.
 detach = SameDecl("aten::detach(Tensor(a) self) -> Tensor(a)", _same, False, is_tracked=False)
-detach.backward()
 
+detach.backward()
 
 for _op in (alias, detach):
     _op.inverted(in_order)
@@ -773,19 +349,19 @@ as_strided.op.derivative = _AsStridedDerivative({})
 # ---- views of whole batches ----------------------------------------------------------------------------------------
 
 
-def _behind(op: str, sizes: Sizes, *dims: int) -> list[int]:
+def dims_behind(op: str, sizes: Sizes, *dims: int) -> list[int]:
     """Dimensions of an example as those of the batch, which counts the examples first."""
     return [wrap_dim(d, len(sizes), op) + 1 for d in dims]
 
 
 @permute.on_batch
 def _(whole: Tensor, sizes: Sizes, dims: Sequence[int]) -> Tensor | None:
-    return ops.aten.permute.default(whole, [0, *_behind("permute", sizes, *dims)]) if sizes else None
+    return ops.aten.permute.default(whole, [0, *dims_behind("permute", sizes, *dims)]) if sizes else None
 
 
 @transpose.on_batch
 def _(whole: Tensor, sizes: Sizes, dim0: int, dim1: int) -> Tensor | None:
-    return ops.aten.transpose.int(whole, *_behind("transpose", sizes, dim0, dim1)) if sizes else None
+    return ops.aten.transpose.int(whole, *dims_behind("transpose", sizes, dim0, dim1)) if sizes else None
 
 
 @t.on_batch
@@ -810,12 +386,12 @@ def _(whole: Tensor, sizes: Sizes) -> Tensor:
 
 @squeeze_dim.on_batch
 def _(whole: Tensor, sizes: Sizes, dim: int) -> Tensor | None:
-    return ops.aten.squeeze.dim(whole, *_behind("squeeze", sizes, dim)) if sizes else None
+    return ops.aten.squeeze.dim(whole, *dims_behind("squeeze", sizes, dim)) if sizes else None
 
 
 @squeeze_dims.on_batch
 def _(whole: Tensor, sizes: Sizes, dim: Sequence[int]) -> Tensor | None:
-    return ops.aten.squeeze.dims(whole, _behind("squeeze", sizes, *dim)) if sizes else None
+    return ops.aten.squeeze.dims(whole, dims_behind("squeeze", sizes, *dim)) if sizes else None
 
 
 @unsqueeze.on_batch
@@ -823,25 +399,71 @@ def _(whole: Tensor, sizes: Sizes, dim: int) -> Tensor:
     return ops.aten.unsqueeze.default(whole, wrap_dim(dim, len(sizes) + 1, "unsqueeze") + 1)
 
 
-@select.on_batch
-def _(whole: Tensor, sizes: Sizes, dim: int, index: int) -> Tensor | None:
-    if not sizes:
-        return None
-    (at,) = _behind("select", sizes, dim)
-    return ops.aten.select.int(whole, at, index) if -sizes[at - 1] <= index < sizes[at - 1] else None
+# ---- in place, on what a tensor shows ------------------------------------------------------------------------------
 
 
-@slice_.on_batch
-def _(whole: Tensor, sizes: Sizes, dim: int, start: Any, end: Any, step: int) -> Tensor | None:
-    return ops.aten.slice.Tensor(whole, *_behind("slice", sizes, dim), start, end, step) if sizes else None
+def _inplace(arguments: str, functional: str) -> CompositeDecl:
+    """Declare the in-place form of a view op."""
+    name, _, overload = functional.partition(".")
+    op = getattr(getattr(ops.aten, name), overload or "default")
+
+    def body(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return show_as(made.op, self, lambda: op(self, *args, **kwargs))
+
+    overload = f".{overload}" if overload in ("dim", "dims") else ""
+    made = composite(f"aten::{name}_{overload}(Tensor(a!) self{arguments}) -> Tensor(a!)", tags="inplace_view")(body)
+    return made
 
 
-@diagonal.on_batch
-def _(whole: Tensor, sizes: Sizes, shift: int, dim1: int, dim2: int) -> Tensor | None:
-    if not sizes:
-        return None
-    one, other = _behind("diagonal", sizes, dim1, dim2)
-    return ops.aten.diagonal.default(whole, shift, one, other) if one != other else None
+t_ = _inplace("", "t")
+
+transpose_ = _inplace(", int dim0, int dim1", "transpose.int")
+
+swapaxes_ = _inplace(", int axis0, int axis1", "swapaxes")
+
+swapdims_ = _inplace(", int dim0, int dim1", "swapdims")
+
+unsqueeze_ = _inplace(", int dim", "unsqueeze")
+
+squeeze_ = _inplace("", "squeeze")
+
+squeeze_dim_ = _inplace(", int dim", "squeeze.dim")
+
+squeeze_dims_ = _inplace(", int[] dim", "squeeze.dims")
+
+as_strided_ = _inplace(", SymInt[] size, SymInt[] stride, SymInt? storage_offset=None", "as_strided")
+
+
+@composite(
+    "aten::resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
+    tags="inplace_view",
+)
+def resize_(self: Tensor, size: Sequence[int], *, memory_format: Any = None) -> Tensor:
+    """Refused: views, graphs and what autograd saved rely on a tensor's memory and sizes."""
+    raise UnsupportedError(
+        "resize_: a tensor keeps its memory and its sizes", got=describe(self),
+        hint="make another: x = x.new_empty(sizes)"
+    )  # fmt: skip
+
+
+def _matrices(make: Any) -> Sequence[tuple[tuple[Any, ...], dict[str, Any]]]:
+    return [((make(3, 4),), {}), ((make(5),), {})]
+
+
+t_.with_samples(_matrices)
+
+for _decl in (transpose_, swapaxes_, swapdims_):
+    _decl.with_samples(lambda make: [((make(2, 3, 4), 0, -1), {}), ((make(2, 3), 1, 0), {})])
+
+unsqueeze_.with_samples(lambda make: [((make(2, 3), 0), {}), ((make(2, 3), -1), {}), ((make(), 0), {})])
+
+squeeze_.with_samples(lambda make: [((make(2, 1, 3, 1),), {}), ((make(2, 3),), {})])
+
+squeeze_dim_.with_samples(lambda make: [((make(2, 1, 3), 1), {}), ((make(2, 1, 3), 0), {})])
+
+squeeze_dims_.with_samples(lambda make: [((make(2, 1, 1), [1, 2]), {}), ((make(2, 1, 3), [0, -2]), {})])
+
+as_strided_.with_samples(lambda make: [((make(3, 4), [2, 2], [4, 1], 1), {}), ((make(6), [2, 3], [3, 1]), {})])
 
 
 # ---- samples -------------------------------------------------------------------------------------------------------
@@ -879,17 +501,6 @@ _ARGUMENTS: dict[ViewDecl | Any, tuple[Any, ...]] = {
     expand: (([2, -1, 4],), ([5, 2, -1, 4],), ([1, 2, -1, 4],)),
     broadcast_to: (([3, 2, -1, 4],),),
     unsqueeze: ((0,), (1,), (-1,), (3,)),
-    select: ((0, 1), (-1, -4), (2, 3)),
-    slice_: ((), (0, 1), (1, -2, 100), (2, 0, 4, 3), (-1, 3, 1), (0, -100, None)),
-    narrow: ((0, 1, 1), (2, -3, 2), (2, 4, 0)),
-    diagonal: ((), (1, 0, 2), (-1, 2, 0), (5,)),
-    split_with_sizes: (([1, 1], 0), ([1, 0, 3], -1)),
-    split_sizes: (([2, 2], 2),),
-    split: ((1,), (3, -1), (9, 0)),
-    chunk: ((2,), (3, -1), (9, 2)),
-    tensor_split: ((2,), (3, -1), (5, 2)),
-    tensor_split_indices: (([1, 2], 2), ([1, -1, 9], -1), ([3, 1], 2), ([],)),
-    unbind: ((), (2,)),
     alias: ((),),
     detach: ((),),
     squeeze: ((),),
@@ -911,7 +522,6 @@ def view_samples(*arguments: tuple[Any, ...]) -> Any:
 
 for _decl, _arguments in _ARGUMENTS.items():
     _decl.with_samples(view_samples(*_arguments))
-
 
 for _decl in (squeeze, squeeze_dim, squeeze_dims):
 
@@ -949,52 +559,3 @@ def _(make: Any) -> Iterable[Any]:
     yield (make(12), [3, 3], [1, 1]), {}
     yield (make(12), [], [], 11), {}
     yield (make(3, 4), [0, 2], [100, 1]), {}
-
-
-@select_backward.with_samples
-def _(make: Any) -> Iterable[Any]:
-    for x in (make(2, 4), _turned(make(4, 2)), make(2, 0)):
-        yield (x, [2, 3, x._sizes[1]], 1, -1), {}
-    yield (make(), [3], 0, 1), {}
-
-
-@slice_backward.with_samples
-def _(make: Any) -> Iterable[Any]:
-    for x in (make(2, 3), _turned(make(3, 2))):
-        yield (x, [2, 5], 1, 1, 4, 1), {}
-        yield (x, [2, 7], -1, 1, 100, 2), {}
-        yield (x, [4, 3], 0, -2, 4, 1), {}
-    yield (make(0, 3), [4, 3], 0, 3, 2, 2), {}
-
-
-@diagonal_backward.with_samples
-def _(make: Any) -> Iterable[Any]:
-    yield (make(3), [3, 3], 0, 0, 1), {}
-    yield (make(4, 2), [2, 4, 3], 1, 0, -1), {}
-    yield (_turned(make(2, 4)), [2, 4, 3], -1, 2, 0), {}
-    yield (make(0), [3, 3], 5, 0, 1), {}
-
-
-def _dense_layouts(make: Any) -> Iterable[Tensor]:
-    """Those of which a copy has no gaps in PyTorch either."""
-    for x in sample_layouts(make):
-        if x._strides != (24, 8, 1):
-            yield x
-
-
-@select_scatter.with_samples
-def _(make: Any) -> Iterable[Any]:
-    for x in _dense_layouts(make):
-        yield (x, make(2, x._sizes[1]), 2, 1), {}
-        yield (x, make(x._sizes[1], 4), 0, -2), {}
-    yield (make(2, 3), ops.aten.select.int(_turned(make(3, 2)), 1, 0), 1, 0), {}
-
-
-@slice_scatter.with_samples
-def _(make: Any) -> Iterable[Any]:
-    for x in _dense_layouts(make):
-        yield (x, make(2, x._sizes[1], 2), 2, 1, 3), {}
-        yield (x, ops.aten.transpose.int(make(2, x._sizes[1], 2), 0, 2), -1, 0, 100, 2), {}
-        yield (x, make(1, x._sizes[1], 4)), {"end": -1}
-        yield (x, make(2, x._sizes[1], 0), 2, 3, 1), {}
-    yield (make(5, 3), make(5, 3)), {}

@@ -16,7 +16,7 @@ from opweave.codegen.loops.nest import LoopNest, Store
 from opweave.codegen.loops.recorder import Recorder, Term
 from opweave.codegen.loops.steps import plan
 from opweave.codegen.loops.values import Buffer, Values
-from opweave.codegen.triton_cpu.launch import direct_launcher
+from opweave.codegen.native.launch import direct_launcher
 from opweave.codegen.triton_source import print_kernel
 from opweave.codegen.wrapper import Generated, generate
 from opweave.pipeline import lower
@@ -24,7 +24,7 @@ from opweave.registry.device import cpu
 from opweave.registry.dtypes import from_numpy as dtype_of
 from opweave.registry.tensor import Tensor, from_numpy
 from opweave.tracer.graph import Graph
-from opweave.tracer.index import Axis, Index
+from opweave.tracer.loops.index import Axis, Index
 from opweave.tracer.make_fx import make_fx
 
 FOLDER = Path("/opweave_test_kernels")  # named in tracebacks only

@@ -124,7 +124,7 @@ def test_another_blas(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @needs_openblas
 def test_results_do_not_depend_on_the_number_of_threads() -> None:
-    from opweave.codegen.triton_cpu import pool
+    from opweave.codegen.native import pool
 
     a, b = operand(700, 300), operand(300, 500)
     before, found = pool.get_num_threads(), []

@@ -12,7 +12,7 @@ from expecttest import assert_expected_inline
 
 import opweave
 from opweave.codegen.contraction import contracted
-from opweave.codegen.triton_cpu import jit
+from opweave.codegen.native import llvm
 
 
 def _body(text: str) -> str:
@@ -81,7 +81,7 @@ def _turned(x, y, out, BLOCK: tl.constexpr):
     tl.store(out + BLOCK + i, 3.3 - a * a)
 
 
-@pytest.mark.skipif(not jit.host().fma, reason="without the instruction nothing becomes one operation")
+@pytest.mark.skipif(not llvm.host().fma, reason="without the instruction nothing becomes one operation")
 @pytest.mark.parametrize("allowed", [True, False])
 def test_results_have_one_rounding_where_an_operation_is_one(allowed: bool) -> None:
     rng = np.random.default_rng(0)

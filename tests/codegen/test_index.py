@@ -8,7 +8,7 @@ import math
 import numpy as np
 from hypothesis import given, strategies as st
 
-from opweave.tracer.index import Axis, Index, linearize, regroup
+from opweave.tracer.loops.index import Axis, Index, linearize, regroup
 
 
 @st.composite

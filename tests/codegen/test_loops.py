@@ -23,7 +23,7 @@ from opweave.pipeline import lower as run_passes
 from opweave.registry.dtypes import bool_, float32, float64, int32, int64
 from opweave.registry.op import ops
 from opweave.tracer.graph import Graph
-from opweave.tracer.index import Axis, Index
+from opweave.tracer.loops.index import Axis, Index
 from opweave.tracer.make_fx import make_fx
 
 aten = ops.aten

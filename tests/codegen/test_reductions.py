@@ -15,7 +15,7 @@ from opweave.codegen.triton_source import print_kernel
 from opweave.registry.dtypes import float32
 from opweave.registry.op import ops
 from opweave.registry.tensor import from_numpy
-from opweave.tracer.index import Axis, Index
+from opweave.tracer.loops.index import Axis, Index
 
 aten = ops.aten
 

@@ -62,7 +62,7 @@ class Bench:
 def _nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     # Nor do launches of pointwise kernels become ops, which nobody tunes.
     monkeypatch.setattr(pipeline, "PASSES", tuple(entry for entry in pipeline.PASSES if entry[0] != "lift"))
-    monkeypatch.setattr(winners, "stores", list)
+    monkeypatch.setattr(winners, "_stores", list)
     monkeypatch.delenv("OPWEAVE_TUNING", raising=False)
 
 

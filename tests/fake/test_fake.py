@@ -11,12 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import opweave.registry.ops.matmul
-import opweave.registry.ops.nn
-import opweave.registry.ops.pointwise
-import opweave.registry.ops.reduction
-import opweave.registry.ops.shape
-import opweave.registry.ops.view  # noqa: F401
+import opweave.registry.ops.surface  # noqa: F401
 from opweave.fake.mode import FakeTensorMode
 from opweave.fake.shape_env import ShapeEnv
 from opweave.fake.tensor import FakeTensor

@@ -10,9 +10,9 @@ from op_samples import ops_with_samples
 from oracle import check
 
 from opweave.registry.op import OpOverload
-from opweave.registry.ops import shape
+from opweave.registry.ops import copies, joining, rearranging
 
 
-@pytest.mark.parametrize("op", ops_with_samples(shape), ids=str)
+@pytest.mark.parametrize("op", ops_with_samples(joining, rearranging, copies), ids=str)
 def test_matches_pytorch(op: OpOverload) -> None:
     assert check(op)

@@ -10,9 +10,9 @@ from op_samples import ops_with_samples
 from oracle import check
 
 from opweave.registry.op import OpOverload
-from opweave.registry.ops import reshape, view
+from opweave.registry.ops import diagonals, reshape, slicing, view
 
 
-@pytest.mark.parametrize("op", ops_with_samples(reshape, view), ids=str)
+@pytest.mark.parametrize("op", ops_with_samples(reshape, view, slicing, diagonals), ids=str)
 def test_matches_pytorch(op: OpOverload) -> None:
     assert check(op)

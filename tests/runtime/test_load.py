@@ -15,7 +15,7 @@ from opweave.runtime import load
 
 PROGRAM = """
 import numpy as np, opweave
-from opweave.runtime import cache
+from opweave.codegen import cache
 # An editor may save a source file between two of these processes.
 cache.source_hash = lambda: "the same"
 made = []

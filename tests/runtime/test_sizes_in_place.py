@@ -310,7 +310,7 @@ def test_threads_change_tensors_of_their_own():
 
 _PROGRAM = """
 import opweave
-from opweave.runtime import cache
+from opweave.codegen import cache
 
 found, fetch = [], cache.fetch
 def noting(*args, **kwargs):

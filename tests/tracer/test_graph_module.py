@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import opweave.registry.ops.pointwise  # noqa: F401
+import opweave.registry.ops.surface  # noqa: F401
 from opweave.registry.errors import ArgumentError, GraphError
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor, from_numpy

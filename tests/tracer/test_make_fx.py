@@ -11,13 +11,7 @@ import numpy as np
 import pytest
 from expecttest import assert_expected_inline
 
-import opweave.registry.ops.indexing
-import opweave.registry.ops.matmul
-import opweave.registry.ops.nn
-import opweave.registry.ops.pointwise
-import opweave.registry.ops.reduction
-import opweave.registry.ops.shape
-import opweave.registry.ops.view  # noqa: F401
+import opweave.registry.ops.surface  # noqa: F401
 from opweave.fake.mode import FakeTensorMode
 from opweave.fake.tensor import FakeTensor
 from opweave.registry import dtypes

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import assume, given, settings, strategies as st
 
 from opweave.fake.shape_env import ShapeEnv
-from opweave.tracer.index import Axis, Digit, Index, linearize, regroup, row_major
-from opweave.tracer.size import (
+from opweave.tracer.loops.index import Axis, Digit, Index, linearize, regroup, row_major
+from opweave.tracer.loops.size import (
     Poly,
     Size,
     Variable,

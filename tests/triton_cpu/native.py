@@ -15,7 +15,7 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource, make_backend
 from triton.runtime.jit import JITFunction
 
-from opweave.codegen.triton_cpu import jit
+from opweave.codegen.native import llvm, objects
 from opweave.codegen.triton_cpu.analysis import Lowered, TargetFeatures
 from opweave.codegen.triton_cpu.lower import lower
 
@@ -78,7 +78,7 @@ def _compiled(
     signature = dict(zip(names, kinds, strict=True)) | {name: "constexpr" for name, _ in constants}
     ordered = {p.name: signature[p.name] for p in kernel.params}
     lowered = lower(ttir(kernel, ordered, dict(constants)), features=features)
-    code = jit.load(jit.compile_object(lowered.llvm_ir, name=lowered.name), [lowered.name])
+    code = objects.load(llvm.compile_object(lowered.llvm_ir, name=lowered.name), [lowered.name])
     function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, *[ctypes.c_int32] * 3)
     entry = function(code.address(lowered.name))
     entry.code = code  # type: ignore[attr-defined]
@@ -89,7 +89,7 @@ def compiled(
     kernel: JITFunction[Any], *args: Any, features_: TargetFeatures | None = None, **constants: Any
 ) -> tuple[Callable[..., None], bytes, Lowered]:
     kinds = tuple(_kind(a) for a in args)
-    features = features_ or TargetFeatures.of(jit.host())
+    features = features_ or TargetFeatures.of(llvm.host())
     entry, lowered = _compiled(kernel, kinds, tuple(constants.items()), features)
     values = [a.ctypes.data if isinstance(a, np.ndarray) else a for a in args]
     layout = "<" + "".join(_PACK.get(k, "q") for k in kinds)

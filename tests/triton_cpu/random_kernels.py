@@ -26,7 +26,7 @@ import triton
 import triton.language as tl
 from native import ttir
 
-from opweave.codegen.triton_cpu import jit
+from opweave.codegen.native import llvm, objects
 from opweave.codegen.triton_cpu.analysis import TargetFeatures
 from opweave.codegen.triton_cpu.lower import lower
 
@@ -556,10 +556,10 @@ def run(kernel: Kernel) -> None:
     exec(compile(kernel.source, name, "exec"), scope)
     signature = {a.name: f"*{a.kind}" for a in kernel.arrays} | {"trips": "i32"}
     text = ttir(triton.jit(scope["kernel"]), signature, {})
-    host = jit.host()
+    host = llvm.host()
     lowered = lower(text, features=TargetFeatures.of(host))
     assert not lowered.assertions
-    code = jit.load(jit.compile_object(lowered.llvm_ir), [lowered.name])
+    code = objects.load(llvm.compile_object(lowered.llvm_ir), [lowered.name])
     entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, *[ctypes.c_int32] * 3)
     arrays = [a.data.copy() for a in kernel.arrays]
     packed = struct.pack(f"<{len(arrays) + 1}q", *[a.ctypes.data for a in arrays], kernel.trips)

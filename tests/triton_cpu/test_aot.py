@@ -17,7 +17,7 @@ from triton.compiler import ASTSource
 from triton.runtime.driver import driver as triton_driver
 
 from opweave.codegen.aot import compile_kernel, parse_target
-from opweave.codegen.triton_cpu.launch import direct_launcher
+from opweave.codegen.native.launch import direct_launcher
 from opweave.registry.errors import ArgumentError, CompileError, DeviceError, UnsupportedError
 
 

@@ -18,8 +18,8 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 
 import opweave
 from opweave.codegen.aot import compile_kernel
+from opweave.codegen.native.arguments import Parameter
 from opweave.codegen.triton_cpu import driver as mux
-from opweave.codegen.triton_cpu.launch import Parameter
 from opweave.codegen.triton_cuda import driver, launcher, library as library_module, memory
 from opweave.codegen.triton_cuda.arguments import pack, tensor_maps
 from opweave.codegen.triton_cuda.launcher import direct_launcher

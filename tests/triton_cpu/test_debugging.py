@@ -19,7 +19,8 @@ import triton.language as tl
 from triton.runtime.driver import driver as triton_driver
 
 import opweave
-from opweave.codegen.triton_cpu import driver as mux, jit, launch
+from opweave.codegen.native import arguments, launch, llvm, objects
+from opweave.codegen.triton_cpu import driver as mux
 from opweave.registry.errors import CompileError
 from opweave.runtime.logging import set_logs
 
@@ -108,7 +109,7 @@ def test_debug_information_has_the_lines_of_the_kernel(monkeypatch: pytest.Monke
     # The product stands on its own line, and in the machine code too.
     number = re.search(rf"!(\d+) = !DILocation\(line: {inner},", text)
     assert number is not None and re.search(rf"fmul .*!dbg !{number.group(1)}$", text, re.M)
-    assert {first + 3, inner} <= {int(n) for n in re.findall(r"\.loc\t\d+ (\d+) ", jit.assembly(text))}
+    assert {first + 3, inner} <= {int(n) for n in re.findall(r"\.loc\t\d+ (\d+) ", llvm.assembly(text))}
     assert b".debug_line" in compiled.asm["obj"] and b".debug_line" not in plain.asm["obj"]
 
 
@@ -139,7 +140,7 @@ def test_gdb_stops_at_the_line_of_a_kernel(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="perf is a tool of Linux")
 def test_perf_finds_the_names_of_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPWEAVE_DEBUG_INFO", "1")
-    code = jit.load(run().asm["obj"], ["doubled"])
+    code = objects.load(run().asm["obj"], ["doubled"])
     path = Path(f"/tmp/perf-{os.getpid()}.map")
     try:
         start, size, name = path.read_text().splitlines()[-1].split()
@@ -159,8 +160,8 @@ def test_the_interpreter_is_no_secret(caplog: pytest.LogCaptureFixture, monkeypa
 
 def test_code_that_reads_other_parameters_is_not_launched() -> None:
     compiled = run()
-    parameters = launch.parameters(compiled.src.signature)
-    launch.agree("doubled", parameters, compiled.metadata)
-    for wrong in (parameters[:-1], [*parameters[:-1], launch.Parameter("n", "fp32")]):
+    parameters = arguments.parameters(compiled.src.signature)
+    arguments.agree("doubled", parameters, compiled.metadata)
+    for wrong in (parameters[:-1], [*parameters[:-1], arguments.Parameter("n", "fp32")]):
         with pytest.raises(CompileError, match="other parameters"):
-            launch.agree("doubled", wrong, compiled.metadata)
+            arguments.agree("doubled", wrong, compiled.metadata)

@@ -21,10 +21,11 @@ from triton.backends.compiler import GPUTarget
 from triton.runtime.driver import driver as triton_driver
 
 import opweave
-from opweave.codegen.triton_cpu import driver as mux, jit
+from opweave.codegen.native import llvm, objects
+from opweave.codegen.native.arguments import HostArray
+from opweave.codegen.triton_cpu import driver as mux
 from opweave.codegen.triton_cpu.driver import OpweaveDriver, activate, for_device, use
 from opweave.codegen.triton_cpu.host import HOST_DEVICE
-from opweave.codegen.triton_cpu.launch import HostArray
 from opweave.registry.errors import CompileError, DeviceError, OutOfRangeError
 
 pytestmark = pytest.mark.usefixtures("active", "no_device_of_an_earlier_test")
@@ -182,11 +183,12 @@ def test_gluon_is_refused():
 
 
 def test_the_cache_key_covers_the_machine_and_the_sources(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    from opweave.codegen.triton_cpu import compiler, jit
+    from opweave.codegen.native import llvm
+    from opweave.codegen.triton_cpu import compiler
 
     keys = {compiler.CPUBackend(GPUTarget("cpu", arch, 1)).hash() for arch in ("znver3", "skylake")}
-    machine = jit.host()
-    monkeypatch.setattr(jit, "host", lambda: jit.Host(machine.triple, machine.cpu, frozenset({"sse2"})))
+    machine = llvm.host()
+    monkeypatch.setattr(llvm, "host", lambda: llvm.Host(machine.triple, machine.cpu, frozenset({"sse2"})))
     keys.add(compiler._toolchain.__wrapped__())
     monkeypatch.setattr(compiler, "__file__", str(tmp_path / "compiler.py"))
     (tmp_path / "lower.py").write_text("1")
@@ -452,7 +454,7 @@ import numpy as np
 import triton
 from triton import knobs
 loaded = sorted({"torch", "llvmlite", "sympy"} & set(sys.modules))
-from opweave.codegen.triton_cpu.launch import HostArray
+from opweave.codegen.native.arguments import HostArray
 if "activate" in sys.argv:
     from opweave.codegen.triton_cpu.driver import activate
     activate()
@@ -463,7 +465,7 @@ x, y = np.random.rand(2, 5000).astype("f4")
 out = np.zeros_like(x)
 if "direct" in sys.argv:
     from opweave.codegen.aot import compile_kernel
-    from opweave.codegen.triton_cpu.launch import direct_launcher
+    from opweave.codegen.native.launch import direct_launcher
     kernel = compile_kernel(add, {"x": "*fp32", "y": "*fp32", "out": "*fp32", "n": "i32"}, {"BLOCK": 128})
     direct_launcher(kernel)(40, 1, 1, x.ctypes.data, y.ctypes.data, out.ctypes.data, 5000)
 else:
@@ -536,4 +538,4 @@ def test_a_damaged_cache_entry_is_made_anew(process: Any):
 
 def test_damaged_object_code_of_another_cache_is_a_clean_error():
     with pytest.raises(CompileError, match="add: its object code is damaged"):
-        jit.load(jit.compile_object("define void @add() { ret void }")[:-1], ("add",))
+        objects.load(llvm.compile_object("define void @add() { ret void }")[:-1], ("add",))

@@ -13,8 +13,8 @@ import triton.language as tl
 from expecttest import assert_expected_inline
 
 import opweave
-from opweave.codegen.triton_cpu import jit
-from opweave.codegen.triton_cpu.hidden import hide, hide_zeros
+from opweave.codegen.native import llvm, objects
+from opweave.codegen.native.hidden import hide, hide_zeros
 
 pytestmark = pytest.mark.usefixtures("active", "no_device_of_an_earlier_test")
 
@@ -71,7 +71,7 @@ def test_lanes_that_are_masked_off_are_zero(kind: str, form: str) -> None:
         memory = TYPES[kind][1] * lanes
         x = memory(*[i % 100 + 1 for i in range(lanes)])
         for bound in sorted({1, 2, lanes // 2, lanes * 5 // 8, lanes - 1}):
-            code = jit.load(jit.compile_object(_source(kind, lanes, form, bound)), ["copied"])
+            code = objects.load(llvm.compile_object(_source(kind, lanes, form, bound)), ["copied"])
             run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(code.address("copied"))
             for n in (0, 2, 5, lanes):
                 y = memory()
@@ -146,7 +146,7 @@ def test_conversions_under_masks_that_are_constants(source: str, target: str) ->
         x = (TYPES[source][1] * lanes)(*[-(i + 1) for i in range(lanes)])
         for chosen in ({0}, {lanes - 1}, {1, 2}, set(range(lanes // 2))):
             text = _converted(source, target, lanes, _constant(lanes, lambda i, chosen=chosen: i in chosen))
-            code = jit.load(jit.compile_object(text), ["copied"])
+            code = objects.load(llvm.compile_object(text), ["copied"])
             y = (TYPES[target][1] * lanes)(*[77] * lanes)
             ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(code.address("copied"))(
                 ctypes.addressof(x), ctypes.addressof(y)
@@ -196,7 +196,7 @@ def test_a_choice_between_a_number_and_zero_keeps_the_sign_of_zero(narrow: str, 
         _choice(name, narrow, wide, ordered + order, late=late, zero=zero, zero_first=first)
         for name, (ordered, order, late, zero, first) in cases.items()
     ]
-    code = jit.load(jit.compile_object("\n".join(text)), list(cases))
+    code = objects.load(llvm.compile_object("\n".join(text)), list(cases))
     x = SPECIAL.astype(NUMBERS[narrow])
     for name, (ordered, order, _, zero, first) in cases.items():
         mask, out = np.zeros(len(x), np.uint8), np.zeros_like(x)

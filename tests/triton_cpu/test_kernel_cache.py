@@ -18,7 +18,7 @@ from triton.runtime.cache import FileCacheManager, get_cache_manager, get_dump_m
 
 import opweave
 from opweave.codegen import store
-from opweave.codegen.triton_cpu import jit
+from opweave.codegen.native import linking_llvm, llvm
 from opweave.codegen.triton_cpu.driver import activate
 from opweave.codegen.triton_cpu.kernel_cache import KernelCache, triton_stamp
 
@@ -83,7 +83,7 @@ def test_files_of_another_thread_are_its_own(folder: Path) -> None:
 
 def group(manager: Any, **changed: Any) -> None:
     """Keep a group of files, as Triton does."""
-    obj = jit.compile_object("define void @k() { ret void }")
+    obj = llvm.compile_object("define void @k() { ret void }")
     target = {"backend": "cpu", "arch": "x", "warp_size": 1}
     files = {
         "k.json": json.dumps({"hash": KEY, "name": "k", "target": target} | changed.pop("about", {})),
@@ -170,11 +170,11 @@ def test_perf_is_told_nothing_through_a_link(tmp_path: Path) -> None:
     trap.write_text("")
     names.symlink_to(trap)
     try:
-        jit._tell_perf("0 1 name\n")
+        linking_llvm._tell_perf("0 1 name\n")
         assert trap.read_text() == ""
     finally:
         names.unlink()
-    jit._tell_perf("0 1 name\n")
+    linking_llvm._tell_perf("0 1 name\n")
     assert names.read_text() == "0 1 name\n"
     names.unlink()
     if before is not None:

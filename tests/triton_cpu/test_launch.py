@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opweave.codegen.triton_cpu import jit, launch
-from opweave.codegen.triton_cpu.launch import HostArray, Launcher, Parameter
+from opweave.codegen.native import arguments, llvm, objects
+from opweave.codegen.native.arguments import HostArray, Parameter
+from opweave.codegen.native.launch import Launcher
 from opweave.registry.errors import ArgumentError, DeviceError, OutOfRangeError
 
 # Copies the argument slots after the first (the result's address) to the result.
@@ -61,7 +62,7 @@ define void @tally(ptr %args, i64 %start, i64 %end, i32 %gx, i32 %gy, i32 %gz) {
 
 
 def launcher(source: str, name: str, *types: str) -> Callable[..., None]:
-    code = jit.load(jit.compile_object(source, name=name), [name])
+    code = objects.load(llvm.compile_object(source, name=name), [name])
     params = [Parameter(f"p{i}", kind) for i, kind in enumerate(types)]
     return Launcher(name, params, code, code.address(name)).launch
 
@@ -249,7 +250,7 @@ def test_the_launch_function_keeps_the_code():
 
 
 def test_a_launcher_is_freed_with_its_last_reference():
-    code = jit.load(jit.compile_object(TALLY, name="tally"), ["tally"])
+    code = objects.load(llvm.compile_object(TALLY, name="tally"), ["tally"])
     made = Launcher("tally", [Parameter("p0", "*i64")], code, code.address("tally"))
     gone = weakref.ref(made)
     del made
@@ -265,12 +266,12 @@ def test_parameters_of_a_signature():
         "t": ("*i8", ("fp16", "constexpr")),
         "d": "tensordesc<bf16[8, 4]>",
     }
-    spread = [(p.name, p.type) for p in launch.parameters(signature)]
+    spread = [(p.name, p.type) for p in arguments.parameters(signature)]
     assert spread[:4] == [("x", "*fp32"), ("n", "i32"), ("t[0]", "*i8"), ("t[1][0]", "fp16")]
     assert [kind for _, kind in spread[4:]] == ["*bf16", *["i64"] * 4, "i1", "i32", "i32", "i64", "i64"]
 
     class Descriptor:
         base, shape, strides, padding = "base", [16, 8], [8, 1], "nan"
 
-    values = launch.flatten(signature.values(), ["x", 3, 64, ("y", (0.5, 1)), Descriptor()])
+    values = arguments.flatten(signature.values(), ["x", 3, 64, ("y", (0.5, 1)), Descriptor()])
     assert values == ["x", 3, "y", 0.5, "base", 16, 8, 8, 1, True, 16, 8, 8, 1]

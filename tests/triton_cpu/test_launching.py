@@ -19,7 +19,7 @@ from triton.compiler.errors import CompilationError
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 from opweave import from_numpy
-from opweave.codegen.triton_cpu.launch import HostArray
+from opweave.codegen.native.arguments import HostArray
 from opweave.codegen.triton_cpu.refusal import UnsupportedTritonOp
 from opweave.registry.errors import ArgumentError, DeviceAssertionError
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from triton.language.extra.cuda import libdevice
 
-from opweave.codegen.triton_cpu import jit
+from opweave.codegen.native import llvm, objects
 from opweave.codegen.triton_cpu.analysis import TargetFeatures
 from opweave.codegen.triton_cpu.libdevice import SYMBOLS
 from opweave.codegen.triton_cpu.lower import lower
@@ -63,7 +63,7 @@ def test_every_function_compiles(part: int) -> None:
     assert len(signatures) > 300
     chosen = dict(list(signatures.items())[part::4])
     lowered = lower(_kernel(chosen), features=TargetFeatures())
-    jit.load(jit.compile_object(lowered.llvm_ir, name="k", level=0), ["k"])
+    objects.load(llvm.compile_object(lowered.llvm_ir, name="k", level=0), ["k"])
 
 
 def test_other_libraries_are_refused() -> None:

@@ -12,7 +12,7 @@ import triton.language as tl
 from native import BF16, compiled, launch
 
 import opweave
-from opweave.codegen.triton_cpu import jit
+from opweave.codegen.native import llvm
 from opweave.codegen.triton_cpu.analysis import TargetFeatures
 
 
@@ -324,7 +324,7 @@ def streamed(x, out, n, BLOCK: tl.constexpr):
 @pytest.mark.parametrize("bits", [128, 256, 512])
 @pytest.mark.parametrize("dtype", [np.int8, np.float32, np.float64])
 def test_stores_past_the_caches(dtype: type, bits: int) -> None:
-    features = TargetFeatures(bits, streams=jit.host().streams)
+    features = TargetFeatures(bits, streams=llvm.host().streams)
     x = np.random.default_rng(0).integers(-100, 100, 1000).astype(dtype)
     for offset, n in ((0, 1000), (0, 200), (1, 1000), (5, 700)):
         out = room((1000,), dtype, offset)
@@ -352,7 +352,7 @@ def turned(x, bias, out, positive, rows, cols, HIGH: tl.constexpr, WIDE: tl.cons
 @pytest.mark.parametrize("tile", [(16, 64), (32, 32), (64, 16)], ids=str)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_matrix_is_turned_tile_by_tile(dtype: type, tile: tuple[int, int], bits: int) -> None:
-    features = TargetFeatures(bits, streams=jit.host().streams)
+    features = TargetFeatures(bits, streams=llvm.host().streams)
     rng = np.random.default_rng(1)
     for rows, cols, offset in ((64, 64, 0), (64, 128, 3), (68, 64, 0), (70, 50, 0), (15, 200, 2)):
         x, bias = rng.normal(size=(rows, cols)).astype(dtype), rng.normal(size=cols).astype(dtype)

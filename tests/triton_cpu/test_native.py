@@ -8,7 +8,9 @@ from pathlib import Path
 import llvmlite.binding
 import pytest
 
-from opweave.codegen.triton_cpu import access_check, launch, native, pool
+from opweave.codegen import native
+from opweave.codegen.native import launch, pool
+from opweave.codegen.triton_cpu import access_check
 
 PROGRAMS = {"pool": pool.source, "launch": launch.source, "sanitizer": access_check.source}
 FOLDER = Path(native.__file__).parent

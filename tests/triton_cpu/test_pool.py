@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from opweave.codegen.triton_cpu import jit, pool
+from opweave.codegen.native import llvm, objects, pool
 from opweave.registry.errors import ArgumentError
 
 # Adds the program's number and the grid to a counter of its own, so that a program run twice or never shows.
@@ -64,13 +64,13 @@ done:
 
 
 @pytest.fixture(scope="module")
-def count() -> jit.LoadedCode:
-    return jit.load(jit.compile_object(COUNT, name="count"), ["count"])
+def count() -> objects.LoadedCode:
+    return objects.load(llvm.compile_object(COUNT, name="count"), ["count"])
 
 
 @pytest.fixture(scope="module")
-def nap() -> jit.LoadedCode:
-    return jit.load(jit.compile_object(SLEEP, name="nap"), ["nap"])
+def nap() -> objects.LoadedCode:
+    return objects.load(llvm.compile_object(SLEEP, name="nap"), ["nap"])
 
 
 @pytest.fixture(autouse=True)
@@ -80,14 +80,14 @@ def restored_threads() -> Iterator[None]:
     pool.set_num_threads(before)
 
 
-def run(code: jit.LoadedCode, out: np.ndarray, programs: int, grid: tuple[int, int, int] | None = None) -> None:
+def run(code: objects.LoadedCode, out: np.ndarray, programs: int, grid: tuple[int, int, int] | None = None) -> None:
     args = (ctypes.c_int64 * 1)(out.ctypes.data)
     pool.run(code.address(code.name), ctypes.addressof(args), programs, *(grid or (programs, 1, 1)))
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
 @pytest.mark.parametrize("programs", [0, 1, 2, 3, 7, 64, 1000, 300_001])
-def test_every_program_runs_once(count: jit.LoadedCode, threads: int, programs: int):
+def test_every_program_runs_once(count: objects.LoadedCode, threads: int, programs: int):
     pool.set_num_threads(threads)
     out = np.zeros(programs + 1, np.int64)
     for _ in range(3):
@@ -97,7 +97,7 @@ def test_every_program_runs_once(count: jit.LoadedCode, threads: int, programs: 
     assert out[programs] == 0
 
 
-def test_concurrent_callers(count: jit.LoadedCode):
+def test_concurrent_callers(count: objects.LoadedCode):
     pool.set_num_threads(3)
     start = threading.Barrier(4)
 
@@ -112,7 +112,7 @@ def test_concurrent_callers(count: jit.LoadedCode):
         assert all(threads.map(work, [5, 1000, 20_000, 50_000]))
 
 
-def test_helpers_take_part(nap: jit.LoadedCode):
+def test_helpers_take_part(nap: objects.LoadedCode):
     pool.set_num_threads(3)
     out = np.zeros(60, np.int64)
     run(nap, out, 60)
@@ -125,7 +125,7 @@ def test_helpers_take_part(nap: jit.LoadedCode):
     assert len(np.unique(out[:10])) == 1
 
 
-def test_the_interpreter_lock_is_free_meanwhile(nap: jit.LoadedCode):
+def test_the_interpreter_lock_is_free_meanwhile(nap: objects.LoadedCode):
     pool.set_num_threads(1)
     ticks = 0
     done = threading.Event()
@@ -155,9 +155,9 @@ def script(body: str, **environment: str) -> str:
     lines = [
         "import ctypes, os, sys, threading, time",
         "import numpy as np",
-        "from opweave.codegen.triton_cpu import jit, pool",
-        f"count = jit.load(jit.compile_object({COUNT!r}), ['count'])",
-        f"nap = jit.load(jit.compile_object({SLEEP!r}), ['nap'])",
+        "from opweave.codegen.native import llvm, objects, pool",
+        f"count = objects.load(llvm.compile_object({COUNT!r}), ['count'])",
+        f"nap = objects.load(llvm.compile_object({SLEEP!r}), ['nap'])",
         "def run(code, out, n):",
         "    args = (ctypes.c_int64 * 1)(out.ctypes.data)",
         "    pool.run(code.address(code.name), ctypes.addressof(args), n, n, 1, 1)",

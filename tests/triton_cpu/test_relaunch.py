@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 from triton import knobs
 
 import opweave
-from opweave.codegen.triton_cpu.launch import HostArray
+from opweave.codegen.native.arguments import HostArray
 from opweave.codegen.triton_cpu.relaunch import Known
 from opweave.registry.errors import ArgumentError, OpweaveError, SanitizerError
 

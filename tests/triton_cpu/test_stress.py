@@ -8,7 +8,6 @@ import json
 import os
 import subprocess
 import sys
-import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,8 @@ import triton.language as tl
 from triton.runtime.driver import driver as triton_driver
 
 import opweave
-from opweave.codegen.triton_cpu import driver as mux, jit
+from opweave.codegen.native import objects
+from opweave.codegen.triton_cpu import driver as mux
 
 _SCRIPT = Path(__file__).parents[2] / "benchmarks" / "stress.py"
 
@@ -60,11 +60,11 @@ def test_compilations_leave_nothing_behind() -> None:
 import gc, json, sys
 sys.path.insert(0, sys.argv[1])
 import stress
-from opweave.codegen.triton_cpu import jit
+from opweave.codegen.native import llvm, objects
 
 def once(k):
     text = f"define i32 @f{k}() {{\\n  ret i32 {k}\\n}}\\n"
-    jit.load(jit.compile_object(text, name=f"f{k}"), (f"f{k}",))
+    objects.load(llvm.compile_object(text, name=f"f{k}"), (f"f{k}",))
 
 sizes = []
 for k in range(700):
@@ -95,21 +95,21 @@ def tripled(x, N: tl.constexpr):
 
 def test_code_goes_with_its_kernel(stress: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
-    trackers: list[weakref.ref[Any]] = []
-    load = jit.load
+    numbers: list[int] = []
+    load = objects.load
 
-    def watched(obj: bytes, symbols: tuple[str, ...], **named: Any) -> jit.LoadedCode:
+    def watched(obj: bytes, symbols: tuple[str, ...], **named: Any) -> objects.LoadedCode:
         code = load(obj, symbols, **named)
         if "tripled" in symbols:  # not what launches need once a process
-            trackers.append(weakref.ref(code._addresses))
+            numbers.append(code.__del__.args[0])
         return code
 
     mux.activate()
-    monkeypatch.setattr(jit, "load", watched)
+    monkeypatch.setattr(objects, "load", watched)
     x = np.ones(16, np.float32)
     tripled[(1,)](opweave.from_numpy(x), N=16)
-    assert (x == 3).all() and trackers and all(t() is not None for t in trackers)
+    assert (x == 3).all() and numbers and all(number in objects._owners for number in numbers)
     tripled.device_caches.clear()
     gc.collect()
-    jit._free_what_is_gone()  # as the next load does
-    assert all(t() is None for t in trackers)
+    objects._free_what_is_gone()  # as the next load does
+    assert not any(number in objects._owners for number in numbers)

@@ -11,7 +11,7 @@ import pytest
 import suite
 
 import opweave
-from opweave.codegen.triton_cpu.launch import HostArray
+from opweave.codegen.native.arguments import HostArray
 
 for _module in pkgutil.iter_modules(suite.__path__):
     importlib.import_module(f"suite.{_module.name}")

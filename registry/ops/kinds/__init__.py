@@ -9,7 +9,7 @@ variants, and what codegen needs to fuse it. What the stages ask of a kind stand
 
 ==========  ==================================================  =========================================
 pointwise   one scalar expression for every element             `body(k, *values, **attrs)`
-reduction   a combine over axes, a map before, a finish after   `combine`, `map`, `finalize`
+reduction   a combine over axes, a finish after                 `combine`, `finalize`
 view        new sizes and strides over the same memory          `rule(sizes, strides, offset, *args)`
 generator   every element a function of its index               `body(k, index, *args)`, `spec`
 gather      elements of a tensor where others say               `body(*args)`, `spec`, `places`

@@ -16,7 +16,7 @@ from opweave.registry.dtypes import DType
 from opweave.registry.errors import Site
 from opweave.registry.keys import DispatchKey
 from opweave.registry.op import OpOverload, registry
-from opweave.registry.ops.kinds.loops import Call, Demand, Index, Operand, Size, Space
+from opweave.registry.ops.kinds.loops import Call, Demand, Index, Operand, Point, Size, Space
 from opweave.registry.ops.kinds.traits import CastPolicy
 from opweave.registry.scalar import ArrayScalars
 from opweave.registry.spec import TensorSpec
@@ -65,7 +65,8 @@ class Kind:
     `registry.vmap`                 `batch`: what becomes of batched tensors
     `registry.autograd`             `derivative`, `is_composite`, `writes_out`
     `passes.functionalize`          `as_functional`
-    `tracer.iteration`              `objection`, `extent`, `demands`, `admit`, `place`, `reads_memory`: the loops
+    `tracer.loops.iteration`              `objection`, `extent`, `demands`, `admit`, `place`, `reads_memory`: the loops
+    `codegen.loops`                 `evaluate`: the values in them
     `passes.fuse`                   `cost` and what else says whether a kernel pays
     ==============================  ==================================================================================
     """
@@ -92,6 +93,8 @@ class Kind:
     functional: Any = None
     #: Whether it writes into arguments that are there for that alone.
     writes_out: ClassVar[bool] = False
+    #: What tells it from others whose op has the same name; empty where the name does.
+    text: str = ""
     #: Whether what a kernel of it returns never is a view of a temporary.
     allocates: ClassVar[bool] = False
     #: Whether the rule for tensors without data sees to devices itself.
@@ -179,9 +182,17 @@ class Kind:
         """Where a space without a result of that shape evaluates what no member needs; None: nowhere."""
         return None
 
+    def evaluate(self, call: Call, point: Point) -> Any:
+        """The call's value at an index of a kernel; of a scatter nothing, which stores there."""
+        raise NotImplementedError
+
     def reads_memory(self, call: Call, operand: Operand) -> bool:
         """Whether it reads elements of an operand that are known only when it runs, or writes into a copy of it."""
         return False
+
+    def scattered_to(self, call: Call) -> tuple[Operand, bool]:
+        """What a scatter writes to a copy of, and whether it needs nothing else of that."""
+        raise NotImplementedError
 
     def reduced_dims(self, call: Call) -> Sequence[int]:
         """The operand's dimensions that it reduces."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Unpack
 
 from opweave.registry.ops.kinds.composite import ExternDecl
-from opweave.registry.ops.kinds.loops import Call, Demand, Operand, Size, Space
+from opweave.registry.ops.kinds.loops import Call, Demand, Operand, Point, Size, Space
 from opweave.registry.ops.kinds.traits import Traits
 from opweave.registry.ops.kinds.writing import with_traits
 from opweave.registry.spec import TensorSpec
@@ -58,6 +58,13 @@ class ConcatDecl(ExternDecl):
 
     def demands(self, call: Call, operand: Operand, demand: Demand, space: Space) -> Iterable[Demand]:
         return [demand.within(dim, start, stop) for part, dim, start, stop in self.parts(call) if part == operand]
+
+    def evaluate(self, call: Call, point: Point) -> Any:
+        pieces: list[tuple[Any, Demand]] = []
+        for part, dim, start, stop in self.parts(call):
+            demand = point.demand.within(dim, start, stop)
+            pieces.append((point.k.cast(point.value(part, demand), call.result._dtype), demand))
+        return point.select(pieces)
 
 
 def concat(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Unpack
 
 from opweave.registry.ops.kinds.composite import ExternDecl
-from opweave.registry.ops.kinds.loops import Call, Demand, Index, Operand, Size, Space
+from opweave.registry.ops.kinds.loops import Call, Demand, Index, Operand, Point, Size, Space
 from opweave.registry.ops.kinds.traits import Traits
 from opweave.registry.ops.kinds.writing import with_traits
 from opweave.registry.spec import TensorSpec
@@ -53,6 +53,15 @@ class Places(NamedTuple):
         places = [part for part in self.at if isinstance(part, Place) and part.index == operand]
         return [demand.at(place.at(demand.index, zero)) for place in places]
 
+    def evaluate(self, call: Call, point: Point) -> list[Any]:
+        """The place in each dimension of the source, for an element of the result."""
+        demand, zero = point.demand, call.indices.ZERO
+        return [
+            point.value(part.index, demand.at(part.at(demand.index, zero))) if isinstance(part, Place)
+            else demand.index[part]
+            for part in self.at
+        ]  # fmt: skip
+
 
 class Scatter(NamedTuple):
     """Where the elements of a scatter go.
@@ -86,6 +95,12 @@ class Scatter(NamedTuple):
         # A dimension that both count (in `scatter_add`) is as long as the index is.
         found = whole | indexed
         return tuple([found[d] for d in range(len(found))])
+
+    def written(self, call: Call, demand: Demand) -> Demand:
+        """The values' element that is written at an index."""
+        zero, sizes = call.indices.ZERO, self.values.sizes
+        index = demand.index[len(demand.index) - len(sizes) :]
+        return demand.at(tuple([zero if n == 1 else part for n, part in zip(sizes, index, strict=True)]))
 
 
 class GatherDecl(ExternDecl):
@@ -123,6 +138,11 @@ class GatherDecl(ExternDecl):
         if any(demand.guards for demand in demands):
             return "one of several pieces"
         return super().admit(call, demands, space)
+
+    def evaluate(self, call: Call, point: Point) -> Any:
+        places = self.places(*call.arguments())
+        assert places is not None, "a call without places is no part of a kernel"
+        return point.gather(places.source, places.evaluate(call, point), places.wraps)
 
     def reads_memory(self, call: Call, operand: Operand) -> bool:
         places = self.places(*call.arguments())
@@ -167,29 +187,41 @@ class ScatterDecl(ExternDecl):
 
     def extent(self, call: Call) -> tuple[Sequence[Size], frozenset[int]]:
         """What is written; along the dimensions that index tensors have, places may repeat."""
-        found = self.target(*call.arguments())
-        assert found is not None, "a call without a target is no part of a kernel"
+        found = self._found(call)
         return found.sizes, frozenset(range(len(found.sizes))).difference(
             part for part in found.places.at if not isinstance(part, Place)
         )
 
     def demands(self, call: Call, operand: Operand, demand: Demand, space: Space) -> Iterable[Demand]:
-        found = self.target(*call.arguments())
-        assert found is not None, "a call without a target is no part of a kernel"
-        zero, sizes = call.indices.ZERO, operand.sizes
-        result = found.places.demands(operand, demand, zero)
+        found = self._found(call)
+        result = found.places.demands(operand, demand, call.indices.ZERO)
         if found.values == operand:
-            index = demand.index[len(demand.index) - len(sizes) :]
-            result.append(demand.at(tuple([zero if n == 1 else part for n, part in zip(sizes, index, strict=True)])))
+            result.append(found.written(call, demand))
         return result
 
     def admit(self, call: Call, demands: Sequence[Demand], space: Space) -> str:
         space.join(call, demands)  # they are of what it writes, not of its result
         return ""
 
+    def evaluate(self, call: Call, point: Point) -> None:
+        found = self._found(call)
+        value = point.k.cast(point.value(found.values, found.written(call, point.demand)), call.result._dtype)
+        point.scatter(value, found.places.evaluate(call, point), found.places.wraps, found.accumulate)
+
     def reads_memory(self, call: Call, operand: Operand) -> bool:
         found = self.target(*call.arguments())
         return found is not None and found.places.source == operand
+
+    def scattered_to(self, call: Call) -> tuple[Operand, bool]:
+        found = self._found(call)
+        source = found.places.source
+        read = [found.values, *(part.index for part in found.places.at if isinstance(part, Place))]
+        return source, all(operand != source for operand in read)
+
+    def _found(self, call: Call) -> Scatter:
+        found = self.target(*call.arguments())
+        assert found is not None, "a call without a target is no part of a kernel"
+        return found
 
 
 def scatter(

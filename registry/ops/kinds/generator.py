@@ -12,6 +12,7 @@ from opweave.registry.autograd.formula import NOT_DIFFERENTIABLE
 from opweave.registry.device import Device, cpu, meta
 from opweave.registry.dtypes import DType
 from opweave.registry.ops.kinds.base import IGNORED, Decl, Maker, handler, reset_errors, set_errors, store
+from opweave.registry.ops.kinds.loops import Call, Operand, Point
 from opweave.registry.ops.kinds.traits import Traits
 from opweave.registry.ops.kinds.writing import with_traits
 from opweave.registry.spec import TensorSpec
@@ -62,6 +63,11 @@ class GeneratorDecl(Decl):
         finally:
             reset_errors(token)
         return result
+
+    def evaluate(self, call: Call, point: Point) -> Any:
+        values = [v.value if isinstance(v, Operand) else v for v in call.arguments()]
+        positions = tuple([point.position(part) for part in point.demand.index])
+        return point.k.cast(self.body(point.k, positions, *values), call.result._dtype)
 
     def _planned(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], TensorSpec]:
         """The arguments in the schema's order, and what the result looks like; remembered for plain arguments."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Unpack
 
 from opweave.registry.ops.kinds.composite import ExternDecl
-from opweave.registry.ops.kinds.loops import Call, Demand, Operand, Space
+from opweave.registry.ops.kinds.loops import Call, Demand, Operand, Point, Space
 from opweave.registry.ops.kinds.traits import Traits
 from opweave.registry.ops.kinds.writing import with_traits
 from opweave.registry.spec import TensorSpec
@@ -37,6 +37,11 @@ class IndexMapDecl(ExternDecl):
     def demands(self, call: Call, operand: Operand, demand: Demand, space: Space) -> Iterable[Demand]:
         arguments = self.bind(call.args, call.kwargs)[1:]
         return [demand.at(tuple(self.origin(demand.index, call.result.sizes, *arguments)), demand.exact)]
+
+    def evaluate(self, call: Call, point: Point) -> Any:
+        operand = call.operands[0]
+        (demand,) = self.demands(call, operand, point.demand, point.space)
+        return point.value(operand, demand)
 
 
 def index_map(

@@ -1,16 +1,20 @@
 """What a kind is told of a call that may become part of a kernel, and of the kernel's loops.
 
 A kernel runs over axes. A kind says at which indices it needs its operands for the index at which it is needed, and
-whether it fits among the axes; the tracer keeps the books (`tracer.iteration`) and has the arithmetic (`tracer.index`).
-Sizes are ints or polynomials in sizes that are not fixed, indices integer expressions over axes: both have Python's
-operators, and a kind needs to know no more of them.
+whether it fits among the axes; `tracer.loops` keeps the books and has the arithmetic. Then the kind computes the call's
+value at each such index, with what a `Point` offers (`codegen.loops`). Sizes are ints or polynomials in sizes that are
+not fixed, indices integer expressions over axes: both have Python's operators, and a kind needs to know no more.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
+
+from opweave.registry.dtypes import DType
+from opweave.registry.scalar import Scalars, Value
 
 Size = Any
 Axis = Any
@@ -54,23 +58,39 @@ class Demand:
         return self.index == other.index and self.guards == other.guards
 
 
-class Operand(Protocol):
+class Operand:
     """A tensor of a call; `sizes` are as kernels count them, `_sizes` the trace's own numbers."""
 
+    __slots__ = ()
+
     @property
-    def ndim(self) -> int: ...
+    def value(self) -> Any:
+        """What stands for it in the trace, without data; of a number that the trace has open, that."""
+        raise NotImplementedError
+
     @property
-    def sizes(self) -> tuple[Size, ...]: ...
+    def ndim(self) -> int:
+        raise NotImplementedError
+
     @property
-    def _sizes(self) -> tuple[Any, ...]: ...
+    def sizes(self) -> tuple[Size, ...]:
+        raise NotImplementedError
+
     @property
-    def _dtype(self) -> Any: ...
+    def _sizes(self) -> tuple[Any, ...]:
+        raise NotImplementedError
+
     @property
-    def _device(self) -> Any: ...
+    def _dtype(self) -> DType:
+        raise NotImplementedError
+
+    @property
+    def _device(self) -> Any:
+        raise NotImplementedError
 
 
 class Indices(Protocol):
-    """Arithmetic of indices; see `tracer.index`."""
+    """Arithmetic of indices; see `tracer.loops.index`."""
 
     @property
     def ZERO(self) -> Index: ...
@@ -163,4 +183,82 @@ class Space(Protocol):
 
     def source_of(self, call: Call) -> tuple[Index, ...]:
         """Where a reduction that is a member needs its operand."""
+        ...
+
+
+class KernelScalars(Scalars):
+    """Makes the values of a kernel: the vocabulary that op bodies have, and what kernels have besides."""
+
+    @abstractmethod
+    def op(self, name: str, *args: Value, dtype: DType | None = None) -> Value:
+        """A primitive of kernels; its type is that of its first operand unless given."""
+
+    @abstractmethod
+    def extern(self, name: str, args: Sequence[Value], dtype: DType) -> Value:
+        """A function of libdevice."""
+
+
+class Point(Protocol):
+    """An index at which a call is evaluated, and what can be computed there.
+
+    Attributes
+    ----------
+    k : KernelScalars
+        Makes the values; what op bodies are called with.
+    demand : Demand
+        The index, and where it counts.
+    space : Space
+        The kernel's axes.
+    """
+
+    @property
+    def k(self) -> KernelScalars: ...
+    @property
+    def demand(self) -> Demand: ...
+    @property
+    def space(self) -> Space: ...
+
+    def value(self, operand: Operand, demand: Demand, /) -> Value:
+        """An operand's element at an index, one of those that the kind demands."""
+        ...
+
+    def number(self, value: Any, dtype: DType, /) -> Value:
+        """A Python number in a tensor's place."""
+        ...
+
+    def position(self, index: Index, /) -> Value:
+        """A part of an index as a value."""
+        ...
+
+    def gather(self, source: Operand, at: Sequence[Index | Value], wraps: bool, /) -> Value:
+        """The element of an operand that lies in memory, at places some of which are computed, and checked.
+
+        Where it `wraps`, negative ones count from the end.
+        """
+        ...
+
+    def scatter(self, value: Value, at: Sequence[Index | Value], wraps: bool, accumulate: bool, /) -> None:
+        """Store a value, or add it to what is there, at such a place of the result."""
+        ...
+
+    def select(self, pieces: Sequence[tuple[Value, Demand]], /) -> Value:
+        """Of values that lie side by side the one whose innermost guard holds."""
+        ...
+
+    def reduce(self, combine: str, value: Value, along: Sequence[tuple[Index, Size]], /) -> Value:
+        """Combine the values along dimensions into one; of `"argmax"` and `"argmin"`, where among them the best is.
+
+        Parameters
+        ----------
+        combine : str
+            A key of `COMBINES`.
+        value : Value
+            What is combined.
+        along : sequence of (Index, Size)
+            The operand's index in each dimension that is reduced, and its size there.
+        """
+        ...
+
+    def scan(self, combine: str, value: Value, backwards: bool, /) -> Value:
+        """The `"sum"` or `"prod"` of a value and all before it along the reduced axis, or behind it."""
         ...

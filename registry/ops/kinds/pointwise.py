@@ -15,6 +15,7 @@ from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
 from opweave.registry.memory_format import CHANNELS_LAST, MemoryFormat, format_strides, preserve_format
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.kinds.base import COMPARE, INT_TO_FLOAT, Maker
+from opweave.registry.ops.kinds.loops import Call, Operand, Point
 from opweave.registry.ops.kinds.pointwise_eager import PointwiseEager
 from opweave.registry.promote import (
     as_element,
@@ -125,6 +126,25 @@ class PointwiseDecl(PointwiseEager):
 
     def meta(self, make: Maker, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
         return make(self.spec(*self.operands(args, kwargs)))
+
+    def evaluate(self, call: Call, point: Point) -> Any:
+        k, sizes = point.k, call.result.sizes
+        operands: list[Any] = []
+        attributes: dict[str, Any] = {}
+        for argument, is_operand, value in zip(self.arguments, self.is_operand, call.arguments(), strict=True):
+            if is_operand:
+                operands.append(value)
+            else:
+                attributes[argument.name] = value
+        compute, result = self.types(*[o.value if isinstance(o, Operand) else o for o in operands], **attributes)
+        terms: list[Any] = []
+        for operand in operands:
+            if isinstance(operand, Operand):
+                index = call.indices.broadcast(point.demand.index, operand.sizes, sizes)
+                terms.append(k.cast(point.value(operand, point.demand.at(index)), compute))
+            else:
+                terms.append(None if operand is None else point.number(operand, compute))
+        return k.cast(self.body(k, *terms, **attributes), result)
 
     def batch(self, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Examples first, and as many dimensions in each operand."""

@@ -170,7 +170,7 @@ class PointwiseEager(Decl):
         if result is not None:
             return result
         operands, attributes = self.operands(args, kwargs)
-        return self.evaluate(operands, attributes, self.spec(operands, attributes), None)
+        return self.fill(operands, attributes, self.spec(operands, attributes), None)
 
     # ---- operands of one layout --------------------------------------------------------------------------------------
 
@@ -375,9 +375,7 @@ class PointwiseEager(Decl):
 
     # ---- any operands ------------------------------------------------------------------------------------------------
 
-    def evaluate(
-        self, operands: Sequence[Any], attributes: dict[str, Any], spec: TensorSpec, out: Tensor | None
-    ) -> Tensor:
+    def fill(self, operands: Sequence[Any], attributes: dict[str, Any], spec: TensorSpec, out: Tensor | None) -> Tensor:
         """Run the body on whole arrays, into `out` where given (which may be one of the operands)."""
         xp = spec.device.xp
         compute, result = self.types(*operands, **attributes)
@@ -389,7 +387,7 @@ class PointwiseEager(Decl):
         with np.errstate(all="ignore"):
             if xp is np and count >= 2 * _CHUNK and _one_layout(spec, operands, out):
                 target = out if out is not None else allocate_like(spec)
-                self._evaluate_chunks(k, values, attributes, compute, target)
+                self._fill_chunks(k, values, attributes, compute, target)
                 return target
             values = [xp.asarray(v).astype(compute.numpy) if differs(v, compute) else v for v in values]
             array = xp.asarray(self.body(k, *values, **attributes))
@@ -432,7 +430,7 @@ class PointwiseEager(Decl):
         found = self._ufunc_plans[key]
         return found if found is not None and found.dtype == result.numpy else None
 
-    def _evaluate_chunks(
+    def _fill_chunks(
         self, k: ArrayScalars, values: list[Any], attributes: dict[str, Any], compute: DType, target: Tensor
     ) -> None:
         # The operands share one dense layout, so memory order serves as the iteration order for all of them.

@@ -1,4 +1,4 @@
-"""Reductions: a combine over axes, a map before and a finish after."""
+"""Reductions: a combine over axes, and a finish after."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from opweave.registry.dtypes import DType
 from opweave.registry.errors import ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds.base import IGNORED, Decl, Maker, handler, reset_errors, set_errors
-from opweave.registry.ops.kinds.loops import Call, Demand, Index, Operand, Space
+from opweave.registry.ops.kinds.loops import Call, Demand, Index, Operand, Point, Space
 from opweave.registry.ops.kinds.traits import Traits
 from opweave.registry.ops.kinds.writing import with_traits
 from opweave.registry.spec import contiguous, row_major
@@ -67,7 +67,7 @@ class _Plan(NamedTuple):
 
 
 class ReductionDecl(Decl):
-    """`finalize(combine over axes of map(x))`.
+    """`finalize(combine over axes of x)`.
 
     The schema has `self`, `dim` (missing or None: all), `keepdim` (missing: False) and attributes.
 
@@ -75,8 +75,8 @@ class ReductionDecl(Decl):
     ----------
     combine : str
         A key of `COMBINES`.
-    map, finalize : callable or None
-        `map(k, x)` before, `finalize(k, accumulated, count)` after, on values of the compute type.
+    finalize : callable or None
+        `finalize(k, accumulated, count)` of a value of the compute type.
     """
 
     kind = "reduction"
@@ -91,12 +91,11 @@ class ReductionDecl(Decl):
 
     def __init__(
         self, schema: str, body: Callable[..., Any], combine: str, types: Callable[..., tuple[DType, DType]],
-        map: Callable[..., Any] | None, finalize: Callable[..., Any] | None,
+        finalize: Callable[..., Any] | None,
     ):  # fmt: skip
         super().__init__(schema, body)
         self.combine = combine
         self.types = types
-        self.map = map
         self.finalize = finalize
         self._plans: dict[Any, _Plan] = {}
         self._run_by(self.eager)
@@ -137,8 +136,6 @@ class ReductionDecl(Decl):
         try:
             if array.dtype != compute.numpy:
                 array = k.cast(array, compute)
-            if self.map is not None:
-                array = self.map(k, array)
             reduced = _combine(xp, self.combine, array, axes)
             if self.finalize is not None:
                 reduced = self.finalize(k, reduced, count)
@@ -279,6 +276,16 @@ class ReductionDecl(Decl):
         zero = call.indices.ZERO
         return tuple(zero if d in dims else part for d, part in enumerate(whole) if keepdim or d not in dims)
 
+    def evaluate(self, call: Call, point: Point) -> Any:
+        k, source, index = point.k, call.operands[0], point.space.source_of(call)
+        _, dims, _, attributes = self.params(call.args, call.kwargs, source.ndim)
+        compute, result = self.types(source._dtype, **attributes)
+        along = [(index[d], source.sizes[d]) for d in dims]
+        found = point.reduce(self.combine, k.cast(point.value(source, point.demand.at(index)), compute), along)
+        if self.finalize is not None:
+            found = self.finalize(k, found, math.prod(size for _, size in along))
+        return k.cast(found, result)
+
 
 def _combine(xp: Any, combine: str, array: Any, axes: tuple[int, ...]) -> Any:
     if combine in ("argmax", "argmin"):
@@ -325,7 +332,7 @@ def _sum(xp: Any, array: Any, axes: tuple[int, ...]) -> Any:
 
 
 def reduction(
-    schema: str, *, combine: str, types: Callable[..., tuple[DType, DType]], map: Callable[..., Any] | None = None,
+    schema: str, *, combine: str, types: Callable[..., tuple[DType, DType]],
     finalize: Callable[..., Any] | None = None, **traits: Unpack[Traits]
 ) -> Callable[[Callable[..., Any]], ReductionDecl]:  # fmt: skip
     """Declare a reduction; the decorated function carries its docstring.
@@ -336,11 +343,11 @@ def reduction(
         A key of `COMBINES`.
     types : callable
         `types(dtype, **attributes) -> (compute type, result type)`.
-    map, finalize : callable, optional
+    finalize : callable, optional
         See `ReductionDecl`.
     """
 
     def declare(body: Callable[..., Any]) -> ReductionDecl:
-        return with_traits(ReductionDecl(schema, body, combine, types, map, finalize), **traits)
+        return with_traits(ReductionDecl(schema, body, combine, types, finalize), **traits)
 
     return declare

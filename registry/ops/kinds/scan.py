@@ -7,7 +7,7 @@ from typing import Any, Unpack
 
 from opweave.registry.dtypes import DType, float64, int64
 from opweave.registry.ops.kinds.composite import ExternDecl
-from opweave.registry.ops.kinds.loops import Call, Demand, Space
+from opweave.registry.ops.kinds.loops import Call, Demand, Point, Space
 from opweave.registry.ops.kinds.traits import Traits
 from opweave.registry.ops.kinds.writing import with_traits
 from opweave.registry.spec import TensorSpec
@@ -63,6 +63,14 @@ class ScanDecl(ExternDecl):
         space.join(call, demands)
         space.frames.setdefault(call.result.sizes, index)
         return ""
+
+    def evaluate(self, call: Call, point: Point) -> Any:
+        index, result = point.demand.index, call.result._dtype
+        _, dim = self.params(call.args, call.kwargs, len(index))
+        x = point.k.cast(point.value(call.operands[0], point.demand), wide_type(result))
+        (axis,) = point.space.reduced
+        backwards = bool(call.indices.runs_backwards(axis, index[dim]))
+        return point.k.cast(point.scan(self.combine.removeprefix("cum"), x, backwards), result)
 
 
 def wide_type(result: DType) -> DType:

@@ -10,7 +10,7 @@ from opweave.registry.batched import Level
 from opweave.registry.batching import as_view_of, front
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds.base import Decl, Maker
-from opweave.registry.ops.kinds.loops import Call, Demand, Operand, Size, Space
+from opweave.registry.ops.kinds.loops import Call, Demand, Operand, Point, Size, Space
 from opweave.registry.ops.kinds.traits import Traits
 from opweave.registry.ops.kinds.writing import with_traits
 from opweave.registry.tensor import Tensor, as_alias, as_view
@@ -109,6 +109,11 @@ class ViewDecl(Decl):
         else:
             index = tuple([call.indices.linearize(demand.index, s) + offset for s, offset in self._by_dimension(call)])
         return [demand.at(index, demand.exact and math.prod(sizes) == math.prod(base))]
+
+    def evaluate(self, call: Call, point: Point) -> Any:
+        operand = call.operands[0]
+        (demand,) = self.demands(call, operand, point.demand, point.space)
+        return point.value(operand, demand)
 
     def _by_dimension(self, call: Call) -> Sequence[tuple[Sequence[Size], Size]]:
         """For each dimension of the base the strides and the offset that lead to its index."""

@@ -169,7 +169,7 @@ class WritingDecl(Decl):
             spec = decl.spec(operands, attributes)
             self._check(target, spec.sizes, spec.dtype)
             layout = TensorSpec(spec.sizes, target._strides, spec.dtype, target._device)
-            decl.evaluate(operands, attributes, layout, target)
+            decl.fill(operands, attributes, layout, target)
             return target
         result = self.functional(*args, **kwargs)
         self._check(target, result._sizes, result._dtype)

@@ -11,14 +11,14 @@ from op_samples import check_meta, maker, ops_with_samples
 from opweave.registry import dtypes
 from opweave.registry.errors import ArgumentError, OutOfRangeError, ShapeError
 from opweave.registry.op import OpOverload, ops
-from opweave.registry.ops import shape
+from opweave.registry.ops import copies, joining, rearranging
 from opweave.registry.tensor import from_numpy
 
 aten = ops.aten
 make = maker(dtypes.float32)
 
 
-@pytest.mark.parametrize("op", ops_with_samples(shape), ids=str)
+@pytest.mark.parametrize("op", ops_with_samples(joining, rearranging, copies), ids=str)
 def test_layout_without_data(op: OpOverload) -> None:
     assert check_meta(op)
 

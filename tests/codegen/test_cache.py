@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from opweave.runtime import cache
+from opweave.codegen import cache
 
 FILES = {"wrapper.py": "def call(x):\n    return x\n", "kernel_0.py": "# ä\n"}
 
@@ -95,7 +95,7 @@ def test_threads_agree(root):
 
 def test_processes_agree(root):
     code = (
-        "from opweave.runtime import cache\n"
+        "from opweave.codegen import cache\n"
         "for i in range(20):\n"
         "    a = cache.fetch(cache.key_of(str(i)), lambda: {'f': 'x' * 1000 + str(i)})\n"
         "    assert a.files['f'] == 'x' * 1000 + str(i) and (a.path / 'f').read_text() == a.files['f']\n"

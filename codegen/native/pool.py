@@ -27,7 +27,8 @@ import threading
 import time
 from collections.abc import Callable
 
-from opweave.codegen.triton_cpu import jit, native as native_code
+from opweave.codegen import native as native_code
+from opweave.codegen.native import objects
 from opweave.registry import forking
 from opweave.registry.errors import ArgumentError
 
@@ -75,10 +76,9 @@ class _Native:
     """The loaded pool: one a process, never freed, since its threads sleep in it."""
 
     def __init__(self) -> None:
-        # Level 0: it is written as it should run, and every process compiles it anew.
+        # Level 0: it is written as it should run.
         imports = {name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0 for name in _C_API}
-        code = jit.load(jit.compile_object(source(), name="thread pool", level=0), _EXPORTS, imports=imports)
-        jit.keep_forever(code)
+        code = objects.kept(source(), _EXPORTS, name="thread pool", level=0, imports=imports)
         self.run_address = code.address("opweave_run")
         pointer, i64, i32 = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32
         # Of Python's own kind, which look for an exception afterwards.

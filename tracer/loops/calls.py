@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from opweave.fake.symbolic import statically_known_true
+from opweave.registry.dtypes import DType
 from opweave.registry.ops.kinds.base import Kind
+from opweave.registry.ops.kinds.loops import Operand
 from opweave.registry.tensor import Tensor
-from opweave.tracer import index
+from opweave.tracer.loops import index
+from opweave.tracer.loops.size import Size, size_of, sizes
 from opweave.tracer.node import Node
-from opweave.tracer.size import Size, size_of, sizes
 
 
-class NodeOperand:
+class NodeOperand(Operand):
     """A tensor of a call: the node that makes it."""
 
     __slots__ = ("_known", "node")
@@ -43,7 +45,7 @@ class NodeOperand:
         return self.value._sizes
 
     @property
-    def _dtype(self) -> Any:
+    def _dtype(self) -> DType:
         return self.value._dtype
 
     @property

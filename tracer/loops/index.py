@@ -3,7 +3,7 @@
 An `Index` is `const + sum(coefficient * atom)` where an atom is an `Axis` or a `Digit`, `(base // divisor) % modulus`,
 the form that regrouping dimensions produces. Ranges are known (an axis runs from 0 to its size), so most digits
 simplify away: with `b < 6`, `(6 * a + b) // 6` is `a`. Coefficients, divisors and axes' sizes are ints or polynomials
-in sizes that are not fixed (`tracer.size`); what simplifies does so for all their values.
+in sizes that are not fixed (`tracer.loops.size`); what simplifies does so for all their values.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from opweave.registry.interrupts import let_through
-from opweave.tracer.size import Poly, Size, Variable, divide, divmod_terms, hint, least, less, product, render
+from opweave.tracer.loops.size import Poly, Size, Variable, divide, divmod_terms, hint, least, less, product, render
 
 
 class Axis:

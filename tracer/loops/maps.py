@@ -17,7 +17,9 @@ from typing import Any
 from opweave.registry.errors import Site, UnsupportedError
 from opweave.registry.op import OpOverload
 from opweave.registry.ops.kinds.base import Kind
+from opweave.registry.ops.kinds.loops import Call, Point
 from opweave.registry.triton.expression import Expression
+from opweave.tracer.loops.element_maps import evaluate
 
 _COSTLY = ("math.", "tt.extern_elementwise", "tt.precise", "arith.divf", "arith.remf", "arith.divsi", "arith.remsi")
 _CHEAP_MATH = ("math.abs", "math.fma", "math.floor", "math.ceil")
@@ -58,15 +60,18 @@ class MapDecl(Kind):
         word = re.sub(r"\W", "_", name)
         self.op = OpOverload(f"triton_kernel::{word}", f"triton_kernel::{word}({operands}) -> Tensor", site=site)
         self.op.decl, self.op.fake = self, self.fake
+        self.text = f"{expression}\nof {', '.join(sorted(expression.single))}\nwith {self.numbers!r}"
         computed = [s.name for s in expression.steps if s.name not in ("load", "number", "constant")]
         self.is_expensive = len(computed) > _MANY or any(
             step.startswith(_COSTLY) and not step.startswith(_CHEAP_MATH) for step in computed
         )
 
-    @property
-    def text(self) -> str:
-        """All that tells it from others."""
-        return f"{self.expression}\nof {', '.join(sorted(self.expression.single))}\nwith {self.numbers!r}"
+    def evaluate(self, call: Call, point: Point) -> Any:
+        loaded: dict[str, Any] = {}
+        for name, operand in zip(self.expression.loads, call.arguments(), strict=True):
+            index = call.indices.broadcast(point.demand.index, operand.sizes, call.result.sizes)
+            loaded[name] = point.value(operand, point.demand.at(index))
+        return point.k.cast(evaluate(point.k, self.expression, loaded, self.numbers), call.result._dtype)
 
     def fake(self, *args: Any, **kwargs: Any) -> Any:
         raise UnsupportedError(f"{self.op.opname}: a kernel's launch is called in compiled code only")

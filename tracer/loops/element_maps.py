@@ -9,29 +9,39 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from opweave.registry import dtypes
 from opweave.registry.dtypes import DType
+from opweave.registry.ops.kinds.loops import KernelScalars
 from opweave.registry.triton.expression import Expression, NotAMap, Step
 from opweave.tracer.launches import ELEMENTS
 
-if TYPE_CHECKING:
-    from opweave.codegen.loops.recorder import Recorder, Term
+
+class Term(Protocol):
+    """A value of a kernel, as the recorder makes it."""
+
+    @property
+    def dtype(self) -> DType: ...
+    @property
+    def constant(self) -> bool | int | float | None:
+        """The number that it is; None where that is not known."""
+        ...
+
 
 _TYPES: dict[str, DType] = {
     elem: getattr(dtypes, name) for name, elem in ELEMENTS.items() if name != "uint8"
 } | {"i1": dtypes.bool_}  # fmt: skip
-_Rule = Callable[["Recorder", Step, Sequence["Term"]], "Term"]
+_Rule = Callable[[KernelScalars, Step, Sequence[Term]], Term]
 _RULES: dict[str, _Rule] = {}
 
 
-def evaluate(k: Recorder, expression: Expression, loaded: Mapping[str, Term], numbers: Mapping[str, Any]) -> Term:
+def evaluate(k: KernelScalars, expression: Expression, loaded: Mapping[str, Term], numbers: Mapping[str, Any]) -> Term:
     """The value of an expression.
 
     Parameters
     ----------
-    k : Recorder
+    k : KernelScalars
         Records it.
     expression : Expression
         What to compute.
@@ -72,7 +82,7 @@ _SIGNED_OPS = re.compile(r"arith\.(?:divsi|remsi|shrsi|maxsi|minsi|extsi|sitofp)
 _UNSIGNED_OPS = re.compile(r"arith\.(?:divui|remui|shrui|maxui|minui|extui|uitofp)$")
 
 
-def _of_one_sign(k: Recorder, step: Step, operands: list[Term]) -> list[Term]:
+def _of_one_sign(k: KernelScalars, step: Step, operands: list[Term]) -> list[Term]:
     """Operands of a byte, which has no sign in TTIR, as the operation takes it; their bits stay."""
     if dtypes.uint8 not in [t.dtype for t in operands] and not _UNSIGNED_OPS.match(step.name):
         return operands
@@ -83,7 +93,7 @@ def _of_one_sign(k: Recorder, step: Step, operands: list[Term]) -> list[Term]:
     return [_as_byte(k, t, kind) if t.dtype in bytes_ and t.dtype is not kind else t for t in operands]
 
 
-def _as_byte(k: Recorder, x: Term, kind: DType) -> Term:
+def _as_byte(k: KernelScalars, x: Term, kind: DType) -> Term:
     return k.const(x.constant, kind) if x.constant is not None else k.op("convert", x, dtype=kind)
 
 
@@ -134,7 +144,7 @@ _NEGATED = {"ult": "ge", "ule": "gt", "ugt": "le", "uge": "lt"}
 
 
 @_rule(*_BINARY)
-def _binary(k: Recorder, step: Step, operands: Sequence[Term]) -> Term:
+def _binary(k: KernelScalars, step: Step, operands: Sequence[Term]) -> Term:
     _alike(step, operands)
     a, b = operands
     name = _BINARY[step.name]
@@ -149,7 +159,7 @@ def _binary(k: Recorder, step: Step, operands: Sequence[Term]) -> Term:
     return k.op(name, a, b)
 
 
-def _with_truth(k: Recorder, name: str, x: Term, truth: bool) -> Term:
+def _with_truth(k: KernelScalars, name: str, x: Term, truth: bool) -> Term:
     """A truth value joined with a fixed one."""
     if name == "xor":
         return k.logical_not(x) if truth else x
@@ -163,7 +173,7 @@ def _not_promoted(name: str, operand: Term) -> None:
 
 
 @_rule(*_SIGNED, *_UNSIGNED)
-def _of_a_sign(k: Recorder, step: Step, operands: Sequence[Term]) -> Term:
+def _of_a_sign(k: KernelScalars, step: Step, operands: Sequence[Term]) -> Term:
     _alike(step, operands)
     _signs(step, operands, "i" if step.name in _SIGNED else "u")
     name = {**_SIGNED, **_UNSIGNED}[step.name]
@@ -180,30 +190,30 @@ def _within(step: Step, count: Term) -> None:
 
 
 @_rule(*_UNARY)
-def _unary(k: Recorder, step: Step, operands: Sequence[Term]) -> Term:
+def _unary(k: KernelScalars, step: Step, operands: Sequence[Term]) -> Term:
     if step.name == "math.absi":
         _signs(step, operands, "i")
     return k.op(_UNARY[step.name], *operands)
 
 
 @_rule("arith.negf")
-def _negf(k: Recorder, step: Step, operands: Sequence[Term]) -> Term:
+def _negf(k: KernelScalars, step: Step, operands: Sequence[Term]) -> Term:
     return k.neg(operands[0])
 
 
 @_rule("math.fma")
-def _fma(k: Recorder, step: Step, operands: Sequence[Term]) -> Term:
+def _fma(k: KernelScalars, step: Step, operands: Sequence[Term]) -> Term:
     return k.op("fma", *operands)
 
 
 @_rule("tt.clampf")
-def _clampf(k: Recorder, step: Step, operands: Sequence[Term]) -> Term:
+def _clampf(k: KernelScalars, step: Step, operands: Sequence[Term]) -> Term:
     _not_promoted("clamp", operands[0])
     return k.op("clamp_nan" if step.detail == "all" else "clamp", *operands)
 
 
 @_rule("arith.cmpf")
-def _cmpf(k: Recorder, step: Step, operands: Sequence[Term]) -> Term:
+def _cmpf(k: KernelScalars, step: Step, operands: Sequence[Term]) -> Term:
     a, b = operands
     order = str(step.detail)
     if order in _NEGATED:
@@ -214,7 +224,7 @@ def _cmpf(k: Recorder, step: Step, operands: Sequence[Term]) -> Term:
 
 
 @_rule("arith.cmpi")
-def _cmpi(k: Recorder, step: Step, operands: Sequence[Term]) -> Term:
+def _cmpi(k: KernelScalars, step: Step, operands: Sequence[Term]) -> Term:
     _alike(step, operands)
     order = str(step.detail)
     _signs(step, operands, {"s": "i", "u": "u"}.get(order[0], "iub"))
@@ -222,7 +232,7 @@ def _cmpi(k: Recorder, step: Step, operands: Sequence[Term]) -> Term:
 
 
 @_rule("arith.select")
-def _select(k: Recorder, step: Step, operands: Sequence[Term]) -> Term:
+def _select(k: KernelScalars, step: Step, operands: Sequence[Term]) -> Term:
     condition, a, b = operands
     _alike(step, [a, b])
     _signs(step, [condition], "b")
@@ -232,12 +242,12 @@ def _select(k: Recorder, step: Step, operands: Sequence[Term]) -> Term:
 
 
 @_rule("arith.extf", "arith.truncf")
-def _convert(k: Recorder, step: Step, operands: Sequence[Term]) -> Term:
+def _convert(k: KernelScalars, step: Step, operands: Sequence[Term]) -> Term:
     return k.op("convert", *operands, dtype=_type(step.elem))
 
 
 @_rule("arith.extsi", "arith.sitofp", "arith.trunci")
-def _convert_signed(k: Recorder, step: Step, operands: Sequence[Term]) -> Term:
+def _convert_signed(k: KernelScalars, step: Step, operands: Sequence[Term]) -> Term:
     _signs(step, operands, "iu" if step.name == "arith.trunci" else "i")
     if step.elem == "i1":
         raise NotAMap("it has an arith.trunci to i1")
@@ -245,27 +255,27 @@ def _convert_signed(k: Recorder, step: Step, operands: Sequence[Term]) -> Term:
 
 
 @_rule("arith.extui", "arith.uitofp")
-def _convert_unsigned(k: Recorder, step: Step, operands: Sequence[Term]) -> Term:
+def _convert_unsigned(k: KernelScalars, step: Step, operands: Sequence[Term]) -> Term:
     _signs(step, operands, "bu")
     return k.op("convert", *operands, dtype=_type(step.elem))
 
 
 @_rule("arith.fptosi")
-def _fptosi(k: Recorder, step: Step, operands: Sequence[Term]) -> Term:
+def _fptosi(k: KernelScalars, step: Step, operands: Sequence[Term]) -> Term:
     if step.elem == "i1":
         raise NotAMap("it has an arith.fptosi to i1")
     return k.op("convert", *operands, dtype=_type(step.elem))
 
 
 @_rule("arith.fptoui")
-def _fptoui(k: Recorder, step: Step, operands: Sequence[Term]) -> Term:
+def _fptoui(k: KernelScalars, step: Step, operands: Sequence[Term]) -> Term:
     if step.elem != "i8":
         raise NotAMap(f"it has an arith.fptoui to {step.elem}")
     return k.op("convert", *operands, dtype=dtypes.uint8)
 
 
 @_rule("tt.bitcast", "arith.bitcast")
-def _bitcast(k: Recorder, step: Step, operands: Sequence[Term]) -> Term:
+def _bitcast(k: KernelScalars, step: Step, operands: Sequence[Term]) -> Term:
     _signs(step, operands, "fi")
     if step.elem == "i1":
         raise NotAMap("it has a bitcast to i1")
@@ -273,7 +283,7 @@ def _bitcast(k: Recorder, step: Step, operands: Sequence[Term]) -> Term:
 
 
 @_rule("tt.extern_elementwise")
-def _extern(k: Recorder, step: Step, operands: Sequence[Term]) -> Term:
+def _extern(k: KernelScalars, step: Step, operands: Sequence[Term]) -> Term:
     """A function of libdevice; its symbol has an `f` behind it for float32."""
     _alike(step, operands)
     word = str(step.detail).removeprefix("__nv_")

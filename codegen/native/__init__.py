@@ -1,7 +1,14 @@
-"""The native runtime: LLVM IR that every process compiles for itself.
+"""The native runtime: what runs compiled kernels, without Triton, and where a cache has them without LLVM.
 
-A file `name.machine.ll` is what stands in place of `name.ll` on such a processor. `@NAME@` in a file is a number that
-Python decides (`source` puts it in); the names of LLVM's own globals are never written so.
+====================  ==================================================================
+`llvm`                LLVM IR to object code
+`objects`             object code to addresses: `linking` by itself, else `linking_llvm`
+`launch`, `pool`      from Python values to native arguments; running the programs of a launch
+====================  ==================================================================
+
+Its own code is LLVM IR in this folder. A file `name.machine.ll` is what stands in place of `name.ll` on such a
+processor. `@NAME@` in a file is a number that Python decides (`source` puts it in); the names of LLVM's own globals are
+never written so.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
-"""Sums of products by Einstein's convention, as permutations, views and batched matrix products.
+"""Sums of products: `einsum`, `tensordot`, `kron` and others, as permutations, views and batched matrix products.
 
-Operands are taken two at a time, from the left or in the order of `path`: what only one of them has and nothing later
-needs is summed first, what both have and something later needs is the batch, what both have and nothing needs is summed
-by the product.
+`einsum` takes its operands two at a time, from the left or in the order of `path`: what only one has and nothing later
+needs is summed first, what both have and something later needs is the batch, what both have and nothing needs is
+summed by the product.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -14,12 +15,18 @@ from typing import Any
 from opweave.registry import dtypes
 from opweave.registry.errors import ArgumentError, ShapeError
 from opweave.registry.op import ops
-from opweave.registry.ops.kinds import composite
+from opweave.registry.ops.kinds import composite, declare_copied_back
+from opweave.registry.promote import as_element, broadcast_shapes, result_type
+from opweave.registry.strided import wrap_dim
 from opweave.registry.tensor import Tensor, describe
 
 Make = Callable[..., Tensor]
 Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
 aten = ops.aten
+
+
+# ---- einsum --------------------------------------------------------------------------------------------------------
+
 
 #: Dimensions of the ellipsis, counted from the last, stand before all letters.
 Label = int | str
@@ -213,7 +220,7 @@ def _from_sublists(operands: Sequence[Any]) -> tuple[str, list[Tensor]]:
     return left + arrow, [operands[2 * i] for i in range(pairs)]
 
 
-def function(*args: Any) -> Tensor:
+def einsum_function(*args: Any) -> Tensor:
     """The sum of products that subscripts describe.
 
     Parameters
@@ -250,4 +257,159 @@ def _(make: Make) -> Samples:
 
 einsum.sample_dtypes = (dtypes.float32, dtypes.float64, dtypes.complex64)
 
-FUNCTIONS = {"einsum": function}
+
+# ---- of two tensors ------------------------------------------------------------------------------------------------
+
+
+@composite("aten::kron(Tensor self, Tensor other) -> Tensor")
+def kron(self: Tensor, other: Tensor) -> Tensor:
+    """A block for each element of the first: its product with the second."""
+    count = max(self.ndim, other.ndim)
+    a, b = ([1] * (count - t.ndim) + list(t._sizes) for t in (self, other))
+    left = aten.reshape.default(self, [n for size in a for n in (size, 1)])
+    right = aten.reshape.default(other, [n for size in b for n in (1, size)])
+    return aten.reshape.default(aten.mul.Tensor(left, right), [m * n for m, n in zip(a, b, strict=True)])
+
+
+@composite(
+    "aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor",
+    autocast={"cuda": "promote"},
+)
+def tensordot(self: Tensor, other: Tensor, dims_self: Sequence[int], dims_other: Sequence[int]) -> Tensor:
+    """The sum of products over pairs of dimensions; the other dimensions of the first, then of the second."""
+    if len(dims_self) != len(dims_other):
+        raise ShapeError("tensordot: expected pairs of dimensions", got=f"{list(dims_self)}, {list(dims_other)}")
+    first = [wrap_dim(d, self.ndim, "tensordot") for d in dims_self]
+    second = [wrap_dim(d, other.ndim, "tensordot") for d in dims_other]
+    x, y = self, other
+    for i, j in zip(first, second, strict=True):
+        if self._sizes[i] == other._sizes[j]:
+            continue
+        # A dimension of 1 goes with all elements of the other.
+        if other._sizes[j] == 1:
+            x = aten.sum.dim_IntList(x, [i], True, dtype=x._dtype)
+        elif self._sizes[i] == 1:
+            y = aten.sum.dim_IntList(y, [j], True, dtype=y._dtype)
+        else:
+            raise ShapeError("tensordot: the sizes of a pair differ", got=describe([self, other]))
+    own = [d for d in range(x.ndim) if d not in first]
+    rest = [d for d in range(y.ndim) if d not in second]
+    common = math.prod(x._sizes[d] for d in first)
+    rows, columns = [x._sizes[d] for d in own], [y._sizes[d] for d in rest]
+    left = aten.reshape.default(aten.permute.default(x, [*own, *first]), [math.prod(rows), common])
+    right = aten.reshape.default(aten.permute.default(y, [*second, *rest]), [common, math.prod(columns)])
+    return aten.reshape.default(aten.mm.default(left, right), [*rows, *columns])
+
+
+@composite("aten::inner(Tensor self, Tensor other) -> Tensor")
+def inner(self: Tensor, other: Tensor) -> Tensor:
+    """The sums of products over the last dimensions."""
+    if not self.ndim or not other.ndim:
+        return aten.mul.Tensor(self, other)
+    if self._sizes[-1] != other._sizes[-1]:
+        raise ShapeError("inner: the last sizes differ", got=describe([self, other]))
+    return tensordot.body(self, other, [-1], [-1])
+
+
+@composite("aten::vdot(Tensor self, Tensor other) -> Tensor", autocast={"cuda": "promote"})
+def vdot(self: Tensor, other: Tensor) -> Tensor:
+    """The sum of products of two vectors, the first conjugated."""
+    return aten.dot.default(aten.conj_physical.default(self) if self._dtype.kind == "c" else self, other)
+
+
+@composite("aten::ger(Tensor self, Tensor vec2) -> Tensor")
+def ger(self: Tensor, vec2: Tensor) -> Tensor:
+    """All products of two vectors' elements."""
+    return aten.outer.default(self, vec2)
+
+
+@composite("aten::cross(Tensor self, Tensor other, int? dim=None) -> Tensor", autocast={"cuda": "promote"})
+def cross(self: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
+    """The product of vectors in space, in the first dimension of 3 elements if none is named."""
+    if self.ndim != other.ndim:
+        raise ShapeError("cross: expected tensors with as many dimensions", got=describe([self, other]))
+    sizes = broadcast_shapes("cross", self._sizes, other._sizes)
+    found = next((d for d, n in enumerate(sizes) if n == 3), None) if dim is None else wrap_dim(dim, self.ndim, "cross")
+    if found is None or self._sizes[found] != 3 or other._sizes[found] != 3:
+        raise ShapeError("cross: expected 3 elements in the dimension", got=f"dim={dim} of {describe([self, other])}")
+    a, b = (aten.expand.default(t, list(sizes)) for t in (self, other))
+
+    def turned(t: Tensor, by: int) -> Tensor:
+        return aten.roll.default(t, [-by], [found])
+
+    return aten.sub.Tensor(
+        aten.mul.Tensor(turned(a, 1), turned(b, 2)), aten.mul.Tensor(turned(a, 2), turned(b, 1))
+    )  # fmt: skip
+
+
+@composite("aten::vander(Tensor x, int? N=None, bool increasing=False) -> Tensor")
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+    """The powers of each element, a row for each, the highest first."""
+    count = x._sizes[0] if N is None and x.ndim == 1 else N
+    if x.ndim != 1 or count is None or count < 0:
+        raise ShapeError("vander: expected a vector, and N from 0 up", got=f"{describe(x)}, N={N}")
+    dtype = dtypes.int64 if x._dtype.kind in "biu" else x._dtype
+    wide = aten.expand.default(aten.unsqueeze.default(aten._to_copy.default(x, dtype=dtype), 1), [x._sizes[0], count])
+    ones = aten.ones_like.default(aten.slice.Tensor(wide, 1, 0, 1))
+    powers = aten.cumprod.default(aten.cat.default([ones, aten.slice.Tensor(wide, 1, 1)], 1), 1)
+    return powers if increasing else aten.flip.default(powers, [1])
+
+
+def _combined(op: str, self: Any, product: Any, beta: Any, alpha: Any) -> Tensor:
+    dtype = result_type(self, product)
+    beta, alpha = as_element(op, beta, dtype), as_element(op, alpha, dtype)
+    scaled = product if alpha == 1 else product * alpha
+    if beta == 0:
+        return aten.expand.default(scaled, list(broadcast_shapes("add", self._sizes, scaled._sizes)))
+    return (self if beta == 1 else self * beta) + scaled
+
+
+@composite(
+    "aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    autocast={"cuda": "lower_precision_fp"},
+)
+def addr(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """beta x + alpha v wᵀ; where beta is 0, x does not count."""
+    return _combined("addr", self, aten.outer.default(vec1, vec2), beta, alpha)
+
+
+@composite(
+    "aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    autocast="lower_precision_fp",
+)
+def addbmm(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """beta x + alpha Σ a b over a batch; where beta is 0, x does not count."""
+    return _combined("addbmm", self, aten.sum.dim_IntList(aten.bmm.default(batch1, batch2), [0]), beta, alpha)
+
+
+for _schema, _decl in (
+    ("addr_(Tensor(a!) self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1)", addr),
+    ("addbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1)", addbmm),
+):  # fmt: skip
+    declare_copied_back(f"aten::{_schema} -> Tensor(a!)", _decl)
+
+
+# ---- functions of the package --------------------------------------------------------------------------------------
+
+
+def tensordot_function(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
+    """The sum of products over the last dimensions of one and the first of the other, or over pairs of them.
+
+    Parameters
+    ----------
+    a, b : Tensor
+    dims : int or (list of int, list of int)
+        How many, or which of each.
+    """
+    if isinstance(dims, Tensor):
+        dims = dims.tolist()
+    if isinstance(dims, (list, tuple)):
+        first, second = ([d] if isinstance(d, int) else list(d) for d in dims)
+        return aten.tensordot.default(a, b, first, second)
+    if not 0 <= dims <= min(a.ndim, b.ndim):
+        raise ShapeError("tensordot: more dimensions than there are", got=f"dims={dims}, {describe([a, b])}")
+    return aten.tensordot.default(a, b, list(range(a.ndim - dims, a.ndim)), list(range(dims)))
+
+
+#: What has another signature than the op.
+FUNCTIONS = {"einsum": einsum_function, "tensordot": tensordot_function}

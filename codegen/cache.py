@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib.metadata
+import logging
 import os
 import platform
 import sys
@@ -19,13 +20,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from opweave.codegen import store, winners
+from opweave.codegen import store
+from opweave.codegen.native.sealed import opened
 from opweave.registry.folders import absolute
 from opweave.registry.interrupts import let_through
-from opweave.runtime.logging import channel
 
-_log = channel("kernels")
+_log = logging.getLogger("opweave.kernels")
 _FORMAT = 2
+_OBJECT = "code.o"
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +153,27 @@ def fetch(key: str, make: Callable[[], Mapping[str, str]], *, anew: bool = False
     return Artifact(_folder(kept, key), files, False)
 
 
-winners.stores, winners.key_of = stores, key_of
+def fetch_object(key: str, make: Callable[[], bytes]) -> bytes:
+    """Sealed object code of this name, made if it is not there or damaged.
+
+    Parameters
+    ----------
+    key : str
+        From `key_of`.
+    make : callable
+        Gives it.
+    """
+    places = stores()
+    for place in places:
+        found = place.read(key)
+        if found is None:
+            continue
+        if opened(found.get(_OBJECT, b"")) is not None:
+            return found[_OBJECT]
+        place.report_damage(key, ValueError("checksum of the object code"))
+    made = make()
+    any(place.write(key, {_OBJECT: made}) for place in places)
+    return made
 
 
 def _folder(place: store.Store, key: str) -> Path:

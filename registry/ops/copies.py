@@ -1,4 +1,4 @@
-"""Ops that overwrite a tensor.
+"""Copies, and what overwrites a tensor.
 
 `copy_`, `fill_` and `zero_` are the in-place forms of pointwise ops, so a functionalized graph fuses them.
 """
@@ -8,27 +8,34 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from opweave.registry import dtypes
 from opweave.registry.batched import Level
 from opweave.registry.batching import ranked, refuse_write, stretched, wrap
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import DeviceError, ShapeError
 from opweave.registry.op import OpOverload, ops
-from opweave.registry.ops.kinds import (
-    InplaceDecl,
-    PointwiseDecl,
-    handler,
-    pointwise,
-    with_traits,
-)
+from opweave.registry.ops.kinds import InplaceDecl, PointwiseDecl, handler, pointwise, with_traits
 from opweave.registry.ops.pointwise import zeros
-from opweave.registry.ops.shape import assign
 from opweave.registry.promote import as_element, broadcast_shapes, copied_strides
 from opweave.registry.spec import TensorSpec
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
 Make = Callable[..., Tensor]
 Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
+_ALL = tuple(dtypes.DTYPES.values())
+
+
+# ---- overwriting ---------------------------------------------------------------------------------------------------
+
+
+def assign(k: Any, target: Any, source: Any, dtype: DType) -> None:
+    if source.dtype == target.dtype:
+        target[...] = source
+        return
+    with np.errstate(all="ignore"):
+        target[...] = k.cast(source, dtype)
 
 
 def _kept(self: Tensor | DType, value: Any = 0) -> tuple[DType, DType]:
@@ -63,9 +70,7 @@ class OverwriteDecl(PointwiseDecl):
         found, target = super().spec(operands, attributes), operands[0]
         return found._replace(strides=copied_strides(target)) if found.sizes == target._sizes else found
 
-    def evaluate(
-        self, operands: Sequence[Any], attributes: dict[str, Any], spec: TensorSpec, out: Tensor | None
-    ) -> Tensor:
+    def fill(self, operands: Sequence[Any], attributes: dict[str, Any], spec: TensorSpec, out: Tensor | None) -> Tensor:
         target = allocate_like(spec) if out is None else out
         xp = target._device.xp
         value = operands[1]
@@ -79,8 +84,23 @@ def _second(k: Any, self: Any, value: Any, non_blocking: bool = False) -> Any:
 
 
 fill_tensor = OverwriteDecl("aten::fill.Tensor(Tensor self, Tensor value) -> Tensor", _second, _filled)
+
 with_traits(fill_tensor, outs="Tensor_out")
+
 fill_tensor_ = InplaceDecl("aten::fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)", fill_tensor.op)
+
+
+@fill_tensor.batching
+@fill_tensor_.batching
+def _fill_batch(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    t, value = args
+    if value._sizes:
+        op.decl.types(t, value) if op.opname == "fill" else op.decl.functional.decl.types(t, value)  # raises
+    if op.opname == "fill_":
+        refuse_write(op, t, level)
+        return ops.aten.copy_.default(t, value)
+    whole = stretched(t, level)
+    return wrap(ops.aten.copy.default(whole, ranked(value, level, t.ndim)), level)
 
 
 @pointwise("aten::zero(Tensor self) -> Tensor", promote=_kept)
@@ -89,6 +109,7 @@ def zero(k: Any, self: Any) -> Any:
 
 
 copy = OverwriteDecl("aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", _second, _taken)
+
 with_traits(copy, out=True)
 
 
@@ -142,33 +163,23 @@ def _returned(grad: Tensor, src_spec: TensorSpec) -> Tensor:
 
 
 fill.backward(self=zeros)
+
 fill_tensor.backward(self=zeros, value=lambda grad: ops.aten.sum.default(grad))
+
 zero.backward(self=zeros)
+
 copy.backward(self=zeros, src=_returned)
-
-
-@fill_tensor.batching
-@fill_tensor_.batching
-def _fill(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    t, value = args
-    if value._sizes:
-        op.decl.types(t, value) if op.opname == "fill" else op.decl.functional.decl.types(t, value)  # raises
-    if op.opname == "fill_":
-        refuse_write(op, t, level)
-        return ops.aten.copy_.default(t, value)
-    whole = stretched(t, level)
-    return wrap(ops.aten.copy.default(whole, ranked(value, level, t.ndim)), level)
 
 
 # ---- samples -------------------------------------------------------------------------------------------------------
 
 
-def _turned(x: Tensor) -> Tensor:
-    return ops.aten.transpose.int(x, 0, 1)
-
-
 def _part(x: Tensor) -> Tensor:
     return ops.aten.slice.Tensor(x, 1, 0, None, 2)
+
+
+def _turned(x: Tensor) -> Tensor:
+    return ops.aten.transpose.int(x, 0, 1)
 
 
 for _decl in (fill, ops.aten.fill_.Scalar.decl):
@@ -206,4 +217,4 @@ for _decl in (copy, copy_):
 
 
 for _decl in (fill, fill_tensor, zero, copy, copy_):
-    _decl.sample_dtypes = tuple(dtypes.DTYPES.values())
+    _decl.sample_dtypes = _ALL

@@ -17,15 +17,13 @@ from dataclasses import dataclass, field
 
 from opweave.registry.op import OpOverload
 from opweave.registry.ops.kinds.base import Kind
-from opweave.registry.ops.kinds.concat import ConcatDecl
-from opweave.registry.ops.kinds.gather import GatherDecl, Place, Places, Scatter, ScatterDecl
 from opweave.registry.ops.kinds.loops import Call, Demand
 from opweave.registry.tensor import Tensor
-from opweave.tracer.calls import NodeCall, NodeOperand
 from opweave.tracer.declared import declared, kind_of
 from opweave.tracer.graph import Graph, Node
-from opweave.tracer.index import ZERO, Axis, Index, linearize, regroup, row_major
-from opweave.tracer.size import Size, hint, product, sizes as sizes_from
+from opweave.tracer.loops.calls import NodeCall, NodeOperand
+from opweave.tracer.loops.index import Axis, Index, linearize, regroup, row_major
+from opweave.tracer.loops.size import Size, hint, product, sizes as sizes_from
 
 
 def sizes_of(node: Node) -> tuple[Size, ...]:
@@ -70,41 +68,6 @@ def classify(node: Node) -> tuple[Kind | None, str]:
     return (None, reason) if reason else (kind, "")
 
 
-def operand_index(node: Node, index: tuple[Index, ...]) -> tuple[Index, ...]:
-    """The element that an op which puts elements elsewhere, as a view does, takes of its operand for one of its own."""
-    call = NodeCall(node)
-    (demand,) = call.kind.demands(call, call.operands[0], Demand(index, False), IterationSpace())
-    return demand.index
-
-
-def places_of(node: Node) -> Places | None:
-    """Which element each element of a gather is, in nodes; None where a kernel cannot say."""
-    call = NodeCall(node)
-    assert isinstance(call.kind, GatherDecl)
-    found = call.kind.places(*call.arguments())
-    return None if found is None else _in_nodes(found)
-
-
-def _in_nodes(places: Places) -> Places:
-    at = tuple([Place(part.index.node, part.dims) if isinstance(part, Place) else part for part in places.at])
-    return Places(places.source.node, at, places.wraps)
-
-
-def scatter_of(node: Node) -> Scatter | None:
-    """Where the elements of a scatter go, in nodes; None where a kernel cannot say."""
-    call = NodeCall(node)
-    assert isinstance(call.kind, ScatterDecl)
-    found = call.kind.target(*call.arguments())
-    return None if found is None else Scatter(_in_nodes(found.places), found.values.node, found.accumulate)
-
-
-def pieces_of(node: Node) -> list[tuple[Node, int, Size, Size]]:
-    """Of tensors side by side each one, the dimension, and where its piece starts and stops there."""
-    call = NodeCall(node)
-    assert isinstance(call.kind, ConcatDecl)
-    return [(part.node, dim, start, stop) for part, dim, start, stop in call.kind.parts(call)]
-
-
 def is_scatter(node: Node) -> bool:
     """Whether a node is a call of a scatter."""
     kind = kind_of(node)
@@ -117,20 +80,22 @@ def reads_memory(user: Node, operand: Node) -> bool:
     return kind is not None and kind.takes_places and kind.reads_memory(NodeCall(user), NodeOperand(operand))
 
 
+def scatter_source(node: Node) -> Node:
+    """What a scatter writes to a copy of."""
+    return _scattered_to(node)[0]
+
+
 def is_only_scattered_to(source: Node) -> bool:
     """Whether what a region's scatter writes to a copy of is not read there in any other way."""
     (user,) = source.users if len(source.users) == 1 else (None,)
-    if user is None or not is_scatter(user):
-        return False
-    scatter = scatter_of(user)
-    assert scatter is not None
-    read = [scatter.values, *(part.index for part in scatter.places.at if isinstance(part, Place))]
-    return scatter.places.source is source and all(node is not source for node in read)
+    return user is not None and is_scatter(user) and _scattered_to(user) == (source, True)
 
 
-def index_at(place: Place, index: Sequence[Index]) -> tuple[Index, ...]:
-    """The element of a place's index tensor that belongs to an element of the result."""
-    return Place(NodeOperand(place.index), place.dims).at(index, ZERO)
+def _scattered_to(node: Node) -> tuple[Node, bool]:
+    call = NodeCall(node)
+    operand, is_all = call.kind.scattered_to(call)
+    assert isinstance(operand, NodeOperand)
+    return operand.node, is_all
 
 
 @dataclass

@@ -9,7 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from opweave.codegen.triton_cpu import jit
+from opweave.codegen.native import llvm, objects
+from opweave.codegen.native.sealed import opened
 from opweave.registry.errors import CompileError
 
 SQUARE = """
@@ -20,25 +21,25 @@ define i64 @square(i64 %x) {
 """
 
 
-def call(code: jit.LoadedCode, symbol: str, *args: float, kind: type = ctypes.c_int64) -> float:
+def call(code: objects.LoadedCode, symbol: str, *args: float, kind: type = ctypes.c_int64) -> float:
     return ctypes.CFUNCTYPE(kind, *[kind] * len(args))(code.address(symbol))(*args)
 
 
 def test_compile_load_call():
-    code = jit.load(jit.compile_object(SQUARE, name="square"), ["square"])
+    code = objects.load(llvm.compile_object(SQUARE, name="square"), ["square"])
     assert call(code, "square", 12) == 144
     assert "square" in repr(code)
 
 
 def test_host_describes_this_machine():
-    host = jit.host()
+    host = llvm.host()
     assert host.vector_bits in (128, 256, 512)
     assert host.cpu
-    assert jit.host() is host
+    assert llvm.host() is host
 
 
 def test_assembly_is_text():
-    assert "square" in jit.assembly(SQUARE)
+    assert "square" in llvm.assembly(SQUARE)
 
 
 def test_libm_is_found():
@@ -49,7 +50,7 @@ def test_libm_is_found():
       %r = fadd double %c, %c
       ret double %r
     }"""
-    code = jit.load(jit.compile_object(source), ["twice_cos"])
+    code = objects.load(llvm.compile_object(source), ["twice_cos"])
     assert call(code, "twice_cos", 0.0, kind=ctypes.c_double) == 2.0
 
 
@@ -62,22 +63,22 @@ def test_imported_symbols():
     }"""
     callback = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(lambda x: x + 1)
     address = ctypes.cast(callback, ctypes.c_void_p).value or 0
-    code = jit.load(jit.compile_object(source), ["through"], imports={"elsewhere": address})
+    code = objects.load(llvm.compile_object(source), ["through"], imports={"elsewhere": address})
     assert call(code, "through", 41) == 42
 
 
 def test_equal_names_do_not_clash():
-    obj = jit.compile_object(SQUARE)
-    other = jit.compile_object(SQUARE.replace("mul i64 %x, %x", "add i64 %x, %x"))
-    first, second = jit.load(obj, ["square"]), jit.load(other, ["square"])
+    obj = llvm.compile_object(SQUARE)
+    other = llvm.compile_object(SQUARE.replace("mul i64 %x, %x", "add i64 %x, %x"))
+    first, second = objects.load(obj, ["square"]), objects.load(other, ["square"])
     assert (call(first, "square", 5), call(second, "square", 5)) == (25, 10)
 
 
 def test_code_lives_as_long_as_its_handle():
-    obj = jit.compile_object(SQUARE)
-    kept = jit.load(obj, ["square"])
+    obj = llvm.compile_object(SQUARE)
+    kept = objects.load(obj, ["square"])
     for _ in range(50):
-        jit.load(obj, ["square"])
+        objects.load(obj, ["square"])
     gc.collect()
     assert call(kept, "square", 7) == 49
 
@@ -94,33 +95,33 @@ def test_code_lives_as_long_as_its_handle():
 )  # fmt: skip
 def test_bad_ir_is_rejected(source: str, needle: str):
     with pytest.raises(CompileError) as caught:
-        jit.compile_object(source, name="my_kernel")
+        llvm.compile_object(source, name="my_kernel")
     assert "my_kernel: LLVM rejects" in str(caught.value)
     assert needle in str(caught.value)
 
 
 def test_missing_symbols_are_reported(capfd: pytest.CaptureFixture[str]):
     with pytest.raises(CompileError, match="absent"):
-        jit.load(jit.compile_object(SQUARE), ["absent"])
+        objects.load(llvm.compile_object(SQUARE), ["absent"])
     undefined = "declare void @no_such_function()\ndefine void @f() {\n  call void @no_such_function()\n  ret void\n}"
     with pytest.raises(CompileError, match="cannot be loaded"):
-        jit.load(jit.compile_object(undefined), ["f"])
+        objects.load(llvm.compile_object(undefined), ["f"])
     assert "no_such_function" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("damage", ["empty", "short", "flipped", "foreign"])
 def test_damaged_objects_are_rejected(damage: str):
-    obj = jit.compile_object(SQUARE)
-    assert jit.is_intact(obj)
+    obj = llvm.compile_object(SQUARE)
+    assert opened(obj) is not None
     broken = {
         "empty": b"",
         "short": obj[:200],
         "flipped": obj[:100] + bytes([obj[100] ^ 1]) + obj[101:],
         "foreign": b"\x7fELF" + bytes(500),
     }[damage]
-    assert not jit.is_intact(broken)
+    assert opened(broken) is None
     with pytest.raises(CompileError, match="damaged"):
-        jit.load(broken, ["square"])
+        objects.load(broken, ["square"])
 
 
 def test_threads_compile_and_load():
@@ -132,7 +133,7 @@ def test_threads_compile_and_load():
         for k in range(5):
             factor = 10 * number + k
             source = SQUARE.replace("mul i64 %x, %x", f"mul i64 %x, {factor}")
-            results.append(call(jit.load(jit.compile_object(source), ["square"]), "square", 3) - 3 * factor)
+            results.append(call(objects.load(llvm.compile_object(source), ["square"]), "square", 3) - 3 * factor)
         return results
 
     with ThreadPoolExecutor(4) as threads:

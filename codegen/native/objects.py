@@ -1,0 +1,138 @@
+"""Object code to addresses that can be called. Loaded code lives as long as its `LoadedCode`.
+
+What kernels need of the runtime in native code is compiled once and kept by the cache (`kept`), as kernels are: a
+process that finds all of it there never loads LLVM.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import itertools
+import logging
+from collections import deque
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from opweave.codegen import cache
+from opweave.codegen.native import linking, linking_llvm, llvm
+from opweave.codegen.native.sealed import opened
+from opweave.registry import interrupts
+from opweave.registry.errors import CompileError
+
+_log = logging.getLogger("opweave.kernels")
+
+#: What frees the code that is loaded, by a number: held here, it is never part of a cycle that Python collects, which
+#: would free the code a second time.
+_owners: dict[int, Any] = {}
+#: Numbers of code that nobody has any more; it is freed when code is loaded next.
+_gone: deque[int] = deque()
+_owner_numbers = itertools.count()
+
+
+def _free_what_is_gone() -> None:
+    while True:
+        try:
+            number = _gone.popleft()  # one thread gets it
+        except IndexError:
+            return
+        _owners.pop(number).close()
+
+
+class LoadedCode:
+    """Machine code in memory. Addresses are valid as long as this object lives.
+
+    Parameters
+    ----------
+    addresses : mapping of str to int
+        Of its symbols.
+    name : str
+        What it is, for messages.
+    owner : object
+        Frees the code by its `close`. Not where this object goes, which may be anywhere: LLVM takes its time, and the
+        handler of a signal that came meanwhile would run in a finaliser, where what it raises is lost.
+    """
+
+    __slots__ = ("__del__", "_addresses", "name")
+
+    def __init__(self, addresses: Mapping[str, int], name: str, owner: object) -> None:
+        self._addresses = addresses
+        self.name = name
+        number = next(_owner_numbers)
+        _owners[number] = owner
+        self.__del__: Any = functools.partial(_gone.append, number)
+
+    def address(self, symbol: str) -> int:
+        """Address of a symbol that was named when the code was loaded."""
+        return self._addresses[symbol]
+
+    def __repr__(self) -> str:
+        return f"<LoadedCode {self.name}>"
+
+
+def load(obj: bytes, symbols: Iterable[str], *, imports: Mapping[str, int] | None = None) -> LoadedCode:
+    """Load object code into this process, where gdb and perf find it if it has debug information.
+
+    Parameters
+    ----------
+    obj : bytes
+        From `llvm.compile_object`.
+    symbols : iterable of str
+        The symbols whose addresses will be asked for.
+    imports : mapping of str to int, optional
+        Addresses for undefined symbols; the rest is searched in the process (libc, libm, libgcc).
+
+    Raises
+    ------
+    CompileError
+        If the code is damaged, or refers to or lacks a symbol.
+    """
+    symbols = tuple(symbols)
+    name = symbols[0]
+    image = opened(obj)
+    if image is None:
+        raise CompileError(
+            f"{name}: its object code is damaged",
+            got=f"{len(obj)} bytes whose checksum does not fit",
+            hint="a broken file in Triton's cache: remove the cache folder (TRITON_CACHE_DIR, ~/.triton/cache)",
+        )
+    with interrupts.deferred():
+        _free_what_is_gone()
+        if b".debug_line" in image:
+            addresses, engine = linking_llvm.load_for_debuggers(image, symbols, imports or {})
+            return LoadedCode(addresses, name, engine)
+        if linking.available():
+            try:
+                linked = linking.link(image, symbols, imports or {})
+            except linking.NotLinked as error:
+                _log.debug("%s is linked by LLVM: %s", name, error)
+            else:
+                return LoadedCode(linked.addresses, name, linked)
+        tracker = linking_llvm.link(image, symbols, imports or {})
+        return LoadedCode(tracker, name, tracker)
+
+
+def keep_forever(value: object) -> None:
+    """Never free `value`, not even at exit: for code that threads may be running until the process ends."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(value))
+
+
+def kept(
+    source: str, symbols: Iterable[str], *, name: str, level: int, imports: Mapping[str, int] | None = None
+) -> LoadedCode:
+    """Code of the runtime: compiled unless the cache has it, and never freed.
+
+    Parameters
+    ----------
+    source : str
+        LLVM IR.
+    symbols, imports
+        As for `load`.
+    name, level
+        As for `llvm.compile_object`.
+    """
+    key = cache.key_of("native", source, str(level))
+    found = cache.fetch_object(key, lambda: llvm.compile_object(source, name=name, level=level))
+    loaded = load(found, symbols, imports=imports)
+    keep_forever(loaded)
+    return loaded
