@@ -27,6 +27,8 @@ COMMON = frozenset(
 )
 #: The core set of ops, as PyTorch publishes it.
 PUBLISHED = "registry/core_opset.py"
+#: Where words are options and names of functions, as PyTorch has them.
+SURFACE = ("opweave/nn/", "opweave/opcheck/")
 #: Where strings of Triton's own operations and functions stand.
 TRITON = ("codegen/triton_cpu/", "registry/triton/")
 
@@ -34,7 +36,7 @@ TRITON = ("codegen/triton_cpu/", "registry/triton/")
 def sources() -> Iterator[tuple[str, str]]:
     """(path from the root, text) of each module of the package."""
     own = [p for stage in STAGES for p in (ROOT / stage).rglob("*.py")]
-    own += [p for p in (ROOT / "opweave").rglob("*.py") if (ROOT / "opweave") / p.name == p]
+    own += [p for p in (ROOT / "opweave").rglob("*.py") if p.relative_to(ROOT / "opweave").parts[0] not in STAGES]
     for path in sorted(own):
         yield str(path.relative_to(ROOT)), path.read_text()
 
@@ -78,7 +80,7 @@ def names_of_ops() -> Iterator[str]:
     bases |= {name.partition(".")[0] for name in bases}
     words = {*VOCABULARY, *_kinds(), *COMMON}
     for path, tree in modules():
-        if path.startswith(("registry/ops/", PUBLISHED, *TRITON)):
+        if path.startswith(("registry/ops/", PUBLISHED, *SURFACE, *TRITON)):
             continue
         offered = {id(n) for s in tree.body if isinstance(s, ast.Assign) and "__all__" in ast.unparse(s.targets[0])
                    for n in ast.walk(s)}  # fmt: skip

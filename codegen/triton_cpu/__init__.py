@@ -6,4 +6,4 @@
 
 # Triton imports `compiler` and `driver` while it is imported itself. Were one of those two the first to import Triton,
 # Triton would find it half-initialised; with the import standing here, the package is always ready before they are.
-import triton as _triton  # noqa: F401
+import triton as triton

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from opweave.codegen.triton_cpu.access_check import FOUND
 from opweave.codegen.triton_cpu.analysis import CHECK, KINDS, ONE_OF_THEM, STEP, UNKNOWN, pointer_bases
 from opweave.codegen.triton_cpu.context import Context
-from opweave.codegen.triton_cpu.emit import LLVM_TYPE, SIZE, storage
+from opweave.codegen.triton_cpu.emit import LLVM_FLOATS, LLVM_TYPE, SIZE, storage
 from opweave.codegen.triton_cpu.lanes import Indices, Lanes
+from opweave.codegen.triton_cpu.operands import I1, I64, Operand
 from opweave.registry.triton.ttir import Op, Value
 
 
@@ -20,7 +23,7 @@ def check_access(
     number = _site(cx, op, argument, SIZE[storage(elem)], operand.type.dims, kind)
     address = em.inst(f"ptrtoint ptr {cx.position(pointer)} to i64")
     size, index = SIZE[storage(elem)], _linear(cx, operand.type.dims, idx)
-    bits = "0" if value is None else _bits(cx, value)
+    bits = 0 if value is None else _bits(cx, value)
     _when(cx, mask, lambda: _ask(cx, (address, size, KINDS.index(kind), argument, number, index, cx.program, bits)))
 
 
@@ -29,7 +32,7 @@ def report(cx: Context, op: Op, what: str, when: Lanes, idx: Indices, kind: str 
     dims = op.result.type.dims if op.results else op.operands[0].type.dims
     number = _site(cx, op, UNKNOWN, 1, dims, kind, source)
     index, told = _linear(cx, dims, idx), KINDS.index("told")
-    _when(cx, when, lambda: _ask(cx, ("0", 1, told, UNKNOWN, number, index, cx.program, FOUND.index(what))))
+    _when(cx, when, lambda: _ask(cx, (0, 1, told, UNKNOWN, number, index, cx.program, FOUND.index(what))))
 
 
 def step(cx: Context, op: Op | None, stop: str = "") -> None:
@@ -37,7 +40,7 @@ def step(cx: Context, op: Op | None, stop: str = "") -> None:
     if not cx.features.sanitize:
         return
     number = _site(cx, op, UNKNOWN, 1, (), "read")
-    fine = cx.em.call("i1", STEP, [("i64", str(number)), ("i64", cx.program)])
+    fine = cx.em.call(I1, STEP, [(I64, number), (I64, cx.program)])
     _unless(cx, fine, stop or cx.program_end)
 
 
@@ -56,31 +59,31 @@ def _site(
     return cx.sites.setdefault(site, len(cx.sites))
 
 
-def _linear(cx: Context, dims: tuple[int, ...], idx: Indices) -> str:
-    index = "0"
+def _linear(cx: Context, dims: tuple[int, ...], idx: Indices) -> Operand:
+    index: Operand = 0
     for i, extent in zip(idx, dims, strict=True):
-        index = cx.em.add(cx.em.mul(index, str(extent)), i.value)
+        index = cx.em.add(cx.em.mul(index, extent), i.value)
     return index
 
 
-def _bits(cx: Context, value: Lanes) -> str:
+def _bits(cx: Context, value: Lanes) -> Operand:
     """A value's bits as an i64."""
     em, elem, x = cx.em, value.elem, cx.position(value)
     if elem in ("ptr", "i64"):
         return em.inst(f"ptrtoint ptr {x} to i64") if elem == "ptr" else x
     whole = f"i{8 * SIZE[elem]}" if elem != "i1" else "i1"
     if SIZE[elem] > 8:
-        return "0"
-    if LLVM_TYPE[elem] != whole:
+        return 0
+    if elem in LLVM_FLOATS:
         x = em.inst(f"bitcast {LLVM_TYPE[elem]} {x} to {whole}")
-    return x if whole == "i64" else em.inst(f"zext {whole} {x} to i64")
+    return x if SIZE[elem] == 8 else em.inst(f"zext {whole} {x} to i64")
 
 
-def _ask(cx: Context, numbers: tuple[object, ...]) -> None:
-    _unless(cx, cx.em.call("i1", CHECK, [("i64", str(n)) for n in numbers]), cx.program_end)
+def _ask(cx: Context, numbers: tuple[Operand, ...]) -> None:
+    _unless(cx, cx.em.call(I1, CHECK, [(I64, n) for n in numbers]), cx.program_end)
 
 
-def _unless(cx: Context, fine: str, label: str) -> None:
+def _unless(cx: Context, fine: Operand, label: str) -> None:
     def stop() -> None:
         cx.em.branch(label)
         cx.em.label(cx.em.fresh("never"))
@@ -88,9 +91,8 @@ def _unless(cx: Context, fine: str, label: str) -> None:
     cx.em.when(cx.em.inst(f"xor i1 {fine}, true"), stop)
 
 
-def _when(cx: Context, mask: Lanes, then: object) -> None:
-    assert callable(then)
-    if mask.value == "true":
+def _when(cx: Context, mask: Lanes, then: Callable[[], None]) -> None:
+    if mask.is_true:
         then()
-    elif mask.value != "false":
-        cx.em.when(cx.position(mask), then)  # type: ignore[arg-type]
+    elif not mask.is_false:
+        cx.em.when(cx.position(mask), then)

@@ -11,6 +11,7 @@ from opweave.codegen.triton_cpu.analysis import divisor, nonnegative
 from opweave.codegen.triton_cpu.context import Context, pointee_size
 from opweave.codegen.triton_cpu.emit import LLVM_TYPE, SIZE
 from opweave.codegen.triton_cpu.lanes import Lanes
+from opweave.codegen.triton_cpu.operands import Operand
 from opweave.codegen.triton_cpu.operations import VIEWS, affine
 from opweave.registry.triton.ttir import Op, Value
 
@@ -22,20 +23,20 @@ def _sum(cx: Context, a: Lanes, b: Lanes, op: str) -> Lanes | None:
     stride = _combined_stride(cx, a, b, op)
     if stride is None:
         return None
-    if op == "add" and "0" in (a.value, b.value):
-        base = b.value if a.value == "0" else a.value
-    elif b.value == "0":
+    if b.value == 0:
         base = a.value
+    elif op == "add" and a.value == 0:
+        base = b.value
     else:
         base = cx.em.inst(f"{op} {LLVM_TYPE[a.elem]} {a.value}, {b.value}")
     return _lanes(base, a.elem, stride, a.origin or b.origin)
 
 
-def _lanes(base: str, elem: str, stride: int | str, origin: str) -> Lanes:
-    return Lanes("uniform", base, elem) if stride in (0, "0") else Lanes("affine", base, elem, stride, origin)
+def _lanes(base: Operand, elem: str, stride: Operand, origin: str) -> Lanes:
+    return Lanes("uniform", base, elem) if stride == 0 else Lanes("affine", base, elem, stride, origin)
 
 
-def _combined_stride(cx: Context, a: Lanes, b: Lanes, op: str) -> int | str | None:
+def _combined_stride(cx: Context, a: Lanes, b: Lanes, op: str) -> Operand | None:
     if a.kind == b.kind == "affine" and a.origin != b.origin:
         return None
     if isinstance(a.stride, int) and isinstance(b.stride, int):
@@ -53,10 +54,10 @@ def _mul(cx: Context, op: Op, args: list[Lanes]) -> Lanes | None:
     a, b = args if args[0].kind == "affine" else (args[1], args[0])
     if not b.uniform:
         return None
-    base = "0" if a.value == "0" else cx.em.inst(f"mul {LLVM_TYPE[a.elem]} {a.value}, {b.value}")
-    if not b.value.startswith("%") and isinstance(a.stride, int):
-        return _lanes(base, a.elem, a.stride * int(b.value), a.origin)
-    return _lanes(base, a.elem, cx.em.mul(str(a.stride), cx.em.resize(b.value, b.elem, "i64")), a.origin)
+    base = 0 if a.value == 0 else cx.em.inst(f"mul {LLVM_TYPE[a.elem]} {a.value}, {b.value}")
+    if isinstance(b.value, int) and isinstance(a.stride, int):
+        return _lanes(base, a.elem, a.stride * b.value, a.origin)
+    return _lanes(base, a.elem, cx.em.mul(a.stride, cx.em.resize(b.value, b.elem, "i64")), a.origin)
 
 
 @affine("arith.extsi", "arith.index_cast")
@@ -71,9 +72,9 @@ def _cast(cx: Context, op: Op, args: list[Lanes]) -> Lanes | None:
 
 def _within(x: Lanes, dims: tuple[int, ...]) -> bool:
     """Whether no element of an affine value can wrap, its base and stride being known."""
-    if x.value.startswith("%") or not isinstance(x.stride, int):
+    if not isinstance(x.value, int) or not isinstance(x.stride, int):
         return False
-    return abs(int(x.value)) + abs(x.stride) * max(dims) < 1 << (8 * SIZE[x.elem] - 1)
+    return abs(x.value) + abs(x.stride) * max(dims) < 1 << (8 * SIZE[x.elem] - 1)
 
 
 _KEEPS_ADDRESS = VIEWS | {
@@ -98,9 +99,9 @@ def _only_addresses(v: Value) -> bool:
 def _pointer(cx: Context, op: Op, args: list[Lanes]) -> Lanes | None:
     (pointer, offset), em = args, cx.em
     size = pointee_size(op.result.type)
-    moved = em.offset(pointer.value, em.mul(em.resize(offset.value, offset.elem, "i64"), str(size)))
-    stride = offset.stride * size if isinstance(offset.stride, int) else em.mul(offset.stride, str(size))
-    step = Lanes(offset.kind, "0", "i64", stride, offset.origin)
+    moved = em.offset(pointer.value, em.mul(em.resize(offset.value, offset.elem, "i64"), size))
+    stride = offset.stride * size if isinstance(offset.stride, int) else em.mul(offset.stride, size)
+    step = Lanes(offset.kind, 0, "i64", stride, offset.origin)
     combined = _combined_stride(cx, pointer, step, "add")
     return _lanes(moved, "ptr", combined, pointer.origin or offset.origin) if combined is not None else None
 
@@ -109,9 +110,9 @@ def _pointer(cx: Context, op: Op, args: list[Lanes]) -> Lanes | None:
 def _remainder(cx: Context, op: Op, args: list[Lanes]) -> Lanes | None:
     """x // c and x % c, where all lanes of a step share the quotient: c and the first x are multiples of the width."""
     x, c = args
-    if x.kind != "affine" or x.stride != 1 or not c.uniform or c.value.startswith("%") or not cx.positioned:
+    if x.kind != "affine" or x.stride != 1 or not c.uniform or not isinstance(c.value, int) or not cx.positioned:
         return None
-    if int(c.value) <= 0 or int(c.value) % cx.width or divisor(op.operands[0], cx.hints) % cx.width:
+    if c.value <= 0 or c.value % cx.width or divisor(op.operands[0], cx.hints) % cx.width:
         return None
     if not nonnegative(op.operands[0]):
         return None

@@ -21,6 +21,18 @@ from opweave.codegen.triton_cpu.analysis import Reach, TargetFeatures
 from opweave.codegen.triton_cpu.debug_info import DebugInfo
 from opweave.codegen.triton_cpu.emit import LLVM_TYPE, SIZE, Buffer, Emitter, literal, splat, storage, suffix, vector
 from opweave.codegen.triton_cpu.lanes import Indices, Key, Lanes, key_of
+from opweave.codegen.triton_cpu.operands import (
+    FALSE,
+    I32,
+    NULL,
+    POISON,
+    TRUE,
+    Constant,
+    LLVMType,
+    Operand,
+    Register,
+    Typed,
+)
 from opweave.codegen.triton_cpu.operations import MADE, operation
 from opweave.codegen.triton_cpu.refusal import unsupported
 from opweave.codegen.triton_cpu.views import operand_indices
@@ -35,7 +47,7 @@ class Induction:
     """A loop-carried tensor that is `initial` plus a running scalar held in the i64 variable `slot`."""
 
     initial: Value
-    slot: str
+    slot: Register
 
 
 def pointee_size(pointer: Type) -> int:
@@ -64,29 +76,31 @@ class Context:
         self.buffers: dict[Value, Buffer] = {}
         self.inductions: dict[Value, Induction] = {}
         self.assumed: dict[Key, bool] = {}
-        self.origins: dict[str, str] = {}
+        self.origins: dict[str, Operand] = {}
         self.unknown: set[str] = set()
         """Keys of positions that are not known yet: nothing that depends on them can be evaluated."""
         self.pending_loads: list[Op] = []
         self.emit_block: Callable[[Block], None] = lambda block: None
         """Emits the operations of a nested block; set by the driver of the lowering."""
         self.write_positions: list[int] = []
-        self.program_id: tuple[str, str, str] = ("", "", "")
-        self.dummy = ""
+        self.program_id: tuple[Operand, Operand, Operand] = (0, 0, 0)
+        self.dummy: Operand | None = None
         self.needs_print = False
-        self.ahead = ""
-        """How many bytes behind those that a vector load reads are read soon; "" where it is not said."""
+        self.ahead: Operand | None = None
+        """How many bytes behind those that a vector load reads are read soon; None where it is not said."""
         #: Whether some stores go past the caches.
         self.streams = False
         self.assertions: list[str] = []
         """Of each `tt.assert` where it stands and what it says, with a NUL between."""
-        self.assertion_slot = self.program_end = ""
-        """Where the address of the launch's cell for assertions is, and the label at the end of a program."""
+        self.assertion_slot: Operand = NULL
+        """Where the address of the launch's cell for assertions is."""
+        self.program_end = ""
+        """The label at the end of a program."""
         self.sites: dict[tuple[Any, ...], int] = {}
         """Accesses of a sanitized kernel, numbered."""
         self.parameters: dict[Value, int] = {}
         """The kernel's arguments, and their positions."""
-        self.program = ""
+        self.program: Operand = 0
         """The program's linear number."""
         self.done: set[Op] = set()
         self.plans: list[object] = []
@@ -129,30 +143,30 @@ class Context:
 
     # -- lanes as operands
 
-    def vector(self, elem: str) -> str:
+    def vector(self, elem: str) -> LLVMType:
         return vector(elem, self.width)
 
-    def type_of(self, x: Lanes) -> str:
+    def type_of(self, x: Lanes) -> LLVMType:
         return LLVM_TYPE[x.elem] if x.uniform else self.vector(x.elem)
 
-    def constant(self, text: str, elem: str) -> str:
+    def constant(self, value: Operand, elem: str) -> Operand:
         """A literal in every lane."""
-        return splat(text, elem, self.width)
+        return splat(value, elem, self.width)
 
-    def position(self, x: Lanes) -> str:
+    def position(self, x: Lanes) -> Operand:
         """The scalar of lane 0 of a uniform or affine value."""
         if x.kind != "affine":
             return x.value
         em = self.em
-        step = em.mul(self.origins[x.origin], str(x.stride))
+        step = em.mul(self.origins[x.origin], x.stride)
         if x.elem == "ptr":
             return em.offset(x.value, step)
         base, step = x.value, em.resize(step, "i64", x.elem)
-        if step == "0":
+        if step == 0:
             return base
-        return step if base == "0" else em.inst(f"add {LLVM_TYPE[x.elem]} {base}, {step}")
+        return step if base == 0 else em.inst(f"add {LLVM_TYPE[x.elem]} {base}, {step}")
 
-    def operand(self, x: Lanes) -> str:
+    def operand(self, x: Lanes) -> Operand:
         """x as a vector of `width` lanes."""
         if self.width == 1:
             return self.position(x)
@@ -165,10 +179,11 @@ class Context:
         if known is None:
             known = self._spread(x)
             self.remember(key, known)
-        return str(known)
+        assert isinstance(known, (Register, Constant, int))
+        return known
 
-    def _splat(self, x: Lanes) -> str:
-        if not x.value.startswith("%"):
+    def _splat(self, x: Lanes) -> Operand:
+        if not isinstance(x.value, Register):
             return splat(x.value, x.elem, self.width)
         key = ("splat", x.value, self.width)
         known = self.recall(key)
@@ -177,9 +192,10 @@ class Context:
             one = self.em.inst(f"insertelement {t} poison, {LLVM_TYPE[x.elem]} {x.value}, i64 0")
             known = self.em.inst(f"shufflevector {t} {one}, {t} poison, <{self.width} x i32> zeroinitializer")
             self.remember(key, known)
-        return str(known)
+        assert isinstance(known, (Register, Constant, int))
+        return known
 
-    def _spread(self, x: Lanes) -> str:
+    def _spread(self, x: Lanes) -> Register:
         """base + <0, 1, ...> * stride."""
         em, elem = self.em, "i64" if x.elem == "ptr" else x.elem
         t, base = self.vector(elem), self.position(x)
@@ -193,12 +209,12 @@ class Context:
             return em.inst(f"getelementptr i8, ptr {base}, {t} {steps}")
         return em.inst(f"add {t} {self._splat(Lanes('uniform', base, elem))}, {steps}")
 
-    def like(self, args: list[Lanes], value: str, elem: str) -> Lanes:
+    def like(self, args: list[Lanes], value: Operand, elem: str) -> Lanes:
         """The result of an operation that is uniform where all operands are."""
         return Lanes("uniform" if all(a.uniform for a in args) else "vector", value, elem)
 
-    def operands(self, args: list[Lanes]) -> tuple[int, list[str]]:
-        """(width, SSA values): scalars where all are uniform, vectors otherwise."""
+    def operands(self, args: list[Lanes]) -> tuple[int, list[Operand]]:
+        """(width, operands): scalars where all are uniform, vectors otherwise."""
         if all(a.uniform for a in args):
             return 1, [a.value for a in args]
         return self.width, [self.operand(a) for a in args]
@@ -211,7 +227,7 @@ class Context:
             return self.scalars[v]
         key = key_of(v, idx)
         if key in self.assumed:
-            return Lanes("uniform", "true" if self.assumed[key] else "false", "i1")
+            return Lanes("uniform", TRUE if self.assumed[key] else FALSE, "i1")
         known = self.recall(key)
         if known is None:
             known = self.affine(v, idx) or self._compute(v, idx)
@@ -291,7 +307,7 @@ class Context:
             return None
         if op.name == "tt.make_range":
             i = idx[0]
-            return Lanes("affine", op.attr("start") or "0", "i32", i.lane, i.key)
+            return Lanes("affine", int(op.attr("start") or 0), "i32", i.lane, i.key)
         text = splat_literal(v)
         if text is not None:
             return Lanes("uniform", text, v.type.elem)
@@ -358,13 +374,14 @@ class Context:
             known = self._tables[v] = Buffer(name, v.type.dims, elem)
         return known
 
-    def address(self, buffer: Buffer, idx: Indices) -> tuple[str, int]:
+    def address(self, buffer: Buffer, idx: Indices) -> tuple[Operand, int]:
         """(address of lane 0, elements from lane to lane)."""
-        em, position, lane, scale = self.em, "0", 0, 1
+        em, lane, scale = self.em, 0, 1
+        position: Operand = 0
         for k in reversed(buffer.order or range(len(buffer.shape))):
             d, i = buffer.shape[k], idx[k]
             if d != 1:
-                position = em.add(position, em.mul(i.value, str(scale)))
+                position = em.add(position, em.mul(i.value, scale))
                 lane += i.lane * scale
             scale *= d
         return em.offset(buffer.pointer, position, buffer.elem), lane
@@ -381,16 +398,21 @@ class Context:
             x = em.inst(f"load {t}, ptr {pointer}, align {SIZE[elem]}")
         else:
             pointers = self._spread(Lanes("affine", pointer, "ptr", lane * SIZE[mem], self.zero_origin()))
-            x = self.gather(mem, pointers, self.constant("true", "i1"), "poison")
+            x = self.gather(mem, pointers, self.constant(TRUE, "i1"), POISON)
         return Lanes("vector", em.inst(f"trunc {t} {x} to {self.vector('i1')}") if elem == "i1" else x, elem)
 
     def zero_origin(self) -> str:
-        self.origins["zero"] = "0"
+        self.origins["zero"] = 0
         return "zero"
 
-    def gather(self, elem: str, pointers: str, mask: str, other: str) -> str:
+    def gather(self, elem: str, pointers: Operand, mask: Operand, other: Operand) -> Register:
         t, w = self.vector(elem), self.width
-        args = [(self.vector("ptr"), pointers), ("i32", str(SIZE[elem])), (self.vector("i1"), mask), (t, other)]
+        args: list[Typed] = [
+            (self.vector("ptr"), pointers),
+            (I32, SIZE[elem]),
+            (self.vector("i1"), mask),
+            (t, other),
+        ]
         return self.em.call(t, f"llvm.masked.gather.{suffix(elem, w)}.v{w}p0", args)
 
     def store_buffer(self, buffer: Buffer, x: Lanes, idx: Indices) -> None:
@@ -408,10 +430,10 @@ class Context:
             return
         for k in range(self.width):
             one = em.inst(f"extractelement {t} {value}, i64 {k}")
-            em.line(f"store {LLVM_TYPE[elem]} {one}, ptr {em.offset(pointer, str(k * lane), elem)}")
+            em.line(f"store {LLVM_TYPE[elem]} {one}, ptr {em.offset(pointer, k * lane, elem)}")
 
 
-def splat_literal(v: Value) -> str | None:
+def splat_literal(v: Value) -> Operand | None:
     """The literal that all elements of a constant are; None where `v` is no constant, or has several."""
     op = v.op
     if op is None or op.name != "arith.constant":
@@ -419,7 +441,7 @@ def splat_literal(v: Value) -> str | None:
     return None if v.type.is_tensor and ("[" in op.attrs or '"' in op.attrs) else literal(op.attrs, v.type.elem)
 
 
-def dense_literals(text: str, elem: str, count: int) -> list[str]:
+def dense_literals(text: str, elem: str, count: int) -> list[Operand]:
     """Literals of `[[1, 2], [3, 4]]` or of a hexadecimal blob, in row-major order."""
     if text.startswith('"0x'):
         data = bytes.fromhex(text.strip('"')[2:])
@@ -428,4 +450,4 @@ def dense_literals(text: str, elem: str, count: int) -> list[str]:
         values = [literal(f"0x{w:X}", elem) for w in words]
         return values * (count if len(values) == 1 else 1)
     values = [literal(x.strip(), elem) for x in text.replace("[", "").replace("]", "").split(",")]
-    return [{"true": "1", "false": "0"}.get(x, x) for x in values]
+    return [int(x == TRUE) for x in values] if elem == "i1" else values

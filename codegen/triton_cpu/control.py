@@ -16,6 +16,7 @@ from opweave.codegen.triton_cpu.emit import LLVM_TYPE, SIZE, Buffer, storage
 from opweave.codegen.triton_cpu.lanes import ZERO, Lanes
 from opweave.codegen.triton_cpu.loops import fill
 from opweave.codegen.triton_cpu.materialize import before_branch, before_region
+from opweave.codegen.triton_cpu.operands import FALSE, I1, I64, PTR, VOID, Operand, Register, Typed
 from opweave.codegen.triton_cpu.operations import MADE, REARRANGES, VIEWS, root
 from opweave.codegen.triton_cpu.refusal import unsupported
 from opweave.registry.triton.ttir import Block, Op, Region, Value
@@ -30,7 +31,7 @@ class _Carried:
     def __init__(self, cx: Context, v: Value) -> None:
         self.cx, self.elem = cx, v.type.elem
         self.buffer = cx.em.buffer(v.type.dims, v.type.elem) if v.type.is_tensor else None
-        self.slot = "" if self.buffer else cx.em.slot(LLVM_TYPE[v.type.elem])
+        self.slot = None if self.buffer else cx.em.slot(LLVM_TYPE[v.type.elem])
 
     def bind(self, v: Value) -> None:
         """From here on `v` is what was last assigned."""
@@ -71,8 +72,8 @@ def copy(cx: Context, source: Buffer, target: Buffer) -> None:
     size = SIZE[storage(source.elem)]
     for d in source.shape:
         size *= d
-    args = [("ptr", target.pointer), ("ptr", source.pointer), ("i64", str(size)), ("i1", "false")]
-    cx.em.call("void", "llvm.memcpy.p0.p0.i64", args)
+    args: list[Typed] = [(PTR, target.pointer), (PTR, source.pointer), (I64, size), (I1, FALSE)]
+    cx.em.call(VOID, "llvm.memcpy.p0.p0.i64", args)
 
 
 def _safe_in_place(cx: Context, target: Buffer, values: Sequence[Value], foreign: Sequence[Value]) -> bool:
@@ -109,12 +110,12 @@ def scf_for(cx: Context, op: Op) -> None:
     moved = [k for k, s in enumerate(steps) if s is not None]
     kept = [k for k in range(len(args)) if k not in moved]
     for k in moved:
-        cx.inductions[args[k]] = cx.inductions[op.results[k]] = Induction(inits[k], em.slot("i64", "0"))
+        cx.inductions[args[k]] = cx.inductions[op.results[k]] = Induction(inits[k], em.slot(I64, 0))
     carried = [_Carried(cx, args[k]) for k in kept]
     assign(cx, carried, [inits[k] for k in kept])
     elem, known = iv.type.elem, dict(cx.buffers)
 
-    def iteration(i: str) -> None:
+    def iteration(i: Operand) -> None:
         with cx.scope():
             step(cx, op)
             cx.scalars[iv] = Lanes("uniform", i, elem)
@@ -127,7 +128,7 @@ def scf_for(cx: Context, op: Op) -> None:
                 em.line(f"store i64 {value}, ptr {slot}")
 
     # Counted in 64 bits, so that the step past the end cannot wrap around and begin again.
-    wide = [em.resize(x, elem, "i64") for x in (lo, hi, by)]
+    wide: list[Operand] = [em.resize(x, elem, "i64") for x in (lo, hi, by)]
     if op.attrs.startswith("unsigned "):
         if SIZE[elem] == 8:
             raise unsupported(op, "a range of unsigned 64-bit integers")
@@ -138,14 +139,14 @@ def scf_for(cx: Context, op: Op) -> None:
         c.bind(op.results[k])
 
 
-def _advance(cx: Context, arg: Value, step: Value | None) -> tuple[str, str]:
+def _advance(cx: Context, arg: Value, step: Value | None) -> tuple[Register, Register]:
     """(slot, new offset) of a moving pointer or index tensor."""
     assert step is not None
     em, slot = cx.em, cx.inductions[arg].slot
     by = cx.evaluate(step, (ZERO,) * len(step.type.dims))
     amount = em.resize(by.value, by.elem, "i64")
     if arg.type.elem == "ptr":
-        amount = em.mul(amount, str(pointee_size(arg.type)))
+        amount = em.mul(amount, pointee_size(arg.type))
     return slot, em.inst(f"add i64 {em.inst(f'load i64, ptr {slot}')}, {amount}")
 
 

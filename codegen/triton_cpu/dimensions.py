@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from opweave.codegen.triton_cpu.context import Context
 from opweave.codegen.triton_cpu.lanes import ZERO, Index, Indices, Key, key_of
+from opweave.codegen.triton_cpu.operands import Register
 from opweave.codegen.triton_cpu.operations import ROOTS, operation
 from opweave.registry.triton.ttir import Value
 
@@ -42,7 +43,7 @@ def merged(cx: Context, shape: tuple[int, ...], values: Iterable[Value], axis: i
     if not pairs:
         return shape
     survey = _Survey(cx, pairs)
-    idx = tuple(Index("%unknown", 0, f"dim{d}") if d in wide else ZERO for d in range(len(shape)))
+    idx = tuple(Index(Register("%unknown"), 0, f"dim{d}") if d in wide else ZERO for d in range(len(shape)))
     for v in values:
         survey.visit(v, idx)
     result = list(shape)
@@ -75,7 +76,7 @@ class _Survey:
             if "[" in op.attrs or '"' in op.attrs:
                 self._read(v.type.dims, idx)
         elif op.name == "tt.split":
-            self.visit(op.operands[0], (*idx, Index(str(v.index), 0, f"split{v.index}")))
+            self.visit(op.operands[0], (*idx, Index(v.index, 0, f"split{v.index}")))
         elif op.name == "tt.join":
             self._read(v.type.dims[-1:], idx[-1:])
             for o in op.operands:

@@ -18,6 +18,7 @@ from opweave.codegen.triton_cpu.elementwise import cast, from_f32, to_f32
 from opweave.codegen.triton_cpu.emit import FLOATS, LLVM_TYPE, SIZE, Buffer, vector
 from opweave.codegen.triton_cpu.lanes import ZERO, Indices, Lanes
 from opweave.codegen.triton_cpu.loops import fill, nest, outer_loops, vector_loop, vector_width
+from opweave.codegen.triton_cpu.operands import Operand, Register
 from opweave.codegen.triton_cpu.operations import root
 from opweave.codegen.triton_cpu.refusal import unsupported
 from opweave.registry.triton.ttir import Op, Value
@@ -48,7 +49,7 @@ def multiply(cx: Context, op: Op, c: Value, a: Buffer, b: Buffer, compute: str) 
     batch, (m, k), n = (a.shape[0] if len(a.shape) == 3 else 1), a.shape[-2:], b.shape[-1]
     for item in range(batch):
         parts = [
-            Buffer(cx.em.offset(buffer.pointer, str(item * size), buffer.elem), (), buffer.elem)
+            Buffer(cx.em.offset(buffer.pointer, item * size, buffer.elem), (), buffer.elem)
             for buffer, size in ((a, m * k), (b, k * n), (work, m * n))
         ]
         _Product(cx, compute, m, n, k, *(p.pointer for p in parts), panels=isinstance(b, Panels)).emit()
@@ -76,8 +77,8 @@ def _pack(cx: Context, op: Op, v: Value, elem: str) -> Buffer:
     crossing = tiles.crossing(cx, v, elem) if known is None else None
     if crossing == (0, 1):
 
-        def store(row: str, column: str, x: str) -> None:
-            at = cx.em.add(cx.em.mul(row, str(v.type.dims[1])), column)
+        def store(row: Operand, column: Operand, x: Operand) -> None:
+            at = cx.em.add(cx.em.mul(row, v.type.dims[1]), column)
             _store_vector(cx, x, buffer, at)
 
         # Vectors along the columns come out of tiles that were read along the rows.
@@ -96,7 +97,7 @@ def _check_operand(op: Op, v: Value, elem: str) -> None:
         raise unsupported(op, f"operands of type {v.type.elem} into {elem}")
 
 
-def _store_vector(cx: Context, x: str, buffer: Buffer, at: str) -> None:
+def _store_vector(cx: Context, x: Operand, buffer: Buffer, at: Operand) -> None:
     pointer = cx.em.offset(buffer.pointer, at, buffer.elem)
     cx.em.line(f"store {cx.vector(buffer.elem)} {x}, ptr {pointer}, align {SIZE[buffer.elem]}")
 
@@ -131,10 +132,10 @@ def _pack_panels(cx: Context, op: Op, v: Value, elem: str) -> Panels:
     em, (k, n), width = cx.em, v.type.dims, panel_width(cx, elem)
     buffer = em.buffer((k * n,), elem)
 
-    def place(row: str, column: str) -> str:
-        inside = "0" if column == "0" else em.inst(f"and i64 {column}, {width - 1}")
-        panel = column if inside == "0" else em.inst(f"sub i64 {column}, {inside}")
-        return em.add(em.add(em.mul(panel, str(k)), em.mul(row, str(width))), inside)
+    def place(row: Operand, column: Operand) -> Operand:
+        inside = 0 if column == 0 else em.inst(f"and i64 {column}, {width - 1}")
+        panel = column if inside == 0 else em.inst(f"sub i64 {column}, {inside}")
+        return em.add(em.add(em.mul(panel, k), em.mul(row, width)), inside)
 
     crossing = tiles.crossing(cx, v, elem) if v not in cx.buffers else None
     if crossing == (0, 1):
@@ -192,7 +193,17 @@ class _Product:
     """C += A B for row-major A (m, k), C (m, n), and B (k, n), row-major or in panels, at constant sizes."""
 
     def __init__(
-        self, cx: Context, elem: str, m: int, n: int, k: int, a: str, b: str, c: str, *, panels: bool = False
+        self,
+        cx: Context,
+        elem: str,
+        m: int,
+        n: int,
+        k: int,
+        a: Operand,
+        b: Operand,
+        c: Operand,
+        *,
+        panels: bool = False,
     ) -> None:
         self.fma = "fma" if cx.features.fma else "fmuladd"
         self.em, self.elem, self.m, self.n, self.k, self.a, self.b, self.c = cx.em, elem, m, n, k, a, b, c
@@ -216,32 +227,32 @@ class _Product:
         """All rows meet a part of B that stays in the cache."""
         em, whole = self.em, self.m - self.m % self.rows
 
-        def part(j: str, k: str) -> None:
-            em.loop("0", str(whole), str(self.rows), lambda i: self._block(i, j, k, self.rows))
+        def part(j: Operand, k: Operand) -> None:
+            em.loop(0, whole, self.rows, lambda i: self._block(i, j, k, self.rows))
             if whole < self.m:
-                self._block(str(whole), j, k, self.m - whole)
+                self._block(whole, j, k, self.m - whole)
 
         em.loop(
-            "0", str(self.n), str(self.width),
-            lambda j: em.loop("0", str(self.k), str(self.depth), lambda k: part(j, k)),
+            0, self.n, self.width,
+            lambda j: em.loop(0, self.k, self.depth, lambda k: part(j, k)),
         )  # fmt: skip
 
-    def _block(self, i: str, j: str, start: str, count: int) -> None:
+    def _block(self, i: Operand, j: Operand, start: Operand, count: int) -> None:
         """`count` rows from i, a panel's columns from j, and `depth` products of each from `start`."""
         em, t = self.em, self.type
-        rows = [em.add(i, str(r)) for r in range(count)]
-        a_rows = [em.offset(self.a, em.add(em.mul(r, str(self.k)), start), self.elem) for r in rows]
-        c_rows = [em.offset(self.c, em.add(em.mul(r, str(self.n)), j), self.elem) for r in rows]
-        panel = em.mul(j, str(self.k)) if self.pitch == self.width else j
-        b_column = em.offset(self.b, em.add(panel, em.mul(start, str(self.pitch))), self.elem)
+        rows = [em.add(i, r) for r in range(count)]
+        a_rows = [em.offset(self.a, em.add(em.mul(r, self.k), start), self.elem) for r in rows]
+        c_rows = [em.offset(self.c, em.add(em.mul(r, self.n), j), self.elem) for r in rows]
+        panel = em.mul(j, self.k) if self.pitch == self.width else j
+        b_column = em.offset(self.b, em.add(panel, em.mul(start, self.pitch)), self.elem)
         size = SIZE[self.elem]
-        places = [[em.offset(c, str(q * self.lanes), self.elem) for q in range(self.columns)] for c in c_rows]
+        places = [[em.offset(c, q * self.lanes, self.elem) for q in range(self.columns)] for c in c_rows]
         sums = [[em.slot(t, em.inst(f"load {t}, ptr {p}, align {size}")) for p in row] for row in places]
 
-        def step(k: str) -> None:
-            b_row = em.offset(b_column, em.mul(k, str(self.pitch)), self.elem)
+        def step(k: Operand) -> None:
+            b_row = em.offset(b_column, em.mul(k, self.pitch), self.elem)
             bs = [
-                em.inst(f"load {t}, ptr {em.offset(b_row, str(q * self.lanes), self.elem)}, align {size}")
+                em.inst(f"load {t}, ptr {em.offset(b_row, q * self.lanes, self.elem)}, align {size}")
                 for q in range(self.columns)
             ]
             for a_row, row in zip(a_rows, sums, strict=True):
@@ -252,16 +263,16 @@ class _Product:
         # More at once would only take longer to compile.
         unrolled = next(u for u in (4, 2, 1) if u == 1 or self.depth % u == 0 and u * self.rows * self.columns <= 48)
 
-        def steps(k: str) -> None:
+        def steps(k: Operand) -> None:
             for u in range(unrolled):
-                step(em.add(k, str(u)))
+                step(em.add(k, u))
 
-        em.loop("0", str(self.depth), str(unrolled), steps)
+        em.loop(0, self.depth, unrolled, steps)
         for places_row, row in zip(places, sums, strict=True):
             for place, slot in zip(places_row, row, strict=True):
                 em.line(f"store {t} {em.inst(f'load {t}, ptr {slot}')}, ptr {place}, align {size}")
 
-    def _broadcast(self, x: str) -> str:
+    def _broadcast(self, x: Register) -> Register:
         if self.lanes == 1:
             return x
         one = self.em.inst(f"insertelement {self.type} poison, {LLVM_TYPE[self.elem]} {x}, i64 0")
@@ -269,7 +280,7 @@ class _Product:
             f"shufflevector {self.type} {one}, {self.type} poison, <{self.lanes} x i32> zeroinitializer"
         )
 
-    def _accumulate(self, a: str, b: str, slot: str) -> None:
+    def _accumulate(self, a: Register, b: Register, slot: Register) -> None:
         em, t = self.em, self.type
         old = em.inst(f"load {t}, ptr {slot}")
         if self.elem in FLOATS:

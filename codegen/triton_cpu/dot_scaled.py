@@ -59,7 +59,7 @@ def _numbers(cx: Context, op: Op, v: Value, side: str, k: int) -> Buffer:
             return
         for half in range(2):
             nibble = binary(cx, "lshr", [x, constant("i8", 4)]) if half else x
-            at = (*idx[: along + 1], Index(str(half), 0, f"half{half}"), *idx[along + 1 :])
+            at = (*idx[: along + 1], Index(half, 0, f"half{half}"), *idx[along + 1 :])
             cx.store_buffer(buffer, _decode_e2m1(cx, nibble), at)
 
     nest(cx, dims, [v], [], body)

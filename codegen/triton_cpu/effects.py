@@ -8,11 +8,12 @@ from collections.abc import Callable
 from opweave.codegen.triton_cpu.analysis import EXPENSIVE
 from opweave.codegen.triton_cpu.context import Context
 from opweave.codegen.triton_cpu.elementwise import cast, to_f32
-from opweave.codegen.triton_cpu.emit import FLOATS, LLVM_TYPE, SIZE
+from opweave.codegen.triton_cpu.emit import FLOATS, LLVM_FLOATS, LLVM_TYPE, SIZE
 from opweave.codegen.triton_cpu.lanes import Indices, Lanes
 from opweave.codegen.triton_cpu.loops import materialize, outer_loops
 from opweave.codegen.triton_cpu.materialize import before_write
 from opweave.codegen.triton_cpu.memory import scalar_atomic
+from opweave.codegen.triton_cpu.operands import DOUBLE, I32, I64, NULL, PTR, LLVMType, Operand, Typed
 from opweave.codegen.triton_cpu.operations import root
 from opweave.registry.triton.ttir import Op, Value
 
@@ -46,25 +47,24 @@ def _message(op: Op) -> str:
     return re.sub(r"(?:\\[0-9A-F]{2})+", lambda m: bytes.fromhex(m[0].replace("\\", "")).decode(errors="replace"), text)
 
 
-def _printable(cx: Context, x: Lanes, signed: bool, hexadecimal: bool) -> tuple[str, str, str]:
+def _printable(cx: Context, x: Lanes, signed: bool, hexadecimal: bool) -> tuple[str, LLVMType, Operand]:
     """(printf directive, LLVM type, value) after C's default promotions."""
     em = cx.em
     if x.elem == "ptr":
-        return "%p", "ptr", x.value
+        return "%p", PTR, x.value
     if hexadecimal:
-        bits = f"i{8 * SIZE[x.elem]}"
-        if x.elem in FLOATS and LLVM_TYPE[x.elem] != bits:
-            x = cast(cx, "bitcast", x, bits)
-        wide = x.value if bits == "i64" else em.inst(f"zext {LLVM_TYPE[x.elem]} {x.value} to i64")
-        return f"0x%0{2 * SIZE[x.elem]}llx", "i64", wide
+        if x.elem in LLVM_FLOATS:
+            x = cast(cx, "bitcast", x, f"i{8 * SIZE[x.elem]}")
+        wide = x.value if SIZE[x.elem] == 8 else em.inst(f"zext {LLVM_TYPE[x.elem]} {x.value} to i64")
+        return f"0x%0{2 * SIZE[x.elem]}llx", I64, wide
     if x.elem in FLOATS:
         wide = to_f32(cx, x)
         value = wide.value if wide.elem == "f64" else em.inst(f"fpext float {wide.value} to double")
-        return "%f", "double", value
+        return "%f", DOUBLE, value
     if x.elem == "i64":
-        return ("%lld" if signed else "%llu"), "i64", x.value
+        return ("%lld" if signed else "%llu"), I64, x.value
     extend = "sext" if signed and x.elem != "i1" else "zext"
-    return ("%lld" if signed else "%llu"), "i64", em.inst(f"{extend} {LLVM_TYPE[x.elem]} {x.value} to i64")
+    return ("%lld" if signed else "%llu"), I64, em.inst(f"{extend} {LLVM_TYPE[x.elem]} {x.value} to i64")
 
 
 @root("tt.print")
@@ -80,27 +80,27 @@ def _print(cx: Context, op: Op) -> None:
         materialize(cx, [v] if cx.cost(v) >= EXPENSIVE else [])
         label = f"{prefix}(operand {k}) " if len(op.operands) > 1 else prefix
 
-        def printed(idx: Indices, v: Value = v, sign: int = sign) -> tuple[str, str, str]:
+        def printed(idx: Indices, v: Value = v, sign: int = sign) -> tuple[str, LLVMType, Operand]:
             return _printable(cx, cx.evaluate(v, idx if v.type.is_tensor else ()), bool(sign), hexadecimal)
 
         with cx.lanes(1):
             dims = v.type.dims
             outer_loops(cx, dims, range(len(dims)), lambda idx, label=label, p=printed: _print_line(cx, label, idx, p))
-    cx.em.call("i32", "fflush", [("ptr", "null")])
+    cx.em.call(I32, "fflush", [(PTR, NULL)])
 
 
 def _print_line(
-    cx: Context, prefix: str, idx: Indices, printed: Callable[[Indices], tuple[str, str, str] | None]
+    cx: Context, prefix: str, idx: Indices, printed: Callable[[Indices], tuple[str, LLVMType, Operand] | None]
 ) -> None:
-    args = [("i32", p) for p in cx.program_id]
+    args: list[Typed] = [(I32, p) for p in cx.program_id]
     text = "pid (%d, %d, %d) idx (" + ", ".join(["%lld"] * len(idx)) + ")" + prefix
-    args += [("i64", i.value) for i in idx]
+    args += [(I64, i.value) for i in idx]
     found = printed(idx)
     if found is not None:
         directive, t, value = found
         text += directive
         args.append((t, value))
-    cx.em.call("i32", "printf", [("ptr", cx.em.string(text + "\n")), *args], variadic=True)
+    cx.em.call(I32, "printf", [(PTR, cx.em.string(text + "\n")), *args], variadic=True)
 
 
 @root("tt.assert")
@@ -120,7 +120,7 @@ def _assert(cx: Context, op: Op) -> None:
 
         def sign() -> None:
             for k, p in enumerate(cx.program_id):
-                em.line(f"store i64 {em.inst(f'zext i32 {p} to i64')}, ptr {em.offset(cell, str(k + 1), 'i64')}")
+                em.line(f"store i64 {em.inst(f'zext i32 {p} to i64')}, ptr {em.offset(cell, k + 1, 'i64')}")
 
         em.when(em.inst(f"extractvalue {{ i64, i1 }} {pair}, 1"), sign)
         em.branch(cx.program_end)

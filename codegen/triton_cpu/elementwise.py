@@ -7,10 +7,13 @@ which is exact and needs no library call.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from opweave.codegen.triton_cpu.context import Context, pointee_size
 from opweave.codegen.triton_cpu.emit import (
     FLOAT8,
     FLOATS,
+    LLVM_FLOATS,
     LLVM_TYPE,
     NARROW,
     SIZE,
@@ -22,6 +25,7 @@ from opweave.codegen.triton_cpu.emit import (
 )
 from opweave.codegen.triton_cpu.float8 import decode, encode
 from opweave.codegen.triton_cpu.lanes import Indices, Lanes
+from opweave.codegen.triton_cpu.operands import FALSE, I1, POISON, Operand, Register
 from opweave.codegen.triton_cpu.operations import elementwise, lazy
 from opweave.codegen.triton_cpu.refusal import unsupported
 from opweave.registry.triton.ttir import Op, Value
@@ -56,7 +60,7 @@ def to_f32(cx: Context, x: Lanes) -> Lanes:
         return Lanes(x.kind, cx.em.inst(f"fpext {vector('f16', w)} {v} to {t}"), "f32")
     i = vector("i32", w)
     wide = cx.em.inst(f"zext {vector('i16', w)} {v} to {i}")
-    wide = cx.em.inst(f"shl {i} {wide}, {splat('16', 'i32', w)}")
+    wide = cx.em.inst(f"shl {i} {wide}, {splat(16, 'i32', w)}")
     return Lanes(x.kind, cx.em.inst(f"bitcast {i} {wide} to {t}"), "f32")
 
 
@@ -71,8 +75,8 @@ def from_f32(cx: Context, x: Lanes, elem: str) -> Lanes:
     if elem == "f16":
         return Lanes(x.kind, em.inst(f"fptrunc {t} {v} to {vector('f16', w)}"), "f16")
 
-    def c(value: int, e: str = "i32") -> str:
-        return splat(str(value), e, w)
+    def c(value: int, e: str = "i32") -> Operand:
+        return splat(value, e, w)
 
     bits = em.inst(f"bitcast {t} {v} to {i}")
     odd = em.inst(f"and {i} {em.inst(f'lshr {i} {bits}, {c(16)}')}, {c(1)}")
@@ -98,19 +102,19 @@ def intrinsic(cx: Context, name: str, args: list[Lanes]) -> Lanes:
 
 
 def constant(elem: str, value: float) -> Lanes:
-    return Lanes("uniform", float_literal(value, elem) if elem in FLOATS else str(int(value)), elem)
+    return Lanes("uniform", float_literal(value, elem) if elem in FLOATS else int(value), elem)
 
 
 def select(cx: Context, mask: Lanes, x: Lanes, y: Lanes) -> Lanes:
-    if mask.value in ("true", "false"):
-        return x if mask.value == "true" else y
+    if mask.is_true or mask.is_false:
+        return x if mask.is_true else y
     w, (m, a, b) = cx.operands([mask, x, y])
     t = vector(x.elem, w)
     return cx.like([mask, x, y], cx.em.inst(f"select {vector('i1', w)} {m}, {t} {a}, {t} {b}"), x.elem)
 
 
 def compare(cx: Context, predicate: str, x: Lanes, y: Lanes) -> Lanes:
-    opcode = "fcmp" if LLVM_TYPE[x.elem] in ("half", "float", "double") else "icmp"
+    opcode = "fcmp" if x.elem in LLVM_FLOATS else "icmp"
     w, (a, b) = cx.operands([x, y])
     return cx.like([x, y], cx.em.inst(f"{opcode} {predicate} {vector(x.elem, w)} {a}, {b}"), "i1")
 
@@ -148,16 +152,16 @@ def remainder_of(cx: Context, args: list[Lanes]) -> Lanes:
     return binary(cx, "frem", args)
 
 
-def scalar_calls(cx: Context, name: str, elem: str, width: int, values: list[str], arg_elem: str | None = None) -> str:
+def scalar_calls(cx: Context, name: str, elem: str, width: int, values: Sequence[Operand]) -> Operand:
     """Call a libm function lane by lane."""
     em, t = cx.em, LLVM_TYPE[elem]
-    at, source = LLVM_TYPE[arg_elem or elem], vector(arg_elem or elem, width)
     if width == 1:
-        return em.call(t, name, [(at, v) for v in values])
-    out, whole = "poison", vector(elem, width)
+        return em.call(t, name, [(t, v) for v in values])
+    out: Operand = POISON
+    whole = vector(elem, width)
     for k in range(width):
-        lanes = [em.inst(f"extractelement {source} {v}, i64 {k}") for v in values]
-        one = em.call(t, name, [(at, x) for x in lanes])
+        lanes = [em.inst(f"extractelement {whole} {v}, i64 {k}") for v in values]
+        one = em.call(t, name, [(t, x) for x in lanes])
         out = em.inst(f"insertelement {whole} {out}, {t} {one}, i64 {k}")
     return out
 
@@ -173,12 +177,12 @@ def _and(cx: Context, v: Value, idx: Indices) -> Lanes:
     assert v.op is not None
     (a, i), (b, j) = cx.inputs(v.op, idx)
     x = cx.evaluate(a, i)
-    if x.value == "false":
+    if x.is_false:
         return x
     y = cx.evaluate(b, j)
-    if x.value == "true" or y.value == "false":
+    if x.is_true or y.is_false:
         return y
-    return x if y.value == "true" else binary(cx, "and", [x, y])
+    return x if y.is_true else binary(cx, "and", [x, y])
 
 
 @elementwise(*_SHIFTS)
@@ -186,7 +190,7 @@ def _shift(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
     """A shift by the width or more gives 0 (or the sign); in LLVM it is poison."""
     x, n = args
     bits = SIZE[x.elem] * 8
-    if n.uniform and n.value.isdigit() and int(n.value) < bits:
+    if n.uniform and isinstance(n.value, int) and 0 <= n.value < bits:
         return binary(cx, _SHIFTS[op.name], args)
     if op.name == "arith.shrsi":
         return binary(cx, "ashr", [x, intrinsic(cx, "umin", [n, constant(n.elem, bits - 1)])])
@@ -198,7 +202,7 @@ def _shift(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
 
 def _safe_divisor(cx: Context, x: Lanes, d: Lanes, signed: bool) -> Lanes:
     """The divisor with 1 where dividing would trap: by zero (masked-off lanes), or INT_MIN by -1."""
-    if d.uniform and not d.value.startswith("%") and d.value not in ("0", "-1"):
+    if d.uniform and not isinstance(d.value, Register) and d.value not in (0, -1):
         return d
     one = constant(d.elem, 1)
     unsafe = compare(cx, "eq", d, constant(d.elem, 0))
@@ -215,7 +219,7 @@ def _division(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
     if kind in ("floor", "ceil"):
         raise unsupported(op)
     x, d = args[0], _safe_divisor(cx, *args, signed=kind[0] == "s")
-    if (x.uniform and d.uniform) or not d.value.startswith("%") or SIZE[x.elem] == 8 or cx.width == 1:
+    if (x.uniform and d.uniform) or not isinstance(d.value, Register) or SIZE[x.elem] == 8 or cx.width == 1:
         return binary(cx, kind, [x, d])
     return _division_by_double(cx, kind, x, d)
 
@@ -244,7 +248,7 @@ def _flagged_intrinsic(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
     w, (x,) = cx.operands(args)
     elem, t = args[0].elem, vector(args[0].elem, w)
     name = {"math.absi": "abs"}.get(op.name, op.name[5:])
-    return cx.like(args, cx.em.call(t, f"llvm.{name}.{suffix(elem, w)}", [(t, x), ("i1", "false")]), elem)
+    return cx.like(args, cx.em.call(t, f"llvm.{name}.{suffix(elem, w)}", [(t, x), (I1, FALSE)]), elem)
 
 
 @elementwise("tt.mulhiui", "arith.mulhiui")
@@ -255,7 +259,7 @@ def _mulhiui(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
     double = {"i64": "i128", "i32": "i64", "i16": "i32", "i8": "i16"}[elem]
     em, t, wide = cx.em, vector(elem, w), vector(double, w)
     a, b = (em.inst(f"zext {t} {v} to {wide}") for v in values)
-    high = em.inst(f"lshr {wide} {em.inst(f'mul {wide} {a}, {b}')}, {splat(str(SIZE[elem] * 8), double, w)}")
+    high = em.inst(f"lshr {wide} {em.inst(f'mul {wide} {a}, {b}')}, {splat(SIZE[elem] * 8, double, w)}")
     return cx.like(args, em.inst(f"trunc {wide} {high} to {t}"), elem)
 
 
@@ -300,7 +304,7 @@ def _addptr(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
     if SIZE[offset.elem] < 8:
         o = em.inst(f"sext {vector(offset.elem, w)} {o} to {t}")
     if size != 1:
-        o = em.inst(f"mul {t} {o}, {splat(str(size), 'i64', w)}")
+        o = em.inst(f"mul {t} {o}, {splat(size, 'i64', w)}")
     return cx.like(args, em.inst(f"getelementptr i8, {vector('ptr', w)} {p}, {t} {o}"), "ptr")
 
 

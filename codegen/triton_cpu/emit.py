@@ -10,6 +10,9 @@ import math
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
+
+from opweave.codegen.triton_cpu.operands import FALSE, I64, TRUE, VOID, Constant, LLVMType, Operand, Register, Typed
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,7 @@ FLOAT8 = {
     "f8E4M3FNUZ": Float8(3, 8, 0x7F, 0x80, unsigned_zero=True),
     "f8E5M2FNUZ": Float8(2, 16, 0x7F, 0x80, unsigned_zero=True),
 }
-LLVM_TYPE = {
+_TYPES = {
     **dict.fromkeys(FLOAT8, "i8"),
     "f16": "half", "bf16": "i16", "f32": "float", "f64": "double", "ptr": "ptr", "index": "i64",
     "i1": "i1", "i8": "i8", "i16": "i16", "i32": "i32", "i64": "i64", "i128": "i128",
@@ -71,10 +74,14 @@ SIZE = {
     "f16": 2, "bf16": 2, "f32": 4, "f64": 8, "ptr": 8, "index": 8, "i1": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8,
     "i128": 16,
 }  # fmt: skip
-FLOATS = frozenset({"f16", "bf16", "f32", "f64", *FLOAT8})
+LLVM_TYPE = {elem: LLVMType(text) for elem, text in _TYPES.items()}
+LLVM_FLOATS = frozenset({"f16", "f32", "f64"})
+"""Formats that LLVM knows; numbers of the others are kept as their bits."""
+FLOATS = LLVM_FLOATS | {"bf16", *FLOAT8}
 NARROW = FLOATS - {"f32", "f64"}
 """Types whose arithmetic is done in f32."""
 ALIGNMENT = 64
+_NOTHING = Register("")
 _STACK_LIMIT = 1 << 18
 """Bytes of buffers kept on the stack; what goes beyond comes from one heap block per kernel call."""
 
@@ -86,23 +93,23 @@ def storage(elem: str) -> str:
 
 def suffix(elem: str, width: int = 1) -> str:
     """How the names of intrinsics spell a type: `v4f32`; formats that LLVM does not know are their bits."""
-    bits = LLVM_TYPE[elem] if elem in FLOATS and LLVM_TYPE[elem][0] == "i" else elem
+    bits = LLVM_TYPE[elem] if elem in FLOATS and elem not in LLVM_FLOATS else elem
     return bits if width == 1 else f"v{width}{bits}"
 
 
-def float_literal(x: float, elem: str = "f32") -> str:
+def float_literal(x: float, elem: str = "f32") -> Operand:
     """Exact LLVM literal of x rounded to `elem`."""
     if elem in FLOAT8:
-        return str(FLOAT8[elem].code(x))
+        return FLOAT8[elem].code(x)
     if elem == "f16":
-        return f"0xH{struct.unpack('<H', struct.pack('<e', x))[0]:04X}"
+        return Constant(f"0xH{struct.unpack('<H', struct.pack('<e', x))[0]:04X}")
     if elem in ("f32", "bf16"):
         x = _round_to_f32(x)
     if elem == "bf16":
         # To the nearest, and of two to the even one: what is printed with six digits may be less than what is meant.
         bits = struct.unpack("<I", struct.pack("<f", x))[0]
-        return str(bits >> 16 | 0x40 if x != x else bits + 0x7FFF + (bits >> 16 & 1) >> 16)
-    return f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}"
+        return bits >> 16 | 0x40 if x != x else bits + 0x7FFF + (bits >> 16 & 1) >> 16
+    return Constant(f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}")
 
 
 def _round_to_f32(x: float) -> float:
@@ -112,35 +119,36 @@ def _round_to_f32(x: float) -> float:
         return float("inf") if x > 0 else float("-inf")
 
 
-def literal(text: str, elem: str) -> str:
+def literal(text: str, elem: str) -> Operand:
     """A constant as TTIR prints it (`1.0e+00`, `0xFF800000`, `-1`, `true`) as an LLVM literal."""
     if elem not in FLOATS:
         if elem == "i1":
-            return "true" if text in ("true", "1", "-1") else "false"
-        return str(int(text, 0))
+            return TRUE if text in ("true", "1", "-1") else FALSE
+        return int(text, 0)
     if not text.startswith("0x"):
         return float_literal(float(text), elem)
     bits = int(text, 16)
-    if elem == "bf16" or elem in FLOAT8:
-        return str(bits)
+    if elem not in LLVM_FLOATS:
+        return bits
     if elem == "f16":
-        return f"0xH{bits:04X}"
+        return Constant(f"0xH{bits:04X}")
     if elem == "f32":  # LLVM writes a float as the bits of the double it equals; a NaN keeps its payload
         sign, exponent, mantissa = bits >> 31, bits >> 23 & 0xFF, bits & 0x7FFFFF
         if exponent == 0xFF:
-            return f"0x{sign << 63 | 0x7FF << 52 | mantissa << 29:016X}"
+            return Constant(f"0x{sign << 63 | 0x7FF << 52 | mantissa << 29:016X}")
         return float_literal(struct.unpack("<f", struct.pack("<I", bits))[0])
-    return f"0x{bits:016X}"
+    return Constant(f"0x{bits:016X}")
 
 
-def vector(elem: str, width: int) -> str:
+@cache
+def vector(elem: str, width: int) -> LLVMType:
     """LLVM type of `width` lanes of an element type; one lane is a scalar."""
-    return LLVM_TYPE[elem] if width == 1 else f"<{width} x {LLVM_TYPE[elem]}>"
+    return LLVM_TYPE[elem] if width == 1 else LLVMType(f"<{width} x {LLVM_TYPE[elem]}>")
 
 
-def splat(value: str, elem: str, width: int) -> str:
+def splat(value: Operand, elem: str, width: int) -> Operand:
     """A constant in every lane."""
-    return value if width == 1 else f"splat ({LLVM_TYPE[elem]} {value})"
+    return value if width == 1 else Constant(f"splat ({LLVM_TYPE[elem]} {value})")
 
 
 @dataclass(frozen=True)
@@ -153,14 +161,14 @@ class Buffer:
         Its dimensions as they lie in memory, outermost first; row-major where None.
     """
 
-    pointer: str
+    pointer: Operand
     shape: tuple[int, ...]
     elem: str
     order: tuple[int, ...] | None = None
 
 
 class Emitter:
-    """Appends instructions; every method that yields a value returns its SSA name or literal."""
+    """Appends instructions; every method that yields a value returns a register or a constant."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -177,10 +185,10 @@ class Emitter:
         self._counter += 1
         return f"{prefix}{self._counter}"
 
-    def inst(self, text: str) -> str:
+    def inst(self, text: str) -> Register:
         """Emit `%name = text`."""
         self._counter += 1
-        name = f"%t{self._counter}"
+        name = Register(f"%t{self._counter}")
         self.lines.append(f"  {name} = {text}{self.place}")
         return name
 
@@ -193,14 +201,14 @@ class Emitter:
     def branch(self, target: str) -> None:
         self.line(f"br label %{target}")
 
-    def branch_if(self, condition: str, then: str, otherwise: str) -> None:
+    def branch_if(self, condition: Operand, then: str, otherwise: str) -> None:
         self.line(f"br i1 {condition}, label %{then}, label %{otherwise}")
 
     # -- memory of the kernel's own
 
-    def slot(self, llvm_type: str, initial: str | None = None) -> str:
+    def slot(self, llvm_type: LLVMType, initial: Operand | None = None) -> Register:
         """A variable: an entry alloca that SROA turns into a register."""
-        name = "%" + self.fresh("v")
+        name = Register("%" + self.fresh("v"))
         self.entry.append(f"  {name} = alloca {llvm_type}")
         if initial is not None:
             self.line(f"store {llvm_type} {initial}, ptr {name}")
@@ -211,7 +219,7 @@ class Emitter:
         for d in shape:
             count *= d
         size = -(-count * SIZE[elem] // ALIGNMENT) * ALIGNMENT
-        name = "%" + self.fresh("b")
+        name = Register("%" + self.fresh("b"))
         if self._stack_bytes + size <= _STACK_LIMIT:
             self._stack_bytes += size
             self.entry.append(f"  {name} = alloca [{count} x {LLVM_TYPE[storage(elem)]}], align {ALIGNMENT}")
@@ -220,103 +228,97 @@ class Emitter:
             self.heap_bytes += size
         return Buffer(name, shape, elem)
 
-    def constant_array(self, values: Sequence[str], elem: str) -> str:
-        name = "@" + self.fresh("table")
+    def constant_array(self, values: Sequence[Operand], elem: str) -> Constant:
+        name = Constant("@" + self.fresh("table"))
         t = LLVM_TYPE[storage(elem)]
         body = ", ".join(f"{t} {v}" for v in values)
         self.globals.append(f"{name} = private unnamed_addr constant [{len(values)} x {t}] [{body}], align {ALIGNMENT}")
         return name
 
-    def string(self, text: str) -> str:
+    def string(self, text: str) -> Constant:
         """A NUL-terminated global string."""
         data = text.encode() + b"\0"
-        name = "@" + self.fresh("str")
+        name = Constant("@" + self.fresh("str"))
         body = "".join(chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:02X}" for b in data)
         self.globals.append(f'{name} = private unnamed_addr constant [{len(data)} x i8] c"{body}"')
         return name
 
     # -- calls
 
-    def call(self, result: str, name: str, args: Sequence[tuple[str, str]], *, variadic: bool = False) -> str:
-        """Call a declared function; returns the SSA name, or "" for void."""
+    def call(self, result: LLVMType, name: str, args: Sequence[Typed], *, variadic: bool = False) -> Register:
+        """Call a declared function; what it gives is no register where the result is void."""
         fixed = ", ".join(t for t, _ in args)
         self.declarations[name] = f"declare {result} @{name}({'ptr, ...' if variadic else fixed})"
         kind = f"{result} (ptr, ...)" if variadic else result
         text = f"call {kind} @{name}({', '.join(f'{t} {v}' for t, v in args)})"
-        if result == "void":
+        if result is VOID:
             self.line(text)
-            return ""
+            return _NOTHING
         return self.inst(text)
 
-    def intrinsic(self, name: str, elem: str, width: int, args: Sequence[str]) -> str:
+    def intrinsic(self, name: str, elem: str, width: int, args: Sequence[Operand]) -> Register:
         """`llvm.name.vNelem` on operands that all have the result's type."""
         t = vector(elem, width)
         return self.call(t, f"llvm.{name}.{suffix(elem, width)}", [(t, a) for a in args])
 
     # -- integer arithmetic on i64 indices, folding constants
 
-    def add(self, a: str, b: str) -> str:
-        return self._fold("add nsw", a, b)
+    def add(self, a: Operand, b: Operand) -> Operand:
+        if isinstance(a, int) and isinstance(b, int):
+            return a + b
+        return a if b == 0 else b if a == 0 else self.inst(f"add nsw i64 {a}, {b}")
 
-    def sub(self, a: str, b: str) -> str:
-        return self._fold("sub nsw", a, b)
+    def sub(self, a: Operand, b: Operand) -> Operand:
+        if isinstance(a, int) and isinstance(b, int):
+            return a - b
+        return a if b == 0 else self.inst(f"sub nsw i64 {a}, {b}")
 
-    def mul(self, a: str, b: str) -> str:
-        return self._fold("mul nsw", a, b)
+    def mul(self, a: Operand, b: Operand) -> Operand:
+        if isinstance(a, int) and isinstance(b, int):
+            return a * b
+        if a == 0 or b == 0:
+            return 0
+        return a if b == 1 else b if a == 1 else self.inst(f"mul nsw i64 {a}, {b}")
 
-    def _fold(self, op: str, a: str, b: str) -> str:
-        kind = op[:3]
-        if not a.startswith("%") and not b.startswith("%"):
-            x, y = int(a), int(b)
-            return str(x + y if kind == "add" else x - y if kind == "sub" else x * y)
-        if b == "0" and kind != "mul" or b == "1" and kind == "mul":
-            return a
-        if a == "0" and kind == "add" or a == "1" and kind == "mul":
-            return b
-        if kind == "mul" and "0" in (a, b):
-            return "0"
-        return self.inst(f"{op} i64 {a}, {b}")
-
-    def minimum(self, a: str, b: str) -> str:
+    def minimum(self, a: Operand, b: Operand) -> Register:
         return self.intrinsic("smin", "i64", 1, [a, b])
 
-    def maximum(self, a: str, b: str) -> str:
+    def maximum(self, a: Operand, b: Operand) -> Register:
         return self.intrinsic("smax", "i64", 1, [a, b])
 
-    def resize(self, value: str, source: str, target: str) -> str:
+    def resize(self, value: Operand, source: str, target: str) -> Operand:
         """Sign-extend or truncate an integer; literals pass."""
-        if SIZE[source] == SIZE[target] or not value.startswith("%"):
+        if SIZE[source] == SIZE[target] or not isinstance(value, Register):
             return value
         op = "sext" if SIZE[target] > SIZE[source] else "trunc"
         return self.inst(f"{op} {LLVM_TYPE[source]} {value} to {LLVM_TYPE[target]}")
 
-    def offset(self, pointer: str, elements: str, elem: str = "i8") -> str:
+    def offset(self, pointer: Operand, elements: Operand, elem: str = "i8") -> Operand:
         """pointer + elements * sizeof(elem)."""
-        if elements == "0":
+        if elements == 0:
             return pointer
         return self.inst(f"getelementptr {LLVM_TYPE[storage(elem)]}, ptr {pointer}, i64 {elements}")
 
     # -- control flow
 
-    def loop(self, lo: str, hi: str, step: str, body: Callable[[str], None], *, elem: str = "i64") -> None:
-        """for (i = lo; i < hi; i += step) body(i). A loop known to run once is written without one."""
-        t = LLVM_TYPE[elem]
-        if all(not s.startswith("%") for s in (lo, hi, step)) and int(lo) < int(hi) <= int(lo) + int(step):
+    def loop(self, lo: Operand, hi: Operand, step: Operand, body: Callable[[Operand], None]) -> None:
+        """for (i = lo; i < hi; i += step) body(i) of i64. A loop known to run once is written without one."""
+        if isinstance(lo, int) and isinstance(hi, int) and isinstance(step, int) and lo < hi <= lo + step:
             body(lo)
             return
-        variable = self.slot(t, lo)
+        variable = self.slot(I64, lo)
         head, inside, end = self.fresh("head"), self.fresh("body"), self.fresh("end")
         self.branch(head)
         self.label(head)
-        i = self.inst(f"load {t}, ptr {variable}")
-        self.branch_if(self.inst(f"icmp slt {t} {i}, {hi}"), inside, end)
+        i = self.inst(f"load i64, ptr {variable}")
+        self.branch_if(self.inst(f"icmp slt i64 {i}, {hi}"), inside, end)
         self.label(inside)
         body(i)
-        self.line(f"store {t} {self.inst(f'add nsw {t} {i}, {step}')}, ptr {variable}")
+        self.line(f"store i64 {self.inst(f'add nsw i64 {i}, {step}')}, ptr {variable}")
         self.branch(head)
         self.label(end)
 
-    def when(self, condition: str, then: Callable[[], None], otherwise: Callable[[], None] | None = None) -> None:
+    def when(self, condition: Operand, then: Callable[[], None], otherwise: Callable[[], None] | None = None) -> None:
         """if (condition) then() else otherwise()."""
         yes, no, end = self.fresh("then"), self.fresh("else"), self.fresh("endif")
         self.branch_if(condition, yes, no if otherwise else end)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from opweave.codegen.triton_cpu.context import Context
 from opweave.codegen.triton_cpu.lanes import Index, Indices, Lanes, replaced
 from opweave.codegen.triton_cpu.loops import materialize
+from opweave.codegen.triton_cpu.operands import LLVMType, Operand, Register
 from opweave.codegen.triton_cpu.operations import lazy, root
 from opweave.registry.triton.ttir import Function, Op, Value, walk
 
@@ -91,9 +92,9 @@ def _exchange(cx: Context, v: Value, idx: Indices) -> Lanes:
         x = cx.evaluate(source, idx)
         t = cx.type_of(x)
         return x if x.uniform else Lanes("vector", _swapped(cx, cx.operand(x), t), x.elem)
-    partner = Index(cx.em.sub("1", i.value), 0, f"other {i.key}")
+    partner = Index(cx.em.sub(1, i.value), 0, f"other {i.key}")
     return cx.evaluate(source, replaced(idx, axis, partner))
 
 
-def _swapped(cx: Context, x: str, t: str) -> str:
+def _swapped(cx: Context, x: Operand, t: LLVMType) -> Register:
     return cx.em.inst(f"shufflevector {t} {x}, {t} poison, <2 x i32> <i32 1, i32 0>")

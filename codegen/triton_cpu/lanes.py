@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from opweave.codegen.triton_cpu.operands import FALSE, TRUE, Operand
 from opweave.registry.triton.ttir import Value
 
 
@@ -12,19 +13,29 @@ from opweave.registry.triton.ttir import Value
 class Lanes:
     """An evaluated value: `value` is the scalar, the vector, or the base of base + (origin + lane) * stride.
 
-    The stride counts elements, or bytes for pointers; a string is an SSA value of type i64. `origin` is the key of the
+    The stride counts elements, or bytes for pointers; a register is of type i64. `origin` is the key of the
     index that moves an affine value.
     """
 
     kind: Literal["uniform", "affine", "vector"]
-    value: str
+    value: Operand
     elem: str
-    stride: int | str = 0
+    stride: Operand = 0
     origin: str = ""
 
     @property
     def uniform(self) -> bool:
         return self.kind == "uniform"
+
+    @property
+    def is_true(self) -> bool:
+        """Whether it is known to be true in every lane."""
+        return self.value == TRUE
+
+    @property
+    def is_false(self) -> bool:
+        """Whether it is known to be false in every lane."""
+        return self.value == FALSE
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +46,12 @@ class Index:
     that is equal for equal positions, for remembering what was evaluated there.
     """
 
-    value: str
+    value: Operand
     lane: int
     key: str
 
 
-ZERO = Index("0", 0, "0")
+ZERO = Index(0, 0, "0")
 Indices = tuple[Index, ...]
 Key = tuple[Value, tuple[str, ...]]
 

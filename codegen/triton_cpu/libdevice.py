@@ -16,6 +16,7 @@ from opweave.codegen.triton_cpu.elementwise import binary, cast, compare, consta
 from opweave.codegen.triton_cpu.emit import LLVM_TYPE, SIZE, suffix, vector
 from opweave.codegen.triton_cpu.lanes import Lanes
 from opweave.codegen.triton_cpu.math import apply
+from opweave.codegen.triton_cpu.operands import FALSE, I1, POISON, Operand
 from opweave.codegen.triton_cpu.operations import elementwise
 from opweave.codegen.triton_cpu.refusal import unsupported
 from opweave.codegen.triton_cpu.special import FUNCTIONS, function
@@ -39,12 +40,13 @@ def _define(*names: str) -> Callable[[Rule], Rule]:
     return lambda rule: SYMBOLS.update(dict.fromkeys(names, rule)) or rule
 
 
-def per_lane(cx: Context, args: Sequence[Lanes], elem: str, call: Callable[[list[str]], str]) -> Lanes:
+def per_lane(cx: Context, args: Sequence[Lanes], elem: str, call: Callable[[Sequence[Operand]], Operand]) -> Lanes:
     """A result of type `elem` from scalar code, which `call` emits for one lane's operands."""
     w, values = cx.operands(list(args))
     if w == 1:
         return cx.like(list(args), call(values), elem)
-    em, out, whole = cx.em, "poison", vector(elem, w)
+    em, whole = cx.em, vector(elem, w)
+    out: Operand = POISON
     for k in range(w):
         types = [vector(a.elem, w) for a in args]
         lanes = [em.inst(f"extractelement {t} {v}, i64 {k}") for t, v in zip(types, values, strict=True)]
@@ -56,7 +58,7 @@ def _call(cx: Context, name: str, args: Sequence[Lanes], elem: str) -> Lanes:
     """Call a C function or one of ours lane by lane."""
     types = [LLVM_TYPE[a.elem] for a in args]
 
-    def one(values: list[str]) -> str:
+    def one(values: Sequence[Operand]) -> Operand:
         if name in cx.em.declarations and cx.em.declarations[name].startswith("define"):
             operands = ", ".join(f"{t} {v}" for t, v in zip(types, values, strict=True))
             return cx.em.inst(f"call {LLVM_TYPE[elem]} @{name}({operands})")
@@ -218,7 +220,7 @@ def _flagged(name: str) -> Callable[[Context, list[Lanes]], Lanes]:
         w, (x,) = cx.operands(args)
         elem = args[0].elem
         t = vector(elem, w)
-        return cx.like(args, cx.em.call(t, f"llvm.{name}.{suffix(elem, w)}", [(t, x), ("i1", "false")]), elem)
+        return cx.like(args, cx.em.call(t, f"llvm.{name}.{suffix(elem, w)}", [(t, x), (I1, FALSE)]), elem)
 
     return formula
 
@@ -276,7 +278,10 @@ def _absolute_difference(signed: bool) -> Callable[[Context, list[Lanes]], Lanes
 def _byte_permutation(cx: Context, args: list[Lanes]) -> Lanes:
     """Four of the eight bytes of two words; the selector's highest bit asks for a byte's sign instead."""
     x, y, selector = args
-    n = lambda value: constant("i64", value)  # noqa: E731
+
+    def n(value: int) -> Lanes:
+        return constant("i64", value)
+
     both = binary(cx, "or", [cast(cx, "zext", x, "i64"), binary(cx, "shl", [cast(cx, "zext", y, "i64"), n(32)])])
     which, result = cast(cx, "zext", selector, "i64"), n(0)
     for k in range(4):

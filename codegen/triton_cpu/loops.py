@@ -13,6 +13,7 @@ from opweave.codegen.triton_cpu.context import Context, pointee_size
 from opweave.codegen.triton_cpu.dimensions import merged
 from opweave.codegen.triton_cpu.emit import SIZE, Buffer
 from opweave.codegen.triton_cpu.lanes import ZERO, Index, Indices, Key, key_of, replaced
+from opweave.codegen.triton_cpu.operands import Operand, Register
 from opweave.codegen.triton_cpu.operations import INDEX_OPS, MADE, REARRANGES, VIEWS
 from opweave.codegen.triton_cpu.plan import Kept, Place, comparison, largest_base, mask_parts, masked_off, plan_loop
 from opweave.codegen.triton_cpu.strides import UNKNOWN, Strides
@@ -65,7 +66,7 @@ def nest(
 
 def _dear_and_narrow(cx: Context, values: Sequence[Value]) -> list[Value]:
     """Values that a nest would compute anew for each row, since all rows share them, and that cost more than a load."""
-    found = {}
+    found: dict[Value, None] = {}
     for v in cx.tree(list(values)):
         if v.op is None or v.op.name != "tt.broadcast":
             continue
@@ -107,11 +108,11 @@ def outer_loops(cx: Context, shape: tuple[int, ...], dims: Sequence[int], body: 
         d = dims[k]
         key = cx.fresh_key("i")
 
-        def step(i: str) -> None:
+        def step(i: Operand) -> None:
             with cx.scope():
                 descend(k + 1, replaced(idx, d, Index(i, 0, key)))
 
-        cx.em.loop("0", str(shape[d]), "1", step)
+        cx.em.loop(0, shape[d], 1, step)
 
     descend(0, (ZERO,) * len(shape))
 
@@ -119,7 +120,7 @@ def outer_loops(cx: Context, shape: tuple[int, ...], dims: Sequence[int], body: 
 def _one_loop(cx: Context, shape: tuple[int, ...], dims: Sequence[int], body: Callable[[Indices], None]) -> None:
     """Walk through `dims` in row-major order by one number, which is taken apart again at each step."""
 
-    def step(linear: str) -> None:
+    def step(linear: Operand) -> None:
         with cx.scope():
             idx, rest = (ZERO,) * len(shape), linear
             for d in reversed(dims):
@@ -128,7 +129,7 @@ def _one_loop(cx: Context, shape: tuple[int, ...], dims: Sequence[int], body: Ca
                 idx = replaced(idx, d, Index(at, 0, cx.fresh_key("i")))
             body(idx)
 
-    cx.em.loop("0", str(prod(shape[d] for d in dims)), "1", step)
+    cx.em.loop(0, prod(shape[d] for d in dims), 1, step)
 
 
 # -- the vector dimension
@@ -268,19 +269,19 @@ def vector_loop(
     plan = plan_loop(cx, values, stores, here, dim, extent, nothing_else)
     cx.plans.append(plan)
 
-    def region(lo: str, hi: str, assume: dict[Key, bool]) -> None:
+    def region(lo: Operand, hi: Operand, assume: dict[Key, bool]) -> None:
         saved, assumed = cx.assumed, {**cx.assumed, **assume}
         if plan.nothing_else and masked_off(cx, stores, here, assumed):
             return
 
-        def step(i: str) -> None:
+        def step(i: Operand) -> None:
             with cx.scope():
                 cx.positioned, cx.origins[key] = True, i
                 body(replaced(idx, dim, Index(i, 1, key)))
                 cx.positioned = False
 
         cx.assumed = assumed
-        em.loop(lo, hi, str(width), step)
+        em.loop(lo, hi, width, step)
         cx.assumed = saved
 
     with cx.scope():
@@ -288,57 +289,57 @@ def vector_loop(
             cx.affine(v, i)
         bounds, gates = _mask_bounds(cx, plan.parts)
         if not bounds and not gates:
-            region(str(start), str(extent), {})
+            region(start, extent, {})
             return
         _split(cx, extent, start, bounds, gates, region)
 
 
 def _split(
-    cx: Context, extent: int, start: int, bounds: dict[Key, str], gates: dict[Key, str],
-    region: Callable[[str, str, dict[Key, bool]], None],
+    cx: Context, extent: int, start: int, bounds: dict[Key, Operand], gates: dict[Key, Operand],
+    region: Callable[[Operand, Operand, dict[Key, bool]], None],
 ) -> None:  # fmt: skip
     """All masks true up to `main`; mixed up to `full`; the bounded masks false from there on."""
     em, width = cx.em, cx.width
-    hi = str(extent)
+    hi: Operand = extent
     for bound in dict.fromkeys(bounds.values()):
         hi = em.minimum(hi, bound)
-    hi = em.maximum(hi, str(start)) if bounds else hi
+    hi = em.maximum(hi, start) if bounds else hi
     main = hi
     for gate in dict.fromkeys(gates.values()):
         main = em.inst(f"select i1 {gate}, i64 {main}, i64 {start}")
     main = em.inst(f"and i64 {main}, {-width}")
-    region(str(start), main, dict.fromkeys([*bounds, *gates], True))
+    region(start, main, dict.fromkeys([*bounds, *gates], True))
     if len(set(bounds.values())) == 1:
-        full = em.inst(f"and i64 {em.add(hi, str(width - 1))}, {-width}")
+        full = em.inst(f"and i64 {em.add(hi, width - 1)}, {-width}")
         region(main, full, {})
-        region(full, str(extent), dict.fromkeys(bounds, False))
+        region(full, extent, dict.fromkeys(bounds, False))
     else:
-        region(main, str(extent), {})
+        region(main, extent, {})
 
 
-def _mask_bounds(cx: Context, parts: Iterable[tuple[Place, bool]]) -> tuple[dict[Key, str], dict[Key, str]]:
+def _mask_bounds(cx: Context, parts: Iterable[tuple[Place, bool]]) -> tuple[dict[Key, Operand], dict[Key, Operand]]:
     """Where comparisons become false, and conditions that do not vary, by what can be assumed where they hold."""
-    bounds: dict[Key, str] = {}
-    gates: dict[Key, str] = {}
+    bounds: dict[Key, Operand] = {}
+    gates: dict[Key, Operand] = {}
     for (leaf, i), bound in parts:
         key = key_of(leaf, i)
         if bound:
             bounds[key], whole = _upper_bound(cx, leaf, i)
-            if whole:
+            if whole is not None:
                 gates[leaf, (*key[1], "whole")] = whole
-        elif (gate := cx.evaluate(leaf, i).value).startswith("%"):
+        elif isinstance(gate := cx.evaluate(leaf, i).value, Register):
             gates[key] = gate
     return bounds, gates
 
 
 def everywhere(
     cx: Context, values: Sequence[Value], stores: Sequence[Op], shape: tuple[int, ...], keys: Sequence[str]
-) -> tuple[list[str], list[Key]]:
+) -> tuple[list[Operand], list[Key]]:
     """When all masks are true at all positions of a shape: (conditions, comparisons that hold then).
 
     The comparisons stand at an index with these keys; `bounded_everywhere` says whether all are of this kind.
     """
-    conditions: list[str] = []
+    conditions: list[Operand] = []
     found: list[Key] = []
     unknown, strides = cx.unknown, Strides(cx)
     try:
@@ -354,7 +355,7 @@ def everywhere(
     return conditions, found
 
 
-def _upper_bound(cx: Context, leaf: Value, idx: Indices) -> tuple[str, str]:
+def _upper_bound(cx: Context, leaf: Value, idx: Indices) -> tuple[Operand, Register | None]:
     """For `x < b` with x = base + position: the position (i64) from which on it is false.
 
     Where x may wrap around in its type, also the condition that it does not; if it does, there is no such position.
@@ -365,9 +366,9 @@ def _upper_bound(cx: Context, leaf: Value, idx: Indices) -> tuple[str, str]:
     assert position is not None and bound is not None
     em = cx.em
     wide = [em.resize(y.value, y.elem, "i64") for y in (bound, position)]
-    end = em.add(em.sub(*wide), str(compared[2]))
-    if SIZE[position.elem] == 8 or not wide[1].startswith("%"):
-        return end, ""
+    end = em.add(em.sub(*wide), compared[2])
+    if SIZE[position.elem] == 8 or not isinstance(wide[1], Register):
+        return end, None
     whole = em.inst(f"icmp sle i64 {wide[1]}, {largest_base(leaf, position.elem)}")
     return em.inst(f"select i1 {whole}, i64 {end}, i64 {1 << 62}"), whole
 

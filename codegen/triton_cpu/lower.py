@@ -13,7 +13,7 @@ import logging
 from collections.abc import Sequence
 
 from opweave.codegen.native.launch import HEAP
-from opweave.codegen.triton_cpu import (  # noqa: F401  (they register rules)
+from opweave.codegen.triton_cpu import (
     access,
     affine,
     control,
@@ -39,12 +39,18 @@ from opweave.codegen.triton_cpu.exchange import find_exchanges
 from opweave.codegen.triton_cpu.lanes import Indices, Lanes
 from opweave.codegen.triton_cpu.loops import materialize, nest, transposed_loads, write_all
 from opweave.codegen.triton_cpu.materialize import before_write, overlap, side_buffers, side_outputs
+from opweave.codegen.triton_cpu.operands import Operand, Register
 from opweave.codegen.triton_cpu.operations import ROOTS, WRITES, lazy, operation, root
 from opweave.codegen.triton_cpu.refusal import unsupported
 from opweave.registry.triton.inline import inline_calls
 from opweave.registry.triton.ttir import Block, Function, Op, Value, parse
 
 _log = logging.getLogger("opweave.lowering")
+_RULES = (
+    access, affine, control, dot, dot_scaled, effects, elementwise, libdevice, mapping, math,
+    memory, reduce, shuffle, tiles, undefined,
+)  # fmt: skip
+"""What registers the rules of operations when it is imported."""
 
 
 def lower(
@@ -117,18 +123,18 @@ def _emit_function(cx: Context, function: Function) -> None:
     """The loop over programs around the kernel's body."""
     em = cx.em
     for k, a in enumerate(function.args):
-        slot = em.offset("%args", str(k), "i64")
+        slot = em.offset(Register("%args"), k, "i64")
         t = LLVM_TYPE.get(a.type.elem)
         if t is None:
             raise NotImplementedError(f"kernel argument {a.name} of type {a.type}: this type is not supported")
         value = em.inst(f"load i8, ptr {slot}") if t == "i1" else em.inst(f"load {t}, ptr {slot}")
         cx.scalars[a] = Lanes("uniform", em.inst(f"trunc i8 {value} to i1") if t == "i1" else value, a.type.elem)
 
-    cx.assertion_slot = em.offset("%args", str(len(function.args)), "i64")
+    cx.assertion_slot = em.offset(Register("%args"), len(function.args), "i64")
 
     stopped = em.fresh("stopped")
 
-    def program(i: str) -> None:
+    def program(i: Operand) -> None:
         cx.program = i
         access.step(cx, None, stopped)
         linear = em.inst(f"trunc i64 {i} to i32")
@@ -140,7 +146,7 @@ def _emit_function(cx: Context, function: Function) -> None:
             emit_blocks(cx, function.body, end, [])
         em.label(end)
 
-    em.loop("%start", "%end", "1", program)
+    em.loop(Register("%start"), Register("%end"), 1, program)
     if cx.features.sanitize:
         em.branch(stopped)
         em.label(stopped)
@@ -196,7 +202,7 @@ def _program_id(cx: Context, op: Op) -> None:
 
 @root("tt.get_num_programs")
 def _num_programs(cx: Context, op: Op) -> None:
-    cx.scalars[op.result] = Lanes("uniform", f"%g{op.attrs[0]}", "i32")
+    cx.scalars[op.result] = Lanes("uniform", Register(f"%g{op.attrs[0]}"), "i32")
 
 
 @root("tt.reshape")
@@ -255,7 +261,7 @@ def _store_all(cx: Context, group: Sequence[Op], loads: Sequence[Value]) -> None
 
 def _across(cx: Context, loads: Sequence[Value]) -> list[Value]:
     """Keep loads that run across their stores, and say which of them lie in the stores' direction."""
-    crossed = []
+    crossed: list[Value] = []
     for v in loads:
         found = tiles.crossing(cx, v, v.type.elem) if v not in cx.buffers else None
         if found is not None:
@@ -290,9 +296,9 @@ def _store_group(cx: Context, first: Op) -> list[Op]:
 def _make_range(cx: Context, v: Value, idx: Indices) -> Lanes:
     """Only reached without lanes: in the vector dimension a range is affine."""
     assert v.op is not None
-    i = cx.em.resize(idx[0].value, "i64", "i32") if idx[0].value.startswith("%") else idx[0].value
-    start = v.op.attr("start") or "0"
-    return Lanes("uniform", i if start == "0" else cx.em.inst(f"add i32 {i}, {start}"), "i32")
+    i = cx.em.resize(idx[0].value, "i64", "i32")
+    start = int(v.op.attr("start") or 0)
+    return Lanes("uniform", i if start == 0 else cx.em.inst(f"add i32 {i}, {start}"), "i32")
 
 
 def _print(cx: Context, name: str, arguments: int) -> str:

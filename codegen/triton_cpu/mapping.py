@@ -8,6 +8,7 @@ from opweave.codegen.triton_cpu.control import scalar_region
 from opweave.codegen.triton_cpu.emit import Buffer
 from opweave.codegen.triton_cpu.lanes import ZERO, Index, Indices, Lanes
 from opweave.codegen.triton_cpu.loops import materialize, nest, outer_loops
+from opweave.codegen.triton_cpu.operands import Operand
 from opweave.codegen.triton_cpu.operations import WRITES, operation, root
 from opweave.codegen.triton_cpu.refusal import unsupported
 from opweave.registry.triton.ttir import Op, walk
@@ -48,7 +49,7 @@ def _by_elements(cx: Context, op: Op, pack: int, results: list[Buffer]) -> None:
     shape = op.operands[0].type.dims
 
     def call(places: list[Indices]) -> None:
-        args = []
+        args: list[Lanes] = []
         for v in op.operands:
             args += [Lanes("uniform", cx.evaluate(v, idx).value, v.type.elem) for idx in places]
         values = scalar_region(cx, op.regions[0], args)
@@ -56,18 +57,18 @@ def _by_elements(cx: Context, op: Op, pack: int, results: list[Buffer]) -> None:
             for idx, x in zip(places, values[k * pack : (k + 1) * pack], strict=True):
                 cx.store_buffer(buffer, x, idx)
 
-    def steps(linear: str) -> None:
+    def steps(linear: Operand) -> None:
         with cx.scope():
-            call([_unravel(cx, cx.em.add(linear, str(j)), shape) for j in range(pack)])
+            call([_unravel(cx, cx.em.add(linear, j), shape) for j in range(pack)])
 
     with cx.lanes(1):
         if pack == 1:
             outer_loops(cx, shape, range(len(shape)), lambda idx: call([idx]))
         else:
-            cx.em.loop("0", str(op.operands[0].type.numel), str(pack), steps)
+            cx.em.loop(0, op.operands[0].type.numel, pack, steps)
 
 
-def _unravel(cx: Context, linear: str, shape: tuple[int, ...]) -> Indices:
+def _unravel(cx: Context, linear: Operand, shape: tuple[int, ...]) -> Indices:
     """The position of an element by its place in row-major order."""
     idx: list[Index] = []
     rest = linear
@@ -75,7 +76,7 @@ def _unravel(cx: Context, linear: str, shape: tuple[int, ...]) -> Indices:
         if d == 1:
             idx.append(ZERO)
             continue
-        at = str(int(rest) % d) if not rest.startswith("%") else cx.em.inst(f"urem i64 {rest}, {d}")
-        rest = str(int(rest) // d) if not rest.startswith("%") else cx.em.inst(f"udiv i64 {rest}, {d}")
+        at = rest % d if isinstance(rest, int) else cx.em.inst(f"urem i64 {rest}, {d}")
+        rest = rest // d if isinstance(rest, int) else cx.em.inst(f"udiv i64 {rest}, {d}")
         idx.append(Index(at, 0, cx.fresh_key("m")))
     return tuple(reversed(idx))

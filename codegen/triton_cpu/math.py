@@ -9,12 +9,13 @@ libdevice functions (`__nv_expf`, `__nv_pow`, ...) are in libdevice.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
+from opweave.codegen.triton_cpu.arithmetic import F32, Floats
 from opweave.codegen.triton_cpu.context import Context
 from opweave.codegen.triton_cpu.elementwise import cast, from_f32, intrinsic, remainder_of, scalar_calls, widened
-from opweave.codegen.triton_cpu.emit import float_literal, splat, vector
 from opweave.codegen.triton_cpu.lanes import Lanes
+from opweave.codegen.triton_cpu.operands import I1, Operand
 from opweave.codegen.triton_cpu.operations import elementwise
 from opweave.codegen.triton_cpu.refusal import unsupported
 from opweave.registry.triton.ttir import Op
@@ -60,98 +61,29 @@ _SIN = (2.724378191487631e-06, -1.9840039021801203e-04, 8.333331905305386e-03, -
 _COS = (-2.7295831728224584e-07, 2.48005599132739e-05, -1.38888880610466e-03, 4.16666679084301e-02)
 
 
-class F32:
-    """Emits f32 arithmetic on `width` lanes; operands and results are SSA values or literals."""
-
-    def __init__(self, cx: Context, width: int) -> None:
-        self.em, self.width = cx.em, width
-        # Without the instruction, `fma` would be a library call on every lane.
-        self._fma = "fma" if cx.features.fma else "fmuladd"
-        self.type, self.int_type, self.mask = (vector(e, width) for e in ("f32", "i32", "i1"))
-
-    def const(self, x: float) -> str:
-        return splat(float_literal(x), "f32", self.width)
-
-    def int_const(self, x: int) -> str:
-        return splat(str(x), "i32", self.width)
-
-    def op(self, name: str, a: str, b: str) -> str:
-        return self.em.inst(f"{name} {self.type} {a}, {b}")
-
-    def int_op(self, name: str, a: str, b: str) -> str:
-        return self.em.inst(f"{name} {self.int_type} {a}, {b}")
-
-    def add(self, a: str, b: str) -> str:
-        return self.op("fadd", a, b)
-
-    def sub(self, a: str, b: str) -> str:
-        return self.op("fsub", a, b)
-
-    def mul(self, a: str, b: str) -> str:
-        return self.op("fmul", a, b)
-
-    def div(self, a: str, b: str) -> str:
-        return self.op("fdiv", a, b)
-
-    def fma(self, a: str, b: str, c: str) -> str:
-        return self.em.intrinsic(self._fma, "f32", self.width, [a, b, c])
-
-    def call(self, name: str, *args: str) -> str:
-        return self.em.intrinsic(name, "f32", self.width, args)
-
-    def compare(self, predicate: str, a: str, b: str) -> str:
-        return self.em.inst(f"fcmp {predicate} {self.type} {a}, {b}")
-
-    def select(self, mask: str, a: str, b: str) -> str:
-        return self.em.inst(f"select {self.mask} {mask}, {self.type} {a}, {self.type} {b}")
-
-    def at_least(self, x: str, bound: float) -> str:
-        """max(x, bound), NaN kept; one instruction on x86."""
-        return self.select(self.compare("olt", x, self.const(bound)), self.const(bound), x)
-
-    def at_most(self, x: str, bound: float) -> str:
-        return self.select(self.compare("ogt", x, self.const(bound)), self.const(bound), x)
-
-    def bits(self, x: str) -> str:
-        return self.em.inst(f"bitcast {self.type} {x} to {self.int_type}")
-
-    def from_bits(self, x: str) -> str:
-        return self.em.inst(f"bitcast {self.int_type} {x} to {self.type}")
-
-    def polynomial(self, x: str, coefficients: Sequence[float]) -> str:
-        """Horner's rule, highest power first.
-
-        Several registers go through together, so the chain of dependent operations costs less than splitting it would.
-        """
-        p = self.const(coefficients[0])
-        for c in coefficients[1:]:
-            p = self.fma(p, x, self.const(c))
-        return p
-
-
 _MAGIC = 1.5 * 2**23 + 127
 """Adding it rounds to an integer whose biased value is then in the low bits: the exponent of a power of two."""
 
 
-def _two_power(f: F32, x: str, log2_of_base_half: float) -> tuple[str, str]:
+def _two_power(f: F32, x: Operand, log2_of_base_half: float) -> tuple[Operand, Operand]:
     """(k, 2^k) for k = round(x * log2_of_base_half)."""
     shifted = f.fma(x, f.const(log2_of_base_half), f.const(_MAGIC))
     return f.sub(shifted, f.const(_MAGIC)), f.from_bits(f.int_op("shl", f.bits(shifted), f.int_const(23)))
 
 
-def _reduced_exp(f: F32, x: str) -> tuple[str, str]:
+def _reduced_exp(f: F32, x: Operand) -> tuple[Operand, Operand]:
     """(p, s) with exp(x) = (1 + p) s^2; the square reaches the whole range of exponents, subnormal results included."""
     k, s = _two_power(f, x, _LOG2E / 2)
     r = f.fma(k, f.const(-_2LN2_LO), f.fma(k, f.const(-_2LN2_HI), x))
     return f.fma(f.mul(r, r), f.polynomial(r, _EXP), r), s
 
 
-def exp(f: F32, x: str) -> str:
+def exp(f: F32, x: Operand) -> Operand:
     p, s = _reduced_exp(f, f.at_most(f.at_least(x, -104.0), 89.0))
     return f.mul(f.mul(f.add(p, f.const(1.0)), s), s)
 
 
-def exp2(f: F32, x: str) -> str:
+def exp2(f: F32, x: Operand) -> Operand:
     x = f.at_most(f.at_least(x, -150.5), 129.0)
     k, s = _two_power(f, x, 0.5)
     r = f.sub(x, f.add(k, k))
@@ -159,7 +91,7 @@ def exp2(f: F32, x: str) -> str:
     return f.mul(f.mul(p, s), s)
 
 
-def expm1(f: F32, x: str) -> str:
+def expm1(f: F32, x: Operand) -> Operand:
     p, s = _reduced_exp(f, f.at_most(f.at_least(x, -20.0), 89.0))
     square = f.mul(s, s)
     grown = f.mul(f.mul(f.add(p, f.const(1.0)), s), s)
@@ -168,7 +100,7 @@ def expm1(f: F32, x: str) -> str:
     return f.select(f.compare("oeq", x, f.const(0.0)), x, result)
 
 
-def _log_parts(f: F32, x: str) -> tuple[str, str, str]:
+def _log_parts(f: F32, x: Operand) -> tuple[Operand, Operand, Operand]:
     """(e, m, c) with log(x) = e ln 2 + m + c for positive finite x; c is small against m."""
     tiny = f.compare("olt", x, f.const(1.1754943508222875e-38))
     bits = f.bits(f.select(tiny, f.mul(x, f.const(2.0**23)), x))
@@ -184,45 +116,45 @@ def _log_parts(f: F32, x: str) -> tuple[str, str, str]:
     return e, m, f.fma(square, f.const(-0.5), c)
 
 
-def _log_ends(f: F32, x: str, result: str) -> str:
+def _log_ends(f: F32, x: Operand, result: Operand) -> Operand:
     """inf at inf, -inf at 0, NaN below 0 and at NaN."""
     result = f.select(f.compare("oeq", x, f.const(_INF)), x, result)
     result = f.select(f.compare("oeq", x, f.const(0.0)), f.const(-_INF), result)
     return f.select(f.compare("uge", x, f.const(0.0)), f.select(f.compare("uno", x, x), x, result), f.const(_NAN))
 
 
-def log(f: F32, x: str) -> str:
+def log(f: F32, x: Operand) -> Operand:
     e, m, c = _log_parts(f, x)
     low = f.fma(e, f.const(_LN2_LO), c)
     return _log_ends(f, x, f.fma(e, f.const(_LN2_HI), f.add(m, low)))
 
 
-def log2(f: F32, x: str) -> str:
+def log2(f: F32, x: Operand) -> Operand:
     e, m, c = _log_parts(f, x)
     low = f.fma(m, f.const(_LOG2E_LO), f.mul(c, f.const(_LOG2E_HI)))
     return _log_ends(f, x, f.add(e, f.fma(m, f.const(_LOG2E_HI), low)))
 
 
-def log10(f: F32, x: str) -> str:
+def log10(f: F32, x: Operand) -> Operand:
     e, m, c = _log_parts(f, x)
     low = f.fma(m, f.const(_LOG10E_LO), f.mul(c, f.const(_LOG10E_HI)))
     low = f.fma(e, f.const(_LG2_LO), low)
     return _log_ends(f, x, f.fma(e, f.const(_LG2_HI), f.fma(m, f.const(_LOG10E_HI), low)))
 
 
-def log1p(f: F32, x: str) -> str:
+def log1p(f: F32, x: Operand) -> Operand:
     """log(u) for u = 1 + x rounded, plus what the rounding lost."""
     u = f.add(x, f.const(1.0))
     lost = f.sub(x, f.sub(u, f.const(1.0)))
     result = f.add(log(f, u), f.div(lost, u))
     special = f.compare("ueq", u, f.const(_INF))
     result = f.select(f.compare("oeq", u, f.const(0.0)), f.const(-_INF), f.select(special, u, result))
-    return f.select(f.compare("olt", f.call("fabs", x), f.const(2.0**-24)), x, result)
+    return f.select(f.compare("olt", f.intrinsic("fabs", x), f.const(2.0**-24)), x, result)
 
 
-def tanh(f: F32, x: str) -> str:
+def tanh(f: F32, x: Operand) -> Operand:
     """t / (t + 2) with t = expm1(2 |x|), and a polynomial near 0, where three roundings of that would show."""
-    a = f.at_most(f.call("fabs", x), 9.1)
+    a = f.at_most(f.intrinsic("fabs", x), 9.1)
     k, power = _two_power(f, a, 2 * _LOG2E)
     r = f.fma(k, f.const(-_LN2_LO), f.fma(k, f.const(-_LN2_HI), f.add(a, a)))
     p = f.fma(f.mul(r, r), f.polynomial(r, _EXP_NEAR), r)
@@ -230,20 +162,20 @@ def tanh(f: F32, x: str) -> str:
     far = f.div(t, f.add(t, f.const(2.0)))
     square = f.mul(a, a)
     near = f.fma(f.mul(a, square), f.polynomial(square, _TANH_SMALL), a)
-    return f.call("copysign", f.select(f.compare("olt", a, f.const(0.26)), near, far), x)
+    return f.intrinsic("copysign", f.select(f.compare("olt", a, f.const(0.26)), near, far), x)
 
 
-def erf(f: F32, x: str) -> str:
-    a = f.at_most(f.call("fabs", x), 3.95)
+def erf(f: F32, x: Operand) -> Operand:
+    a = f.at_most(f.intrinsic("fabs", x), 3.95)
     near = f.fma(a, f.polynomial(f.mul(a, a), _ERF_SMALL), a)
     p, s = _reduced_exp(f, f.mul(a, f.polynomial(a, _ERF_LARGE)))
     far = f.sub(f.const(1.0), f.mul(f.mul(f.add(p, f.const(1.0)), s), s))
-    return f.call("copysign", f.select(f.compare("olt", a, f.const(0.92)), near, far), x)
+    return f.intrinsic("copysign", f.select(f.compare("olt", a, f.const(0.92)), near, far), x)
 
 
-def _sin_cos(f: F32, x: str, quarter: int) -> str:
+def _sin_cos(f: F32, x: Operand, quarter: int) -> Operand:
     """sin(x + quarter * pi / 2); arguments beyond 1e5 are reduced by libm."""
-    k = f.call("rint", f.mul(x, f.const(0.6366197723675814)))
+    k = f.intrinsic("rint", f.mul(x, f.const(0.6366197723675814)))
     r = x
     for part in _PIO2:
         r = f.fma(k, f.const(-part), r)
@@ -261,13 +193,13 @@ def _sin_cos(f: F32, x: str, quarter: int) -> str:
     return f.select(f.compare("oeq", x, f.const(0.0)), x, value)  # the reduction loses the sign of a zero
 
 
-def _trigonometric(quarter: int, libm: str) -> Callable[[Context, F32, str], str]:
-    def rule(cx: Context, f: F32, x: str) -> str:
+def _trigonometric(quarter: int, libm: str) -> Callable[[Context, F32, Operand], Operand]:
+    def rule(cx: Context, f: F32, x: Operand) -> Operand:
         em = cx.em
         value = _sin_cos(f, x, quarter)
         out = em.slot(f.type, value)
-        large = f.compare("ugt", f.call("fabs", x), f.const(1e5))
-        some = em.call("i1", f"llvm.vector.reduce.or.v{f.width}i1", [(f.mask, large)]) if f.width > 1 else large
+        large = f.compare("ugt", f.intrinsic("fabs", x), f.const(1e5))
+        some = em.call(I1, f"llvm.vector.reduce.or.v{f.width}i1", [(f.mask, large)]) if f.width > 1 else large
 
         def by_libm() -> None:
             # An element must not depend on its neighbours in the vector.
@@ -280,11 +212,11 @@ def _trigonometric(quarter: int, libm: str) -> Callable[[Context, F32, str], str
     return rule
 
 
-def rsqrt(f: F32, x: str) -> str:
-    return f.div(f.const(1.0), f.call("sqrt", x))
+def rsqrt(f: Floats, x: Operand) -> Operand:
+    return f.div(f.const(1.0), f.intrinsic("sqrt", x))
 
 
-_F32: dict[str, Callable[[F32, str], str]] = {
+_F32: dict[str, Callable[[F32, Operand], Operand]] = {
     "exp": exp, "exp2": exp2, "expm1": expm1, "log": log, "log2": log2, "log10": log10, "log1p": log1p, "tanh": tanh,
     "erf": erf, "rsqrt": rsqrt,
 }  # fmt: skip
@@ -316,12 +248,11 @@ def apply(cx: Context, op: Op, name: str, args: list[Lanes]) -> Lanes:
         return from_f32(cx, remainder_of(cx, wide), args[0].elem)
     w, values = cx.operands(wide)
     if elem == "f32" and name in _F32:
-        result = _F32[name](F32(cx, w), values[0])
+        result = _F32[name](F32(cx.em, w, cx.features.fma), values[0])
     elif elem == "f32" and name in _F32_BRANCHING:
-        result = _F32_BRANCHING[name](cx, F32(cx, w), values[0])
+        result = _F32_BRANCHING[name](cx, F32(cx.em, w, cx.features.fma), values[0])
     elif name == "rsqrt":
-        root = cx.em.intrinsic("sqrt", elem, w, values)
-        result = cx.em.inst(f"fdiv {vector(elem, w)} {splat(float_literal(1.0, elem), elem, w)}, {root}")
+        result = rsqrt(Floats(cx.em, elem, w), values[0])
     elif name in _LIBM:
         result = scalar_calls(cx, name + ("f" if elem == "f32" else ""), elem, w, values)
     else:

@@ -12,8 +12,21 @@ from dataclasses import dataclass
 from opweave.codegen.triton_cpu.access import check_access
 from opweave.codegen.triton_cpu.context import Context
 from opweave.codegen.triton_cpu.elementwise import from_f32, select, to_f32
-from opweave.codegen.triton_cpu.emit import FLOATS, LLVM_TYPE, SIZE, float_literal, storage, suffix, vector
+from opweave.codegen.triton_cpu.emit import FLOATS, LLVM_FLOATS, LLVM_TYPE, SIZE, float_literal, storage, suffix, vector
 from opweave.codegen.triton_cpu.lanes import Indices, Lanes
+from opweave.codegen.triton_cpu.operands import (
+    FALSE,
+    I1,
+    I16,
+    I32,
+    NULL,
+    PTR,
+    TRUE,
+    VOID,
+    Operand,
+    Register,
+    Typed,
+)
 from opweave.codegen.triton_cpu.operations import lazy
 from opweave.codegen.triton_cpu.refusal import unsupported
 from opweave.registry.triton.ttir import Op, Value
@@ -21,7 +34,8 @@ from opweave.registry.triton.ttir import Op, Value
 #: Bytes of a line of the caches.
 LINE = 64
 
-TRUE = Lanes("uniform", "true", "i1")
+ALL = Lanes("uniform", TRUE, "i1")
+"""The mask of what has none."""
 
 
 def at(cx: Context, v: Value, idx: Indices) -> Lanes:
@@ -29,11 +43,11 @@ def at(cx: Context, v: Value, idx: Indices) -> Lanes:
 
 
 def zero(elem: str) -> Lanes:
-    text = float_literal(0.0, elem) if elem in FLOATS else {"ptr": "null", "i1": "false"}.get(elem, "0")
-    return Lanes("uniform", text, elem)
+    value = float_literal(0.0, elem) if elem in FLOATS else {"ptr": NULL, "i1": FALSE}.get(elem, 0)
+    return Lanes("uniform", value, elem)
 
 
-def _from_memory(cx: Context, x: str, elem: str, width: int) -> str:
+def _from_memory(cx: Context, x: Operand, elem: str, width: int) -> Operand:
     """Booleans are bytes in memory."""
     return cx.em.inst(f"trunc {vector('i8', width)} {x} to {vector('i1', width)}") if elem == "i1" else x
 
@@ -55,12 +69,12 @@ def load_lanes(cx: Context, op: Op, idx: Indices) -> Lanes:
     elem = op.result.type.elem
     if elem not in LLVM_TYPE:
         raise unsupported(op, f"elements of type {elem} are not supported")
-    mask = at(cx, op.operands[1], idx) if len(op.operands) > 1 else TRUE
+    mask = at(cx, op.operands[1], idx) if len(op.operands) > 1 else ALL
 
     def other() -> Lanes:
         return at(cx, op.operands[2], idx) if len(op.operands) > 2 else zero(elem)
 
-    if mask.value == "false":
+    if mask.is_false:
         return other()
     pointer = at(cx, op.operands[0], idx)
     if cx.features.sanitize:
@@ -76,19 +90,21 @@ def _load_vector(cx: Context, pointer: Lanes, mask: Lanes, other: Callable[[], L
     em, w, mem = cx.em, cx.width, storage(elem)
     t, size = cx.vector(mem), SIZE[mem]
     contiguous = pointer.kind == "affine" and pointer.stride == size
-    if contiguous and mask.value == "true":
+    if contiguous and mask.is_true:
         address = cx.position(pointer)
-        if cx.ahead:
-            later, kind = (
-                ("ptr", em.offset(address, cx.ahead)),
-                ("0", "2", "1"),
-            )  # a read; kept in the second cache; data
-            em.call("void", "llvm.prefetch.p0", [later, *(("i32", k) for k in kind)])
+        if cx.ahead is not None:
+            kind = (0, 2, 1)  # a read; kept in the second cache; data
+            em.call(VOID, "llvm.prefetch.p0", [(PTR, em.offset(address, cx.ahead)), *((I32, k) for k in kind)])
         x = em.inst(f"load {t}, ptr {address}, align {size}")
         return Lanes("vector", _from_memory(cx, x, elem, w), elem)
     fill = cx.operand(_to_memory(cx, other()))
     if contiguous:
-        args = [("ptr", cx.position(pointer)), ("i32", str(size)), (cx.vector("i1"), cx.operand(mask)), (t, fill)]
+        args: list[Typed] = [
+            (PTR, cx.position(pointer)),
+            (I32, size),
+            (cx.vector("i1"), cx.operand(mask)),
+            (t, fill),
+        ]
         x = em.call(t, f"llvm.masked.load.{suffix(mem, w)}.p0", args)
     else:
         x = cx.gather(mem, cx.operand(pointer), cx.operand(mask), fill)
@@ -101,24 +117,24 @@ def _load_uniform(cx: Context, pointer: Lanes, mask: Lanes, other: Callable[[], 
         return _load_one(cx, pointer.value, mask, other, elem)
     anyone = cx.operand(mask)
     if cx.width > 1:
-        anyone = cx.em.call("i1", f"llvm.vector.reduce.or.v{cx.width}i1", [(cx.vector("i1"), anyone)])
+        anyone = cx.em.call(I1, f"llvm.vector.reduce.or.v{cx.width}i1", [(cx.vector("i1"), anyone)])
     one = _load_one(cx, pointer.value, Lanes("uniform", anyone, "i1"), lambda: zero(elem), elem)
     return select(cx, mask, one, other())
 
 
-def _load_one(cx: Context, address: str, mask: Lanes, other: Callable[[], Lanes], elem: str) -> Lanes:
+def _load_one(cx: Context, address: Operand, mask: Lanes, other: Callable[[], Lanes], elem: str) -> Lanes:
     """A scalar load; where it is masked off it reads a dummy instead of branching."""
     em, mem = cx.em, storage(elem)
     kind = "uniform" if mask.uniform else "vector"
-    if mask.value != "true":
+    if not mask.is_true:
         address = em.inst(f"select i1 {mask.value}, ptr {address}, ptr {_dummy(cx)}")
     x = em.inst(f"load {LLVM_TYPE[mem]}, ptr {address}, align {SIZE[mem]}")
     result = Lanes(kind, _from_memory(cx, x, elem, 1), elem)
-    return result if mask.value == "true" else select(cx, mask, result, other())
+    return result if mask.is_true else select(cx, mask, result, other())
 
 
-def _dummy(cx: Context) -> str:
-    if not cx.dummy:
+def _dummy(cx: Context) -> Operand:
+    if cx.dummy is None:
         cx.dummy = cx.em.buffer((8,), "i64").pointer
     return cx.dummy
 
@@ -143,12 +159,12 @@ class Store:
 
 def prepare_store(cx: Context, op: Op, idx: Indices) -> Store | None:
     """Evaluate what is stored, where, and under which mask. None: nothing to do."""
-    mask = at(cx, op.operands[2], idx) if len(op.operands) > 2 else TRUE
-    if mask.value == "false":
+    mask = at(cx, op.operands[2], idx) if len(op.operands) > 2 else ALL
+    if mask.is_false:
         return None
     value = at(cx, op.operands[1], idx)
     pointer = at(cx, op.operands[0], idx)
-    span = cx.width > 1 and pointer.kind == "affine" and pointer.stride == SIZE[value.elem] and mask.value == "true"
+    span = cx.width > 1 and pointer.kind == "affine" and pointer.stride == SIZE[value.elem] and mask.is_true
     return Store(op, idx, pointer, value, mask, span and cx.features.streams and "cacheModifier = cs" in op.attrs)
 
 
@@ -167,15 +183,15 @@ def emit_store(cx: Context, store: Store, past: bool | None = None) -> None:
         _store(cx, store.pointer, value, store.mask, bool(past) and store.past)
 
 
-def at_lines(cx: Context, stores: Sequence[Store]) -> str:
+def at_lines(cx: Context, stores: Sequence[Store]) -> Register:
     """Whether all of these start at a line of the caches.
 
     The processor joins stores that go past the caches to whole lines; a part of a line costs many times what is spared.
     """
     em = cx.em
-    low = "0"
+    low: Operand = 0
     for address in [em.inst(f"ptrtoint ptr {cx.position(s.pointer)} to i64") for s in stores]:
-        low = address if low == "0" else em.inst(f"or i64 {low}, {address}")
+        low = address if low == 0 else em.inst(f"or i64 {low}, {address}")
     return em.inst(f"icmp eq i64 {em.inst(f'and i64 {low}, {LINE - 1}')}, 0")
 
 
@@ -188,24 +204,24 @@ def _store(cx: Context, pointer: Lanes, value: Lanes, mask: Lanes, past: bool) -
     t, size = LLVM_TYPE[elem], SIZE[elem]
     if w == 1 or (pointer.uniform and value.uniform and mask.uniform):
         address, one = cx.position(pointer), cx.position(value)
-        if mask.value == "true":
+        if mask.is_true:
             em.line(f"store {t} {one}, ptr {address}, align {size}")
         else:
             em.when(mask.value, lambda: em.line(f"store {t} {one}, ptr {address}, align {size}"))
         return
     v, lanes = cx.vector(elem), cx.operand(value)
-    if pointer.kind == "affine" and pointer.stride == size and mask.value == "true":
+    if pointer.kind == "affine" and pointer.stride == size and mask.is_true:
         cx.streams |= past
         how = f"align {min(w * size, LINE)}, !nontemporal !{{i32 1}}" if past else f"align {size}"
         em.line(f"store {v} {lanes}, ptr {cx.position(pointer)}, {how}")
         return
     name = suffix(elem, w)
-    tail = [("i32", str(size)), (cx.vector("i1"), cx.operand(mask))]
+    tail: list[Typed] = [(I32, size), (cx.vector("i1"), cx.operand(mask))]
     if pointer.kind == "affine" and pointer.stride == size:
-        em.call("void", f"llvm.masked.store.{name}.p0", [(v, lanes), ("ptr", cx.position(pointer)), *tail])
+        em.call(VOID, f"llvm.masked.store.{name}.p0", [(v, lanes), (PTR, cx.position(pointer)), *tail])
     else:
         em.call(
-            "void", f"llvm.masked.scatter.{name}.v{w}p0", [(v, lanes), (cx.vector("ptr"), cx.operand(pointer)), *tail]
+            VOID, f"llvm.masked.scatter.{name}.v{w}p0", [(v, lanes), (cx.vector("ptr"), cx.operand(pointer)), *tail]
         )
 
 
@@ -217,7 +233,7 @@ _RMW = {
 }  # fmt: skip
 
 
-def atomic_rmw(cx: Context, op: Op, pointer: str, value: Lanes) -> Lanes:
+def atomic_rmw(cx: Context, op: Op, pointer: Operand, value: Lanes) -> Lanes:
     """One scalar read-modify-write; returns the old value."""
     kind = op.attrs.partition(",")[0].strip()
     if kind not in _RMW:
@@ -229,19 +245,19 @@ def atomic_rmw(cx: Context, op: Op, pointer: str, value: Lanes) -> Lanes:
     return Lanes("uniform", em.inst(text), elem)
 
 
-def _atomic_half(cx: Context, pointer: str, value: Lanes) -> Lanes:
+def _atomic_half(cx: Context, pointer: Operand, value: Lanes) -> Lanes:
     """f16 and bf16 additions: a compare-and-swap loop on their bits."""
     em, elem = cx.em, value.elem
-    t = LLVM_TYPE[elem]
-    variable = em.slot("i16", em.inst(f"load i16, ptr {pointer}"))
+    t, as_bits = LLVM_TYPE[elem], elem not in LLVM_FLOATS
+    variable = em.slot(I16, em.inst(f"load i16, ptr {pointer}"))
     head, end = em.fresh("cas"), em.fresh("swapped")
     em.branch(head)
     em.label(head)
     bits = em.inst(f"load i16, ptr {variable}")
-    old = Lanes("uniform", bits if t == "i16" else em.inst(f"bitcast i16 {bits} to {t}"), elem)
+    old = Lanes("uniform", bits if as_bits else em.inst(f"bitcast i16 {bits} to {t}"), elem)
     total = em.inst(f"fadd float {to_f32(cx, old).value}, {to_f32(cx, value).value}")
     new = from_f32(cx, Lanes("uniform", total, "f32"), elem).value
-    new_bits = new if t == "i16" else em.inst(f"bitcast {t} {new} to i16")
+    new_bits = new if as_bits else em.inst(f"bitcast {t} {new} to i16")
     pair = em.inst(f"cmpxchg ptr {pointer}, i16 {bits}, i16 {new_bits} seq_cst seq_cst")
     em.line(f"store i16 {em.inst(f'extractvalue {{ i16, i1 }} {pair}, 0')}, ptr {variable}")
     em.branch_if(em.inst(f"extractvalue {{ i16, i1 }} {pair}, 1"), end, head)
@@ -249,14 +265,14 @@ def _atomic_half(cx: Context, pointer: str, value: Lanes) -> Lanes:
     return old
 
 
-def atomic_cas(cx: Context, pointer: str, expected: Lanes, value: Lanes) -> Lanes:
+def atomic_cas(cx: Context, pointer: Operand, expected: Lanes, value: Lanes) -> Lanes:
     """One compare-and-swap on the bits; returns the old value."""
     em, elem = cx.em, value.elem
-    t, i = LLVM_TYPE[elem], f"i{SIZE[elem] * 8}"
-    bits = [x.value if t == i else em.inst(f"bitcast {t} {x.value} to {i}") for x in (expected, value)]
+    t, i, as_bits = LLVM_TYPE[elem], f"i{SIZE[elem] * 8}", elem not in LLVM_FLOATS and elem != "ptr"
+    bits = [x.value if as_bits else em.inst(f"bitcast {t} {x.value} to {i}") for x in (expected, value)]
     pair = em.inst(f"cmpxchg ptr {pointer}, {i} {bits[0]}, {i} {bits[1]} seq_cst seq_cst")
     old = em.inst(f"extractvalue {{ {i}, i1 }} {pair}, 0")
-    return Lanes("uniform", old if t == i else em.inst(f"bitcast {i} {old} to {t}"), elem)
+    return Lanes("uniform", old if as_bits else em.inst(f"bitcast {i} {old} to {t}"), elem)
 
 
 def scalar_atomic(cx: Context, op: Op, idx: Indices) -> Lanes:
@@ -264,8 +280,8 @@ def scalar_atomic(cx: Context, op: Op, idx: Indices) -> Lanes:
     em, elem = cx.em, op.result.type.elem
     parts = [at(cx, o, idx) for o in op.operands]
     parts = [Lanes("uniform", cx.position(p), p.elem) for p in parts]
-    mask = parts[2] if op.name == "tt.atomic_rmw" and len(parts) > 2 else TRUE
-    if cx.features.sanitize and mask.value != "false":
+    mask = parts[2] if op.name == "tt.atomic_rmw" and len(parts) > 2 else ALL
+    if cx.features.sanitize and not mask.is_false:
         check_access(cx, op, "atomic", parts[0], mask, idx, elem)
 
     def go() -> Lanes:
@@ -273,7 +289,7 @@ def scalar_atomic(cx: Context, op: Op, idx: Indices) -> Lanes:
             return atomic_cas(cx, parts[0].value, parts[1], parts[2])
         return atomic_rmw(cx, op, parts[0].value, parts[1])
 
-    if mask.value == "true":
+    if mask.is_true:
         return go()
     out = em.slot(LLVM_TYPE[elem], zero(elem).value)
     em.when(mask.value, lambda: em.line(f"store {LLVM_TYPE[elem]} {go().value}, ptr {out}"))

@@ -236,7 +236,7 @@ def is_bound(cx: Context, strides: Strides, leaf: Value, idx: Indices) -> bool:
     position, bound = strides.of(*compared[0]), strides.of(*compared[1])
     if position is None or bound is None or position.kind != "affine" or position.stride != 1 or not bound.uniform:
         return False
-    return position.value.startswith("%") or int(position.value) <= largest_base(leaf, position.elem)
+    return not isinstance(position.value, int) or position.value <= largest_base(leaf, position.elem)
 
 
 def largest_base(leaf: Value, elem: str) -> int:
@@ -252,7 +252,7 @@ def masked_off(cx: Context, stores: Sequence[Op], here: Indices, assumed: Mappin
 def _is_false(cx: Context, mask: Value, idx: Indices, assumed: Mapping[Key, bool]) -> bool:
     op = mask.op
     if not mask.type.is_tensor:
-        return cx.scalars[mask].value == "false"
+        return cx.scalars[mask].is_false
     if key_of(mask, idx) in assumed:
         return not assumed[key_of(mask, idx)]
     if mask in cx.buffers or op is None:

@@ -24,6 +24,7 @@ from opweave.codegen.triton_cpu.loops import (
     write_all,
 )
 from opweave.codegen.triton_cpu.materialize import side_buffers, side_outputs
+from opweave.codegen.triton_cpu.operands import FALSE, POISON, TRUE, Operand, Register
 from opweave.codegen.triton_cpu.operations import operation, root
 from opweave.registry.triton.ttir import Op, Region, Value
 
@@ -36,7 +37,7 @@ _FLOAT_IDENTITY = {
 _NUMBER_ONLY = {"arith.maxnumf": "ogt", "arith.minnumf": "olt"}
 
 
-def identity(op: Op, elem: str) -> str | None:
+def identity(op: Op, elem: str) -> Operand | None:
     """The literal e with combine(e, x) = x for a combine of one known operation."""
     region = op.regions[0]
     if len(op.operands) != 1 or len(region) != 1 or len(region[0].ops) != 2:
@@ -54,7 +55,7 @@ def identity(op: Op, elem: str) -> str | None:
     }.get(name)  # fmt: skip
     if value is None:
         return None
-    return ("true" if value & 1 else "false") if elem == "i1" else str(value)
+    return (TRUE if value & 1 else FALSE) if elem == "i1" else value
 
 
 def combine(cx: Context, op: Op, accumulated: list[Lanes], new: list[Lanes]) -> list[Lanes]:
@@ -82,7 +83,8 @@ def by_lanes(cx: Context, region: Region, args: Sequence[Lanes]) -> list[Lanes]:
     if width == 1 or all(x.uniform for x in args):
         with cx.lanes(1):
             return scalar_region(cx, region, [Lanes("uniform", cx.position(x), x.elem) for x in args])
-    operands, results = [cx.operand(x) for x in args], []
+    operands = [cx.operand(x) for x in args]
+    results: list[list[Lanes]] = []
     for k in range(width):
         lane = [
             Lanes("uniform", em.inst(f"extractelement {vector(x.elem, width)} {v}, i64 {k}"), x.elem)
@@ -90,9 +92,10 @@ def by_lanes(cx: Context, region: Region, args: Sequence[Lanes]) -> list[Lanes]:
         ]
         with cx.lanes(1):
             results.append(scalar_region(cx, region, lane))
-    whole = []
+    whole: list[Lanes] = []
     for parts in zip(*results, strict=True):
-        elem, out = parts[0].elem, "poison"
+        elem = parts[0].elem
+        out: Operand = POISON
         for k, x in enumerate(parts):
             out = em.inst(f"insertelement {vector(elem, width)} {out}, {LLVM_TYPE[elem]} {x.value}, i64 {k}")
         whole.append(Lanes("vector", out, elem))
@@ -203,12 +206,13 @@ class _Reduction:
         accumulators = _Accumulators(cx, self.op, cx.width)
         with cx.scope():
             key = cx.fresh_key("first")
-            cx.origins[key], cx.positioned = "0", True
-            done = self._begin(accumulators, replaced(idx, self.axis, Index("0", 1, key)))
+            cx.origins[key], cx.positioned = 0, True
+            done = self._begin(accumulators, replaced(idx, self.axis, Index(0, 1, key)))
             cx.positioned = False
         if done * cx.width < n:
-            body = lambda at: self._visit(accumulators, at)  # noqa: E731
-            vector_loop(cx, n, self.values, [], idx, self.axis, body, start=done * cx.width)
+            vector_loop(
+                cx, n, self.values, [], idx, self.axis, lambda at: self._visit(accumulators, at), start=done * cx.width
+            )
         values = self._halve(accumulators.load())
         with cx.lanes(1):
             self._finish([Lanes("uniform", x.value, x.elem) for x in values], idx)
@@ -234,7 +238,7 @@ class _Reduction:
     def across_lanes(self, idx: Indices, dim: int) -> None:
         """Another dimension is the vector dimension: every lane reduces its own column."""
         cx, n = self.cx, self.shape[self.axis]
-        key, anywhere = cx.fresh_key("r"), Index("%unknown", 0, cx.fresh_key("row"))
+        key, anywhere = cx.fresh_key("r"), Index(Register("%unknown"), 0, cx.fresh_key("row"))
 
         def columns(at: Indices) -> None:
             cx.unknown.discard(anywhere.key)
@@ -242,12 +246,12 @@ class _Reduction:
             with cx.scope():
                 done = self._begin(accumulators, replaced(at, self.axis, ZERO))
 
-            def row(i: str) -> None:
+            def row(i: Operand) -> None:
                 with cx.scope():
                     self._visit(accumulators, replaced(at, self.axis, Index(i, 0, key)))
 
             if done < n:
-                cx.em.loop(str(done), str(n), "1", row)
+                cx.em.loop(done, n, 1, row)
             self._finish(accumulators.load(), at)
 
         cx.unknown.add(anywhere.key)
@@ -267,18 +271,18 @@ def scan(cx: Context, op: Op) -> None:
         accumulators = _Accumulators(cx, op, 1)
         key = cx.fresh_key("s")
 
-        def step(i: str, first: bool) -> None:
+        def step(i: Operand, first: bool) -> None:
             with cx.scope():
-                at = replaced(idx, axis, Index(cx.em.sub(str(n - 1), i) if reverse else i, 0, f"{key}{first}"))
+                at = replaced(idx, axis, Index(cx.em.sub(n - 1, i) if reverse else i, 0, f"{key}{first}"))
                 new = [Lanes("vector", cx.evaluate(v, at).value, v.type.elem) for v in sources]
                 values = new if first else combine(cx, op, accumulators.load(), new)
                 accumulators.store(values)
                 for buffer, x in zip(results, values, strict=True):
                     cx.store_buffer(buffer, x, at)
 
-        step("0", True)
+        step(0, True)
         if n > 1:
-            cx.em.loop("1", str(n), "1", lambda i: step(i, False))
+            cx.em.loop(1, n, 1, lambda i: step(i, False))
 
     with cx.lanes(1):
         outer_loops(cx, shape, [k for k in range(len(shape)) if k != axis], row)

@@ -5,16 +5,17 @@ from __future__ import annotations
 from opweave.codegen.triton_cpu.access import report
 from opweave.codegen.triton_cpu.context import Context
 from opweave.codegen.triton_cpu.elementwise import cast, compare, select
-from opweave.codegen.triton_cpu.emit import LLVM_TYPE, SIZE, Buffer, splat, storage
+from opweave.codegen.triton_cpu.emit import LLVM_TYPE, SIZE, Buffer, splat, storage, vector
 from opweave.codegen.triton_cpu.lanes import Index, Indices, Lanes
 from opweave.codegen.triton_cpu.loops import fill, materialize, outer_loops
+from opweave.codegen.triton_cpu.operands import FALSE, I1, I8, I64, PTR, TRUE, VOID, ZEROS
 from opweave.codegen.triton_cpu.operations import lazy, root
 from opweave.registry.triton.ttir import Op, Value
 
 
 def index_lanes(cx: Context, i: Index) -> Lanes:
     """A position as an i64 value."""
-    return Lanes("affine", "0", "i64", i.lane, i.key) if i.lane else Lanes("uniform", i.value, "i64")
+    return Lanes("affine", 0, "i64", i.lane, i.key) if i.lane else Lanes("uniform", i.value, "i64")
 
 
 @lazy("tt.join", cost=0, rearranges=True)
@@ -23,15 +24,15 @@ def _join(cx: Context, v: Value, idx: Indices) -> Lanes:
     assert v.op is not None
     a, b = (cx.evaluate(o, idx[:-1]) for o in v.op.operands)
     last = idx[-1]
-    if last.value in ("0", "1") and not last.lane:
-        return a if last.value == "0" else b
-    return select(cx, compare(cx, "eq", index_lanes(cx, last), Lanes("uniform", "0", "i64")), a, b)
+    if last.value in (0, 1) and not last.lane:
+        return a if last.value == 0 else b
+    return select(cx, compare(cx, "eq", index_lanes(cx, last), Lanes("uniform", 0, "i64")), a, b)
 
 
 @lazy("tt.split", cost=0, rearranges=True)
 def _split(cx: Context, v: Value, idx: Indices) -> Lanes:
     assert v.op is not None
-    return cx.evaluate(v.op.operands[0], (*idx, Index(str(v.index), 0, f"split{v.index}")))
+    return cx.evaluate(v.op.operands[0], (*idx, Index(v.index, 0, f"split{v.index}")))
 
 
 @root("tt.cat")
@@ -40,7 +41,7 @@ def _cat(cx: Context, op: Op) -> None:
     buffer = cx.em.buffer(op.result.type.dims, op.result.type.elem)
     position = 0
     for v in op.operands:
-        start = cx.em.offset(buffer.pointer, str(position), buffer.elem)
+        start = cx.em.offset(buffer.pointer, position, buffer.elem)
         fill(cx, [v], [Buffer(start, v.type.dims, buffer.elem)])
         position += v.type.numel
     cx.buffers[op.result] = buffer
@@ -61,13 +62,13 @@ def _gather(cx: Context, v: Value, idx: Indices) -> Lanes:
     picked = at if SIZE[at.elem] == 8 else cast(cx, "zext", at, "i64")
     parts = [picked if d == axis else index_lanes(cx, i) for d, i in enumerate(idx)]
     w, values = cx.operands(parts)
-    t = "i64" if w == 1 else f"<{w} x i64>"
+    t = vector("i64", w)
     position = values[0]
     for extent, value in zip(buffer.shape[1:], values[1:], strict=True):
-        position = em.inst(f"mul {t} {position}, {splat(str(extent), 'i64', w)}")
+        position = em.inst(f"mul {t} {position}, {splat(extent, 'i64', w)}")
         position = em.inst(f"add {t} {position}, {value}")
     if cx.features.sanitize:
-        far = compare(cx, "uge", picked, Lanes("uniform", str(buffer.shape[axis]), "i64"))
+        far = compare(cx, "uge", picked, Lanes("uniform", buffer.shape[axis], "i64"))
         report(cx, op, "index", far, idx)
     mem = storage(buffer.elem)
     if w == 1:
@@ -75,7 +76,7 @@ def _gather(cx: Context, v: Value, idx: Indices) -> Lanes:
         result = Lanes("uniform" if all(p.uniform for p in parts) else "vector", x, mem)
     else:
         pointers = em.inst(f"getelementptr {LLVM_TYPE[mem]}, ptr {buffer.pointer}, {t} {position}")
-        result = Lanes("vector", cx.gather(mem, pointers, cx.constant("true", "i1"), "zeroinitializer"), mem)
+        result = Lanes("vector", cx.gather(mem, pointers, cx.constant(TRUE, "i1"), ZEROS), mem)
     return cast(cx, "trunc", result, "i1") if buffer.elem == "i1" else Lanes(result.kind, result.value, buffer.elem)
 
 
@@ -86,7 +87,7 @@ def _histogram(cx: Context, op: Op) -> None:
     counts = em.buffer(op.result.type.dims, op.result.type.elem)
     t, bins = LLVM_TYPE[counts.elem], op.result.type.numel
     size = bins * SIZE[counts.elem]
-    em.call("void", "llvm.memset.p0.i64", [("ptr", counts.pointer), ("i8", "0"), ("i64", str(size)), ("i1", "false")])
+    em.call(VOID, "llvm.memset.p0.i64", [(PTR, counts.pointer), (I8, 0), (I64, size), (I1, FALSE)])
 
     def element(idx: Indices) -> None:
         x = cx.evaluate(source, idx)

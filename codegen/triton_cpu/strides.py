@@ -5,17 +5,18 @@ from __future__ import annotations
 from opweave.codegen.triton_cpu.context import Context, splat_literal
 from opweave.codegen.triton_cpu.emit import Emitter
 from opweave.codegen.triton_cpu.lanes import Indices, Key, Lanes, key_of
+from opweave.codegen.triton_cpu.operands import Register
 from opweave.codegen.triton_cpu.operations import VIEWS, operation
 from opweave.registry.triton.ttir import Value
 
-UNKNOWN = "%unknown"
+UNKNOWN = Register("%unknown")
 """Stands for a number that only the kernel will know."""
 
 
 class _Numbers(Emitter):
     """Arithmetic on what is known; everything else is `UNKNOWN`, and no instruction is written."""
 
-    def inst(self, text: str) -> str:
+    def inst(self, text: str) -> Register:
         return UNKNOWN
 
 
@@ -69,7 +70,7 @@ class Strides:
         if op is None:
             return None
         if op.name == "tt.make_range":
-            return Lanes("affine", op.attr("start") or "0", "i32", idx[0].lane, idx[0].key)
+            return Lanes("affine", int(op.attr("start") or 0), "i32", idx[0].lane, idx[0].key)
         text = splat_literal(v)
         if text is not None:
             return Lanes("uniform", text, v.type.elem)

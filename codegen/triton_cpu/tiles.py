@@ -14,6 +14,7 @@ from opweave.codegen.triton_cpu.emit import FLOATS, SIZE, Buffer
 from opweave.codegen.triton_cpu.lanes import ZERO, Index, Indices, Lanes, key_of, replaced
 from opweave.codegen.triton_cpu.loops import contiguous_dimension, everywhere, vector_loop, visited_at
 from opweave.codegen.triton_cpu.memory import LINE, Store, at_lines, emit_store, prepare_store
+from opweave.codegen.triton_cpu.operands import LLVMType, Operand, Register
 from opweave.codegen.triton_cpu.plan import bounded_everywhere
 from opweave.codegen.triton_cpu.strides import UNKNOWN
 from opweave.registry.triton.ttir import Op, Value
@@ -41,7 +42,7 @@ def crossing(cx: Context, v: Value, elem: str) -> tuple[int, int] | None:
 
 
 def read_across(
-    cx: Context, v: Value, elem: str, along: int, widen: Widen, store: Callable[[str, str, str], None]
+    cx: Context, v: Value, elem: str, along: int, widen: Widen, store: Callable[[Operand, Operand, Operand], None]
 ) -> None:
     """Evaluate a matrix by vectors along one dimension, and hand it out by vectors along the other.
 
@@ -57,23 +58,23 @@ def read_across(
     em, side, other = cx.em, lanes_of(cx, elem), 1 - along
 
     def body(idx: Indices) -> None:
-        rows = []
+        rows: list[Operand] = []
         for j in range(side):
-            at = idx[other] if j == 0 else Index(em.add(idx[other].value, str(j)), 0, cx.fresh_key("t"))
+            at = idx[other] if j == 0 else Index(em.add(idx[other].value, j), 0, cx.fresh_key("t"))
             rows.append(cx.operand(widen(cx.evaluate(v, replaced(idx, other, at)))))
         for j, column in enumerate(transposed(cx, rows, elem)):
-            store(em.add(idx[along].value, str(j)), idx[other].value, column)
+            store(em.add(idx[along].value, j), idx[other].value, column)
 
-    def row(at: str) -> None:
+    def row(at: Operand) -> None:
         with cx.scope():
             idx = replaced((ZERO, ZERO), other, Index(at, 0, cx.fresh_key("i")))
             vector_loop(cx, v.type.dims[along], [v], [], idx, along, body)
 
     with cx.lanes(side):
-        em.loop("0", str(v.type.dims[other]), str(side), row)
+        em.loop(0, v.type.dims[other], side, row)
 
 
-def transposed(cx: Context, rows: Sequence[str], elem: str) -> list[str]:
+def transposed(cx: Context, rows: Sequence[Operand], elem: str) -> list[Operand]:
     """The columns of a square tile of registers: blocks of 1, 2, 4, ... lanes change places with their mirror image."""
     result, side, t = list(rows), len(rows), cx.vector(elem)
     step = side // 2
@@ -89,7 +90,7 @@ def transposed(cx: Context, rows: Sequence[str], elem: str) -> list[str]:
     return result
 
 
-def _shuffle(cx: Context, t: str, a: str, b: str, picked: Sequence[int]) -> str:
+def _shuffle(cx: Context, t: LLVMType, a: Operand, b: Operand, picked: Sequence[int]) -> Register:
     mask = ", ".join(f"i32 {k}" for k in picked)
     return cx.em.inst(f"shufflevector {t} {a}, {t} {b}, <{len(picked)} x i32> <{mask}>")
 
@@ -140,17 +141,18 @@ def store_across(cx: Context, stores: Sequence[Op], v: Value, along: int, otherw
         for replaced_keys in itertools.product(*(variants.get(name, (name,)) for name in names))
     }
 
-    def at(dim: int, start: str, j: int) -> Index:
-        return Index(em.add(start, str(j)), 0, apart[dim][j])
+    def at(dim: int, start: Operand, j: int) -> Index:
+        return Index(em.add(start, j), 0, apart[dim][j])
 
-    def tile(first: str, second: str) -> None:
+    def tile(first: Operand, second: Operand) -> None:
         """`count` tiles, from `first` of the stores' dimension `own` and `second` of the other one."""
         cx.positioned = True
         cx.origins[lanes[own][0]] = first
         along_matrix = Index(first, 1, lanes[own][0])
-        columns, along_stores = [], []
+        columns: list[list[Operand]] = []
+        along_stores: list[Index] = []
         for k, key in enumerate(lanes[other]):
-            start = cx.origins[key] = em.add(second, str(k * side))
+            start = cx.origins[key] = em.add(second, k * side)
             along_stores.append(Index(start, 1, key))
             rows = [_pair(own, along_matrix, at(other, second, k * side + j)) for j in range(side)]
             columns.append(transposed(cx, [cx.operand(cx.evaluate(v, idx[::-1])) for idx in rows], elem))
@@ -175,19 +177,19 @@ def store_across(cx: Context, stores: Sequence[Op], v: Value, along: int, otherw
     def inside() -> None:
         saved, cx.assumed = cx.assumed, {**cx.assumed, **assumed}
 
-        def walk(first: str) -> None:
-            def step(second: str) -> None:
+        def walk(first: Operand) -> None:
+            def step(second: Operand) -> None:
                 with cx.scope():
                     tile(first, second)
 
             # Rows of a matrix are too far apart for the processor to see what is read next, up to the tile's end.
-            more = em.inst(f"icmp slt i64 {em.add(first, str(AHEAD // SIZE[elem]))}, {shape[own]}")
+            more = em.inst(f"icmp slt i64 {em.add(first, AHEAD // SIZE[elem])}, {shape[own]}")
             cx.ahead = em.inst(f"select i1 {more}, i64 {AHEAD}, i64 0")
-            em.loop("0", str(shape[other]), str(steps[other]), step)
-            cx.ahead = ""
+            em.loop(0, shape[other], steps[other], step)
+            cx.ahead = None
 
         with cx.scope(), cx.lanes(side):
-            em.loop("0", str(shape[own]), str(side), walk)
+            em.loop(0, shape[own], side, walk)
         cx.assumed = saved
 
     if not conditions:
@@ -217,9 +219,9 @@ def materialize_across(cx: Context, v: Value, along: int) -> None:
     buffer = Buffer(buffer.pointer, buffer.shape, elem, (along, 1 - along))
     count = v.type.dims[1 - along]
 
-    def store(position: str, first: str, column: str) -> None:
+    def store(position: Operand, first: Operand, column: Operand) -> None:
         em = cx.em
-        pointer = em.offset(buffer.pointer, em.add(em.mul(position, str(count)), first), elem)
+        pointer = em.offset(buffer.pointer, em.add(em.mul(position, count), first), elem)
         em.line(f"store {cx.vector(elem)} {column}, ptr {pointer}, align {SIZE[elem]}")
 
     read_across(cx, v, elem, along, lambda x: x, store)

@@ -454,3 +454,9 @@ def _check_layout(sample: Sample, i: int, fake: Tensor, real: Tensor) -> None:
                 f"output {i}: the fake rule gives other {what} than the kernel", got=f"{mine} fake, {theirs} real",
                 hint=hint,
             )  # fmt: skip
+
+
+def explained(given: Sample, what: str, error: Exception) -> Exception:
+    """An error of the check for one that the op raised."""
+    got = f"{type(error).__name__}: {getattr(error, 'what', error)}"
+    return given.error(what, got=got, hint=getattr(error, "hint", None))
