@@ -1,37 +1,34 @@
 """Combine functions that generated kernels give to `tl.reduce`: associative, and exact about NaN and ties."""
 
+# Triton's language: its functions say nothing of types, and annotations of parameters would be part of the kernel.
+# pyright: basic
+
 from __future__ import annotations
 
-from typing import Any
-
 import triton
-from triton import language
-
-# Which say little of their types.
-_triton: Any = triton
-tl: Any = language
+import triton.language as tl
 
 
-@_triton.jit
-def nan_max(a: Any, b: Any) -> Any:
+@triton.jit
+def nan_max(a, b):  # noqa: ANN001, ANN201  # Triton reads the body, not the types
     """The larger; NaN if either is."""
     return tl.maximum(a, b, propagate_nan=tl.PropagateNan.ALL)
 
 
-@_triton.jit
-def nan_min(a: Any, b: Any) -> Any:
+@triton.jit
+def nan_min(a, b):  # noqa: ANN001, ANN201
     """The smaller; NaN if either is."""
     return tl.minimum(a, b, propagate_nan=tl.PropagateNan.ALL)
 
 
-@_triton.jit
-def product(a: Any, b: Any) -> Any:
+@triton.jit
+def product(a, b):  # noqa: ANN001, ANN201
     """The product."""
     return a * b
 
 
-@_triton.jit
-def first_max(a: Any, i: Any, b: Any, j: Any) -> Any:
+@triton.jit
+def first_max(a, i, b, j):  # noqa: ANN001, ANN201
     """The larger and its position; NaN beats all, equal values give the lower position."""
     a_nan = a != a
     b_nan = b != b
@@ -39,8 +36,8 @@ def first_max(a: Any, i: Any, b: Any, j: Any) -> Any:
     return tl.where(take, a, b), tl.where(take, i, j)
 
 
-@_triton.jit
-def first_min(a: Any, i: Any, b: Any, j: Any) -> Any:
+@triton.jit
+def first_min(a, i, b, j):  # noqa: ANN001, ANN201
     """The smaller and its position; NaN beats all, equal values give the lower position."""
     a_nan = a != a
     b_nan = b != b
