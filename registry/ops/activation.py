@@ -23,7 +23,7 @@ from opweave.registry.tensor import Tensor, describe
 # ---- the common ones -----------------------------------------------------------------------------------------------
 
 
-@pointwise("aten::relu(Tensor self) -> Tensor", kinds="uif", is_cheap=True)
+@pointwise("aten::relu(Tensor self) -> Tensor", kinds="uif", is_cheap=True, accuracy="rounded", either_zero=True)
 def relu(k: Any, x: Any) -> Any:
     # -0.0 and NaN are not below 0 and stay what they are.
     zero = k.const(0, k.dtype(x))
@@ -45,7 +45,7 @@ threshold_backward.backward(
 )
 
 
-@pointwise("aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", kinds="f")
+@pointwise("aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", kinds="f", accuracy="rounded")
 def leaky_relu(k: Any, x: Any, negative_slope: Any) -> Any:
     return k.where(x > 0, x, x * float(negative_slope))
 
@@ -76,7 +76,11 @@ def silu(k: Any, x: Any) -> Any:
 
 
 @pointwise(
-    "aten::silu_backward(Tensor grad_output, Tensor self) -> Tensor", kinds="fc", inplace=False, outs="grad_input"
+    "aten::silu_backward(Tensor grad_output, Tensor self) -> Tensor",
+    kinds="fc",
+    inplace=False,
+    outs="grad_input",
+    accuracy="cancels",
 )
 def silu_backward(k: Any, grad: Any, x: Any) -> Any:
     """The gradient of silu for real numbers; for complex ones PyTorch's op does not conjugate, as a gradient would."""
@@ -130,7 +134,7 @@ def gelu(k: Any, x: Any, approximate: str) -> Any:
 
 @pointwise(
     "aten::gelu_backward(Tensor grad_output, Tensor self, *, str approximate='none') -> Tensor", promote=_gelu_types,
-    inplace=False, outs="grad_input"
+    inplace=False, outs="grad_input", accuracy="cancels"
 )  # fmt: skip
 def gelu_backward(k: Any, grad: Any, x: Any, approximate: str) -> Any:
     if approximate == "tanh":
@@ -175,7 +179,7 @@ def softplus(k: Any, x: Any, beta: Any, threshold: Any) -> Any:
 
 @pointwise(
     "aten::softplus_backward(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold) -> Tensor", kinds="f",
-    inplace=False, outs="grad_input"
+    inplace=False, outs="grad_input", accuracy="cancels"
 )  # fmt: skip
 def softplus_backward(k: Any, grad: Any, x: Any, beta: Any, threshold: Any) -> Any:
     scaled = x * float(beta)
@@ -343,7 +347,13 @@ def _tanh_softplus(k: Any, x: Any) -> Any:
     return k.tanh(k.maximum(x, k.const(0.0, k.dtype(x))) + k.log1p(k.exp(-k.abs(x))))
 
 
-@pointwise("aten::mish_backward(Tensor grad_output, Tensor self) -> Tensor", kinds="f", inplace=False, out=False)
+@pointwise(
+    "aten::mish_backward(Tensor grad_output, Tensor self) -> Tensor",
+    kinds="f",
+    inplace=False,
+    out=False,
+    accuracy="cancels",
+)
 def mish_backward(k: Any, grad: Any, x: Any) -> Any:
     t = _tanh_softplus(k, x)
     return grad * (t + x * k.sigmoid(x) * (1 - t * t))

@@ -52,7 +52,7 @@ def _taken(self: Tensor | DType, value: Any, **_: Any) -> tuple[DType, DType]:
     return target.compute, target
 
 
-@pointwise("aten::fill.Scalar(Tensor self, Scalar value) -> Tensor", promote=_kept)
+@pointwise("aten::fill.Scalar(Tensor self, Scalar value) -> Tensor", promote=_kept, accuracy="rounded")
 def fill(k: Any, self: Any, value: Any) -> Any:
     return k.const(value, k.dtype(self))
 
@@ -85,7 +85,7 @@ def _second(k: Any, self: Any, value: Any, non_blocking: bool = False) -> Any:
 
 fill_tensor = OverwriteDecl("aten::fill.Tensor(Tensor self, Tensor value) -> Tensor", _second, _filled)
 
-with_traits(fill_tensor, outs="Tensor_out")
+with_traits(fill_tensor, outs="Tensor_out", accuracy="rounded")
 
 fill_tensor_ = InplaceDecl("aten::fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)", fill_tensor.op)
 
@@ -103,14 +103,14 @@ def _fill_batch(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dic
     return wrap(ops.aten.copy.default(whole, ranked(value, level, t.ndim)), level)
 
 
-@pointwise("aten::zero(Tensor self) -> Tensor", promote=_kept)
+@pointwise("aten::zero(Tensor self) -> Tensor", promote=_kept, accuracy="rounded")
 def zero(k: Any, self: Any) -> Any:
     return k.const(0, k.dtype(self))
 
 
 copy = OverwriteDecl("aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", _second, _taken)
 
-with_traits(copy, out=True)
+with_traits(copy, out=True, accuracy="rounded")
 
 
 class CopyDecl(InplaceDecl):

@@ -184,7 +184,7 @@ def heaviside(k: Any, x: Any, values: Any) -> Any:
 heaviside.backward(self=zeros, values=lambda grad, self: dropped(self != 0, grad))
 
 
-@pointwise("aten::round.decimals(Tensor self, *, int decimals) -> Tensor", kinds="f")
+@pointwise("aten::round.decimals(Tensor self, *, int decimals) -> Tensor", kinds="f", accuracy="rounded")
 def round_decimals(k: Any, x: Any, decimals: int) -> Any:
     """The nearest number of so many decimals, half to even; a negative number of them rounds to tens and so on."""
     if decimals == 0:

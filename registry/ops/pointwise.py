@@ -120,7 +120,7 @@ def rsub(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     return ops.aten.sub.Tensor(other, self, alpha=alpha)
 
 
-@pointwise("aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", is_cheap=True)
+@pointwise("aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", is_cheap=True, accuracy="rounded")
 def mul(k: Any, x: Any, y: Any) -> Any:
     return x * y
 
@@ -128,7 +128,7 @@ def mul(k: Any, x: Any, y: Any) -> Any:
 mul.backward(self=lambda grad, other: grad * conjugate(other), other=lambda grad, self: grad * conjugate(self))
 
 
-@pointwise("aten::div.Tensor(Tensor self, Tensor other) -> Tensor", promote=INT_TO_FLOAT)
+@pointwise("aten::div.Tensor(Tensor self, Tensor other) -> Tensor", promote=INT_TO_FLOAT, accuracy="rounded")
 def div(k: Any, x: Any, y: Any) -> Any:
     return x / y
 
@@ -154,7 +154,7 @@ def _div_mode_types(*operands: Any, rounding_mode: str | None = None) -> Types:
 
 @pointwise(
     "aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", promote=_div_mode_types,
-    out="out_mode"
+    out="out_mode", accuracy="rounded"
 )  # fmt: skip
 def div_mode(k: Any, x: Any, y: Any, rounding_mode: str | None) -> Any:
     if rounding_mode is None:
@@ -176,7 +176,9 @@ def floor_divide(k: Any, x: Any, y: Any) -> Any:
     return k.floor_divide(x, y)
 
 
-@pointwise("aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor", kinds="uif", out="Tensor_out")
+@pointwise(
+    "aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor", kinds="uif", out="Tensor_out", accuracy="rounded"
+)
 def remainder(k: Any, x: Any, y: Any) -> Any:
     return k.remainder(x, y)
 
@@ -187,7 +189,7 @@ remainder.backward(
 )
 
 
-@pointwise("aten::fmod.Tensor(Tensor self, Tensor other) -> Tensor", kinds="uif", out="Tensor_out")
+@pointwise("aten::fmod.Tensor(Tensor self, Tensor other) -> Tensor", kinds="uif", out="Tensor_out", accuracy="rounded")
 def fmod(k: Any, x: Any, y: Any) -> Any:
     return k.fmod(x, y)
 
@@ -257,7 +259,14 @@ def _pow_exponent(grad: Tensor, self: Any, exponent: Tensor, result: Tensor) -> 
 pow_.backward(self=_pow_self, exponent=_pow_exponent)
 
 
-@pointwise("aten::maximum(Tensor self, Tensor other) -> Tensor", kinds="buif", inplace=False, is_cheap=True)
+@pointwise(
+    "aten::maximum(Tensor self, Tensor other) -> Tensor",
+    kinds="buif",
+    inplace=False,
+    is_cheap=True,
+    accuracy="rounded",
+    either_zero=True,
+)
 def maximum(k: Any, x: Any, y: Any) -> Any:
     return k.maximum(x, y)
 
@@ -273,7 +282,14 @@ maximum.backward(
 )
 
 
-@pointwise("aten::minimum(Tensor self, Tensor other) -> Tensor", kinds="buif", inplace=False, is_cheap=True)
+@pointwise(
+    "aten::minimum(Tensor self, Tensor other) -> Tensor",
+    kinds="buif",
+    inplace=False,
+    is_cheap=True,
+    accuracy="rounded",
+    either_zero=True,
+)
 def minimum(k: Any, x: Any, y: Any) -> Any:
     return k.minimum(x, y)
 
@@ -306,7 +322,12 @@ atan2.backward(
 )
 
 
-@pointwise("aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor", kinds="fc", out="Tensor_out")
+@pointwise(
+    "aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor",
+    kinds="fc",
+    out="Tensor_out",
+    accuracy="cancels",
+)
 def lerp(k: Any, x: Any, end: Any, weight: Any) -> Any:
     # Interpolate from the nearer end, so that weight 1 gives exactly `end`.
     near = k.abs(weight) < 0.5 if not isinstance(weight, float) else abs(weight) < 0.5
@@ -327,6 +348,7 @@ lerp.backward(
     "aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
     kinds="uifc",
     autocast={"cuda": "promote"},
+    accuracy="cancels",
 )
 def addcmul(k: Any, x: Any, a: Any, b: Any, value: Any = 1) -> Any:
     return x + _scaled(a, value) * b
@@ -343,6 +365,7 @@ addcmul.backward(
     "aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
     kinds="fc",
     autocast={"cuda": "promote"},
+    accuracy="cancels",
 )
 def addcdiv(k: Any, x: Any, a: Any, b: Any, value: Any = 1) -> Any:
     return x + _scaled(a, value) / b
@@ -514,14 +537,14 @@ log10 = _costly("log10", low=0.1, is_strict=True, autocast={"cuda": "fp32"}).bac
 log1p = _costly("log1p", low=-0.9, is_strict=True, autocast={"cuda": "fp32"}).backward(
     self=lambda grad, self: grad / conjugate(self + 1)
 )
-sqrt = _unary("sqrt", INT_TO_FLOAT, low=0.1, is_strict=True).backward(
+sqrt = _unary("sqrt", INT_TO_FLOAT, low=0.1, is_strict=True, accuracy="rounded").backward(
     self=lambda grad, result: grad / (conjugate(result) * 2)
 )
 rsqrt = _unary("rsqrt", INT_TO_FLOAT, low=0.1, is_strict=True, autocast={"cuda": "fp32"}).backward(
     self=lambda grad, result: -0.5 * grad * conjugate(result**3)
 )
 reciprocal = _unary(
-    "reciprocal", INT_TO_FLOAT, low=0.1, is_strict=True, is_cheap=True, autocast={"cuda": "fp32"}
+    "reciprocal", INT_TO_FLOAT, low=0.1, is_strict=True, is_cheap=True, autocast={"cuda": "fp32"}, accuracy="rounded"
 ).backward(self=lambda grad, result: -grad * conjugate(result * result))
 asin = _costly("asin", low=-0.9, high=0.9, autocast={"cuda": "fp32"}).backward(
     self=lambda grad, self: grad * conjugate(ops.aten.rsqrt.default(1 - self * self))
@@ -554,7 +577,11 @@ def sigmoid_backward(k: Any, grad: Any, output: Any) -> Any:
 
 
 @pointwise(
-    "aten::tanh_backward(Tensor grad_output, Tensor output) -> Tensor", kinds="fc", inplace=False, outs="grad_input"
+    "aten::tanh_backward(Tensor grad_output, Tensor output) -> Tensor",
+    kinds="fc",
+    inplace=False,
+    outs="grad_input",
+    accuracy="cancels",
 )
 def tanh_backward(k: Any, grad: Any, output: Any) -> Any:
     slope = 1 - output * output
@@ -588,13 +615,17 @@ def _abs_self(grad: Tensor, self: Tensor) -> Tensor:
     return grad * dropped(is_zero, self / ops.aten.masked_fill.Scalar(size, is_zero, 1))
 
 
-abs_ = _unary("abs", _abs_types, kinds="uifc", is_strict=True, is_cheap=True).backward(self=_abs_self)
+abs_ = _unary("abs", _abs_types, kinds="uifc", is_strict=True, is_cheap=True, accuracy="rounded").backward(
+    self=_abs_self
+)
 for _name in ("floor", "ceil", "trunc", "round"):
-    _unary(_name, DEFAULT, kinds="uif").backward(self=zeros)
-neg = _unary("neg", DEFAULT, kinds="uifc", is_strict=True, is_cheap=True).backward(self=lambda grad: -grad)
+    _unary(_name, DEFAULT, kinds="uif", accuracy="rounded").backward(self=zeros)
+neg = _unary("neg", DEFAULT, kinds="uifc", is_strict=True, is_cheap=True, accuracy="rounded").backward(
+    self=lambda grad: -grad
+)
 
 
-@pointwise("aten::sign(Tensor self) -> Tensor", kinds="buif")
+@pointwise("aten::sign(Tensor self) -> Tensor", kinds="buif", accuracy="rounded")
 def sign(k: Any, x: Any) -> Any:
     """-1, 0 or 1; 0 for NaN, as in PyTorch."""
     found = k.sign(x)
@@ -615,6 +646,7 @@ def _square_types(x: Any) -> Types:
     is_cheap=True,
     is_strict=True,
     autocast={"cuda": "fp32"},
+    accuracy="rounded",
 )
 def square(k: Any, x: Any) -> Any:
     return x * x
@@ -636,7 +668,7 @@ def _where_types(condition: Any, a: Any, b: Any) -> Types:
 
 @pointwise(
     "aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", promote=_where_types, inplace=False,
-    is_cheap=True, outs="self_out"
+    is_cheap=True, outs="self_out", accuracy="rounded"
 )  # fmt: skip
 def where(k: Any, condition: Any, a: Any, b: Any) -> Any:
     return k.where(k.cast(condition, dtypes.bool_), a, b)
@@ -656,7 +688,7 @@ def _masked_fill_types(x: Any, mask: Any, value: Any = 0) -> Types:
 
 @pointwise(
     "aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor",
-    promote=_masked_fill_types, outs="Scalar_out"
+    promote=_masked_fill_types, outs="Scalar_out", accuracy="rounded"
 )  # fmt: skip
 def masked_fill(k: Any, x: Any, mask: Any, value: Any) -> Any:
     return k.where(k.cast(mask, dtypes.bool_), k.const(value, k.dtype(x)), x)
@@ -687,6 +719,8 @@ def _clamp(k: Any, x: Any, low: Any, high: Any) -> Any:
     kinds="uif",
     promote=_clamp_types,
     is_cheap=True,
+    accuracy="rounded",
+    either_zero=True,
 )
 def clamp(k: Any, x: Any, min: Any, max: Any) -> Any:
     if any(isinstance(bound, float) and math.isnan(bound) for bound in (min, max)):
@@ -713,7 +747,7 @@ clamp.backward(self=_clamp_self)
 
 @pointwise(
     "aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", kinds="uif",
-    promote=_clamp_types, is_cheap=True, out="Tensor_out"
+    promote=_clamp_types, is_cheap=True, out="Tensor_out", accuracy="rounded", either_zero=True
 )  # fmt: skip
 def clamp_tensor(k: Any, x: Any, min: Any, max: Any) -> Any:
     return _clamp(k, x, min, max)
@@ -746,7 +780,7 @@ def clamp_max(self: Tensor, max: Any) -> Tensor:
 
 @pointwise("aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
            promote=lambda x, memory_format=None: (result_type(x), result_type(x)), inplace=False,
-           is_cheap=True, is_strict=True)  # fmt: skip
+           is_cheap=True, is_strict=True, accuracy="rounded")  # fmt: skip
 def clone(k: Any, x: Any, memory_format: Any) -> Any:
     return x
 
@@ -808,7 +842,7 @@ _to_copy = ToCopyDecl(
     "bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
     lambda k, x, **_: x, _to_copy_types,
 )  # fmt: skip
-with_traits(_to_copy, is_cheap=True, outs="out")
+with_traits(_to_copy, is_cheap=True, outs="out", accuracy="rounded")
 
 
 def _to_copy_self(grad: Tensor, self_spec: TensorSpec) -> Tensor:

@@ -154,6 +154,7 @@ def prod_dim() -> None:
     combine="max",
     types=_ordered("amax"),
     out=True,
+    accuracy="rounded",
 )
 def amax() -> None:
     """Maximum over some dimensions; NaN wins."""
@@ -164,6 +165,7 @@ def amax() -> None:
     combine="min",
     types=_ordered("amin"),
     out=True,
+    accuracy="rounded",
 )
 def amin() -> None:
     """Minimum over some dimensions; NaN wins."""

@@ -84,13 +84,13 @@ def equal(self: Tensor, other: Tensor) -> bool:
     return _truth(found, "(x == y).all() gives a tensor, which can be traced; isclose(x, y).all() with a tolerance")
 
 
-@pointwise("aten::fmax(Tensor self, Tensor other) -> Tensor", kinds="buif", inplace=False)
+@pointwise("aten::fmax(Tensor self, Tensor other) -> Tensor", kinds="buif", inplace=False, either_zero=True)
 def fmax(k: Any, x: Any, y: Any) -> Any:
     """The larger, or the one that is a number."""
     return k.where(y != y, x, k.where(x != x, y, k.maximum(x, y)))
 
 
-@pointwise("aten::fmin(Tensor self, Tensor other) -> Tensor", kinds="buif", inplace=False)
+@pointwise("aten::fmin(Tensor self, Tensor other) -> Tensor", kinds="buif", inplace=False, either_zero=True)
 def fmin(k: Any, x: Any, y: Any) -> Any:
     """The smaller, or the one that is a number."""
     return k.where(y != y, x, k.where(x != x, y, k.minimum(x, y)))
@@ -130,7 +130,7 @@ hypot.backward(
 )
 
 
-@pointwise("aten::logaddexp2(Tensor self, Tensor other) -> Tensor", kinds="f", inplace=False)
+@pointwise("aten::logaddexp2(Tensor self, Tensor other) -> Tensor", kinds="f", inplace=False, accuracy="cancels")
 def logaddexp2(k: Any, x: Any, y: Any) -> Any:
     """log2(2^x + 2^y)."""
     tail = k.log1p(k.exp2(-k.abs(x - y))) * (1 / math.log(2))
@@ -321,7 +321,7 @@ def _series(coefficients: Sequence[float], square: Any) -> Any:
     return total
 
 
-@pointwise("aten::lgamma(Tensor self) -> Tensor", kinds="buif", promote=INT_TO_FLOAT)
+@pointwise("aten::lgamma(Tensor self) -> Tensor", kinds="buif", promote=INT_TO_FLOAT, accuracy="cancels")
 def lgamma(k: Any, x: Any) -> Any:
     """log |Γ(x)|, by Stirling's series; of numbers below 1/2 by reflection."""
     f64 = dtypes.float64
@@ -352,7 +352,7 @@ def lgamma(k: Any, x: Any) -> Any:
     return k.cast(found, k.dtype(x))
 
 
-@pointwise("aten::digamma(Tensor self) -> Tensor", kinds="buif", promote=INT_TO_FLOAT)
+@pointwise("aten::digamma(Tensor self) -> Tensor", kinds="buif", promote=INT_TO_FLOAT, accuracy="cancels")
 def digamma(k: Any, x: Any) -> Any:
     """The derivative of log Γ(x)."""
     f64 = dtypes.float64
