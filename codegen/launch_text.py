@@ -81,9 +81,9 @@ def options_for(options: Mapping[str, Any], device: Device) -> dict[str, Any]:
 
 
 def _context(target: Any) -> tuple[Any, Any]:
-    from triton._C.libtriton import ir
     from triton.compiler import make_backend
 
+    ir = load_heavy("triton._C.libtriton").ir
     context = ir.context()
     ir.load_dialects(context)
     backend: Any = make_backend(target)

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opweave.registry.errors import Site
+from opweave.registry.loading import load_heavy
 from opweave.registry.triton.access import Access
 from opweave.registry.triton.known import digits
 from opweave.registry.triton.polynomial import (
@@ -66,7 +67,7 @@ def parameters_of(text: str) -> list[Parameter]:
     """The kernel's parameters."""
     head = _HEAD.search(text)
     assert head is not None
-    found = []
+    found: list[Parameter] = []
     for part in split_top(head.group(2)):
         m = _PARAMETER.match(part)
         assert m is not None, part
@@ -113,13 +114,11 @@ def read(text: str, context: Any) -> Any:
     RuntimeError
         If the text breaks a rule; Triton says on stderr which.
     """
-    from triton._C.libtriton import ir
-
     with tempfile.TemporaryDirectory(prefix="opweave-") as folder:
         path = os.path.join(folder, "kernel.ttir")
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
-        module = ir.parse_mlir_module(path, context)
+        module = load_heavy("triton._C.libtriton").ir.parse_mlir_module(path, context)
     module.context = context
     return module
 
@@ -165,7 +164,8 @@ class Functions:
         for name in names:
             plain = name.strip('"')
             text = re.sub(rf"@{re.escape(name)}(?=\()", f'@"{mark}{plain}"', text)
-        functions, current = [], None
+        functions: list[str] = []
+        current: list[str] | None = None
         for line in text.splitlines():
             if line.startswith("  tt.func private"):
                 current = []
@@ -229,7 +229,7 @@ class Code:
     fresh: Callable[[], str]
     numbers: Callable[[Known], Value]
     widest: int = 64
-    lines: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list[str])
 
     def add(self, text: str, type_: Type) -> Value:
         value = Value(self.fresh(), type_)
