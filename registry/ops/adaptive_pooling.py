@@ -11,8 +11,8 @@ import numpy as np
 from opweave.registry import dtypes
 from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.op import ops
+from opweave.registry.ops.copies import laid_out, rounded, widened
 from opweave.registry.ops.kinds import CompositeDecl, composite, with_traits
-from opweave.registry.ops.layout import laid_out
 from opweave.registry.ops.pooling import (
     FLOATING,
     Make,
@@ -34,7 +34,6 @@ from opweave.registry.ops.pooling import (
     outer_product,
     stored,
 )
-from opweave.registry.ops.reduction import rounded, widened
 from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor, describe
 
