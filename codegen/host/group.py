@@ -158,6 +158,14 @@ def _group(program: Program, members: Sequence[_Member], at: Step, device: Devic
     tables = program.names.fresh("tables")
     places = Local(program.names.fresh("places"), OpaqueType("addresses"))
     return Group(
-        at.origin, kernel, places, tables, tuple(member.size for member in members), block, device, tuple(rows),
-        tuple(first.places[i] for i in shared), tuple(local for m in members for local in m.launch.outputs),
-    )  # fmt: skip
+        at.origin,
+        kernel,
+        places,
+        tables,
+        tuple(member.size for member in members),
+        block,
+        device,
+        tuple(rows),
+        tuple(first.places[i] for i in shared),
+        tuple(local for m in members for local in m.launch.outputs),
+    )

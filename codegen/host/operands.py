@@ -140,7 +140,7 @@ def number_in(value: Any, symbols: dict[str, Local]) -> Number:
                     f"the size {value} is not a size of any tensor in the graph",
                     got=env.symbols[symbol].site.short,
                     hint="return a tensor of that size from the op that made it",
-                )  # fmt: skip
+                )
             symbols[symbol.name] = symbols[equal.name]
     return Expression(value, expr, {symbol.name: symbols[symbol.name] for symbol in expr.free_symbols})
 
