@@ -14,8 +14,9 @@ from opweave.registry import dtypes
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
 from opweave.registry.op import ops
+from opweave.registry.ops.gradients import conjugate, kept, zeros
 from opweave.registry.ops.kinds import composite, pointwise
-from opweave.registry.ops.pointwise import SAMPLE_DTYPES, clamp, conjugate, kept, zeros
+from opweave.registry.ops.selection import clamp
 from opweave.registry.promote import as_element, result_type
 from opweave.registry.strided import wrap_dim
 from opweave.registry.tensor import Tensor, describe
@@ -480,7 +481,6 @@ def _common(make: _Make) -> Iterable[Any]:
 
 for _decl in (relu, leaky_relu, silu, gelu, softplus, elu):
     _decl.with_samples(_common)
-    _decl.sample_dtypes = SAMPLE_DTYPES
 
 
 def _alone(make: _Make) -> Iterable[Any]:
