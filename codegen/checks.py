@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from typing import Any
 
 from opweave.registry.device import Device
 from opweave.registry.dtypes import int32
@@ -35,7 +36,7 @@ def cell_of(device: Device) -> Tensor:
     return found
 
 
-def passed(cell: Tensor, checks: Sequence[tuple[str, Sequence[object] | None]]) -> None:
+def passed(cell: Tensor, checks: Sequence[tuple[str, Sequence[Any] | None]]) -> None:
     """Raise what a kernel found.
 
     Parameters
@@ -54,7 +55,7 @@ def passed(cell: Tensor, checks: Sequence[tuple[str, Sequence[object] | None]]) 
     if number:
         cell._array[0] = 0
         what, site = checks[int(number) - 1]
-        at = None if site is None else Site(*site)  # type: ignore[arg-type]
+        at = None if site is None else Site(*site)
         if what == DIVISION_BY_ZERO:
             raise DivisionByZeroError(what, at=at, hint=DIVISION_HINT)
         raise OutOfRangeError(what, at=at)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from opweave.codegen.loops.values import Extern, Prim
 from opweave.registry.dtypes import DType
@@ -45,12 +46,12 @@ _ALL_NAN = ", propagate_nan=tl.PropagateNan.ALL"
 TYPED = frozenset((*_TRITONS, "clamp_nan", "convert", "bits"))
 
 
-def constant(value: object, dtype: DType) -> str:
+def constant(value: Any, dtype: DType) -> str:
     """Text of a constant; its type comes from what it meets."""
     if isinstance(value, float) and not math.isfinite(value):
         return f'float("{value}")'
     if dtype.kind == "f":
-        number = float(value)  # type: ignore[arg-type]
+        number = float(value)
         if number == 0 and math.copysign(1.0, number) < 0:  # Triton makes a positive zero of `-0.0`
             bits = dtype.itemsize * 8
             return f"tl.full((), {1 << bits - 1:#x}, tl.uint{bits}).to({TYPE[dtype.name]}, bitcast=True)"

@@ -522,7 +522,7 @@ def _often(repeats: float | None, members: Sequence[Node], most: float = _OFTEN)
     costly = [n for n in members if _computes(n) and not _is_cheap(n)]
     if costly and (repeats is None or repeats > most):
         times = "an unknown number of" if repeats is None else f"{repeats:.1f}"
-        return f"{costly[0].target.opname} would be computed {times} times"  # type: ignore[union-attr]
+        return f"{costly[0].target.opname} would be computed {times} times"
     return ""
 
 

@@ -58,7 +58,7 @@ def _apart(node: Node, emit: Emitter) -> Node:
     """A product and what is added to it, in the order in which `addmm` computes."""
     term, left, right = node.args
     scales = {"alpha": 1, "beta": 1, **node.kwargs}
-    total = emit.call(_SUMS[node.target], left, right, like=node)  # type: ignore[index]
+    total = emit.call(_SUMS[node.target], left, right, like=node)
     if scales["alpha"] != 1:
         total = emit.call(aten.mul.Tensor, total, scales["alpha"], like=node)
     if scales["beta"] == 0:
@@ -71,7 +71,7 @@ def _apart(node: Node, emit: Emitter) -> Node:
 
 def _convolution(node: Node, emit: Emitter) -> Node | None:
     x, weight, bias, stride, padding, _, transposed, _, groups = node.args
-    if not transposed and groups == 1 and _is_by_element(value_of(node), x, weight, stride, padding):  # type: ignore[arg-type]
+    if not transposed and groups == 1 and _is_by_element(value_of(node), x, weight, stride, padding):
         total = _by_element(node, emit)
     elif bias is not None:
         total = emit.call(node.target, x, weight, None, *node.args[3:], like=node)
@@ -103,8 +103,8 @@ def _is_by_element(result: Tensor, x: Node, weight: Node, stride: Sequence[int],
 def _by_element(node: Node, emit: Emitter) -> Node:
     """(n, c, ...) and (o, c, 1, ...) to (n, o, ...): a product for each image."""
     x, weight = node.args[:2]
-    n, c, *places = value_of(x)._sizes  # type: ignore[arg-type]
-    o = value_of(weight)._sizes[0]  # type: ignore[arg-type]
+    n, c, *places = value_of(x)._sizes
+    o = value_of(weight)._sizes[0]
     filters = emit.call(aten.expand.default, emit.call(aten.view.default, weight, [1, o, c], like=node), [n, o, c],
                         like=node)  # fmt: skip
     columns = emit.call(aten.view.default, x, [n, c, math.prod(places)], like=node)
@@ -120,12 +120,12 @@ def _is_exact(value: Tensor) -> bool:
 def _is_for_blas(node: Node) -> bool:
     if declared(node) is None:
         return False
-    sizes = [size for operand in node.args for size in value_of(operand)._sizes]  # type: ignore[arg-type]
+    sizes = [size for operand in node.args for size in value_of(operand)._sizes]
     return _is_exact(value_of(node)) and all(type(size) is int and size > 0 for size in sizes)
 
 
 def _batched(node: Node, emit: Emitter, kept: set[Node]) -> Node | None:
-    left, right = (_Operand.of(operand) for operand in node.args)  # type: ignore[arg-type]
+    left, right = (_Operand.of(operand) for operand in node.args)
     batch = next((o.batch for o in (left, right) if o.copied), None)
     order, copies = _order_of_copy(node, kept)
     if batch is None and order is not None:
@@ -157,7 +157,7 @@ class _Operand:
     @staticmethod
     def of(node: Node) -> _Operand:
         matrix, transposed = node, False
-        if matrix.target is aten.transpose.int and {d % 3 for d in matrix.args[1:]} == {1, 2}:  # type: ignore[operator]
+        if matrix.target is aten.transpose.int and {d % 3 for d in matrix.args[1:]} == {1, 2}:
             matrix, transposed = matrix.all_input_nodes[0], True
         source = matrix
         if source.target in _RESHAPES:
@@ -227,8 +227,8 @@ def _order_of_copy(node: Node, kept: set[Node]) -> tuple[list[int] | None, list[
     ndim = len(value_of(chain[0])._sizes)
     dims = list(range(ndim))
     if chain[1].target is aten.transpose.int:
-        a, b = (d % ndim for d in chain[1].args[1:])  # type: ignore[operator]
+        a, b = (d % ndim for d in chain[1].args[1:])
         dims[a], dims[b] = b, a
     else:
-        dims = [d % ndim for d in chain[1].args[1]]  # type: ignore[union-attr]
+        dims = [d % ndim for d in chain[1].args[1]]
     return (dims, chain) if dims[-1] == ndim - 1 else (None, [])

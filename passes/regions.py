@@ -92,7 +92,7 @@ def _ops(nodes: Iterable[Node]) -> list[str]:
 def _name(node: Node) -> str:
     if node.target is triton_kernel_wrapper_functional:
         return name_of(kernels[node.kwargs["kernel_idx"]])
-    return str(node.meta.get("origin") or node.target.opname)  # type: ignore[union-attr]
+    return str(node.meta.get("origin") or node.target.opname)
 
 
 def _tuned(tuning: Tuning) -> str:

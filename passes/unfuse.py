@@ -37,7 +37,7 @@ def run(graph: Graph, passes: Sequence[Pass]) -> Graph:
             for run_pass in passes:
                 made = run_pass(made)
             made.lint()
-            node.target.graph[UNFUSED] = made  # type: ignore[union-attr]
+            node.target.graph[UNFUSED] = made
     return graph
 
 

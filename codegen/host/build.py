@@ -404,8 +404,8 @@ class _Builder:
         unfused = self._unfused(region.graph[UNFUSED], f"{name}_unfused", symbols)
         outer = dict(zip(region.placeholders(), node.args, strict=True))
         tuner: Any = tuner_of(kernels[kernel_idx])
-        tuned_by = [launch.operands.get(o) for key in tuner.keys for o in forms[form_idx].operands_of(key)]
-        key = tuple(self._operands(outer.get(value, value)) for value in tuned_by if _is_number(value))  # type: ignore[call-overload]
+        tuned_by: list[Any] = [launch.operands.get(o) for key in tuner.keys for o in forms[form_idx].operands_of(key)]
+        key = tuple(self._operands(outer.get(value, value)) for value in tuned_by if _is_number(value))
         written = tuple(given.index(target) for target in into.values())
         results, operands = tuple(made.values()), (*given, *symbols)
         step = Tuned(self.origin, results, name, kernel_idx, form_idx, tuple(choices), unfused, written, key, operands)

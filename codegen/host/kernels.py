@@ -95,7 +95,7 @@ class _Maker:
         region, launch = spliced.region, launch_of(spliced.region)
         assert launch is not None
         ops = [n for n in region.nodes if isinstance(n.target, OpOverload) and not is_empty(n)]
-        names = dict.fromkeys(label_of(n) for n in ops if not n.target.decl.is_layout)  # type: ignore[union-attr]
+        names = dict.fromkeys(label_of(n) for n in ops if not n.target.decl.is_layout)
         label = kernel_name([name_of(known_kernels[launch.kwargs["kernel_idx"]]), *names], len(self.kernels))
         fused = load_heavy("opweave.codegen.launches").fused_kernel(
             region,

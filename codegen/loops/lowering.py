@@ -69,7 +69,7 @@ def record(region: Graph, *, wide: bool = False) -> LoopNest:
 
 def _results(region: Graph) -> Sequence[Node]:
     output = region.output_node()
-    return list(output.args[0])  # type: ignore[arg-type]
+    return list(output.args[0])
 
 
 def _buffer(node: Node, name: str) -> Buffer:
@@ -274,4 +274,4 @@ def _is_zero(constant: object) -> bool:
 
 def label_of(node: Node) -> str:
     """The op a node comes from, as the user wrote it where that is known (passes note a decomposed op as origin)."""
-    return str(node.meta.get("origin") or node.target.opname)  # type: ignore[union-attr]
+    return str(node.meta.get("origin") or node.target.opname)

@@ -117,7 +117,7 @@ class Term:
     def __eq__(self, other: Any) -> Term:  # type: ignore[override]  # a value, not a truth
         return self.k.binary("eq", self, other)
 
-    def __ne__(self, other: Any) -> Term:  # type: ignore[override]
+    def __ne__(self, other: Any) -> Term:  # type: ignore[override]  # as `==`
         return self.k.binary("ne", self, other)
 
     def __lt__(self, other: Any) -> Term:

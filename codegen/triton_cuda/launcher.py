@@ -156,5 +156,5 @@ def direct_launcher(kernel: Any, device: int | None = None) -> Callable[..., Non
         if gx * gy * gz:
             launcher._launch((gx, gy, gz), cuda.get_current_stream(home).ptr, function, packed, list(arguments))
 
-    launch.module = module  # type: ignore[attr-defined]
+    launch.module = module  # type: ignore[attr-defined]  # kept as long as the launcher
     return launch
