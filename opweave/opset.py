@@ -61,7 +61,10 @@ _BY_TYPE: dict[str, Any] = {
     "int[1]?": [1],
 }  # fmt: skip
 #: Tensors of ops that do not take any, or only some sizes.
-_TENSORS = {"_local_scalar_dense": [()], "_native_batch_norm_legit": [(4, 3, 5), (3,), (3,), (3,), (3,)]}
+_TENSORS = {
+    ops.aten._local_scalar_dense: [()],
+    ops.aten._native_batch_norm_legit: [(4, 3, 5), (3,), (3,), (3,), (3,)],
+}
 
 
 def sample(op: OpOverload, seed: int = 0) -> Call | None:
@@ -83,7 +86,7 @@ def sample(op: OpOverload, seed: int = 0) -> Call | None:
 def _by_schema(op: OpOverload, make: Callable[..., Tensor]) -> Call:
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
-    sizes = iter(_TENSORS.get(op.opname, []))
+    sizes = iter(_TENSORS.get(op.packet, []))
     for argument in op._schema.arguments:
         kind = str(argument.type)
         if argument.has_default:

@@ -1,15 +1,15 @@
 """Taking batched tensors apart, and putting what ops give for whole batches together again.
 
-A rule for batched tensors (`Kind.batch`, `registry.vmap.explicit`) takes the arguments apart at the innermost level
-that occurs among them, calls ops on the whole batches (which may be batched at other levels, and are then handled in
-turn), and puts the results together. What has no rule is run for one example after the other.
+A rule for batched tensors (`Kind.batch`, or `@op.batching` beside an op) takes the arguments apart at the innermost
+level that occurs among them, calls ops on the whole batches (which may be batched at other levels, and are then handled
+in turn), and puts the results together. What has no rule is run for one example after the other.
 """
 
 from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from opweave.registry.batched import BatchedTensor, Level, make_batched, to_front
@@ -19,7 +19,11 @@ from opweave.registry.nested import map_leaves
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.promote import can_cast
 from opweave.registry.python_dispatch import tensors_in
+from opweave.registry.strided import wrap_dim
 from opweave.registry.tensor import Tensor, describe
+
+#: `rule(op, level, args, kwargs)` for one op; arguments are as the call gave them, batched tensors among them.
+Rule = Callable[[OpOverload, Level, tuple[Any, ...], dict[str, Any]], Any]
 
 
 def is_at(t: Any, level: Level) -> bool:
@@ -131,6 +135,60 @@ def write_each(op: OpOverload, targets: list[Tensor], results: list[Tensor]) -> 
     for target, result in zip(targets, results, strict=True):
         ops.aten.copy_.default(target, result)
     return targets[0] if len(targets) == 1 else tuple(targets)
+
+
+# ---- what many rules do --------------------------------------------------------------------------------------------
+
+
+def check_example(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Raise what the op would raise on one example, so that messages show the shapes that the user sees."""
+    op.decl.spec(*op.decl.bind(args, kwargs))
+
+
+def raised(t: Tensor, level: Level) -> Tensor:
+    """The whole batch, a 0-d example as a vector of one element."""
+    whole = stretched(t, level)
+    return whole if t._sizes else ops.aten.unsqueeze.default(whole, 1)
+
+
+def joined(t: Tensor, level: Level) -> Tensor:
+    """Examples and the first dimension as one."""
+    whole = stretched(t, level)
+    return ops.aten.reshape.default(whole, [level.size * t._sizes[0], *t._sizes[1:]])
+
+
+def parted(t: Tensor, level: Level) -> Tensor:
+    """Examples and the first dimension, which are one, as two."""
+    rows = t._sizes[0] // level.size if level.size else 0
+    return ops.aten.view.default(t, [level.size, rows, *t._sizes[1:]])
+
+
+def along(*tensors: str, dims: str = "dim") -> Rule:
+    """The rule of ops that do the same along a dimension of each tensor; the sizes of the others are kept."""
+
+    def shifted(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        values = bound(op, args, kwargs)
+        rank = max(values[name].ndim for name in tensors)
+        dim = values[dims]
+        scalar = not rank
+        for name in tensors:
+            whole = stretched(values[name], level)
+            values[name] = ops.aten.unsqueeze.default(whole, 1) if scalar else whole
+        if isinstance(dim, (list, tuple)):
+            values[dims] = [wrap_dim(d, rank, op.opname) + 1 for d in dim]
+        else:
+            values[dims] = wrap_dim(dim, rank, op.opname) + 1
+        if "keepdim" in values:
+            values["keepdim"] = values["keepdim"] and not scalar
+        found = call(op, values)
+        if scalar and "keepdim" not in values:
+            if isinstance(found, Tensor):
+                found = ops.aten.squeeze.dim(found, 1)
+            else:
+                found = tuple([ops.aten.squeeze.dim(t, 1) for t in found])
+        return wrap(found, level)
+
+    return shifted
 
 
 # ---- one example after the other -----------------------------------------------------------------------------------

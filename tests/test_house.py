@@ -23,7 +23,7 @@ LONGEST = 600
 #: Words that ops have in common with expressions of sizes and of kernels, and with Python.
 COMMON = frozenset(
     "add sub mul div min max eq ne lt le gt ge any all sum prod argmax argmin clamp threshold "
-    "index slice complex random stack".split()
+    "index slice complex random stack real imag inner full pad alias t put_".split()
 )
 #: The core set of ops, as PyTorch publishes it.
 PUBLISHED = "registry/core_opset.py"
@@ -75,29 +75,23 @@ def comparisons_of_kinds() -> Iterator[str]:
 
 
 def names_of_ops() -> Iterator[str]:
-    """Strings that name registered ops in what is compared or looked up: facts that belong on the declarations."""
+    """Strings that name registered ops, alone or as most of a text's words: facts that belong on the declarations."""
     bases = {name.removeprefix("aten::") for name in registry.operators if name.startswith("aten::")}
     bases |= {name.partition(".")[0] for name in bases}
     words = {*VOCABULARY, *_kinds(), *COMMON}
     for path, tree in modules():
         if path.startswith(("registry/ops/", PUBLISHED, *SURFACE, *TRITON)):
             continue
+        offered = {id(n) for s in tree.body if isinstance(s, ast.Assign) and "__all__" in ast.unparse(s.targets[0])
+                   for n in ast.walk(s)}  # fmt: skip
         for node in ast.walk(tree):
-            held: list[ast.AST] = []
-            if isinstance(node, ast.Set | ast.List | ast.Tuple):
-                held = list(node.elts)
-            elif isinstance(node, ast.Dict):
-                held = [k for k in node.keys if k is not None]
-            elif isinstance(node, ast.Compare):
-                held = [node.left, *node.comparators]
-            for item in held:
-                if isinstance(item, ast.Constant) and isinstance(item.value, str):
-                    if item.value.removeprefix("aten::") in bases and item.value not in words:
-                        yield f"{path}:{item.lineno} {item.value}"
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):  # a list of names as a text
-                named = node.value.split()
-                if len(named) > 3 and sum(name in bases for name in named) > 0.8 * len(named):
-                    yield from (f"{path}:{node.lineno} {name}" for name in named)
+            if not isinstance(node, ast.Constant) or not isinstance(node.value, str) or id(node) in offered:
+                continue
+            if node.value.removeprefix("aten::") in bases and node.value not in words:
+                yield f"{path}:{node.lineno} {node.value}"
+            named = [word for word in node.value.split() if word in bases]
+            if len(named) > 3 and len(named) > 0.5 * len(node.value.split()):
+                yield from (f"{path}:{node.lineno} {name}" for name in named)
 
 
 def own_imports_in_functions() -> Iterator[str]:
@@ -116,8 +110,8 @@ def long_files() -> Iterator[str]:
             yield f"{path} {lines}"
 
 
-#: Each count, and how many there may be.
-CEILINGS = {comparisons_of_kinds: 0, names_of_ops: 28, own_imports_in_functions: 0, long_files: 3}
+#: Each count, and how many there may be. Two names are of a function of `opweave.linalg`, for its messages.
+CEILINGS = {comparisons_of_kinds: 0, names_of_ops: 2, own_imports_in_functions: 0, long_files: 3}
 
 
 @pytest.mark.parametrize("count", CEILINGS, ids=lambda count: count.__name__)

@@ -17,7 +17,7 @@ import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from opweave.registry.op import OpOverload
+from opweave.registry.op import ops
 from opweave.registry.triton_op import triton_kernel_wrapper_functional
 from opweave.tracer.graph import Graph, Node
 
@@ -129,10 +129,7 @@ def launch_of(region: object) -> Node | None:
 
 def is_empty(node: Node) -> bool:
     """Whether a call makes memory with nothing in it."""
-    return isinstance(node.target, OpOverload) and node.target.name in (
-        "aten::empty.memory_format",
-        "aten::empty_strided",
-    )
+    return node.target in (ops.aten.empty.memory_format, ops.aten.empty_strided.default)
 
 
 def take_apart(region: Graph) -> Launch | None:

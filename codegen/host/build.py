@@ -58,7 +58,7 @@ from opweave.codegen.triton_printer import numbers_of
 from opweave.fake.symbolic import SymNumber
 from opweave.registry.device import Device
 from opweave.registry.higher_order import HigherOrderOperator
-from opweave.registry.op import OpOverload
+from opweave.registry.op import OpOverload, ops
 from opweave.registry.tensor import Tensor
 from opweave.registry.triton_op import forms, kernels, triton_kernel_wrapper_mutation, tuner_of
 from opweave.tracer.declared import declared
@@ -478,4 +478,4 @@ def _is_plain_view(node: Node) -> bool:
     base = node.all_input_nodes[0].meta.get("val")
     same_type = isinstance(base, Tensor) and base._dtype is node.meta["val"]._dtype
     # The offset of `as_strided` counts from the start of the memory; passes that mean a place in the operand say so.
-    return same_type and (target.opname != "as_strided" or bool(node.meta.get("relative")))
+    return same_type and (target is not ops.aten.as_strided.default or bool(node.meta.get("relative")))

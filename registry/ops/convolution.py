@@ -8,15 +8,16 @@ are computed in float32 and rounded once.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from opweave.registry import dtypes
+from opweave.registry.batched import Level, make_batched
+from opweave.registry.batching import bound, call, check_example, is_at, joined, one_by_one, parted, stretched, wrap
 from opweave.registry.errors import ArgumentError, DTypeError, ShapeError, UnsupportedError
-from opweave.registry.op import ops
+from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.kinds import composite, extern
 from opweave.registry.ops.layout import format_of, laid_out, spec_like
 from opweave.registry.ops.pointwise import conjugate
@@ -44,7 +45,9 @@ def _spatial(op: str, name: str, values: Sizes, count: int, least: int) -> tuple
     return tuple(values) * (count if len(values) == 1 else 1)
 
 
-def _counts(op: str, sizes: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> tuple[int, ...]:
+def window_counts(
+    op: str, sizes: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes
+) -> tuple[int, ...]:
     """How many windows fit in the padded input."""
     found = []
     for size, k, s, p, d in zip(sizes, kernel, stride, padding, dilation, strict=True):
@@ -111,7 +114,7 @@ def _geometry(
     if any(size == 0 for size in sizes):
         raise ShapeError(f"{op}: only the batch may be empty", got=describe(operands))
     if not transposed:
-        counts = _counts(op, sizes, kernel, stride, padding, dilation)
+        counts = window_counts(op, sizes, kernel, stride, padding, dilation)
         return Windows(sizes, counts, kernel, stride, padding, dilation)
     found = []
     for size, k, s, p, d, extra in zip(sizes, kernel, stride, padding, dilation, output_padding, strict=True):
@@ -140,13 +143,13 @@ def _convolution_spec(
     return spec_like(input, (input._sizes[0], *found), format_of(input, weight))
 
 
-def _computed(t: Tensor) -> Any:
+def computed(t: Tensor) -> Any:
     """The array in the type that it is computed in."""
     compute = t._dtype.compute
     return t._array if compute is t._dtype else t._array.astype(compute.numpy)
 
 
-def _stored(spec: TensorSpec, values: Any) -> Tensor:
+def stored(spec: TensorSpec, values: Any) -> Tensor:
     out = allocate_like(spec)
     with np.errstate(all="ignore"):
         out._array[...] = values
@@ -172,7 +175,7 @@ def convolution(
     with np.errstate(all="ignore"):
         out = allocate_like(spec)
         compute = spec.dtype.compute
-        x, w = _computed(input), _computed(weight)
+        x, w = computed(input), computed(weight)
         innermost = not is_contiguous(spec.sizes, spec.strides)
         found = out._array
         if compute is not spec.dtype or innermost and (transposed or groups > 1):
@@ -183,7 +186,7 @@ def convolution(
         else:
             (spread if transposed else correlate)(xp, found, x, xp.ascontiguousarray(w), groups, windows)
         if bias is not None:
-            found += _computed(bias).reshape(-1, *(1,) * len(windows.kernel))
+            found += computed(bias).reshape(-1, *(1,) * len(windows.kernel))
         if found is not out._array:
             out._array[...] = found
     return out
@@ -208,8 +211,8 @@ def convolution_weight(
     spec = _weight_spec(grad_output, input, weight_sizes, stride, padding, dilation, groups)
     windows = Windows(input._sizes[2:], grad_output._sizes[2:], weight_sizes[2:], stride, padding, dilation)
     with np.errstate(all="ignore"):
-        found = correlate_weight(input._device.xp, _computed(grad_output), _computed(input), groups, windows)
-    return _stored(spec, found)
+        found = correlate_weight(input._device.xp, computed(grad_output), computed(input), groups, windows)
+    return stored(spec, found)
 
 
 def _missing(sizes: Sizes, counts: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> list[int]:
@@ -301,101 +304,52 @@ def _weight_of_input(
 convolution_weight.backward(grad_output=_weight_of_grad_output, input=_weight_of_input)
 
 
-# ---- the windows themselves ----------------------------------------------------------------------------------------
+@convolution.batching
+def _convolution(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    check_example(op, args, kwargs)
+    values = bound(op, args, kwargs)
+    x, weight, bias = values["input"], values["weight"], values["bias"]
+    if not level.size:
+        return one_by_one(op, level, args, kwargs)
+    aten = ops.aten
+    late = is_at(weight, level) or is_at(bias, level)
+    values["bias"] = None if late else bias
+    if is_at(weight, level):
+        # The examples are groups of channels of one convolution.
+        values["input"] = _as_channels(x, level)
+        values["weight"] = joined(weight, level)
+        values["groups"] = values["groups"] * level.size
+        found = call(op, values)
+        count, channels = found._sizes[:2]
+        shape = [count, level.size, channels // level.size, *found._sizes[2:]]
+        result = make_batched(aten.view.default(found, shape), 1, level)
+    elif is_at(x, level):
+        values["input"] = joined(x, level)
+        result = wrap(parted(call(op, values), level), level)
+    else:
+        result = call(op, values)
+    if late and bias is not None:
+        result = aten.add.Tensor(result, aten.view.default(bias, [-1, *[1] * (x.ndim - 2)]))
+    return result
 
 
-def _column_windows(
-    op: str, self: Tensor, sizes: Sizes, kernel_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes
-) -> Windows:
-    """The windows of an image of these two sizes, after checking the arguments."""
-    given = {"kernel_size": kernel_size, "dilation": dilation, "padding": padding, "stride": stride, "sizes": sizes}
-    for name, values in given.items():
-        least = 0 if name == "padding" else 1
-        if len(values) != 2 or any(v < least for v in values):
-            raise ShapeError(f"{op}: {name} must be two numbers of at least {least}", got=f"{name}={list(values)}")
-    if self._dtype.kind not in "fc":
-        raise DTypeError(f"{op}: defined for floating and complex types only", got=describe(self))
-    counts = _counts(op, sizes, kernel_size, stride, padding, dilation)
-    return Windows(sizes, counts, kernel_size, stride, padding, dilation)
+def _as_channels(t: Tensor, level: Level) -> Tensor:
+    """Examples and channels of an image as one dimension."""
+    whole = ops.aten.movedim.int(stretched(t, level), 0, 1)
+    return ops.aten.reshape.default(whole, [t._sizes[0], level.size * t._sizes[1], *t._sizes[2:]])
 
 
-def _im2col_spec(self: Tensor, kernel_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> TensorSpec:
-    if self.ndim not in (3, 4) or any(n == 0 for n in self._sizes[-3:]):
-        raise ShapeError(
-            "im2col: expected (batch, channels, height, width), only the batch may be empty", got=describe(self)
-        )
-    windows = _column_windows("im2col", self, self._sizes[-2:], kernel_size, dilation, padding, stride)
-    rows = self._sizes[-3] * math.prod(windows.kernel)
-    return contiguous((*self._sizes[:-3], rows, math.prod(windows.counts)), self._dtype, self._device)
-
-
-@extern(
-    "aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
-    spec=_im2col_spec,
-    outs="out",
-)
-def im2col(self: Tensor, kernel_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Tensor:
-    """The windows of an image as columns: (batch, channels * kernel, windows)."""
-    spec = _im2col_spec(self, kernel_size, dilation, padding, stride)
-    windows = _column_windows("im2col", self, self._sizes[-2:], kernel_size, dilation, padding, stride)
-    xp = self._device.xp
-    if not spec.numel:
-        return allocate_like(spec)
-    image = self._array.reshape(-1, *self._sizes[-3:])
-    return _stored(spec, windows.view(xp, windows.pad(xp, image)).reshape(spec.sizes))
-
-
-def _col2im_spec(
-    self: Tensor, output_size: Sizes, kernel_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes
-) -> TensorSpec:
-    if self.ndim not in (2, 3) or any(n == 0 for n in self._sizes[-2:]):
-        raise ShapeError(
-            "col2im: expected (batch, channels * kernel, windows), only the batch may be empty", got=describe(self)
-        )
-    windows = _column_windows("col2im", self, output_size, kernel_size, dilation, padding, stride)
-    rows, count = self._sizes[-2:]
-    taps = math.prod(windows.kernel)
-    if rows % taps or count != math.prod(windows.counts):
-        raise ShapeError(
-            f"col2im: expected a multiple of {taps} rows and {math.prod(windows.counts)} windows", got=describe(self)
-        )
-    return contiguous((*self._sizes[:-2], rows // taps, *output_size), self._dtype, self._device)
-
-
-@extern(
-    "aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding,"
-    " int[2] stride) -> Tensor",
-    spec=_col2im_spec,
-    outs="out",
-)
-def col2im(
-    self: Tensor, output_size: Sizes, kernel_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes
-) -> Tensor:
-    """Columns added up where their elements lie in an image: the adjoint of `im2col`."""
-    spec = _col2im_spec(self, output_size, kernel_size, dilation, padding, stride)
-    if not spec.numel:
-        return allocate_like(spec)
-    windows = _column_windows("col2im", self, output_size, kernel_size, dilation, padding, stride)
-    columns = _computed(self).reshape(-1, spec.sizes[-3], *windows.kernel, *windows.counts)
-    padded = self._device.xp.zeros((*columns.shape[:2], *windows.padded), columns.dtype)
-    with np.errstate(all="ignore"):
-        for tap in windows.taps():
-            padded[windows.at(tap)] += columns[(slice(None), slice(None), *tap)]
-    return _stored(spec, padded[(..., *windows.inside)].reshape(spec.sizes))
-
-
-def _folded(
-    grad: Tensor, self_spec: TensorSpec, kernel_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes
-) -> Tensor:
-    return ops.aten.col2im.default(grad, list(self_spec.sizes[-2:]), kernel_size, dilation, padding, stride)
-
-
-def _unfolded(grad: Tensor, kernel_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Tensor:
-    return ops.aten.im2col.default(grad, kernel_size, dilation, padding, stride)
-
-
-im2col.backward(self=_folded)
-col2im.backward(self=_unfolded)
+@convolution_weight.batching
+def _convolution_weight(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if not level.size:
+        return one_by_one(op, level, args, kwargs)
+    values = bound(op, args, kwargs)
+    for name in ("grad_output", "input"):
+        values[name] = _as_channels(values[name], level)
+    rows, *rest = values["weight_sizes"]
+    values["weight_sizes"] = [rows * level.size, *rest]
+    values["groups"] = values["groups"] * level.size
+    return wrap(parted(call(op, values), level), level)
 
 
 # ---- by number of dimensions ---------------------------------------------------------------------------------------
@@ -538,19 +492,5 @@ def _(make: Make) -> Samples:
             yield (make(*spec.sizes), make(*x), list(w), stride, padding, dilation, groups), {}
 
 
-@im2col.with_samples
-def _(make: Make) -> Samples:
-    yield (make(2, 3, 6, 5), [3, 2], [1, 1], [0, 0], [1, 1]), {}
-    yield (make(3, 6, 5), [2, 3], [2, 1], [1, 2], [2, 1]), {}
-    yield (make(0, 3, 6, 5), [2, 2], [1, 1], [0, 0], [1, 1]), {}
-
-
-@col2im.with_samples
-def _(make: Make) -> Samples:
-    yield (make(2, 18, 16), [6, 5], [3, 2], [1, 1], [0, 0], [1, 1]), {}
-    yield (make(18, 21), [6, 5], [2, 3], [2, 1], [1, 2], [2, 1]), {}
-    yield (make(0, 12, 20), [6, 5], [2, 2], [1, 1], [0, 0], [1, 1]), {}
-
-
-for _decl in (convolution, convolution_backward, convolution_weight, im2col, col2im):
+for _decl in (convolution, convolution_backward, convolution_weight):
     _decl.sample_dtypes = _TYPES

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from opweave.registry import dtypes
+from opweave.registry.batched import Level
+from opweave.registry.batching import ranked, refuse_write, stretched, wrap
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import DeviceError, ShapeError
-from opweave.registry.op import ops
+from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.kinds import InplaceDecl, PointwiseDecl, handler, pointwise, with_traits
 from opweave.registry.ops.pointwise import zeros
 from opweave.registry.promote import as_element, broadcast_shapes, copied_strides
@@ -86,6 +88,19 @@ fill_tensor = OverwriteDecl("aten::fill.Tensor(Tensor self, Tensor value) -> Ten
 with_traits(fill_tensor, outs="Tensor_out")
 
 fill_tensor_ = InplaceDecl("aten::fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)", fill_tensor.op)
+
+
+@fill_tensor.batching
+@fill_tensor_.batching
+def _fill_batch(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    t, value = args
+    if value._sizes:
+        op.decl.types(t, value) if op.opname == "fill" else op.decl.functional.decl.types(t, value)  # raises
+    if op.opname == "fill_":
+        refuse_write(op, t, level)
+        return ops.aten.copy_.default(t, value)
+    whole = stretched(t, level)
+    return wrap(ops.aten.copy.default(whole, ranked(value, level, t.ndim)), level)
 
 
 @pointwise("aten::zero(Tensor self) -> Tensor", promote=_kept)

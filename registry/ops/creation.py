@@ -10,16 +10,20 @@ from typing import Any
 import numpy as np
 
 from opweave.registry import dtypes
+from opweave.registry.autograd.graph import reach
+from opweave.registry.batched import Level
+from opweave.registry.batching import bound, call, channels_last, front, wrap
 from opweave.registry.device import parse_device
 from opweave.registry.dtypes import DType, as_dtype, bool_, get_default_dtype, int64, promote_types
 from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
 from opweave.registry.fake_context import LITERAL
 from opweave.registry.hooks import Hook
 from opweave.registry.interrupts import let_through
-from opweave.registry.keys import state
-from opweave.registry.memory_format import contiguous_format, format_strides, preserve_format
-from opweave.registry.op import ops
-from opweave.registry.ops.kinds import composite, extern, generator
+from opweave.registry.kernels import fallthrough_kernel
+from opweave.registry.keys import AUTOGRAD_KEYS, DispatchKey, state
+from opweave.registry.memory_format import CHANNELS_LAST, contiguous_format, format_strides, preserve_format
+from opweave.registry.op import OpOverload, ops
+from opweave.registry.ops.kinds import Decl, composite, extern, generator
 from opweave.registry.promote import as_element, copied_strides, number_dtype
 from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.storage import Storage
@@ -226,6 +230,48 @@ def scalar_tensor(
     return ops.aten.full.default([], s, dtype=dtype or get_default_dtype(), device=device)
 
 
+@full_like.batching
+@empty_like.batching
+def _like_of_batch(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    values = bound(op, args, kwargs)
+    example = values["self"]
+    values["self"] = front(example, level)
+    if values["memory_format"] in CHANNELS_LAST:
+        return channels_last(op, level, values, "self", example)
+    return wrap(call(op, values), level)
+
+
+def _new_of_batch(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    values = bound(op, args, kwargs)
+    values["self"] = front(values["self"], level)
+    if "stride" in values:
+        span = reach((tuple(values["size"]), tuple(values["stride"]), 0))
+        values["stride"] = [span, *values["stride"]]
+    values["size"] = [level.size, *values["size"]]
+    return wrap(call(op, values), level)
+
+
+def _batch_new(decl: Decl) -> None:
+    """Let an op, which is written with ops that see no tensor, reach its rule."""
+    decl.batching(_new_of_batch)
+    op = decl.op
+    for key in (DispatchKey.AutogradOther, *AUTOGRAD_KEYS.values()):
+        op.register(key, fallthrough_kernel, site=op.site)
+    op.register(
+        DispatchKey.FuncTorchBatched, lambda *args, **kwargs: decl.batch(args[0].level, args, kwargs), site=op.site
+    )
+
+
+for _packet in (
+    ops.aten.new_empty,
+    ops.aten.new_zeros,
+    ops.aten.new_ones,
+    ops.aten.new_full,
+    ops.aten.new_empty_strided,
+):
+    _batch_new(_packet.default.decl)
+
+
 # ---- sequences -----------------------------------------------------------------------------------------------------
 
 
@@ -289,8 +335,8 @@ def _linspace_spec(
     start: Any, end: Any, steps: int, dtype: Any, layout: Any, device: Any, pin_memory: Any
 ) -> TensorSpec:
     found = _spaced_dtype(start, end, dtype)
-    for bound in (start, end)[:steps]:  # as PyTorch, which looks at no more
-        as_element("linspace", bound, found)
+    for end_point in (start, end)[:steps]:  # as PyTorch, which looks at no more
+        as_element("linspace", end_point, found)
     return _new("linspace", (steps,), found, device)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from opweave.registry import dtypes
 from opweave.registry.autograd.mode import is_grad_enabled
+from opweave.registry.batching import along
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.op import ops
@@ -101,6 +102,10 @@ def cumsum(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
 )
 def cumprod(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     return _running("cumprod", self, dim, dtype)
+
+
+for _decl in (cumsum, cumprod):
+    _decl.batching(along("self"))
 
 
 # ---- running extremes and sums -------------------------------------------------------------------------------------

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from opweave.registry import dtypes
+from opweave.registry.batched import Level
+from opweave.registry.batching import bound, call, check_example, front, is_at, wrap
 from opweave.registry.dtypes import promote_types
 from opweave.registry.errors import DTypeError, OutOfRangeError, ShapeError, UnsupportedError
-from opweave.registry.op import ops
+from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.indexing import added_at, check_range, sample_places, take_at
 from opweave.registry.ops.kinds import Place, Places, composite, extern, gather as gathering
 from opweave.registry.spec import TensorSpec, contiguous
@@ -88,6 +91,19 @@ def embedding_dense_backward(
         times = aten.index.Tensor(added_at(once, [num_weights], [places]), [places])
         grad = aten.div.Tensor(grad, aten.unsqueeze.default(times, 1))
     return added_at(grad, [num_weights, width], [places])
+
+
+@embedding.batching
+def _embedding_batch(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    check_example(op, args, kwargs)
+    values = bound(op, args, kwargs)
+    weight, indices = values["weight"], values["indices"]
+    if not is_at(weight, level):
+        return wrap(call(op, {**values, "indices": front(indices, level)}), level)
+    aten = ops.aten
+    row = aten.reshape.default(indices, [math.prod(indices._sizes)])
+    found = aten.index_select.default(weight, 0, row)
+    return aten.view.default(found, [*indices._sizes, weight._sizes[1]])
 
 
 # ---- bags of rows --------------------------------------------------------------------------------------------------

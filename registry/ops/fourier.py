@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 
 from opweave.registry import dtypes
+from opweave.registry.batched import Level
+from opweave.registry.batching import along, check_example
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import DTypeError, ShapeError
-from opweave.registry.op import ops
+from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.kinds import extern, normalize_axes
 from opweave.registry.promote import pointwise_strides
 from opweave.registry.spec import TensorSpec
@@ -205,6 +207,14 @@ def _fft_c2r_backward(grad: Tensor, dim: Sequence[int], normalization: int) -> t
     twice = aten.logical_and.default(aten.ge.Scalar(place, 1), aten.le.Scalar(place, doubled))
     factor = aten.add.Tensor(aten._to_copy.default(twice, dtype=grad._dtype), 1)
     return (aten.mul.Tensor(found, aten.view.default(factor, [size, *(1,) * (grad.ndim - 1 - last)])),)
+
+
+@_fft_c2c.batching
+@_fft_r2c.batching
+@_fft_c2r.batching
+def _fft(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    check_example(op, args, kwargs)
+    return along("self")(op, level, args, kwargs)
 
 
 # ---- samples -------------------------------------------------------------------------------------------------------

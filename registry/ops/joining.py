@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from opweave.registry import dtypes
+from opweave.registry.batched import Level
+from opweave.registry.batching import bound, check_example, stretched, wrap
 from opweave.registry.device import cpu
 from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.memory_format import MemoryFormat, contiguous_format, format_strides, suggested_format
-from opweave.registry.op import ops
+from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.copies import assign
 from opweave.registry.ops.creation import tensor
 from opweave.registry.ops.kinds import Pieces, composite, concat as concatenating, handler
@@ -141,6 +143,24 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
         assign(k, target[(slice(None),) * axis + (slice(start, stop),)], t._array, out._dtype)
         start = stop
     return out
+
+
+@cat.batching
+def _cat(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    check_example(op, args, kwargs)
+    values = bound(op, args, kwargs)
+    tensors = values["tensors"]
+    counted = [t for t in tensors if t._sizes != (0,)] or tensors[:1]
+    axis = wrap_dim(values["dim"], counted[0].ndim, "cat")
+    wholes = [stretched(t, level) for t in counted]
+    found = op(wholes, axis + 1)
+    # An empty vector is left out of the shape, but not of the type.
+    skipped = [t for t in tensors if t._sizes == (0,)]
+    if skipped and len(counted) < len(tensors):
+        wanted = op.decl.spec(*op.decl.bind(args, kwargs)).dtype
+        if wanted is not found._dtype:
+            found = ops.aten._to_copy.default(found, dtype=wanted)
+    return wrap(found, level)
 
 
 @cat.backward

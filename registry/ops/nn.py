@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from opweave.registry import dtypes
+from opweave.registry.batching import along
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import AutogradError, DTypeError, ShapeError
 from opweave.registry.op import ops
@@ -191,6 +192,12 @@ def softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
 )
 def log_softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     return _with_dtype(ops.aten._log_softmax.default, self, dim, dtype)
+
+
+for _decl in (_softmax, _log_softmax):
+    _decl.batching(along("self"))
+for _decl in (_softmax_backward_data, _log_softmax_backward_data):
+    _decl.batching(along("grad_output", "output"))
 
 
 # ---- losses --------------------------------------------------------------------------------------------------------

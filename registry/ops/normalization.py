@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 
 from opweave.registry import dtypes
+from opweave.registry.batched import Level
+from opweave.registry.batching import bound, call, front, is_at, wrap
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
-from opweave.registry.op import ops
-from opweave.registry.ops.kinds import composite
+from opweave.registry.op import OpOverload, ops
+from opweave.registry.ops.kinds import CompositeDecl, composite
 from opweave.registry.ops.layout import format_of, laid_out
 from opweave.registry.ops.reduction import rounded, widened
 from opweave.registry.spec import contiguous
@@ -218,6 +220,17 @@ def rms_norm(
     if weight is not None:
         result = aten.mul.Tensor(result, widened(weight))
     return rounded(result, input._dtype)
+
+
+@native_layer_norm.batching
+def _layer_norm(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    values = bound(op, args, kwargs)
+    t, wanted = values["input"], tuple(values["normalized_shape"])
+    late = is_at(values["weight"], level) or is_at(values["bias"], level)
+    if late or not wanted or t._sizes[t.ndim - len(wanted) :] != wanted:  # and sizes that do not fit are refused there
+        return CompositeDecl.batch(native_layer_norm, level, args, kwargs)
+    values["input"] = front(t, level)
+    return wrap(call(op, values), level)
 
 
 # ---- group normalisation -------------------------------------------------------------------------------------------
@@ -534,10 +547,7 @@ def _(make: Make) -> Samples:
         yield (make(*sizes), make(*sizes), shape, *statistics, make(*shape), make(*shape), [True] * 3), {}
 
 
-@rms_norm.with_samples
-def _(make: Make) -> Samples:
-    yield (make(3, 4, 5), [5], make(5)), {}
-    yield (_turned(make(6, 4)), [6], None, 1e-5), {}
+rms_norm.with_samples(lambda make: [((make(3, 4, 5), [5], make(5)), {}), ((_turned(make(6, 4)), [6], None, 1e-5), {})])
 
 
 @native_group_norm.with_samples

@@ -213,6 +213,7 @@ def _edge_arrays(self: Tensor, padding: Sequence[int], sizes: Sequence[int], edg
 def _declare_edge(mode: str, count: int, **traits: Unpack[Traits]) -> tuple[CompositeDecl, CompositeDecl]:
     name, edge = f"{mode}_pad{count}d", _EDGES[mode]
     schema = f"SymInt[{2 * count}] padding"
+    said: Traits = {"outs": "out", **traits}
 
     def forward_kernel(self: Tensor, padding: Sequence[int]) -> Tensor:
         sizes = _edge_sizes(name, edge, self, padding, count)
@@ -223,9 +224,7 @@ def _declare_edge(mode: str, count: int, **traits: Unpack[Traits]) -> tuple[Comp
         out._array[...] = array
         return out
 
-    @composite(
-        f"aten::{name}(Tensor self, {schema}) -> Tensor", explicit=True, kernel=forward_kernel, outs="out", **traits
-    )
+    @composite(f"aten::{name}(Tensor self, {schema}) -> Tensor", explicit=True, kernel=forward_kernel, **said)
     def forward(self: Tensor, padding: Sequence[int]) -> Tensor:
         sizes = _edge_sizes(name, edge, self, padding, count)
         return laid_out(_taken(self, _edge_places(self, padding, sizes, edge)), format_of(self))

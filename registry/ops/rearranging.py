@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from opweave.registry import dtypes
+from opweave.registry.batched import Level
+from opweave.registry.batching import bound, check_example, flat, front, wrap
 from opweave.registry.errors import DTypeError, OutOfRangeError, ShapeError
 from opweave.registry.fake_context import dynamic_size
 from opweave.registry.memory_format import contiguous_format
-from opweave.registry.op import ops
+from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.kinds import composite, extern, index_map, normalize_axes
 from opweave.registry.ops.layout import format_of, laid_out
 from opweave.registry.promote import copied_strides
@@ -82,6 +84,15 @@ def flip(self: Tensor, dims: Sequence[int]) -> Tensor:
     return out
 
 
+@flip.batching
+def _flip(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    check_example(op, args, kwargs)
+    t, dims = args
+    if not t._sizes:
+        return wrap(ops.aten.clone.default(front(t, level)), level)
+    return wrap(op(front(t, level), [wrap_dim(d, t.ndim, "flip") + 1 for d in dims]), level)
+
+
 flip.backward(self=lambda grad, dims: ops.aten.flip.default(grad, dims))
 
 
@@ -109,6 +120,17 @@ def roll(self: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tenso
     xp = self._device.xp
     out._array[...] = xp.roll(self._array, shifts[0] if axes is None else tuple(shifts), axis=axes)
     return out
+
+
+@roll.batching
+def _roll(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    roll_axes(*op.decl.bind(args, kwargs))
+    values = bound(op, args, kwargs)
+    t, shifts, dims = values["self"], values["shifts"], values["dims"]
+    whole = front(t, level)
+    if dims:
+        return wrap(op(whole, shifts, [wrap_dim(d, t.ndim, "roll") + 1 for d in dims]), level)
+    return wrap(ops.aten.view.default(op(flat(whole), shifts, [1]), list(whole._sizes)), level)
 
 
 roll.backward(self=lambda grad, shifts, dims: ops.aten.roll.default(grad, [-shift for shift in shifts], dims))

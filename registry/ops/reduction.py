@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from opweave.registry import dtypes
+from opweave.registry.batching import along
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import DTypeError, OutOfRangeError
 from opweave.registry.op import ops
@@ -362,6 +363,10 @@ def nanmean(self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: DTyp
     count: Any = aten.sum.dim_IntList(counted, dims_of(dim), keepdim)
     total: Any = nansum.body(self, dim, keepdim, dtype=dtype)
     return total / count
+
+
+for _decl in (max_dim, min_dim):
+    _decl.batching(along("self"))
 
 
 # ---- gradients -----------------------------------------------------------------------------------------------------

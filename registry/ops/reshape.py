@@ -10,10 +10,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from opweave.registry import dtypes
+from opweave.registry.batched import Level
+from opweave.registry.batching import as_view_of, front, wrap
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.memory_format import contiguous_format, is_in_format, preserve_format
-from opweave.registry.op import ops
+from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.kinds import ViewDecl, composite, extern, view, with_traits
 from opweave.registry.ops.view import Layout, Sizes, sample_layouts, view_samples
 from opweave.registry.promote import pointwise_strides
@@ -311,6 +313,24 @@ def imag(self: Tensor) -> Tensor:
     if not self._dtype.is_complex:
         raise DTypeError("imag: only complex tensors have an imaginary part", got=describe(self))
     return ops.aten.select.int(ops.aten.view_as_real.default(self), -1, 1)
+
+
+@conj_physical.batching
+@view_as_real.batching
+@view_as_complex.batching
+def _each_element(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    t = args[0]
+    found = op(front(t, level))
+    return as_view_of(t, found, level) if op.is_view else wrap(found, level)
+
+
+@view_dtype.batching
+def _view_dtype_batch(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    t, dtype = args
+    whole = front(t, level)
+    if not t._sizes and dtype.itemsize != t._dtype.itemsize:
+        op.decl.rule(t, dtype)  # raises: the last dimension of the batch is not the example's
+    return as_view_of(t, op(whole, dtype), level)
 
 
 # ---- windows -------------------------------------------------------------------------------------------------------

@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 
 from opweave.registry import dtypes
+from opweave.registry.batched import Level
+from opweave.registry.batching import check_example, raised, stretched, wrap
 from opweave.registry.errors import DTypeError, OutOfRangeError, ShapeError
-from opweave.registry.op import ops
+from opweave.registry.memory_format import contiguous_format
+from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.indexing import add_at, check_range, gather_places, sample_places, sample_sources
 from opweave.registry.ops.joining import atleast_1d
 from opweave.registry.ops.kinds import Scatter, composite, declare_copied_back, extern, scatter as scattering
@@ -431,6 +434,19 @@ def _first_of(t: Tensor, sizes: Sequence[int]) -> Tensor:
         if size != used:
             t = ops.aten.slice.Tensor(t, d, 0, used)
     return t
+
+
+@scatter.batching
+@scatter_add.batching
+@scatter_reduce.batching
+def _scatter_batch(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    check_example(op, args, kwargs)
+    t, dim, index, source, *rest = args
+    if not index.numel():
+        return wrap(ops.aten.clone.default(stretched(t, level), memory_format=contiguous_format), level)
+    axis = wrap_dim(dim, t.ndim, "scatter") + 1
+    found = op(raised(t, level), axis, raised(index, level), raised(source, level), *rest, **kwargs)
+    return wrap(found if t._sizes else ops.aten.view.default(found, [level.size]), level)
 
 
 # ---- samples -------------------------------------------------------------------------------------------------------

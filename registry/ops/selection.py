@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 
 from opweave.registry import dtypes
-from opweave.registry.errors import DTypeError, ShapeError
+from opweave.registry.batched import Level
+from opweave.registry.batching import bound, check_example, flat, one_by_one, ranked, stretched, wrap
+from opweave.registry.errors import DataDependentError, DTypeError, ShapeError
 from opweave.registry.fake_context import dynamic_size
-from opweave.registry.op import ops
+from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.indexing import MASK_TYPES, added_at, sample_sources
 from opweave.registry.ops.kinds import composite, extern
 from opweave.registry.promote import broadcast_shapes
+from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
@@ -130,6 +133,42 @@ def _masked_select_backward(grad: Tensor, self_spec: TensorSpec, mask: Tensor) -
     if not sizes:
         return ops.aten.sum.default(grad), None
     return added_at(grad, sizes, [ops.aten.expand.default(mask, sizes)]), None
+
+
+@masked_scatter.batching
+def _masked_scatter_batch(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    check_example(op, args, kwargs)
+    values = bound(op, args, kwargs)
+    t, mask, source = values["self"], values["mask"], values["source"]
+    sizes = broadcast_shapes(op.opname, t._sizes, mask._sizes)
+    count = math.prod(sizes)
+    aten = ops.aten
+    if not count:
+        return wrap(aten.new_zeros.default(stretched(t, level), [level.size, *sizes]), level)
+    if not source.numel():
+        return one_by_one(op, level, args, kwargs)  # refused, unless the mask is false everywhere
+    # Of a row an example's source takes its elements at the number of places before, as far as they are chosen.
+    whole, chosen = (
+        aten.reshape.default(
+            aten.expand.default(ranked(x, level, len(sizes)), [level.size, *sizes]), [level.size, count]
+        )
+        for x in (t, mask)
+    )
+    places = aten.sub.Tensor(aten.cumsum.default(chosen, 1), 1)
+    places = aten.where.self(chosen, places, aten.zeros_like.default(places))
+    taken = aten.gather.default(flat(stretched(source, level)), 1, places)
+    found = aten.where.self(chosen, taken, whole)
+    return wrap(aten.view.default(found, [level.size, *sizes]), level)
+
+
+@nonzero.batching
+@masked_select.batching
+def _unknown_size(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    raise DataDependentError(
+        f"vmap: {op.opname}: the size of the result differs between examples",
+        got=describe(list(tensors_in([*args, *kwargs.values()]))),
+        hint="use opweave.where(mask, x, other), which keeps the size",
+    )
 
 
 # ---- samples -------------------------------------------------------------------------------------------------------

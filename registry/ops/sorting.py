@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from opweave.registry import dtypes
+from opweave.registry.batched import Level
+from opweave.registry.batching import along, bound
 from opweave.registry.dtypes import promote_types
 from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.fake_context import dynamic_size
-from opweave.registry.op import ops
+from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.kinds import composite, extern
 from opweave.registry.promote import pointwise_strides
 from opweave.registry.spec import TensorSpec, contiguous
@@ -158,6 +160,17 @@ def kthvalue(self: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tupl
     if keepdim:
         values, indices = (ops.aten.unsqueeze.default(t, axis) for t in (values, indices))
     return ops.aten.contiguous.default(values), ops.aten.contiguous.default(indices)
+
+
+sort.batching(along("self"))
+
+
+@topk.batching
+def _topk(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    values = bound(op, args, kwargs)
+    if not values["self"].ndim and values["k"] == 0:
+        values["k"] = 1  # of a number there is no less
+    return along("self")(op, level, (), values)
 
 
 # ---- places in order -----------------------------------------------------------------------------------------------

@@ -165,8 +165,9 @@ def _declare_numbers(name: str, into: Any, **traits: Unpack[Traits]) -> None:
     """The forms of a special function of two arguments that take a number for one."""
     rest = {"self": "Scalar self, Tensor other", "other": "Tensor self, Scalar other"}
     for which, arguments in rest.items():
+        said: Traits = {"outs": f"{which}_scalar_out", **traits}
 
-        @composite(f"aten::{name}.{which}_scalar({arguments}) -> Tensor", outs=f"{which}_scalar_out", **traits)
+        @composite(f"aten::{name}.{which}_scalar({arguments}) -> Tensor", **said)
         def number(self: Any, other: Any) -> Tensor:
             return into(self, other)
 

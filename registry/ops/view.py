@@ -15,7 +15,7 @@ from opweave.registry.autograd.graph import AsStridedNode, attach
 from opweave.registry.autograd.record import run_below
 from opweave.registry.autograd.views import show_as
 from opweave.registry.batched import Level, make_batched
-from opweave.registry.batching import as_view_of
+from opweave.registry.batching import as_view_of, bound, front
 from opweave.registry.errors import OutOfRangeError, ShapeError, UnsupportedError
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.kinds import CompositeDecl, ViewDecl, composite, normalize_axes, view
@@ -316,6 +316,19 @@ as_strided = AsStridedDecl(
     "aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)",
     _as_strided, False,
 )  # fmt: skip
+
+
+@as_strided.batching
+def _as_strided_batch(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    values = bound(op, args, kwargs)
+    t = values["self"]
+    whole = front(t, level)
+    offset = values["storage_offset"]
+    found = op(
+        whole, [whole._sizes[0], *values["size"]], [whole._strides[0], *values["stride"]],
+        whole._offset if offset is None else offset,
+    )  # fmt: skip
+    return as_view_of(t, found, level)
 
 
 class _AsStridedDerivative(Derivative):

@@ -17,8 +17,8 @@ whether they run inside or after the `vmap`.
 
 from __future__ import annotations
 
-from opweave.registry.vmap import explicit, randomness
+from opweave.registry.vmap import indexing, randomness
 from opweave.registry.vmap.custom import VmapInfo, call_batch_rule
 from opweave.registry.vmap.levels import add_batch_dim, lift, remove_batch_dim
 
-__all__ = ["VmapInfo", "add_batch_dim", "call_batch_rule", "explicit", "lift", "randomness", "remove_batch_dim"]
+__all__ = ["VmapInfo", "add_batch_dim", "call_batch_rule", "indexing", "lift", "randomness", "remove_batch_dim"]

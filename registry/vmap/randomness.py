@@ -62,7 +62,7 @@ def _random(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[st
     source = values[name]
     if level.randomness == "same":
         if isinstance(source, BatchedTensor) and source.level == level:
-            if op.name == "aten::bernoulli":
+            if op is ops.aten.bernoulli.default:
                 raise UnsupportedError(
                     "vmap: bernoulli of probabilities that differ between examples, with randomness='same'",
                     hint="opweave.rand_like(p) < p compares each with the same numbers",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
@@ -10,7 +11,7 @@ import numpy as np
 
 from opweave.registry.autograd.formula import Derivative, Formula
 from opweave.registry.batched import Level
-from opweave.registry.batching import one_by_one
+from opweave.registry.batching import Rule, one_by_one
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import Site
 from opweave.registry.keys import DispatchKey
@@ -254,6 +255,11 @@ class Decl(Kind):
         decl.op.derivative = Derivative(by_argument, None if joint is None else Formula(joint), differentiable)
         decl.op.changed()
         return joint or decl
+
+    def batching(self, rule: Rule) -> Rule:
+        """Decorator: `rule(op, level, args, kwargs)`, where the kind does not tell what becomes of batched tensors."""
+        self.batch = functools.partial(rule, self.op)  # type: ignore[method-assign]
+        return rule
 
     def with_samples(self, samples: Callable[..., Iterable[Any]]) -> Callable[..., Iterable[Any]]:
         """Decorator: the inputs that the generated tests run."""
