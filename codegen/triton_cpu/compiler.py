@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 from triton.backends.compiler import BaseBackend, GPUTarget, Language
 
@@ -187,7 +187,7 @@ def contracts(options: Any) -> bool:
     options : CPUOptions or mapping
         What the kernel is compiled with.
     """
-    found = options if isinstance(options, Mapping) else vars(options)
+    found = cast("Mapping[str, Any]", options if isinstance(options, Mapping) else vars(options))
     return found.get("enable_fp_fusion", True) is not False and llvm.host().fma
 
 
