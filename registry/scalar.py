@@ -44,10 +44,15 @@ DIVISION_BY_ZERO = "integer division by zero"
 DIVISION_HINT = "convert to float first, or mask the zeros"
 
 
-def erfc_tail(k: Any, x: Value) -> Value:
-    """1 - erf(x) for float64 numbers from 1.25 on, by the handler `k` (the approximation of `erf`, Sun 1993)."""
+def erfc_power(k: Any, x: Value) -> Value:
+    """log(x exp(x²) (1 - erf(x))) + 0.5625 for float64 numbers from 1.25 on (the approximation of `erf`, Sun 1993)."""
     s = 1.0 / (x * x)
-    power = k.where(x < k.const(1 / 0.35, dtypes.float64), _ratio(_ERF_MID, s), _ratio(_ERF_FAR, s))
+    return k.where(x < k.const(1 / 0.35, dtypes.float64), _ratio(_ERF_MID, s), _ratio(_ERF_FAR, s))
+
+
+def erfc_tail(k: Any, x: Value) -> Value:
+    """1 - erf(x) for float64 numbers from 1.25 on, by the handler `k`."""
+    power = erfc_power(k, x)
     # exp(-x * x) with x split so that the square of its head is exact.
     head = k.cast(k.cast(x, dtypes.float32), dtypes.float64)
     return k.exp(-head * head - 0.5625) * k.exp((head - x) * (head + x) + power) / x

@@ -30,9 +30,9 @@ FAMILIES = tuple(
     importlib.import_module(f"opweave.registry.ops.{name}")
     for name in """
         activation adaptive_pooling columns convolution copies creation ctc cumulative diagonals distance dropout
-        embedding fourier indexing joining losses matmul nn normalization numeric overloads padding pointwise pooling
-        products random rearranging reduction resample resample_filters reshape scatter selection sizes slicing
-        sorting special statistics view windowing
+        embedding fourier gaussian indexing joining losses matmul nn normalization numeric overloads padding pointwise
+        pooling products random rearranging reduction resample resample_filters reshape scatter selection sizes
+        slicing sorting special statistics view windowing
     """.split()
 )
 

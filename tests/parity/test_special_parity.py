@@ -17,10 +17,10 @@ from oracle import agree, check
 import opweave as ow
 from opweave.registry.errors import DataDependentError
 from opweave.registry.op import OpOverload
-from opweave.registry.ops import special
+from opweave.registry.ops import gaussian, special
 
 
-@pytest.mark.parametrize("op", ops_with_samples(special), ids=str)
+@pytest.mark.parametrize("op", [*ops_with_samples(special), *ops_with_samples(gaussian)], ids=str)
 def test_samples(op: OpOverload) -> None:
     assert check(op, difference=None if op.opname == "complex" else "functional")
 
@@ -47,6 +47,24 @@ def test_derivatives(name: str) -> None:
     x = ow.linspace(low, high, 25, dtype=ow.float64)
     order = {"digamma": 0, "lgamma": 1}.get(name, 2)  # the next is by trigamma, of which PyTorch has nine digits
     agree(lambda m, x: getattr(m, name)(x), x, order=order, difference="functional")
+
+
+@pytest.mark.parametrize("name", ["special_log_ndtr", "special_erfcx"])
+def test_the_normal_distribution(name: str) -> None:
+    values = np.concatenate([np.linspace(-40, 12, 401), np.linspace(-2, 2, 41), FAR, [-1e5, 1e-300]])
+    if name == "special_erfcx":
+        values = values[(values > -20) | (values < -30)]  # between, PyTorch's has fewer digits
+    for dtype in (ow.float64, ow.float32):
+        x = ow.from_numpy(values).to(dtype)
+        agree(lambda m, x: getattr(m.ops.aten, name)(x), x, order=0, difference="functional")
+    agree(lambda m, x: getattr(m.ops.aten, name)(x), ow.arange(5), order=0, difference="functional")
+    x = ow.linspace(-5, 5, 41, dtype=ow.float64)
+    agree(
+        lambda m, x: getattr(m.ops.aten, name)(x),
+        x,
+        order=2 if name == "special_log_ndtr" else 1,
+        difference="functional",
+    )
 
 
 def test_derivatives_of_digamma() -> None:
