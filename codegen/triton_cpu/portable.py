@@ -31,7 +31,6 @@ from opweave.registry.launch_form import LaunchForm
 from opweave.registry.loading import parsing
 from opweave.registry.triton.effects import configurations, source_of
 from opweave.registry.triton.modules import new_context, read
-from opweave.registry.triton.ttir import parse
 from opweave.tracer.export.kernels import Lowering
 
 
@@ -72,8 +71,8 @@ def to_text(kernel: Any, form: LaunchForm, operands: Mapping[str, Any]) -> Lower
             context = new_context()
             backend: Any = make_backend(target)
             codegen = backend.get_codegen_implementation(options)
-            module = source.make_ir(target, options, codegen, backend.get_module_map(), context)
-            text = CPUBackend.make_ttir(module).str_nodebug()
+            module = CPUBackend.make_ttir(source.make_ir(target, options, codegen, backend.get_module_map(), context))
+            name, text = str(module.get_entry_func_name()), module.str_nodebug()
             text = contracted(text) if contracts(options) else text
     except OpweaveError:
         raise
@@ -85,7 +84,7 @@ def to_text(kernel: Any, form: LaunchForm, operands: Mapping[str, Any]) -> Lower
     names = list(jit_fn.arg_names)
     fixed = {names[path[0]]: value for path, value in source.constants.items() if len(path) == 1}
     parameters, bindings = _spread(source.signature, names, form, operands)
-    return Lowering(choice, parse(text).entry().name, text, parameters, fixed, bindings)
+    return Lowering(choice, name, text, parameters, fixed, bindings)
 
 
 def _spread(

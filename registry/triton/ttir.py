@@ -20,6 +20,8 @@ from math import prod
 _SSA = re.compile(r"%[\w$.\-]+(?:#\d+)?")
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 _WORD = re.compile(r"\w*")
+_MARK = re.compile(r'"(?:[^"\\]|\\.)*"?|->|[<(\[{}\])>,:]')
+_OPENING, _CLOSING = frozenset("<([{"), frozenset(")]}>")
 _SYMBOL = r'@(?:"((?:[^"\\]|\\.)*)"|([\w.$]+))'
 _PARAMETER = re.compile(r"(%[\w$.\-]+): (.*?)( \{.*?\})?( loc\(.*\))?$")
 _TRAILING_LOC = re.compile(r" loc\((#loc\d*|unknown|callsite\(.*\)|\".*)\)$")
@@ -244,38 +246,35 @@ def parse_type(text: str) -> Type:
     return Type(text)
 
 
-def _depths(text: str) -> Iterator[tuple[int, str, int]]:
-    """(position, character, bracket depth before it); `->` and quoted strings do not count as brackets."""
-    depth, quoted = 0, False
-    for i, c in enumerate(text):
-        if quoted:
-            quoted = not (c == '"' and text[i - 1] != "\\")
-            continue
-        if c == '"':
-            quoted = True
-        elif c in ")]}" or (c == ">" and text[i - 1] != "-"):
+def _marks(text: str) -> Iterator[tuple[int, str, int]]:
+    """(position, what stands there, bracket depth around it) of brackets, `,`, `:` and `->` outside quoted strings."""
+    depth = 0
+    for m in _MARK.finditer(text):
+        mark = m.group()
+        if mark in _CLOSING:
             depth -= 1
-        yield i, c, depth
-        if c in "<([{":
+        if mark[0] != '"':
+            yield m.start(), mark, depth
+        if mark in _OPENING:
             depth += 1
 
 
-def split_top(text: str, sep: str = ",") -> list[str]:
-    """Split at separators outside brackets."""
-    cuts = [i for i, c, depth in _depths(text) if c == sep and depth == 0]
+def split_top(text: str) -> list[str]:
+    """Split at commas outside brackets."""
+    cuts = [i for i, mark, depth in _marks(text) if mark == "," and depth == 0]
     parts = [text[a + 1 : b].strip() for a, b in zip([-1, *cuts], [*cuts, len(text)], strict=True)]
     return [p for p in parts if p]
 
 
 def split_signature(text: str) -> tuple[str, str]:
     """Cut at the last top-level ` : `, which starts the type signature."""
-    cuts = [i for i, c, depth in _depths(text) if c == ":" and depth == 0]
+    cuts = [i for i, mark, depth in _marks(text) if mark == ":" and depth == 0]
     return (text[: cuts[-1]], text[cuts[-1] + 1 :].strip()) if cuts else (text, "")
 
 
 def _closing(text: str, start: int) -> int:
     """Position of the bracket that closes the one at `start`."""
-    return next(start + i for i, c, depth in _depths(text[start:]) if i and depth == 0 and c in ")]}>")
+    return next(start + i for i, mark, depth in _marks(text[start:]) if i and depth == 0 and mark in _CLOSING)
 
 
 def _type_list(text: str) -> list[Type]:
@@ -443,8 +442,8 @@ def _result_types(op: Op, signature: str) -> list[Type]:
     if op.name in ("arith.cmpi", "arith.cmpf"):
         return [Type("i1", parse_type(signature).shape)]
     if "->" in signature:
-        cut = [i for i, c, depth in _depths(signature) if c == ">" and signature[i - 1] == "-" and depth == 0]
-        return _type_list(signature[cut[-1] + 1 :])
+        cut = [i for i, mark, depth in _marks(signature) if mark == "->" and depth == 0]
+        return _type_list(signature[cut[-1] + 2 :])
     if " to " in signature:
         return [parse_type(signature.rpartition(" to ")[2])]
     parts = split_top(signature)
