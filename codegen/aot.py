@@ -13,8 +13,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import triton.compiler
 from triton.backends.compiler import GPUTarget
-from triton.compiler import ASTSource, CompiledKernel, compile as triton_compile
+from triton.compiler import ASTSource, CompiledKernel
 from triton.compiler.errors import CompilationError
 from triton.runtime.jit import JITFunction
 
@@ -26,6 +27,8 @@ from opweave.registry.interrupts import deferred, let_through
 from opweave.registry.loading import parsing
 from opweave.registry.triton.modules import in_file
 
+#: Which says little of its types.
+_triton: Any = triton.compiler
 _SM = re.compile(r"sm_?(\d+)[af]?")
 _DIVISIBILITY = "tt.divisibility"
 
@@ -75,7 +78,7 @@ def compile_kernel(
     with parsing, deferred(), use(compile_target):
         source = fn if isinstance(fn, ASTSource) else _source(fn, signature, constexprs, attrs)
         try:
-            return triton_compile(source, target=compile_target, options=dict(options or {}))
+            return _triton.compile(source, target=compile_target, options=dict(options or {}))
         except UnsupportedTritonOp as error:
             raise _explained(error, source, compile_target) from error
         except OpweaveError:
@@ -106,7 +109,7 @@ def compile_text(text: str, options: Mapping[str, Any] | None = None, *, target:
     activate()
     with parsing, deferred(), use(compile_target), in_file(text) as path:
         try:
-            return triton_compile(path, target=compile_target, options=dict(options or {}))
+            return _triton.compile(path, target=compile_target, options=dict(options or {}))
         except OpweaveError:
             raise
         except Exception as error:
@@ -114,7 +117,7 @@ def compile_text(text: str, options: Mapping[str, Any] | None = None, *, target:
             raise CompileError("TTIR cannot be compiled", got=f"{type(error).__name__}: {error}") from error
 
 
-def parse_target(target: str | GPUTarget) -> GPUTarget:
+def parse_target(target: object) -> GPUTarget:
     """A target from its short form: `cpu` or `sm_90`.
 
     Raises
@@ -139,8 +142,14 @@ def _source(fn: Any, signature: Any, constexprs: Any, attrs: Any) -> ASTSource:
             got=f"{fn!r} ({type(fn).__name__})",
             hint="of an autotuned kernel, pass `.fn` and one configuration's values",
         )
-    constants = {_path(fn, key): value for key, value in (constexprs or {}).items()}
-    given = dict(signature or {})
+    return _source_of(fn, constexprs or {}, signature or {}, attrs or {})
+
+
+def _source_of(
+    fn: Any, constexprs: Mapping[Any, Any], signature: Mapping[str, Any], attrs: Mapping[Any, Any]
+) -> ASTSource:
+    constants = {_path(fn, key): value for key, value in constexprs.items()}
+    given = dict(signature)
     unknown = [name for name in given if name not in fn.arg_names]
     if unknown:
         raise ArgumentError(
@@ -160,11 +169,11 @@ def _source(fn: Any, signature: Any, constexprs: Any, attrs: Any) -> ASTSource:
                 f"{fn.__name__}: nothing is said about parameter {name!r}",
                 hint="give its type in `signature` or its value in `constexprs`",
             )
-    known = {_path(fn, key): _attributes(value) for key, value in (attrs or {}).items()}
+    known = {_path(fn, key): _attributes(value) for key, value in attrs.items()}
     return ASTSource(fn, types, constants, known)
 
 
-def _path(fn: JITFunction[Any], key: Any) -> tuple[int, ...]:
+def _path(fn: Any, key: Any) -> tuple[int, ...]:
     """Triton names a parameter by its position, and an element of a tuple by the positions that lead there."""
     if isinstance(key, str):
         if key not in fn.arg_names:
@@ -179,10 +188,11 @@ def _attributes(value: Any) -> list[list[Any]]:
 
 def _explained(error: Exception, source: ASTSource, target: GPUTarget) -> OpweaveError:
     """The error as opweave reports it: which kernel, for which target, and at which line of whose source."""
-    name = source.fn.__name__
+    fn: Any = source.fn
+    name: str = fn.__name__
     what = f"{name}: cannot be compiled for {target.backend}:{target.arch}"
     if isinstance(error, UnsupportedTritonOp):
-        return UnsupportedError(what, got=str(error), at=_site(source.fn, None))
+        return UnsupportedError(what, got=str(error), at=_site(fn, None))
     line = _line(error)
     innermost: BaseException = error
     while innermost.__cause__ is not None:
@@ -194,7 +204,7 @@ def _explained(error: Exception, source: ASTSource, target: GPUTarget) -> Opweav
         statement = (deepest.src or "").splitlines()[(_line(deepest) or 1) - 1 :][:1]
         message = deepest.error_message or str(innermost)
         got = f"{message}, at `{statement[0].strip()}`" if statement else message
-    return CompileError(what, got=got, at=_site(source.fn, line))
+    return CompileError(what, got=got, at=_site(fn, line))
 
 
 def _causes(error: BaseException | None) -> Iterable[BaseException]:
@@ -208,7 +218,7 @@ def _line(error: BaseException) -> int | None:
     return getattr(getattr(error, "node", None), "lineno", None) if isinstance(error, CompilationError) else None
 
 
-def _site(fn: JITFunction[Any], line: int | None) -> Site:
+def _site(fn: Any, line: int | None) -> Site:
     """The place of a line of the kernel, counted from its `def`; of the `def` itself where no line is known."""
     function: Callable[..., Any] = fn.fn
     decorators = next((i for i, text in enumerate(fn.raw_src) if text.lstrip().startswith("def ")), 0)

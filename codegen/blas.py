@@ -338,7 +338,7 @@ def _native(word: str) -> tuple[dict[str, int], Callable[..., None], Callable[[o
 
 
 def _source(name: str, real: str, word: str) -> str:
-    loads = []
+    loads: list[str] = []
     for i, field in enumerate(_FIELDS):
         kind = "ptr" if field in _POINTERS else "i64"
         loads += [

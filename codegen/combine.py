@@ -1,5 +1,8 @@
 """Combine functions that generated kernels give to `tl.reduce`: associative, and exact about NaN and ties."""
 
+# Triton's language: its functions say nothing of types, and annotations of parameters would be part of the kernel.
+# pyright: basic
+
 from __future__ import annotations
 
 import triton

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from opweave.registry.containers import is_sequence
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import CompileError
@@ -11,7 +12,7 @@ from opweave.registry.tensor import Tensor, allocate, describe
 
 
 def conform(
-    value: Tensor, sizes: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device: Device, op: str
+    value: object, sizes: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device: Device, op: str
 ) -> Tensor:
     """What an opaque op returned, in the layout that compiled code expects; copied if the strides are others.
 
@@ -84,8 +85,8 @@ def conform_all(values: Any, count: int, op: str) -> Any:
     CompileError
         If they are not.
     """
-    if not isinstance(values, (tuple, list)) or len(values) != count:
-        got = f"{len(values)} tensors" if isinstance(values, (tuple, list)) else type(values).__name__
+    if not is_sequence(values) or len(values) != count:
+        got = f"{len(values)} tensors" if is_sequence(values) else type(values).__name__
         raise CompileError(
             f"{op}: returned another number of tensors than its fake rule promised",
             got=f"{got}, the fake rule said {count}",

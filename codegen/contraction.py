@@ -48,7 +48,7 @@ def contracted(text: str) -> str:
             edits[op.number] = _joined(op, product.op, right if product is left else left, product is left, mark)
     if not edits:
         return text
-    lines = []
+    lines: list[str] = []
     for k, old in enumerate(text.splitlines()):
         indent = old[: len(old) - len(old.lstrip())]
         lines += [indent + new for new in edits[k]] if k in edits else [old]
@@ -62,7 +62,8 @@ def _is_own(value: Value, op: Op) -> bool:
 
 
 def _joined(op: Op, product: Op, other: Value, is_left: bool, mark: str) -> list[str]:
-    (a, b), lines = product.operands, []
+    a, b = product.operands
+    lines: list[str] = []
     first, last = a.name, other.name
     if op.name == "arith.subf":
         negated = f"%{mark}{op.result.name[1:]}"

@@ -87,8 +87,8 @@ class Sides:
         By operand that is stored to.
     """
 
-    before: dict[str, tuple[Before, Part]] = field(default_factory=dict)
-    after: dict[str, list[tuple[After, Part]]] = field(default_factory=dict)
+    before: dict[str, tuple[Before, Part]] = field(default_factory=dict[str, tuple[Before, Part]])
+    after: dict[str, list[tuple[After, Part]]] = field(default_factory=dict[str, list[tuple[After, Part]]])
 
 
 def sides(launch: Launch, *, wide: bool = False) -> Sides:
@@ -264,7 +264,8 @@ class _Fusion:
 
     def _arguments(self, text: str, names: Sequence[str], values: Mapping[str, Any]) -> tuple[str, list[Argument]]:
         """The text with nothing said of its pointers, and what its parameters are given."""
-        kept, arguments = [], []
+        kept: list[Parameter] = []
+        arguments: list[Argument] = []
         for parameter, name in zip(kernel_parameters(text), names, strict=True):
             if isinstance(values.get(name), Tensor):
                 kept.append(Parameter(parameter.name, parameter.type, "", parameter.location))
@@ -394,7 +395,7 @@ class _Fusion:
 
     def _values(self, function: BlockFunction, part: Part) -> list[Value]:
         """What a function's buffers and numbers are in the kernel."""
-        found = []
+        found: list[Value] = []
         nodes = dict(zip((p.name for p in part.graph.placeholders()), part.operands, strict=True))
         results = iter(part.results)
         for buffer in function.buffers:
@@ -425,7 +426,7 @@ class _Fusion:
         key = (function.source, types)
         found = self.functions.get(key)
         if found is None:
-            blocks = []
+            blocks: list[str] = []
             for i, v in enumerate(values):
                 dtype = dtypes.get(i)
                 kind = "tl.uint8" if dtype is not None and dtype.name == "uint8" else _TRITON[v.type.elem]
@@ -447,7 +448,7 @@ class _Fusion:
         function = load_module(Path(file), source, {}).kernel
         options = backend.parse_options(options_for({}, self.device))
         with effects.compiling(target), parsing:
-            made = ASTSource(function, dict(signature), {}, {})
+            made: Any = ASTSource(function, dict(signature), {}, {})
             codegen = backend.get_codegen_implementation(options)
             return str(made.make_ir(target, options, codegen, backend.get_module_map(), context))
 

@@ -126,7 +126,8 @@ class Functions:
         for name in names:
             plain = name.strip('"')
             text = re.sub(rf"@{re.escape(name)}(?=\()", f'@"{mark}{plain}"', text)
-        functions, current = [], None
+        functions: list[str] = []
+        current: list[str] | None = None
         for line in text.splitlines():
             if line.startswith("  tt.func private"):
                 current = []
@@ -190,7 +191,7 @@ class Code:
     fresh: Callable[[], str]
     numbers: Callable[[Known], Value]
     widest: int = 64
-    lines: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list[str])
 
     def add(self, text: str, type_: Type) -> Value:
         value = Value(self.fresh(), type_)

@@ -22,11 +22,12 @@ import os
 import secrets
 import shutil
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import Any
 
 from opweave.registry import forking, interrupts
+from opweave.registry.containers import is_dict
 from opweave.registry.interrupts import let_through
 
 _log = logging.getLogger("opweave.kernels")
@@ -149,7 +150,7 @@ class _Unsafe(Exception):
 
 
 @contextlib.contextmanager
-def _opened(path: Path) -> Iterator[int]:
+def _opened(path: Path) -> Generator[int]:
     """A store's folder: what is looked at through its descriptor cannot be exchanged on the way."""
     with _descriptor(os.open(path, _FOLDER)) as root:
         reason = unsafe(path) or _unsafe_status(path, os.fstat(root))
@@ -209,7 +210,7 @@ def _entry(root: int, key: str) -> dict[str, bytes]:
     with _descriptor(os.open(key, _FOLDER | os.O_NOFOLLOW, dir_fd=root)) as folder:
         _check_status("the entry", os.fstat(folder))
         about = json.loads(_content(folder, _MANIFEST))
-        if not isinstance(about, dict) or about != _manifest(key, about.get("files")):
+        if not is_dict(about) or about != _manifest(key, about.get("files")):
             raise ValueError("its manifest is not what was written for it")
         files: dict[str, bytes] = {}
         for name, (size, digest) in about["files"].items():
@@ -266,7 +267,7 @@ def _digest(content: bytes) -> str:
 
 def _make_folders(folder: Path) -> None:
     """As `os.makedirs`, but nobody else may write in any of them, whatever the umask."""
-    missing = []
+    missing: list[Path] = []
     while not folder.exists():
         missing.append(folder)
         folder = folder.parent
@@ -338,7 +339,7 @@ def _remove(root: int, name: str) -> None:
 
 
 @contextlib.contextmanager
-def _descriptor(opened: int) -> Iterator[int]:
+def _descriptor(opened: int) -> Generator[int]:
     try:
         yield opened
     finally:

@@ -24,6 +24,7 @@ from typing import Any
 
 from opweave.codegen.winners import Contest, Winner
 from opweave.registry import forking
+from opweave.registry.containers import is_sequence
 from opweave.registry.errors import CompileError, UnsupportedError
 from opweave.registry.interrupts import let_through
 from opweave.registry.loading import load_heavy, load_triton
@@ -127,7 +128,7 @@ class _Trial:
                 let_through(error)
                 return {UNFUSED: self.tuned.unfused}
             # The same list is what Triton is to choose from where the launch runs unfused.
-            self._own.prune_configs = lambda kwargs: pruned
+            self._own.prune_configs = _always(pruned)
             left = [tuner.configs.index(config) if config in tuner.configs else -1 for config in pruned]
         found = {labels[number]: self.tuned.fused[number] for number in left if number in self.tuned.fused}
         return found if len(found) == len(left) == 1 else {**found, UNFUSED: self.tuned.unfused}
@@ -155,7 +156,7 @@ class _Trial:
         best = min(times, key=lambda name: times[name])
         own = getattr(self._own, "best_config", None) if best == UNFUSED else None
         config = next((i for i, config in enumerate(self.tuner.configs) if config is own), None)
-        return Winner(best, config, {n: float(t[0] if isinstance(t, (list, tuple)) else t) for n, t in times.items()})
+        return Winner(best, config, {n: float(t[0] if is_sequence(t) else t) for n, t in times.items()})
 
     def settle(self, winner: Winner) -> None:
         """Let the user's autotuner know, as one that has tuned the launch."""
@@ -257,3 +258,10 @@ def _copied(value: Any) -> Any:
     made = allocate(value._sizes, value._strides, value._dtype, value._device)
     made._array[...] = value._array
     return made
+
+
+def _always(value: Any) -> Callable[..., Any]:
+    def give(*_: Any) -> Any:
+        return value
+
+    return give

@@ -52,7 +52,7 @@ class Winner:
 
     name: str
     config: int | None = None
-    times: dict[str, float] = field(default_factory=dict)
+    times: dict[str, float] = field(default_factory=dict[str, float])
 
 
 @dataclass(frozen=True)

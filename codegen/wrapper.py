@@ -48,8 +48,8 @@ class Generated:
     source: str
     name: str
     kernels: list[KernelSource]
-    names: dict[str, Any] = field(default_factory=dict)
-    attributes: list[str] = field(default_factory=list)
+    names: dict[str, Any] = field(default_factory=dict[str, Any])
+    attributes: list[str] = field(default_factory=list[str])
 
 
 def generate(graph: Graph, *, name: str = "call", device: str | Device = "cpu") -> Generated:

@@ -64,9 +64,13 @@ class FakeTensorMode(DispatchMode):
     """
 
     def __init__(
-        self, *, allow_non_fake_inputs: bool = False, shape_env: ShapeEnv | None = None,
-        static_shapes: bool | None = None, make_env: Callable[[], ShapeEnv] = ShapeEnv,
-    ):  # fmt: skip
+        self,
+        *,
+        allow_non_fake_inputs: bool = False,
+        shape_env: ShapeEnv | None = None,
+        static_shapes: bool | None = None,
+        make_env: Callable[[], ShapeEnv] = ShapeEnv,
+    ):
         self.allow_non_fake_inputs = allow_non_fake_inputs
         self.static_shapes = shape_env is None if static_shapes is None else static_shapes
         self.shape_env = shape_env
@@ -243,9 +247,10 @@ class FakeTensorMode(DispatchMode):
                     self.make_constant(fake, value)
                 return fake
             raise FakeTensorError(
-                f"{op}: a real tensor among fake ones", got=describe(value),
+                f"{op}: a real tensor among fake ones",
+                got=describe(value),
                 hint="convert it with mode.from_tensor(t), or use FakeTensorMode(allow_non_fake_inputs=True)",
-            )  # fmt: skip
+            )
         if isinstance(value, (list, tuple)) and any(isinstance(item, Tensor) for item in value):
             return [self._admit_one(op, item) for item in value]
         if isinstance(value, dict):
@@ -259,9 +264,10 @@ class FakeTensorMode(DispatchMode):
                 continue
             if device is not None:
                 raise DeviceError(
-                    f"{op.opname}: tensors on different devices", got=", ".join(map(describe, tensors_in(args))),
+                    f"{op.opname}: tensors on different devices",
+                    got=", ".join(map(describe, tensors_in(args))),
                     hint="move them to one device with .to(...)",
-                )  # fmt: skip
+                )
             device = t._device
 
     def _dispatch_user(self, op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -296,17 +302,19 @@ class FakeTensorMode(DispatchMode):
         for output in outputs:
             if not isinstance(output, FakeTensor):
                 raise FakeTensorError(
-                    f"{op}: the fake rule returned a tensor with data", got=describe(output),
+                    f"{op}: the fake rule returned a tensor with data",
+                    got=describe(output),
                     hint="make results with opweave.empty_like(x), x.new_empty(...) and the like",
-                )  # fmt: skip
+                )
         if outputs and not op.is_mutable and not op._schema.aliased_returns:
             given = {id(t._storage) for t in tensors_in([*args, *kwargs.values()])}
             for output in outputs:
                 if id(output._storage) in given:
                     raise FakeTensorError(
                         f"{op}: the fake rule returned an input or a view of it, the schema says the output is fresh",
-                        got=describe(output), hint="return opweave.empty_like(x)",
-                    )  # fmt: skip
+                        got=describe(output),
+                        hint="return opweave.empty_like(x)",
+                    )
         return found
 
     def _dispatch_higher_order(self, op: HigherOrderOperator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -336,9 +344,10 @@ def _refuse_real_writes(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str,
         for t in tensors_in([value]):
             if not isinstance(t, FakeTensor):
                 raise FakeTensorError(
-                    f"{op}: there are no values to write to a real tensor", got=f"{argument}: {describe(t)}",
+                    f"{op}: there are no values to write to a real tensor",
+                    got=f"{argument}: {describe(t)}",
                     hint="write to mode.from_tensor(t), or to a copy: t.clone()",
-                )  # fmt: skip
+                )
 
 
 def _written(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -405,9 +414,10 @@ def _launch(
     for name, value in kwargs.items():
         if isinstance(value, Tensor) and value._dtype.triton is None:
             raise DTypeError(
-                f"Triton kernel argument {name!r}: Triton has no element type {value._dtype.name}", got=describe(value),
+                f"Triton kernel argument {name!r}: Triton has no element type {value._dtype.name}",
+                got=describe(value),
                 hint="pass the real and imaginary parts as two tensors" if value.is_complex() else None,
-            )  # fmt: skip
+            )
     for name in launch_effects(kernel_idx, constant_args_idx, kwargs):
         for t in tensors_in([kwargs.get(name)]):
             t._bump()

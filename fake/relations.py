@@ -90,9 +90,7 @@ def _decide_by_case(expr: Any, ranges: dict[Any, Bounds], divisible: Iterable[An
     return _cases(part, factor, extreme, ranges, divisible) if isinstance(expr, sympy.LessThan) else None
 
 
-def _cases(
-    part: Any, factor: Any, extreme: Any, ranges: dict[Any, Bounds], divisible: Iterable[Any]
-) -> bool | None:  # fmt: skip
+def _cases(part: Any, factor: Any, extreme: Any, ranges: dict[Any, Bounds], divisible: Iterable[Any]) -> bool | None:
     """Whether `part <= 0`; the part is as large as in the worst case, or as small as in the best."""
     found = []
     for one in extreme.args:

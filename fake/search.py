@@ -145,9 +145,7 @@ def settled(env: ShapeEnv, what: str, trial_run: Callable[[], Any], run: Callabl
     return result
 
 
-def _demanded(
-    env: ShapeEnv, what: str, trial_run: Callable[[], Any]
-) -> tuple[list[Decision], list[tuple[Any, str]]]:  # fmt: skip
+def _demanded(env: ShapeEnv, what: str, trial_run: Callable[[], Any]) -> tuple[list[Decision], list[tuple[Any, str]]]:
     """Demand what a rule needs, and give its decisions and the demands on numbers that the rule itself makes."""
     while True:
         search = _Search(env, trial_run)
@@ -191,7 +189,7 @@ class _Search:
 
     def first(
         self, answers: list[bool], *, likely_only: bool, look: Callable[[Trial], None] | None = None
-    ) -> Trial | None:  # fmt: skip
+    ) -> Trial | None:
         """The first run without an error whose first decisions have these answers; None if there is none.
 
         Later decisions are turned around: those without a likely answer, the last one first; or all of them, the first

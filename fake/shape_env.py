@@ -88,9 +88,10 @@ class ShapeEnv(Constraints):
         if hint < least or (high is not None and hint > high):
             if asked:
                 raise ConstraintError(
-                    f"{source} is {hint}, outside of the range that was asked for", got=f"[{least}, {high}]",
+                    f"{source} is {hint}, outside of the range that was asked for",
+                    got=f"[{least}, {high}]",
                     hint="trace with a size in the range, or widen it",
-                )  # fmt: skip
+                )
             return hint
         if self.specialize_zero_one and hint in (0, 1):
             return hint
@@ -131,9 +132,13 @@ class ShapeEnv(Constraints):
         return self.wrap(symbol, SymFloat)
 
     def new_layout(
-        self, sizes: Sequence[int], strides: Sequence[int], offset: int, source: str,
+        self,
+        sizes: Sequence[int],
+        strides: Sequence[int],
+        offset: int,
+        source: str,
         dynamic: Callable[[int], dict[str, Any] | None],
-    ) -> tuple[tuple[Any, ...], tuple[Any, ...], Any]:  # fmt: skip
+    ) -> tuple[tuple[Any, ...], tuple[Any, ...], Any]:
         """Symbolic sizes, strides and offset of a tensor.
 
         Parameters
@@ -191,9 +196,10 @@ class ShapeEnv(Constraints):
         if isinstance(value, SymNumber):
             if value.env is not self:
                 raise ArgumentError(
-                    "symbolic numbers of two traces cannot be used together", got=f"{value!r}",
+                    "symbolic numbers of two traces cannot be used together",
+                    got=f"{value!r}",
                     hint="trace both functions as one",
-                )  # fmt: skip
+                )
             return self.simplify(value.expr)
         return self._x.number(value)
 
@@ -324,10 +330,11 @@ class ShapeEnv(Constraints):
             f"{info.name} comes from {info.site.short}" for info in self.symbols.values() if info.name in unbacked
         )
         return DataDependentError(
-            f"a decision on {self.text(expr)}, which depends on data", got=made,
+            f"a decision on {self.text(expr)}, which depends on data",
+            got=made,
             hint=f"say what must hold: opweave.check({self.text(expr)}), or avoid the branch with opweave.where or "
             "opweave.cond",
-        )  # fmt: skip
+        )
 
     # ---- trying ------------------------------------------------------------------------------------------------------
 

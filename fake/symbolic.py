@@ -306,9 +306,10 @@ def check(condition: Any, message: str | Callable[[], str] | None = None) -> Non
         condition.env.check(condition, message)
     elif isinstance(condition, SymNumber) or type(condition).__name__ not in ("bool", "bool_"):
         raise ArgumentError(
-            "check: the condition must be a bool", got=f"{condition!r} ({type(condition).__name__})",
+            "check: the condition must be a bool",
+            got=f"{condition!r} ({type(condition).__name__})",
             hint="check(n > 0); for the elements of a tensor, check(bool((x > 0).all()))",
-        )  # fmt: skip
+        )
     elif not condition:
         text = message() if callable(message) else message
         raise ShapeError(text or "check: the condition does not hold")

@@ -73,7 +73,7 @@ class FakeTensor(Tensor):
                 "the sizes of a tensor cannot be changed in place by a function that closes over it",
                 got=describe(self),
                 hint="use the functional form, as in x = x.t()",
-            )  # fmt: skip
+            )
         self._relaid += 1
         if (view._sizes, view._strides, view._offset) == (self._sizes, self._strides, self._offset):
             return

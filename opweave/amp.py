@@ -25,14 +25,16 @@ __all__ = [
 def _require_device_type(device_type: Any, what: str) -> None:
     if not isinstance(device_type, str):
         raise ArgumentError(
-            f"{what}: device_type must be a string", got=f"{device_type!r} ({type(device_type).__name__})",
+            f"{what}: device_type must be a string",
+            got=f"{device_type!r} ({type(device_type).__name__})",
             hint="x.device.type is that of a tensor",
-        )  # fmt: skip
+        )
     if device_type not in AUTOCAST_KEYS:
         raise DeviceError(
-            f"{what}: there is no autocast for device type {device_type!r}", got=repr(device_type),
+            f"{what}: there is no autocast for device type {device_type!r}",
+            got=repr(device_type),
             hint=f"one of {', '.join(map(repr, AUTOCAST_KEYS))}, without an index",
-        )  # fmt: skip
+        )
 
 
 def _require_floating(dtype: Any, what: str) -> None:
@@ -104,9 +106,10 @@ class autocast(set_mode):
     def __call__(self, fn: Callable[..., Any]) -> Callable[..., Any]:
         if not callable(fn):
             raise ArgumentError(
-                "autocast: expected a function to decorate", got=f"{type(fn).__name__}",
+                "autocast: expected a function to decorate",
+                got=f"{type(fn).__name__}",
                 hint="with opweave.autocast('cpu'): ...",
-            )  # fmt: skip
+            )
         return super().__call__(fn)
 
 

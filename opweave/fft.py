@@ -314,9 +314,13 @@ def _frequency_type(dtype: DType | None) -> DType:
 
 
 def fftfreq(
-    n: int, d: float = 1.0, *, dtype: DType | None = None, device: Device | str | None = None,
+    n: int,
+    d: float = 1.0,
+    *,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
     requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The frequencies of the elements of an `fft` of n points, d apart: 0, 1, ..., then the negative ones, over n d."""
     kind = _frequency_type(dtype)
     first = ops.aten.arange.start_step(0, n - n // 2, 1, dtype=kind, device=device)
@@ -325,9 +329,13 @@ def fftfreq(
 
 
 def rfftfreq(
-    n: int, d: float = 1.0, *, dtype: DType | None = None, device: Device | str | None = None,
+    n: int,
+    d: float = 1.0,
+    *,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
     requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The frequencies of the elements of an `rfft` of n points, d apart: 0, 1, ..., n // 2, over n d."""
     kind = _frequency_type(dtype)
     return _spaced(ops.aten.arange.start_step(0, n // 2 + 1, 1, dtype=kind, device=device), n, d, requires_grad)

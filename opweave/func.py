@@ -65,9 +65,10 @@ def _identities(what: str, values: Any, connected: bool) -> tuple[Any, list[Tens
     for t in leaves:
         if not isinstance(t, Tensor):
             raise ArgumentError(
-                f"{what}: only tensors can be differentiated with respect to", got=f"{t!r} ({type(t).__name__})",
+                f"{what}: only tensors can be differentiated with respect to",
+                got=f"{t!r} ({type(t).__name__})",
                 hint="choose the arguments with argnums, or bind the others: lambda x: f(x, n)",
-            )  # fmt: skip
+            )
         if t._dtype.kind not in "fc":
             raise AutogradError(f"{what}: only floating and complex tensors have gradients", got=describe(t))
     fresh = [_fresh(lift(t), connected) for t in leaves]
@@ -151,7 +152,7 @@ def _chosen(what: str, argnums: ArgNums, args: tuple[Any, ...]) -> tuple[tuple[i
             raise ArgumentError(
                 f"{what}: argnums {n} for a function called with {len(args)} positional arguments",
                 hint="arguments given by keyword cannot be differentiated with respect to",
-            )  # fmt: skip
+            )
     positions = tuple(n % len(args) for n in positions)
     if len(set(positions)) != len(positions):
         raise ArgumentError(f"{what}: argnums names an argument twice", got=repr(argnums))
@@ -216,9 +217,10 @@ def grad_and_value(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool
 def _check_scalar(output: Any) -> None:
     if not isinstance(output, Tensor):
         raise ArgumentError(
-            "grad: the function must return a tensor", got=f"{type(output).__name__}",
+            "grad: the function must return a tensor",
+            got=f"{type(output).__name__}",
             hint="return (output, aux) with has_aux=True for more than the value",
-        )  # fmt: skip
+        )
     if output._sizes:
         raise ShapeError(
             "grad: the function must return a 0-d tensor", got=describe(output), hint="reduce it: .sum(), or use jacrev"
@@ -360,8 +362,9 @@ def jvp(
     if not isinstance(primals, (tuple, list)) or not primals or type(primals) is not type(tangents):
         raise ArgumentError(
             "jvp: primals and tangents must be tuples with an entry for each argument",
-            got=f"{type(primals).__name__} and {type(tangents).__name__}", hint="jvp(f, (x,), (v,))",
-        )  # fmt: skip
+            got=f"{type(primals).__name__} and {type(tangents).__name__}",
+            hint="jvp(f, (x,), (v,))",
+        )
     linear = _Linear("jvp", func, tuple(primals), has_aux)
     if strict and any(not _depends(t, linear.scope.own) for t in linear.leaves):
         raise AutogradError("jvp: an output does not depend on the primals", hint="strict=False gives zeros for it")
@@ -534,9 +537,10 @@ def functionalize(f: Callable[..., Any], *, remove: str = "mutations") -> Callab
     """
     if remove == "mutations_and_views":
         raise UnsupportedError(
-            "functionalize: views stay views", got=f"remove={remove!r}",
+            "functionalize: views stay views",
+            got=f"remove={remove!r}",
             hint="remove='mutations'; clone() what must not share memory",
-        )  # fmt: skip
+        )
     if remove != "mutations":
         raise ArgumentError("functionalize: unknown value of remove", got=repr(remove), hint="remove='mutations'")
 

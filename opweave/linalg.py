@@ -67,9 +67,13 @@ def vector_norm(
 
 
 def matrix_norm(
-    A: Tensor, ord: float | str = "fro", dim: Sequence[int] = (-2, -1), keepdim: bool = False, *,
+    A: Tensor,
+    ord: float | str = "fro",
+    dim: Sequence[int] = (-2, -1),
+    keepdim: bool = False,
+    *,
     dtype: DType | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """A norm of the matrices in two dimensions.
 
     Parameters

@@ -71,9 +71,16 @@ def adam_init(params: Any) -> AdamState:
 
 
 def sgd_(
-    params: Any, grads: Any, state: SgdState | None = None, *, lr: float | Tensor, momentum: float = 0.0,
-    dampening: float = 0.0, weight_decay: float = 0.0, nesterov: bool = False,
-) -> None:  # fmt: skip
+    params: Any,
+    grads: Any,
+    state: SgdState | None = None,
+    *,
+    lr: float | Tensor,
+    momentum: float = 0.0,
+    dampening: float = 0.0,
+    weight_decay: float = 0.0,
+    nesterov: bool = False,
+) -> None:
     """One step of gradient descent, in place.
 
     Parameters
@@ -107,9 +114,15 @@ def sgd_(
 
 
 def adam_(
-    params: Any, grads: Any, state: AdamState, *, lr: float | Tensor = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
-    eps: float = 1e-8, weight_decay: float = 0.0,
-) -> None:  # fmt: skip
+    params: Any,
+    grads: Any,
+    state: AdamState,
+    *,
+    lr: float | Tensor = 1e-3,
+    betas: tuple[float, float] = (0.9, 0.999),
+    eps: float = 1e-8,
+    weight_decay: float = 0.0,
+) -> None:
     """One step of Adam, in place; weight decay is added to the gradient.
 
     Parameters
@@ -132,17 +145,31 @@ def adam_(
 
 
 def adamw_(
-    params: Any, grads: Any, state: AdamState, *, lr: float | Tensor = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
-    eps: float = 1e-8, weight_decay: float = 1e-2,
-) -> None:  # fmt: skip
+    params: Any,
+    grads: Any,
+    state: AdamState,
+    *,
+    lr: float | Tensor = 1e-3,
+    betas: tuple[float, float] = (0.9, 0.999),
+    eps: float = 1e-8,
+    weight_decay: float = 1e-2,
+) -> None:
     """One step of AdamW, in place; weights decay by themselves. See `adam_`."""
     _adam("adamw_", params, grads, state, lr, betas, eps, weight_decay, decoupled=True)
 
 
 def _adam(
-    name: str, params: Any, grads: Any, state: AdamState, lr: float | Tensor, betas: tuple[float, float], eps: float,
-    weight_decay: float, *, decoupled: bool,
-) -> None:  # fmt: skip
+    name: str,
+    params: Any,
+    grads: Any,
+    state: AdamState,
+    lr: float | Tensor,
+    betas: tuple[float, float],
+    eps: float,
+    weight_decay: float,
+    *,
+    decoupled: bool,
+) -> None:
     first, second = betas
     with no_grad():
         state.step.add_(1)
@@ -167,9 +194,10 @@ def _together(name: str, params: Any, grads: Any, *others: Any) -> list[tuple[An
         found, other = optree.tree_flatten(tree, none_is_leaf=True)
         if len(found) != len(leaves):
             raise ArgumentError(
-                f"{name}: parameters, gradients and state must have one structure", got=f"{spec} and {other}",
+                f"{name}: parameters, gradients and state must have one structure",
+                got=f"{spec} and {other}",
                 hint="state = adam_init(params), and gradients as opweave.func.grad gives them",
-            )  # fmt: skip
+            )
         rows.append(found)
     for p, g in zip(rows[0], rows[1], strict=True):
         if g is not None and g.shape != p.shape:

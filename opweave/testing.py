@@ -17,9 +17,16 @@ _TOLERANCES = {
 
 
 def assert_close(
-    actual: Any, expected: Any, *, rtol: float | None = None, atol: float | None = None, equal_nan: bool = False,
-    check_dtype: bool = True, check_device: bool = True, check_stride: bool = False,
-) -> None:  # fmt: skip
+    actual: Any,
+    expected: Any,
+    *,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = False,
+    check_dtype: bool = True,
+    check_device: bool = True,
+    check_stride: bool = False,
+) -> None:
     """Raise AssertionError unless the tensors (or sequences of them) agree.
 
     Parameters
@@ -38,9 +45,15 @@ def assert_close(
         for i, (a, b) in enumerate(zip(actual, expected, strict=True)):
             try:
                 assert_close(
-                    a, b, rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=check_dtype,
-                    check_device=check_device, check_stride=check_stride,
-                )  # fmt: skip
+                    a,
+                    b,
+                    rtol=rtol,
+                    atol=atol,
+                    equal_nan=equal_nan,
+                    check_dtype=check_dtype,
+                    check_device=check_device,
+                    check_stride=check_stride,
+                )
             except AssertionError as error:
                 raise AssertionError(f"item {i}: {error}") from None
         return

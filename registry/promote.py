@@ -28,6 +28,11 @@ GREATEST = {
 }
 
 
+def computed(dtype: DType) -> tuple[DType, DType]:
+    """The type that arithmetic of a type is done in, and the type itself, that of its results."""
+    return dtype.compute, dtype
+
+
 def broadcast_shapes(op: str, *shapes: Sequence[int]) -> tuple[int, ...]:
     """The shape that all broadcast to.
 

@@ -141,9 +141,10 @@ def _captured(
     batched = next((t for t in guards.tensors if t.tensor._keys & BATCHED_BIT), None)
     if batched is not None:
         raise UnsupportedError(
-            f"compile: {_name(function)} reads {batched.source.text}, which vmap batches", got=brief(batched.tensor),
+            f"compile: {_name(function)} reads {batched.source.text}, which vmap batches",
+            got=brief(batched.tensor),
             hint="pass it as an argument, or vmap the uncompiled function",
-        )  # fmt: skip
+        )
     explicit = sorted([t for t in guards.tensors if id(t.tensor) in given], key=lambda t: given[id(t.tensor)])
     openness.note(explicit)
     for t in explicit:

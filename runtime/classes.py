@@ -112,9 +112,14 @@ class ClassFacts:
     """
 
     def __init__(
-        self, kind: type, names: Iterable[str], stateful: Callable[[Any], bool], *, closed: bool = False,
+        self,
+        kind: type,
+        names: Iterable[str],
+        stateful: Callable[[Any], bool],
+        *,
+        closed: bool = False,
         deep: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.kind = kind
         self.mro = kind.__mro__
         self.names = sorted(names)

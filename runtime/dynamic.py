@@ -54,9 +54,10 @@ def mark_dynamic(tensor: Tensor, dim: int | Iterable[int], *, min: int | None = 
     low = 2 if min is None else min
     if type(low) is not int or low < 0 or not (max is None or (type(max) is int and max >= low)):
         raise ArgumentError(
-            "mark_dynamic: the range of a size must be ints from 0 up", got=f"min={min!r}, max={max!r}",
+            "mark_dynamic: the range of a size must be ints from 0 up",
+            got=f"min={min!r}, max={max!r}",
             hint="mark_dynamic(t, 0, min=2, max=64)",
-        )  # fmt: skip
+        )
     for d in _dims("mark_dynamic", tensor, dim):
         tensor.__dict__.setdefault(_MARKS, {})[d] = {"low": low, "high": max}
     return tensor

@@ -135,8 +135,9 @@ class Inputs:
             if meta is not None and meta.grad is not gradient and isinstance(meta.grad, FakeTensor):
                 raise UnsupportedError(
                     f"compile: {self.name} changes the gradient of {name}, which compiled code would not do",
-                    got=f"{name}.grad", hint="compute it with opweave.autograd.grad(...), and assign it outside",
-                )  # fmt: skip
+                    got=f"{name}.grad",
+                    hint="compute it with opweave.autograd.grad(...), and assign it outside",
+                )
             if any(t is one for one in written):
                 continue
             if t._keys & GRAD != grad or (meta is not None and meta.grad_fn is not node):
@@ -202,8 +203,9 @@ def trace_back(
     if not leaves or any(grad_fn_of(t) is None for t in roots):
         raise UnsupportedError(
             f"compile: {name} returns a tensor that requires grad without any input that does",
-            got=describe(roots[0]), hint="call requires_grad_() outside, or return y.detach()",
-        )  # fmt: skip
+            got=describe(roots[0]),
+            hint="call requires_grad_() outside, or return y.detach()",
+        )
     graph = mode.graph
     before = set(graph.nodes)
     specs = [TensorSpec(t._sizes, contiguous_strides(t._sizes), t._dtype, t._device) for t in roots]
@@ -285,9 +287,10 @@ def _problem(name: str, error: Exception) -> OpweaveError:
     if isinstance(error, AutogradError):
         return error
     problem = AutogradError(
-        f"{name}: the backward of this compiled function cannot be traced", got=f"{type(error).__name__}: {error}",
+        f"{name}: the backward of this compiled function cannot be traced",
+        got=f"{type(error).__name__}: {error}",
         hint="call the uncompiled function where gradients are needed",
-    )  # fmt: skip
+    )
     problem.__cause__ = error
     return problem
 

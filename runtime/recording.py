@@ -130,9 +130,10 @@ def _check_written(name: str, t: Tensor) -> None:
     check_write(name, t)
     if t._autograd is not None and t._autograd.retains and grad_fn_of(t) is not None:
         raise AutogradError(
-            f"{name}: a tensor with retain_grad() cannot be written by compiled code", got=describe(t),
+            f"{name}: a tensor with retain_grad() cannot be written by compiled code",
+            got=describe(t),
             hint="call the uncompiled function, or return the new value and retain its gradient",
-        )  # fmt: skip
+        )
 
 
 def _owner(t: Tensor) -> Tensor:
@@ -213,9 +214,10 @@ class CompiledBackward(Node):
             raise type(problem)(problem.what, got=problem.got, at=problem.at, hint=problem.hint) from problem
         if self.freed:
             raise AutogradError(
-                "backward through the graph a second time", got=f"{self.name()}, whose saved tensors were dropped",
+                "backward through the graph a second time",
+                got=f"{self.name()}, whose saved tensors were dropped",
                 hint="pass retain_graph=True to the first backward or grad call",
-            )  # fmt: skip
+            )
         saved = [kept.get(self) if isinstance(kept, SavedTensor) else kept for kept in self.saved]
         missing = frozenset([k for k, grad in enumerate(grads) if grad is None])
 
@@ -257,9 +259,11 @@ def _once(grad: Tensor, sources: Sequence[Tensor]) -> Tensor:
     """A gradient that depends on these tensors in a way that was not recorded."""
     made = grad._alias()
     node = ErrorNode(
-        sources, "the backward of a compiled function cannot be differentiated",
-        "call the uncompiled function for second derivatives", "CompiledBackwardBackward",
-    )  # fmt: skip
+        sources,
+        "the backward of a compiled function cannot be differentiated",
+        "call the uncompiled function for second derivatives",
+        "CompiledBackwardBackward",
+    )
     node.output_specs = [grad.spec]
     attach(made, node, 0)
     return made

@@ -66,8 +66,10 @@ def relaid_among(mode: ProxyMode, pairs: Sequence[tuple[TensorInput, Tensor]], n
         if id(given.tensor) in outside:
             raise UnsupportedError(
                 f"compile: {name} changes the sizes of {given.source.text} in place, and reads it from elsewhere too",
-                got=brief(given.tensor), at=given.source.site, hint="use the functional form, as in x = x.t()",
-            )  # fmt: skip
+                got=brief(given.tensor),
+                at=given.source.site,
+                hint="use the functional form, as in x = x.t()",
+            )
         written = fake._storage.version != counted[id(fake._storage)]
         found.append(Relaid(given, fake, moved, written, id(fake._storage) in strided))
     return found

@@ -158,10 +158,20 @@ class Scope:
     def size(self) -> tuple[int, int, int, int, int, bool, bool, bool, bool, bool, bool, bool, int]:
         """Changes whenever something was added."""
         return (
-            len(self.functions), len(self.rules), len(self.attributes), len(self.strings), len(self.loose),
-            self.reflects, self.tests_types, self.makes_types, self.formats, self.uses_super,
-            self.takes_ids, self.catches, len(self.optional),
-        )  # fmt: skip
+            len(self.functions),
+            len(self.rules),
+            len(self.attributes),
+            len(self.strings),
+            len(self.loose),
+            self.reflects,
+            self.tests_types,
+            self.makes_types,
+            self.formats,
+            self.uses_super,
+            self.takes_ids,
+            self.catches,
+            len(self.optional),
+        )
 
     @property
     def lacking(self) -> frozenset[str]:

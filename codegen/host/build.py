@@ -56,6 +56,7 @@ from opweave.codegen.loops.steps import lower, plan
 from opweave.codegen.loops.values import Buffer
 from opweave.codegen.triton_printer import numbers_of
 from opweave.fake.symbolic import SymNumber
+from opweave.registry.containers import is_dict, is_sequence
 from opweave.registry.device import Device
 from opweave.registry.higher_order import HigherOrderOperator
 from opweave.registry.op import OpOverload, ops
@@ -107,7 +108,7 @@ class _Builder:
     def run(self, *, conform: bool = False, further: Mapping[Local, Target | None] | None = None) -> Program:
         """The program; with inputs that have to conform, and further parameters, some with defaults."""
         captured = tuple(dict.fromkeys(self.symbols.values()))
-        inputs = []
+        inputs: list[Local] = []
         # Inputs first: what any of them tells is there for all the rest.
         for node in sorted(self.graph.nodes, key=lambda node: node.op != "placeholder"):
             self.origin = Origin(node.name, node.meta.get("site"))
@@ -243,7 +244,7 @@ class _Builder:
         if isinstance(value, Tensor):
             self._promised(value, local, None, label)
             self._add(Conform(self.origin, local, self._layout(value), label))
-        elif isinstance(value, (tuple, list)) and all(isinstance(v, Tensor) for v in value):
+        elif is_sequence(value) and all(isinstance(v, Tensor) for v in value):
             self._add(Count(self.origin, local, len(value), label))
             for i, v in enumerate(value):
                 self._promised(v, local, i, label)
@@ -457,10 +458,10 @@ def _symbols(graph: Graph) -> frozenset[str]:
             for number in (*value._sizes, *value._strides, value._offset):
                 if type(number) is not int:
                     note(number)
-        elif isinstance(value, (tuple, list)):
+        elif is_sequence(value):
             for item in value:
                 note(item)
-        elif isinstance(value, Mapping):
+        elif is_dict(value):
             note(list(value.values()))
 
     for node in graph.nodes:

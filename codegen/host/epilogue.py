@@ -126,7 +126,7 @@ def _covered(launch: Launch, shown: set[Local]) -> tuple[int, int] | None:
 def _buffers(launch: Launch, loops: Loops, shown: set[Local]) -> set[Buffer] | None:
     """A kernel's parameters that are the product, None if one is only a part of it."""
     pairs = zip((*loops.nest.inputs, *loops.nest.outputs), (*launch.inputs, *launch.outputs), strict=True)
-    found = set()
+    found: set[Buffer] = set()
     for buffer, local in pairs:
         if local in shown:
             if local.tensor.offset != 0 or not _in_a_row(local):

@@ -142,7 +142,7 @@ def _in_blocks(schedule: Schedule, block: int) -> Schedule:
 def _shared(members: Sequence[_Member]) -> tuple[int, ...]:
     """Positions of the buffers that all members read from one place, and none writes."""
     written = {local for member in members for local in member.launch.outputs}
-    found = []
+    found: list[int] = []
     for position in range(len(members[0].launch.inputs)):
         places = {member.places[position] for member in members}
         if len(places) == 1 and not places & written:
@@ -158,6 +158,14 @@ def _group(program: Program, members: Sequence[_Member], at: Step, device: Devic
     tables = program.names.fresh("tables")
     places = Local(program.names.fresh("places"), OpaqueType("addresses"))
     return Group(
-        at.origin, kernel, places, tables, tuple(member.size for member in members), block, device, tuple(rows),
-        tuple(first.places[i] for i in shared), tuple(local for m in members for local in m.launch.outputs),
-    )  # fmt: skip
+        at.origin,
+        kernel,
+        places,
+        tables,
+        tuple(member.size for member in members),
+        block,
+        device,
+        tuple(rows),
+        tuple(first.places[i] for i in shared),
+        tuple(local for m in members for local in m.launch.outputs),
+    )

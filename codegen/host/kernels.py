@@ -98,9 +98,14 @@ class _Maker:
         names = dict.fromkeys(label_of(n) for n in ops if not n.target.decl.is_layout)  # type: ignore[union-attr]
         label = kernel_name([name_of(known_kernels[launch.kwargs["kernel_idx"]]), *names], len(self.kernels))
         fused = load_heavy("opweave.codegen.launches").fused_kernel(
-            region, label, self.device, spliced.aligned, spliced.own, wide=spliced.wide,
+            region,
+            label,
+            self.device,
+            spliced.aligned,
+            spliced.own,
+            wide=spliced.wide,
             configuration=spliced.configuration,
-        )  # fmt: skip
+        )
         same = (fused.kernel.source, fused.kernel.options, self.later)
         kernel = next((k for k in self.kernels if (k.source, k.options, k.later) == same), None)
         if kernel is None:

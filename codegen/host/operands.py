@@ -10,6 +10,7 @@ from opweave.codegen.loops.nest import LoopNest
 from opweave.codegen.loops.schedule import Schedule
 from opweave.codegen.loops.values import Buffer
 from opweave.fake.symbolic import SymFloat, SymNumber
+from opweave.registry.containers import is_sequence
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import CompileError
@@ -62,7 +63,7 @@ def type_of(value: Any) -> Type:
         return NumberType(value.kind)
     if isinstance(value, (bool, int, float)):
         return NumberType(type(value).__name__)
-    if isinstance(value, (tuple, list)):
+    if is_sequence(value):
         return OpaqueType(f"({', '.join(str(type_of(item)) for item in value)})")
     return OpaqueType()
 
@@ -139,7 +140,7 @@ def number_in(value: Any, symbols: dict[str, Local]) -> Number:
                     f"the size {value} is not a size of any tensor in the graph",
                     got=env.symbols[symbol].site.short,
                     hint="return a tensor of that size from the op that made it",
-                )  # fmt: skip
+                )
             symbols[symbol.name] = symbols[equal.name]
     return Expression(value, expr, {symbol.name: symbols[symbol.name] for symbol in expr.free_symbols})
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from opweave.codegen import blas
@@ -28,6 +28,7 @@ from opweave.codegen.host.operands import Address, Expression, Layout, Local, Ta
 from opweave.codegen.host.steps import Program, Step
 from opweave.codegen.kernel import KernelSource
 from opweave.codegen.tuning import tuned
+from opweave.registry.containers import is_dict, is_list, is_slice, is_tuple
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import Site
@@ -116,13 +117,13 @@ class _Function:
             return repr(value)
         if isinstance(value, float):
             return repr(value) if math.isfinite(value) else f'float("{value}")'
-        if isinstance(value, tuple) and not hasattr(value, "_fields"):
+        if is_tuple(value) and not hasattr(value, "_fields"):
             return self._tuple(value)
-        if isinstance(value, list):
+        if is_list(value):
             return f"[{self._listed(value)}]"
-        if isinstance(value, Mapping):
+        if is_dict(value):
             return "{" + ", ".join(f"{key!r}: {self._text(item)}" for key, item in value.items()) + "}"
-        if isinstance(value, slice):
+        if is_slice(value):
             return f"slice({self._listed((value.start, value.stop, value.step))})"
         if isinstance(value, DType):
             return self._inject(value.name if value.name != "bool" else "bool_", value)

@@ -24,6 +24,7 @@ from opweave.codegen.host.operands import (
     Target,
 )
 from opweave.codegen.kernel import KernelSource
+from opweave.registry.containers import is_sequence
 from opweave.registry.device import Device
 from opweave.registry.errors import Site
 from opweave.tracer.operands import ImmutableDict, ImmutableList, map_operands
@@ -459,7 +460,7 @@ class Program:
     inputs: tuple[Local, ...]
     steps: tuple[Step, ...]
     names: Names
-    defaults: Mapping[Local, Target] = field(default_factory=dict)
+    defaults: Mapping[Local, Target] = field(default_factory=dict[Local, Target])
     captured: tuple[Local, ...] = ()
     kernels: tuple[KernelSource, ...] = ()
 
@@ -496,7 +497,7 @@ def locals_in(value: Any) -> list[Local]:
 
 
 def _collect(value: Any, found: list[Local]) -> None:
-    kind = type(value)
+    kind = value.__class__
     if kind is Local:
         found.append(value)
     elif kind is tuple or kind is ImmutableList:
@@ -524,7 +525,7 @@ def _collect(value: Any, found: list[Local]) -> None:
 def _programs(value: Any) -> Iterator[Program]:
     if isinstance(value, Program):
         yield value
-    elif isinstance(value, (tuple, list)):
+    elif is_sequence(value):
         for item in value:
             yield from _programs(item)
     elif isinstance(value, dict):

@@ -13,13 +13,14 @@ def call(x: f32[8, 8], y: f32[8, 8]):
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from opweave.codegen.host import steps as host
 from opweave.codegen.host.operands import Address, Expression, Layout, Local
 from opweave.codegen.host.steps import Program, Step
 from opweave.codegen.kernel import KernelSource
+from opweave.registry.containers import is_dict, is_list, is_slice, is_tuple
 
 _COMMENT_COLUMN = 80
 
@@ -56,13 +57,13 @@ def _names(values: Iterable[Any]) -> str:
 def _operand(value: Any) -> str:
     if isinstance(value, Program):
         return value.name
-    if isinstance(value, tuple) and not hasattr(value, "_fields"):
+    if is_tuple(value) and not hasattr(value, "_fields"):
         return f"({_names(value)}{',' * (len(value) == 1)})"
-    if isinstance(value, list):
+    if is_list(value):
         return f"[{_names(value)}]"
-    if isinstance(value, Mapping):
+    if is_dict(value):
         return "{" + ", ".join(f"{key}: {_operand(item)}" for key, item in value.items()) + "}"
-    if isinstance(value, slice):
+    if is_slice(value):
         return f"{_operand(value.start)}:{_operand(value.stop)}:{_operand(value.step)}"
     return str(value) if isinstance(value, (Local, Expression, Address)) else repr(value)
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from numpy.lib.array_utils import byte_bounds
 
+from opweave.registry.containers import is_tuple
 from opweave.registry.errors import (
     ArgumentError,
     CompileError,
@@ -64,7 +65,7 @@ def parameters(signature: Mapping[Any, Any]) -> tuple[Parameter, ...]:
 
 
 def _leaves(name: str, kind: Any) -> Iterator[Parameter]:
-    if isinstance(kind, tuple):
+    if is_tuple(kind):
         for position, inner in enumerate(kind):
             yield from _leaves(f"{name}[{position}]", inner)
     elif kind.startswith("tensordesc"):
@@ -120,7 +121,7 @@ def flatten(signature: Iterable[Any], arguments: Iterable[Any]) -> list[Any]:
     """The argument of each of `parameters(signature)`, from arguments in the kernel's order, constants included."""
     flat: list[Any] = []
     for kind, value in zip(signature, arguments, strict=True):
-        if isinstance(kind, tuple):
+        if is_tuple(kind):
             flat += flatten(kind, value)
         elif kind.startswith("tensordesc"):
             shape, strides = list(value.shape), list(value.strides)

@@ -113,8 +113,10 @@ def _method() -> _MethodDef:
     """The C function's definition, shared by all launchers; its code is never freed."""
     imports = {name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0 for name in _C_API}
     imports |= {
-        "opweave_run": pool.run_address(), "_Py_NoneStruct": id(None), "opweave_profiling": ctypes.addressof(profiling),
-    }  # fmt: skip
+        "opweave_run": pool.run_address(),
+        "_Py_NoneStruct": id(None),
+        "opweave_profiling": ctypes.addressof(profiling),
+    }
     code = objects.kept(source(), ("opweave_launch",), name="launcher", level=1, imports=imports)
     entry = code.address("opweave_launch")
     definition = _MethodDef(b"launch", entry, _METH_FASTCALL, b"launch(gx, gy, gz, *arguments)")
@@ -214,13 +216,16 @@ class Launcher:
         """Launch a kernel that has device assertions, and raise what they found."""
         cell = (ctypes.c_int64 * 4)()
         self._native(*args, ctypes.addressof(cell))
-        if cell[0]:
-            place, _, message = self.assertions[cell[0] - 1].partition("\0")
+        number: int = cell[0]
+        if number:
+            place, _, message = self.assertions[number - 1].partition("\0")
             if place == HEAP:
                 raise OutOfMemoryError(
-                    f"{self.name}: no memory for the blocks of a program", got=f"{int(message):,} bytes a thread",
-                    at=caller(), hint="smaller blocks",
-                )  # fmt: skip
+                    f"{self.name}: no memory for the blocks of a program",
+                    got=f"{int(message):,} bytes a thread",
+                    at=caller(),
+                    hint="smaller blocks",
+                )
             raise DeviceAssertionError(
                 f"{self.name}: device assertion failed: {message}",
                 got=f"in program ({cell[1]}, {cell[2]}, {cell[3]})",

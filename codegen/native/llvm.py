@@ -9,7 +9,7 @@ import contextlib
 import functools
 import platform
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -168,7 +168,7 @@ def new_target_machine() -> Any:
 
 
 @contextlib.contextmanager
-def _optimised(llvm_ir: str, name: str, level: int) -> Iterator[Any]:
+def _optimised(llvm_ir: str, name: str, level: int) -> Generator[Any]:
     """The optimised module, for the time of the `with` block.
 
     A module must go before its context. The garbage collector, which gets both where an exception holds on to a frame,

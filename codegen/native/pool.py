@@ -26,6 +26,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 from opweave.codegen import native as native_code
 from opweave.codegen.native import objects
@@ -163,7 +164,8 @@ def set_num_threads(count: int) -> None:
         If `count` is not a positive integer.
     """
     global _threads
-    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+    given: Any = count
+    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
         raise ArgumentError("set_num_threads: expected a positive integer", got=repr(count))
     with _lock:
         _threads = count

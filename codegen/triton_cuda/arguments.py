@@ -10,6 +10,7 @@ from typing import Any
 from opweave.codegen.native.arguments import Parameter, flatten, half_bits, parameters
 from opweave.codegen.triton_cpu.driver import device_index, device_kind
 from opweave.codegen.triton_cuda.library import check, libcuda
+from opweave.registry.containers import is_tuple
 from opweave.registry.errors import ArgumentError, DeviceError, UnsupportedError
 
 _FORMATS = {"fp64": "<d"} | {
@@ -95,9 +96,9 @@ _NO_INTERLEAVING, _PROMOTE_128_BYTES = 0, 2
 
 def tensor_maps(metadata: Any) -> list[Any]:
     """How each descriptor of a kernel is to be encoded; none where descriptors were rewritten to pointers."""
-    found = list(getattr(metadata, "tensordesc_meta", None) or ())
+    found: list[Any] = list(getattr(metadata, "tensordesc_meta", None) or ())
     for about in found:
-        if about is not None and set(about) != _MAP_KEYS:
+        if about is not None and frozenset(about) != _MAP_KEYS:
             raise UnsupportedError(
                 f"{metadata.name}: this Triton describes tensor descriptors in another way",
                 got=", ".join(sorted(about)), hint=f"known: {', '.join(sorted(_MAP_KEYS))}",
@@ -108,7 +109,7 @@ def tensor_maps(metadata: Any) -> list[Any]:
 def spread_parameters(signature: Any, maps: Iterator[Any]) -> Iterator[Parameter]:
     """As `parameters`, where descriptors are passed as tensor maps, with shape and strides behind."""
     for name, kind in signature:
-        if isinstance(kind, tuple):
+        if is_tuple(kind):
             yield from spread_parameters(((f"{name}[{i}]", inner) for i, inner in enumerate(kind)), maps)
         elif not kind.startswith("tensordesc"):
             yield from parameters({name: kind})
@@ -124,7 +125,7 @@ def spread_parameters(signature: Any, maps: Iterator[Any]) -> Iterator[Parameter
 def spread(signature: Sequence[Any], arguments: Sequence[Any], maps: Iterator[Any]) -> Iterator[Any]:
     """The argument of each of `spread_parameters`."""
     for kind, value in zip(signature, arguments, strict=True):
-        if isinstance(kind, tuple):
+        if is_tuple(kind):
             yield from spread(kind, value, maps)
         elif not kind.startswith("tensordesc"):
             yield from flatten((kind,), (value,))

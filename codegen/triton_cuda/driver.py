@@ -74,9 +74,11 @@ class CupyDriver(CudaDriver):
         self.launcher_cls = CtypesLauncher
         self.get_current_device: Callable[[], int] = runtime.getDevice
         self.set_current_device: Callable[[int], None] = runtime.setDevice
-        self.get_current_stream: Callable[..., int] = lambda device=None: (
-            (cuda.get_current_stream() if device is None else cuda.get_current_stream(device)).ptr
-        )
+
+        def current_stream(device: int | None = None) -> int:
+            return (cuda.get_current_stream() if device is None else cuda.get_current_stream(device)).ptr
+
+        self.get_current_stream: Callable[..., int] = current_stream
         self._attribute: Callable[[int, int], int] = runtime.deviceGetAttribute
         self._capabilities: dict[int, tuple[int, int]] = {}
         self._of_devices: dict[int, CupyDriver] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any
 
 from triton.backends.nvidia.driver import CudaUtils
@@ -51,7 +51,7 @@ def primary_context(device: int) -> int:
 
 
 @contextlib.contextmanager
-def on_device(device: int) -> Iterator[None]:
+def on_device(device: int) -> Generator[None]:
     """Within this context (and thread) a device is current to the driver library; then what was before."""
     current, wanted = ctypes.c_void_p(), primary_context(device)
     check(libcuda().cuCtxGetCurrent(ctypes.byref(current)))

@@ -134,9 +134,14 @@ def _limited(op: str, weight: Tensor, rows: Tensor, max_norm: float | None, norm
 
 
 def embedding(
-    input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
-    norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
     """Rows of `weight` at the indices `input`.
 
     Parameters
@@ -175,10 +180,18 @@ _BAGS = {"sum": 0, "mean": 1, "max": 2}
 
 
 def embedding_bag(
-    input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None, norm_type: float = 2,
-    scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,
-    per_sample_weights: Tensor | None = None, include_last_offset: bool = False, padding_idx: int | None = None,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Tensor:
     """Sums, means or maxima of bags of rows: `input` is (bags, rows each), or a vector with `offsets` where bags begin.
 
     Raises
@@ -235,8 +248,9 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """x1ᵀ W x2 + b for each matrix of the weight (out, in1, in2)."""
     if weight.ndim != 3 or input1._sizes[:-1] != input2._sizes[:-1]:
-        raise ShapeError("bilinear: expected (..., in1), (..., in2) and (out, in1, in2)",
-                         got=describe([input1, input2, weight]))  # fmt: skip
+        raise ShapeError(
+            "bilinear: expected (..., in1), (..., in2) and (out, in1, in2)", got=describe([input1, input2, weight])
+        )
     out, first, second = weight._sizes
     if input1._sizes[-1] != first or input2._sizes[-1] != second:
         raise ShapeError("bilinear: the widths do not fit the weight", got=describe([input1, input2, weight]))
@@ -273,9 +287,15 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
 
 
 def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0,
-    is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False,
-) -> Tensor:  # fmt: skip
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
     """softmax(query · keyᵀ · scale + mask) · value (Vaswani et al. 2017).
 
     Parameters
@@ -318,15 +338,15 @@ _OUTSIDE = {"zeros": 0, "border": 1, "reflection": 2}
 
 
 def grid_sample(
-    input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros",
-    align_corners: bool | None = None,
-) -> Tensor:  # fmt: skip
+    input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
+) -> Tensor:
     """The image at the places (x, y) of a grid (batch, rows, columns, 2), -1 and 1 being its borders."""
     if mode not in _SAMPLING or padding_mode not in _OUTSIDE:
         raise ArgumentError(
-            "grid_sample: unknown mode", got=f"mode={mode!r}, padding_mode={padding_mode!r}",
+            "grid_sample: unknown mode",
+            got=f"mode={mode!r}, padding_mode={padding_mode!r}",
             hint=f"modes are {list(_SAMPLING)}, paddings {list(_OUTSIDE)}",
-        )  # fmt: skip
+        )
     if input.ndim != 4:
         raise UnsupportedError("grid_sample: only for (batch, channels, height, width)", got=describe(input))
     return ops.aten.grid_sampler.default(input, grid, _SAMPLING[mode], _OUTSIDE[padding_mode], bool(align_corners))
@@ -351,8 +371,10 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     """
     spatial = len(size) - 2
     if spatial not in (2, 3) or theta._sizes != (size[0], spatial, spatial + 1) or any(n < 1 for n in size):
-        raise ShapeError("affine_grid: expected a map (2, 3) or (3, 4) for each image of the size",
-                         got=f"{describe(theta)}, size={list(size)}")  # fmt: skip
+        raise ShapeError(
+            "affine_grid: expected a map (2, 3) or (3, 4) for each image of the size",
+            got=f"{describe(theta)}, size={list(size)}",
+        )
     if theta._dtype.kind != "f":
         raise DTypeError("affine_grid: expected a floating type", got=describe(theta))
     lines = []
@@ -372,9 +394,8 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
 
 
 def upsample(
-    input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
-    align_corners: bool | None = None,
-) -> Tensor:  # fmt: skip
+    input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
+) -> Tensor:
     """`interpolate`, by its earlier name."""
     return interpolate(input, size, scale_factor, mode, align_corners)
 

@@ -64,9 +64,13 @@ def _weighted(op: str, loss: Tensor, weight: Tensor, reduction: int) -> Tensor:
 
 
 def mse_loss(
-    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
-    reduction: str = "mean", weight: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
     """Mean (or sum, or each) squared difference, or its mean by weights."""
     number = _reduction(reduction, size_average, reduce)
     a, b = _expanded("mse_loss", input, target)
@@ -76,9 +80,13 @@ def mse_loss(
 
 
 def l1_loss(
-    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
-    reduction: str = "mean", weight: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
     """Mean (or sum, or each) magnitude of the difference, or its mean by weights."""
     number = _reduction(reduction, size_average, reduce)
     a, b = _expanded("l1_loss", input, target)
@@ -88,9 +96,13 @@ def l1_loss(
 
 
 def smooth_l1_loss(
-    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
-    reduction: str = "mean", beta: float = 1.0,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Tensor:
     """d² / (2 beta) for a difference d below beta, d - beta / 2 beyond (Girshick 2015)."""
     number = _reduction(reduction, size_average, reduce)
     return aten.smooth_l1_loss.default(*_expanded("smooth_l1_loss", input, target), number, beta)
@@ -114,9 +126,14 @@ def huber_loss(
 
 
 def nll_loss(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
-    ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """The negative log-probability of the target class.
 
     Parameters
@@ -148,9 +165,15 @@ def nll_loss(
 
 
 def cross_entropy(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
-    ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
     """Negative log likelihood of `target` under softmax(input); `input` holds unnormalised scores.
 
     Parameters
@@ -175,9 +198,13 @@ def cross_entropy(
 
 
 def multilabel_soft_margin_loss(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
-    reduce: bool | None = None, reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """The mean over the last dimension of `binary_cross_entropy_with_logits`."""
     number = _reduction(reduction, size_average, reduce)
     hit = aten.mul.Tensor(target, aten.log_sigmoid.default(input))
@@ -198,9 +225,13 @@ def _same_shape(op: str, input: Tensor, target: Tensor) -> None:
 
 
 def binary_cross_entropy(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
-    reduce: bool | None = None, reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """-(t log(x) + (1 - t) log(1 - x)) of probabilities x, with logarithms of -100 or more."""
     number = _reduction(reduction, size_average, reduce)
     _same_shape("binary_cross_entropy", input, target)
@@ -211,9 +242,14 @@ def binary_cross_entropy(
 
 
 def binary_cross_entropy_with_logits(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
-    reduce: bool | None = None, reduction: str = "mean", pos_weight: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
     """`binary_cross_entropy` of sigmoid(x), without overflow; `pos_weight` counts targets of 1 so often."""
     number = _reduction(reduction, size_average, reduce)
     _same_shape("binary_cross_entropy_with_logits", input, target)
@@ -221,9 +257,13 @@ def binary_cross_entropy_with_logits(
 
 
 def kl_div(
-    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
-    reduction: str = "mean", log_target: bool = False,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Tensor:
     """t (log(t) - x) of log-probabilities x; `"batchmean"` is the sum over the number of rows."""
     if reduction == "batchmean" and size_average is None and reduce is None:
         total = aten.kl_div.default(input, target, _REDUCTIONS["sum"], log_target=log_target)
@@ -232,9 +272,15 @@ def kl_div(
 
 
 def poisson_nll_loss(
-    input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: bool | None = None,
-    eps: float = 1e-8, reduce: bool | None = None, reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    target: Tensor,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: bool | None = None,
+    eps: float = 1e-8,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """exp(x) - t x (or x - t log(x + eps)); `full` adds Stirling's approximation of log(t!)."""
     number = _reduction(reduction, size_average, reduce)
     return aten.poisson_nll_loss.default(input, target, log_input, full, eps, number)
@@ -270,26 +316,34 @@ def gaussian_nll_loss(
 
 
 def hinge_embedding_loss(
-    input: Tensor, target: Tensor, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None,
+    input: Tensor,
+    target: Tensor,
+    margin: float = 1.0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """x where t is 1, max(0, margin - x) where it is -1."""
     number = _reduction(reduction, size_average, reduce)
     return aten.hinge_embedding_loss.default(input, target, margin, number)
 
 
 def soft_margin_loss(
-    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+) -> Tensor:
     """log(1 + exp(-t x))."""
     return aten.soft_margin_loss.default(input, target, _reduction(reduction, size_average, reduce))
 
 
 def margin_ranking_loss(
-    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None,
-    reduce: bool | None = None, reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """max(0, -t (x1 - x2) + margin)."""
     number = _reduction(reduction, size_average, reduce)
     if not input1.ndim == input2.ndim == target.ndim:
@@ -298,18 +352,31 @@ def margin_ranking_loss(
 
 
 def cosine_embedding_loss(
-    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None,
-    reduce: bool | None = None, reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """1 - cos(x1, x2) where t is 1, max(0, cos(x1, x2) - margin) where it is -1."""
     number = _reduction(reduction, size_average, reduce)
     return aten.cosine_embedding_loss.default(input1, input2, target, margin, number)
 
 
 def triplet_margin_loss(
-    anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
-    swap: bool = False, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """max(0, margin + |a - p| - |a - n|), by p-norms (Balntas et al. 2016)."""
     if margin <= 0:
         raise ShapeError("triplet_margin_loss: the margin must be positive", got=f"margin={margin}")
@@ -318,10 +385,15 @@ def triplet_margin_loss(
 
 
 def triplet_margin_with_distance_loss(
-    anchor: Tensor, positive: Tensor, negative: Tensor, *,
-    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None, margin: float = 1.0, swap: bool = False,
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    *,
+    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+    margin: float = 1.0,
+    swap: bool = False,
     reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """max(0, margin + d(a, p) - d(a, n)), by a distance of one's own; `swap` takes the nearer of a and p to n."""
     number = _reduction(reduction)
     if not margin > 0:
@@ -344,15 +416,22 @@ def triplet_margin_with_distance_loss(
 def _rows(op: str, input: Tensor, target: Tensor, wanted: tuple[int, ...]) -> Tensor:
     """The input as (batch, classes)."""
     if input.ndim not in (1, 2) or not input._sizes[-1] or target._sizes != wanted:
-        raise ShapeError(f"{op}: expected (batch, classes) or (classes), and targets for it",
-                         got=describe([input, target]))  # fmt: skip
+        raise ShapeError(
+            f"{op}: expected (batch, classes) or (classes), and targets for it", got=describe([input, target])
+        )
     return input if input.ndim == 2 else aten.unsqueeze.default(input, 0)
 
 
 def multi_margin_loss(
-    input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
-    size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    target: Tensor,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """The mean over the other classes j of max(0, margin - x[t] + x[j])^p, times the weight of the class t."""
     number = _reduction(reduction, size_average, reduce)
     if p not in (1, 2):
@@ -362,9 +441,7 @@ def multi_margin_loss(
     at = aten.reshape.default(target, [-1, 1])
     if weight is not None and weight._sizes != x._sizes[1:]:
         raise ShapeError("multi_margin_loss: needs a weight for each class", got=describe([input, weight]))
-    loss = aten.clamp_min.default(
-        aten.add.Scalar(aten.sub.Tensor(x, aten.gather.default(x, 1, at)), margin), 0
-    )  # fmt: skip
+    loss = aten.clamp_min.default(aten.add.Scalar(aten.sub.Tensor(x, aten.gather.default(x, 1, at)), margin), 0)
     if p == 2:
         loss = aten.mul.Tensor(loss, loss)
     if weight is not None:
@@ -375,9 +452,8 @@ def multi_margin_loss(
 
 
 def multilabel_margin_loss(
-    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+) -> Tensor:
     """Σ max(0, 1 - x[t] + x[j]) / classes over targets t and classes j that are none.
 
     The targets of a row are its classes up to the first negative number.
@@ -402,9 +478,14 @@ def multilabel_margin_loss(
 
 
 def ctc_loss(
-    log_probs: Tensor, targets: Tensor, input_lengths: Tensor | Sequence[int], target_lengths: Tensor | Sequence[int],
-    blank: int = 0, reduction: str = "mean", zero_infinity: bool = False,
-) -> Tensor:  # fmt: skip
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor | Sequence[int],
+    target_lengths: Tensor | Sequence[int],
+    blank: int = 0,
+    reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Tensor:
     """The negative log-likelihood of targets, by all ways to lay them in time (Graves et al. 2006).
 
     Parameters

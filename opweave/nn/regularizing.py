@@ -17,9 +17,12 @@ aten = ops.aten
 
 
 def layer_norm(
-    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None,
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
     eps: float = 1e-5,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """(x - mean) / sqrt(var + eps) · weight + bias over the last dimensions (Ba et al. 2016)."""
     return ops.aten.layer_norm.default(input, normalized_shape, weight, bias, eps)
 
@@ -39,18 +42,30 @@ def group_norm(
 
 
 def batch_norm(
-    input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
-    bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
     """Normalise each channel of (N, C, ...): by the batch in training, which updates the running statistics in place,
     by these otherwise."""
     return ops.aten.batch_norm.default(input, weight, bias, running_mean, running_var, training, momentum, eps, False)
 
 
 def instance_norm(
-    input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None,
-    bias: Tensor | None = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
     """Normalise each channel of each example of (N, C, ...), or by the running statistics (Ulyanov et al. 2016)."""
     if input.ndim < 3:
         raise ShapeError("instance_norm: expected (batch, channels, ...)", got=describe(input))

@@ -22,10 +22,14 @@ _MODES = ("nearest", "nearest-exact", "area", *_LINEAR.values(), "bicubic")
 
 
 def interpolate(
-    input: Tensor, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None,
-    mode: str = "nearest", align_corners: bool | None = None, recompute_scale_factor: bool | None = None,
+    input: Tensor,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
     antialias: bool = False,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """A line, image or volume at another size.
 
     Parameters
@@ -56,9 +60,10 @@ def interpolate(
     spatial = input.ndim - 2
     if mode not in _MODES or not 1 <= spatial <= 3:
         raise DispatchError(
-            "interpolate: expected a known mode, and 3, 4 or 5 dimensions", got=f"{describe(input)}, mode={mode!r}",
+            "interpolate: expected a known mode, and 3, 4 or 5 dimensions",
+            got=f"{describe(input)}, mode={mode!r}",
             hint=f"modes are {', '.join(_MODES)}",
-        )  # fmt: skip
+        )
     if antialias and (spatial != 2 or mode not in ("bilinear", "bicubic")):
         raise ShapeError(
             "interpolate: antialias is for images, by 'bilinear' or 'bicubic'", got=f"{describe(input)}, mode={mode!r}"

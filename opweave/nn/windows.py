@@ -27,64 +27,98 @@ def _conv(op: Any, padding: str | int | Sequence[int], *arguments: Any) -> Tenso
 
 
 def conv1d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1,
-    padding: str | int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, groups: int = 1,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    padding: str | int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
+) -> Tensor:
     """Cross-correlation of (batch, channels, length) with filters (out, channels / groups, kernel)."""
     return _conv(ops.aten.conv1d, padding, input, weight, bias, stride, dilation, groups)
 
 
 def conv2d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1,
-    padding: str | int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, groups: int = 1,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    padding: str | int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
+) -> Tensor:
     """Cross-correlation of (batch, channels, height, width) with filters (out, channels / groups, *kernel)."""
     return _conv(ops.aten.conv2d, padding, input, weight, bias, stride, dilation, groups)
 
 
 def conv3d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1,
-    padding: str | int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, groups: int = 1,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    padding: str | int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
+) -> Tensor:
     """Cross-correlation of (batch, channels, depth, height, width) with filters (out, channels / groups, *kernel)."""
     return _conv(ops.aten.conv3d, padding, input, weight, bias, stride, dilation, groups)
 
 
 def conv_transpose1d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1,
-    padding: int | Sequence[int] = 0, output_padding: int | Sequence[int] = 0, groups: int = 1,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    output_padding: int | Sequence[int] = 0,
+    groups: int = 1,
     dilation: int | Sequence[int] = 1,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The adjoint of `conv1d`; the weight is (channels, out / groups, kernel)."""
     op = ops.aten.conv_transpose1d.default
     return op(input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
 def conv_transpose2d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1,
-    padding: int | Sequence[int] = 0, output_padding: int | Sequence[int] = 0, groups: int = 1,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    output_padding: int | Sequence[int] = 0,
+    groups: int = 1,
     dilation: int | Sequence[int] = 1,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The adjoint of `conv2d`; the weight is (channels, out / groups, *kernel)."""
     op = ops.aten.conv_transpose2d.input
     return op(input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
 def conv_transpose3d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = 1,
-    padding: int | Sequence[int] = 0, output_padding: int | Sequence[int] = 0, groups: int = 1,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    output_padding: int | Sequence[int] = 0,
+    groups: int = 1,
     dilation: int | Sequence[int] = 1,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The adjoint of `conv3d`; the weight is (channels, out / groups, *kernel)."""
     op = ops.aten.conv_transpose3d.input
     return op(input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
 def max_pool1d(
-    input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
-    padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False,
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    ceil_mode: bool = False,
     return_indices: bool = False,
-) -> Any:  # fmt: skip
+) -> Any:
     """The largest element of each window of a line; with `return_indices` its place too."""
     if input.ndim not in (2, 3):
         raise ShapeError("max_pool1d: expected (batch, channels, length) or (channels, length)", got=describe(input))
@@ -102,10 +136,14 @@ def _line(value: int | Sequence[int]) -> int:
 
 
 def max_pool2d(
-    input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
-    padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False,
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    ceil_mode: bool = False,
     return_indices: bool = False,
-) -> Any:  # fmt: skip
+) -> Any:
     """The largest element of each window; with `return_indices` its place in the flattened image too."""
     found = ops.aten.max_pool2d_with_indices.default(
         input, kernel_size, [] if stride is None else stride, padding, dilation, ceil_mode
@@ -114,10 +152,14 @@ def max_pool2d(
 
 
 def max_pool3d(
-    input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
-    padding: int | Sequence[int] = 0, dilation: int | Sequence[int] = 1, ceil_mode: bool = False,
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    ceil_mode: bool = False,
     return_indices: bool = False,
-) -> Any:  # fmt: skip
+) -> Any:
     """The largest element of each window; with `return_indices` its place in the flattened image too."""
     found = ops.aten.max_pool3d_with_indices.default(
         input, kernel_size, [] if stride is None else stride, padding, dilation, ceil_mode
@@ -126,19 +168,27 @@ def max_pool3d(
 
 
 def avg_pool1d(
-    input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
-    padding: int | Sequence[int] = 0, ceil_mode: bool = False, count_include_pad: bool = True,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Tensor:
     """The mean of each window of a line."""
     step = [] if stride is None else stride
     return ops.aten.avg_pool1d.default(input, kernel_size, step, padding, ceil_mode, count_include_pad)
 
 
 def avg_pool2d(
-    input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
-    padding: int | Sequence[int] = 0, ceil_mode: bool = False, count_include_pad: bool = True,
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
     divisor_override: int | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The mean of each window, or its sum over `divisor_override`."""
     step = [] if stride is None else stride
     options = padding, ceil_mode, count_include_pad, divisor_override
@@ -146,10 +196,14 @@ def avg_pool2d(
 
 
 def avg_pool3d(
-    input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
-    padding: int | Sequence[int] = 0, ceil_mode: bool = False, count_include_pad: bool = True,
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
     divisor_override: int | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The mean of each window, or its sum over `divisor_override`."""
     step = [] if stride is None else stride
     options = padding, ceil_mode, count_include_pad, divisor_override
@@ -212,16 +266,21 @@ def _unpooled_sizes(op: str, input: Tensor, count: int, windows: Sequence[Any], 
         raise ShapeError(f"{op}: output_size needs {count} sizes", got=f"output_size={list(output_size)}")
     if any(not n - s < w < n + s for w, n, s in zip(wanted, usual, stride, strict=True)):
         raise ShapeError(
-            f"{op}: no pooling with these windows leads from there to here", got=f"output_size={wanted}",
+            f"{op}: no pooling with these windows leads from there to here",
+            got=f"output_size={wanted}",
             hint=f"less than a stride from {usual}",
-        )  # fmt: skip
+        )
     return [wanted, stride, padding]
 
 
 def max_unpool1d(
-    input: Tensor, indices: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
-    padding: int | Sequence[int] = 0, output_size: Sequence[int] | None = None,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    output_size: Sequence[int] | None = None,
+) -> Tensor:
     """A line of zeros with the elements where `max_pool1d` found them."""
     windows = kernel_size, stride or kernel_size, padding
     (size,), _, _ = _unpooled_sizes("max_unpool1d", input, 1, windows, output_size)
@@ -232,9 +291,13 @@ def max_unpool1d(
 
 
 def max_unpool2d(
-    input: Tensor, indices: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
-    padding: int | Sequence[int] = 0, output_size: Sequence[int] | None = None,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    output_size: Sequence[int] | None = None,
+) -> Tensor:
     """An image of zeros with the elements where `max_pool2d` found them."""
     windows = kernel_size, stride or kernel_size, padding
     sizes, _, _ = _unpooled_sizes("max_unpool2d", input, 2, windows, output_size)
@@ -242,9 +305,13 @@ def max_unpool2d(
 
 
 def max_unpool3d(
-    input: Tensor, indices: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
-    padding: int | Sequence[int] = 0, output_size: Sequence[int] | None = None,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    output_size: Sequence[int] | None = None,
+) -> Tensor:
     """A volume of zeros with the elements where `max_pool3d` found them."""
     windows = kernel_size, stride or kernel_size, padding
     sizes, strides, paddings = _unpooled_sizes("max_unpool3d", input, 3, windows, output_size)
@@ -259,44 +326,60 @@ def _power_pool(input: Tensor, norm_type: float, kernel: int, average: Any) -> T
 
 
 def lp_pool1d(
-    input: Tensor, norm_type: float, kernel_size: int, stride: int | Sequence[int] | None = None,
+    input: Tensor,
+    norm_type: float,
+    kernel_size: int,
+    stride: int | Sequence[int] | None = None,
     ceil_mode: bool = False,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The norm of each window of a line."""
     count = _line(kernel_size)
     return _power_pool(input, norm_type, count, lambda x: avg_pool1d(x, kernel_size, stride, 0, ceil_mode))
 
 
 def lp_pool2d(
-    input: Tensor, norm_type: float, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
+    input: Tensor,
+    norm_type: float,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
     ceil_mode: bool = False,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The norm of each window of an image."""
     count = math.prod(_each(kernel_size, 2))
     return _power_pool(input, norm_type, count, lambda x: avg_pool2d(x, kernel_size, stride, 0, ceil_mode))
 
 
 def lp_pool3d(
-    input: Tensor, norm_type: float, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None,
+    input: Tensor,
+    norm_type: float,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
     ceil_mode: bool = False,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The norm of each window of a volume."""
     count = math.prod(_each(kernel_size, 3))
     return _power_pool(input, norm_type, count, lambda x: avg_pool3d(x, kernel_size, stride, 0, ceil_mode))
 
 
 def unfold(
-    input: Tensor, kernel_size: int | Sequence[int], dilation: int | Sequence[int] = 1,
-    padding: int | Sequence[int] = 0, stride: int | Sequence[int] = 1,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    dilation: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    stride: int | Sequence[int] = 1,
+) -> Tensor:
     """The windows of an image as columns: (N, C · kernel, windows)."""
     return ops.aten.im2col.default(input, *(_each(n, 2) for n in (kernel_size, dilation, padding, stride)))
 
 
 def fold(
-    input: Tensor, output_size: int | Sequence[int], kernel_size: int | Sequence[int],
-    dilation: int | Sequence[int] = 1, padding: int | Sequence[int] = 0, stride: int | Sequence[int] = 1,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    output_size: int | Sequence[int],
+    kernel_size: int | Sequence[int],
+    dilation: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    stride: int | Sequence[int] = 1,
+) -> Tensor:
     """The image that has these windows; where they overlap, their sum."""
     given = (output_size, kernel_size, dilation, padding, stride)
     return ops.aten.col2im.default(input, *(_each(n, 2) for n in given))

@@ -35,10 +35,16 @@ __all__ = ["OpCheckError", "opcheck"]
 
 
 def opcheck(
-    op: OpOverload | OpOverloadPacket | CustomOpDef, args: Sequence[Any], kwargs: dict[str, Any] | None = None, *,
-    test_utils: str | Sequence[str] = tuple(_TESTS), raise_exception: bool = True, atol: float | None = None,
-    rtol: float | None = None, level: str = "default",
-) -> dict[str, str | Exception]:  # fmt: skip
+    op: OpOverload | OpOverloadPacket | CustomOpDef,
+    args: Sequence[Any],
+    kwargs: dict[str, Any] | None = None,
+    *,
+    test_utils: str | Sequence[str] = tuple(_TESTS),
+    raise_exception: bool = True,
+    atol: float | None = None,
+    rtol: float | None = None,
+    level: str = "default",
+) -> dict[str, str | Exception]:
     """Try an op on some arguments, and see whether what is registered for it agrees with itself.
 
     Parameters
@@ -99,9 +105,10 @@ def opcheck(
         overload = op
     else:
         raise ArgumentError(
-            "opcheck: expected an op", got=f"{op!r} ({type(op).__name__})",
+            "opcheck: expected an op",
+            got=f"{op!r} ({type(op).__name__})",
             hint="what @custom_op made, or opweave.ops.mylib.f",
-        )  # fmt: skip
+        )
     tolerance = Tolerance(atol, rtol)
     given = Sample(overload, "", bound(overload, args, keywords), thorough=level == "thorough")
     results: dict[str, str | Exception] = {}

@@ -49,7 +49,7 @@ def _examples(t: Tensor, i: int) -> list[np.ndarray[Any, Any]]:
 
 def _check_batch(
     given: Sample, tolerance: Tolerance, examples: list[list[Any]], places: dict[int, int], chosen: dict[int, int]
-) -> None:  # fmt: skip
+) -> None:
     op = given.op
     expected: list[list[Tensor]] = []
     for k in range(_EXAMPLES):
@@ -65,10 +65,12 @@ def _check_batch(
     batched = mapped(
         given.values,
         lambda t: from_array(
-            np.stack(examples[places[id(t)]], chosen[places[id(t)]]) if places[id(t)] in chosen
-            else examples[places[id(t)]][0], t,
+            np.stack(examples[places[id(t)]], chosen[places[id(t)]])
+            if places[id(t)] in chosen
+            else examples[places[id(t)]][0],
+            t,
         ),
-    )  # fmt: skip
+    )
     dims = mapped(given.values, lambda t: chosen.get(places[id(t)]))
     shown = f"batched at {', '.join(f'{name}={dim}' for name, dim in dims.items() if _any_dim(dim))}"
     sample = Sample(op, shown, given.values, "batch")
@@ -84,7 +86,7 @@ def _check_batch(
             "the vmap rule gives another number of outputs or dimensions than the op",
             got=f"{len(outputs)} outputs, {len(out_dims)} dimensions, for {len(expected[0])}",
             hint="return (output, out_dims), or ((out, ...), (dim, ...))",
-        )  # fmt: skip
+        )
     for i, (t, dim) in enumerate(zip(outputs, out_dims, strict=True)):
         if dim is not None and (not -t.ndim <= dim < t.ndim or t._sizes[dim] != _EXAMPLES):
             raise sample.error(
@@ -97,8 +99,9 @@ def _check_batch(
             if difference is not None:
                 raise sample.error(
                     f"the vmap rule gives another output {i} than a loop over the examples",
-                    got=f"example {k}: {difference}", hint="in_dims says where each argument has its examples, if any",
-                )  # fmt: skip
+                    got=f"example {k}: {difference}",
+                    hint="in_dims says where each argument has its examples, if any",
+                )
 
 
 def _any_dim(dim: Any) -> bool:

@@ -101,9 +101,7 @@ def each_variant(given: Sample, check: Callable[[Sample], object]) -> None:
             refused = refused or sample.name.startswith("every")
 
 
-def _check_call(
-    sample: Sample, reference: tuple[Any, Values] | None, tolerance: Tolerance
-) -> tuple[Any, Values]:  # fmt: skip
+def _check_call(sample: Sample, reference: tuple[Any, Values] | None, tolerance: Tolerance) -> tuple[Any, Values]:
     """Check one call; returns its results and the arguments after it."""
     op = sample.op
     values = sample.fresh()
@@ -117,9 +115,10 @@ def _check_call(
         change = snapshot.change(name in written)
         if change is not None:
             raise sample.error(
-                f"argument {snapshot.label} {change[0]}, the schema does not say so", got=change[1],
+                f"argument {snapshot.label} {change[0]}, the schema does not say so",
+                got=change[1],
                 hint=f"name it in mutates_args, or work on a copy: {name}.clone()",
-            )  # fmt: skip
+            )
     returned = _check_types(sample, result)
     _check_aliases(sample, values, returned)
     if reference is not None and not leaves_values_open(op) and not (op.decl is not None and op.is_view):
@@ -130,9 +129,10 @@ def _check_call(
                 difference = difference or tolerance.difference(values[name], after[name])
         if difference is not None:
             raise sample.error(
-                "gives other values for the same inputs in another memory layout", got=difference,
+                "gives other values for the same inputs in another memory layout",
+                got=difference,
                 hint="respect strides: x.numpy() has them, a pointer has not; or call x.contiguous() first",
-            )  # fmt: skip
+            )
     return result, values
 
 
@@ -154,8 +154,9 @@ def _check_types(sample: Sample, result: Any) -> list[Any]:
     if not fits:
         raise sample.error(
             f"returns what the schema does not say: {', '.join(str(r.type) for r in returns) or 'nothing'}",
-            got=", ".join(_kind(value) for value in returned) or "None", hint=f"schema: {op._schema}",
-        )  # fmt: skip
+            got=", ".join(_kind(value) for value in returned) or "None",
+            hint=f"schema: {op._schema}",
+        )
     return returned
 
 
@@ -190,16 +191,18 @@ def _check_aliases(sample: Sample, values: Values, returned: list[Any]) -> None:
             if name not in declared and op.decl is None and (output is t or overlap(output, t)):
                 raise sample.error(
                     f"output {i} shares memory with argument {label}, the schema says it is new",
-                    got=f"{describe(output)} and {describe(t)}", hint="return a copy, or declare the view: Tensor(a)",
-                )  # fmt: skip
+                    got=f"{describe(output)} and {describe(t)}",
+                    hint="return a copy, or declare the view: Tensor(a)",
+                )
         sources = [t for name, _, t in labelled(values) if name in declared]
         alias = op._schema.returns[i].alias if i < len(op._schema.returns) else None
         if sources and op.decl is None and alias is not None and not alias.is_wildcard and output.numel():
             if not any(overlap(output, t) for t in sources):
                 raise sample.error(
                     f"output {i} is declared to share memory with {', '.join(declared)}, and does not",
-                    got=describe(output), hint="return a view of the argument, or declare a new Tensor",
-                )  # fmt: skip
+                    got=describe(output),
+                    hint="return a view of the argument, or declare a new Tensor",
+                )
     if op.decl is not None:
         return
     for position, (i, a) in enumerate(outputs):
@@ -207,8 +210,9 @@ def _check_aliases(sample: Sample, values: Values, returned: list[Any]) -> None:
             if not (allowed.get(i) or allowed.get(j)) and overlap(a, b):
                 raise sample.error(
                     f"outputs {i} and {j} share memory, the schema says each is new",
-                    got=f"{describe(a)} and {describe(b)}", hint="return a copy of one: .clone()",
-                )  # fmt: skip
+                    got=f"{describe(a)} and {describe(b)}",
+                    hint="return a copy of one: .clone()",
+                )
 
 
 def _check_repeated(given: Sample, reference: tuple[Any, Values], tolerance: Tolerance) -> None:
@@ -229,9 +233,10 @@ def _check_repeated(given: Sample, reference: tuple[Any, Values], tolerance: Tol
             for a in tensors_in([result]):
                 if any(overlap(a, b) for b in tensors_in([expected])):
                     raise given.error(
-                        "the results of two calls share memory", got=describe(a),
+                        "the results of two calls share memory",
+                        got=describe(a),
                         hint="return a copy of what is kept between calls: .clone()",
-                    )  # fmt: skip
+                    )
         now = list(tensors_in([expected]))
         if not op.is_view and (changed := tolerance.difference(now, kept, exact=True)) is not None:
             raise given.error("a later call changed the results of an earlier one", got=changed)
@@ -242,9 +247,10 @@ def _check_repeated(given: Sample, reference: tuple[Any, Values], tolerance: Tol
             difference = difference or tolerance.difference(values[name], after[name], exact=exact)
         if difference is not None:
             raise given.error(
-                "two calls with equal arguments give different results", got=difference,
+                "two calls with equal arguments give different results",
+                got=difference,
                 hint="keep no state between calls; a random op has tags=Tag.nondeterministic_seeded",
-            )  # fmt: skip
+            )
     with_defaults = given.fresh()
     if leaves_values_open(op) or not op._defaults:
         return
@@ -291,8 +297,9 @@ def _check_parameters(given: Sample, fn: Callable[..., Any], what: str) -> None:
         if places.get(p.name, i) != i:
             raise given.error(
                 f"{what} takes its parameters in another order than the schema",
-                got=f"{p.name} in place {i}, in place {places[p.name]} of the schema", hint=f"schema: {op._schema}",
-            )  # fmt: skip
+                got=f"{p.name} in place {i}, in place {places[p.name]} of the schema",
+                hint=f"schema: {op._schema}",
+            )
     by_name = {a.name: a for a in op._schema.arguments}
     pairs = [(p, by_name.get(p.name) or argument) for p, argument in zip(plain, positional, strict=False)]
     pairs += [(p, by_name[p.name]) for p in parameters if p.kind is p.KEYWORD_ONLY and p.name in by_name]
@@ -305,9 +312,10 @@ def _check_parameters(given: Sample, fn: Callable[..., Any], what: str) -> None:
         if isinstance(mine, Tensor) or repr(mine) == repr(theirs) or (mine == theirs and mine is not True):
             continue
         raise given.error(
-            f"{what} has another default for {p.name} than the schema", got=f"{mine!r} and {theirs!r}",
+            f"{what} has another default for {p.name} than the schema",
+            got=f"{mine!r} and {theirs!r}",
             hint="calls use the schema's",
-        )  # fmt: skip
+        )
 
 
 # ---- fake rules ----------------------------------------------------------------------------------------------------
@@ -345,9 +353,10 @@ def _check_fake_call(sample: Sample, tolerance: Tolerance) -> None:
         for name, label, t, spec, offset, version in before:
             if t.spec != spec or t._offset != offset or (name not in op.mutated_args and t._version != version):
                 raise sample.error(
-                    f"the fake rule changes argument {label}", got=describe(t),
+                    f"the fake rule changes argument {label}",
+                    got=describe(t),
                     hint="make results with opweave.empty_like(x), x.new_empty(...) and the like",
-                )  # fmt: skip
+                )
         fake = _check_types(sample, found)
         _find_sizes(sample, mode, fake, real)
         _check_same(sample, tolerance, real, fake, values, given)
@@ -376,7 +385,7 @@ def _find_sizes(sample: Sample, mode: FakeTensorMode, fake: list[Any], real: lis
 
 def _check_same(
     sample: Sample, tolerance: Tolerance, real: list[Any], fake: list[Any], values: Values, given: Values
-) -> None:  # fmt: skip
+) -> None:
     op = sample.op
     allowed = op._schema.aliased_returns
     for i, (mine, theirs) in enumerate(zip(fake, real, strict=True)):
@@ -392,9 +401,10 @@ def _check_same(
                 difference = None if leaves_values_open(op) else tolerance.difference(a, b)
                 if difference is not None:
                     raise sample.error(
-                        f"output {i}: the fake rule and the kernel give different values", got=difference,
+                        f"output {i}: the fake rule and the kernel give different values",
+                        got=difference,
                         hint="a result that is a number is part of compiled code: it may depend on sizes, not on data",
-                    )  # fmt: skip
+                    )
                 continue
             _check_layout(sample, i, a, b)
             if not isinstance(a, FakeTensor):
@@ -403,8 +413,9 @@ def _check_same(
                 if name not in allowed.get(i, ()) and a._storage is x._storage and op.decl is None:
                     raise sample.error(
                         f"output {i}: the fake rule returns argument {label} or a view of it",
-                        got=describe(a), hint="return opweave.empty_like(x)",
-                    )  # fmt: skip
+                        got=describe(a),
+                        hint="return opweave.empty_like(x)",
+                    )
                 if (
                     a._storage is x._storage
                     and b._storage is y._storage
@@ -413,16 +424,17 @@ def _check_same(
                     raise sample.error(
                         f"output {i}: the fake rule's view of {label} starts elsewhere",
                         got=f"offset {a._offset - x._offset} fake, {b._offset - y._offset} real",
-                    )  # fmt: skip
+                    )
             sources = [(x, y) for (name, _, x), (_, _, y) in zip(labelled(given), labelled(values), strict=True)
                        if name in allowed.get(i, ())]  # fmt: skip
             if any(y._storage is b._storage for _, y in sources) and not any(
                 x._storage is a._storage for x, _ in sources
             ):
                 raise sample.error(
-                    f"output {i}: the fake rule makes a new tensor, the kernel returns a view", got=describe(a),
+                    f"output {i}: the fake rule makes a new tensor, the kernel returns a view",
+                    got=describe(a),
                     hint="return a view of the same argument",
-                )  # fmt: skip
+                )
 
 
 def _plain(number: Any) -> Any:
@@ -451,9 +463,10 @@ def _check_layout(sample: Sample, i: int, fake: Tensor, real: Tensor) -> None:
                 "dtype": "empty_like(x, dtype=...)",
             }.get(what, "the fake rule must give what the kernel gives")
             raise sample.error(
-                f"output {i}: the fake rule gives other {what} than the kernel", got=f"{mine} fake, {theirs} real",
+                f"output {i}: the fake rule gives other {what} than the kernel",
+                got=f"{mine} fake, {theirs} real",
                 hint=hint,
-            )  # fmt: skip
+            )
 
 
 def explained(given: Sample, what: str, error: Exception) -> Exception:

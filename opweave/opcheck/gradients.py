@@ -78,7 +78,7 @@ def check_registration(given: Sample) -> None:
             got=f"an output requires grad: {describe(outputs[0])}",
             hint="use register_autograd(op, backward, setup_context=...), or register the kernel for "
             "CompositeImplicitAutograd if it consists of differentiable ops",
-        )  # fmt: skip
+        )
 
 
 def _call_with(kernel: Callable[..., Any], sample: Sample, values: Values) -> Any:
@@ -201,9 +201,10 @@ def _check_gradients(given: Sample, tolerance: Tolerance) -> None:
         change = snapshot.change(False)
         if change is not None:
             raise given.error(
-                f"backward: {snapshot.label} {change[0]}", got=change[1],
+                f"backward: {snapshot.label} {change[0]}",
+                got=change[1],
                 hint="compute new tensors in backward: others may hold the ones it is given",
-            )  # fmt: skip
+            )
     again = _backward(given, made, weights, retain_graph=True)
     _expect(given, tolerance, again, reference, "two backward passes over one call give different gradients")
     if given.thorough:
@@ -239,7 +240,7 @@ def _expect(sample: Sample, tolerance: Tolerance, mine: Any, expected: Any, what
 
 def _check_parts(
     given: Sample, tolerance: Tolerance, made: Pass, weights: list[Tensor], reference: Sequence[Tensor | None]
-) -> None:  # fmt: skip
+) -> None:
     """The gradient of one input alone, and of one output alone; and one without memory of its own."""
     if len(made.inputs) > 1:
         for i, t in enumerate(made.inputs):
@@ -254,10 +255,13 @@ def _check_parts(
             if not given.op.is_random:
                 found = _backward(given, part, weights)
                 _expect(
-                    given, tolerance, found, [reference[i]],
+                    given,
+                    tolerance,
+                    found,
+                    [reference[i]],
                     f"the gradient of input {i} is another when only that one requires grad",
                     "look at ctx.needs_input_grad only to leave gradients out",
-                )  # fmt: skip
+                )
     if len(made.outputs) > 1:
         total: list[Any] = [None] * len(made.inputs)
         for output, weight in zip(made.outputs, weights, strict=True):
@@ -265,23 +269,28 @@ def _check_parts(
             found = _backward(given, part, [weight], retain_graph=True)
             total = [b if a is None else a if b is None else a + b for a, b in zip(total, found, strict=True)]
         _expect(
-            given, Tolerance(1e-4, 1e-4), total, reference,
+            given,
+            Tolerance(1e-4, 1e-4),
+            total,
+            reference,
             "the gradients of each output alone do not add up to the gradient of all",
             "an output that is not used has a gradient of zeros (None after set_materialize_grads(False))",
-        )  # fmt: skip
+        )
     ones = [from_array(np.ones(t._sizes), t) for t in made.outputs]
     spread = [from_array(np.ones(()), t).expand(list(t._sizes)) for t in made.outputs]
     _expect(
-        given, tolerance, _backward(given, made, spread, retain_graph=True),
+        given,
+        tolerance,
+        _backward(given, made, spread, retain_graph=True),
         _backward(given, made, ones, retain_graph=True),
         "backward gives other gradients for an expanded gradient, such as that of .sum()",
         "respect strides in backward, or call grad.contiguous()",
-    )  # fmt: skip
+    )
 
 
 def _check_layouts(
     given: Sample, tolerance: Tolerance, weights: list[Tensor], reference: Sequence[Tensor | None]
-) -> None:  # fmt: skip
+) -> None:
     for sample in variants(given.op, given):
         if sample.kind != "layout" or not sample.name.startswith("every"):
             continue
@@ -293,9 +302,13 @@ def _check_layouts(
             let_through(error)
             continue  # it may insist on a layout
         _expect(
-            sample, tolerance, found, reference, "gradients are others for the same inputs in another memory layout",
+            sample,
+            tolerance,
+            found,
+            reference,
+            "gradients are others for the same inputs in another memory layout",
             "respect strides in backward, or call x.contiguous() first",
-        )  # fmt: skip
+        )
 
 
 def _check_traced(given: Sample, tolerance: Tolerance, weights: list[Tensor], reference: Any) -> None:
@@ -420,7 +433,7 @@ class _Differences:
                     f"the gradient of input {i} that requires grad is wrong",
                     f"along a random direction {found[0]:.6g}, by differences {found[1]:.6g}",
                     _guess(*found),
-                )  # fmt: skip
+                )
         return None
 
     def _along(
@@ -502,7 +515,7 @@ class _Differences:
                     f"along a random direction {wrong[0]:.6g}, by differences of backward {wrong[1]:.6g}",
                     "write backward with differentiable ops on ctx.saved_tensors and grad, without detach(), numpy() "
                     "or values kept as attributes; or decorate it with once_differentiable",
-                )  # fmt: skip
+                )
         return None
 
 

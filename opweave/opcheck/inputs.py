@@ -95,9 +95,10 @@ def bound(op: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Values
     for t in tensors_in(values):
         if t._keys & (PYTHON_BIT | BATCHED_BIT) or t._storage.owner is None:
             raise ArgumentError(
-                f"opcheck: {op.name} can be tried with plain tensors only", got=f"{type(t).__name__} {describe(t)}",
+                f"opcheck: {op.name} can be tried with plain tensors only",
+                got=f"{type(t).__name__} {describe(t)}",
                 hint="pass tensors with data on cpu or cuda",
-            )  # fmt: skip
+            )
     return values
 
 

@@ -51,15 +51,17 @@ def _initial(outputs: list[Tensor], grads: Any, what: str) -> list[Tensor | None
     for output, grad in zip(outputs, given, strict=True):
         if not output._keys & GRAD and grad_fn_of(output) is None:
             raise AutogradError(
-                f"{what}: the tensor does not require grad, and nothing that made it does", got=describe(output),
+                f"{what}: the tensor does not require grad, and nothing that made it does",
+                got=describe(output),
                 hint="call .requires_grad_() on the inputs before the computation, outside no_grad",
-            )  # fmt: skip
+            )
         if grad is None:
             if output.numel() != 1:
                 raise AutogradError(
-                    f"{what}: only a one-element output has the gradient 1 by itself", got=describe(output),
+                    f"{what}: only a one-element output has the gradient 1 by itself",
+                    got=describe(output),
                     hint="pass a gradient of the output's shape, or reduce it: y.sum().backward()",
-                )  # fmt: skip
+                )
             if output._dtype.is_complex:
                 raise AutogradError(f"{what}: a complex output needs an explicit gradient", got=describe(output))
             grad = ops.aten.ones_like.default(output if not output._keys & GRAD else output.detach())
@@ -123,9 +125,14 @@ def _age(node: Node) -> int:
 
 
 def run(
-    roots: Sequence[Edge], grads: Sequence[Tensor | None], *, retain_graph: bool, create_graph: bool,
-    captures: Sequence[Edge] = (), accumulate: bool = False,
-) -> list[Tensor | None]:  # fmt: skip
+    roots: Sequence[Edge],
+    grads: Sequence[Tensor | None],
+    *,
+    retain_graph: bool,
+    create_graph: bool,
+    captures: Sequence[Edge] = (),
+    accumulate: bool = False,
+) -> list[Tensor | None]:
     """Run the graph from `roots` back.
 
     Parameters
@@ -179,7 +186,7 @@ def run(
                 raise AutogradError(
                     f"{node.name()}: returned {len(found)} gradients for {len(node.edges)} inputs",
                     hint="return one for each argument of forward, None where there is none",
-                )  # fmt: skip
+                )
             found = [
                 None if grad is None or edge is None else validated(grad, node, i)
                 for i, (edge, grad) in enumerate(zip(node.edges, found, strict=False))
@@ -278,9 +285,12 @@ def _checked(changed: Any, before: Tensor, what: str) -> Tensor:
 
 
 def backward(
-    tensors: Tensors, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
+    tensors: Tensors,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
     inputs: Any = None,
-) -> None:  # fmt: skip
+) -> None:
     """Add the gradients of `tensors` to the `grad` of the leaves that they come from.
 
     Parameters
@@ -334,10 +344,16 @@ def _target(t: Tensor, what: str) -> Edge:
 
 
 def grad(
-    outputs: Tensors, inputs: Tensors, grad_outputs: Any = None, retain_graph: bool | None = None,
-    create_graph: bool = False, only_inputs: bool = True, allow_unused: bool | None = None,
-    is_grads_batched: bool = False, materialize_grads: bool = False,
-) -> tuple[Tensor | None, ...]:  # fmt: skip
+    outputs: Tensors,
+    inputs: Tensors,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Tensor | None, ...]:
     """The gradients of the sum of outputs with respect to inputs.
 
     Parameters
@@ -379,9 +395,10 @@ def grad(
                 found[i] = ops.aten.zeros_like.default(t.detach())
             elif not allow_unused:
                 raise AutogradError(
-                    f"grad: input {i} is not used by the outputs", got=describe(t),
+                    f"grad: input {i} is not used by the outputs",
+                    got=describe(t),
                     hint="pass allow_unused=True to get None for it, or materialize_grads=True to get zeros",
-                )  # fmt: skip
+                )
     return tuple(found)
 
 

@@ -60,9 +60,11 @@ class Derivative:
     __slots__ = ("by_argument", "joint", "differentiable")
 
     def __init__(
-        self, by_argument: dict[str, Formula], joint: Formula | None = None,
+        self,
+        by_argument: dict[str, Formula],
+        joint: Formula | None = None,
         differentiable: tuple[int, ...] | None = None,
-    ):  # fmt: skip
+    ):
         self.by_argument = by_argument
         self.joint = joint
         self.differentiable = differentiable

@@ -47,9 +47,10 @@ class FunctionCtx:
         for t in tensors:
             if t is not None and not isinstance(t, Tensor):
                 raise ArgumentError(
-                    "save_for_backward: only tensors can be saved", got=f"{t!r} ({type(t).__name__})",
+                    "save_for_backward: only tensors can be saved",
+                    got=f"{t!r} ({type(t).__name__})",
                     hint="keep other values as attributes: ctx.n = n",
-                )  # fmt: skip
+                )
         self._to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
@@ -70,9 +71,10 @@ class FunctionCtx:
         assert node is not None, "the graph keeps the node while its backward may run"
         if self._freed:
             raise AutogradError(
-                "backward through the graph a second time", got=f"{node.name()}, whose saved tensors were dropped",
+                "backward through the graph a second time",
+                got=f"{node.name()}, whose saved tensors were dropped",
                 hint="pass retain_graph=True to the first backward or grad call",
-            )  # fmt: skip
+            )
         return tuple(None if value is None else value.get(node) for value in self._saved)
 
     def mark_dirty(self, *tensors: Tensor) -> None:
@@ -131,7 +133,7 @@ class FunctionNode(Node):
             raise AutogradError(
                 f"{self.label}: backward returned {len(grads)} gradients for {count} inputs",
                 hint="return one for each argument of forward, None where there is none",
-            )  # fmt: skip
+            )
         for i, (grad, edge) in enumerate(zip(grads, self.edges, strict=True)):
             if grad is not None and not isinstance(grad, Tensor):
                 raise AutogradError(
@@ -140,8 +142,9 @@ class FunctionNode(Node):
             if grad is not None and edge is None and self.input_specs[i] is None:
                 raise AutogradError(
                     f"{self.label}: backward returned a gradient for argument {i}, which is no tensor",
-                    got=describe(grad), hint="return None in that place",
-                )  # fmt: skip
+                    got=describe(grad),
+                    hint="return None in that place",
+                )
         return grads
 
     def release(self) -> None:

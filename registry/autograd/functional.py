@@ -43,9 +43,9 @@ def _leaves(inputs: Tensors, create_graph: bool) -> Tensors:
     """The inputs as tensors that the function's results are differentiated by, and nothing else depends on."""
     if create_graph:
         # With history, so that results can be differentiated by what the caller gave.
-        return tuple([
-            ops.aten.view.default(t, list(t._sizes)) if t._keys & GRAD else _required(t.detach()) for t in inputs
-        ])  # fmt: skip
+        return tuple(
+            [ops.aten.view.default(t, list(t._sizes)) if t._keys & GRAD else _required(t.detach()) for t in inputs]
+        )
     return tuple([_required(t.detach()) for t in inputs])
 
 
@@ -62,8 +62,9 @@ def _vectors(v: Any, like: Tensors, what: str) -> Tensors:
         if len(like) != 1 or like[0].numel() != 1:
             raise AutogradError(
                 f"{what}: the vector v may be left out only for a single one-element tensor",
-                got=describe(list(like)), hint="pass v with one tensor for each",
-            )  # fmt: skip
+                got=describe(list(like)),
+                hint="pass v with one tensor for each",
+            )
         return (ops.aten.ones_like.default(like[0].detach()),)
     vectors = _as_tuple(v, f"{what}: v")[1]
     if len(vectors) != len(like):
@@ -76,7 +77,7 @@ def _vectors(v: Any, like: Tensors, what: str) -> Tensors:
 
 def _gradients(
     outputs: Tensors, inputs: Tensors, vectors: Sequence[Tensor] | None, create_graph: bool
-) -> tuple[Tensor | None, ...]:  # fmt: skip
+) -> tuple[Tensor | None, ...]:
     """`grad`, where outputs that depend on nothing count as constants."""
     live = [i for i, t in enumerate(outputs) if t._keys & GRAD]
     if not live:
@@ -95,8 +96,9 @@ def _filled(found: Sequence[Tensor | None], like: Tensors, strict: bool, what: s
             if strict:
                 raise AutogradError(
                     f"{what}: the result does not depend on input {i}, which strict mode does not allow",
-                    got=describe(t), hint="strict=False gives zeros",
-                )  # fmt: skip
+                    got=describe(t),
+                    hint="strict=False gives zeros",
+                )
             value = ops.aten.zeros_like.default(t.detach())
         result.append(value)
     return tuple(result)
@@ -107,8 +109,9 @@ def _check_live(outputs: Tensors, strict: bool, what: str) -> None:
         if strict and not t._keys & GRAD:
             raise AutogradError(
                 f"{what}: output {i} does not depend on any input, which strict mode does not allow",
-                got=describe(t), hint="strict=False gives zeros",
-            )  # fmt: skip
+                got=describe(t),
+                hint="strict=False gives zeros",
+            )
 
 
 def _finished(value: Any, create_graph: bool) -> Any:
@@ -260,9 +263,13 @@ def hvp(func: Func, inputs: Any, v: Any = None, create_graph: bool = False, stri
 
 
 def jacobian(
-    func: Func, inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
+    func: Func,
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
     strategy: str = "reverse-mode",
-) -> Any:  # fmt: skip
+) -> Any:
     """The Jacobian of a function.
 
     Parameters
@@ -311,11 +318,14 @@ def _rows_in_turn(output: Tensor, leaves: Tensors, create_graph: bool, strict: b
             _check_live(filled, True, "jacobian")
         for part, value in zip(parts, filled, strict=True):
             part.append(value)
-    return tuple([
-        aten.reshape.default(aten.stack.default(part), [*output._sizes, *t._sizes]) if part
-        else aten.new_zeros.default(t.detach(), [*output._sizes, *t._sizes])
-        for part, t in zip(parts, leaves, strict=True)
-    ])  # fmt: skip
+    return tuple(
+        [
+            aten.reshape.default(aten.stack.default(part), [*output._sizes, *t._sizes])
+            if part
+            else aten.new_zeros.default(t.detach(), [*output._sizes, *t._sizes])
+            for part, t in zip(parts, leaves, strict=True)
+        ]
+    )
 
 
 def _rows_at_once(output: Tensor, leaves: Tensors, create_graph: bool, strict: bool) -> Tensors:
@@ -330,17 +340,24 @@ def _rows_at_once(output: Tensor, leaves: Tensors, create_graph: bool, strict: b
     found = grad(
         output, leaves, vectors, retain_graph=True, create_graph=create_graph, allow_unused=True, is_grads_batched=True
     )
-    return tuple([
-        aten.new_zeros.default(t.detach(), [*output._sizes, *t._sizes]) if value is None
-        else aten.reshape.default(value, [*output._sizes, *t._sizes])
-        for value, t in zip(found, leaves, strict=True)
-    ])  # fmt: skip
+    return tuple(
+        [
+            aten.new_zeros.default(t.detach(), [*output._sizes, *t._sizes])
+            if value is None
+            else aten.reshape.default(value, [*output._sizes, *t._sizes])
+            for value, t in zip(found, leaves, strict=True)
+        ]
+    )
 
 
 def hessian(
-    func: Func, inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
+    func: Func,
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
-) -> Any:  # fmt: skip
+) -> Any:
     """The Hessian of a function that gives one number.
 
     Parameters

@@ -31,12 +31,23 @@ class GradcheckError(OpweaveError, RuntimeError):
 
 
 def gradcheck(
-    func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3,
-    raise_exception: bool = True, nondet_tol: float = 0.0, check_undefined_grad: bool = True,
-    check_grad_dtypes: bool = False, check_batched_grad: bool = False, check_batched_forward_grad: bool = False,
-    check_forward_ad: bool = False, check_backward_ad: bool = True, fast_mode: bool = False,
+    func: Callable[..., Any],
+    inputs: Any,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
+    fast_mode: bool = False,
     masked: bool | None = None,
-) -> bool:  # fmt: skip
+) -> bool:
     """Compare the gradients of a function with central differences.
 
     Parameters
@@ -94,12 +105,24 @@ def gradcheck(
 
 
 def gradgradcheck(
-    func: Callable[..., Any], inputs: Any, grad_outputs: Any = None, *, eps: float = 1e-6, atol: float = 1e-5,
-    rtol: float = 1e-3, gen_non_contig_grad_outputs: bool = False, raise_exception: bool = True,
-    nondet_tol: float = 0.0, check_undefined_grad: bool = True, check_grad_dtypes: bool = False,
-    check_batched_grad: bool = False, check_fwd_over_rev: bool = False, check_rev_over_rev: bool = True,
-    fast_mode: bool = False, masked: bool = False,
-) -> bool:  # fmt: skip
+    func: Callable[..., Any],
+    inputs: Any,
+    grad_outputs: Any = None,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    gen_non_contig_grad_outputs: bool = False,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False,
+    check_rev_over_rev: bool = True,
+    fast_mode: bool = False,
+    masked: bool = False,
+) -> bool:
     """Compare second derivatives with central differences of the first.
 
     Parameters
@@ -146,10 +169,19 @@ def gradgradcheck(
         return tuple([t for t in found if t is not None])
 
     return gradcheck(
-        gradients, (*given, *vectors), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,
-        nondet_tol=nondet_tol, check_undefined_grad=check_undefined_grad, check_grad_dtypes=check_grad_dtypes,
-        check_batched_grad=check_batched_grad, fast_mode=fast_mode, masked=masked,
-    )  # fmt: skip
+        gradients,
+        (*given, *vectors),
+        eps=eps,
+        atol=atol,
+        rtol=rtol,
+        raise_exception=raise_exception,
+        nondet_tol=nondet_tol,
+        check_undefined_grad=check_undefined_grad,
+        check_grad_dtypes=check_grad_dtypes,
+        check_batched_grad=check_batched_grad,
+        fast_mode=fast_mode,
+        masked=masked,
+    )
 
 
 def _random_gradient(rng: np.random.Generator, output: Tensor, gaps: bool) -> Tensor:
@@ -223,9 +255,16 @@ class _Check:
     """One `gradcheck`."""
 
     def __init__(
-        self, func: Callable[..., Any], inputs: tuple[Any, ...], eps: float, atol: float, rtol: float,
-        nondet_tol: float, check_dtypes: bool, fast: bool,
-    ):  # fmt: skip
+        self,
+        func: Callable[..., Any],
+        inputs: tuple[Any, ...],
+        eps: float,
+        atol: float,
+        rtol: float,
+        nondet_tol: float,
+        check_dtypes: bool,
+        fast: bool,
+    ):
         self.func, self.inputs = func, inputs
         self.eps, self.atol, self.rtol, self.nondet_tol = eps, atol, rtol, nondet_tol
         self.check_dtypes, self.fast = check_dtypes, fast
@@ -258,9 +297,10 @@ class _Check:
         """The inputs are such that differences mean something."""
         if not self.targets:
             raise ArgumentError(
-                "gradcheck: at least one input tensor must require grad", got=describe(list(self.inputs)),
+                "gradcheck: at least one input tensor must require grad",
+                got=describe(list(self.inputs)),
                 hint="call .requires_grad_() on it",
-            )  # fmt: skip
+            )
         for i, t in self.targets:
             if t._dtype not in (dtypes.float64, dtypes.complex128):
                 warnings.warn(
@@ -271,8 +311,9 @@ class _Check:
             if any(stride == 0 and size > 1 for size, stride in zip(t._sizes, t._strides, strict=True)):
                 raise ArgumentError(
                     f"gradcheck: elements of input {i} share memory, so that one cannot be changed alone",
-                    got=f"{describe(t)} with strides {list(t._strides)}", hint="call .contiguous() on it",
-                )  # fmt: skip
+                    got=f"{describe(t)} with strides {list(t._strides)}",
+                    hint="call .contiguous() on it",
+                )
 
     def check_constant(self) -> None:
         """A function without differentiable outputs does not change with its inputs."""
@@ -348,7 +389,7 @@ class _Check:
                     f"gradcheck: backward of output {o} is not deterministic: two runs with the same gradient differ",
                     got=f"by up to {worst} for input {i}, allowed: {self.nondet_tol}",
                     hint="pass nondet_tol where the order of a sum is left open",
-                )  # fmt: skip
+                )
 
     def check_linear(self) -> None:
         """The gradient of nothing is nothing."""
@@ -423,7 +464,7 @@ class _Check:
 
     def raw(
         self, outputs: Sequence[Tensor], vectors: Sequence[Tensor]
-    ) -> list[tuple[tuple[int, Tensor], Tensor | None]]:  # fmt: skip
+    ) -> list[tuple[tuple[int, Tensor], Tensor | None]]:
         """The gradient of each input."""
         wanted = [t for _, t in self.targets]
         found = grad(outputs, wanted, vectors, retain_graph=True, allow_unused=True)
@@ -477,7 +518,7 @@ class _Check:
 
     def differences(
         self, pick: Callable[[Any], Sequence[Tensor]], t: Tensor, index: int | None, step: Any
-    ) -> list[Arrays]:  # fmt: skip
+    ) -> list[Arrays]:
         """The central difference of the outputs along a step of one element, or of all of them (index None)."""
         array = t._array
         place: Any = ... if index is None else np.unravel_index(index, t._sizes)

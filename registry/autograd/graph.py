@@ -228,8 +228,9 @@ def grad_fn_of(t: Tensor) -> Node | None:
             if meta.restriction is not None:
                 raise AutogradError(
                     f"{meta.restriction} has lost its history: its memory was written through another tensor",
-                    got=describe(t), hint="clone() it before the write, or use the functional form of the op",
-                )  # fmt: skip
+                    got=describe(t),
+                    hint="clone() it before the write, or use the functional form of the op",
+                )
             made = AsStridedNode(base, t)
             keep_retaining(t, made, 0)
             meta.grad_fn, meta.output = made, 0
@@ -333,8 +334,9 @@ class AsStridedNode(Node):
         else:
             raise AutogradError(
                 "a view of another element type cannot be differentiated once its memory was written",
-                got=f"{describe(view)} of {describe(base)}", hint="write to the base, or use functional ops",
-            )  # fmt: skip
+                got=f"{describe(view)} of {describe(base)}",
+                hint="write to the base, or use functional ops",
+            )
         self.output_specs = [view.spec]
 
     def name(self) -> str:
@@ -460,8 +462,8 @@ def validated(grad: Tensor, node: Node, index: int) -> Tensor:
     if grad._device is not spec.device:
         if grad._sizes:
             raise AutogradError(
-                f"{node.name()}: gradient {index} is on {grad._device}, its input on {spec.device}", got=describe(grad),
-            )  # fmt: skip
+                f"{node.name()}: gradient {index} is on {grad._device}, its input on {spec.device}", got=describe(grad)
+            )
         grad = ops.aten._to_copy.default(grad, device=spec.device)
     return grad
 
@@ -491,9 +493,10 @@ def _summed_to(grad: Tensor, spec: TensorSpec, node: Node, index: int) -> Tensor
     kept = list(zip(grad._sizes[max(lead, 0) :], sizes, strict=False))
     if lead < 0 or not all(surely_equal(want, 1) or surely_equal(have, want) or have == want for have, want in kept):
         raise ShapeError(
-            f"{node.name()}: gradient {index} has the wrong shape", got=f"{describe(grad)} for {list(sizes)}",
+            f"{node.name()}: gradient {index} has the wrong shape",
+            got=f"{describe(grad)} for {list(sizes)}",
             hint="a gradient has the shape of its input (or one that the input broadcasts to)",
-        )  # fmt: skip
+        )
     return sum_to(grad, sizes)
 
 

@@ -47,8 +47,7 @@ class Plan:
         self.derivative = derivative
         schema = op._schema
         self.names = tuple(a.name for a in schema.arguments)
-        self.tensors = tuple((a.name, a.type.is_list) for a in schema.arguments
-                             if a.type.has_tensor)  # fmt: skip
+        self.tensors = tuple((a.name, a.type.is_list) for a in schema.arguments if a.type.has_tensor)
         self.written = op.mutated_args
         self.label = "".join(part.capitalize() for part in op.opname.strip("_").split("_")) + "Backward0"
 
@@ -178,9 +177,12 @@ class OpNode(Node):
                 elif parameter.endswith("_spec"):
                     value = values[parameter[:-5]]
                     saved[parameter] = (
-                        [t.spec for t in value] if isinstance(value, (list, tuple))
-                        else value.spec if isinstance(value, Tensor) else None
-                    )  # fmt: skip
+                        [t.spec for t in value]
+                        if isinstance(value, (list, tuple))
+                        else value.spec
+                        if isinstance(value, Tensor)
+                        else None
+                    )
                 else:
                     raise AutogradError(f"{self.plan.op}: a formula asks for {parameter!r}, which is no argument")
 
@@ -199,9 +201,10 @@ class OpNode(Node):
             return (None,) * len(self.edges)
         if self.freed:
             raise AutogradError(
-                "backward through the graph a second time", got=f"{self.name()}, whose saved values were dropped",
+                "backward through the graph a second time",
+                got=f"{self.name()}, whose saved values were dropped",
                 hint="pass retain_graph=True to the first backward or grad call",
-            )  # fmt: skip
+            )
         derivative = self.plan.derivative
         assert derivative is not None
         if derivative.differentiable == ():
@@ -224,10 +227,11 @@ class OpNode(Node):
     def _zeros(self, grad: Tensor) -> list[Tensor | None]:
         """The gradients of a write whose values do not depend on the inputs in a differentiable way."""
         return [
-            None if edge is None or spec is None
+            None
+            if edge is None or spec is None
             else ops.aten.new_zeros.default(grad, list(spec.sizes), dtype=spec.dtype, device=spec.device)
             for edge, spec in zip(self.edges, self.input_specs, strict=True)
-        ]  # fmt: skip
+        ]
 
     def _flat(self, found: list[Any]) -> list[Tensor | None]:
         flat: list[Tensor | None] = []
@@ -314,10 +318,11 @@ def record(plan: Plan, kernel: Kernel, args: tuple[Any, ...], kwargs: dict[str, 
     node: Any
     if derivative is None:
         node = ErrorNode(
-            tensors, f"{op}: has no autograd formula",
+            tensors,
+            f"{op}: has no autograd formula",
             f"register one with opweave.library.register_autograd({op.name!r}, backward, setup_context=...)",
             plan.label,
-        )  # fmt: skip
+        )
     elif derivative.differentiable == () and not written:
         return run_below(kernel, args, kwargs)
     else:

@@ -139,13 +139,29 @@ class RegisteredBackward:
             "    return $made",
         ]
         known |= {
-            "ABOVE_VIEWS": ABOVE_VIEWS, "BATCHED_BIT": BATCHED_BIT, "FIRST": frozenset({0}), "FunctionCtx": FunctionCtx,
-            "FunctionNode": FunctionNode, "GRAD": GRAD, "TensorSpec": TensorSpec, "attach": attach, "below": below,
-            "backward": self._backward(op, [None] * len(names), [None]), "edge_of": edge_of, "finish": finish, "id": id,
-            "keep": keep, "keys_of": lambda t: 0 if t is None else t._keys, "label": label, "name": op.name,
-            "new_node": FunctionNode.__new__, "next_sequence": next_sequence, "setup_context": self.setup_context,
-            "spec": tuple.__new__, "state": state,
-        }  # fmt: skip
+            "ABOVE_VIEWS": ABOVE_VIEWS,
+            "BATCHED_BIT": BATCHED_BIT,
+            "FIRST": frozenset({0}),
+            "FunctionCtx": FunctionCtx,
+            "FunctionNode": FunctionNode,
+            "GRAD": GRAD,
+            "TensorSpec": TensorSpec,
+            "attach": attach,
+            "below": below,
+            "backward": self._backward(op, [None] * len(names), [None]),
+            "edge_of": edge_of,
+            "finish": finish,
+            "id": id,
+            "keep": keep,
+            "keys_of": lambda t: 0 if t is None else t._keys,
+            "label": label,
+            "name": op.name,
+            "new_node": FunctionNode.__new__,
+            "next_sequence": next_sequence,
+            "setup_context": self.setup_context,
+            "spec": tuple.__new__,
+            "state": state,
+        }
         return compile_function(f"<opweave autograd of {op.name}>", lines, known)
 
     def _backward(
@@ -196,7 +212,7 @@ def _one_by_one(op: OpOverload, position: int, value: Any, width: int | None) ->
         f"{op.name}: the gradient of a list argument must be a list of {width}",
         got=describe(value) if not isinstance(value, (list, tuple)) else f"{type(value).__name__} of {len(value)}",
         hint="one gradient (or None) for each tensor of the list",
-    )  # fmt: skip
+    )
 
 
 def _trailing(op: OpOverload) -> int:

@@ -26,9 +26,10 @@ class SavedTensor:
     def __init__(self, t: Tensor, output: int | None = None):
         if not t._keys & VIEW_BIT and not state.include & INFERENCE:
             raise AutogradError(
-                "an inference tensor cannot be saved for backward", got=describe(t),
+                "an inference tensor cannot be saved for backward",
+                got=describe(t),
                 hint="make it outside inference_mode, or clone() it there",
-            )  # fmt: skip
+            )
         self.version = t._storage.version
         t._storage.saved = True
         self.output = output
@@ -59,9 +60,10 @@ class SavedTensor:
         t = self.tensor
         if t is None:
             raise AutogradError(
-                "backward through the graph a second time", got=f"{node.name()}, whose saved tensors were dropped",
+                "backward through the graph a second time",
+                got=f"{node.name()}, whose saved tensors were dropped",
                 hint="pass retain_graph=True to the first backward or grad call",
-            )  # fmt: skip
+            )
         if t._storage.version != self.version:
             raise AutogradError(
                 "a tensor needed for backward was modified by an in-place operation",

@@ -80,9 +80,12 @@ def _del_grad(self: Tensor) -> None:
 
 
 def backward(
-    self: Tensor, gradient: Tensor | None = None, retain_graph: bool | None = None, create_graph: bool = False,
+    self: Tensor,
+    gradient: Tensor | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
     inputs: Any = None,
-) -> None:  # fmt: skip
+) -> None:
     """Add this tensor's gradients to the `grad` of the leaves it comes from; see `autograd.backward`."""
     engine.backward(self, gradient, retain_graph, create_graph, inputs)
 
@@ -176,8 +179,14 @@ def bind() -> None:
         "data": property(_data),
     }
     for function in (
-        requires_grad_, backward, retain_grad, register_hook, register_post_accumulate_grad_hook, detach_, is_inference,
-    ):  # fmt: skip
+        requires_grad_,
+        backward,
+        retain_grad,
+        register_hook,
+        register_post_accumulate_grad_hook,
+        detach_,
+        is_inference,
+    ):
         table[function.__name__] = function
     for name, value in table.items():
         setattr(Tensor, name, value)

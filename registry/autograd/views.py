@@ -43,41 +43,48 @@ def check_write(op: OpOverload | str, t: Tensor) -> None:
     meta = t._autograd
     if meta is not None and meta.restriction is not None:
         raise AutogradError(
-            f"{op}: {meta.restriction} cannot be written in place", got=describe(t),
+            f"{op}: {meta.restriction} cannot be written in place",
+            got=describe(t),
             hint="clone() it first, or use the functional form of the op",
-        )  # fmt: skip
+        )
     if base is not None and base._keys & GRAD and grad_fn_of(base) is None:
         raise AutogradError(
-            f"{op}: a view of a leaf that requires grad cannot be written in place", got=describe(t),
+            f"{op}: a view of a leaf that requires grad cannot be written in place",
+            got=describe(t),
             hint="write under opweave.no_grad(), or clone() first",
-        )  # fmt: skip
+        )
     if base is not None and t._keys & GRAD and not base._keys & GRAD and grad_fn_of(t) is not None:
         raise AutogradError(
-            f"{op}: a view of a tensor that was detached cannot be written in place", got=describe(t),
+            f"{op}: a view of a tensor that was detached cannot be written in place",
+            got=describe(t),
             hint="clone() it first, or detach() the tensor before the view is made",
-        )  # fmt: skip
+        )
     if t._keys & GRAD and grad_fn_of(t) is None:
         raise AutogradError(
-            f"{op}: a leaf that requires grad cannot be written in place", got=describe(t),
+            f"{op}: a leaf that requires grad cannot be written in place",
+            got=describe(t),
             hint="write under opweave.no_grad(), or use the functional form",
-        )  # fmt: skip
+        )
     if not t._keys & VIEW_BIT:
         raise AutogradError(
-            f"{op}: a tensor of inference mode cannot be written where that is recorded", got=describe(t),
+            f"{op}: a tensor of inference mode cannot be written where that is recorded",
+            got=describe(t),
             hint="clone() it outside of inference_mode",
-        )  # fmt: skip
+        )
     if base is not None and t._dtype.kind in "fc" and not same_reals(base, t):
         raise AutogradError(
             f"{op}: an in-place write through a view of another element type cannot be differentiated",
-            got=f"{describe(t)} of {describe(base)}", hint="write to the base, or use functional ops",
-        )  # fmt: skip
+            got=f"{describe(t)} of {describe(base)}",
+            hint="write to the base, or use functional ops",
+        )
     for owner in (t, base):
         node = None if owner is None else grad_fn_of(owner)
         if owner is not None and meta_of(owner).output in getattr(node, "shared", ()):
             raise AutogradError(
-                f"{op}: {SHARED} cannot be written in place", got=describe(owner),
+                f"{op}: {SHARED} cannot be written in place",
+                got=describe(owner),
                 hint="clone() it first, or return a copy from forward",
-            )  # fmt: skip
+            )
 
 
 def restrict(results: Sequence[Any]) -> None:
@@ -148,15 +155,17 @@ def show_as(op: OpOverload, t: Tensor, make: Callable[[], Tensor]) -> Tensor:
         check_write(op, t)
     elif t._keys & GRAD and grad_fn_of(t) is not None:
         raise AutogradError(
-            f"{op}: the sizes of a tensor with a history cannot be changed without recording", got=describe(t),
+            f"{op}: the sizes of a tensor with a history cannot be changed without recording",
+            got=describe(t),
             hint="call it where gradients are recorded, or detach() the tensor",
-        )  # fmt: skip
+        )
     view = make()
     if type(view) is not type(t):
         raise UnsupportedError(
-            f"{op}: the sizes of this tensor cannot be changed in place", got=f"{describe(t)} ({type(t).__name__})",
+            f"{op}: the sizes of this tensor cannot be changed in place",
+            got=f"{describe(t)} ({type(t).__name__})",
             hint=f"use the functional form: x = x.{op.opname.rstrip('_')}(...)",
-        )  # fmt: skip
+        )
     t._show_as(view)
     t._bump()
     if recorded:

@@ -78,15 +78,17 @@ class FlatFunction:
         for leaf, path in zip(leaves, paths, strict=True):
             if not isinstance(leaf, Tensor) and leaf is not None:
                 raise ArgumentError(
-                    f"{self.label} must return tensors, or containers of them", got=f"{path}: {describe(leaf)} "
-                    f"({type(leaf).__name__})", hint="opweave.tensor(number) makes one",
-                )  # fmt: skip
+                    f"{self.label} must return tensors, or containers of them",
+                    got=f"{path}: {describe(leaf)} ({type(leaf).__name__})",
+                    hint="opweave.tensor(number) makes one",
+                )
         structure = spec, tuple([leaf is not None for leaf in leaves])
         if self.structure is not None and self.structure != structure:
             raise ArgumentError(
-                f"{self.label} returns another structure than {self.expected}", got=_text(structure),
+                f"{self.label} returns another structure than {self.expected}",
+                got=_text(structure),
                 hint=f"expected: {_text(self.structure)}",
-            )  # fmt: skip
+            )
         self.structure = structure
         self.leaf_names = [path for leaf, path in zip(leaves, paths, strict=True) if leaf is not None]
         return tuple([leaf for leaf in leaves if leaf is not None])
@@ -123,10 +125,10 @@ def _flat(what: str, tree: Any) -> tuple[list[Tensor], Any]:
         if not isinstance(leaf, Tensor):
             place = "".join(f"[{key!r}]" for key in path)
             raise ArgumentError(
-                f"{what} must hold nothing but tensors", got=f"{what.rpartition(' ')[2]}{place}: {describe(leaf)} "
-                f"({type(leaf).__name__})",
+                f"{what} must hold nothing but tensors",
+                got=f"{what.rpartition(' ')[2]}{place}: {describe(leaf)} ({type(leaf).__name__})",
                 hint="a number or None that the function needs can be closed over; opweave.tensor(number) makes one",
-            )  # fmt: skip
+            )
     return leaves, spec
 
 
@@ -136,7 +138,7 @@ def check_same_structure(what: str, one: FlatFunction, other: FlatFunction) -> N
             f"{what}: {other.label.partition(' ')[2]} returns another structure than {one.label.partition(' ')[2]}",
             got=f"{one.label.partition(' ')[2]}: {_text(one.structure)}, "
             f"{other.label.partition(' ')[2]}: {_text(other.structure)}",
-        )  # fmt: skip
+        )
 
 
 def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: Any = ()) -> Any:
@@ -242,8 +244,9 @@ def _predicate(cond_fn: Any, leaves: Sequence[Tensor]) -> Any:
         if not isinstance(found, Tensor):
             raise ArgumentError(
                 "while_loop: cond_fn must return a bool or a bool tensor of one element",
-                got=f"{describe(found)} ({type(found).__name__})", hint="compare tensors: i < n",
-            )  # fmt: skip
+                got=f"{describe(found)} ({type(found).__name__})",
+                hint="compare tensors: i < n",
+            )
         return found
 
     return predicate if callable(cond_fn) else cond_fn
@@ -269,9 +272,10 @@ class _StepFunction(FlatFunction):
         found = self.fn(*optree.tree_unflatten(self.spec, leaves[: self.spec.num_leaves]))
         if not isinstance(found, (tuple, list)) or len(found) != 2:
             raise ArgumentError(
-                "scan: combine_fn must return a pair, the next carry and a result", got=describe(found),
+                "scan: combine_fn must return a pair, the next carry and a result",
+                got=describe(found),
                 hint="return carry, y",
-            )  # fmt: skip
+            )
         carry = self.carry.flat(found[0])
         row = self.flat(found[1])
         self.leaf_names = [*self.carry.leaf_names, *self.leaf_names]
@@ -287,9 +291,10 @@ def _dim(what: str, dim: Any, reverse: Any, leaves: Sequence[Tensor]) -> int:
     rank = leaves[0].ndim
     if not -rank <= dim < rank:
         raise OutOfRangeError(
-            f"{what}: dim {dim} is out of range", got=describe(leaves[0]),
+            f"{what}: dim {dim} is out of range",
+            got=describe(leaves[0]),
             hint=f"expected {-rank} <= dim < {rank}" if rank else "a 0-d tensor has no dimension to go over",
-        )  # fmt: skip
+        )
     place = dim % rank
     _check_lengths(what, leaves, place)
     return place
@@ -305,9 +310,10 @@ def _check_lengths(what: str, leaves: Sequence[Tensor], dim: int) -> None:
             demand(length == lengths[0], f"{what}: the tensors of xs differ in length", ShapeError)
         elif length != lengths[0]:
             raise ShapeError(
-                f"{what}: the tensors of xs differ in length: {lengths}", got=describe(list(leaves)),
+                f"{what}: the tensors of xs differ in length: {lengths}",
+                got=describe(list(leaves)),
                 hint=f"their sizes at dimension {dim} must be equal",
-            )  # fmt: skip
+            )
     if is_open(lengths[0] == 0):
         demand(lengths[0] >= 1, f"{what}: xs is empty", ShapeError)
     elif lengths[0] == 0:

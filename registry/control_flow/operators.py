@@ -73,9 +73,13 @@ def leaf_name(fn: Any, index: int) -> str:
 
 
 def check_agreement(
-    what: str, first: tuple[str, Sequence[Tensor]], second: tuple[str, Sequence[Tensor]], fn: Any = None, *,
+    what: str,
+    first: tuple[str, Sequence[Tensor]],
+    second: tuple[str, Sequence[Tensor]],
+    fn: Any = None,
+    *,
     hint: str | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """Check that two lists of tensors have the same dtypes, sizes and devices.
 
     Parameters
@@ -96,8 +100,9 @@ def check_agreement(
     if len(left_values) != len(right_values):
         raise ArgumentError(
             f"{what}: {other} does not fit {one}: {len(right_values)} tensors, not {len(left_values)}",
-            got=f"{one}: {describe(list(left_values))}; {other}: {describe(list(right_values))}", hint=hint,
-        )  # fmt: skip
+            got=f"{one}: {describe(list(left_values))}; {other}: {describe(list(right_values))}",
+            hint=hint,
+        )
     for i, (a, b) in enumerate(zip(left_values, right_values, strict=True)):
         kind: Any = None
         differs = ""
@@ -110,8 +115,9 @@ def check_agreement(
         if kind is not None:
             raise kind(
                 f"{what}: {other} does not fit {one}: {leaf_name(fn, i)} has another {differs}",
-                got=f"{one}: {describe(a)}, {other}: {describe(b)}", hint=hint,
-            )  # fmt: skip
+                got=f"{one}: {describe(a)}, {other}: {describe(b)}",
+                hint=hint,
+            )
 
 
 def check_predicate(what: str, pred: Any) -> None:
@@ -124,9 +130,10 @@ def check_predicate(what: str, pred: Any) -> None:
     """
     if not isinstance(pred, Tensor):
         raise ArgumentError(
-            f"{what} must be a bool or a bool tensor of one element", got=f"{pred!r} ({type(pred).__name__})",
+            f"{what} must be a bool or a bool tensor of one element",
+            got=f"{pred!r} ({type(pred).__name__})",
             hint="compare tensors: x.sum() > 0",
-        )  # fmt: skip
+        )
     if pred._dtype is not bool_:
         raise DTypeError(f"{what} must have dtype bool", got=describe(pred), hint="compare with a number: pred != 0")
     for size in pred._sizes:
@@ -182,9 +189,10 @@ def unwritten(what: str, tensors: Sequence[Tensor]) -> Iterator[None]:
 def refuse_write(what: str, t: Tensor) -> NoReturn:
     """Raise the error for a function that writes to its operand."""
     raise UnsupportedError(
-        f"{what} writes to a tensor that it was given", got=describe(t),
+        f"{what} writes to a tensor that it was given",
+        got=describe(t),
         hint="compute a new tensor instead (x + 1 for x.add_(1)), or write to x.clone()",
-    )  # fmt: skip
+    )
 
 
 # ---- what runs eagerly -----------------------------------------------------------------------------------------------
@@ -209,9 +217,12 @@ def _select(pred: Tensor, true_fn: Flat, false_fn: Flat, operands: Sequence[Tens
 
 
 def _while_loop(
-    cond_fn: Flat, body_fn: Flat, carried: Sequence[Tensor], extra: Sequence[Tensor],
+    cond_fn: Flat,
+    body_fn: Flat,
+    carried: Sequence[Tensor],
+    extra: Sequence[Tensor],
     before: list[tuple[Tensor, ...]] | None = None,
-) -> tuple[Tensor, ...]:  # fmt: skip
+) -> tuple[Tensor, ...]:
     given = carried = tuple(carried)
     while True:
         (pred,) = cond_fn(*carried, *extra)

@@ -14,8 +14,9 @@ from opweave.registry import dtypes
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
 from opweave.registry.op import ops
+from opweave.registry.ops.gradients import conjugate, kept, zeros
 from opweave.registry.ops.kinds import composite, pointwise
-from opweave.registry.ops.pointwise import SAMPLE_DTYPES, clamp, conjugate, kept, zeros
+from opweave.registry.ops.selection import clamp
 from opweave.registry.promote import as_element, result_type
 from opweave.registry.strided import wrap_dim
 from opweave.registry.tensor import Tensor, describe
@@ -23,7 +24,7 @@ from opweave.registry.tensor import Tensor, describe
 # ---- the common ones -----------------------------------------------------------------------------------------------
 
 
-@pointwise("aten::relu(Tensor self) -> Tensor", kinds="uif", is_cheap=True)
+@pointwise("aten::relu(Tensor self) -> Tensor", kinds="uif", is_cheap=True, accuracy="rounded", either_zero=True)
 def relu(k: Any, x: Any) -> Any:
     # -0.0 and NaN are not below 0 and stay what they are.
     zero = k.const(0, k.dtype(x))
@@ -45,7 +46,7 @@ threshold_backward.backward(
 )
 
 
-@pointwise("aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", kinds="f")
+@pointwise("aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", kinds="f", accuracy="rounded")
 def leaky_relu(k: Any, x: Any, negative_slope: Any) -> Any:
     return k.where(x > 0, x, x * float(negative_slope))
 
@@ -76,7 +77,11 @@ def silu(k: Any, x: Any) -> Any:
 
 
 @pointwise(
-    "aten::silu_backward(Tensor grad_output, Tensor self) -> Tensor", kinds="fc", inplace=False, outs="grad_input"
+    "aten::silu_backward(Tensor grad_output, Tensor self) -> Tensor",
+    kinds="fc",
+    inplace=False,
+    outs="grad_input",
+    accuracy="cancels",
 )
 def silu_backward(k: Any, grad: Any, x: Any) -> Any:
     """The gradient of silu for real numbers; for complex ones PyTorch's op does not conjugate, as a gradient would."""
@@ -130,7 +135,7 @@ def gelu(k: Any, x: Any, approximate: str) -> Any:
 
 @pointwise(
     "aten::gelu_backward(Tensor grad_output, Tensor self, *, str approximate='none') -> Tensor", promote=_gelu_types,
-    inplace=False, outs="grad_input"
+    inplace=False, outs="grad_input", accuracy="cancels"
 )  # fmt: skip
 def gelu_backward(k: Any, grad: Any, x: Any, approximate: str) -> Any:
     if approximate == "tanh":
@@ -175,7 +180,7 @@ def softplus(k: Any, x: Any, beta: Any, threshold: Any) -> Any:
 
 @pointwise(
     "aten::softplus_backward(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold) -> Tensor", kinds="f",
-    inplace=False, outs="grad_input"
+    inplace=False, outs="grad_input", accuracy="cancels"
 )  # fmt: skip
 def softplus_backward(k: Any, grad: Any, x: Any, beta: Any, threshold: Any) -> Any:
     scaled = x * float(beta)
@@ -343,7 +348,13 @@ def _tanh_softplus(k: Any, x: Any) -> Any:
     return k.tanh(k.maximum(x, k.const(0.0, k.dtype(x))) + k.log1p(k.exp(-k.abs(x))))
 
 
-@pointwise("aten::mish_backward(Tensor grad_output, Tensor self) -> Tensor", kinds="f", inplace=False, out=False)
+@pointwise(
+    "aten::mish_backward(Tensor grad_output, Tensor self) -> Tensor",
+    kinds="f",
+    inplace=False,
+    out=False,
+    accuracy="cancels",
+)
 def mish_backward(k: Any, grad: Any, x: Any) -> Any:
     t = _tanh_softplus(k, x)
     return grad * (t + x * k.sigmoid(x) * (1 - t * t))
@@ -470,7 +481,6 @@ def _common(make: _Make) -> Iterable[Any]:
 
 for _decl in (relu, leaky_relu, silu, gelu, softplus, elu):
     _decl.with_samples(_common)
-    _decl.sample_dtypes = SAMPLE_DTYPES
 
 
 def _alone(make: _Make) -> Iterable[Any]:

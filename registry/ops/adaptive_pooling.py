@@ -11,13 +11,10 @@ import numpy as np
 from opweave.registry import dtypes
 from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.op import ops
+from opweave.registry.ops.copies import laid_out, rounded, widened
 from opweave.registry.ops.kinds import CompositeDecl, composite, with_traits
-from opweave.registry.ops.layout import laid_out
-from opweave.registry.ops.pooling import (
+from opweave.registry.ops.pool_windows import (
     FLOATING,
-    Make,
-    Samples,
-    Sizes,
     all_of,
     check_gradient,
     check_image,
@@ -34,7 +31,7 @@ from opweave.registry.ops.pooling import (
     outer_product,
     stored,
 )
-from opweave.registry.ops.reduction import rounded, widened
+from opweave.registry.ops.pooling import Make, Samples, Sizes
 from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor, describe
 

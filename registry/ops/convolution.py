@@ -18,9 +18,9 @@ from opweave.registry.batched import Level, make_batched
 from opweave.registry.batching import bound, call, check_example, is_at, joined, one_by_one, parted, stretched, wrap
 from opweave.registry.errors import ArgumentError, DTypeError, ShapeError, UnsupportedError
 from opweave.registry.op import OpOverload, ops
+from opweave.registry.ops.copies import format_of, laid_out, spec_like
+from opweave.registry.ops.gradients import conjugate
 from opweave.registry.ops.kinds import composite, extern
-from opweave.registry.ops.layout import format_of, laid_out, spec_like
-from opweave.registry.ops.pointwise import conjugate
 from opweave.registry.ops.windows import Windows, correlate, correlate_innermost, correlate_weight, spread
 from opweave.registry.promote import common_device
 from opweave.registry.spec import TensorSpec, contiguous, is_contiguous

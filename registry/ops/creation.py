@@ -137,7 +137,11 @@ def _full_spec(size: Any, fill_value: Any, dtype: Any, layout: Any, device: Any,
 
 
 @generator(
-    f"aten::full(SymInt[] size, Scalar fill_value, *, {_OPTIONS}) -> Tensor", spec=_full_spec, uniform=True, outs="out"
+    f"aten::full(SymInt[] size, Scalar fill_value, *, {_OPTIONS}) -> Tensor",
+    spec=_full_spec,
+    uniform=True,
+    outs="out",
+    accuracy="rounded",
 )
 def full(k: Any, index: Any, size: Any, fill_value: Any, dtype: Any, *_: Any) -> Any:
     found = _fill_dtype(fill_value, dtype)
@@ -156,6 +160,7 @@ def _full_like_spec(
     spec=_full_like_spec,
     uniform=True,
     outs="out",
+    accuracy="rounded",
 )
 def full_like(k: Any, index: Any, self: Tensor, fill_value: Any, dtype: Any, *_: Any) -> Any:
     return k.const(_filling(fill_value, dtype or self._dtype), dtype or self._dtype)

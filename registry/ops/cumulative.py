@@ -13,9 +13,10 @@ from opweave.registry.batching import along
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.op import ops
+from opweave.registry.ops.copies import rounded
+from opweave.registry.ops.gradients import conjugate
 from opweave.registry.ops.kinds import composite, extern, scan, wide_type
-from opweave.registry.ops.pointwise import conjugate
-from opweave.registry.ops.reduction import accumulated, rounded
+from opweave.registry.ops.reduction import accumulated
 from opweave.registry.promote import pointwise_strides
 from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.strided import wrap_dim

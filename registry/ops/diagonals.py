@@ -98,7 +98,7 @@ def _triangle(op: str, self: Tensor, diagonal: int, lower: bool) -> Tensor:
 
 for _name in ("tril", "triu"):
 
-    @composite(f"aten::{_name}(Tensor self, SymInt diagonal=0) -> Tensor", outs="out")
+    @composite(f"aten::{_name}(Tensor self, SymInt diagonal=0) -> Tensor", outs="out", accuracy="rounded")
     def _(self: Tensor, diagonal: int = 0, *, _name: str = _name) -> Tensor:
         return _triangle(_name, self, diagonal, _name == "tril")
 

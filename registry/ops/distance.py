@@ -15,8 +15,9 @@ from opweave.registry import dtypes
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import DTypeError, ShapeError, UnsupportedError
 from opweave.registry.op import ops
+from opweave.registry.ops.copies import rounded
 from opweave.registry.ops.kinds import composite, normalize_axes
-from opweave.registry.ops.reduction import dims_of, kept_dims, rounded, shared_out
+from opweave.registry.ops.reduction import dims_of, kept_dims, shared_out
 from opweave.registry.promote import as_element, broadcast_shapes, result_type
 from opweave.registry.spec import contiguous
 from opweave.registry.tensor import Tensor, allocate_like, describe

@@ -9,8 +9,8 @@ from typing import Any
 from opweave.registry import dtypes
 from opweave.registry.errors import ArgumentError, ShapeError
 from opweave.registry.op import OpOverload, ops
+from opweave.registry.ops.copies import widened
 from opweave.registry.ops.kinds import before_write, composite
-from opweave.registry.ops.reduction import widened
 from opweave.registry.tensor import Tensor, describe
 
 aten = ops.aten

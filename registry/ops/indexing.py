@@ -347,7 +347,7 @@ def gather_places(self: Tensor, dim: int, index: Tensor, sparse_grad: bool = Fal
 
 @gathering(
     "aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
-    spec=_gather_spec, places=gather_places, out=True
+    spec=_gather_spec, places=gather_places, out=True, accuracy="rounded"
 )  # fmt: skip
 def gather(self: Tensor, dim: int, index: Tensor, sparse_grad: bool = False) -> Tensor:
     """`out[i][j] = self[index[i][j]][j]` for dimension 0, and so on."""

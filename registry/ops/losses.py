@@ -13,17 +13,15 @@ from typing import Any
 from opweave.registry import dtypes
 from opweave.registry.errors import DTypeError, OutOfRangeError, ShapeError
 from opweave.registry.op import ops
+from opweave.registry.ops.copies import rounded, widened
 from opweave.registry.ops.kinds import composite
-from opweave.registry.ops.reduction import rounded, widened
 from opweave.registry.promote import result_type
 from opweave.registry.tensor import Tensor, describe
 
 Make = Callable[..., Tensor]
 Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
 aten = ops.aten
-
 _FLOATING = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
-
 _NONE, _MEAN, _SUM = 0, 1, 2
 
 
@@ -90,6 +88,16 @@ def huber_loss(self: Tensor, target: Tensor, reduction: int = _MEAN, delta: floa
 
 def _rounded_and_reduced(loss: Tensor, dtype: Any, reduction: int) -> Tensor:
     return _reduced(rounded(loss, dtype), reduction)
+
+
+@composite(
+    "aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", explicit=True, autocast="fp32", outs="out"
+)
+def mse_loss(self: Tensor, target: Tensor, reduction: int = _MEAN) -> Tensor:
+    # Of a float and a bool too, which have no difference by themselves.
+    common = result_type(self, target)
+    difference = ops.aten.sub.Tensor(rounded(self, common), rounded(target, common))
+    return _reduced(ops.aten.mul.Tensor(difference, difference), reduction)
 
 
 # ---- probabilities -------------------------------------------------------------------------------------------------
@@ -378,4 +386,14 @@ for _decl in (
     triplet_margin_loss,
     cosine_embedding_loss,
 ):
+    _decl.sample_dtypes = _FLOATING
+
+
+@mse_loss.with_samples
+def _(make: Make) -> Samples:
+    for reduction in (0, 1, 2):
+        yield (make(3, 4), make(3, 4), reduction), {}
+
+
+for _decl in (mse_loss,):
     _decl.sample_dtypes = _FLOATING

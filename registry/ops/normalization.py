@@ -18,9 +18,8 @@ from opweave.registry.batching import bound, call, front, is_at, wrap
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
 from opweave.registry.op import OpOverload, ops
+from opweave.registry.ops.copies import format_of, laid_out, rounded, widened
 from opweave.registry.ops.kinds import CompositeDecl, composite
-from opweave.registry.ops.layout import format_of, laid_out
-from opweave.registry.ops.reduction import rounded, widened
 from opweave.registry.spec import contiguous
 from opweave.registry.tensor import Tensor, allocate_like, describe
 

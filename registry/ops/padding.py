@@ -12,10 +12,9 @@ from opweave.registry import dtypes
 from opweave.registry.errors import DTypeError, ShapeError, UnsupportedError
 from opweave.registry.memory_format import contiguous_format
 from opweave.registry.op import ops
+from opweave.registry.ops.copies import format_of, laid_out, rounded, spec_like, widened
 from opweave.registry.ops.kinds import CompositeDecl, composite
 from opweave.registry.ops.kinds.traits import Traits
-from opweave.registry.ops.layout import format_of, laid_out, spec_like
-from opweave.registry.ops.reduction import rounded, widened
 from opweave.registry.promote import as_element
 from opweave.registry.symbolic import demand, is_open, larger, smaller
 from opweave.registry.tensor import Tensor, allocate_like, describe

@@ -9,246 +9,54 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from opweave.registry import dtypes
-from opweave.registry.dtypes import DType
 from opweave.registry.errors import DTypeError, ShapeError
-from opweave.registry.memory_format import MemoryFormat, contiguous_format
 from opweave.registry.op import ops
+from opweave.registry.ops.copies import format_of, laid_out, rounded, widened
 from opweave.registry.ops.kinds import CompositeDecl, composite, with_traits
-from opweave.registry.ops.layout import format_of, laid_out, spec_like
-from opweave.registry.ops.reduction import rounded, widened
+from opweave.registry.ops.pool_windows import (
+    FLOATING,
+    Axis,
+    all_of,
+    axes_of,
+    check_gradient,
+    check_image,
+    check_type,
+    computed,
+    counted,
+    element_axes,
+    format_of_images,
+    gathered_at,
+    grid_along,
+    image_samples,
+    inside,
+    line_along,
+    lowest,
+    numbers_of,
+    outer_product,
+    reaches_out,
+    stored,
+    taps,
+    window_places,
+    with_padding,
+    without_padding,
+)
 from opweave.registry.symbolic import Symbolic
-from opweave.registry.tensor import Tensor, allocate_like, describe
+from opweave.registry.tensor import Tensor, describe
 
 Make = Callable[..., Tensor]
 Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
 Sizes = Sequence[int]
 
-FLOATING = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
 _INTEGERS = (dtypes.uint8, dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64)
 
 
-# ---- where the windows lie -----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Axis:
-    """The windows along one dimension.
-
-    Attributes
-    ----------
-    size : int
-        Of the input, without padding.
-    count : int
-        Number of windows.
-    kernel, stride, padding, dilation : int
-        Of a window.
-    """
-
-    size: int
-    count: int
-    kernel: int
-    stride: int
-    padding: int
-    dilation: int
-
-    @property
-    def padded(self) -> int:
-        """What the windows reach, from the start of the padding on."""
-        return max((self.count - 1) * self.stride + (self.kernel - 1) * self.dilation + 1, self.size + self.padding)
-
-    def taken(self, tap: int) -> slice:
-        """The elements of a padded array that a place of all windows has."""
-        start = tap * self.dilation
-        return slice(start, start + (self.count - 1) * self.stride + 1, self.stride)
-
-    def divisors(self, xp: Any, include_padding: bool) -> Any:
-        """How many elements each window has; those beyond the padding never count."""
-        start = xp.arange(self.count) * self.stride - self.padding
-        stop = xp.minimum(start + self.kernel, self.size + self.padding)
-        if not include_padding:
-            start, stop = xp.maximum(start, 0), xp.minimum(stop, self.size)
-        return stop - start
-
-
-def numbers_of(op: str, name: str, values: Sequence[int], count: int) -> tuple[int, ...]:
-    if len(values) not in (1, count):
-        raise ShapeError(f"{op}: {name} must be one number or {count}", got=f"{name}={list(values)}")
-    return tuple(values) * (count if len(values) == 1 else 1)
-
-
-def _axes(
-    op: str, self: Tensor, kernel_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool,
-    spatial: int,
-) -> list[Axis]:  # fmt: skip
-    """The windows along each dimension, after checking the arguments."""
-    kernel = numbers_of(op, "kernel_size", kernel_size, spatial)
-    step = numbers_of(op, "stride", stride, spatial) if stride else kernel
-    pad, dilations = numbers_of(op, "padding", padding, spatial), numbers_of(op, "dilation", dilation, spatial)
-    given = f"kernel_size={list(kernel)}, stride={list(step)}, padding={list(pad)}, dilation={list(dilations)}"
-    if min(kernel) < 1 or min(step) < 1 or min(dilations) < 1:
-        raise ShapeError(f"{op}: kernel_size, stride and dilation must be positive", got=given)
-    if any(p < 0 or 2 * p > k for p, k in zip(pad, kernel, strict=True)):
-        raise ShapeError(f"{op}: padding must be between 0 and half of kernel_size", got=given)
-    check_image(op, self, spatial, empty_channels=False)
-    found = []
-    for size, k, s, p, d in zip(self._sizes[-spatial:], kernel, step, pad, dilations, strict=True):
-        room = size + 2 * p - d * (k - 1) - 1
-        count = (room + s - 1 if ceil_mode else room) // s + 1
-        # The last window has to start inside the input or its left padding.
-        if ceil_mode and (count - 1) * s >= size + p:
-            count = count - 1
-        if count < 1:
-            raise ShapeError(f"{op}: a window is larger than the padded input", got=f"{describe(self)}, {given}")
-        found.append(Axis(size, count, k, s, p, d))
-    return found
-
-
-def check_image(op: str, self: Tensor, spatial: int, empty_channels: bool) -> None:
-    """Whether the tensor is (channels, *sizes) or (batch, channels, *sizes); the batch may be empty."""
-    if self.ndim not in (spatial + 1, spatial + 2):
-        raise ShapeError(
-            f"{op}: expected (channels, ...) or (batch, channels, ...) with {spatial} spatial dimensions",
-            got=describe(self),
-        )
-    first = self.ndim - spatial - (0 if empty_channels else 1)
-    if any(size == 0 for size in self._sizes[first:]):
-        raise ShapeError(f"{op}: only the batch may be empty", got=describe(self))
-
-
-def check_type(op: str, self: Tensor, types: Sequence[DType]) -> None:
-    if self._dtype not in types:
-        raise DTypeError(f"{op}: not defined for {self._dtype.name}", got=describe(self), hint="convert first")
-
-
-def check_gradient(op: str, grad: Tensor, self: Tensor, sizes: Sizes) -> None:
-    if grad._dtype is not self._dtype:
-        raise DTypeError(f"{op}: the gradient must have the input's type", got=describe([grad, self]))
-    if grad._sizes != tuple(sizes):
-        raise ShapeError(f"{op}: the gradient must have shape {list(sizes)}", got=describe([grad, self]))
-
-
-# ---- windows as tensors --------------------------------------------------------------------------------------------
-
-
-def counted(count: int, self: Tensor) -> Tensor:
-    return ops.aten.arange.default(count, dtype=dtypes.int64, device=self._device)
-
-
-def line_along(values: Tensor, axis: int, spatial: int) -> Tensor:
-    """A vector over the windows of one dimension, to be broadcast with all windows."""
-    return ops.aten.view.default(values, [-1 if d == axis else 1 for d in range(spatial)])
-
-
-def grid_along(places: Tensor, axis: int, spatial: int) -> Tensor:
-    """Places (windows, elements) of one dimension, to be broadcast over (*windows, *elements) of all."""
-    shape = [places._sizes[d // spatial] if d % spatial == axis else 1 for d in range(2 * spatial)]
-    return ops.aten.view.default(places, shape)
-
-
-def all_of(conditions: Sequence[Tensor]) -> Tensor:
-    found = conditions[0]
-    for condition in conditions[1:]:
-        found = ops.aten.logical_and.default(found, condition)
-    return found
-
-
-def gathered_at(self: Tensor, places: Sequence[Tensor], valid: Tensor | None, fill: float) -> Tensor:
-    """The elements at places of the last dimensions, `fill` where a place is not valid."""
-    aten = ops.aten
-    spatial = len(places)
-    sizes = self._sizes[-spatial:]
-    if valid is not None:
-        places = [aten.clamp.default(at, 0, size - 1) for at, size in zip(places, sizes, strict=True)]
-    found = aten.index.Tensor(self, [*[None] * (self.ndim - spatial), *places])
-    return found if valid is None else aten.where(valid, found, fill)
-
-
-def _window_places(axes: Sequence[Axis], self: Tensor) -> list[Tensor]:
-    """For each dimension the places that the windows have."""
-    aten = ops.aten
-    found = []
-    for number, axis in enumerate(axes):
-        start = aten.sub.Tensor(aten.mul.Tensor(counted(axis.count, self), axis.stride), axis.padding)
-        offsets = aten.mul.Tensor(counted(axis.kernel, self), axis.dilation)
-        places = aten.add.Tensor(aten.unsqueeze.default(start, 1), offsets)
-        found.append(grid_along(places, number, len(axes)))
-    return found
-
-
-def _inside(places: Sequence[Tensor], sizes: Sizes) -> Tensor:
-    aten = ops.aten
-    return all_of([c for at, n in zip(places, sizes, strict=True) for c in (aten.ge(at, 0), aten.lt(at, n))])
-
-
-def element_axes(spatial: int) -> list[int]:
-    return list(range(-spatial, 0))
-
-
-def _reaches_out(axes: Sequence[Axis], ceil_mode: bool) -> bool:
-    return ceil_mode or any(axis.padding for axis in axes)
-
-
-# ---- windows in eager ----------------------------------------------------------------------------------------------
-
-
-def _padded(xp: Any, axes: Sequence[Axis], array: Any, fill: Any) -> Any:
-    """The array with padding, as far as the windows reach."""
-    lead = array.shape[: array.ndim - len(axes)]
-    sizes = tuple(axis.padding + axis.padded for axis in axes)
-    if sizes == array.shape[len(lead) :]:
-        return array
-    padded = xp.full((*lead, *sizes), fill, array.dtype)
-    padded[_within(axes)] = array
-    return padded
-
-
-def _within(axes: Sequence[Axis]) -> tuple[Any, ...]:
-    return (..., *(slice(axis.padding, axis.padding + axis.size) for axis in axes))
-
-
-def _taps(axes: Sequence[Axis]) -> Iterator[tuple[tuple[int, ...], tuple[Any, ...]]]:
-    """(place in the windows, index of a padded array's elements that have it), the last dimension fastest."""
-    for tap in itertools.product(*(range(axis.kernel) for axis in axes)):
-        yield tap, (..., *(axis.taken(t) for axis, t in zip(axes, tap, strict=True)))
-
-
-def computed(self: Tensor) -> Any:
-    compute = self._dtype.compute
-    return self._array if compute is self._dtype else self._array.astype(compute.numpy)
-
-
-def stored(sizes: Sizes, dtype: DType, like: Tensor, values: Any, memory_format: MemoryFormat) -> Tensor:
-    out = allocate_like(spec_like(like, sizes, memory_format, dtype))
-    with np.errstate(all="ignore"):
-        out._array[...] = values
-    return out
-
-
-def format_of_images(spatial: int) -> Callable[[Tensor], MemoryFormat]:
-    """Images may lie with their channels innermost; what PyTorch averages of volumes is always row-major."""
-    return format_of if spatial == 2 else lambda _: contiguous_format
-
-
-def outer_product(xp: Any, vectors: Sequence[Any]) -> Any:
-    """The outer product of vectors."""
-    total = vectors[0]
-    for vector in vectors[1:]:
-        total = xp.multiply.outer(total, vector)
-    return total
-
-
 # ---- maximum -------------------------------------------------------------------------------------------------------
-
-
-def lowest(dtype: DType) -> Any:
-    return int(np.iinfo(dtype.numpy).min) if dtype.kind in "iu" else -math.inf
 
 
 def _declare_max(spatial: int) -> tuple[CompositeDecl, CompositeDecl, CompositeDecl]:
@@ -259,7 +67,7 @@ def _declare_max(spatial: int) -> tuple[CompositeDecl, CompositeDecl, CompositeD
         self: Tensor, kernel_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool, op: str
     ) -> tuple[list[Axis], tuple[int, ...]]:
         """(windows, sizes of the result)."""
-        axes = _axes(op, self, kernel_size, stride, padding, dilation, ceil_mode, spatial)
+        axes = axes_of(op, self, kernel_size, stride, padding, dilation, ceil_mode, spatial)
         return axes, (*self._sizes[:-spatial], *(axis.count for axis in axes))
 
     def kernel(
@@ -269,7 +77,7 @@ def _declare_max(spatial: int) -> tuple[CompositeDecl, CompositeDecl, CompositeD
         axes, sizes = geometry(self, kernel_size, stride, padding, dilation, ceil_mode, name)
         check_type(name, self, (*FLOATING, *_INTEGERS))
         xp = self._device.xp
-        source = _padded(xp, axes, computed(self), lowest(self._dtype))
+        source = with_padding(xp, axes, computed(self), lowest(self._dtype))
         best = xp.full(sizes, lowest(self._dtype), source.dtype)
         index = xp.zeros(sizes, np.int64)
         starts = [xp.arange(axis.count) * axis.stride - axis.padding for axis in axes]
@@ -278,7 +86,7 @@ def _declare_max(spatial: int) -> tuple[CompositeDecl, CompositeDecl, CompositeD
             (axis.dilation - 1 - xp.minimum(s, 0)) // axis.dilation for axis, s in zip(axes, starts, strict=True)
         ]
         index[...] = _flat(xp, axes, [s + k * a.dilation for s, k, a in zip(starts, skipped, axes, strict=True)])
-        for tap, taken in _taps(axes):
+        for tap, taken in taps(axes):
             value = source[taken]
             better = value > best
             if self._dtype.kind == "f":
@@ -304,9 +112,9 @@ def _declare_max(spatial: int) -> tuple[CompositeDecl, CompositeDecl, CompositeD
         aten, layout = ops.aten, format_of(self)
         source = laid_out(self, layout)
         image = source._sizes[-spatial:]
-        places = _window_places(axes, source)
-        outside = _reaches_out(axes, ceil_mode)
-        valid = _inside(places, image) if outside else None
+        places = window_places(axes, source)
+        outside = reaches_out(axes, ceil_mode)
+        valid = inside(places, image) if outside else None
         windows = gathered_at(source, places, valid, lowest(self._dtype))
         best = aten.amax.default(windows, element_axes(spatial), True)
         flat = places[0]
@@ -380,7 +188,9 @@ def _flat(xp: Any, axes: Sequence[Axis], places: Sequence[Any]) -> Any:
 
 
 max_pool2d_with_indices, max_pool2d_with_indices_backward, max_pool2d = _declare_max(2)
+
 max_pool3d_with_indices, max_pool3d_with_indices_backward, max_pool3d = _declare_max(3)
+
 with_traits(max_pool3d, autocast={"cpu": "fp32"})
 
 
@@ -401,7 +211,7 @@ def _declare_average(spatial: int) -> tuple[CompositeDecl, CompositeDecl]:
         check_type(op, self, types)
         if divisor_override == 0:
             raise ShapeError(f"{op}: divisor_override must not be 0")
-        axes = _axes(op, self, kernel_size, stride, padding, (1,), ceil_mode, spatial)
+        axes = axes_of(op, self, kernel_size, stride, padding, (1,), ceil_mode, spatial)
         return axes, (*self._sizes[:-spatial], *(axis.count for axis in axes))
 
     def divisors(xp: Any, axes: Sequence[Axis], include: bool, override: int | None) -> Any:
@@ -420,10 +230,10 @@ def _declare_average(spatial: int) -> tuple[CompositeDecl, CompositeDecl]:
     ) -> Tensor:  # fmt: skip
         axes, sizes = geometry(name, self, kernel_size, stride, padding, ceil_mode, divisor_override)
         xp = self._device.xp
-        source = _padded(xp, axes, computed(self), 0)
+        source = with_padding(xp, axes, computed(self), 0)
         total = xp.zeros(sizes, source.dtype)
         with np.errstate(all="ignore"):
-            for _, taken in _taps(axes):
+            for _, taken in taps(axes):
                 total += source[taken]
             found = divided(xp, total, divisors(xp, axes, count_include_pad, divisor_override))
         return stored(sizes, self._dtype, self, found, format_for(self))
@@ -467,8 +277,8 @@ def _declare_average(spatial: int) -> tuple[CompositeDecl, CompositeDecl]:
         axes, _ = geometry(name, self, kernel_size, stride, padding, ceil_mode, divisor_override)
         aten = ops.aten
         source = widened(laid_out(self, format_for(self)))
-        places = _window_places(axes, source)
-        valid = _inside(places, source._sizes[-spatial:]) if _reaches_out(axes, ceil_mode) else None
+        places = window_places(axes, source)
+        valid = inside(places, source._sizes[-spatial:]) if reaches_out(axes, ceil_mode) else None
         total = aten.sum.dim_IntList(gathered_at(source, places, valid, 0), element_axes(spatial))
         found = rounded(quotient(total, axes, count_include_pad, divisor_override), self._dtype)
         return laid_out(found, format_for(self))
@@ -485,9 +295,9 @@ def _declare_average(spatial: int) -> tuple[CompositeDecl, CompositeDecl]:
         total = xp.zeros((*sizes[:-spatial], *(axis.padding + axis.padded for axis in axes)), grad.dtype)
         with np.errstate(all="ignore"):
             part = divided(xp, grad, divisors(xp, axes, count_include_pad, divisor_override))
-            for _, taken in _taps(axes):
+            for _, taken in taps(axes):
                 total[taken] += part
-        return stored(self._sizes, self._dtype, self, total[_within(axes)], format_for(self))
+        return stored(self._sizes, self._dtype, self, total[without_padding(axes)], format_for(self))
 
     @composite(
         f"aten::{name}_backward(Tensor grad_output, Tensor self, {ints} kernel_size, {ints} stride, {ints} padding,"
@@ -538,7 +348,9 @@ def _declare_average(spatial: int) -> tuple[CompositeDecl, CompositeDecl]:
 
 
 avg_pool2d, avg_pool2d_backward = _declare_average(2)
+
 avg_pool3d, avg_pool3d_backward = _declare_average(3)
+
 with_traits(avg_pool3d, autocast={"cpu": "fp32"})
 
 
@@ -563,17 +375,6 @@ def avg_pool1d(
 
 
 # ---- samples -------------------------------------------------------------------------------------------------------
-
-
-def _turned(x: Tensor) -> Tensor:
-    return ops.aten.transpose.int(x, 0, -1)
-
-
-def image_samples(make: Make, spatial: int) -> Iterable[Tensor]:
-    sizes = (7, 5, 4)[:spatial]
-    yield make(2, 3, *sizes)
-    yield make(3, *sizes)
-    yield _turned(make(sizes[-1], 3, *sizes[:-1], 2))
 
 
 def _options(spatial: int) -> Iterable[tuple[list[int], list[int], list[int], bool]]:
@@ -639,10 +440,15 @@ def _sample_average_backward(decl: CompositeDecl, forward: CompositeDecl, spatia
 
 
 _sample_max_backward(max_pool2d_with_indices_backward, max_pool2d_with_indices, 2)
+
 _sample_max_backward(max_pool3d_with_indices_backward, max_pool3d_with_indices, 3)
+
 _sample_average(avg_pool2d, 2)
+
 _sample_average(avg_pool3d, 3)
+
 _sample_average_backward(avg_pool2d_backward, avg_pool2d, 2)
+
 _sample_average_backward(avg_pool3d_backward, avg_pool3d, 3)
 
 
@@ -657,5 +463,6 @@ for _decl in (
     avg_pool3d_backward, avg_pool1d,
 ):  # fmt: skip
     _decl.sample_dtypes = FLOATING
+
 for _decl in (avg_pool2d, avg_pool3d):
     _decl.sample_dtypes = (*FLOATING, dtypes.int64)

@@ -19,8 +19,8 @@ from opweave.registry.dtypes import DType, get_default_dtype
 from opweave.registry.errors import ArgumentError, DeviceError, DTypeError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.creation import layout_like
+from opweave.registry.ops.gradients import zeros
 from opweave.registry.ops.kinds import InplaceDecl, composite, extern
-from opweave.registry.ops.pointwise import zeros
 from opweave.registry.promote import GREATEST, broadcast_shapes
 from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.tensor import Tensor, allocate_like, describe

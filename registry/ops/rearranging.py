@@ -14,8 +14,8 @@ from opweave.registry.errors import DTypeError, OutOfRangeError, ShapeError
 from opweave.registry.fake_context import dynamic_size
 from opweave.registry.memory_format import contiguous_format
 from opweave.registry.op import OpOverload, ops
+from opweave.registry.ops.copies import format_of, laid_out
 from opweave.registry.ops.kinds import composite, extern, index_map, normalize_axes
-from opweave.registry.ops.layout import format_of, laid_out
 from opweave.registry.promote import copied_strides
 from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.strided import wrap_dim

@@ -15,8 +15,11 @@ from opweave.registry.batching import along
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import DTypeError, OutOfRangeError
 from opweave.registry.op import ops
+from opweave.registry.ops.copies import rounded
+from opweave.registry.ops.gradients import conjugate
 from opweave.registry.ops.kinds import composite, normalize_axes, reduction
-from opweave.registry.ops.pointwise import conjugate
+from opweave.registry.ops.numbers import hand_on
+from opweave.registry.ops.selection import maximum, minimum
 from opweave.registry.spec import TensorSpec
 from opweave.registry.strided import wrap_dim
 from opweave.registry.tensor import Tensor, describe
@@ -25,6 +28,7 @@ Make = Callable[..., Tensor]
 Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
 _FLOATING = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
 _ALL = (dtypes.bool_, dtypes.uint8, dtypes.int8, dtypes.int32, dtypes.int64, *_FLOATING)
+aten = ops.aten
 
 
 def _factors(make: Make) -> Samples:
@@ -32,8 +36,6 @@ def _factors(make: Make) -> Samples:
         yield (x, 0), {}
         yield (x, -1, True), {}
 
-
-aten = ops.aten
 
 _ORDERED = (dtypes.uint8, dtypes.int8, dtypes.int32, dtypes.int64, *_FLOATING)
 
@@ -154,6 +156,7 @@ def prod_dim() -> None:
     combine="max",
     types=_ordered("amax"),
     out=True,
+    accuracy="rounded",
 )
 def amax() -> None:
     """Maximum over some dimensions; NaN wins."""
@@ -164,6 +167,7 @@ def amax() -> None:
     combine="min",
     types=_ordered("amin"),
     out=True,
+    accuracy="rounded",
 )
 def amin() -> None:
     """Minimum over some dimensions; NaN wins."""
@@ -243,17 +247,6 @@ def argmin() -> None:
 
 
 # ---- written with them ---------------------------------------------------------------------------------------------
-
-
-def widened(self: Tensor) -> Tensor:
-    """The tensor in the type that its arithmetic is done in: half types become float32."""
-    compute = self._dtype.compute
-    return self if compute is self._dtype else ops.aten._to_copy.default(self, dtype=compute)
-
-
-def rounded(self: Tensor, dtype: DType) -> Tensor:
-    """The tensor in a given type."""
-    return self if self._dtype is dtype else ops.aten._to_copy.default(self, dtype=dtype)
 
 
 def _extremum(value: Any, index: Any, self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
@@ -484,6 +477,15 @@ def _logsumexp_backward(grad: Tensor, self: Tensor, result: Tensor, dim: Any, ke
     aten = ops.aten
     grad, result = (kept_dims(t, self._sizes, dim, keepdim) for t in (grad, result))
     return (aten.mul.Tensor(grad, conjugate(aten.exp.default(aten.sub.Tensor(self, result)))),)
+
+
+# ---- of two tensors ------------------------------------------------------------------------------------------------
+
+
+for _name, _decl in (("max", maximum), ("min", minimum)):
+    hand_on(f"aten::{_name}.other(Tensor self, Tensor other) -> Tensor", _decl.op)
+    _written = getattr(ops.aten, f"{_name}imum").out
+    hand_on(f"aten::{_name}.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)", _written)
 
 
 # ---- samples -------------------------------------------------------------------------------------------------------

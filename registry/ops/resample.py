@@ -15,9 +15,8 @@ from opweave.registry import dtypes
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
 from opweave.registry.op import ops
+from opweave.registry.ops.copies import format_of, laid_out, rounded, spec_like, widened
 from opweave.registry.ops.kinds import composite
-from opweave.registry.ops.layout import format_of, laid_out, spec_like
-from opweave.registry.ops.reduction import rounded, widened
 from opweave.registry.ops.resample_filters import FLOATING, Filter, Sizes, check_image, chosen_sizes, resized
 from opweave.registry.tensor import Tensor, allocate_like, describe
 

@@ -18,9 +18,8 @@ from opweave.registry import dtypes
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.op import ops
+from opweave.registry.ops.copies import format_of, laid_out, rounded, spec_like, widened
 from opweave.registry.ops.kinds import CompositeDecl, composite
-from opweave.registry.ops.layout import format_of, laid_out, spec_like
-from opweave.registry.ops.reduction import rounded, widened
 from opweave.registry.symbolic import Symbolic, whole
 from opweave.registry.tensor import Tensor, allocate_like, describe
 

@@ -1,7 +1,4 @@
-"""Views that regroup dimensions or read the same bytes as another type.
-
-They keep the row-major order of the elements (`reshape=True`) and, unlike other views, look at stride values.
-"""
+"""Views with other sizes in row-major order or another element type, and windows."""
 
 from __future__ import annotations
 
@@ -11,18 +8,17 @@ from typing import Any
 
 from opweave.registry import dtypes
 from opweave.registry.batched import Level
-from opweave.registry.batching import as_view_of, front, wrap
+from opweave.registry.batching import as_view_of, front
 from opweave.registry.dtypes import DType
-from opweave.registry.errors import DTypeError, ShapeError
+from opweave.registry.errors import ShapeError
 from opweave.registry.memory_format import contiguous_format, is_in_format, preserve_format
 from opweave.registry.op import OpOverload, ops
-from opweave.registry.ops.kinds import ViewDecl, composite, extern, view, with_traits
+from opweave.registry.ops.kinds import ViewDecl, composite, view
 from opweave.registry.ops.view import Layout, Sizes, sample_layouts, view_samples
-from opweave.registry.promote import pointwise_strides
-from opweave.registry.spec import TensorSpec, contiguous_strides
+from opweave.registry.spec import contiguous_strides
 from opweave.registry.strided import wrap_dim
 from opweave.registry.symbolic import is_open, surely_equal
-from opweave.registry.tensor import Tensor, allocate_like, as_view, describe
+from opweave.registry.tensor import Tensor, as_view, describe
 
 # ---- reshape-like --------------------------------------------------------------------------------------------------
 
@@ -234,96 +230,6 @@ def _(whole: Tensor, dtype: DType) -> tuple[Any, tuple[Any, ...]]:
 view_dtype.backward()
 
 
-def _parts(source: Tensor) -> tuple[Any, ...]:
-    if not source._dtype.is_complex:
-        raise DTypeError("view_as_real: expected a complex tensor", got=describe(source))
-    strides = (*(s * 2 for s in source._strides), 1)
-    return (*source._sizes, 2), strides, source._offset * 2, source._dtype.to_real()
-
-
-view_as_real = ReinterpretDecl("aten::view_as_real(Tensor(a) self) -> Tensor(a)", _parts, False)
-
-
-def _pairs(source: Tensor) -> tuple[Any, ...]:
-    sizes, strides, offset = source._sizes, source._strides, source._offset
-    dtype = _COMPLEX.get(source._dtype)
-    if dtype is None:
-        raise DTypeError("view_as_complex: expected a float32 or float64 tensor", got=describe(source))
-    if not sizes or sizes[-1] != 2:
-        raise ShapeError("view_as_complex: the last dimension must have size 2", got=describe(source))
-    if strides[-1] != 1 or offset % 2 or any(stride % 2 for stride in strides[:-1]):
-        raise ShapeError(
-            "view_as_complex: the last stride must be 1, all others and the offset even",
-            got=f"strides {list(strides)}, offset {offset}", hint="call .contiguous() first",
-        )  # fmt: skip
-    return sizes[:-1], tuple(stride // 2 for stride in strides[:-1]), offset // 2, dtype
-
-
-_COMPLEX = {dtypes.float32: dtypes.complex64, dtypes.float64: dtypes.complex128}
-view_as_complex = ReinterpretDecl("aten::view_as_complex(Tensor(a) self) -> Tensor(a)", _pairs, False)
-with_traits(view_as_complex, autocast={"cpu": "fp32"})
-
-
-@view_as_real.inverted
-def _(whole: Tensor) -> tuple[Any, tuple[Any, ...]]:
-    return ops.aten.view_as_complex.default, ()
-
-
-@view_as_complex.inverted
-def _(whole: Tensor) -> tuple[Any, tuple[Any, ...]]:
-    return ops.aten.view_as_real.default, ()
-
-
-view_as_real.backward(self=lambda grad: ops.aten.view_as_complex.default(_packed(grad)))
-view_as_complex.backward(self=lambda grad: ops.aten.view_as_real.default(grad))
-
-
-def _packed(t: Tensor) -> Tensor:
-    """A tensor that `view_as_complex` takes: itself, or a copy without an offset."""
-    fits = t._strides[-1] == 1 and not t._offset % 2 and not any(stride % 2 for stride in t._strides[:-1])
-    return t if fits else ops.aten.clone.default(t, memory_format=contiguous_format)
-
-
-@extern(
-    "aten::conj_physical(Tensor self) -> Tensor",
-    spec=lambda self: TensorSpec(self._sizes, pointwise_strides(self._sizes, [self]), self._dtype, self._device),
-    own_tags="maybe_aliasing_or_mutating",
-    tags=("pointwise",),
-    outs="out",
-)
-def conj_physical(self: Tensor) -> Tensor:
-    """The complex conjugate, as a new tensor."""
-    out = allocate_like(conj_physical.spec(self))
-    out._array[...] = self._device.xp.conj(self._array)
-    return out
-
-
-conj_physical.backward(self=lambda grad: ops.aten.conj_physical.default(grad))
-
-
-@composite("aten::real(Tensor(a) self) -> Tensor(a)")
-def real(self: Tensor) -> Tensor:
-    if not self._dtype.is_complex:
-        return self
-    return ops.aten.select.int(ops.aten.view_as_real.default(self), -1, 0)
-
-
-@composite("aten::imag(Tensor(a) self) -> Tensor(a)")
-def imag(self: Tensor) -> Tensor:
-    if not self._dtype.is_complex:
-        raise DTypeError("imag: only complex tensors have an imaginary part", got=describe(self))
-    return ops.aten.select.int(ops.aten.view_as_real.default(self), -1, 1)
-
-
-@conj_physical.batching
-@view_as_real.batching
-@view_as_complex.batching
-def _each_element(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    t = args[0]
-    found = op(front(t, level))
-    return as_view_of(t, found, level) if op.is_view else wrap(found, level)
-
-
 @view_dtype.batching
 def _view_dtype_batch(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     t, dtype = args
@@ -383,6 +289,7 @@ unfold.backward(
         grad, self_spec.sizes, dimension, size, step
     )
 )
+
 unfold_backward.backward(grad_in=lambda grad, dim, size, step: ops.aten.unfold.default(grad, dim, size, step))
 
 
@@ -398,10 +305,12 @@ def _part(x: Tensor) -> Tensor:
 
 
 contiguous.with_samples(view_samples(()))
-ravel.with_samples(view_samples(()))
-flatten.with_samples(view_samples((), (1,), (0, 1), (1, 1)))
-unflatten.with_samples(view_samples((2, [2, -1]), (0, [1, 2])))
 
+ravel.with_samples(view_samples(()))
+
+flatten.with_samples(view_samples((), (1,), (0, 1), (1, 1)))
+
+unflatten.with_samples(view_samples((2, [2, -1]), (0, [1, 2])))
 
 for _decl in (view_, unsafe_view):
 
@@ -438,28 +347,6 @@ def _(make: Any) -> Iterable[Any]:
     yield (make(2, 4), dtypes.uint8), {}
     yield (make(2, 8), dtypes.int64), {}
     yield (make(2, 4), dtypes.int32), {}
-
-
-for _decl in (view_as_real, real, imag, conj_physical):
-    _decl.sample_dtypes = (dtypes.complex64, dtypes.complex128)
-
-    @_decl.with_samples
-    def _(make: Any) -> Iterable[Any]:
-        yield (make(2, 3),), {}
-        yield (_part(make(2, 6)),), {}
-        yield (make(),), {}
-
-
-@view_as_complex.with_samples
-def _(make: Any) -> Iterable[Any]:
-    yield (make(3, 2),), {}
-    yield (_turned(make(3, 4, 2)),), {}
-    yield (ops.aten.slice.Tensor(make(4, 2), 0, 1),), {}
-    yield (make(2),), {}
-    yield (make(0, 2),), {}
-
-
-view_as_complex.sample_dtypes = (dtypes.float32, dtypes.float64)
 
 
 @unfold.with_samples

@@ -14,10 +14,10 @@ from opweave.registry.batching import check_example, raised, stretched, wrap
 from opweave.registry.errors import DTypeError, OutOfRangeError, ShapeError
 from opweave.registry.memory_format import contiguous_format
 from opweave.registry.op import OpOverload, ops
+from opweave.registry.ops.gradients import conjugate
 from opweave.registry.ops.indexing import add_at, check_range, gather_places, sample_places, sample_sources
 from opweave.registry.ops.joining import atleast_1d
 from opweave.registry.ops.kinds import Scatter, composite, declare_copied_back, extern, scatter as scattering
-from opweave.registry.ops.pointwise import conjugate
 from opweave.registry.promote import as_element
 from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.strided import wrap_dim

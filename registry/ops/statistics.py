@@ -14,8 +14,9 @@ from opweave.registry.errors import ArgumentError, DTypeError, OutOfMemoryError,
 from opweave.registry.fake_context import dynamic_size
 from opweave.registry.keys import state
 from opweave.registry.op import ops
+from opweave.registry.ops.copies import rounded, widened
 from opweave.registry.ops.kinds import CompositeDecl, composite, extern, normalize_axes
-from opweave.registry.ops.reduction import count_of, kept_dims, rounded, spread, widened
+from opweave.registry.ops.reduction import count_of, kept_dims, spread
 from opweave.registry.promote import as_element
 from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.strided import wrap_dim

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import importlib
 import math
+import os
 import re
 from collections.abc import Callable
 from typing import Any
@@ -19,21 +20,17 @@ from opweave.registry import dtypes
 from opweave.registry.autograd import surface as autograd_surface
 from opweave.registry.errors import UnsupportedError
 from opweave.registry.op import OpOverload, ops, registry
-from opweave.registry.ops import creation, pointwise, random, subscript
+from opweave.registry.ops import copies, creation, random, subscript
 from opweave.registry.packet import OpOverloadPacket
 from opweave.registry.return_types import named
 from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor, describe, from_numpy
 
-#: The files of this folder that declare ops. What one needs of another it imports, so the order is no matter.
+#: The files of this folder, which declare ops. What one needs of another it imports, so the order is no matter.
 FAMILIES = tuple(
-    importlib.import_module(f"opweave.registry.ops.{name}")
-    for name in """
-        activation adaptive_pooling columns convolution copies creation ctc cumulative diagonals distance dropout
-        embedding fourier gaussian indexing joining losses matmul nn normalization numeric overloads padding pointwise
-        pooling products random rearranging reduction resample resample_filters reshape scatter selection sizes
-        slicing sorting special statistics view windowing
-    """.split()
+    importlib.import_module(f"opweave.registry.ops.{name[:-3]}")
+    for name in sorted(os.listdir(os.path.dirname(__file__)))
+    if name.endswith(".py") and name not in ("__init__.py", os.path.basename(__file__))
 )
 
 _NUMBERS = (int, float, complex, Symbolic)
@@ -182,11 +179,11 @@ def _operators() -> dict[str, Callable[..., Any]]:
 
 
 def _cast(dtype: dtypes.DType) -> Callable[..., Tensor]:
-    return lambda self, memory_format=None: pointwise.to(self, dtype, memory_format=memory_format)
+    return lambda self, memory_format=None: copies.to(self, dtype, memory_format=memory_format)
 
 
 def _type(self: Tensor, dtype: Any = None) -> Any:
-    return f"opweave.{self._dtype.name}" if dtype is None else pointwise.to(self, dtype)
+    return f"opweave.{self._dtype.name}" if dtype is None else copies.to(self, dtype)
 
 
 def _view(self: Tensor, *args: Any, dtype: Any = None) -> Tensor:
@@ -231,11 +228,11 @@ def _of_families(table: str) -> dict[str, Any]:
 
 _METHODS: dict[str, Any] = {
     "new_tensor": _factory(new_tensor),
-    "to": pointwise.to,
-    "cpu": lambda self, memory_format=None: pointwise.to(self, "cpu", memory_format=memory_format),
-    "cuda": lambda self, device="cuda", memory_format=None: pointwise.to(self, device, memory_format=memory_format),
+    "to": copies.to,
+    "cpu": lambda self, memory_format=None: copies.to(self, "cpu", memory_format=memory_format),
+    "cuda": lambda self, device="cuda", memory_format=None: copies.to(self, device, memory_format=memory_format),
     "type": _type,
-    "type_as": lambda self, other: pointwise.to(self, other._dtype),
+    "type_as": lambda self, other: copies.to(self, other._dtype),
     "view": _view,
     "where": lambda self, condition, other: ops.aten.where(condition, self, other),
     **_of_families("METHODS"),

@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from opweave.registry.interrupts import contextmanager
+from opweave.registry.loading import load_heavy
 
+_LIBRARY = "triton._C.libtriton"
 CLEANED = ("common.inliner", "common.canonicalizer", "common.cse", "common.symbol_dce")
 """Passes after which a kernel is one function, with nothing in it that is not used."""
 BLOCK_POINTERS = "ttir.rewrite_tensor_pointer"
@@ -20,9 +22,8 @@ BLOCK_POINTERS = "ttir.rewrite_tensor_pointer"
 
 def new_context(backend: Any = None) -> Any:
     """What modules are made in: it knows Triton's operations, and those of a backend."""
-    from triton._C.libtriton import ir
-
-    context: Any = ir.context()
+    ir = load_heavy(_LIBRARY).ir
+    context = ir.context()
     ir.load_dialects(context)
     if backend is not None:
         backend.load_dialects(context)
@@ -37,10 +38,8 @@ def read(text: str, context: Any) -> Any:
     RuntimeError
         If the text breaks a rule; Triton says on stderr which.
     """
-    from triton._C.libtriton import ir
-
     with in_file(text) as path:
-        module: Any = ir.parse_mlir_module(path, context)
+        module = load_heavy(_LIBRARY).ir.parse_mlir_module(path, context)
     module.context = context
     return module
 
@@ -65,12 +64,11 @@ def run_passes(module: Any, names: tuple[str, ...], label: str) -> Any:
     label : str
         What Triton's own logs call it.
     """
-    from triton._C.libtriton import ir, passes
-
-    manager: Any = ir.pass_manager(module.context)
+    library = load_heavy(_LIBRARY)
+    manager = library.ir.pass_manager(module.context)
     for name in names:
         group, _, what = name.partition(".")
-        found: Any = getattr(passes, group)
+        found = getattr(library.passes, group)
         if name != BLOCK_POINTERS or hasattr(found, f"add_{what}"):
             getattr(found, f"add_{what}")(manager)
     manager.run(module, label)

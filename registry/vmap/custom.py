@@ -69,7 +69,7 @@ def _called(name: str, rule: Callable[..., Any], args: tuple[Any, ...], kwargs: 
             f"{name}: the vmap rule must return (outputs, out_dims)",
             got=f"{type(found).__name__} of {len(found)}" if isinstance(found, tuple) else type(found).__name__,
             hint="return result, 0  # the dimension of the result that counts the examples",
-        )  # fmt: skip
+        )
     return _put_together(name, *found, level)
 
 
@@ -88,9 +88,10 @@ def _put_together(name: str, outputs: Any, dims: Any, level: Level) -> Any:
     if dims is None or not isinstance(outputs, Tensor):
         if dims is not None and outputs is not None:
             raise RegistrationError(
-                f"{name}: the vmap rule returned an out_dim for what is no tensor", got=type(outputs).__name__,
+                f"{name}: the vmap rule returned an out_dim for what is no tensor",
+                got=type(outputs).__name__,
                 hint="None in that place",
-            )  # fmt: skip
+            )
         return outputs
     if not isinstance(dims, int) or isinstance(dims, bool):
         raise RegistrationError(
@@ -99,15 +100,17 @@ def _put_together(name: str, outputs: Any, dims: Any, level: Level) -> Any:
     rank = outputs.ndim
     if not -rank <= dims < rank:
         raise ShapeError(
-            f"{name}: out_dim {dims} of the vmap rule is out of range", got=describe(outputs),
+            f"{name}: out_dim {dims} of the vmap rule is out of range",
+            got=describe(outputs),
             hint="the dimension of the output that counts the examples",
-        )  # fmt: skip
+        )
     at = dims + rank if dims < 0 else dims
     if outputs._sizes[at] != level.size:
         raise ShapeError(
             f"{name}: dimension {at} of the vmap rule's output has size {outputs._sizes[at]}, not one entry for each "
-            f"of the {level.size} examples", got=describe(outputs),
-        )  # fmt: skip
+            f"of the {level.size} examples",
+            got=describe(outputs),
+        )
     return make_batched(outputs, at, level)
 
 
@@ -127,9 +130,10 @@ def function_over_batch(cls: type[Any], args: tuple[Any, ...]) -> Any:
     """
     if cls.setup_context is function.Function.setup_context:
         raise ArgumentError(
-            f"{cls.__name__}: a Function with `vmap` needs `setup_context`", got="forward(ctx, *args)",
+            f"{cls.__name__}: a Function with `vmap` needs `setup_context`",
+            got="forward(ctx, *args)",
             hint="split it: forward(*args) and setup_context(ctx, inputs, output)",
-        )  # fmt: skip
+        )
     return _called(cls.__name__, cls.vmap, args, {})
 
 

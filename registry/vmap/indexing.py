@@ -34,8 +34,9 @@ def _plain_indices(op: OpOverload, indices: Sequence[Tensor | None], level: Leve
         if index is not None and index._dtype in MASK_TYPES and is_at(index, level):
             raise DataDependentError(
                 f"vmap: {op.opname}: a mask that differs between examples picks another number of elements for each",
-                got=describe(index), hint="use opweave.where(mask, a, b), or x.masked_fill(mask, value)",
-            )  # fmt: skip
+                got=describe(index),
+                hint="use opweave.where(mask, a, b), or x.masked_fill(mask, value)",
+            )
     if any(index is not None and index._dtype in MASK_TYPES for index in indices):
         return without_masks(op.opname, indices)
     return list(indices)

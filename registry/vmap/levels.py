@@ -143,9 +143,10 @@ def note_writes(t: Tensor, made: BatchedTensor, dim: int, level: Level) -> None:
     views.check_write("vmap", t)
     if t._view_of is not None:
         raise AutogradError(
-            "vmap: a view was written in place inside, which is not recorded", got=describe(t),
+            "vmap: a view was written in place inside, which is not recorded",
+            got=describe(t),
             hint="clone() it first, or return the new values",
-        )  # fmt: skip
+        )
     whole = remove_batch_dim(made, level)
     if dim:
         whole = ops.aten.movedim.int(whole, 0, dim)
@@ -180,9 +181,10 @@ def over_examples(run: Callable[[list[Any]], list[Tensor | None]], given: Sequen
     sizes = {t._sizes[:1] for t in present}
     if len(sizes) != 1 or () in sizes:
         raise ShapeError(
-            "grad: batched grad_outputs must have one leading size", got=describe(list(given)),
+            "grad: batched grad_outputs must have one leading size",
+            got=describe(list(given)),
             hint="(batch, *output.shape) each",
-        )  # fmt: skip
+        )
     with entered(Level.fresh(present[0]._sizes[0])) as level:
         found = run([None if t is None else add_batch_dim(t, 0, level) for t in given])
         return [None if t is None else remove_batch_dim(t, level) for t in found]

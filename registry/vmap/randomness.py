@@ -45,7 +45,7 @@ def _random(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[st
         raise UnsupportedError(
             f"vmap: the random op {op} was called with randomness='error'",
             hint="vmap(..., randomness='different') draws anew for each example, 'same' once for all",
-        )  # fmt: skip
+        )
     values = bound(op, args, kwargs)
     decl = op.decl
     if decl is None:
@@ -66,7 +66,7 @@ def _random(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[st
                 raise UnsupportedError(
                     "vmap: bernoulli of probabilities that differ between examples, with randomness='same'",
                     hint="opweave.rand_like(p) < p compares each with the same numbers",
-                )  # fmt: skip
+                )
             values[name] = ops.aten.select.int(source.value, source.bdim, 0) if level.size else _one(source)
         with left():
             return call(op, values)

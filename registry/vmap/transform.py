@@ -22,9 +22,13 @@ _RANDOMNESS = ("error", "different", "same")
 
 
 def vmap(
-    func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *,
+    func: Callable[..., Any],
+    in_dims: Any = 0,
+    out_dims: Any = 0,
+    randomness: str = "error",
+    *,
     chunk_size: int | None = None,
-) -> Callable[..., Any]:  # fmt: skip
+) -> Callable[..., Any]:
     """A function that runs `func`, written for one example, on a batch of them at once.
 
     Parameters
@@ -100,9 +104,10 @@ def _in_dims(in_dims: Any, args: tuple[Any, ...], leaves: list[Any], func: Calla
         raise ArgumentError(f"{what}: called without positional arguments, so there is nothing to batch over")
     if not (isinstance(in_dims, int) and not isinstance(in_dims, bool)) and not isinstance(in_dims, (tuple, list)):
         raise ArgumentError(
-            f"{what}: in_dims must be an int or a tuple with an entry for each argument", got=repr(in_dims),
+            f"{what}: in_dims must be an int or a tuple with an entry for each argument",
+            got=repr(in_dims),
             hint="in_dims=(0, None) for a batch and an argument that all examples share",
-        )  # fmt: skip
+        )
     if isinstance(in_dims, list):
         in_dims = tuple(in_dims)
     try:
@@ -124,14 +129,16 @@ def _in_dims(in_dims: Any, args: tuple[Any, ...], leaves: list[Any], func: Calla
             continue
         if not isinstance(leaf, Tensor):
             raise ArgumentError(
-                f"{what}: in_dim {dim} is for an argument that is no tensor", got=f"{leaf!r} ({type(leaf).__name__})",
+                f"{what}: in_dim {dim} is for an argument that is no tensor",
+                got=f"{leaf!r} ({type(leaf).__name__})",
                 hint="None in its place in in_dims passes it on as it is",
-            )  # fmt: skip
+            )
         if not -leaf.ndim <= dim < leaf.ndim:
             raise OutOfRangeError(
-                f"{what}: in_dim {dim} is out of range", got=describe(leaf),
+                f"{what}: in_dim {dim} is out of range",
+                got=describe(leaf),
                 hint=f"expected {-leaf.ndim} <= in_dim < {leaf.ndim}" if leaf.ndim else "a 0-d tensor has no examples",
-            )  # fmt: skip
+            )
         dims.append(dim % leaf.ndim)
     return dims
 
@@ -150,15 +157,22 @@ def _batch_size(dims: Sequence[int | None], leaves: Sequence[Any], func: Callabl
         given = [f"{describe(t)} at dim {dim}" for t, dim in zip(leaves, dims, strict=True) if dim is not None]
         raise ShapeError(
             f"vmap({_name(func)}): the batched arguments differ in the number of examples: {sizes}",
-            got=", ".join(given), hint="the sizes of the dimensions that in_dims names must be equal",
-        )  # fmt: skip
+            got=", ".join(given),
+            hint="the sizes of the dimensions that in_dims names must be equal",
+        )
     return sizes[0]
 
 
 def _run(
-    func: Callable[..., Any], leaves: Sequence[Any], spec: Any, dims: Sequence[int | None], size: int, out_dims: Any,
-    randomness: str, kwargs: dict[str, Any],
-) -> Any:  # fmt: skip
+    func: Callable[..., Any],
+    leaves: Sequence[Any],
+    spec: Any,
+    dims: Sequence[int | None],
+    size: int,
+    out_dims: Any,
+    randomness: str,
+    kwargs: dict[str, Any],
+) -> Any:
     level, before, was_on = Level.fresh(size, randomness), active(), state.include & VMAP_MODE_BIT
     state.__dict__["vmap"] = [*before, level]
     state.include |= VMAP_MODE_BIT
@@ -186,9 +200,10 @@ def _out_dims(out_dims: Any, result: Any, outputs: Sequence[Any], func: Callable
     for t in outputs:
         if not isinstance(t, Tensor):
             raise ArgumentError(
-                f"{what}: the function must return tensors", got=f"{t!r} ({type(t).__name__})",
+                f"{what}: the function must return tensors",
+                got=f"{t!r} ({type(t).__name__})",
                 hint="return tensors, or containers of nothing else; opweave.tensor(number) makes one",
-            )  # fmt: skip
+            )
     if isinstance(out_dims, list):
         out_dims = tuple(out_dims)
     if _is_dim(out_dims):
@@ -205,8 +220,9 @@ def _out_dims(out_dims: Any, result: Any, outputs: Sequence[Any], func: Callable
     if len(found) != len(outputs) or not all(map(_is_dim, found)):
         raise ArgumentError(
             f"{what}: out_dims does not have the structure of the results",
-            got=f"out_dims={out_dims!r} for {_structure(result)}", hint="one int for all, or one for each result",
-        )  # fmt: skip
+            got=f"out_dims={out_dims!r} for {_structure(result)}",
+            hint="one int for all, or one for each result",
+        )
     return found
 
 
@@ -215,16 +231,18 @@ def _taken_out(t: Tensor, dim: int | None, level: Level, func: Callable[..., Any
     if dim is None:
         if is_batched:
             raise ArgumentError(
-                f"vmap({_name(func)}): out_dim is None for a result that differs between examples", got=describe(t),
+                f"vmap({_name(func)}): out_dim is None for a result that differs between examples",
+                got=describe(t),
                 hint="an int says where the examples are counted in the result",
-            )  # fmt: skip
+            )
         return t
     rank = t.ndim + 1
     if not -rank <= dim < rank:
         raise OutOfRangeError(
-            f"vmap({_name(func)}): out_dim {dim} is out of range", got=describe(t),
+            f"vmap({_name(func)}): out_dim {dim} is out of range",
+            got=describe(t),
             hint=f"expected {-rank} <= out_dim < {rank}",
-        )  # fmt: skip
+        )
     whole = remove_batch_dim(t, level)
     if is_batched:
         note_alias(whole, given)
@@ -232,9 +250,16 @@ def _taken_out(t: Tensor, dim: int | None, level: Level, func: Callable[..., Any
 
 
 def _in_chunks(
-    func: Callable[..., Any], leaves: Sequence[Any], spec: Any, dims: Sequence[int | None], size: int, out_dims: Any,
-    randomness: str, kwargs: dict[str, Any], chunk_size: int,
-) -> Any:  # fmt: skip
+    func: Callable[..., Any],
+    leaves: Sequence[Any],
+    spec: Any,
+    dims: Sequence[int | None],
+    size: int,
+    out_dims: Any,
+    randomness: str,
+    kwargs: dict[str, Any],
+    chunk_size: int,
+) -> Any:
     results: list[list[Tensor]] = []
     places: list[int | None] = []
     out_spec: Any = None

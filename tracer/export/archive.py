@@ -145,9 +145,10 @@ def read(source: Any) -> tuple[dict[str, Any], dict[str, bytes]]:
         refuse("the file is no exported program", f"format {_short(manifest)}")
     if type(manifest.get("version")) is not int or manifest["version"] not in READABLE:
         raise ExportError(
-            "load: the file has another format version", got=_short(manifest.get("version")),
+            "load: the file has another format version",
+            got=_short(manifest.get("version")),
             hint=f"this opweave reads versions {READABLE[0]} to {READABLE[-1]}",
-        )  # fmt: skip
+        )
     _check_hashes(manifest.get("entries"), entries)
     return manifest, entries
 

@@ -89,9 +89,10 @@ def trace_body(node: Node, mode: FakeTensorMode, function: Callable[..., Any]) -
     unknown = next((source for source in sources if "val" not in source.meta), None)
     if unknown is not None:
         raise GraphError(
-            f"{node.name}: nothing is known of its operand {unknown.name}", got="no meta['val']",
+            f"{node.name}: nothing is known of its operand {unknown.name}",
+            got="no meta['val']",
             hint="give nodes that you add a fake value: node.meta['val'] = fake_mode.from_tensor(...)",
-        )  # fmt: skip
+        )
     inputs = [source.meta["val"] for source in sources]
     graph, constants = trace_flat(flat, inputs, mode, names=[s.name for s in sources], site=node.meta.get("site"))
     graph.graph["call"] = call_text(node, [inner.name for inner in graph.placeholders()])

@@ -164,15 +164,17 @@ def wanted_sizes(
             described |= described.pop(rest) or {}
     else:
         raise ArgumentError(
-            "export: dynamic_shapes must have an entry for each argument", got=repr(dynamic_shapes),
+            "export: dynamic_shapes must have an entry for each argument",
+            got=repr(dynamic_shapes),
             hint="{'x': None}, with the names " + ", ".join(order),
-        )  # fmt: skip
+        )
     unknown = [name for name in described if name not in given]
     if unknown:
         raise ArgumentError(
-            "export: dynamic_shapes names no argument", got=", ".join(map(repr, unknown)),
+            "export: dynamic_shapes names no argument",
+            got=", ".join(map(repr, unknown)),
             hint="arguments: " + ", ".join(given),
-        )  # fmt: skip
+        )
     pairs = [(name, described.get(name), value) for name, value in given.items()]
     for name, spec, value in pairs:
         _collect(name, spec, value, found)
@@ -228,9 +230,10 @@ def _of_tensor(path: str, spec: Any, value: Tensor) -> dict[int, Any]:
         entries = dict(enumerate(spec))
     else:
         raise ArgumentError(
-            f"export: dynamic_shapes describes {path} wrongly", got=f"{spec!r} for {describe(value)}",
+            f"export: dynamic_shapes describes {path} wrongly",
+            got=f"{spec!r} for {describe(value)}",
             hint="None, {dim: size} or one entry a dimension",
-        )  # fmt: skip
+        )
     found: dict[int, Any] = {}
     for dim, entry in entries.items():
         if type(dim) is not int or not 0 <= dim < value.dim():
@@ -239,12 +242,14 @@ def _of_tensor(path: str, spec: Any, value: Tensor) -> dict[int, Any]:
             found[dim] = entry
         elif type(entry) is int and entry != value._sizes[dim]:
             raise ShapeError(
-                f"export: dynamic_shapes says that dim {dim} of {path} is {entry}", got=describe(value),
+                f"export: dynamic_shapes says that dim {dim} of {path} is {entry}",
+                got=describe(value),
                 hint="pass an argument of that size",
-            )  # fmt: skip
+            )
         elif entry is not None and entry is not Dim.STATIC and type(entry) is not int:
             raise ArgumentError(
-                f"export: no size of dim {dim} of {path}", got=repr(entry),
+                f"export: no size of dim {dim} of {path}",
+                got=repr(entry),
                 hint="None, an int, Dim('batch'), Dim.AUTO, Dim.DYNAMIC or Dim.STATIC",
-            )  # fmt: skip
+            )
     return found

@@ -173,9 +173,10 @@ def encode_operand(value: Any, what: str) -> Any:
         if isinstance(value, base):
             return encode_operand(base(value), what)
     raise UnsupportedError(
-        f"save: {what} holds something that a file cannot", got=describe(value),
+        f"save: {what} holds something that a file cannot",
+        got=describe(value),
         hint="numbers, strings, dtypes, devices, and tuples, lists and dicts of them",
-    )  # fmt: skip
+    )
 
 
 def decode_operand(source: Reader, nodes: dict[str, Node], depth: int = 0) -> Any:
@@ -266,9 +267,11 @@ def encode_value(value: Any, what: str, numbers: Numbers) -> Any:
             return [size if type(size) is int else numbers.encode(size, what) for size in values]
 
         return {
-            "dtype": value._dtype.name, "sizes": encoded(value._sizes), "strides": encoded(value._strides),
+            "dtype": value._dtype.name,
+            "sizes": encoded(value._sizes),
+            "strides": encoded(value._strides),
             "device": str(value._device),
-        }  # fmt: skip
+        }
     if isinstance(value, Symbolic):
         return {"number": value.kind, "value": numbers.encode(value, what)}
     if isinstance(value, (list, tuple)):
@@ -363,9 +366,10 @@ def _encode_tree(value: Any, what: str) -> Any:
     if return_types.classes.get(kind.__name__) is kind:
         return {"return_type": [kind.__name__, *(_encode_tree(item, what) for item in value)]}
     raise UnsupportedError(
-        f"save: {what} have a {kind.__name__}, which a file cannot describe", got=repr(value)[:80],
+        f"save: {what} have a {kind.__name__}, which a file cannot describe",
+        got=repr(value)[:80],
         hint="tuples, lists, and dicts with strings or integers as keys",
-    )  # fmt: skip
+    )
 
 
 def decode_tree(source: Reader) -> Any:

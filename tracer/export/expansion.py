@@ -62,8 +62,9 @@ def _expansion(node: Node, table: Mapping[OpOverload, Callable[..., Any]]) -> Gr
     if constants:
         raise GraphError(
             f"run_decompositions: the decomposition of {node.target} brings tensors along",
-            got=", ".join(map(describe, constants.values())), hint="make them in the function: opweave.full(...)",
-        )  # fmt: skip
+            got=", ".join(map(describe, constants.values())),
+            hint="make them in the function: opweave.full(...)",
+        )
     return body
 
 

@@ -52,9 +52,10 @@ def encode_expression(env: ExportEnv, expr: Any, what: str) -> Any:
 
 def _not_held(env: ExportEnv, expr: Any, what: str) -> UnsupportedError:
     return UnsupportedError(
-        f"save: a number of {what} is an expression that a file does not hold", got=env.text(expr)[:200],
+        f"save: a number of {what} is an expression that a file does not hold",
+        got=env.text(expr)[:200],
         hint="have fewer dynamic sizes in one product, and no floats but a quotient of sizes",
-    )  # fmt: skip
+    )
 
 
 def _encode(env: ExportEnv, expr: Any, what: str, depth: int) -> Any:

@@ -102,9 +102,10 @@ class TextKernel(CompiledText):
         given = arguments.get(name, expected)
         if isinstance(given, Tensor) or type(given) is not type(expected) or repr(given) != repr(expected):
             raise ArgumentError(
-                f"{self.name}: exported with {name}={expected!r}, which is part of the kernel", got=describe(given),
+                f"{self.name}: exported with {name}={expected!r}, which is part of the kernel",
+                got=describe(given),
                 hint="export the program again for another value",
-            )  # fmt: skip
+            )
 
     def _check_tensor(self, name: str, kind: str, value: Any) -> None:
         if not isinstance(value, Tensor):
@@ -112,8 +113,9 @@ class TextKernel(CompiledText):
         if not value._device.is_host:
             raise DeviceError(
                 f"{self.name}: argument {name!r} is on {value._device}; an exported kernel runs on the CPU",
-                got=describe(value), hint="import the module that defines the triton_op, and it runs there",
-            )  # fmt: skip
+                got=describe(value),
+                hint="import the module that defines the triton_op, and it runs there",
+            )
         element = kind.removeprefix("*").removeprefix("k")  # `k` marks what is only read
         if value._dtype.triton != ("i1" if element == "u1" else element):
             raise DTypeError(f"{self.name}: argument {name!r} must be a tensor of {element}", got=describe(value))

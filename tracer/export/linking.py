@@ -36,8 +36,12 @@ def registered(op: OpOverload) -> OpOverload | None:
 def accepts(new: FunctionSchema, old: FunctionSchema) -> bool:
     """Whether a call written for the schema `old` means the same under `new`: it may have more defaulted arguments."""
     if (new.name, new.overload_name, new.returns, new.is_vararg, new.is_varret) != (
-        old.name, old.overload_name, old.returns, old.is_vararg, old.is_varret,
-    ):  # fmt: skip
+        old.name,
+        old.overload_name,
+        old.returns,
+        old.is_vararg,
+        old.is_varret,
+    ):
         return False
     positional = [[a for a in schema.arguments if not a.kwarg_only] for schema in (new, old)]
     keyword = [{a.name: a for a in schema.arguments if a.kwarg_only} for schema in (new, old)]
@@ -141,8 +145,9 @@ def link(graph: Graph, find: Find = registered) -> dict[OpOverload, Any]:
     if barred:
         raise ExportError(
             f"a stranger's program calls ops that were not allowed: {', '.join(barred)}",
-            got="it would choose their arguments", hint=f"load(..., allow={barred!r}) if that does no harm",
-        )  # fmt: skip
+            got="it would choose their arguments",
+            hint=f"load(..., allow={barred!r}) if that does no harm",
+        )
     if missing:
         raise ExportError(
             f"the exported program calls {len(missing)} op{'s' if len(missing) > 1 else ''} "

@@ -63,11 +63,19 @@ class ExportedProgram:
     """
 
     def __init__(
-        self, graph: Graph, graph_signature: ExportGraphSignature, in_spec: Any, out_spec: Any, *,
-        state_dict: Mapping[str, Tensor], constants: Mapping[str, Tensor],
-        name: str = "forward", default_dtype: DType | None = None, shape_env: ExportEnv | None = None,
+        self,
+        graph: Graph,
+        graph_signature: ExportGraphSignature,
+        in_spec: Any,
+        out_spec: Any,
+        *,
+        state_dict: Mapping[str, Tensor],
+        constants: Mapping[str, Tensor],
+        name: str = "forward",
+        default_dtype: DType | None = None,
+        shape_env: ExportEnv | None = None,
         limits: Limits | None = None,
-    ):  # fmt: skip
+    ):
         self.graph = graph
         self.graph_signature = graph_signature
         self.in_spec = in_spec
@@ -157,9 +165,10 @@ class ExportedProgram:
         found = [node.name for node in self.graph.placeholders()]
         if expected != found:
             raise GraphError(
-                "the graph's inputs are not those of its signature", got=f"{', '.join(found)}",
+                "the graph's inputs are not those of its signature",
+                got=f"{', '.join(found)}",
                 hint=f"the signature has {', '.join(expected) or 'none'}",
-            )  # fmt: skip
+            )
         known = self.tensors
         for spec in self.graph_signature.input_specs:
             if spec.target is not None and spec.target not in known:
@@ -256,9 +265,10 @@ class ExportedProgram:
         specs = self._user_specs()
         if spec != self.in_spec or len(leaves) != len(specs):
             raise ArgumentError(
-                f"{self.name}: arguments of another structure than it was exported with", got=str(spec),
+                f"{self.name}: arguments of another structure than it was exported with",
+                got=str(spec),
                 hint=f"expected {self.in_spec}" + (f": {', '.join(s.path for s in specs)}" if specs else ""),
-            )  # fmt: skip
+            )
         binding = self._binding(leaves)
         for one, value in zip(specs, leaves, strict=True):
             node = self.graph.named(one.arg.name)
@@ -307,9 +317,17 @@ class ExportedProgram:
         graph.lint()
         signature = make_signature(graph, self.graph_signature.input_specs)
         return ExportedProgram(
-            graph, signature, self.in_spec, self.out_spec, state_dict=self.state_dict, constants=self.constants,
-            name=self.name, default_dtype=self.default_dtype, shape_env=self.shape_env, limits=self.limits,
-        )  # fmt: skip
+            graph,
+            signature,
+            self.in_spec,
+            self.out_spec,
+            state_dict=self.state_dict,
+            constants=self.constants,
+            name=self.name,
+            default_dtype=self.default_dtype,
+            shape_env=self.shape_env,
+            limits=self.limits,
+        )
 
     def __deepcopy__(self, memo: object) -> ExportedProgram:
         raise _no_copy("copied")

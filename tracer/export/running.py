@@ -110,9 +110,10 @@ def _check_body_inputs(shape_env: ExportEnv | None, name: str, body: Graph, valu
             known = binding.number(expected)
             if known is not None and known != value:
                 raise ShapeError(
-                    f"{name}: {path} is {value}, and must be {binding.why(expected)}", got=str(value),
+                    f"{name}: {path} is {value}, and must be {binding.why(expected)}",
+                    got=str(value),
                     hint="its body was traced for the arguments of the export",
-                )  # fmt: skip
+                )
     return binding
 
 
@@ -124,19 +125,22 @@ def check_tensor(
         raise ArgumentError(f"{name}: {path} must be a tensor", got=describe(value), hint=f"like {describe(expected)}")
     if value._dtype is not expected._dtype:
         raise DTypeError(
-            f"{name}: exported for {path} of {expected._dtype.name}, not {value._dtype.name}", got=describe(value),
+            f"{name}: exported for {path} of {expected._dtype.name}, not {value._dtype.name}",
+            got=describe(value),
             hint=f"{path}.to({expected._dtype!r})",
-        )  # fmt: skip
+        )
     if value._device is not expected._device:
         raise DeviceError(
-            f"{name}: exported for {path} on {expected._device}, not {value._device}", got=describe(value),
+            f"{name}: exported for {path} on {expected._device}, not {value._device}",
+            got=describe(value),
             hint=f"move it: {path}.to({str(expected._device)!r})",
-        )  # fmt: skip
+        )
     if len(value._sizes) != len(expected._sizes):
         raise ShapeError(
             f"{name}: exported for {path} with {len(expected._sizes)} dimensions, not {len(value._sizes)}",
-            got=describe(value), hint=f"its sizes must be {tuple(expected._sizes)}",
-        )  # fmt: skip
+            got=describe(value),
+            hint=f"its sizes must be {tuple(expected._sizes)}",
+        )
     sizes, strides = expected._sizes, expected._strides
     if binding is not None:
         sizes, strides = tuple(map(binding.number, sizes)), tuple(map(binding.number, strides))
@@ -145,23 +149,26 @@ def check_tensor(
             continue
         if type(expected._sizes[dim]) is int or binding is None:
             raise ShapeError(
-                f"{name}: exported for {path} whose dim {dim} is {size}, not {given}", got=describe(value),
+                f"{name}: exported for {path} whose dim {dim} is {size}, not {given}",
+                got=describe(value),
                 hint=f"its sizes must be {tuple(expected._sizes)}; export again for other sizes",
-            )  # fmt: skip
+            )
         raise ShapeError(
             f"{name}: dim {dim} of {path} is {given}, and must be {binding.why(expected._sizes[dim])}",
-            got=describe(value), at=binding.site_of(expected._sizes[dim]),
+            got=describe(value),
+            at=binding.site_of(expected._sizes[dim]),
             hint="pass sizes that fit each other, or export with a Dim of its own for each",
-        )  # fmt: skip
+        )
     if 0 in sizes:
         return
     for dim, (given, step) in enumerate(zip(value._strides, strides, strict=True)):
         # Recorded views, copies left out and strides handed to kernels follow from the strides.
         if given != step and sizes[dim] != 1 and not (partial and step is None):
             raise ShapeError(
-                f"{name}: exported for {path} whose stride in dim {dim} is {step}, not {given}", got=describe(value),
+                f"{name}: exported for {path} whose stride in dim {dim} is {step}, not {given}",
+                got=describe(value),
                 hint=f"{path}.contiguous()" if expected.is_contiguous() else "lay it out as the example was",
-            )  # fmt: skip
+            )
 
 
 def _match(operand: Any, value: Any, found: dict[Node, Any]) -> None:

@@ -168,9 +168,19 @@ def _read(manifest: dict[str, Any], entries: Entries, limits: Limits | None) -> 
         refuse("the program is not there", _PROGRAM)
     data = archive.from_json(entries.content[_PROGRAM], _PROGRAM)
     source = Reader(data, _PROGRAM).keys(
-        "name", "default_dtype", "in_spec", "out_spec", "inputs", "graph", "mutated", "tensors", "storages",
-        "kernels", "range_constraints", "guards",
-    )  # fmt: skip
+        "name",
+        "default_dtype",
+        "in_spec",
+        "out_spec",
+        "inputs",
+        "graph",
+        "mutated",
+        "tensors",
+        "storages",
+        "kernels",
+        "range_constraints",
+        "guards",
+    )
     numbers, env, ranges = Numbers(), None, source["range_constraints"]
     if ranges.members():
         numbers = decode_symbols(ranges)
@@ -185,10 +195,17 @@ def _read(manifest: dict[str, Any], entries: Entries, limits: Limits | None) -> 
     in_spec, out_spec = decode_tree(source["in_spec"]), decode_tree(source["out_spec"])
     specs = _read_inputs(source["inputs"], graph, in_spec.num_leaves, {**state, **constants})
     program = ExportedProgram(
-        graph, make_signature(graph, specs), in_spec, out_spec, state_dict=state, constants=constants,
-        name=source["name"].identifier(), default_dtype=source["default_dtype"].dtype(),
-        shape_env=env, limits=limits,
-    )  # fmt: skip
+        graph,
+        make_signature(graph, specs),
+        in_spec,
+        out_spec,
+        state_dict=state,
+        constants=constants,
+        name=source["name"].identifier(),
+        default_dtype=source["default_dtype"].dtype(),
+        shape_env=env,
+        limits=limits,
+    )
     try:
         program.validate()
     except OpweaveError as error:

@@ -75,9 +75,13 @@ class ExportEnv(ShapeEnv):
     # ---- symbols -----------------------------------------------------------------------------------------------------
 
     def new_layout(
-        self, sizes: Sequence[int], strides: Sequence[int], offset: int, source: str,
+        self,
+        sizes: Sequence[int],
+        strides: Sequence[int],
+        offset: int,
+        source: str,
         dynamic: Callable[[int], dict[str, Any] | None],
-    ) -> tuple[tuple[Any, ...], tuple[Any, ...], Any]:  # fmt: skip
+    ) -> tuple[tuple[Any, ...], tuple[Any, ...], Any]:
         """The next tensor's sizes, as wanted."""
         path = next(self._paths, "")  # what comes after the arguments was brought along, and is fixed
         wanted = self._wanted.get(path, {})
@@ -92,9 +96,15 @@ class ExportEnv(ShapeEnv):
         )
 
     def new_size(
-        self, hint: int, source: str, *, low: int | None = None, high: int | None = None, own: bool = False,
+        self,
+        hint: int,
+        source: str,
+        *,
+        low: int | None = None,
+        high: int | None = None,
+        own: bool = False,
         wanted: tuple[Any, str] | None = None,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         """A size that is wanted, or a stride; a number that is an argument stays what it is."""
         if wanted is None:
             return super().new_size(hint, source, own=True) if own else hint
@@ -103,9 +113,10 @@ class ExportEnv(ShapeEnv):
             return hint
         if hint < 2:
             raise ConstraintError(
-                f"export: {place} is {hint}, and code treats sizes 0 and 1 in ways of their own", got=repr(entry),
+                f"export: {place} is {hint}, and code treats sizes 0 and 1 in ways of their own",
+                got=repr(entry),
                 hint="export with an example whose size is 2 or more; Dim.AUTO fixes such a size",
-            )  # fmt: skip
+            )
         if isinstance(entry, Dim):
             return self.wrap(self._root(entry, hint, place))
         if isinstance(entry, DerivedDim):
@@ -118,9 +129,10 @@ class ExportEnv(ShapeEnv):
     def _symbol(self, hint: int, place: str, low: int, high: int | None, asked: Asked) -> Any:
         if hint < low or (high is not None and hint > high):
             raise ConstraintError(
-                f"export: {place} is {hint}, outside of the range of {asked.kind}", got=_interval(low, high),
+                f"export: {place} is {hint}, outside of the range of {asked.kind}",
+                got=_interval(low, high),
                 hint="export with a size in the range, or widen it",
-            )  # fmt: skip
+            )
         info = SymbolInfo(f"s{self._backed}", hint, low, high, [place], user_frame(), (low, high))
         self._backed += 1
         symbol = self._declare(info)
@@ -140,8 +152,9 @@ class ExportEnv(ShapeEnv):
         if info.hint != hint:
             raise ConstraintError(
                 f"export: {place} is {hint}, but {info.sources[0]} is {info.hint}, and both are {dim.name!r}",
-                got=repr(dim), hint="sizes of one Dim are equal: use a Dim of another name, or other examples",
-            )  # fmt: skip
+                got=repr(dim),
+                hint="sizes of one Dim are equal: use a Dim of another name, or other examples",
+            )
         info.sources.append(place)
         return symbol
 
@@ -161,8 +174,9 @@ class ExportEnv(ShapeEnv):
         for factor, offset, symbol in known:
             if (factor, offset) == (entry.factor, entry.offset):
                 if self.symbols[symbol].hint != hint:
-                    raise ConstraintError(f"export: {place} is {hint}, but {self.symbols[symbol].sources[0]} differs",
-                                          got=repr(entry))  # fmt: skip
+                    raise ConstraintError(
+                        f"export: {place} is {hint}, but {self.symbols[symbol].sources[0]} differs", got=repr(entry)
+                    )
                 return self.wrap(symbol)
         low, high = entry.root.min or 0, entry.root.max
         ends = max(entry.factor * low + entry.offset, 0), None if high is None else entry.factor * high + entry.offset
@@ -219,9 +233,10 @@ class ExportEnv(ShapeEnv):
             f"code needs {self._form.text(guard.expr, lambda s: self.name_of(s))}",
             got=f"{info.hint} in the example",
             at=guard.site,
-            hint=f"change the code, or leave the dim fixed: {low}, Dim.STATIC or Dim.AUTO" if fixed
+            hint=f"change the code, or leave the dim fixed: {low}, Dim.STATIC or Dim.AUTO"
+            if fixed
             else f"change the code, or write Dim({name!r}, min={low}" + (")" if high is None else f", max={high})"),
-        )  # fmt: skip
+        )
 
     def name_of(self, symbol: Any) -> str:
         """How messages call a symbol: its `Dim`'s name."""
@@ -335,8 +350,9 @@ class Binding:
         if not isinstance(number, SymNumber):
             return str(number)
         name = self.env.name_of
-        known = ", ".join(f"{name(s)} = {self.values[s]} ({self.places[s]})" for s in number.expr.free_symbols
-                          if s in self.values)  # fmt: skip
+        known = ", ".join(
+            f"{name(s)} = {self.values[s]} ({self.places[s]})" for s in number.expr.free_symbols if s in self.values
+        )
         return f"{self.env._form.text(number.expr, name)} = {self.number(number)}, with {known}"
 
     def site_of(self, number: Any) -> Site | None:
@@ -358,9 +374,10 @@ class Binding:
             if which:
                 raise ShapeError(
                     f"{self.name}: {self.places[symbol]} is {value}, outside of {_interval(info.low, info.high)}",
-                    got=str(value), at=end_site(env, info, which) or info.site,
+                    got=str(value),
+                    at=end_site(env, info, which) or info.site,
                     hint="export again for a wider range, if the code allows it",
-                )  # fmt: skip
+                )
         name = env.name_of
         for guard in demands(env):
             symbols = sorted(guard.expr.free_symbols, key=str)
@@ -369,9 +386,10 @@ class Binding:
             places = ", ".join(f"{self.places[s]} is {self.values[s]}" for s in symbols)
             raise ShapeError(
                 f"{self.name}: {places}, but the exported code needs {env._form.text(guard.expr, name)}",
-                got=", ".join(f"{name(s)} = {self.values[s]}" for s in symbols), at=guard.site,
+                got=", ".join(f"{name(s)} = {self.values[s]}" for s in symbols),
+                at=guard.site,
                 hint="export again with such sizes",
-            )  # fmt: skip
+            )
 
     @property
     def small(self) -> bool:
@@ -398,6 +416,7 @@ class Binding:
             raise ShapeError(
                 f"{self.name}: {node.name} is {describe(value)}, and not of sizes {tuple(sizes)}: the code does "
                 "something else for a size of 0 or 1",
-                got=", ".join(f"{self.places[s]} = {v}" for s, v in self.values.items()), at=node.meta.get("site"),
+                got=", ".join(f"{self.places[s]} = {v}" for s, v in self.values.items()),
+                at=node.meta.get("site"),
                 hint="call with larger sizes, or export for this one: Dim.STATIC",
-            )  # fmt: skip
+            )

@@ -76,9 +76,10 @@ def export(
         raise ArgumentError("export: expected a function", got=f"{fn!r} ({type(fn).__name__})")
     if not isinstance(args, tuple) or not isinstance(kwargs, (dict, type(None))):
         raise ArgumentError(
-            "export: arguments are given as a tuple and a dict", got=f"{type(args).__name__}, {type(kwargs).__name__}",
+            "export: arguments are given as a tuple and a dict",
+            got=f"{type(args).__name__}, {type(kwargs).__name__}",
             hint="export(f, (x,), {'scale': 2.0})",
-        )  # fmt: skip
+        )
     kwargs = dict(kwargs or {})
     for t in tensors_in([args, kwargs]):
         if any(type(size) is not int for size in (*t._sizes, *t._strides)):
@@ -103,9 +104,13 @@ def export(
         return outputs
 
     graph, constants = trace_flat(
-        flat, leaves, mode, names=[_identifier(p) for p in paths], keep_triton_ops=True,
+        flat,
+        leaves,
+        mode,
+        names=[_identifier(p) for p in paths],
+        keep_triton_ops=True,
         dynamic=every_size if wanted else None,
-    )  # fmt: skip
+    )
     _refuse_backward([*constants.values(), *tensors_in(leaves)])
     specs = [_user_input(node, path) for node, path in zip(graph.placeholders(), paths, strict=True)]
     tensors = _lift(graph, constants, _names_of_outside(fn), specs)
@@ -116,10 +121,15 @@ def export(
         _forget_history(part)
     kept = {spec.target for spec in specs if spec.kind in (InputKind.PARAMETER, InputKind.BUFFER)}
     return ExportedProgram(
-        graph, make_signature(graph, specs), in_spec, out_spec[0], name=_name_of(fn),
+        graph,
+        make_signature(graph, specs),
+        in_spec,
+        out_spec[0],
+        name=_name_of(fn),
         state_dict={name: t for name, t in tensors.items() if name in kept},
-        constants={name: t for name, t in tensors.items() if name not in kept}, shape_env=cast(Any, mode.shape_env),
-    )  # fmt: skip
+        constants={name: t for name, t in tensors.items() if name not in kept},
+        shape_env=cast(Any, mode.shape_env),
+    )
 
 
 def _env_for(wanted: Wanted, leaves: list[Any], paths: list[str]) -> ExportEnv:
@@ -127,9 +137,10 @@ def _env_for(wanted: Wanted, leaves: list[Any], paths: list[str]) -> ExportEnv:
     for path, leaf in zip(paths, leaves, strict=True):
         if isinstance(leaf, FakeTensor):
             raise UnsupportedError(
-                "export: dynamic sizes of a tensor without data", got=f"{path}: {describe(leaf)}",
+                "export: dynamic sizes of a tensor without data",
+                got=f"{path}: {describe(leaf)}",
                 hint="pass a tensor with data: its values are not looked at",
-            )  # fmt: skip
+            )
     named = [path for path, leaf in zip(paths, leaves, strict=True) if isinstance(leaf, Tensor)]
     missing = [path for path in wanted if path not in named]
     if missing:
@@ -274,9 +285,10 @@ def _refuse_backward(tensors: list[Tensor]) -> None:
         if isinstance(getattr(tensor, "grad", None), FakeTensor):
             cast(Any, tensor).grad = None
             raise UnsupportedError(
-                "export: the function calls backward(), which writes .grad", got=describe(tensor),
+                "export: the function calls backward(), which writes .grad",
+                got=describe(tensor),
                 hint="return what opweave.autograd.grad(loss, parameters) gives",
-            )  # fmt: skip
+            )
 
 
 def _forget_history(graph: Graph) -> None:

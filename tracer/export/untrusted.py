@@ -85,9 +85,10 @@ class Budget:
         self.left -= _NODE
         if self.left < 0:
             raise ExportError(
-                f"a stranger's program ran for more than {self.limits.steps // _NODE} nodes", got=f"at {node.name}",
+                f"a stranger's program ran for more than {self.limits.steps // _NODE} nodes",
+                got=f"at {node.name}",
                 hint="load(..., steps=...) allows more",
-            )  # fmt: skip
+            )
 
     def check_call(self, node: Node, target: Any, args: Any, kwargs: Any) -> None:
         """Refuse an op whose results would take too much memory: they are computed without data first."""
@@ -107,9 +108,10 @@ class Budget:
         nbytes = sum({id(t._storage): t._storage.nbytes for t in tensors_in([found]) if _is_fixed(t)}.values())
         if nbytes > self.limits.nbytes:
             raise ExportError(
-                f"{node.name}: a stranger's program asks for too much memory", got=f"{nbytes} bytes by {target}",
+                f"{node.name}: a stranger's program asks for too much memory",
+                got=f"{nbytes} bytes by {target}",
                 hint=f"load(..., nbytes=...) allows more than {self.limits.nbytes}",
-            )  # fmt: skip
+            )
 
     @staticmethod
     def check_number(node: Node, value: Any) -> None:
@@ -139,9 +141,10 @@ def running(name: str, limits: Limits) -> Iterator[None]:
     """
     if state.modes:
         raise UnsupportedError(
-            f"{name}: a stranger's program cannot be traced or compiled", got=f"under {type(state.modes[-1]).__name__}",
+            f"{name}: a stranger's program cannot be traced or compiled",
+            got=f"under {type(state.modes[-1]).__name__}",
             hint="load it without untrusted=True where you trust the file",
-        )  # fmt: skip
+        )
     if kernels.strictly.call is None:
         raise ExportError(f"{name}: nothing here runs kernels of strangers", hint="import opweave.export")
     token = budget.set(Budget(limits))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -115,6 +115,10 @@ class Kind:
     is_expensive: bool = False
     #: Whether it makes nothing definite of what is not (see `registry.ops.kinds.traits`).
     is_strict: bool = False
+    #: What tests may ask of its results (see `registry.ops.kinds.traits`).
+    accuracy: Literal["rounded", "cancels", ""] = ""
+    #: Whether a zero among them may have either sign.
+    either_zero: bool = False
     #: Whether each element follows from one element of each operand, if any.
     elementwise: ClassVar[bool] = False
     #: Whether alone it is a copy that a library makes as well as a kernel.

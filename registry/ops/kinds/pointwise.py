@@ -32,6 +32,13 @@ from opweave.registry.types import SCALAR
 _NUMBERS = frozenset({bool, int, float, complex})
 
 
+#: The types that the tests run pointwise ops with, if they say nothing else.
+SAMPLE_DTYPES = (
+    dtypes.float32, dtypes.float64, dtypes.bfloat16, dtypes.float16, dtypes.int64, dtypes.int32, dtypes.int8,
+    dtypes.uint8, dtypes.bool_, dtypes.complex64,
+)  # fmt: skip
+
+
 class PointwiseDecl(PointwiseEager):
     """One scalar expression for every element of the broadcast operands."""
 
@@ -47,6 +54,7 @@ class PointwiseDecl(PointwiseEager):
     def __init__(self, schema: str, body: Callable[..., Any], promote: Any, kinds: str = "buifc"):
         super().__init__(schema, body)
         self.promote = promote
+        self.sample_dtypes = SAMPLE_DTYPES
         if promote == COMPARE:
             self.op.derivative = NOT_DIFFERENTIABLE
         #: Kinds of compute type that the op is defined for (see `DType.kind`).

@@ -28,6 +28,11 @@ class Traits(TypedDict, total=False):
         Whether an element may be computed again wherever it is needed, or is too much to be computed twice.
     is_strict : bool
         Whether it makes nothing definite of what is not: no result is one that memory with anything in it always gives.
+    accuracy : "rounded" or "cancels"
+        What tests may ask of results: what is one rounding away from the exact value is the same bits however it is
+        computed; where products that may be contracted are added, or slopes that nearly cancel, digits are lost.
+    either_zero : bool
+        Whether a zero may have either sign, since neither of -0.0 and 0.0 is larger.
     inplace : bool or str
         Whether to declare the `op_` variant too; a string is its overload name, where that is another.
     out : bool or str
@@ -43,6 +48,8 @@ class Traits(TypedDict, total=False):
     is_cheap: bool
     is_expensive: bool
     is_strict: bool
+    accuracy: Literal["rounded", "cancels"]
+    either_zero: bool
     inplace: bool | str
     out: bool | str
     outs: str | tuple[str, ...]

@@ -25,20 +25,6 @@ FULL = os.environ.get("OPWEAVE_FULL_MATRIX", "") not in ("", "0")
 #: Integer division by zero raises, in eager and in kernels; tested on its own.
 DIVISIONS = frozenset(("floor_divide", "remainder", "fmod", "div"))
 
-#: Ops whose results are one rounding away from the exact value, so that every implementation agrees on every bit.
-_ROUNDED = frozenset((
-    "mul", "div", "maximum", "minimum", "sqrt", "abs", "neg", "sign", "floor", "ceil", "trunc",
-    "round", "reciprocal", "relu", "where", "masked_fill", "clamp", "clone", "_to_copy", "fmod", "remainder",
-    "square", "fill", "copy", "full", "full_like", "zero", "amax", "amin", "tril", "triu", "leaky_relu", "gather",
-))  # fmt: skip
-#: Of -0.0 and 0.0 neither is larger.
-_EITHER_ZERO = frozenset(("maximum", "minimum", "clamp", "relu", "fmax", "fmin"))
-#: Ops that add products, which may be contracted, and may cancel; slopes of activations among them.
-_SUMS = frozenset(
-    ("lerp", "addcmul", "addcdiv", "tanh_backward", "silu_backward", "gelu_backward", "softplus_backward",
-     "mish_backward", "logaddexp2", "lgamma", "digamma")
-)  # fmt: skip
-
 
 def cases() -> list[OpOverload]:
     """All ops with samples; those of an in-place op are its functional form's."""
@@ -318,12 +304,12 @@ def agree(mine: Tensor, other: Tensor, op: OpOverload, scale: tuple[float, float
         assert np.array_equal(a, b), _told(note, a, b, a != b)
         return
     base = (op.decl.functional or op) if op.decl else op
-    name = base.opname
-    pointwise, exact = base.decl.kind in ("pointwise", "view", "generator") and name not in _SUMS, name in _ROUNDED
+    cancels, exact = base.decl.accuracy == "cancels", base.decl.accuracy == "rounded"
+    pointwise = base.decl.kind in ("pointwise", "view", "generator") and not cancels
     wide, want = a.astype(np.float64), b.astype(np.float64)
     with np.errstate(all="ignore"):
         same = (wide == want) | (np.isnan(wide) & np.isnan(want))
-        if pointwise and name not in _EITHER_ZERO:
+        if pointwise and not base.decl.either_zero:
             same &= (np.signbit(wide) == np.signbit(want)) | (want != 0) | np.isnan(want)
         if not exact:
             half = mine._dtype.itemsize == 2
@@ -332,7 +318,7 @@ def agree(mine: Tensor, other: Tensor, op: OpOverload, scale: tuple[float, float
                 # Half types are summed in float32, but a value between two ops may be rounded or not.
                 reach = _ulp(np.asarray(min(scale[0] if half else scale[1], 1e6)), mine._dtype)
                 # 1 - tanh(x)^2 and the like lose digits before they are multiplied with a large gradient.
-                bound = np.maximum((12 if name in _SUMS else 5) * bound, (2 if half else 32) * reach)
+                bound = np.maximum((12 if cancels else 5) * bound, (2 if half else 32) * reach)
             same |= (
                 np.isfinite(wide) & np.isfinite(want) & (np.abs(wide - want) <= bound) & ((want != 0) | (not pointwise))
             )

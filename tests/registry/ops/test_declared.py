@@ -11,10 +11,10 @@ from op_samples import as_list, as_meta, calls, layouts, ops_with_samples, repla
 
 from opweave.registry.errors import OpweaveError
 from opweave.registry.op import OpOverload, ops
-from opweave.registry.ops import activation, creation, numeric, pointwise
+from opweave.registry.ops import activation, arithmetic, comparison, copies, creation, elementary, floats, selection
 from opweave.registry.tensor import Tensor
 
-FAMILIES = (pointwise, numeric, activation, creation)
+FAMILIES = (arithmetic, comparison, selection, elementary, floats, copies, activation, creation)
 
 #: NumPy's function of the same meaning, on operands of the compute type.
 _NUMPY: dict[str, Callable[..., Any]] = {

@@ -12,7 +12,7 @@ import opweave
 from opweave.registry import dtypes
 from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
 from opweave.registry.op import OpOverload, ops
-from opweave.registry.ops import nn
+from opweave.registry.ops import softmax
 from opweave.registry.tensor import from_numpy
 
 aten = ops.aten
@@ -20,7 +20,7 @@ make = maker(dtypes.float32)
 HALF = (dtypes.float16, dtypes.bfloat16)
 
 
-@pytest.mark.parametrize("op", ops_with_samples(nn), ids=str)
+@pytest.mark.parametrize("op", ops_with_samples(softmax), ids=str)
 def test_layout_without_data(op: OpOverload) -> None:
     assert check_meta(op)
 

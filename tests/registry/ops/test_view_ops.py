@@ -12,12 +12,12 @@ from op_samples import as_list, calls, check_meta, maker, ops_with_samples
 from opweave.registry import dtypes
 from opweave.registry.errors import DTypeError, OutOfRangeError, ShapeError
 from opweave.registry.op import OpOverload, ops
-from opweave.registry.ops import diagonals, reshape, slicing, view
+from opweave.registry.ops import complexes, diagonals, reshape, slicing, view
 from opweave.registry.ops.kinds import ViewDecl
 from opweave.registry.tensor import Tensor, from_numpy
 
 aten = ops.aten
-ALL = [op for op in ops_with_samples(view, reshape, slicing, diagonals) if not op.is_mutable]
+ALL = [op for op in ops_with_samples(view, reshape, slicing, diagonals, complexes) if not op.is_mutable]
 make = maker(dtypes.float32)
 
 

@@ -82,9 +82,10 @@ class GraphWriter:
             made |= {"kind": "number", "target": _name_of(target), **self._operands(node)}
         else:
             raise UnsupportedError(
-                f"save: {node.name} calls {target!r}, which a file cannot name", at=node.meta.get("site"),
+                f"save: {node.name} calls {target!r}, which a file cannot name",
+                at=node.meta.get("site"),
                 hint="a program that is saved calls ops: make it one with opweave.library.custom_op",
-            )  # fmt: skip
+            )
         return {**made, "val": self._value(node), **self._site(node)}
 
     def _operands(self, node: Node) -> dict[str, Any]:
@@ -117,9 +118,10 @@ class GraphWriter:
 
 def _refuse_call(node: Node, expected: str) -> NoReturn:
     raise UnsupportedError(
-        f"save: {node.name} is no call of {node.target.name} that a file can hold", got=f"expected {expected}",
+        f"save: {node.name} is no call of {node.target.name} that a file can hold",
+        got=f"expected {expected}",
         at=node.meta.get("site"),
-    )  # fmt: skip
+    )
 
 
 def _name_of(target: Any) -> str | None:
@@ -214,9 +216,15 @@ class GraphReader:
             item["kind"].fail("a kind of node")
 
     def _add(
-        self, graph: Graph, nodes: dict[str, Node], item: Reader, op: str, target: Any,
-        args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None,
-    ) -> Node:  # fmt: skip
+        self,
+        graph: Graph,
+        nodes: dict[str, Node],
+        item: Reader,
+        op: str,
+        target: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Node:
         name = item["name"].identifier()
         node = graph.create_node(op, target, args, kwargs, name)
         if node.name != name:

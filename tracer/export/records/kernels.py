@@ -32,10 +32,15 @@ class KernelRecords:
         if number == len(self.records):
             entry = self._entries.add(f"kernels/{number}.ttir", kernel.ttir.encode())
             fixed = {name: encode_operand(value, kernel.name) for name, value in kernel.fixed.items()}
-            self.records.append({
-                "entry": entry, "name": kernel.name, "parameters": [list(pair) for pair in kernel.parameters],
-                "fixed": fixed, "writes": sorted(kernel.writes),
-            })  # fmt: skip
+            self.records.append(
+                {
+                    "entry": entry,
+                    "name": kernel.name,
+                    "parameters": [list(pair) for pair in kernel.parameters],
+                    "fixed": fixed,
+                    "writes": sorted(kernel.writes),
+                }
+            )
         return number
 
 

@@ -41,9 +41,10 @@ class TensorRecords:
         for name, tensor in named.items():
             if type(tensor) is not Tensor or tensor._storage.owner is None:
                 raise UnsupportedError(
-                    f"save: {name} is no plain tensor with data", got=describe(tensor),
+                    f"save: {name} is no plain tensor with data",
+                    got=describe(tensor),
                     hint="pass it to the program as an argument",
-                )  # fmt: skip
+                )
             groups.setdefault(id(tensor._storage), []).append(tensor)
         placed = {storage: self._storage(group) for storage, group in groups.items()}
         found = {}

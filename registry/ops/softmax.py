@@ -1,7 +1,6 @@
-"""Softmax, losses and attention, written with other ops.
+"""Softmax, and what is made with it: cross entropy and attention.
 
-Half types are computed in float32 and rounded once at the end. `_softmax` and `_log_softmax` stay one node in a trace;
-their bodies are what a compiler fuses, their kernels what eager runs.
+Each op is a composite of traceable ops. Where `explicit=True` an eager call computes in one go instead.
 """
 
 from __future__ import annotations
@@ -17,9 +16,8 @@ from opweave.registry.batching import along
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import AutogradError, DTypeError, ShapeError
 from opweave.registry.op import ops
+from opweave.registry.ops.copies import rounded, widened
 from opweave.registry.ops.kinds import composite
-from opweave.registry.ops.reduction import rounded, widened
-from opweave.registry.promote import result_type
 from opweave.registry.spec import contiguous
 from opweave.registry.strided import wrap_dim
 from opweave.registry.symbolic import is_open, square_root
@@ -27,8 +25,8 @@ from opweave.registry.tensor import Tensor, allocate_like, describe
 
 Make = Callable[..., Tensor]
 Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
-
 _FLOATING = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
+_NONE, _MEAN, _SUM = 0, 1, 2
 
 
 # ---- softmax -------------------------------------------------------------------------------------------------------
@@ -169,6 +167,7 @@ _softmax.backward(
         grad, result, dim, self_spec.dtype
     )
 )
+
 _log_softmax.backward(
     self=lambda grad, result, dim, self_spec: ops.aten._log_softmax_backward_data.default(
         grad, result, dim, self_spec.dtype
@@ -196,29 +195,12 @@ def log_softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
 
 for _decl in (_softmax, _log_softmax):
     _decl.batching(along("self"))
+
 for _decl in (_softmax_backward_data, _log_softmax_backward_data):
     _decl.batching(along("grad_output", "output"))
 
 
 # ---- losses --------------------------------------------------------------------------------------------------------
-
-_NONE, _MEAN, _SUM = 0, 1, 2
-
-
-def _reduced(loss: Tensor, reduction: int) -> Tensor:
-    if reduction == _NONE:
-        return loss
-    return (ops.aten.mean if reduction == _MEAN else ops.aten.sum).default(loss)
-
-
-@composite(
-    "aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", explicit=True, autocast="fp32", outs="out"
-)
-def mse_loss(self: Tensor, target: Tensor, reduction: int = _MEAN) -> Tensor:
-    # Of a float and a bool too, which have no difference by themselves.
-    common = result_type(self, target)
-    difference = ops.aten.sub.Tensor(rounded(self, common), rounded(target, common))
-    return _reduced(ops.aten.mul.Tensor(difference, difference), reduction)
 
 
 def _class_places(op: str, self: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int) -> Any:
@@ -525,12 +507,6 @@ for _decl in (_softmax_backward_data, _log_softmax_backward_data):
         yield (make(0, 3), make(0, 3), 1, grad._dtype), {}
 
 
-@mse_loss.with_samples
-def _(make: Make) -> Samples:
-    for reduction in (0, 1, 2):
-        yield (make(3, 4), make(3, 4), reduction), {}
-
-
 for _decl in (nll_loss_forward, nll_loss):
 
     @_decl.with_samples
@@ -588,8 +564,17 @@ def _(make: Make) -> Samples:
 
 
 for _decl in (
-    _softmax, _log_softmax, softmax, log_softmax, _softmax_backward_data, _log_softmax_backward_data,
-    mse_loss, nll_loss_forward, nll_loss, nll_loss_backward, cross_entropy_loss, nll_loss_nd,
+    _softmax,
+    _log_softmax,
+    softmax,
+    log_softmax,
+    _softmax_backward_data,
+    _log_softmax_backward_data,
+    nll_loss_forward,
+    nll_loss,
+    nll_loss_backward,
+    cross_entropy_loss,
+    nll_loss_nd,
     scaled_dot_product_attention,
-):  # fmt: skip
+):
     _decl.sample_dtypes = _FLOATING
