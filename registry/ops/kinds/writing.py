@@ -26,9 +26,6 @@ from opweave.registry.tensor import Tensor, allocate, allocate_like, describe
 
 #: What a function that makes tensors is told of them; its `out=` variant is told by the tensor.
 _OPTIONS = ("dtype", "layout", "device", "pin_memory")
-#: What a declaration says that is not an attribute of it.
-_ELSEWHERE = frozenset({"tags", "own_tags", "autocast", "inplace", "out", "outs"})
-
 D = TypeVar("D", bound=Decl)
 
 
@@ -332,21 +329,37 @@ def with_traits(decl: D, **traits: Unpack[Traits]) -> D:
     """Say more of an op than its kind does, and declare its variants; gives the declaration."""
     op = decl.op
     for name, value in traits.items():
-        if name not in _ELSEWHERE:
-            setattr(decl, name, value)
-    if "tags" in traits or "own_tags" in traits:
-        tags, decl.own_tags = (parse_tags(op.name, traits.get(name)) for name in ("tags", "own_tags"))
-        op.declared_tags = (*tags, *decl.own_tags)
-    if autocast := traits.get("autocast"):
-        decl.autocast = dict.fromkeys(AUTOCAST_KEYS, autocast) if isinstance(autocast, str) else autocast
-    if inplace := traits.get("inplace"):
-        declare_inplace(op, inplace if isinstance(inplace, str) else op.overload)
-    if out := traits.get("out"):
-        declare_out(op, out if isinstance(out, str) else None)
-    if outs := traits.get("outs"):
-        overload, *targets = [outs] if isinstance(outs, str) else outs
-        declare_outs(op, overload, *(targets or ["grad_input" if overload == "grad_input" else "out"]))
+        said: Any = value
+        if name in _VARIANTS:
+            if said:
+                _VARIANTS[name](op, said)
+        elif name == "tags":
+            op.declared_tags += parse_tags(op.name, said)
+        elif name == "own_tags":
+            decl.own_tags = parse_tags(op.name, said)
+            op.declared_tags += decl.own_tags
+        elif name == "autocast":
+            decl.autocast = dict.fromkeys(AUTOCAST_KEYS, said) if isinstance(said, str) else said
+        else:
+            setattr(decl, name, said)
     return decl
+
+
+def _inplace(op: OpOverload, overload: bool | str) -> None:
+    declare_inplace(op, overload if isinstance(overload, str) else op.overload)
+
+
+def _out(op: OpOverload, overload: bool | str) -> None:
+    declare_out(op, overload if isinstance(overload, str) else None)
+
+
+def _outs(op: OpOverload, names: str | tuple[str, ...]) -> None:
+    overload, *targets = [names] if isinstance(names, str) else names
+    declare_outs(op, overload, *(targets or ["grad_input" if overload == "grad_input" else "out"]))
+
+
+#: How the variants that a declaration speaks of are declared.
+_VARIANTS: dict[str, Callable[[OpOverload, Any], None]] = {"inplace": _inplace, "out": _out, "outs": _outs}
 
 
 def pointwise(
