@@ -72,7 +72,7 @@ class Absorption:
     launch: Node
     own: list[Node]
     members: list[Node] = field(init=False)
-    results: list[Node] = field(default_factory=list)
+    results: list[Node] = field(default_factory=list[Node])
     taken: int = 0
 
     def __post_init__(self) -> None:

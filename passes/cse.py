@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opweave.fake.symbolic import SymNumber
+from opweave.registry.containers import is_dict, is_sequence
 from opweave.registry.python_dispatch import tensors_in
 from opweave.tracer.aliasing import escaping
 from opweave.tracer.effects import is_pure
@@ -45,9 +46,9 @@ def _numbers_of(node: Node) -> frozenset[Any]:
 def _key(value: Any) -> Any:
     if isinstance(value, Node):
         return id(value)
-    if isinstance(value, (list, tuple)):
+    if is_sequence(value):
         return (list, *map(_key, value))
-    if isinstance(value, dict):
+    if is_dict(value):
         return (dict, *((name, _key(item)) for name, item in value.items()))
     # 1, 1.0 and True are equal but not the same operand, and neither are 0.0 and -0.0.
     return type(value), repr(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from opweave.registry.containers import is_sequence
 from opweave.registry.errors import CompileError
 from opweave.registry.keys import DispatchMode
 from opweave.registry.nested import map_leaves
@@ -69,7 +70,7 @@ class _Recorder(DispatchMode):
         )
         if isinstance(result, Tensor):
             self.known[id(result)] = result, node
-        elif isinstance(result, (list, tuple)):
+        elif is_sequence(result):
             for i, part in enumerate(result):
                 item = self.emit.call(operator.getitem, node, i, like=self.node, val=part)
                 self.known[id(part)] = part, item

@@ -5,10 +5,11 @@ Run by themselves they work on copies; `passes.reinplace` has them write in plac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from opweave.fake.mode import FakeTensorMode
+from opweave.registry.containers import is_dict, is_sequence, is_tuple
 from opweave.registry.higher_order import HigherOrderOperator
 from opweave.registry.nested import map_leaves
 from opweave.registry.op import ops, registry
@@ -34,7 +35,7 @@ def _auto_functionalized(name: str, /, **arguments: Any) -> tuple[Any, ...]:
     others = {name: value for name, value in arguments.items() if name not in written}
     rest = map_leaves(others, lambda value: copies.get(id(value), value))
     result = op(**rest, **written)
-    results = () if not op._schema.returns else result if isinstance(result, tuple) else (result,)
+    results = () if not op._schema.returns else result if is_tuple(result) else (result,)
     return (*results, *written.values())
 
 
@@ -57,15 +58,19 @@ write_view = HigherOrderOperator("write_view", _write_view, is_pure=True)
 
 
 def _mutate_views(name: str, bases: list[Tensor], views: list[list[Any]], arguments: dict[str, Any]) -> tuple[Any, ...]:
-    copies = [copy_laid_out(base, lambda op, *args: op(*args), base) for base in bases]
+    copies = [copy_laid_out(base, called, base) for base in bases]
     made = [
         aten.as_strided.default(copies[k], size, stride, copies[k]._offset + offset)
         for k, size, stride, offset, _ in views
     ]
     target = registry.higher_order.get(name) or registry.find(name)
     result = target(**put_views(arguments, views, made))
-    results = () if result is None else result if isinstance(result, tuple) else (result,)
+    results = () if result is None else result if is_tuple(result) else (result,)
     return (*results, *copies)
+
+
+def called(op: Any, *args: Any) -> Any:
+    return op(*args)
 
 
 def copy_laid_out(t: Any, call: Callable[..., Any], value: Tensor) -> Any:
@@ -86,9 +91,9 @@ def put_views(arguments: dict[str, Any], views: list[list[Any]], made: list[Any]
     def filled(value: Any, path: tuple[Any, ...]) -> Any:
         if path in at:
             return at[path]
-        if isinstance(value, (list, tuple)):
+        if is_sequence(value):
             return [filled(item, (*path, i)) for i, item in enumerate(value)]
-        return {key: filled(item, (*path, key)) for key, item in value.items()} if isinstance(value, Mapping) else value
+        return {key: filled(item, (*path, key)) for key, item in value.items()} if is_dict(value) else value
 
     return filled(arguments, ())
 

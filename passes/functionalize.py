@@ -13,11 +13,12 @@ What cannot be shown to be right raises, with the user's line.
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from opweave.passes.functional_ops import auto_functionalized, copy_laid_out, mutate_views, write_view
+from opweave.passes.functional_ops import auto_functionalized, called, copy_laid_out, mutate_views, write_view
+from opweave.registry.containers import is_dict, is_sequence
 from opweave.registry.errors import OpweaveError, UnsupportedError
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.kinds.view import ViewDecl
@@ -225,7 +226,7 @@ class _Functionalization:
     def _opaque(self, node: Node, op: OpOverload, bound: dict[str, Any], written: dict[str, Any]) -> None:
         tensors = list(nodes_in(list(written.values())))
         views = None if self._are_distinct(list(nodes_in(list(bound.values()))), tensors) else tensors
-        arguments = map_nodes(bound, self.resolve) if views is None else {}
+        arguments: dict[str, Any] = map_nodes(bound, self.resolve) if views is None else {}
         returns = op._schema.returns
         old = value_of(node)
         results = [] if not returns else list(old) if len(returns) > 1 else [old]
@@ -264,9 +265,9 @@ class _Functionalization:
         def placed(value: Any, path: list[Any]) -> Any:
             if isinstance(value, Node):
                 return place(value, path)
-            if isinstance(value, (list, tuple)):
+            if is_sequence(value):
                 return [placed(item, [*path, i]) for i, item in enumerate(value)]
-            return {k: placed(item, [*path, k]) for k, item in value.items()} if isinstance(value, Mapping) else value
+            return {k: placed(item, [*path, k]) for k, item in value.items()} if is_dict(value) else value
 
         def place(tensor: Node, path: list[Any]) -> Node | None:
             base = self.aliases[tensor].base
@@ -285,7 +286,7 @@ class _Functionalization:
         arguments = placed(bound, [])
         values = [value_of(base.current) for base in bases]
         with self.emit.mode:
-            clones = [copy_laid_out(value, lambda op, *args: op(*args), value) for value in values]
+            clones = [copy_laid_out(value, called, value) for value in values]
         current = [base.current for base in bases]
         call = self.emit.insert(mutate_views, (name, current, views, arguments), {}, node, (*results, *clones))
         for i, base in enumerate(bases, len(results)):
@@ -436,7 +437,7 @@ class _Functionalization:
         """Write mutated inputs back; then make the results, which may be views of them."""
         inputs = [b for b in self.bases if b.version and b.origin.op in ("placeholder", "get_attr")]
         self.graph.graph["written"] = tuple(b.origin.name for b in inputs)
-        sources = []
+        sources: list[Node] = []
         for base in inputs:
             source = base.current
             # Old contents of another input must be read before that one is overwritten.

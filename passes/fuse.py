@@ -37,6 +37,7 @@ from opweave.tracer.declared import kind_of
 from opweave.tracer.effects import is_ordered
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.loops.calls import NodeCall
+from opweave.tracer.loops.index import Axis
 from opweave.tracer.loops.iteration import (
     Demand,
     IterationSpace,
@@ -68,9 +69,9 @@ HELD = 1024
 class _Group:
     number: int
     space: IterationSpace
-    members: list[Node] = field(default_factory=list)
-    results: list[Node] = field(default_factory=list)
-    reads: set[Node] = field(default_factory=set)
+    members: list[Node] = field(default_factory=list[Node])
+    results: list[Node] = field(default_factory=list[Node])
+    reads: set[Node] = field(default_factory=set[Node])
     outer_reduction: bool = False
 
     @property
@@ -318,7 +319,7 @@ class _Partition:
 
     def _repeats(self, node: Node, space: IterationSpace, demands: list[Demand]) -> int:
         """How often programs would compute a stretched value again."""
-        used = frozenset().union(*[part.axes() for d in demands for part in d.index])
+        used = frozenset[Axis]().union(*[part.axes() for d in demands for part in d.index])
         missing = [axis for axis in space.kept if axis not in used]
         if not missing:
             return 1
@@ -347,14 +348,14 @@ class _Partition:
         source = node if self._reduces(node) else self._reduction_before(node)
         if source is None:
             return False
-        used = frozenset().union(*[part.axes() for part in demand.index])
+        used = frozenset[Axis]().union(*[part.axes() for part in demand.index])
         missing = product(axis.size for axis in group.space.kept if axis not in used)
         whole, rows = product(sizes_of(source.all_input_nodes[0])), product(sizes_of(source))
         return rows * missing == whole and not self._reduction_objection(source, group, [demand])
 
     def _reduction_objection(self, node: Node, group: _Group, demands: list[Demand]) -> str:
         space = group.space
-        used = frozenset().union(*[part.axes() for part in demands[0].index])
+        used = frozenset[Axis]().union(*[part.axes() for part in demands[0].index])
         missing = [axis for axis in space.kept if axis not in used]
         full_size_work = bool(missing) or bool(space.reduced)
         if not full_size_work:

@@ -62,7 +62,7 @@ class Partition:
     backward: Graph
     saved: list[str]
     saved_bytes: int
-    recomputed: list[Node] = field(default_factory=list)
+    recomputed: list[Node] = field(default_factory=list[Node])
 
     def __str__(self) -> str:
         again = ", ".join(dict.fromkeys(node.target.opname for node in self.recomputed)) or "nothing"
@@ -150,7 +150,7 @@ class _Problem:
 
     def solve(self, lifted: frozenset[Node] = frozenset()) -> list[Node]:
         """What to save, in order; `lifted` may be computed again although it should not."""
-        network = nx.DiGraph()
+        network: nx.DiGraph[Any] = nx.DiGraph()
         network.add_node("source")
         network.add_node("sink")
         nodes = [node for node in self.joint if node in self.needed and node not in self.backward]
@@ -172,7 +172,8 @@ class _Problem:
             if node in returned:
                 network.add_edge((node, 1), "sink")
         try:
-            _, (near, _) = nx.minimum_cut(network, "source", "sink")
+            library: Any = nx
+            _, (near, _) = library.minimum_cut(network, "source", "sink")
         except nx.NetworkXUnbounded:
             # Something can be neither saved nor computed again, as a view of what is overwritten: copy what is read.
             return [self._copied(n) for n in nodes if any(u in self.backward for u in n.users) or n in returned]

@@ -18,7 +18,7 @@ and a result of which only a permuted copy is needed is written in that order in
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from opweave.registry.op import ops
@@ -214,11 +214,12 @@ def _suits_blas(value: Any) -> bool:
 def _order_of_copy(node: Node, kept: set[Node]) -> tuple[list[int] | None, list[Node]]:
     """In which order a result's dimensions are wanted in memory, and the view, permutation and copy that say so."""
     chain: list[Node] = []
-    for matches in (
+    steps: tuple[Callable[[Node], bool], ...] = (
         lambda n: n.target in _RESHAPES and _joins_batches(value_of(n), value_of(node)),
         lambda n: n.target in (aten.transpose.int, aten.permute.default),
         _is_copy,
-    ):
+    )
+    for matches in steps:
         users = list((chain[-1] if chain else node).users)
         if len(users) != 1 or not matches(users[0]) or users[0] in kept:
             return None, []

@@ -70,7 +70,7 @@ def region_of(
 def kahn(waiting: dict[int, int], users: dict[int, list[int]], position: list[int]) -> list[int]:
     ready = [(position[i], i) for i, count in waiting.items() if not count]
     heapq.heapify(ready)
-    result = []
+    result: list[int] = []
     while ready:
         _, i = heapq.heappop(ready)
         result.append(i)

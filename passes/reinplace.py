@@ -125,11 +125,12 @@ class _Reinplacing:
         """A call that gets memory in several ways."""
         name, bases, views, arguments = node.args
         count = len(value_of(node)) - len(bases)
-        buffers = [self._buffer(node, base, _items(node, count + i)) for i, base in enumerate(bases)]
+        buffers: list[Node] = [self._buffer(node, base, _items(node, count + i)) for i, base in enumerate(bases)]
         for i, buffer in enumerate(buffers):
             self._redirect(_items(node, count + i), buffer)
-        made = []
-        for k, size, stride, offset, _ in views:
+        made: list[Node] = []
+        places: list[tuple[int, Any, Any, Any, Any]] = views
+        for k, size, stride, offset, _ in places:
             start = value_of(buffers[k])._offset + offset
             made.append(self.emit.call(aten.as_strided.default, buffers[k], size, stride, start, like=node))
             made[-1].meta["relative"] = True

@@ -15,6 +15,7 @@ from typing import Any
 
 from opweave.fake.shape_env import ShapeEnv
 from opweave.fake.symbolic import SymNumber, statically_known_true
+from opweave.registry.containers import is_sequence
 from opweave.registry.errors import Site
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor
@@ -149,7 +150,7 @@ def limit(graph: Graph) -> Graph:
 def _tensors(graph: Graph) -> Iterator[Tensor]:
     for node in graph:
         value = value_of(node)
-        for part in value if isinstance(value, (tuple, list)) else (value,):
+        for part in value if is_sequence(value) else (value,):
             if isinstance(part, Tensor):
                 yield part
         for inner in (*operand_graphs(node), *([node.target] if isinstance(node.target, Graph) else [])):

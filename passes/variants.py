@@ -134,7 +134,7 @@ def variants_of(node: Node) -> list[Variant] | str:
         if tuner is not None and (tuner.user_defined_pre_hook or tuner.user_defined_post_hook):
             return "a hook may write its arguments"
         labels = labels_of(kernel)
-        found = []
+        found: list[tuple[str, KernelAccesses, dict[str, Any]]] = []
         for label, (jit, values, also) in zip(labels, effects.configurations(kernel, arguments), strict=True):
             if jit is None or also is None:
                 return "a hook may write its arguments" if jit is not None else "the kernel is not Triton's"
@@ -150,7 +150,7 @@ def _in_launch(
     found: Sequence[tuple[str, KernelAccesses, dict[str, Any]]], grids: Sequence[Sequence[Any]]
 ) -> list[Variant] | str:
     """What configurations do in a launch: their labels, what they do in any, and their arguments."""
-    variants = []
+    variants: list[Variant] = []
     for number, ((label, accesses, values), grid) in enumerate(zip(found, grids, strict=True)):
         if accesses.function is None or any(op.name.endswith(".call") for op in walk(accesses.function.body)):
             return "the kernel calls a function that is not inlined"

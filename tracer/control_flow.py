@@ -122,7 +122,11 @@ class _Call:
 def _real(value: Any) -> Any:
     """An operand for running an op at once."""
     if isinstance(value, Graph):
-        return lambda *values: Interpreter(value).run(*values)
+
+        def run(*values: Any) -> Any:
+            return Interpreter(value).run(*values)
+
+        return run
     return value._real if isinstance(value, FakeTensor) else value
 
 
@@ -333,7 +337,7 @@ class ControlFlowBackward(autograd.Node):
 
     def apply(self, grads: autograd.Grads) -> Sequence[Tensor | None]:
         values = [saved.get(self) for saved in self.saved]
-        tangents = []
+        tangents: list[Tensor] = []
         for grad, spec in zip(grads, self.output_specs, strict=True):
             assert spec is not None
             zeros = grad is None

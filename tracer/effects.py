@@ -98,7 +98,7 @@ def _inputs(graph: Graph) -> tuple[set[Node], frozenset[Node]]:
         if node.op == "placeholder":
             roots[node] = frozenset((node,))
         elif node.op == "output":
-            kept = frozenset().union(*(roots.get(source, frozenset()) for source in node.all_input_nodes))
+            kept = frozenset[Node]().union(*(roots.get(source, frozenset()) for source in node.all_input_nodes))
         elif node.op == "call_function":
             writes, shares = _operands(node)
             for target in writes:

@@ -20,7 +20,7 @@ import keyword
 import re
 from collections.abc import Callable, Container, Iterable, Mapping
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import networkx as nx
 
@@ -68,7 +68,8 @@ class Graph(_MultiDiGraph):
     def __init__(self, incoming_graph_data: Any = None, multigraph_input: bool | None = None, **attr: Any):
         self._names: dict[str, Node] = {}
         self._counts: dict[str, int] = {}
-        super().__init__(incoming_graph_data, multigraph_input, **attr)
+        made: tuple[Any, ...] = (incoming_graph_data, multigraph_input)
+        super().__init__(*made, **attr)  # pyright: ignore[reportUnknownMemberType]  # networkx has no types here
 
     # ---- making nodes ------------------------------------------------------------------------------------------------
 
@@ -330,7 +331,7 @@ class Graph(_MultiDiGraph):
         seen: dict[str, Node] = {}
         done: set[Node] = set()
         last: Node | None = None
-        for node in self.nodes:
+        for node in cast("Iterable[Any]", self.nodes):
             if not isinstance(node, Node):
                 raise GraphError("a graph's nodes must be Node objects", got=repr(node))
             if last is not None and last.op == "output":

@@ -80,7 +80,11 @@ class Interpreter:
     def value(self, operand: Any) -> Any:
         """The value of an operand; a function that runs it for a graph."""
         if isinstance(operand, Graph):
-            return lambda *args: self._inner(operand).run(*args)
+
+            def run(*args: Any) -> Any:
+                return self._inner(operand).run(*args)
+
+            return run
         return self.env[operand] if isinstance(operand, Node) else operand
 
     def placeholder(self, node: Node, value: Any) -> Any:

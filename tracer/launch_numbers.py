@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from opweave.registry.containers import is_sequence
 from opweave.registry.symbolic import Symbolic
 from opweave.registry.triton.polynomial import Known, Polynomial
 from opweave.tracer.loops.size import Size, size_of
@@ -29,7 +30,7 @@ def flat(values: Mapping[str, Any]) -> dict[str, Any]:
     waiting = [*values.items()][::-1]
     while waiting:
         name, value = waiting.pop()
-        if isinstance(value, (tuple, list)):
+        if is_sequence(value):
             waiting += [(f"{name}[{k}]", item) for k, item in enumerate(value)][::-1]
         else:
             found[name] = value
@@ -43,7 +44,7 @@ def operand_of(parameter: str) -> str:
 
 def numbers_of(values: Mapping[str, Any]) -> dict[str, Polynomial]:
     """The integers among a kernel's arguments, by parameter."""
-    found = {}
+    found: dict[str, Polynomial] = {}
     for name, value in flat(values).items():
         if type(value) in (int, bool):
             found[name] = Polynomial.of(int(value))

@@ -99,10 +99,11 @@ def make_fx(
         )
     if tracing_mode not in MODES:
         raise ArgumentError("make_fx: unknown tracing_mode", got=repr(tracing_mode), hint="one of " + ", ".join(MODES))
-    if decomposition_table is not None and not isinstance(decomposition_table, Mapping):
+    table: Any = decomposition_table
+    if table is not None and not isinstance(table, Mapping):
         raise ArgumentError(
             "make_fx: decomposition_table must be a mapping from ops to functions", got=repr(decomposition_table),
-            hint="make_fx(f, tracing_mode='fake')" if decomposition_table in MODES else None,
+            hint="make_fx(f, tracing_mode='fake')" if table in MODES else None,
         )  # fmt: skip
     table = decompositions(decomposition_table)
 
@@ -281,7 +282,7 @@ def parameter_names(fn: Callable[..., Any], count: int) -> list[str]:
     if isinstance(fn, OpOverload):
         names = [argument.name for argument in fn._schema.arguments]
     else:
-        names = []
+        names: list[str] = []
         try:
             parameters = inspect.signature(fn).parameters.values()
         except (TypeError, ValueError) as error:

@@ -88,6 +88,7 @@ class ModuleTree:
         ArgumentError
             If it is no tensor.
         """
-        if not isinstance(tensor, Tensor):
-            raise ArgumentError(f"register_buffer: {name!r} must be a tensor", got=type(tensor).__name__)
+        given: Any = tensor
+        if not isinstance(given, Tensor):
+            raise ArgumentError(f"register_buffer: {name!r} must be a tensor", got=type(given).__name__)
         setattr(self, name, tensor)

@@ -91,9 +91,9 @@ class Node:
         """
         graph = self.graph
         edges: list[tuple[tuple[Any, ...], Node]] = []
-        frozen = []
+        frozen: list[Any] = []
         for index, value in enumerate(args):
-            kind = type(value)
+            kind = value.__class__
             if kind is Node:
                 edges.append(((index,), value))
             elif kind not in ATOMS:

@@ -4,7 +4,7 @@ A trace does not record arithmetic on sizes. Where a symbolic number becomes an 
 its expression from sizes of earlier tensors, each expression once:
 
     sym_size_int: "Sym(s0)" = ops.aten.sym_size.int(x_1, 0)
-    mul: "Sym(2*s0)" = operator.mul(sym_size_int, 2)
+    mul: "Sym(2*s0)" = _python.mul(sym_size_int, 2)
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ from opweave.registry.errors import Site, TraceError
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor
 from opweave.tracer.graph import Graph, Node
+
+#: Whose functions say little of their types.
+_python: Any = operator
 
 _ITEM = ops.aten._local_scalar_dense.default
 
@@ -94,7 +97,7 @@ class Numbers:
             return float(made)
         found = self._floats.get(expr)
         if found is None:
-            found = self._floats[expr] = self.graph.create_node("call_function", operator.truediv, (made, 1), {})
+            found = self._floats[expr] = self.graph.create_node("call_function", _python.truediv, (made, 1), {})
             found.meta.update(site=self.site, stack=None, val=self.env.wrap(expr, SymFloat))
         return found
 
@@ -148,8 +151,8 @@ class Numbers:
                 size = self._nodes.get(expr) or self._call(expr, read, (node, *args))
                 moved = size
                 if rest != 0:
-                    moved = self._call(expr - rest, operator.sub, (size, self._make(rest)))
-                return moved if factor == 1 else self._call(symbol, operator.floordiv, (moved, int(factor)))
+                    moved = self._call(expr - rest, _python.sub, (size, self._make(rest)))
+                return moved if factor == 1 else self._call(symbol, _python.floordiv, (moved, int(factor)))
         return None
 
     def _compound(self, expr: Any) -> Any:
@@ -201,8 +204,8 @@ class Numbers:
 
 
 _FUNCTIONS: dict[str, Any] = {
-    "add": operator.add, "mul": operator.mul, "and": operator.and_, "or": operator.or_, "min": min, "max": max,
-    "sub": operator.sub, "floordiv": operator.floordiv, "mod": operator.mod, "truediv": operator.truediv,
-    "pow": operator.pow, "neg": operator.neg, "not": operator.not_, "eq": operator.eq, "ne": operator.ne,
-    "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge, "floor": math.floor,
+    "add": _python.add, "mul": _python.mul, "and": _python.and_, "or": _python.or_, "min": min, "max": max,
+    "sub": _python.sub, "floordiv": _python.floordiv, "mod": _python.mod, "truediv": _python.truediv,
+    "pow": _python.pow, "neg": _python.neg, "not": _python.not_, "eq": _python.eq, "ne": _python.ne,
+    "lt": _python.lt, "le": _python.le, "gt": _python.gt, "ge": _python.ge, "floor": math.floor,
 }  # fmt: skip

@@ -7,7 +7,7 @@ so operands are stored as `ImmutableList` and `ImmutableDict`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from opweave.registry.errors import GraphError
 
@@ -62,15 +62,17 @@ def map_operands(value: Any, transform: Callable[[Any], Any]) -> Any:
     transform : callable
         Called with nodes, tensors and whatever else is no container.
     """
-    kind = type(value)
+    kind = value.__class__
     if kind in ATOMS:
         return value
     if kind is tuple:
         return tuple([map_operands(item, transform) for item in value])
     if isinstance(value, list):
-        return ImmutableList([map_operands(item, transform) for item in value])
+        return ImmutableList([map_operands(item, transform) for item in cast("list[Any]", value)])
     if isinstance(value, dict):
-        return ImmutableDict([(key, map_operands(item, transform)) for key, item in value.items()])
+        return ImmutableDict(
+            [(key, map_operands(item, transform)) for key, item in cast("dict[Any, Any]", value).items()]
+        )
     if kind is slice:
         return slice(
             map_operands(value.start, transform),
@@ -78,7 +80,7 @@ def map_operands(value: Any, transform: Callable[[Any], Any]) -> Any:
             map_operands(value.step, transform),
         )
     if isinstance(value, tuple):
-        mapped = [map_operands(item, transform) for item in value]
+        mapped = [map_operands(item, transform) for item in cast("tuple[Any, ...]", value)]
         # A named tuple takes its fields one by one; sizes and the like are plain tuples in a graph.
         return kind(*mapped) if hasattr(kind, "_fields") else tuple(mapped)
     return transform(value)
@@ -99,11 +101,11 @@ def operand_paths(value: Any, kind: type, path: tuple[Any, ...] = ()) -> Iterato
     if isinstance(value, kind):
         yield path, value
     elif isinstance(value, (tuple, list)):
-        for index, item in enumerate(value):
+        for index, item in enumerate(cast("list[Any]", value)):
             if type(item) not in ATOMS:
                 yield from operand_paths(item, kind, (*path, index))
     elif isinstance(value, dict):
-        for key, item in value.items():
+        for key, item in cast("dict[Any, Any]", value).items():
             if type(item) not in ATOMS:
                 yield from operand_paths(item, kind, (*path, key))
     elif type(value) is slice:

@@ -204,7 +204,8 @@ class _Reader:
                 return complex(*values)
             case "opweave.device" if len(values) == 1:
                 return Device(values[0])
-        return self.fail(item, f"cannot read {ast.unparse(item)}")
+            case _:
+                return self.fail(item, f"cannot read {ast.unparse(item)}")
 
 
 def _sites(text: str) -> dict[int, Site]:

@@ -18,6 +18,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from opweave.registry import dtypes
+from opweave.registry.containers import is_dict, is_list, is_sequence, is_tuple
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import GraphError
@@ -220,7 +221,7 @@ def _gather(found: dict[str, Any], node: Node, inner: Mapping[str, Any]) -> None
 
 def operand_text(value: Any) -> str:
     """A constant or a node (or a nest of them) as an expression."""
-    kind = type(value)
+    kind = value.__class__
     if kind is Node:
         return value.name
     if kind is float:
@@ -235,17 +236,17 @@ def operand_text(value: Any) -> str:
         return repr(value)
     if isinstance(value, Device):
         return f'opweave.device("{value}")'
-    if isinstance(value, list):
+    if is_list(value):
         return f"[{', '.join(map(operand_text, value))}]"
-    if isinstance(value, tuple):
+    if is_tuple(value):
         return f"({', '.join(map(operand_text, value))}{',' if len(value) == 1 else ''})"
-    if isinstance(value, dict):
+    if is_dict(value):
         return f"{{{', '.join(f'{operand_text(key)}: {operand_text(item)}' for key, item in value.items())}}}"
     if kind is slice:
         return f"slice({', '.join(operand_text(item) for item in (value.start, value.stop, value.step))})"
-    if isinstance(value, bool | int | float | str):
-        # A subclass, such as an enumeration or a NumPy number.
-        base = next(base for base in (bool, int, float, str) if isinstance(value, base))
+    # A subclass, such as an enumeration or a NumPy number.
+    base = next((base for base in (bool, int, float, str) if isinstance(value, base)), None)
+    if base is not None:
         return operand_text(base(value))
     return repr(value)
 
@@ -283,10 +284,10 @@ def check_operands(node: Node) -> None:
 
 
 def _check(node: Node, value: Any) -> None:
-    if isinstance(value, (list, tuple)):
+    if is_sequence(value):
         for item in value:
             _check(node, item)
-    elif isinstance(value, dict):
+    elif is_dict(value):
         for key, item in value.items():
             _check(node, key)
             _check(node, item)
@@ -305,9 +306,9 @@ def type_text(value: Any) -> str:
     if isinstance(value, Tensor):
         device = "" if value._device.is_host else f" {value._device}"
         return f"{value._dtype.short}[{', '.join(map(str, value._sizes))}]{device}"
-    if isinstance(value, (list, tuple)):
+    if is_sequence(value):
         return f"({', '.join(map(type_text, value))}{',' if len(value) == 1 else ''})"
-    if isinstance(value, dict):
+    if is_dict(value):
         return f"{{{', '.join(f'{key}: {type_text(item)}' for key, item in value.items())}}}"
     if isinstance(value, Symbolic):
         return f"Sym({value})"

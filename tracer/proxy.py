@@ -13,6 +13,7 @@ from opweave.fake.constraints import Assertion
 from opweave.fake.mode import Dynamic, FakeTensorMode, carry_constants, note_mutation
 from opweave.fake.symbolic import SymNumber
 from opweave.fake.tensor import FakeTensor
+from opweave.registry.containers import is_dict, is_list, is_sequence
 from opweave.registry.device import Device
 from opweave.registry.dispatching import resolvers
 from opweave.registry.dtypes import DType
@@ -393,9 +394,9 @@ class ProxyMode(DispatchMode):
     def _record(
         self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any, site: Site | None, stack: Any
     ) -> Any:
-        node_args = []
+        node_args: list[Any] = []
         for value in args:
-            kind = type(value)
+            kind = value.__class__
             if kind is FakeTensor:
                 node_args.append(value._node)
             else:
@@ -425,16 +426,16 @@ class ProxyMode(DispatchMode):
             if value._real is not None:
                 # The graph outlives the values.
                 meta["val"] = self.fake_mode.fresh(value)
-        elif isinstance(value, (list, tuple, dict)):
+        elif is_sequence(value) or is_dict(value):
             kept: dict[Any, Any] = {}
-            for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            for key, item in value.items() if is_dict(value) else enumerate(value):
                 kept[key] = item
                 if isinstance(item, (Tensor, SymNumber, list, tuple, dict)):
                     part = self.graph.create_node("call_function", operator.getitem, (node, key))
                     part.meta.update(meta)
                     self._track(item, part)
                     kept[key] = part.meta["val"]
-            meta["val"] = kept if isinstance(value, dict) else tuple(kept.values())
+            meta["val"] = kept if is_dict(value) else tuple(kept.values())
         return value
 
     # ---- tensors -----------------------------------------------------------------------------------------------------
@@ -454,9 +455,9 @@ class ProxyMode(DispatchMode):
     def _lift_one(self, value: Any) -> Any:
         if isinstance(value, Tensor):
             return self._fake_of(value)
-        if isinstance(value, (list, tuple)) and any(isinstance(item, Tensor) for item in value):
+        if is_sequence(value) and any(isinstance(item, Tensor) for item in value):
             return [self._lift_one(item) for item in value]
-        if isinstance(value, dict):
+        if is_dict(value):
             return {key: self._lift_one(item) for key, item in value.items()}
         return value
 
@@ -531,9 +532,12 @@ def _layout(t: Tensor) -> tuple[Any, ...]:
 
 
 def _map_plain(value: Any, transform: Callable[[Any], Any]) -> Any:
-    if isinstance(value, (list, tuple)):
-        return type(value)([_map_plain(item, transform) for item in value]) if type(value) in (list, tuple) else value
-    if isinstance(value, dict):
+    if is_sequence(value):
+        if value.__class__ not in (list, tuple):
+            return value
+        mapped = [_map_plain(item, transform) for item in value]
+        return mapped if is_list(value) else tuple(mapped)
+    if is_dict(value):
         return {key: _map_plain(item, transform) for key, item in value.items()}
     return transform(value)
 

@@ -14,6 +14,7 @@ import operator
 import os
 from collections.abc import Callable
 
+from opweave.registry.containers import is_sequence, is_tuple
 from opweave.registry.errors import GraphError
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.tensor import Tensor
@@ -71,7 +72,7 @@ def picks_a_part(node: Node) -> str:
     value = source.meta.get("val")
     if isinstance(value, dict):
         return "" if key in value else "an item that is not there"
-    if not isinstance(value, (tuple, list)):
+    if not is_sequence(value):
         return "an item of a single result"
     return "" if isinstance(key, int) and -len(value) <= key < len(value) else "an item that is not there"
 
@@ -105,10 +106,10 @@ def is_region_or_call(node: Node) -> str:
     inputs, outputs = region.placeholders(), region.outputs
     if len(node.args) != len(inputs) or not all(isinstance(operand, Node) for operand in node.args):
         return "a region with other operands than inputs"
-    if not isinstance(outputs, tuple) or not all(isinstance(output, Node) for output in outputs):
+    if not is_tuple(outputs) or not all(isinstance(output, Node) for output in outputs):
         return "a region that gives no tuple"
     value = node.meta.get("val")
-    if not isinstance(value, tuple) or len(value) != len(outputs):
+    if not is_tuple(value) or len(value) != len(outputs):
         return "a region with another number of results"
     if any(user.target is not operator.getitem for user in node.users):
         return "a region whose results are used as a whole"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from opweave.fake.constraints import Assertion
 from opweave.fake.symbolic import SymFloat
@@ -143,9 +143,9 @@ def name_of(t: Tensor) -> str:
 def _separate(given: Sequence[tuple[FakeTensor, int]], results: Sequence[FakeTensor]) -> list[FakeTensor]:
     """The results, each in memory of its own."""
     taken = {id(t._storage) for t, _ in given}
-    found = []
+    found: list[FakeTensor] = []
     for t in results:
-        t = fresh(t) if id(t._storage) in taken else t
+        t = cast("FakeTensor", fresh(t)) if id(t._storage) in taken else t
         taken.add(id(t._storage))
         found.append(t)
     return found
@@ -179,7 +179,7 @@ def merged(parts: Sequence[Traced], names: Sequence[str], outer: ProxyMode) -> t
     """The graphs, all with the same inputs for what any of them closes over; and what that is."""
     closures = list({id(t): t for part in parts for t in part.closures}.values())
     number = sum(isinstance(node.target, ControlFlowOperator) for node in outer.graph.find_nodes(op="call_function"))
-    graphs = []
+    graphs: list[Graph] = []
     for part, name in zip(parts, names, strict=True):
         graph = Graph()
         graph.name = f"{name}_{number}"

@@ -15,6 +15,7 @@ from opweave.registry.ops.copies import laid_out, rounded, widened
 from opweave.registry.ops.kinds import CompositeDecl, composite, with_traits
 from opweave.registry.ops.pool_windows import (
     FLOATING,
+    Sizes,
     all_of,
     check_gradient,
     check_image,
@@ -31,7 +32,7 @@ from opweave.registry.ops.pool_windows import (
     outer_product,
     stored,
 )
-from opweave.registry.ops.pooling import Make, Samples, Sizes
+from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor, describe
 

@@ -16,13 +16,12 @@ from opweave.registry.ops.gradients import conjugate, dropped, zeros
 from opweave.registry.ops.kinds import DEFAULT, INT_TO_FLOAT, composite, extern, pointwise
 from opweave.registry.ops.kinds.traits import Traits
 from opweave.registry.ops.numbers import first_number, hand_on, into, second_number
-from opweave.registry.ops.samples import pairs, triples
+from opweave.registry.ops.samples import Make, pairs, triples
 from opweave.registry.promote import as_element, broadcast_shapes, computed, pointwise_strides, result_type
 from opweave.registry.spec import TensorSpec
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
 _FLOATS = (dtypes.float32, dtypes.float64, dtypes.bfloat16, dtypes.float16)
-Make = Callable[..., Tensor]
 aten = ops.aten
 
 

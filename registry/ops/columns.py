@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,12 +15,11 @@ from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.convolution import computed, stored, window_counts
 from opweave.registry.ops.kinds import extern
+from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.ops.windows import Windows
 from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
-Make = Callable[..., Tensor]
-Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
 Sizes = Sequence[int]
 
 

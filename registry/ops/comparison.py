@@ -11,13 +11,12 @@ from opweave.registry.errors import ArgumentError, DataDependentError, DTypeErro
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import COMPARE, PointwiseDecl, composite, pointwise
 from opweave.registry.ops.numbers import first_number, second_number
-from opweave.registry.ops.samples import pairs
+from opweave.registry.ops.samples import Make, pairs
 from opweave.registry.promote import result_type
 from opweave.registry.tensor import Tensor, describe
 
 _INTEGERS = (dtypes.int64, dtypes.int32, dtypes.int8, dtypes.uint8)
 _FLOATS = (dtypes.float32, dtypes.float64, dtypes.bfloat16, dtypes.float16)
-Make = Callable[..., Tensor]
 aten = ops.aten
 
 

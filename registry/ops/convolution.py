@@ -8,7 +8,7 @@ are computed in float32 and rounded once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,13 +21,12 @@ from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.copies import format_of, laid_out, spec_like
 from opweave.registry.ops.gradients import conjugate
 from opweave.registry.ops.kinds import composite, extern
+from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.ops.windows import Windows, correlate, correlate_innermost, correlate_weight, spread
 from opweave.registry.promote import common_device
 from opweave.registry.spec import TensorSpec, contiguous, is_contiguous
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
-Make = Callable[..., Tensor]
-Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
 Sizes = Sequence[int]
 
 _TYPES = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)

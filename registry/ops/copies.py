@@ -27,12 +27,11 @@ from opweave.registry.memory_format import (
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.gradients import zeros
 from opweave.registry.ops.kinds import InplaceDecl, PointwiseDecl, handler, pointwise, with_traits
+from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.promote import as_element, broadcast_shapes, copied_strides, result_type
 from opweave.registry.spec import TensorSpec
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
-Make = Callable[..., Tensor]
-Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
 _ALL = tuple(dtypes.DTYPES.values())
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,13 +24,12 @@ from opweave.registry.keys import AUTOGRAD_KEYS, DispatchKey, state
 from opweave.registry.memory_format import CHANNELS_LAST, contiguous_format, format_strides, preserve_format
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.kinds import Decl, composite, extern, generator
+from opweave.registry.ops.samples import Make
 from opweave.registry.promote import as_element, copied_strides, number_dtype
 from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.storage import Storage
 from opweave.registry.symbolic import Symbolic, is_finite, is_float, is_int, whole
 from opweave.registry.tensor import Tensor, allocate_like
-
-Make = Callable[..., Tensor]
 
 _OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 

@@ -6,7 +6,7 @@ Between the labels, before and behind them stand blanks, so that `n` labels have
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,11 +17,10 @@ from opweave.registry.errors import DTypeError, OutOfRangeError, ShapeError
 from opweave.registry.fake_context import dynamic_size
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import composite, extern
+from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
-Make = Callable[..., Tensor]
-Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
 aten = ops.aten
 _NONE, _MEAN, _SUM = 0, 1, 2
 _PLACES = (dtypes.int64, dtypes.int32)

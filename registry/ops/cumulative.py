@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -17,14 +16,13 @@ from opweave.registry.ops.copies import rounded
 from opweave.registry.ops.gradients import conjugate
 from opweave.registry.ops.kinds import composite, extern, scan, wide_type
 from opweave.registry.ops.reduction import accumulated
+from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.promote import pointwise_strides
 from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.strided import wrap_dim
 from opweave.registry.symbolic import is_open
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
-Make = Callable[..., Tensor]
-Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
 _FLOATING = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
 _ALL = (dtypes.bool_, dtypes.uint8, dtypes.int8, dtypes.int32, dtypes.int64, *_FLOATING)
 

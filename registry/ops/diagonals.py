@@ -13,6 +13,7 @@ from opweave.registry.memory_format import contiguous_format
 from opweave.registry.op import ops
 from opweave.registry.ops.creation import tensor
 from opweave.registry.ops.kinds import composite, view
+from opweave.registry.ops.samples import Make
 from opweave.registry.ops.slicing import check_part, placing, put_at
 from opweave.registry.ops.view import dims_behind, view_samples
 from opweave.registry.spec import is_contiguous
@@ -21,7 +22,6 @@ from opweave.registry.tensor import Tensor, describe
 
 Layout = tuple[tuple[int, ...], tuple[Any, ...], Any]
 Sizes = Sequence[int]
-Make = Callable[..., Tensor]
 aten = ops.aten
 
 

@@ -6,7 +6,7 @@ NaN in a row makes its distances NaN, in each norm (PyTorch's `cdist` leaves it 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,12 +18,11 @@ from opweave.registry.op import ops
 from opweave.registry.ops.copies import rounded
 from opweave.registry.ops.kinds import composite, normalize_axes
 from opweave.registry.ops.reduction import dims_of, kept_dims, shared_out
+from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.promote import as_element, broadcast_shapes, result_type
 from opweave.registry.spec import contiguous
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
-Make = Callable[..., Tensor]
-Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
 _FLOATING = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
 aten = ops.aten
 

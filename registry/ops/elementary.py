@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, Unpack
 
 from opweave.registry import dtypes
@@ -15,12 +15,11 @@ from opweave.registry.ops.gradients import conjugate, dropped, zeros
 from opweave.registry.ops.kinds import INT_TO_FLOAT, PointwiseDecl, composite, pointwise
 from opweave.registry.ops.kinds.traits import Traits
 from opweave.registry.ops.numbers import first_number, second_number
-from opweave.registry.ops.samples import bounded_pairs, near_and_far, pairs
+from opweave.registry.ops.samples import Make, bounded_pairs, near_and_far, pairs
 from opweave.registry.promote import result_type
 from opweave.registry.tensor import Tensor
 
 _FLOATS = (dtypes.float32, dtypes.float64, dtypes.bfloat16, dtypes.float16)
-Make = Callable[..., Tensor]
 aten = ops.aten
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -16,14 +15,11 @@ from opweave.registry.errors import DTypeError, OutOfRangeError, ShapeError, Uns
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.indexing import added_at, check_range, sample_places, take_at
 from opweave.registry.ops.kinds import Place, Places, composite, extern, gather as gathering
+from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.strided import wrap_dim
 from opweave.registry.symbolic import demand
 from opweave.registry.tensor import Tensor, allocate_like, describe
-
-Make = Callable[..., Tensor]
-Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
-
 
 # ---- rows of a matrix ----------------------------------------------------------------------------------------------
 

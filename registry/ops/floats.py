@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from opweave.registry import dtypes
@@ -15,12 +15,12 @@ from opweave.registry.ops.elementary import unary
 from opweave.registry.ops.gradients import dropped, zeros
 from opweave.registry.ops.kinds import DEFAULT, INT_TO_FLOAT, before_write, composite, pointwise
 from opweave.registry.ops.numbers import second_number
+from opweave.registry.ops.samples import Make
 from opweave.registry.promote import GREATEST, pointwise_strides, result_type
 from opweave.registry.spec import TensorSpec
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
 _FLOATS = (dtypes.float32, dtypes.float64, dtypes.bfloat16, dtypes.float16)
-Make = Callable[..., Tensor]
 aten = ops.aten
 
 

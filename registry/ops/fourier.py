@@ -6,7 +6,7 @@ Results have PyTorch's layouts: the transformed dimensions are innermost in memo
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,13 +18,11 @@ from opweave.registry.dtypes import DType
 from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.kinds import extern, normalize_axes
+from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.promote import pointwise_strides
 from opweave.registry.spec import TensorSpec
 from opweave.registry.symbolic import demand
 from opweave.registry.tensor import Tensor, allocate_like, describe
-
-Make = Callable[..., Tensor]
-Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
 
 #: The complex type of a real one.
 _COMPLEX = {dtypes.float32: dtypes.complex64, dtypes.float64: dtypes.complex128}

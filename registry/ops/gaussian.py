@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from opweave.registry import dtypes
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import INT_TO_FLOAT, pointwise
+from opweave.registry.ops.samples import Make
 from opweave.registry.scalar import erfc_power, erfc_tail
-from opweave.registry.tensor import Tensor
-
-Make = Callable[..., Tensor]
 
 aten = ops.aten
 _FROM = 1.25  # where the approximation of the tail begins

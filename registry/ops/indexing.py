@@ -6,7 +6,7 @@ Every index is checked against its dimension, on every device: a wrong one raise
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -25,14 +25,13 @@ from opweave.registry.ops.kinds import (
     gather as gathering,
     scatter as scattering,
 )
+from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.promote import broadcast_shapes, pointwise_strides
 from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.strided import wrap_dim
 from opweave.registry.tensor import Tensor, allocate, allocate_like, describe
 
 aten = ops.aten
-Make = Callable[..., Tensor]
-Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
 
 _ACCUMULATED = (dtypes.float32, dtypes.float16, dtypes.bfloat16, dtypes.int64, dtypes.uint8)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,13 +19,12 @@ from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.copies import assign
 from opweave.registry.ops.creation import tensor
 from opweave.registry.ops.kinds import Pieces, composite, concat as concatenating, handler
+from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.promote import broadcast_shapes, common_device, result_type
 from opweave.registry.spec import TensorSpec
 from opweave.registry.strided import wrap_dim
 from opweave.registry.tensor import Tensor, allocate, allocate_like, describe
 
-Make = Callable[..., Tensor]
-Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
 _ALL = tuple(dtypes.DTYPES.values())
 aten = ops.aten
 

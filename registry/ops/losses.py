@@ -7,7 +7,6 @@ in float32 where PyTorch's kernel does that, and rounded once.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
 from typing import Any
 
 from opweave.registry import dtypes
@@ -15,11 +14,10 @@ from opweave.registry.errors import DTypeError, OutOfRangeError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.copies import rounded, widened
 from opweave.registry.ops.kinds import composite
+from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.promote import result_type
 from opweave.registry.tensor import Tensor, describe
 
-Make = Callable[..., Tensor]
-Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
 aten = ops.aten
 _FLOATING = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
 _NONE, _MEAN, _SUM = 0, 1, 2

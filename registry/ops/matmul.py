@@ -7,7 +7,7 @@ goes to BLAS as it is.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,12 +19,10 @@ from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.kinds import composite, extern
 from opweave.registry.ops.reshape import viewed_strides
+from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.promote import as_element, broadcast_shapes, common_device
 from opweave.registry.spec import TensorSpec, contiguous, is_contiguous
 from opweave.registry.tensor import Tensor, allocate_like, describe
-
-Make = Callable[..., Tensor]
-Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
 
 _TYPES = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64, dtypes.int64, dtypes.int32, dtypes.uint8)
 

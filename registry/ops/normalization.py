@@ -7,7 +7,7 @@ batch normalisation that write running statistics; their bodies are what a compi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,11 +20,9 @@ from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.copies import format_of, laid_out, rounded, widened
 from opweave.registry.ops.kinds import CompositeDecl, composite
+from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.spec import contiguous
 from opweave.registry.tensor import Tensor, allocate_like, describe
-
-Make = Callable[..., Tensor]
-Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
 
 _FLOATING = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
 

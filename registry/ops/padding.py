@@ -15,13 +15,10 @@ from opweave.registry.op import ops
 from opweave.registry.ops.copies import format_of, laid_out, rounded, spec_like, widened
 from opweave.registry.ops.kinds import CompositeDecl, composite
 from opweave.registry.ops.kinds.traits import Traits
+from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.promote import as_element
 from opweave.registry.symbolic import demand, is_open, larger, smaller
 from opweave.registry.tensor import Tensor, allocate_like, describe
-
-Make = Callable[..., Tensor]
-Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
-
 
 # ---- with a constant -----------------------------------------------------------------------------------------------
 

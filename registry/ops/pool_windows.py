@@ -16,9 +16,9 @@ from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.memory_format import MemoryFormat, contiguous_format
 from opweave.registry.op import ops
 from opweave.registry.ops.copies import format_of, spec_like
+from opweave.registry.ops.samples import Make
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
-Make = Callable[..., Tensor]
 Sizes = Sequence[int]
 
 FLOATING = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)

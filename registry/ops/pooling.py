@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,11 +46,10 @@ from opweave.registry.ops.pool_windows import (
     with_padding,
     without_padding,
 )
+from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor, describe
 
-Make = Callable[..., Tensor]
-Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
 Sizes = Sequence[int]
 
 _INTEGERS = (dtypes.uint8, dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64)

@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from opweave.registry import dtypes
 from opweave.registry.errors import ArgumentError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import composite, declare_copied_back
+from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.promote import as_element, broadcast_shapes, result_type
 from opweave.registry.strided import wrap_dim
 from opweave.registry.tensor import Tensor, describe
 
-Make = Callable[..., Tensor]
-Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
 aten = ops.aten
 
 

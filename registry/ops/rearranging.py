@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,13 +16,12 @@ from opweave.registry.memory_format import contiguous_format
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.copies import format_of, laid_out
 from opweave.registry.ops.kinds import composite, extern, index_map, normalize_axes
+from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.promote import copied_strides
 from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.strided import wrap_dim
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
-Make = Callable[..., Tensor]
-Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
 _ALL = tuple(dtypes.DTYPES.values())
 aten = ops.aten
 

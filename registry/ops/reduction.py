@@ -19,13 +19,12 @@ from opweave.registry.ops.copies import rounded
 from opweave.registry.ops.gradients import conjugate
 from opweave.registry.ops.kinds import composite, normalize_axes, reduction
 from opweave.registry.ops.numbers import hand_on
+from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.ops.selection import maximum, minimum
 from opweave.registry.spec import TensorSpec
 from opweave.registry.strided import wrap_dim
 from opweave.registry.tensor import Tensor, describe
 
-Make = Callable[..., Tensor]
-Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
 _FLOATING = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
 _ALL = (dtypes.bool_, dtypes.uint8, dtypes.int8, dtypes.int32, dtypes.int64, *_FLOATING)
 aten = ops.aten

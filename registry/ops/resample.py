@@ -6,7 +6,7 @@ are computed in float32 (float64 for float64 images), half types too, and the re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,11 +18,8 @@ from opweave.registry.op import ops
 from opweave.registry.ops.copies import format_of, laid_out, rounded, spec_like, widened
 from opweave.registry.ops.kinds import composite
 from opweave.registry.ops.resample_filters import FLOATING, Filter, Sizes, check_image, chosen_sizes, resized
+from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.tensor import Tensor, allocate_like, describe
-
-Make = Callable[..., Tensor]
-Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
-
 
 # ---- other sizes ---------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ up in whole numbers, by weights that are rounded to a fixed number of binary dig
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -20,11 +20,10 @@ from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.copies import format_of, laid_out, rounded, spec_like, widened
 from opweave.registry.ops.kinds import CompositeDecl, composite
+from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.symbolic import Symbolic, whole
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
-Make = Callable[..., Tensor]
-Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
 Sizes = Sequence[int]
 aten = ops.aten
 FLOATING = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,14 +18,13 @@ from opweave.registry.ops.gradients import conjugate
 from opweave.registry.ops.indexing import add_at, check_range, gather_places, sample_places, sample_sources
 from opweave.registry.ops.joining import atleast_1d
 from opweave.registry.ops.kinds import Scatter, composite, declare_copied_back, extern, scatter as scattering
+from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.promote import as_element
 from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.strided import wrap_dim
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
 aten = ops.aten
-Make = Callable[..., Tensor]
-Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
 _ACCUMULATED = (dtypes.float32, dtypes.float16, dtypes.bfloat16, dtypes.int64, dtypes.uint8)
 
 

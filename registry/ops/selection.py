@@ -20,7 +20,7 @@ from opweave.registry.ops.gradients import dropped, kept
 from opweave.registry.ops.indexing import MASK_TYPES, added_at, sample_sources
 from opweave.registry.ops.kinds import composite, extern, pointwise
 from opweave.registry.ops.numbers import hand_on
-from opweave.registry.ops.samples import bounded_pairs, pairs, triples
+from opweave.registry.ops.samples import Make, Samples, bounded_pairs, pairs, triples
 from opweave.registry.promote import GREATEST, as_element, broadcast_shapes, computed, result_type
 from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.spec import TensorSpec, contiguous
@@ -28,8 +28,6 @@ from opweave.registry.tensor import Tensor, allocate_like, describe
 
 aten = ops.aten
 _FLOATS = (dtypes.float32, dtypes.float64, dtypes.bfloat16, dtypes.float16)
-Make = Callable[..., Tensor]
-Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
 _ACCUMULATED = (dtypes.float32, dtypes.float16, dtypes.bfloat16, dtypes.int64, dtypes.uint8)
 
 

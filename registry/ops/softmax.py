@@ -6,7 +6,6 @@ Each op is a composite of traceable ops. Where `explicit=True` an eager call com
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -18,13 +17,12 @@ from opweave.registry.errors import AutogradError, DTypeError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.copies import rounded, widened
 from opweave.registry.ops.kinds import composite
+from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.spec import contiguous
 from opweave.registry.strided import wrap_dim
 from opweave.registry.symbolic import is_open, square_root
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
-Make = Callable[..., Tensor]
-Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
 _FLOATING = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
 _NONE, _MEAN, _SUM = 0, 1, 2
 

@@ -18,14 +18,13 @@ from opweave.registry.errors import DTypeError, ShapeError
 from opweave.registry.fake_context import dynamic_size
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.kinds import composite, extern
+from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.promote import pointwise_strides
 from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.strided import wrap_dim
 from opweave.registry.symbolic import demand
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
-Make = Callable[..., Tensor]
-Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
 aten = ops.aten
 
 

@@ -6,7 +6,7 @@ The gamma functions, Bessel functions and the inverse of the error function are 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,14 +17,13 @@ from opweave.registry.errors import ArgumentError, DTypeError
 from opweave.registry.op import ops
 from opweave.registry.ops.elementary import costly
 from opweave.registry.ops.kinds import INT_TO_FLOAT, composite, extern, pointwise
-from opweave.registry.ops.samples import near_and_far
+from opweave.registry.ops.samples import Make, near_and_far
 from opweave.registry.promote import pointwise_strides
 from opweave.registry.scalar import erfc_tail
 from opweave.registry.spec import TensorSpec
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
 _FLOATS = (dtypes.float32, dtypes.float64, dtypes.bfloat16, dtypes.float16)
-Make = Callable[..., Tensor]
 aten = ops.aten
 
 

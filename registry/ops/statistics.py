@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,14 +17,13 @@ from opweave.registry.op import ops
 from opweave.registry.ops.copies import rounded, widened
 from opweave.registry.ops.kinds import CompositeDecl, composite, extern, normalize_axes
 from opweave.registry.ops.reduction import count_of, kept_dims, spread
+from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.promote import as_element
 from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.strided import wrap_dim
 from opweave.registry.symbolic import is_open, larger
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
-Make = Callable[..., Tensor]
-Samples = Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
 _FLOATING = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
 aten = ops.aten
 

@@ -12,9 +12,9 @@ from opweave.registry.errors import ArgumentError, DTypeError, OutOfRangeError, 
 from opweave.registry.op import ops
 from opweave.registry.ops.indexing import has_data
 from opweave.registry.ops.kinds import composite
+from opweave.registry.ops.samples import Make
 from opweave.registry.tensor import Tensor, describe
 
-Make = Callable[..., Tensor]
 aten = ops.aten
 
 _OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"

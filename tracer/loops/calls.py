@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opweave.fake.symbolic import statically_known_true
+from opweave.registry.containers import is_sequence
 from opweave.registry.dtypes import DType
 from opweave.registry.ops.kinds.base import Kind
 from opweave.registry.ops.kinds.loops import Operand
@@ -100,6 +101,6 @@ class NodeCall:
 
 
 def _with_operands(value: Any) -> Any:
-    if isinstance(value, (list, tuple)):
+    if is_sequence(value):
         return [_with_operands(item) for item in value]
     return NodeOperand(value) if isinstance(value, Node) else value

@@ -174,7 +174,7 @@ class Index:
 
     def render(self, name: Callable[[Axis], str], variable: Callable[[Variable], str] = repr) -> str:
         """Python text with names for the axes and for sizes that are not fixed, largest strides first."""
-        parts = []
+        parts: list[str] = []
         for atom, coefficient in sorted(self.terms.items(), key=lambda item: -abs(hint(item[1]))):
             if isinstance(atom, Axis):
                 text = name(atom)

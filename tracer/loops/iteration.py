@@ -116,14 +116,14 @@ class IterationSpace:
         Whether that is a scatter; it is then the only result.
     """
 
-    kept: list[Axis] = field(default_factory=list)
-    reduced: list[Axis] = field(default_factory=list)
-    demands: dict[Node, list[Demand]] = field(default_factory=dict)
-    frames: dict[tuple[Size, ...], tuple[Index, ...]] = field(default_factory=dict)
-    inputs_of_reductions: dict[Node, tuple[Index, ...]] = field(default_factory=dict)
+    kept: list[Axis] = field(default_factory=list[Axis])
+    reduced: list[Axis] = field(default_factory=list[Axis])
+    demands: dict[Node, list[Demand]] = field(default_factory=dict[Node, list[Demand]])
+    frames: dict[tuple[Size, ...], tuple[Index, ...]] = field(default_factory=dict[tuple[Size, ...], tuple[Index, ...]])
+    inputs_of_reductions: dict[Node, tuple[Index, ...]] = field(default_factory=dict[Node, tuple[Index, ...]])
     origin: Demand = field(default_factory=lambda: Demand((), True))
     scatters: bool = False
-    _calls: dict[Node, NodeCall] = field(default_factory=dict, repr=False)
+    _calls: dict[Node, NodeCall] = field(default_factory=dict[Node, NodeCall], repr=False)
 
     @staticmethod
     def of(node: Node) -> IterationSpace:

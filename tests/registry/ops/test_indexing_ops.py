@@ -13,7 +13,7 @@ import opweave
 from opweave.registry import dtypes
 from opweave.registry.errors import ArgumentError, DataDependentError, DTypeError, OutOfRangeError, ShapeError
 from opweave.registry.op import OpOverload, ops
-from opweave.registry.ops import embedding, indexing, scatter, selection
+from opweave.registry.ops import embedding, indexing, scatter
 from opweave.registry.ops.subscript import getitem, setitem
 from opweave.registry.tensor import from_numpy
 
@@ -23,7 +23,7 @@ mask = np.array([True, False, True])
 places = from_numpy(np.array([2, 0, 2]))
 
 
-@pytest.mark.parametrize("op", ops_with_samples(indexing, scatter, embedding, selection), ids=str)
+@pytest.mark.parametrize("op", ops_with_samples(indexing, scatter, embedding), ids=str)
 def test_layout_without_data(op: OpOverload) -> None:
     assert check_meta(op)
 
