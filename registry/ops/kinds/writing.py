@@ -339,7 +339,7 @@ def with_traits(decl: D, **traits: Unpack[Traits]) -> D:
             decl.own_tags = parse_tags(op.name, said)
             op.declared_tags += decl.own_tags
         elif name == "autocast":
-            decl.autocast = said if isinstance(said, Mapping) else {kind: said for kind in AUTOCAST_KEYS}
+            decl.autocast = said if isinstance(said, Mapping) else dict.fromkeys(AUTOCAST_KEYS, said)
         else:
             setattr(decl, name, said)
     return decl
