@@ -9,9 +9,7 @@ on a machine without a GPU, and in a process that launches kernels meanwhile.
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -27,6 +25,7 @@ from opweave.codegen.triton_cpu.refusal import UnsupportedTritonOp
 from opweave.registry.errors import ArgumentError, CompileError, OpweaveError, Site, UnsupportedError
 from opweave.registry.interrupts import deferred, let_through
 from opweave.registry.loading import parsing
+from opweave.registry.triton.modules import in_file
 
 #: Which says little of its types.
 _triton: Any = triton.compiler
@@ -108,10 +107,7 @@ def compile_text(text: str, options: Mapping[str, Any] | None = None, *, target:
     """
     compile_target = parse_target(target)
     activate()
-    with parsing, deferred(), use(compile_target), tempfile.TemporaryDirectory(prefix="opweave-") as folder:
-        path = os.path.join(folder, "kernel.ttir")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
+    with parsing, deferred(), use(compile_target), in_file(text) as path:
         try:
             return _triton.compile(path, target=compile_target, options=dict(options or {}))
         except OpweaveError:

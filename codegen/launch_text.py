@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from opweave.codegen.contraction import contracted
-from opweave.codegen.splice import read
 from opweave.registry.device import Device
 from opweave.registry.loading import load_heavy
 from opweave.registry.triton import effects
+from opweave.registry.triton.modules import new_context, read
 from opweave.registry.triton_op import CompiledText
 
 
@@ -83,12 +83,8 @@ def options_for(options: Mapping[str, Any], device: Device) -> dict[str, Any]:
 def _context(target: Any) -> tuple[Any, Any]:
     from triton.compiler import make_backend
 
-    ir = load_heavy("triton._C.libtriton").ir
-    context = ir.context()
-    ir.load_dialects(context)
     backend: Any = make_backend(target)
-    backend.load_dialects(context)
-    return context, backend
+    return new_context(backend), backend
 
 
 def _for_target(module: Any, backend: Any, target: Any, options: Mapping[str, Any]) -> Any:

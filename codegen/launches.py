@@ -22,9 +22,7 @@ from opweave.codegen.modules import load_module
 from opweave.codegen.splice import (
     Code,
     Functions,
-    Parameter,
-    parameters_of,
-    read,
+    kernel_parameters,
     with_functions,
     with_parameters,
     without_places,
@@ -34,13 +32,14 @@ from opweave.registry import interrupts
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import CompileError
-from opweave.registry.loading import load_heavy, load_triton, parsing
+from opweave.registry.loading import load_triton, parsing
 from opweave.registry.tensor import Tensor
 from opweave.registry.triton import effects
 from opweave.registry.triton.access import Access, KernelAccesses, Parameter as AccessedParameter, analyse
 from opweave.registry.triton.known import in_launch
+from opweave.registry.triton.modules import read, run_passes
 from opweave.registry.triton.polynomial import Known, Polynomial
-from opweave.registry.triton.ttir import Type, Value
+from opweave.registry.triton.ttir import Parameter, Type, Value
 from opweave.registry.triton_op import CompiledText, forms, kernels, name_of, tuner_of
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.launch_numbers import as_polynomial, flat, numbers_of, operand_of
@@ -240,7 +239,7 @@ class _Fusion:
         while f"%{self.mark}" in text:
             self.mark += "_"
         # What Triton printed anew has other names, but the same order.
-        parameters = parameters_of(text)
+        parameters = kernel_parameters(text)
         accesses = analyse(text, names)
         grid = node.kwargs["grid"][self.configuration]
         accesses = in_launch(accesses, numbers_of(values), [_count(size) for size in grid])
@@ -248,12 +247,12 @@ class _Fusion:
         lines = text.splitlines()
         text = "\n".join([*(line for k, old in enumerate(lines) for line in edits.get(k, [old])), ""])
         more, more_arguments = self._further()
-        text = with_parameters(text, [*parameters_of(text), *more])
+        text = with_parameters(text, [*kernel_parameters(text), *more])
         text = with_functions(text, [functions for _, functions in self.functions.values()])
         final, kept = without_unused(str(self._simplified(read(text, context))))
         arguments = [*arguments, *more_arguments]
         final = _aligned(final, [self._is_aligned(arguments[k]) for k in kept])
-        types = [_triton_type(p.type) for p in parameters_of(final)]
+        types = [_triton_type(p.type) for p in kernel_parameters(final)]
         signature = tuple((f"p{i}", kind) for i, kind in enumerate(types))
         source = KernelSource(
             self.name, final, (), {}, (None, 1, 1), signature, language="ttir",
@@ -267,7 +266,7 @@ class _Fusion:
         """The text with nothing said of its pointers, and what its parameters are given."""
         kept: list[Parameter] = []
         arguments: list[Argument] = []
-        for parameter, name in zip(parameters_of(text), names, strict=True):
+        for parameter, name in zip(kernel_parameters(text), names, strict=True):
             if isinstance(values.get(name), Tensor):
                 kept.append(Parameter(parameter.name, parameter.type, "", parameter.location))
                 arguments.append(self._operand(operand_of(name)))
@@ -293,16 +292,9 @@ class _Fusion:
 
     def _simplified(self, module: Any) -> Any:
         """With functions and constants put where they are used."""
-        library = load_heavy("triton._C.libtriton")
-        passes, manager = library.passes, library.ir.pass_manager(module.context)
-        passes.common.add_inliner(manager)
-        passes.common.add_canonicalizer(manager)
-        passes.ttir.add_reorder_broadcast(manager)
-        passes.common.add_cse(manager)
-        passes.ttir.add_triton_licm(manager)
-        passes.common.add_symbol_dce(manager)
-        manager.run(module, "fused launch")
-        return module
+        names = ("common.inliner", "common.canonicalizer", "ttir.reorder_broadcast", "common.cse", "ttir.triton_licm",
+                 "common.symbol_dce")  # fmt: skip
+        return run_passes(module, names, "fused launch")
 
     # ---- numbers
 
@@ -505,6 +497,6 @@ def _aligned(text: str, known: Sequence[bool]) -> str:
     note = "{tt.divisibility = 16 : i32}"
     parameters = [
         Parameter(p.name, p.type, note if yes and p.type.startswith("!tt.ptr") else p.attributes, p.location)
-        for p, yes in zip(parameters_of(text), known, strict=True)
+        for p, yes in zip(kernel_parameters(text), known, strict=True)
     ]
     return with_parameters(text, parameters)

@@ -14,15 +14,11 @@ divided out of the distance from the parameter, which works for any address.
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from opweave.registry.errors import Site
-from opweave.registry.loading import load_heavy
 from opweave.registry.triton.access import Access
 from opweave.registry.triton.known import digits
 from opweave.registry.triton.polynomial import (
@@ -39,55 +35,38 @@ from opweave.registry.triton.polynomial import (
     Remainder,
     is_natural,
 )
-from opweave.registry.triton.ttir import Type, Value, split_top
+from opweave.registry.triton.ttir import Parameter, Type, Value, parameters_of
 
 
 class Unwritten(Exception):
     """A polynomial that cannot be computed where it is asked for."""
 
 
-@dataclass(frozen=True)
-class Parameter:
-    """A parameter of a TTIR function, as text."""
-
-    name: str
-    type: str
-    attributes: str = ""
-    location: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.name}: {self.type}" + "".join(f" {t}" for t in (self.attributes, self.location) if t)
-
-
-_PARAMETER = re.compile(r"(%[\w$.\-]+): (.*?)( \{.*?\})?( loc\(.*\))?$")
 _HEAD = re.compile(r"^( *tt\.func public @\S+?)\((.*)\)( attributes \{.*\})? \{(?: loc\(.*\))?$", re.M)
 
 
-def parameters_of(text: str) -> list[Parameter]:
-    """The kernel's parameters."""
+def _head(text: str) -> re.Match[str]:
+    """The header of the kernel."""
     head = _HEAD.search(text)
     assert head is not None
-    found: list[Parameter] = []
-    for part in split_top(head.group(2)):
-        m = _PARAMETER.match(part)
-        assert m is not None, part
-        found.append(Parameter(m.group(1), m.group(2), (m.group(3) or "").strip(), (m.group(4) or "").strip()))
-    return found
+    return head
+
+
+def kernel_parameters(text: str) -> list[Parameter]:
+    """The kernel's parameters."""
+    return parameters_of(_head(text)[2])
 
 
 def with_parameters(text: str, parameters: Sequence[Parameter]) -> str:
     """The text with other parameters of the kernel."""
-    head = _HEAD.search(text)
-    assert head is not None
+    head = _head(text)
     made = f"{head.group(1)}({', '.join(map(str, parameters))}){head.group(3) or ''} {{"
     return text[: head.start()] + made + text[head.end() :]
 
 
 def without_unused(text: str) -> tuple[str, list[int]]:
     """The text without parameters that nothing uses, and the places of those that are left."""
-    head = _HEAD.search(text)
-    assert head is not None
-    parameters = parameters_of(text)
+    head, parameters = _head(text), kernel_parameters(text)
     rest = text[head.end() :]
     used = set(re.findall(r"%[\w$.\-]+", rest))
     kept = [k for k, parameter in enumerate(parameters) if parameter.name in used]
@@ -104,23 +83,6 @@ _PLACE = re.compile(r' loc\((?:[^()"]|"[^"]*"|\((?:[^()"]|"[^"]*")*\))*\)')
 
 
 # ---- modules ---------------------------------------------------------------------------------------------------------
-
-
-def read(text: str, context: Any) -> Any:
-    """A module of Triton's; it is checked.
-
-    Raises
-    ------
-    RuntimeError
-        If the text breaks a rule; Triton says on stderr which.
-    """
-    with tempfile.TemporaryDirectory(prefix="opweave-") as folder:
-        path = os.path.join(folder, "kernel.ttir")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-        module = load_heavy("triton._C.libtriton").ir.parse_mlir_module(path, context)
-    module.context = context
-    return module
 
 
 @dataclass

@@ -206,9 +206,8 @@ def uniform_step(carried: Value, yielded: Value) -> Value | None:
     source = b
     while source.op is not None and source.op.name == "tt.broadcast":
         source = source.op.operands[0]
-    if source.op is None or source.op.name not in ("tt.splat", "arith.constant"):
-        return None
-    return b if source.op.name == "tt.splat" or "[" not in source.op.attrs else None
+    op = source.op
+    return b if op is not None and (op.name == "tt.splat" or op.splat is not None) else None
 
 
 def divisor(v: Value, hints: dict[Value, int], depth: int = 12) -> int:
@@ -222,8 +221,7 @@ def divisor(v: Value, hints: dict[Value, int], depth: int = 12) -> int:
     if op is None or depth == 0:
         return 1
     if op.name == "arith.constant":
-        text = op.attrs
-        return abs(int(text)) or 1 << 30 if text.lstrip("-").isdigit() else 1
+        return 1 if op.integer is None else abs(op.integer) or 1 << 30
     if op.name == "tt.make_range":
         return op.int_attr("start") or 1 << 30
     if op.name in VIEWS or op.name in ("arith.extsi", "arith.extui", "arith.index_cast"):
@@ -248,7 +246,7 @@ def nonnegative(v: Value, depth: int = 12) -> bool:
             and nonnegative(parent.operands[0], depth - 1)
         )
     if op.name == "arith.constant":
-        return op.attrs.isdigit()
+        return op.integer is not None and op.integer >= 0
     if op.name in ("tt.make_range", "tt.get_program_id", "tt.get_num_programs", "arith.extui"):
         return True
     if op.name in VIEWS or op.name in (

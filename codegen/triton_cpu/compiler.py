@@ -14,9 +14,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
-from triton._C.libtriton import ir, passes
 from triton.backends.compiler import BaseBackend, GPUTarget, Language
 
 from opweave.codegen import contraction, native
@@ -26,7 +25,7 @@ from opweave.codegen.triton_cpu.refusal import UnsupportedTritonOp
 from opweave.registry import interrupts
 from opweave.registry.errors import UnsupportedError
 from opweave.registry.loading import load_heavy
-from opweave.registry.triton import inline, ttir
+from opweave.registry.triton import inline, modules, ttir
 
 
 @dataclass(frozen=True)
@@ -79,6 +78,14 @@ _GPU_ONLY = frozenset(
 )  # fmt: skip
 
 
+_PASSES = (
+    "common.inliner", modules.BLOCK_POINTERS, "ttir.rewrite_tensor_descriptor_to_pointer",
+    "common.canonicalizer", "ttir.combine", "ttir.reorder_broadcast", "common.cse", "ttir.triton_licm",
+    "common.symbol_dce", "ttir.loop_unroll",
+)  # fmt: skip
+"""Those of Triton's passes that hang on no target. Block pointers and descriptors become plain pointers."""
+
+
 class CPUBackend(BaseBackend):
     """Compiles Triton kernels to native code for the host CPU."""
 
@@ -106,7 +113,7 @@ class CPUBackend(BaseBackend):
         return (metadata.num_warps, metadata.num_ctas, metadata.shared)
 
     def get_codegen_implementation(self, options: CPUOptions) -> dict[str, Any]:
-        return {"min_dot_size": lambda lhs, rhs: (1, 1, 1), "convert_custom_types": _convert_float8e4b15}
+        return {"min_dot_size": _smallest_dot, "convert_custom_types": _convert_float8e4b15}
 
     def get_module_map(self) -> dict[str, ModuleType]:
         # CUDA's names (`__nv_expf`): the lowering knows them and puts its own code in their place.
@@ -117,7 +124,9 @@ class CPUBackend(BaseBackend):
     def load_dialects(self, context: Any) -> None:
         pass
 
-    def add_stages(self, stages: dict[str, Any], options: object, language: Language | None = None) -> None:
+    def add_stages(
+        self, stages: dict[str, Callable[[Any, Any], Any]], options: object, language: Language | None = None
+    ) -> None:
         if language not in (None, Language.TRITON):
             raise UnsupportedError("the CPU backend compiles Triton kernels only", got=f"a {language.name} kernel")
         stages["ttir"] = lambda module, metadata: _logged_ttir(self.make_ttir(module))
@@ -129,21 +138,8 @@ class CPUBackend(BaseBackend):
 
     @staticmethod
     def make_ttir(module: Any) -> Any:
-        """Triton's own target-independent passes. Block pointers and descriptors become plain pointers."""
-        manager = ir.pass_manager(module.context)
-        passes.common.add_inliner(manager)
-        if hasattr(passes.ttir, "add_rewrite_tensor_pointer"):  # gone in Triton 3.8
-            passes.ttir.add_rewrite_tensor_pointer(manager)
-        passes.ttir.add_rewrite_tensor_descriptor_to_pointer(manager)
-        passes.common.add_canonicalizer(manager)
-        passes.ttir.add_combine(manager)
-        passes.ttir.add_reorder_broadcast(manager)
-        passes.common.add_cse(manager)
-        passes.ttir.add_triton_licm(manager)
-        passes.common.add_symbol_dce(manager)
-        passes.ttir.add_loop_unroll(manager)
-        manager.run(module, "make_ttir")
-        return module
+        """Triton's own target-independent passes."""
+        return modules.run_passes(module, _PASSES, "make_ttir")
 
     @staticmethod
     def make_llir(module: Any, metadata: dict[str, Any]) -> str:
@@ -191,8 +187,12 @@ def contracts(options: Any) -> bool:
     options : CPUOptions or mapping
         What the kernel is compiled with.
     """
-    found = options if isinstance(options, Mapping) else vars(options)
+    found = cast("Mapping[str, Any]", options if isinstance(options, Mapping) else vars(options))
     return found.get("enable_fp_fusion", True) is not False and llvm.host().fma
+
+
+def _smallest_dot(lhs: Any, rhs: Any) -> tuple[int, int, int]:
+    return 1, 1, 1
 
 
 def _logged_ttir(module: Any) -> Any:
@@ -260,7 +260,7 @@ def _toolchain() -> str:
     import triton
 
     digest = hashlib.sha256()
-    others = [Path(str(module.__file__)) for module in (contraction, ttir, inline)]
+    others = [Path(str(module.__file__)) for module in (contraction, ttir, modules, inline)]
     folders = (Path(__file__).parent, Path(str(native.__file__)).parent)
     for source in [*(file for folder in folders for file in sorted(folder.glob("*.py"))), *others]:
         digest.update(source.name.encode() + b"\0" + source.read_bytes())

@@ -435,10 +435,8 @@ class Context:
 
 def splat_literal(v: Value) -> Operand | None:
     """The literal that all elements of a constant are; None where `v` is no constant, or has several."""
-    op = v.op
-    if op is None or op.name != "arith.constant":
-        return None
-    return None if v.type.is_tensor and ("[" in op.attrs or '"' in op.attrs) else literal(op.attrs, v.type.elem)
+    text = v.op.splat if v.op is not None else None
+    return literal(text, v.type.elem) if text is not None else None
 
 
 def dense_literals(text: str, elem: str, count: int) -> list[Operand]:

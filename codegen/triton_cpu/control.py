@@ -129,7 +129,7 @@ def scf_for(cx: Context, op: Op) -> None:
 
     # Counted in 64 bits, so that the step past the end cannot wrap around and begin again.
     wide: list[Operand] = [em.resize(x, elem, "i64") for x in (lo, hi, by)]
-    if op.attrs.startswith("unsigned "):
+    if op.word == "unsigned":
         if SIZE[elem] == 8:
             raise unsupported(op, "a range of unsigned 64-bit integers")
         wide = [em.inst(f"zext {LLVM_TYPE[elem]} {x} to i64") for x in (lo, hi, by)]

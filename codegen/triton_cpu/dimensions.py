@@ -73,7 +73,7 @@ class _Survey:
         elif op is None or op.name == "tt.make_range":
             self._read(v.type.dims, idx)
         elif op.name == "arith.constant":
-            if "[" in op.attrs or '"' in op.attrs:
+            if op.splat is None:
                 self._read(v.type.dims, idx)
         elif op.name == "tt.split":
             self.visit(op.operands[0], (*idx, Index(v.index, 0, f"split{v.index}")))

@@ -35,7 +35,7 @@ def _steps(value: Value) -> tuple[int, ...] | None:
         return None
     if op.name == "tt.make_range":
         return (1,)
-    if op.name == "tt.splat" or (op.name == "arith.constant" and "[" not in op.attrs and '"' not in op.attrs):
+    if op.name == "tt.splat" or op.splat is not None:
         return (0,) * len(dims)
     parts = [_steps(operand) for operand in op.operands]
     known = [part for part in parts if part is not None]
@@ -66,8 +66,4 @@ def _number(value: Value) -> int | None:
     """The number that all lanes hold, if it is fixed."""
     while value.op is not None and value.op.name in ("tt.splat", "tt.broadcast", "tt.expand_dims"):
         value = value.op.operands[0]
-    op = value.op
-    if op is None or op.name != "arith.constant":
-        return None
-    text = op.attrs.strip().removeprefix("dense<").removesuffix(">")
-    return int(text) if text.lstrip("-").isdigit() else None
+    return value.op.integer if value.op is not None else None

@@ -26,10 +26,10 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextvars import ContextVar
 from types import FrameType
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from triton.backends.compiler import GPUTarget
 from triton.backends.driver import DriverBase
@@ -147,7 +147,7 @@ def device_driver(kind: str) -> DeviceDriver:
 
 
 @contextlib.contextmanager
-def use(device: str | GPUTarget) -> Iterator[None]:
+def use(device: str | GPUTarget) -> Generator[None, None, None]:
     """Within this context (and thread), run kernels on a kind of device, or compile them for a target.
 
     Parameters
@@ -199,7 +199,8 @@ def _parse_one_at_a_time() -> None:
     """Have Triton parse kernels under `loading.parsing`, where threads must not do it at once."""
     from triton.runtime.jit import JITFunction
 
-    original = JITFunction.parse
+    jit: Any = JITFunction
+    original: Callable[[Any], Any] = jit.parse
     if sys.version_info >= (3, 13) or getattr(original, "one_at_a_time", False):
         return
 
@@ -209,7 +210,7 @@ def _parse_one_at_a_time() -> None:
             return original(self)
 
     parse.one_at_a_time = True  # type: ignore[attr-defined]
-    JITFunction.parse = parse
+    jit.parse = parse
 
 
 def _compile_in_one_piece() -> None:
@@ -220,7 +221,8 @@ def _compile_in_one_piece() -> None:
     """
     from triton.runtime.jit import JITCallable, JITFunction
 
-    compile_one: Callable[..., Any] = JITFunction._do_compile
+    jit: Any = JITFunction
+    compile_one: Callable[..., Any] = jit._do_compile
     hashed: Any = JITCallable.cache_key
     if getattr(compile_one, "in_one_piece", False):
         return
@@ -334,10 +336,11 @@ class OpweaveDriver(DriverBase):
             return getattr(_thread, "device", None)
         values = caller.f_locals
         kernel, grid = values.get("self"), values.get("grid")
-        if isinstance(grid, (tuple, list)) and len(grid) > 3:  # Triton would leave out the rest of it
+        sizes = cast("Sequence[object]", grid) if isinstance(grid, (tuple, list)) else ()
+        if len(sizes) > 3:  # Triton would leave out the rest of it
             name = getattr(kernel, "__name__", "kernel")
             raise ArgumentError(
-                f"{name}: a grid has one to three sizes", got=repr(grid), hint=f"{name}[(triton.cdiv(n, BLOCK),)](...)"
+                f"{name}: a grid has one to three sizes", got=repr(sizes), hint=f"{name}[(triton.cdiv(n, BLOCK),)](...)"
             )
         if len(_factories) == 1 and _foreign_driver() is None:
             return device_driver("cpu")
@@ -421,9 +424,9 @@ def for_device(kernel: Any, kind: str) -> Any:
     with _lock:
         copies: dict[str, Any] = kernel.__dict__.setdefault("_opweave_per_device", {})
         if kind not in copies:
-            own = copy.copy(kernel)
+            own: Any = copy.copy(kernel)
             own.__dict__.pop("_opweave_per_device", None)
-            own.fn = for_device(kernel.fn, kind)
+            own.fn = for_device(own.fn, kind)
             if isinstance(own, Autotuner):
                 own.cache = {}
             copies[kind] = own

@@ -42,9 +42,9 @@ def _atomic(cx: Context, op: Op) -> None:
 
 
 def _message(op: Op) -> str:
-    text = op.attrs[op.attrs.index('"') + 1 :]
-    text = text[: text.index('"')]
-    return re.sub(r"(?:\\[0-9A-F]{2})+", lambda m: bytes.fromhex(m[0].replace("\\", "")).decode(errors="replace"), text)
+    return re.sub(
+        r"(?:\\[0-9A-F]{2})+", lambda m: bytes.fromhex(m[0].replace("\\", "")).decode(errors="replace"), op.message
+    )
 
 
 def _printable(cx: Context, x: Lanes, signed: bool, hexadecimal: bool) -> tuple[str, LLVMType, Operand]:
@@ -71,7 +71,7 @@ def _printable(cx: Context, x: Lanes, signed: bool, hexadecimal: bool) -> tuple[
 def _print(cx: Context, op: Op) -> None:
     """A line per element: `pid (x, y, z) idx (i, j) prefix: value`, numbered where there are several operands."""
     cx.needs_print = True
-    hexadecimal = op.attr("hex") == "true"
+    hexadecimal = op.flag("hex")
     signs = op.array_attr("isSigned") or (1,) * len(op.operands)
     prefix = _message(op).replace("%", "%%")
     if not op.operands:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opweave.codegen.triton_cpu.context import Context, pointee_size
+from opweave.codegen.triton_cpu.context import Context, pointee_size, splat_literal
 from opweave.codegen.triton_cpu.emit import (
     FLOAT8,
     FLOATS,
@@ -18,7 +18,6 @@ from opweave.codegen.triton_cpu.emit import (
     NARROW,
     SIZE,
     float_literal,
-    literal,
     splat,
     suffix,
     vector,
@@ -125,11 +124,8 @@ def compare(cx: Context, predicate: str, x: Lanes, y: Lanes) -> Lanes:
 @lazy("arith.constant", cost=0)
 def _constant(cx: Context, v: Value, idx: Indices) -> Lanes:
     """A splat is a literal; other dense constants are tables in memory."""
-    assert v.op is not None
-    text, elem = v.op.attrs, v.type.elem
-    if not v.type.is_tensor or ("[" not in text and '"' not in text):
-        return Lanes("uniform", literal(text, elem), elem)
-    return cx.load_buffer(cx.table(v), idx)
+    value = splat_literal(v)
+    return cx.load_buffer(cx.table(v), idx) if value is None else Lanes("uniform", value, v.type.elem)
 
 
 @elementwise(*_FLOAT_BINARY, cost={"arith.divf": 5, "tt.precise_divf": 5})
@@ -285,8 +281,7 @@ def _clampf(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
 
 @elementwise("arith.cmpi", "arith.cmpf", cost={"arith.cmpi": 0})
 def _compare(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
-    predicate = op.attrs.replace(",", " ").split()[0]
-    return compare(cx, predicate, *widened(cx, args))
+    return compare(cx, op.word, *widened(cx, args))
 
 
 @elementwise("arith.select")
@@ -342,7 +337,7 @@ def _float_cast(cx: Context, op: Op, args: list[Lanes]) -> Lanes:
     (x,), elem = args, op.result.type.elem
     if elem not in FLOATS or x.elem not in FLOATS:
         raise unsupported(op, f"conversions from {x.elem} to {elem} are not supported")
-    if "rounding = rtz" in op.attrs:
+    if op.attr("rounding") == "rtz":
         return _truncate(cx, op, x, elem)
     wide = to_f32(cx, x)
     if elem == "f64":

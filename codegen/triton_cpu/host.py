@@ -90,7 +90,7 @@ class HostLauncher:
         # Positions of the arguments that are passed, unless some have to be spread first.
         plain = all(isinstance(kind, str) and not kind.startswith("tensordesc") for kind in self._signature)
         self.passed = [i for i, kind in enumerate(self._signature) if kind != "constexpr"] if plain else None
-        written = frozenset(getattr(metadata, "written", ()))
+        written: frozenset[int] = frozenset(getattr(metadata, "written", ()))
         # Of each pointer its position, what messages call it, and whether it is written to.
         self._pointers = [
             (i, f"{self._name}: argument {p.name!r}", i in written) for i, p in enumerate(self._params) if p.is_pointer

@@ -197,12 +197,12 @@ def _scalar(cx: Context, op: Op) -> Lanes:
 
 @root("tt.get_program_id")
 def _program_id(cx: Context, op: Op) -> None:
-    cx.scalars[op.result] = Lanes("uniform", cx.program_id["xyz".index(op.attrs[0])], "i32")
+    cx.scalars[op.result] = Lanes("uniform", cx.program_id["xyz".index(op.word)], "i32")
 
 
 @root("tt.get_num_programs")
 def _num_programs(cx: Context, op: Op) -> None:
-    cx.scalars[op.result] = Lanes("uniform", Register(f"%g{op.attrs[0]}"), "i32")
+    cx.scalars[op.result] = Lanes("uniform", Register(f"%g{op.word}"), "i32")
 
 
 @root("tt.reshape")

@@ -78,7 +78,7 @@ def load_lanes(cx: Context, op: Op, idx: Indices) -> Lanes:
         return other()
     pointer = at(cx, op.operands[0], idx)
     if cx.features.sanitize:
-        check_access(cx, op, "volatile" if "isVolatile = true" in op.attrs else "read", pointer, mask, idx, elem)
+        check_access(cx, op, "volatile" if op.flag("isVolatile") else "read", pointer, mask, idx, elem)
     if pointer.uniform:
         return _load_uniform(cx, pointer, mask, other, elem)
     if cx.width == 1:
@@ -165,7 +165,7 @@ def prepare_store(cx: Context, op: Op, idx: Indices) -> Store | None:
     value = at(cx, op.operands[1], idx)
     pointer = at(cx, op.operands[0], idx)
     span = cx.width > 1 and pointer.kind == "affine" and pointer.stride == SIZE[value.elem] and mask.is_true
-    return Store(op, idx, pointer, value, mask, span and cx.features.streams and "cacheModifier = cs" in op.attrs)
+    return Store(op, idx, pointer, value, mask, span and cx.features.streams and op.attr("cacheModifier") == "cs")
 
 
 def emit_store(cx: Context, store: Store, past: bool | None = None) -> None:
@@ -235,7 +235,7 @@ _RMW = {
 
 def atomic_rmw(cx: Context, op: Op, pointer: Operand, value: Lanes) -> Lanes:
     """One scalar read-modify-write; returns the old value."""
-    kind = op.attrs.partition(",")[0].strip()
+    kind = op.word
     if kind not in _RMW:
         raise unsupported(op, f"atomic {kind} is not supported")
     em, elem = cx.em, value.elem

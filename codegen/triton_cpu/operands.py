@@ -5,11 +5,10 @@ An integer constant is Python's `int`; everything else is text of one of these t
 
 from __future__ import annotations
 
+from typing import NewType
 
-class LLVMType(str):
-    """A type: `float`, `<8 x i32>`. It is only printed: what a value is its element type in TTIR and its width say."""
-
-    __slots__ = ()
+LLVMType = NewType("LLVMType", str)
+"""A type: `float`, `<8 x i32>`. It is only printed: what a value is its element type in TTIR and its width say."""
 
 
 class Register(str):

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from opweave.codegen.triton_cpu.context import Context
+from opweave.codegen.triton_cpu.context import Context, splat_literal
 from opweave.codegen.triton_cpu.emit import SIZE, Buffer
 from opweave.codegen.triton_cpu.lanes import Index, Indices, Key, key_of
+from opweave.codegen.triton_cpu.operands import FALSE
 from opweave.codegen.triton_cpu.operations import INDEX_OPS, MADE, REARRANGES, VIEWS
 from opweave.codegen.triton_cpu.strides import UNKNOWN, Strides
 from opweave.registry.triton.ttir import Op, Value
@@ -221,7 +222,7 @@ def comparison(cx: Context, leaf: Value, idx: Indices) -> tuple[Place, Place, in
     op = leaf.op
     if op is None or op.name != "arith.cmpi":
         return None
-    predicate = op.attrs.replace(",", " ").split()[0]
+    predicate = op.word
     x, b = cx.inputs(op, idx)
     if predicate in _SWAPPED:
         predicate, x, b = _SWAPPED[predicate], b, x
@@ -258,7 +259,7 @@ def _is_false(cx: Context, mask: Value, idx: Indices, assumed: Mapping[Key, bool
     if mask in cx.buffers or op is None:
         return False
     if op.name == "arith.constant":
-        return op.attrs in ("false", "0")
+        return splat_literal(mask) == FALSE
     if op.name == "arith.andi" or op.name in VIEWS:
         return any(_is_false(cx, o, i, assumed) for o, i in cx.inputs(op, idx))
     return False

@@ -7,13 +7,10 @@ multiples of 16, as Triton does in a launch, since the text will meet other argu
 from __future__ import annotations
 
 import functools
-import os
 import re
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from triton._C.libtriton import ir
 from triton.compiler.compiler import make_backend
 
 from opweave.codegen.contraction import contracted
@@ -33,7 +30,7 @@ from opweave.registry.interrupts import deferred, let_through
 from opweave.registry.launch_form import LaunchForm
 from opweave.registry.loading import parsing
 from opweave.registry.triton.effects import configurations, source_of
-from opweave.registry.triton.ttir import parse
+from opweave.registry.triton.modules import new_context, read
 from opweave.tracer.export.kernels import Lowering
 
 
@@ -71,12 +68,11 @@ def to_text(kernel: Any, form: LaunchForm, operands: Mapping[str, Any]) -> Lower
         with parsing, deferred(), use(target):
             source, _, options, _ = source_of(jit_fn, values, target)
             source.attrs = {}
-            context = ir.context()
-            ir.load_dialects(context)
+            context = new_context()
             backend: Any = make_backend(target)
             codegen = backend.get_codegen_implementation(options)
-            module = source.make_ir(target, options, codegen, backend.get_module_map(), context)
-            text = CPUBackend.make_ttir(module).str_nodebug()
+            module = CPUBackend.make_ttir(source.make_ir(target, options, codegen, backend.get_module_map(), context))
+            name, text = str(module.get_entry_func_name()), module.str_nodebug()
             text = contracted(text) if contracts(options) else text
     except OpweaveError:
         raise
@@ -88,7 +84,7 @@ def to_text(kernel: Any, form: LaunchForm, operands: Mapping[str, Any]) -> Lower
     names = list(jit_fn.arg_names)
     fixed = {names[path[0]]: value for path, value in source.constants.items() if len(path) == 1}
     parameters, bindings = _spread(source.signature, names, form, operands)
-    return Lowering(choice, parse(text).entry().name, text, parameters, fixed, bindings)
+    return Lowering(choice, name, text, parameters, fixed, bindings)
 
 
 def _spread(
@@ -222,14 +218,7 @@ def _check_memory(name: str, lowered: Lowered) -> None:
 
 def _verified(text: str) -> str:
     """The text as Triton itself reads and prints it: the lowering trusts what it is given to be well typed."""
-    context = ir.context()
-    ir.load_dialects(context)
-    with tempfile.TemporaryDirectory(prefix="opweave-") as folder:
-        path = os.path.join(folder, "kernel.ttir")
-        with open(path, "w") as file:
-            file.write(text)
-        module = ir.parse_mlir_module(path, context)
-    module.context = context
+    module = read(text, new_context())
     if not module.verify():
         raise ValueError("the module breaks the rules of its operations")
     return module.str_nodebug()

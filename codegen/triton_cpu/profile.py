@@ -40,7 +40,7 @@ class KernelProfile:
 class LaunchProfile:
     """Kernels that were launched, the costliest first; filled when its context ends. `print` shows a table."""
 
-    kernels: list[KernelProfile] = field(default_factory=list)
+    kernels: list[KernelProfile] = field(default_factory=list[KernelProfile])
 
     def __str__(self) -> str:
         total = sum(k.seconds for k in self.kernels)

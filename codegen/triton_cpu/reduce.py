@@ -262,7 +262,7 @@ class _Reduction:
 def scan(cx: Context, op: Op) -> None:
     """Sequential along the axis; neighbouring rows go together in lanes where the axis is not the contiguous one."""
     sources, axis, shape = op.operands, op.int_attr("axis"), op.operands[0].type.dims
-    reverse = (op.attr("reverse") or "false").startswith("true")
+    reverse = op.flag("reverse")
     n = shape[axis]
     results = [cx.em.buffer(r.type.dims, r.type.elem) for r in op.results]
     shape = merged(cx, shape, sources, axis)

@@ -91,7 +91,7 @@ class Launch:
     ) -> None:
         self.kernel = weakref.ref(kernel)  # Triton's cache decides how long it lives
         places = {name: i for i, name in enumerate((*known.names[: len(args)], *kwargs))}
-        names = [known.names[i] for i in kernel.run.passed]
+        names: list[str] = [known.names[i] for i in kernel.run.passed]
         self.defaults = tuple(known.defaults[name] for name in names if name not in places)
         missing = (n for n in names if n not in places)
         places |= {name: len(args) + len(kwargs) + i for i, name in enumerate(missing)}
@@ -102,7 +102,7 @@ class Launch:
 
 def _note(found: list[Any], value: Any) -> bool:
     """Add what an argument at run time is like."""
-    kind = type(value)
+    kind = type(value)  # pyright: ignore[reportUnknownVariableType]  # a cast would cost as much as the question
     if kind is Tensor:
         if value._device.type != "cpu":
             return False
@@ -132,7 +132,7 @@ def _note(found: list[Any], value: Any) -> bool:
 
 def _note_constant(found: list[Any], value: Any) -> bool:
     """Add the value of a `tl.constexpr` or of an option."""
-    kind = type(value)
+    kind = type(value)  # pyright: ignore[reportUnknownVariableType]  # a cast would cost as much as the question
     found.append(kind)
     if kind is int or kind is str or kind is bool or value is None:
         found.append(value)
@@ -155,7 +155,8 @@ def install(chosen: Callable[[], Any]) -> None:
     from triton.runtime.jit import JITFunction
 
     watch_launches()  # its step comes after this one, which looks whether there is a mode
-    original: Callable[..., Any] = JITFunction.run
+    jit: Any = JITFunction
+    original: Callable[..., Any] = jit.run
     if getattr(original, "knows_launches", False):
         return
     runtime, compilation = knobs.runtime, knobs.compilation

@@ -139,10 +139,11 @@ def _select(op: Op) -> None:
 def _constant(op: Op) -> None:
     type_ = op.result.type
     require(op, not op.operands and type_.elem in _NUMBERS | {"index"})
-    if not type_.is_tensor or ("[" not in op.attrs and '"' not in op.attrs):
-        literal(op.attrs, type_.elem)
-        require(op, re.fullmatch(r"[\w.+\-]+", op.attrs) is not None, "a number")
+    if op.splat is not None:
+        literal(op.splat, type_.elem)
+        require(op, re.fullmatch(r"[\w.+\-]+", op.splat) is not None, "a number")
         return
+    require(op, type_.is_tensor)
     values = dense_literals(op.attrs, type_.elem, type_.numel)
     require(op, len(values) == type_.numel, "as many numbers as the block has elements")
 
@@ -350,7 +351,7 @@ def _atomic_rmw(op: Op) -> None:
     found = _element(op)
     require(op, 2 <= len(op.operands) <= 3 and op.operands[1].type == found == op.result.type)
     _mask(op, op.operands[2:])
-    kind = op.attrs.partition(",")[0]
+    kind = op.word
     kinds = FLOATS if kind == "fadd" else _INTEGERS | FLOATS if kind == "exch" else _INTEGERS
     require(op, found.elem in kinds - {"i1"})
 

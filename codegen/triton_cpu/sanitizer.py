@@ -23,7 +23,7 @@ from __future__ import annotations
 import ctypes
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 
@@ -419,9 +419,9 @@ def _memory_of(value: Any, strict: bool = False) -> _Memory | None:
         return _Memory(start, storage.nbytes, first, end, True, _empty.get(storage))
     array = getattr(value, "array", value)
     if isinstance(array, np.ndarray):
-        whole = array
+        whole = cast("np.ndarray[Any, Any]", array)
         while isinstance(whole.base, np.ndarray):
-            whole = whole.base
+            whole = cast("np.ndarray[Any, Any]", whole.base)
         low, high = np.lib.array_utils.byte_bounds(whole)
         nbytes = high - low if whole.size else 0
         return _Memory(low, nbytes, low, low + nbytes, array.flags.writeable, None)
@@ -434,7 +434,7 @@ def _memory_of(value: Any, strict: bool = False) -> _Memory | None:
 
 def _mapped() -> np.ndarray[Any, Any]:
     """The process's memory, as rows of start, end and whether it can be written: nothing else may be touched."""
-    rows = []
+    rows: list[tuple[int, int, bool]] = []
     try:
         with open("/proc/self/maps") as lines:
             for line in lines:

@@ -39,7 +39,7 @@ def overlap(values: Sequence[Any], pairs: Iterable[tuple[int, int, bool]]) -> bo
 
 def _extent(value: Any) -> tuple[int, int]:
     """Where the memory begins that an argument may be a part of, and where it ends; (0, 0) where that is unknown."""
-    kind = type(value)
+    kind = type(value)  # pyright: ignore[reportUnknownVariableType]  # a cast would cost as much as the question
     if kind is Tensor:
         storage = value._storage
         start = storage._ptr or storage.ptr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from typing import Any
 
 from triton.backends import backends
 from triton.backends.compiler import GPUTarget
@@ -15,6 +16,7 @@ def compiling(target: GPUTarget) -> AbstractContextManager[None]:
 
     Triton's active driver stays, unless Triton did not find the backend: in a checkout that is not installed.
     """
-    if target.backend == "cpu" and not any(b.compiler.supports_target(target) for b in backends.values()):
+    found: Any = backends
+    if target.backend == "cpu" and not any(b.compiler.supports_target(target) for b in found.values()):
         activate()
     return use(target)

@@ -67,7 +67,7 @@ def _may_be_undefined(function: Function) -> dict[Value, Op]:
 
 
 def _is_true(mask: Value) -> bool:
-    return mask.op is not None and mask.op.name == "arith.constant" and mask.op.attrs == "true"
+    return mask.op is not None and mask.op.splat == "true"
 
 
 def _flows(op: Op, beside: dict[Block, dict[str, Block]]) -> Iterator[tuple[Value, list[Value]]]:

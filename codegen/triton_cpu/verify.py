@@ -321,7 +321,7 @@ def dominators(region: Region) -> dict[int, set[int]]:
         changed = False
         for block in region[1:]:
             ways = [found[id(source)] for source in sources[id(block)]]
-            new = (set.intersection(*ways) if ways else set()) | {id(block)}
+            new = {id(block)}.union(set[int].intersection(*ways) if ways else ())
             if new != found[id(block)]:
                 found[id(block)], changed = new, True
     return found

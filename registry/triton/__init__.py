@@ -4,6 +4,7 @@
 module         content
 =============  ========================================================================================
 `ttir`         a small typed IR, and the parser of the text that Triton prints
+`modules`      Triton's own modules: read from text, taken through its passes
 `inline`       calls replaced by what they call
 `polynomial`   offsets as sums of products of program ids, ranges, counters of loops and arguments
 `flow`         which parameters an address may come from

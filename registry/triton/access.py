@@ -90,9 +90,7 @@ class Access:
         elem = self.elem + (f"[{', '.join(map(str, self.shape))}]" if self.shape else "")
         kind = self.kind
         if kind == "atomic":
-            kind += (
-                " cas" if self.op.name == "tt.atomic_cas" else f" {self.op.attrs.partition(',')[0].removeprefix('f')}"
-            )
+            kind += " cas" if self.op.name == "tt.atomic_cas" else f" {self.op.word.removeprefix('f')}"
         bits = f":i{self.offset.bits}" if self.offset.bits < 64 else ""
         conditions = f"[{self.offset.polynomial}]{bits}"
         for word, found in (("where", self.mask), ("if", self.guards)):
@@ -440,7 +438,7 @@ class _Analysis:
         return Access(
             kind, via, op, address.elem if address.elem != "i1" else moved.elem, moved.dims, offset, found,
             guards(self._reader, self._flow, op.block), self._reader.loops_around(op.block),
-            op.attr("isVolatile") == "true",
+            op.flag("isVolatile"),
         )  # fmt: skip
 
     def _moved(self, op: Op) -> Type:
@@ -494,8 +492,6 @@ def _mask_of(op: Op) -> Value | None:
 
 def _use_as_integer(op: Op) -> str:
     def is_test(user: Op) -> bool:
-        return user.name == "arith.cmpi" and any(
-            v.op is not None and v.op.name == "arith.constant" and v.op.attrs.strip() == "0" for v in user.operands
-        )
+        return user.name == "arith.cmpi" and any(v.op is not None and v.op.integer == 0 for v in user.operands)
 
     return "compared with null" if op.result.users and all(map(is_test, op.result.users)) else "made an integer"

@@ -23,6 +23,7 @@ from opweave.registry.hooks import Hook
 from opweave.registry.loading import load_heavy, load_triton, parsing
 from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor
+from opweave.registry.triton import modules
 
 if TYPE_CHECKING:
     from opweave.registry.triton.access import KernelAccesses
@@ -384,23 +385,15 @@ def _read(jit: Any, values: dict[str, Any]) -> KernelAccesses:
 
 def lowered(jit: Any, values: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
     """The TTIR of a kernel, with locations, as far as no backend has changed it; what to call its parameters."""
-    from triton._C.libtriton import ir, passes
-
     with compiling(target_of(values)):
         source, backend, options, target = source_of(jit, values)
-        context = ir.context()
-        ir.load_dialects(context)
-        backend.load_dialects(context)
+        context = modules.new_context(backend)
         with parsing:
             module = source.make_ir(
                 target, options, backend.get_codegen_implementation(options), backend.get_module_map(), context
             )
-        manager = ir.pass_manager(context)
-        passes.common.add_inliner(manager)
-        passes.common.add_canonicalizer(manager)
-        passes.common.add_cse(manager)
-        passes.common.add_symbol_dce(manager)
-        manager.run(module, "accesses")
+        module.context = context
+        modules.run_passes(module, modules.CLEANED, "accesses")
     names = tuple(path for name, kind in source.signature.items() for path in _paths(name, kind))
     return str(module), names
 

@@ -11,7 +11,6 @@ is stored. A kernel that stores nothing but such expressions does with each elem
 
 from __future__ import annotations
 
-import re
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,7 +29,6 @@ _SILENT = frozenset(
 )
 """Operations besides `arith` and `math` that do nothing a caller could see, but for what they store."""
 _FLOATS = {"f16": "<e", "f32": "<f", "f64": "<d"}
-_CONSTANT = re.compile(r"(?:dense<([^>]*)>|(\S+))\s*$")
 
 
 class NotAMap(Exception):
@@ -127,7 +125,7 @@ def check_silent(accesses: KernelAccesses) -> None:
     assert accesses.function is not None
     for op in walk(accesses.function.body):
         if op.name.startswith(("arith.", "math.")) or op.name in _SILENT:
-            if op.name != "tt.extern_elementwise" or "pure = true" in op.line:
+            if op.name != "tt.extern_elementwise" or op.flag("pure"):
                 continue
         raise NotAMap(f"it has a {op.name}" + (f" ({op.loc})" if op.loc else ""))
 
@@ -229,7 +227,7 @@ def _at(op: Op) -> str:
 def _detail(op: Op) -> str:
     """What an operation does that its name does not say."""
     if op.name in ("arith.cmpi", "arith.cmpf"):
-        return op.attrs.strip().partition(",")[0]
+        return op.word
     if op.name == "tt.extern_elementwise":
         return op.attr("symbol") or ""
     return (op.attr("propagateNan") or "") if op.name == "tt.clampf" else ""
@@ -237,10 +235,8 @@ def _detail(op: Op) -> str:
 
 def _constant(op: Op) -> object:
     """A constant's value; a floating one as its digits say, which name one number of the type."""
-    found = _CONSTANT.match(op.attrs.strip())
-    elem = op.result.type.elem
-    text = (found.group(1) or found.group(2)) if found is not None else ""
-    if not text or text[0] in '["':
+    text, elem = op.splat, op.result.type.elem
+    if text is None:
         raise NotAMap("it stores a table" + _at(op))
     if elem == "i1":
         return text in ("true", "-1", "1")

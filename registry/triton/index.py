@@ -13,7 +13,6 @@ What cannot be read becomes an `Opaque` leaf, so that there is always an answer.
 
 from __future__ import annotations
 
-import re
 from collections import ChainMap
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -106,7 +105,7 @@ class Reader:
             outer = tuple(around.number for around in self.loops_around(op.block))
             number = self._loop_numbers[op]
             if op.name == "scf.for":
-                signed = not op.attrs.startswith("unsigned")
+                signed = op.word != "unsigned"
                 bounds = [self.number(v) if signed else self.unsigned(v) for v in op.operands[:3]]
                 bits = min(WIDE if signed else width_of(op.operands[0]), *(b.bits for b in bounds))
                 lower, upper, step = (b.polynomial for b in bounds)
@@ -339,10 +338,8 @@ class Reader:
 
 
 def _constant(reader: Reader, op: Op) -> Number | None:
-    text = op.attrs.strip()
-    if text in ("true", "false"):
-        return Number(Polynomial.of(int(text == "true")))
-    return Number(Polynomial.of(int(text))) if re.fullmatch(r"-?\d+", text) else None
+    number = int(op.splat == "true") if op.splat in ("true", "false") else op.integer
+    return Number(Polynomial.of(number)) if number is not None else None
 
 
 def _range(reader: Reader, op: Op) -> Number:
@@ -351,7 +348,7 @@ def _range(reader: Reader, op: Op) -> Number:
 
 
 def _program(reader: Reader, op: Op) -> Number:
-    axis = "xyz".index(op.attrs.strip()[0])
+    axis = "xyz".index(op.word)
     return Number(Polynomial.of(Program(axis) if op.name == "tt.get_program_id" else Programs(axis)))
 
 

@@ -97,7 +97,7 @@ def _viewed(op: Op, of: tuple[Fact, ...]) -> tuple[Fact, ...] | None:
 
 
 def _compared(reader: Reader, op: Op, holds: bool) -> tuple[Fact, ...] | None:
-    predicate = op.attrs.split(",")[0].strip()
+    predicate = op.word
     if op.operands[0].type.elem == "i1":
         return None
     read = reader.unsigned if predicate.startswith("u") else reader.number

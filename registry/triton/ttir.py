@@ -19,7 +19,11 @@ from math import prod
 
 _SSA = re.compile(r"%[\w$.\-]+(?:#\d+)?")
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+_WORD = re.compile(r"\w*")
+_MARK = re.compile(r'"(?:[^"\\]|\\.)*"?|->|[<(\[{}\])>,:]')
+_OPENING, _CLOSING = frozenset("<([{"), frozenset(")]}>")
 _SYMBOL = r'@(?:"((?:[^"\\]|\\.)*)"|([\w.$]+))'
+_PARAMETER = re.compile(r"(%[\w$.\-]+): (.*?)( \{.*?\})?( loc\(.*\))?$")
 _TRAILING_LOC = re.compile(r" loc\((#loc\d*|unknown|callsite\(.*\)|\".*)\)$")
 _ARGUMENT_LOC = re.compile(r" loc\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)")
 
@@ -108,6 +112,35 @@ class Op:
         text = self.attr(key) or ""
         return tuple(int(x) for x in re.findall(r"-?\d+", text.partition(":")[2]))
 
+    def flag(self, key: str) -> bool:
+        """Whether attribute `key` is true."""
+        return self.attr(key) == "true"
+
+    @property
+    def word(self) -> str:
+        """What its attributes begin with: a predicate, what an atomic does, an axis of the grid, `unsigned`."""
+        m = _WORD.match(self.attrs)
+        return m.group() if m else ""
+
+    @property
+    def message(self) -> str:
+        """What it says to the user, as bytes and quotes are printed."""
+        m = _QUOTED.search(self.attrs)
+        if m is None:
+            raise TTIRSyntaxError(f"{self.name} has no text: {self.line}")
+        return m.group()[1:-1]
+
+    @property
+    def splat(self) -> str | None:
+        """The number, as it is printed, that all elements of a constant are; None where they are several."""
+        return None if self.name != "arith.constant" or "[" in self.attrs or '"' in self.attrs else self.attrs
+
+    @property
+    def integer(self) -> int | None:
+        """The integer that all elements of a constant are."""
+        text = self.splat
+        return int(text) if text is not None and text.lstrip("-").isdigit() else None
+
     def blocks(self) -> Iterator[Block]:
         for region in self.regions:
             yield from region
@@ -147,6 +180,19 @@ class Function:
     body: Region = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter in the header of a `tt.func`, as text."""
+
+    name: str
+    type: str
+    attributes: str = ""
+    location: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.type}" + "".join(f" {t}" for t in (self.attributes, self.location) if t)
+
+
 @dataclass
 class Module:
     functions: dict[str, Function]
@@ -165,6 +211,17 @@ def walk(region: Region) -> Iterator[Op]:
             yield op
             for inner in op.regions:
                 yield from walk(inner)
+
+
+def parameters_of(text: str) -> list[Parameter]:
+    """The parameters between the brackets of a header."""
+    found: list[Parameter] = []
+    for part in split_top(text):
+        m = _PARAMETER.match(part)
+        if m is None:
+            raise TTIRSyntaxError(f"not a parameter: {part}")
+        found.append(Parameter(m[1], m[2], (m[3] or "").strip(), (m[4] or "").strip()))
+    return found
 
 
 def callee_of(call: Op) -> str:
@@ -189,38 +246,35 @@ def parse_type(text: str) -> Type:
     return Type(text)
 
 
-def _depths(text: str) -> Iterator[tuple[int, str, int]]:
-    """(position, character, bracket depth before it); `->` and quoted strings do not count as brackets."""
-    depth, quoted = 0, False
-    for i, c in enumerate(text):
-        if quoted:
-            quoted = not (c == '"' and text[i - 1] != "\\")
-            continue
-        if c == '"':
-            quoted = True
-        elif c in ")]}" or (c == ">" and text[i - 1] != "-"):
+def _marks(text: str) -> Iterator[tuple[int, str, int]]:
+    """(position, what stands there, bracket depth around it) of brackets, `,`, `:` and `->` outside quoted strings."""
+    depth = 0
+    for m in _MARK.finditer(text):
+        mark = m.group()
+        if mark in _CLOSING:
             depth -= 1
-        yield i, c, depth
-        if c in "<([{":
+        if mark[0] != '"':
+            yield m.start(), mark, depth
+        if mark in _OPENING:
             depth += 1
 
 
-def split_top(text: str, sep: str = ",") -> list[str]:
-    """Split at separators outside brackets."""
-    cuts = [i for i, c, depth in _depths(text) if c == sep and depth == 0]
+def split_top(text: str) -> list[str]:
+    """Split at commas outside brackets."""
+    cuts = [i for i, mark, depth in _marks(text) if mark == "," and depth == 0]
     parts = [text[a + 1 : b].strip() for a, b in zip([-1, *cuts], [*cuts, len(text)], strict=True)]
     return [p for p in parts if p]
 
 
 def split_signature(text: str) -> tuple[str, str]:
     """Cut at the last top-level ` : `, which starts the type signature."""
-    cuts = [i for i, c, depth in _depths(text) if c == ":" and depth == 0]
+    cuts = [i for i, mark, depth in _marks(text) if mark == ":" and depth == 0]
     return (text[: cuts[-1]], text[cuts[-1] + 1 :].strip()) if cuts else (text, "")
 
 
 def _closing(text: str, start: int) -> int:
     """Position of the bracket that closes the one at `start`."""
-    return next(start + i for i, c, depth in _depths(text[start:]) if i and depth == 0 and c in ")]}>")
+    return next(start + i for i, mark, depth in _marks(text[start:]) if i and depth == 0 and mark in _CLOSING)
 
 
 def _type_list(text: str) -> list[Type]:
@@ -281,9 +335,8 @@ class Parser:
     def values(self, text: str) -> list[Value]:
         return [self.value(n) for n in _SSA.findall(text)]
 
-    def _argument(self, text: str, block: Block) -> None:
-        name, _, type_text = text.partition(":")
-        v = Value(name.strip(), parse_type(type_text), index=len(block.args), block=block)
+    def _argument(self, name: str, type_: Type, block: Block) -> None:
+        v = Value(name, type_, index=len(block.args), block=block)
         self.scope[v.name] = v
         block.args.append(v)
 
@@ -306,12 +359,11 @@ class Parser:
             raise TTIRSyntaxError(f"not a function header: {line}")
         self.scope = {}
         entry = Block("bb0")
-        divisibility = []
-        text = line[m.end() : _closing(line, m.end() - 1)]
-        for arg in split_top(_ARGUMENT_LOC.sub("", text)):
-            d = re.search(r"tt\.divisibility = (\d+)", arg)
+        divisibility: list[int] = []
+        for parameter in parameters_of(line[m.end() : _closing(line, m.end() - 1)]):
+            d = re.search(r"tt\.divisibility = (\d+)", parameter.attributes)
             divisibility.append(int(d.group(1)) if d else 1)
-            self._argument(re.sub(r"\{.*\}", "", arg), entry)
+            self._argument(parameter.name, parse_type(parameter.type), entry)
         function = Function(m.group(2) or m.group(3), entry.args, divisibility, public=m.group(1) != "private ")
         if line.endswith("{"):
             function.body, _ = self._region(None, entry)
@@ -337,7 +389,8 @@ class Parser:
                 head = _ARGUMENT_LOC.sub("", line.partition("//")[0])
                 if "(" in head:
                     for arg in split_top(head[head.index("(") + 1 : head.rindex(")")]):
-                        self._argument(arg, block)
+                        name, _, type_text = arg.partition(":")
+                        self._argument(name.strip(), parse_type(type_text), block)
                 continue
             self._op(line, loc, block)
 
@@ -389,8 +442,8 @@ def _result_types(op: Op, signature: str) -> list[Type]:
     if op.name in ("arith.cmpi", "arith.cmpf"):
         return [Type("i1", parse_type(signature).shape)]
     if "->" in signature:
-        cut = [i for i, c, depth in _depths(signature) if c == ">" and signature[i - 1] == "-" and depth == 0]
-        return _type_list(signature[cut[-1] + 1 :])
+        cut = [i for i, mark, depth in _marks(signature) if mark == "->" and depth == 0]
+        return _type_list(signature[cut[-1] + 2 :])
     if " to " in signature:
         return [parse_type(signature.rpartition(" to ")[2])]
     parts = split_top(signature)
@@ -449,7 +502,7 @@ def _read_for(parser: Parser, op: Op, names: list[str], text: str) -> None:
     body = Block("bb0")
     iv = parse_type(iv_type.group(1)) if iv_type else Type("i32")
     for name, type_ in zip([m.group(1), *inner], [iv, *types], strict=True):
-        parser._argument(f"{name}: {type_}", body)
+        parser._argument(name, type_, body)
     op.regions.append(parser._region(op, body)[0])
     parser.define(op, names, types if names else [])
 
@@ -470,7 +523,7 @@ def _read_while(parser: Parser, op: Op, names: list[str], text: str) -> None:
     if text.startswith("("):
         inner, op.operands = _carried(parser, text[1 : _closing(text, 0)])
         for name, type_ in zip(inner, _type_list(ins), strict=True):
-            parser._argument(f"{name}: {type_}", before)
+            parser._argument(name, type_, before)
     op.regions.append(parser._region(op, before)[0])
     op.regions.append(parser._region(op)[0])
     parser.define(op, names, _type_list(outs) if names else [])

@@ -5,7 +5,8 @@
         return x / (1 + k.exp(-x))
 
 gives the op with its eager kernel (NumPy and CuPy), its rule for tensors without data, its in-place and `out=`
-variants, and what codegen needs to fuse it. What the stages ask of a kind stands in `base.Kind`. The kinds:
+variants, and what codegen needs to fuse it. What the stages ask of a kind stands in `base.Kind`, what a declaration
+may say besides in `traits.Traits`. The kinds:
 
 ==========  ==================================================  =========================================
 pointwise   one scalar expression for every element             `body(k, *values, **attrs)`

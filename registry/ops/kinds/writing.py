@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeVar, Unpack
 
@@ -329,7 +329,7 @@ def with_traits(decl: D, **traits: Unpack[Traits]) -> D:
     """Say more of an op than its kind does, and declare its variants; gives the declaration."""
     op = decl.op
     for name, value in traits.items():
-        said: Any = value
+        said: Any = value  # of the type that `Traits` has for the name
         if name in _VARIANTS:
             if said:
                 _VARIANTS[name](op, said)
@@ -339,7 +339,7 @@ def with_traits(decl: D, **traits: Unpack[Traits]) -> D:
             decl.own_tags = parse_tags(op.name, said)
             op.declared_tags += decl.own_tags
         elif name == "autocast":
-            decl.autocast = dict.fromkeys(AUTOCAST_KEYS, said) if isinstance(said, str) else said
+            decl.autocast = said if isinstance(said, Mapping) else dict.fromkeys(AUTOCAST_KEYS, said)
         else:
             setattr(decl, name, said)
     return decl

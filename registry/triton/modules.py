@@ -1,0 +1,75 @@
+"""Triton's own modules: made, read from text, and taken through its passes.
+
+Its bindings have no types, so that they are used here alone; Triton is imported when the first module is asked for.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from typing import Any
+
+from opweave.registry.interrupts import contextmanager
+from opweave.registry.loading import load_heavy
+
+_LIBRARY = "triton._C.libtriton"
+CLEANED = ("common.inliner", "common.canonicalizer", "common.cse", "common.symbol_dce")
+"""Passes after which a kernel is one function, with nothing in it that is not used."""
+BLOCK_POINTERS = "ttir.rewrite_tensor_pointer"
+"""The pass that makes plain pointers of block pointers; Triton 3.8 no longer has it."""
+
+
+def new_context(backend: Any = None) -> Any:
+    """What modules are made in: it knows Triton's operations, and those of a backend."""
+    ir = load_heavy(_LIBRARY).ir
+    context = ir.context()
+    ir.load_dialects(context)
+    if backend is not None:
+        backend.load_dialects(context)
+    return context
+
+
+def read(text: str, context: Any) -> Any:
+    """A module from TTIR; it is checked.
+
+    Raises
+    ------
+    RuntimeError
+        If the text breaks a rule; Triton says on stderr which.
+    """
+    with in_file(text) as path:
+        module = load_heavy(_LIBRARY).ir.parse_mlir_module(path, context)
+    module.context = context
+    return module
+
+
+@contextmanager
+def in_file(text: str) -> Iterator[str]:
+    """The path of a file that has the text for a while: Triton reads nothing else."""
+    with tempfile.TemporaryDirectory(prefix="opweave-") as folder:
+        path = os.path.join(folder, "kernel.ttir")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        yield path
+
+
+def run_passes(module: Any, names: tuple[str, ...], label: str) -> Any:
+    """Change a module by Triton's passes, and return it.
+
+    Parameters
+    ----------
+    names : tuple of str
+        As `common.cse`.
+    label : str
+        What Triton's own logs call it.
+    """
+    library = load_heavy(_LIBRARY)
+    manager = library.ir.pass_manager(module.context)
+    for name in names:
+        group, _, what = name.partition(".")
+        found = getattr(library.passes, group)
+        if name != BLOCK_POINTERS or hasattr(found, f"add_{what}"):
+            getattr(found, f"add_{what}")(manager)
+    manager.run(module, label)
+    return module
