@@ -175,6 +175,8 @@ class Emitter:
         self.entry: list[str] = []
         self.globals: list[str] = []
         self.declarations: dict[str, str] = {}
+        self.defined: set[str] = set()
+        """Of these names the ones that the module itself has functions of."""
         self.heap_bytes = 0
         self.place = ""
         """Stands behind each instruction: nothing, or its source line as a reference to debug information."""
@@ -245,10 +247,16 @@ class Emitter:
 
     # -- calls
 
+    def define(self, name: str, text: str) -> None:
+        """Put a function of its own into the module."""
+        self.declarations[name] = text
+        self.defined.add(name)
+
     def call(self, result: LLVMType, name: str, args: Sequence[Typed], *, variadic: bool = False) -> Register:
-        """Call a declared function; what it gives is no register where the result is void."""
-        fixed = ", ".join(t for t, _ in args)
-        self.declarations[name] = f"declare {result} @{name}({'ptr, ...' if variadic else fixed})"
+        """Call a function, which is declared unless the module defines it; what it gives is no register where the result is void."""
+        if name not in self.defined:
+            fixed = ", ".join(t for t, _ in args)
+            self.declarations[name] = f"declare {result} @{name}({'ptr, ...' if variadic else fixed})"
         kind = f"{result} (ptr, ...)" if variadic else result
         text = f"call {kind} @{name}({', '.join(f'{t} {v}' for t, v in args)})"
         if result is VOID:

@@ -59,9 +59,6 @@ def _call(cx: Context, name: str, args: Sequence[Lanes], elem: str) -> Lanes:
     types = [LLVM_TYPE[a.elem] for a in args]
 
     def one(values: Sequence[Operand]) -> Operand:
-        if name in cx.em.declarations and cx.em.declarations[name].startswith("define"):
-            operands = ", ".join(f"{t} {v}" for t, v in zip(types, values, strict=True))
-            return cx.em.inst(f"call {LLVM_TYPE[elem]} @{name}({operands})")
         return cx.em.call(LLVM_TYPE[elem], name, list(zip(types, values, strict=True)))
 
     return per_lane(cx, args, elem, one)
@@ -376,17 +373,18 @@ def _rounded(cx: Context, op: Op, args: list[Lanes], kind: str, mode: str) -> La
     t, types, em = LLVM_TYPE[elem], [LLVM_TYPE[a.elem] for a in args], cx.em
     name = f"opweave.{kind}.{mode}.{elem}" + (f".{source}" if converts else "")
     inner = f"llvm.experimental.constrained.{kind}.{elem}" + (f".{source}" if converts else "")
-    if name not in em.declarations:
+    if name not in em.defined:
         listed = ", ".join(f"{x} %{k}" for k, x in enumerate(types))
         metadata = 'metadata !"round.dynamic", metadata !"fpexcept.ignore"'
         em.declarations["fesetround"] = "declare i32 @fesetround(i32)"
         em.declarations[inner] = f"declare {t} @{inner}({', '.join([*types, 'metadata', 'metadata'])})"
-        em.declarations[name] = (
+        em.define(
+            name,
             f"define private {t} @{name}({listed}) noinline strictfp nounwind {{\n"
             f"  call i32 @fesetround(i32 {modes[mode]}) strictfp\n"
             f"  %result = call {t} @{inner}({listed}, {metadata}) strictfp\n"
             f"  call i32 @fesetround(i32 0) strictfp\n"
-            f"  ret {t} %result\n}}"
+            f"  ret {t} %result\n}}",
         )
     return _call(cx, name, args, elem)
 

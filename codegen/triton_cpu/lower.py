@@ -127,8 +127,10 @@ def _emit_function(cx: Context, function: Function) -> None:
         t = LLVM_TYPE.get(a.type.elem)
         if t is None:
             raise NotImplementedError(f"kernel argument {a.name} of type {a.type}: this type is not supported")
-        value = em.inst(f"load i8, ptr {slot}") if t == "i1" else em.inst(f"load {t}, ptr {slot}")
-        cx.scalars[a] = Lanes("uniform", em.inst(f"trunc i8 {value} to i1") if t == "i1" else value, a.type.elem)
+        value = em.inst(f"load i8, ptr {slot}") if a.type.elem == "i1" else em.inst(f"load {t}, ptr {slot}")
+        cx.scalars[a] = Lanes(
+            "uniform", em.inst(f"trunc i8 {value} to i1") if a.type.elem == "i1" else value, a.type.elem
+        )
 
     cx.assertion_slot = em.offset(Register("%args"), len(function.args), "i64")
 

@@ -17,13 +17,11 @@ class F64(Floats):
     def __init__(self, cx: Context) -> None:
         super().__init__(Emitter(), "f64", 1)
         self.cx = cx
-        self.em.declarations = cx.em.declarations
+        self.em.declarations, self.em.defined = cx.em.declarations, cx.em.defined
 
     def call(self, name: str, *args: Operand) -> Register:
         """One of the functions below, or of the C library."""
-        if name in FUNCTIONS:
-            return self.em.inst(f"call double @{function(self.cx, name)}({', '.join(f'double {a}' for a in args)})")
-        return self.em.call(DOUBLE, name, [(DOUBLE, a) for a in args])
+        return self.em.call(DOUBLE, function(self.cx, name) if name in FUNCTIONS else name, [(DOUBLE, a) for a in args])
 
     def where(self, predicate: str, a: Operand, b: Operand, yes: Operand, no: Operand) -> Register:
         return self.select(self.compare(predicate, a, b), yes, no)
@@ -36,11 +34,11 @@ class F64(Floats):
 def function(cx: Context, name: str) -> str:
     """The symbol of one of the functions below, which is defined in the module where it is not yet."""
     symbol = f"opweave.{name}"
-    if symbol not in cx.em.declarations:
+    if symbol not in cx.em.defined:
         f = F64(cx)
         result = FUNCTIONS[name](f, Register("%x"))
         lines = "\n".join(["entry:", *f.em.lines, f"  ret double {result}"])
-        cx.em.declarations[symbol] = f"define private double @{symbol}(double %x) noinline nounwind {{\n{lines}\n}}"
+        cx.em.define(symbol, f"define private double @{symbol}(double %x) noinline nounwind {{\n{lines}\n}}")
     return symbol
 
 
