@@ -83,8 +83,8 @@ def _is_plain() -> bool:
     if any(name.startswith(_CHANGING) and name not in _HARMLESS for name in os.environ):
         return False
     knobs: Any = sys.modules.get("triton.knobs")
-    if knobs is None:
-        return True
+    if not all(hasattr(knobs, name) for name in ("runtime", "compilation", "cache")):
+        return True  # no hook can stand in what is not imported, or is being imported in another thread
     runtime, compilation = knobs.runtime, knobs.compilation
     changed = (
         getattr(runtime, "add_stages_inspection_hook", None), compilation.listener, compilation.override,

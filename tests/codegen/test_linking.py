@@ -206,8 +206,9 @@ def test_damaged_files_are_refused_or_loaded():
 
 def test_memory_is_given_back():
     def mappings() -> int:
+        """Of executable memory that is no file's; neighbours may be shown as one."""
         with open("/proc/self/maps") as file:
-            return sum(1 for _ in file)
+            return sum(1 for line in file if len(line.split()) == 5 and "x" in line.split()[1])
 
     image = image_of("define i64 @f() { ret i64 1 }")
     codes = [linking.link(image, ("f",), {}) for _ in range(200)]
