@@ -253,7 +253,7 @@ class Emitter:
         self.defined.add(name)
 
     def call(self, result: LLVMType, name: str, args: Sequence[Typed], *, variadic: bool = False) -> Register:
-        """Call a function, which is declared unless the module defines it; what it gives is no register where the result is void."""
+        """Call a function, declared unless the module defines it; the result of a void one is no register."""
         if name not in self.defined:
             fixed = ", ".join(t for t, _ in args)
             self.declarations[name] = f"declare {result} @{name}({'ptr, ...' if variadic else fixed})"
