@@ -16,15 +16,17 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
-import struct
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from opweave.codegen import native
 from opweave.registry import dtypes, forking
+from opweave.registry.dtypes import DType
 from opweave.registry.interrupts import let_through
 from opweave.registry.loading import load_heavy
 from opweave.registry.op import ops
@@ -42,11 +44,15 @@ MATRICES = 8
 _RATE = 40.0
 
 _ROW_MAJOR, _PLAIN, _TRANSPOSED = 101, 111, 112
-_FIELDS = ("gemm", "a", "b", "c", "m", "n", "k", "ta", "tb", "lda", "ldb", "ldc", "a_outer", "b_outer", "c_outer",
-           "a_inner", "b_inner", "c_inner", "inner", "rows", "columns", "row_slabs", "column_slabs", "a_row",
-           "b_column", "then", "packed", "each", "programs", "grid_x", "grid_y", "grid_z")  # fmt: skip
+#: What the slabs are told, and the value that it has in `product.ll`.
+_FIELDS = {
+    "gemm": "gemm", "a": "l.0", "b": "r.0", "c": "c", "m": "m", "n": "n", "k": "k", "ta": "l.1", "tb": "r.1",
+    "lda": "l.2", "ldb": "r.2", "ldc": "c.row", "a_outer": "l.5", "b_outer": "r.5", "c_outer": "c.outer",
+    "a_inner": "l.6", "b_inner": "r.6", "c_inner": "c.inner", "inner": "inner", "rows": "rows", "columns": "columns",
+    "row_slabs": "row.slabs", "column_slabs": "column.slabs", "a_row": "l.3", "b_column": "r.4", "then": "follower",
+    "packed": "packed", "each": "with.slab", "programs": "count", "grid_x": "gx", "grid_y": "gy", "grid_z": "gz",
+}  # fmt: skip
 _POINTERS = ("gemm", "a", "b", "c", "then", "packed")
-_pack = struct.Struct(f"{len(_FIELDS)}q").pack
 _NO_EPILOGUE = (0,) * 7
 
 
@@ -69,14 +75,11 @@ def multiply(out: Tensor, a: Tensor, b: Tensor) -> None:
     out, a, b : Tensor
         float32 or float64, of equal batch sizes (two dimensions at most). What BLAS cannot read in place is copied.
     """
-    library = _library()
-    if library is None:
+    if _library() is None:
         with np.errstate(all="ignore"):
             np.matmul(a._array, b._array, out=out._array)
         return
-    job = _job(out, a, b)
-    if job.programs:
-        _run(library, job, _NO_EPILOGUE)
+    run(out._dtype, _operand(out), _operand(a), _operand(b))
 
 
 def multiply_then(
@@ -95,145 +98,73 @@ def multiply_then(
     *arguments : int
         For `launch`: the grid, addresses and whole numbers.
     """
-    library = _library()
-    kernel = library.native(launch) if library is not None else None
-    job = _job(out, a, b) if kernel is not None and all(type(value) is int for value in arguments) else None
-    if (
-        library is None
-        or kernel is None
-        or job is None
-        or not job.slab
-        or (job.programs > 1 and (not elements or job.slab % elements))
-    ):
+    if _library() is None:
         multiply(out, a, b)
         launch(*arguments)
         return
-    gx, gy, gz = arguments[:3]
-    count = gx * gy * gz
-    packed = (ctypes.c_int64 * (len(arguments) - 3))(*arguments[3:])
-    with_slab = job.slab // elements * each if job.programs > 1 else count
-    _run(library, job, (kernel, ctypes.addressof(packed), with_slab, count, gx, gy, gz))
+    grid, rest = arguments[:3], arguments[3:]
+    run(out._dtype, _operand(out), _operand(a), _operand(b), elements, each, launch, grid, rest)
 
 
-class _Job(NamedTuple):
-    """A product as the native side is told of it.
-
-    Attributes
-    ----------
-    args : tuple of int
-        The first of `_FIELDS`, behind `gemm`.
-    programs : int
-        Slabs.
-    work : int
-        Multiplications of a slab.
-    slab : int
-        Elements of the result in a slab, 0 where they do not lie in a row.
-    dtype : str
-        Its name.
-    memory : object
-        What must live meanwhile.
-    """
-
-    args: tuple[int, ...]
-    programs: int
-    work: int
-    slab: int
-    dtype: str
-    memory: object
+#: The address of a matrix or a batch of them, their sizes and their strides.
+Operand = tuple[Any, Sequence[Any], Sequence[Any]]
 
 
-def _job(out: Tensor, a: Tensor, b: Tensor) -> _Job:
-    sizes, dtype = a._sizes, a._dtype
-    m, k, n = sizes[-2], sizes[-1], out._sizes[-1]
-    if not (m and n):
-        return _Job((), 0, 0, 0, dtype.name, None)
-    left, right = _placed(a, dtype.itemsize), _placed(b, dtype.itemsize)
-    steps = out._strides
-    batches = inner = 1
-    outer_steps = inner_steps = (0, 0, 0)
-    if len(sizes) > 2:
-        batches = inner = sizes[-3]
-        inner_steps = left.batch[-1], right.batch[-1], steps[-3]
-        if len(sizes) > 3:
-            batches *= sizes[-4]
-            outer_steps = left.batch[-2], right.batch[-2], steps[-4]
-    if batches >= MATRICES and m <= LONG:
-        rows, columns = m, n
-    else:
-        by_rows = m >= n or m >= 2 * SHORT
-        rows, columns = (_slab(m), n) if by_rows else (m, _slab(n))
-    row_slabs, column_slabs = -(-m // rows), -(-n // columns)
-    args = (
-        left.address, right.address, out.data_ptr(), m, n, k, left.order, right.order, left.leading, right.leading,
-        steps[-2], *outer_steps, *inner_steps, inner or 1, rows, columns, row_slabs, column_slabs, left.row,
-        right.column,
-    )  # fmt: skip
-    in_a_row = column_slabs == 1 and (batches == 1 or m % rows == 0)
-    return _Job(
-        args, batches * row_slabs * column_slabs, rows * columns * k, rows * n * in_a_row, dtype.name, (left, right)
-    )
+def _operand(x: Tensor) -> Operand:
+    return x.data_ptr(), x._sizes, x._strides
 
 
-def _run(library: _Blas, job: _Job, then: tuple[int, ...]) -> None:
-    args = _pack(library.gemm[job.dtype], *job.args, *then)
-    cost = ctypes.c_double(job.work / _RATE)
-    if job.work < MANY:
-        library.run(library.slabs[job.dtype], args, job.programs, 1, 1, 1, ctypes.byref(cost))
+def run(
+    dtype: DType,
+    out: Operand,
+    a: Operand,
+    b: Operand,
+    elements: int = 0,
+    each: int = 0,
+    launch: Callable[..., None] | None = None,
+    grid: Sequence[int] = (),
+    arguments: Sequence[int] = (),
+) -> None:
+    """`multiply_then` of what is at addresses, by NumPy's BLAS, which must be OpenBLAS."""
+    library = _library()
+    assert library is not None
+    words = words_of(dtype, out, a, b)
+    kernel = None if launch is None else library.launcher_of(launch)
+    if kernel is not None and kernel.is_plain and all(type(value) is int for value in arguments):
+        packed = (ctypes.c_int64 * len(arguments))(*arguments)
+        library.multiply(*words, elements, each, ctypes.addressof(kernel.counts), ctypes.addressof(packed), *grid)
         return
-    library.enter()
-    try:
-        library.run(library.slabs[job.dtype], args, job.programs, 1, 1, 1, ctypes.byref(cost))
-    finally:
-        library.leave()
+    library.multiply(*words, *_NO_EPILOGUE)
+    if launch is not None:
+        launch(*grid, *arguments)
 
 
-class _Placed(NamedTuple):
-    """An operand as BLAS is told of it.
-
-    Attributes
-    ----------
-    address : int
-        Of its first element.
-    order : int
-        Whether BLAS reads it transposed.
-    leading, row, column : int
-        Its leading dimension, and the steps between rows and columns.
-    batch : tuple of int
-        Steps between matrices.
-    memory : object
-        What must live meanwhile.
-    """
-
-    address: int
-    order: int
-    leading: int
-    row: int
-    column: int
-    batch: tuple[int, ...]
-    memory: object
+def words_of(dtype: DType, out: Operand, a: Operand, b: Operand) -> tuple[Any, ...]:
+    """A product as native code is told of it: the words of `product.ll`, up to what follows it."""
+    (to, sizes, strides), (left, left_sizes, left_strides), (right, _, right_strides) = out, a, b
+    outer, inner = (1, 1, *sizes[:-2])[-2:]
+    return (
+        _TYPES[dtype], left_sizes[-2], left_sizes[-1], sizes[-1], outer, inner, left, *_steps(left_strides), right,
+        *_steps(right_strides), to, *_steps(strides)[:3],
+    )  # fmt: skip
 
 
-def _placed(x: Tensor, itemsize: int) -> _Placed:
-    strides, sizes = x._strides, x._sizes
-    rows, columns = strides[-2], strides[-1]
-    if columns == 1 and rows >= sizes[-1]:
-        return _Placed(x.data_ptr(), _PLAIN, rows or 1, rows, 1, strides[:-2], x)
-    if rows == 1 and columns >= sizes[-2]:
-        return _Placed(x.data_ptr(), _TRANSPOSED, columns or 1, 1, columns, strides[:-2], x)
-    copy = np.ascontiguousarray(x._array)
-    rows = max(sizes[-1], 1)
-    batch = tuple([stride // itemsize for stride in copy.strides[:-2]])
-    return _Placed(copy.ctypes.data, _PLAIN, rows, rows, 1, batch, copy)
+def _steps(strides: Sequence[Any]) -> tuple[Any, ...]:
+    """Elements from one matrix (outer, inner), row and column to the next."""
+    return (0, 0, *strides)[-4:]
 
 
-def _slab(size: int) -> int:
-    return LONG if size >= 4 * LONG else min(SHORT, size)
+def native_product() -> int | None:
+    """Address of `i32 opweave_product(ptr words)`; None where NumPy's BLAS is not OpenBLAS."""
+    library = _library()
+    return None if library is None else library.address
 
 
 # ---- the library ---------------------------------------------------------------------------------------------------
 
 #: BLAS's letter for a type, and LLVM's name of it.
 _GEMM = {dtypes.float32: ("s", "float"), dtypes.float64: ("d", "double")}
+_TYPES = {dtype: number for number, dtype in enumerate(_GEMM)}
 
 
 @dataclass
@@ -242,52 +173,24 @@ class _Blas:
 
     Attributes
     ----------
-    gemm : dict of str to int
-        Address of the routine of each dtype.
-    slabs : dict of str to int
-        Address of the function that runs slabs of it.
-    run : callable
-        The pool's.
-    native : callable
-        Address of the code behind a function that launches a kernel, or None.
-    get_threads, set_threads : callable
-        OpenBLAS's own, for the whole process.
+    multiply : callable
+        Takes the words of `product.ll`.
+    address : int
+        Of `i32 opweave_product(ptr words)`.
+    enter, leave : callable
+        Ask OpenBLAS for one thread, and give it back those that it had: several threads may, the last one does.
+    get_threads : callable
+        How many threads OpenBLAS has.
+    launcher_of : callable
+        What stands behind a function that launches a kernel, or None.
     """
 
-    gemm: dict[str, int]
-    slabs: dict[str, int]
-    run: Callable[..., None]
-    native: Callable[[object], int | None]
+    multiply: Callable[..., None]
+    address: int
+    enter: Callable[[], None]
+    leave: Callable[[], None]
     get_threads: Callable[[], int]
-    set_threads: Callable[[int], Any]
-
-    def __post_init__(self) -> None:
-        self._lock = forking.lock()
-        self._users = 0
-        self._threads = 1
-        forking.after_fork_in_child(self.renew)
-
-    def enter(self) -> None:
-        """Ask BLAS for one thread; several Python threads may, and the last one to `leave` undoes it."""
-        with self._lock:
-            if not self._users:
-                self._threads = self.get_threads()
-                if self._threads > 1:
-                    self.set_threads(1)
-            self._users += 1
-
-    def leave(self) -> None:
-        """Give BLAS its threads back."""
-        with self._lock:
-            self._users = max(self._users - 1, 0)
-            if not self._users and self._threads > 1:
-                self.set_threads(self._threads)
-
-    def renew(self) -> None:
-        """In a forked child: threads that were using it are not here."""
-        if self._users:
-            self._users = 0
-            self.set_threads(self._threads)
+    launcher_of: Callable[[object], Any]
 
 
 @functools.cache
@@ -317,24 +220,52 @@ def _open(path: str) -> _Blas | None:
             try:
                 get = library[f"{prefix}openblas_get_num_threads{suffix}"]
                 set_threads = library[f"{prefix}openblas_set_num_threads{suffix}"]
-                routines = {t.name: library[f"{prefix}cblas_{s}gemm{suffix}"] for t, (s, _) in _GEMM.items()}
+                routines = {s: library[f"{prefix}cblas_{s}gemm{suffix}"] for s, _ in _GEMM.values()}
             except AttributeError as error:
                 let_through(error)
                 continue
-            get.restype, set_threads.argtypes, set_threads.restype = ctypes.c_int, [ctypes.c_int], None
-            addresses = {name: ctypes.cast(f, ctypes.c_void_p).value or 0 for name, f in routines.items()}
-            return _Blas(addresses, *_native(word), get, set_threads)
+            symbols = {"openblas_get_threads": get, "openblas_set_threads": set_threads}
+            symbols |= {f"blas_{letter}gemm": routine for letter, routine in routines.items()}
+            get.restype = ctypes.c_int
+            return _native(word, get, {name: ctypes.cast(f, ctypes.c_void_p).value or 0 for name, f in symbols.items()})
     return None
 
 
-def _native(word: str) -> tuple[dict[str, int], Callable[..., None], Callable[[object], int | None]]:
-    """Functions `void slabs(ptr args, i64 start, i64 end, ...)` for slabs `start` to `end - 1`, and the pool."""
+def _native(word: str, get_threads: Callable[[], int], imports: dict[str, int]) -> _Blas:
     objects, launch, pool = (load_heavy(f"opweave.codegen.native.{name}") for name in ("objects", "launch", "pool"))
-    names = {t.name: f"opweave_gemm_{t.name}" for t in _GEMM}
-    source = "\n".join(_source(names[t.name], real, word) for t, (_, real) in _GEMM.items())
-    text = f"{source}\ndeclare i64 @llvm.smin.i64(i64, i64)\n"
-    code = objects.kept(text, names.values(), name="matrix products", level=0)
-    return {t: code.address(name) for t, name in names.items()}, pool.native().run, launch.native_code
+    exports = ("opweave_product", "opweave_product_run", *(f"opweave_blas_{name}" for name in _CONTROLS))
+    imports |= {"opweave_run": pool.run_address(), "opweave_profiling": ctypes.addressof(launch.profiling)}
+    code = objects.kept(source(word), exports, name="matrix products", level=1, imports=imports)
+    enter, leave, renew = (ctypes.PYFUNCTYPE(None)(code.address(f"opweave_blas_{name}")) for name in _CONTROLS)
+    forking.after_fork_in_child(renew)
+    run = code.address("opweave_product_run")
+    multiply = launch.words_function("product", _WORDS, run, code)
+    return _Blas(multiply, code.address("opweave_product"), enter, leave, get_threads, launch.launcher_of)
+
+
+_CONTROLS = ("enter", "leave", "renew")
+#: How many numbers describe a product.
+_WORDS = 27
+
+
+def source(word: str = "i64") -> str:
+    """The LLVM IR of products; `word` is the type of BLAS's integers."""
+    stores: list[str] = []
+    for i, (field, value) in enumerate(_FIELDS.items()):
+        name, _, part = value.partition(".")
+        if name in ("l", "r") and part.isdigit():
+            stores.append(f"  %{value} = extractvalue %Placed %{name}, {part}")
+        stores += [
+            f"  %at.{i} = getelementptr i64, ptr %slabs, i64 {i}",
+            f"  store {'ptr' if field in _POINTERS else 'i64'} %{value}, ptr %at.{i}",
+        ]
+    numbers: dict[str, object] = {
+        "CLOCK": time.CLOCK_MONOTONIC, "FOUR_LONG": 4 * LONG, "TWO_SHORT": 2 * SHORT, "SHORT": SHORT, "LONG": LONG,
+        "MATRICES": MATRICES, "MANY": MANY, "RATE": f"{_RATE:e}", "PLAIN": _PLAIN, "TRANSPOSED": _TRANSPOSED,
+        "STORES": "\n".join(stores),
+    }  # fmt: skip
+    slabs = [_source(f"opweave_gemm_{t.name}", real, word) for t, (_, real) in _GEMM.items()]
+    return "\n".join([native.source("clock", "kernel", "product", numbers=numbers), *slabs])
 
 
 def _source(name: str, real: str, word: str) -> str:
@@ -358,11 +289,11 @@ def _source(name: str, real: str, word: str) -> str:
         f" ptr %a.p, {lda}, ptr %b.p, {ldb}, {real} 0.0, ptr %c.p, {ldc})"
     )
     lines = [
-        f"define void @{name}(ptr %args, i64 %start, i64 %end, i32 %gx, i32 %gy, i32 %gz) {{",
+        f"define internal void @{name}(ptr %args, i64 %start, i64 %end, i32 %gx, i32 %gy, i32 %gz) {{",
         "entry:", *loads,
         "  %ta.w = trunc i64 %ta to i32",
         "  %tb.w = trunc i64 %tb to i32",
-        *[f"  %{g}.w = trunc i64 %{g} to i32" for g in _FIELDS[-3:]],
+        *[f"  %{g}.w = trunc i64 %{g} to i32" for g in ("grid_x", "grid_y", "grid_z")],
         "  %alone = icmp eq ptr %then, null",
         "  %slabs = mul i64 %row_slabs, %column_slabs",
         "  br label %loop",

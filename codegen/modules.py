@@ -30,5 +30,5 @@ def load_module(path: Path, text: str, names: Mapping[str, Any]) -> ModuleType:
     note_own_file(file)
     # Without a time of modification an entry is never compared with the file on disk.
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    exec(compile(text, file, "exec"), module.__dict__)
+    exec(compile(text, file, "exec", dont_inherit=True), module.__dict__)
     return module

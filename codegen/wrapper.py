@@ -6,6 +6,7 @@ group        many small kernels of one form become one launch
 epilogue     kernels follow matrix products slab by slab
 lifetimes    names are dropped behind their last use
 kernels      loops become Triton
+segments     steps that need no Python between them become one native call
 Printer      steps become Python
 """
 
@@ -16,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from opweave.codegen.host import epilogue, group, kernels, lifetimes, reuse, spec
+from opweave.codegen.host import epilogue, group, kernels, lifetimes, reuse, segments, spec
 from opweave.codegen.host.build import build
 from opweave.codegen.host.python import Printer
 from opweave.codegen.host.steps import Program, with_programs
@@ -96,7 +97,7 @@ def host_program(graph: Graph, name: str, device: Device) -> Program:
         program = _everywhere(run, program)
         if spec.verifying:
             spec.verify(program, freed=run is lifetimes.run)
-    program = kernels.run(program, device)
+    program = _everywhere(partial(segments.run, device=device), kernels.run(program, device))
     spec.verify(program, freed=True, made=True)
     return program
 

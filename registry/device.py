@@ -39,7 +39,7 @@ class Memory(ABC):
 
     @abstractmethod
     def allocate(self, nbytes: int, index: int | None) -> Any:
-        """An array of bytes to own memory; None where there is none."""
+        """What owns new memory, an array of bytes or a lease; None where there is none."""
 
     @abstractmethod
     def to_host(self, array: Any) -> np.ndarray:

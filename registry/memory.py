@@ -74,20 +74,37 @@ class Span:
         self.waiting.clear()
 
 
-class Block(np.ndarray):
-    """A span of CPU memory that returns to the allocator when nothing refers to it any more.
+class Lease:
+    """The use of a span of CPU memory, which returns to the allocator when nothing refers to the lease any more.
 
-    The finaliser of a block is what stands in its slot `__del__`, which is implemented in C. Arrays that NumPy itself
-    derives from a block have nothing in that slot, and own nothing.
+    The finaliser of a lease is what stands in its slot `__del__`, which is implemented in C.
 
     Attributes
     ----------
-    ptr : int
-        Address of the first byte.
+    span : Span
+        The memory.
     """
 
-    __slots__ = ("__del__", "ptr")
-    ptr: int
+    __slots__ = ("__del__", "span")
+    span: Span
+
+    @property
+    def ptr(self) -> int:
+        """Address of the first byte."""
+        return self.span.ptr
+
+    def array(self) -> np.ndarray[Any, Any]:
+        """The bytes; the array keeps the lease."""
+        span = self.span
+        found: Any = _new_array(_Bytes, (span.capacity,), _UINT8, span.mapping, span.offset)
+        found.lease = self
+        return found
+
+
+class _Bytes(np.ndarray):
+    """An array of the bytes of a lease; what NumPy derives from it has it as its base."""
+
+    __slots__ = ("lease",)
 
 
 class _Pool:
@@ -192,6 +209,7 @@ def _address(mapping: mmap.mmap) -> int:
 _pool = _Pool()
 _homes = _pool.home_of
 _new_array = np.ndarray.__new__
+_new_lease = object.__new__
 
 
 def _size_class(nbytes: int) -> int:
@@ -202,8 +220,8 @@ def _size_class(nbytes: int) -> int:
     return (nbytes + step - 1) // step * step
 
 
-def allocate(nbytes: int) -> Block:
-    """An uninitialised block of at least `nbytes` bytes, 64-byte aligned.
+def allocate(nbytes: int) -> Lease:
+    """Uninitialised memory of at least `nbytes` bytes, 64-byte aligned.
 
     Raises
     ------
@@ -221,10 +239,15 @@ def allocate(nbytes: int) -> Block:
         raise OutOfMemoryError(
             f"cannot allocate {nbytes} bytes of CPU memory", got=str(error), hint="check the sizes; is one a typo?"
         ) from None
-    block: Any = _new_array(Block, (capacity,), _UINT8, span.mapping, span.offset)
-    block.__del__ = span.release
-    block.ptr = span.ptr
-    return block
+    lease = _new_lease(Lease)
+    lease.__del__ = span.release  # type: ignore[method-assign]
+    lease.span = span
+    return lease
+
+
+def free_list(nbytes: int) -> deque[Span]:
+    """What is free for requests of this size; it may be empty."""
+    return _pool.home(nbytes)[1]
 
 
 def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
@@ -232,7 +255,7 @@ def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
 
     NumPy's own small arrays are 16-byte aligned, which makes sums into one take up to 1.4 times as long.
     """
-    return np.ndarray(shape, dtype, allocate(math.prod(shape) * dtype.itemsize))
+    return np.ndarray(shape, dtype, allocate(math.prod(shape) * dtype.itemsize).array())
 
 
 def empty_cache() -> None:

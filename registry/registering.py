@@ -17,7 +17,7 @@ from opweave.registry.errors import ArgumentError, RegistrationError, Site, user
 from opweave.registry.interrupts import let_through
 from opweave.registry.kernels import Kernel
 from opweave.registry.keys import AUTOCAST_KEYS, DEVICE_KEYS, DispatchKey, DispatchMode
-from opweave.registry.memory import Block
+from opweave.registry.memory import Lease
 from opweave.registry.op import OpOverload, lock
 from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.results import unlink
@@ -293,13 +293,13 @@ def _checked_tensor(op: OpOverload, fn: Callable[..., Any]) -> Kernel:
     taken, given, names = parameters(op._schema)
     lines = [f"def $call({taken}):", f"    $result = $fn({given})"]
     if not any(a.type.has_tensor and a.type.is_list for a in arguments):
-        tests = ["($owner.__class__ is $Block or $owns($owner))"]
+        tests = ["($owner.__class__ is $Lease or $owns($owner))"]
         for argument in arguments:
             if argument.type.has_tensor:
                 name = identifier(argument.name)
                 absent = f"{name} is None or " if argument.type.is_optional else ""
-                is_block = "$other.owner.__class__ is $Block or $apart($other, $owner)"
-                tests.append(f"({absent}(($other := {name}._storage) is not $storage and ({is_block})))")
+                is_lease = "$other.owner.__class__ is $Lease or $apart($other, $owner)"
+                tests.append(f"({absent}(($other := {name}._storage) is not $storage and ({is_lease})))")
         lines += [
             "    if $result.__class__ is $Tensor:",
             "        $storage = $result._storage",
@@ -310,7 +310,7 @@ def _checked_tensor(op: OpOverload, fn: Callable[..., Any]) -> Kernel:
             "            return $result",
         ]
     lines += [f"    return $check($result{', ' * bool(given)}{given})"]
-    names |= {"fn": fn, "check": check, "owns": _owns, "apart": _apart, "Tensor": Tensor, "Block": Block}
+    names |= {"fn": fn, "check": check, "owns": _owns, "apart": _apart, "Tensor": Tensor, "Lease": Lease}
     kernel = compile_function(f"<opweave kernel of {op.name}>", lines, names)
     kernel.__wrapped__ = fn  # type: ignore[attr-defined]
     kernel.unlinked = True  # type: ignore[attr-defined]  # see `registry.results`

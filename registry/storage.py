@@ -10,7 +10,7 @@ import numpy as np
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import DataDependentError
-from opweave.registry.memory import Block
+from opweave.registry.memory import Lease
 
 _UINT8 = np.dtype(np.uint8)
 
@@ -27,7 +27,7 @@ class Storage:
     version : int
         Counts mutations through any tensor on it.
     owner : object
-        What keeps the memory alive: an array, or None where there is no memory (meta, fake).
+        What keeps the memory alive: a `Lease` of host memory, an array, or None where there is no memory (meta, fake).
     saved : bool
         Whether a backward pass has kept a tensor on it: launches of kernels count their writes to it as mutations.
     views : list of weak references or None
@@ -75,14 +75,18 @@ class Storage:
         item = dtype.itemsize
         byte_strides = tuple([stride * item for stride in strides])
         if self.device.is_host:
-            if self._bytes is None:
-                owner = self.owner
-                self._bytes = owner if type(owner) is Block else _byte_view(owner, self.nbytes)
             if 0 in sizes:
                 return np.empty(sizes, dtype.numpy)
-            return np.ndarray(sizes, dtype.numpy, self._bytes, offset * item, byte_strides)
+            return np.ndarray(sizes, dtype.numpy, self.bytes(), offset * item, byte_strides)
         xp = self.device.xp
         return xp.ndarray(sizes, dtype.numpy, self.owner.data + offset * item, byte_strides)
+
+    def bytes(self) -> Any:
+        """The memory as an array of bytes, which keeps it alive."""
+        if self._bytes is None:
+            owner = self.owner
+            self._bytes = owner.array() if type(owner) is Lease else _byte_view(owner, self.nbytes)
+        return self._bytes
 
     def __repr__(self) -> str:
         return f"Storage(device={self.device}, nbytes={self.nbytes}, version={self.version})"

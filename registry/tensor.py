@@ -476,9 +476,9 @@ def allocate_bytes(
     storage._bytes = None
     storage.views = None
     if device.is_host:
-        block = memory.allocate(nbytes)
-        storage.owner = block
-        storage._ptr = block.ptr
+        lease = memory.allocate(nbytes)
+        storage.owner = lease
+        storage._ptr = lease.span.ptr
     else:
         storage.owner = device.memory.allocate(nbytes, device.index)
     t = _new_tensor(Tensor)
@@ -493,6 +493,11 @@ def allocate_bytes(
     t._view_of = None
     t._autograd = None
     return t
+
+
+def key_bits(device: Device) -> int:
+    """The dispatch keys of a plain tensor on a device."""
+    return _KEY_BITS[device.type]
 
 
 _new_storage = Storage.__new__

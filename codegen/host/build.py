@@ -128,7 +128,8 @@ class _Builder:
         given = [local for local, default in more.items() if default is None]
         defaults = {local: default for local, default in more.items() if default is not None}
         seen = () if further is not None else captured
-        return Program(self.name, (*inputs, *given), tuple(self.steps), self.names, defaults, seen)
+        given_all, steps = (*inputs, *given), tuple(self.steps)
+        return Program(self.name, given_all, steps, self.names, defaults, seen, symbols=dict(self.symbols))
 
     def _add(self, step: Step) -> None:
         self.steps.append(step)

@@ -24,10 +24,21 @@ from opweave.codegen.checks import cell_of, passed
 from opweave.codegen.conform import conform, conform_all, size_in, straightened
 from opweave.codegen.groups import addresses, tables
 from opweave.codegen.host import steps as host
-from opweave.codegen.host.operands import Address, Expression, Layout, Local, Target
+from opweave.codegen.host.operands import (
+    Address,
+    Expression,
+    Layout,
+    Local,
+    NumberType,
+    OpaqueType,
+    Target,
+    TensorType,
+)
 from opweave.codegen.host.steps import Program, Step
 from opweave.codegen.kernel import KernelSource
+from opweave.codegen.segments import allocator, move_bytes, native, product, scratch
 from opweave.codegen.tuning import tuned
+from opweave.registry import memory
 from opweave.registry.containers import is_dict, is_list, is_slice, is_tuple
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
@@ -53,13 +64,16 @@ class Printer:
         self.names: dict[str, Any] = {}
         self.attributes: list[str] = []
         self._objects: dict[int, str] = {}
+        #: What makes tensors, by their layout.
+        self._makers: dict[str, str] = {}
         #: What stands at the top of the module.
         self._tops: list[str] = []
 
     def module(self, program: Program) -> str:
         """The program as a module."""
         source = self._function(program)
-        return "\n".join([*self._tops, source])
+        makers = [f"{name} = {text}" for text, name in self._makers.items()]
+        return "\n".join([*makers, *["", ""][: 2 * bool(makers)], *self._tops, source])
 
     def _function(self, program: Program) -> str:
         return _Function(self, program).text()
@@ -71,6 +85,14 @@ class Printer:
             return known
         name = self._objects[id(value)] = program.names.fresh(re.sub(r"\W", "_", wanted))
         self.names[name] = value
+        return name
+
+    def maker(self, layout: str, allocator: str, wanted: str, program: Program) -> str:
+        """The name of what makes tensors of a layout."""
+        text = f"{allocator}({layout})"
+        name = self._makers.get(text)
+        if name is None:
+            name = self._makers[text] = program.names.fresh(wanted)
         return name
 
     def top(self, *lines: str) -> None:
@@ -174,7 +196,12 @@ class _Function:
         self._line(f"{step.result} = {text}")
 
     def alloc(self, step: host.Alloc) -> None:
-        self._line(f"{step.result} = {self._call(allocate, step.layout)}")
+        layout = self._text(step.layout)
+        if all(type(n) is int for n in (*step.layout.sizes, *step.layout.strides)):
+            make = self.printer.maker(layout, self._inject("allocator", allocator), f"new_{step.result}", self.program)
+            self._line(f"{step.result} = {make}()")
+        else:
+            self._line(f"{step.result} = {self._inject('allocate', allocate)}({layout})")
 
     def view(self, step: host.View) -> None:
         function = self._inject("as_view", as_view) if step.tracked else self._inject("as_alias", as_alias)
@@ -256,11 +283,84 @@ class _Function:
         results = f"{self._text(step.results)} = " if step.results else ""
         self._line(f"{results}{call}", step.origin.site)
 
+    def segment(self, step: host.Segment) -> None:
+        self.printer.top(f"@{self._inject('native', native)}", *_Segment(self, step).lines(), "", "")
+        given = [f"{local}.data_ptr()" if isinstance(local.type, OpaqueType) else str(local) for local in step.inputs]
+        block = None if step.on_stack else step.memory
+        if block is not None:
+            self._line(f"{block} = {self._call(memory.allocate, step.nbytes, name='block')}")
+            given.append(f"{block}.ptr")
+        self._line(f"{step.name}({', '.join([*given, *map(str, step.numbers)])})")
+        if block is not None:
+            self._line(f"del {block}")
+
     def free(self, step: host.Free) -> None:
         self._line(f"del {', '.join(map(str, step.locals))}")
 
     def return_(self, step: host.Return) -> None:
         self._line(f"return {self._text(step.value)}")
+
+
+class _Segment:
+    """The function of a segment: the same steps, over addresses."""
+
+    def __init__(self, outer: _Function, step: host.Segment) -> None:
+        self.outer, self.step = outer, step
+        self.found: list[str] = []
+
+    def lines(self) -> list[str]:
+        """The text; behind its head stands where everything is."""
+        step = self.step
+        given = [f"{local}: {self._annotation(local)}" for local in step.inputs]
+        if step.memory is not None and not step.on_stack:
+            given.append(f"{step.memory}: int")
+        given += [f"{local}: {self._annotation(local)}" for local in step.numbers]
+        self.found = [f"def {step.name}({', '.join(given)}):"]
+        if step.memory is not None and step.on_stack:
+            self._line(f"{step.memory} = {self.outer._call(scratch, step.nbytes)}")
+        for local, place in step.places.items():
+            same = type(place.shift) is int and not place.shift
+            self._line(f"{local} = {place.of}" + ("" if same else f" + {self.outer._text(place.shift)}"))
+        for inner in step.work:
+            if isinstance(inner, host.Launch):
+                self._line(f"{inner.kernel.name}({self._listed((*inner.grid, *inner.arguments))})", inner)
+            elif isinstance(inner, host.Product):
+                self.product(inner)
+            else:
+                assert isinstance(inner, host.Copy)
+                parts = f"{inner.to}, {inner.of}, {self.outer._text(step.copied[inner.to])}"
+                self._line(f"{self.outer._inject('move_bytes', move_bytes)}({parts})", inner)
+        return self.found
+
+    def product(self, step: host.Product) -> None:
+        """A product, with the kernel that follows it."""
+        dtype = self.outer._text(step.out.tensor.dtype)
+        parts = [dtype, *map(self._matrix, (step.out, step.a, step.b))]
+        if step.epilogue is not None:
+            then, launch = step.epilogue, step.epilogue.launch
+            parts += map(str, (then.elements, then.programs, launch.kernel.name))
+            parts += [self._tuple(launch.grid), self._tuple(launch.arguments)]
+        self._line(f"{self.outer._inject('product', product)}({', '.join(parts)})", step)
+
+    def _annotation(self, local: Local) -> str:
+        if isinstance(local.type, TensorType):
+            return self.outer._text(local.type.dtype)
+        return local.type.kind if isinstance(local.type, NumberType) else "int"
+
+    def _matrix(self, local: Local) -> str:
+        layout = self.step.layouts[local]
+        return f"({local}, {self._tuple(layout.sizes)}, {self._tuple(layout.strides)})"
+
+    def _tuple(self, values: Iterable[Any]) -> str:
+        parts = self._listed(values)
+        return f"({parts},)" if parts and ", " not in parts else f"({parts})"
+
+    def _listed(self, values: Iterable[Any]) -> str:
+        return ", ".join(str(v.of) if isinstance(v, Address) else self.outer._text(v) for v in values)
+
+    def _line(self, text: str, step: Step | None = None) -> None:
+        text, site = "    " + text, None if step is None else step.origin.site
+        self.found.append(f"{text:<{_COMMENT_COLUMN}}  # {site.short}" if site is not None else text)
 
 
 _FIELDS = {"size": "_sizes", "stride": "_strides", "offset": "_offset"}
@@ -270,5 +370,6 @@ _PRINTERS: dict[type[Step], Callable[[_Function, Any], None]] = {
     host.Cell: _Function.cell, host.Launch: _Function.launch, host.Group: _Function.group,
     host.Product: _Function.product, host.Call: _Function.call, host.Item: _Function.item,
     host.Count: _Function.count, host.Conform: _Function.conform, host.Check: _Function.check,
-    host.Bump: _Function.bump, host.Tuned: _Function.tuned, host.Free: _Function.free, host.Return: _Function.return_,
+    host.Bump: _Function.bump, host.Tuned: _Function.tuned, host.Segment: _Function.segment,
+    host.Free: _Function.free, host.Return: _Function.return_,
 }  # fmt: skip

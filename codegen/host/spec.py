@@ -134,6 +134,8 @@ class _Check:
             self._numbers((step.sizes, step.strides, step.shift))
         elif isinstance(step, (host.Copy, host.Move, host.Align, host.Bump)):
             self._tensors([*step.uses])
+        elif isinstance(step, host.Segment):
+            self._segment(step)
         elif isinstance(step, host.Conform):
             for layout in _layouts(step):
                 self._layout(layout)
@@ -148,6 +150,15 @@ class _Check:
             nest = launch.kernel.nest
             given = (len(launch.inputs), len(launch.outputs))
             self._require(given == (len(nest.inputs), len(nest.outputs)), "the kernel takes other tensors")
+
+    def _segment(self, segment: host.Segment) -> None:
+        given = {*segment.inputs, *segment.numbers}
+        self._numbers((segment.numbers, segment.nbytes))
+        for step in segment.work:
+            self._types(step)
+            for local in step.uses:
+                if segment.root(local) not in given and segment.root(local) is not segment.memory:
+                    self._fail(f"{segment.name} uses {local}, which it is not given")
 
     def _kernel(self, kernel: Any) -> None:
         self._require(not self.made or isinstance(kernel, KernelSource), "the kernel is not made")
@@ -178,6 +189,8 @@ def _read(step: Step) -> Iterable[Local]:
         return (step.a, step.b, *(() if step.epilogue is None else step.epilogue.launch.inputs))
     if isinstance(step, host.Launch):
         return [local for local in step.inputs if isinstance(local.type, TensorType)]
+    if isinstance(step, host.Segment):
+        return step.reads
     if isinstance(step, host.Group):
         return [local for local in locals_in((*step.rows, step.shared)) if local not in step.outputs]
     if isinstance(step, (host.Copy, host.Move, host.Align)):

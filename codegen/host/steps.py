@@ -403,6 +403,78 @@ class Tuned(Step):
         return (*self.results, *(self.operands[i] for i in self.written))
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where a tensor of a segment begins: so many bytes behind the start of another one, or of the block."""
+
+    of: Local
+    shift: Number
+
+
+@dataclass(frozen=True, eq=False)
+class Segment(Step):
+    """Steps that are one native call.
+
+    Attributes
+    ----------
+    name : str
+        Of the function.
+    inputs : tuple of Local
+        The tensors that it is given.
+    numbers : tuple of Local
+        The numbers that it is given.
+    memory : Local or None
+        The block in which the others lie.
+    nbytes : Number
+        Its bytes.
+    on_stack : bool
+        Whether it is part of the call; else it is allocated for it.
+    places : mapping of Local to Place
+        What is not given but lies in something that is, or in the block.
+    layouts : mapping of Local to Layout
+        Of the operands of products.
+    copied : mapping of Local to Number
+        Bytes of what is copied to.
+    work : tuple of Step
+        Launches, products and copies, in their order.
+    """
+
+    name: str
+    inputs: tuple[Local, ...]
+    numbers: tuple[Local, ...]
+    memory: Local | None
+    nbytes: Number
+    on_stack: bool
+    places: Mapping[Local, Place]
+    layouts: Mapping[Local, Layout]
+    copied: Mapping[Local, Number]
+    work: tuple[Step, ...]
+
+    @property
+    def writes(self) -> tuple[Local, ...]:
+        written = [self.root(local) for step in self.work for local in step.writes]
+        return tuple(dict.fromkeys(local for local in written if local is not self.memory))
+
+    @property
+    def reads(self) -> tuple[Local, ...]:
+        """The tensors that are given with something in them that is read."""
+        found: dict[Local, None] = {}
+        written: set[Local] = set()
+        for step in self.work:
+            outputs = set(step.writes)
+            for local in step.uses:
+                root = self.root(local)
+                if local not in outputs and root not in written and root in self.inputs:
+                    found[root] = None
+            written.update(map(self.root, outputs))
+        return tuple(found)
+
+    def root(self, local: Local) -> Local:
+        """What a tensor lies in: one that is given, or the block."""
+        place = self.places.get(local)
+        return local if place is None else place.of
+
+
 @dataclass(frozen=True, eq=False)
 class Free(Step):
     """Names that nothing needs any more."""
@@ -454,6 +526,8 @@ class Program:
         What it sees of the function that it stands in; where there is nothing, it stands by itself.
     kernels : tuple of KernelSource
         What is launched, once they are made; of the outermost program.
+    symbols : mapping of str to Local
+        What holds each symbol of its sizes.
     """
 
     name: str
@@ -463,6 +537,7 @@ class Program:
     defaults: Mapping[Local, Target] = field(default_factory=dict[Local, Target])
     captured: tuple[Local, ...] = ()
     kernels: tuple[KernelSource, ...] = ()
+    symbols: Mapping[str, Local] = field(default_factory=dict[str, Local])
 
     def units(self) -> list[list[Step]]:
         """The steps by the node that they come from."""
@@ -538,6 +613,6 @@ _fields: dict[type, tuple[str, ...]] = {}
 def _operand_fields(kind: type) -> tuple[str, ...]:
     found = _fields.get(kind)
     if found is None:
-        skipped = {"origin", "result", "results", "kernel", "choices"}
+        skipped = {"origin", "result", "results", "kernel", "choices", "memory", "places", "layouts", "copied", "work"}
         found = _fields[kind] = tuple(f.name for f in fields(kind) if f.name not in skipped)
     return found

@@ -45,9 +45,26 @@ def _function(program: Program) -> list[str]:
             lines += [f"    {line}" for line in _function(inner)]
         line, site = f"    {describe(step)}", step.origin.site
         lines.append(f"{line:<{_COMMENT_COLUMN}}  # {site.short}" if site is not None else line)
-        if isinstance(step, host.Product) and step.epilogue is not None:
-            lines.append(f"        {describe(step.epilogue.launch)}")
+        lines += [f"        {inner}" for inner in _inside(step)]
     return lines
+
+
+def _inside(step: Step) -> list[str]:
+    """Lines of what a step consists of."""
+    if isinstance(step, host.Product) and step.epilogue is not None:
+        return [describe(step.epilogue.launch)]
+    if not isinstance(step, host.Segment):
+        return []
+    lines = [f"{local} at {_operand(place.of)} + {_operand(place.shift)}" for local, place in step.places.items()]
+    for inner in step.work:
+        lines += [describe(inner), *(f"    {line}" for line in _inside(inner))]
+    return lines
+
+
+def _segment(step: host.Segment) -> str:
+    kind = "on the stack" if step.on_stack else "of memory"
+    block = "" if step.memory is None else f", {step.memory} is {_operand(step.nbytes)} bytes {kind}"
+    return f"segment {step.name}: {_names((*step.inputs, *step.numbers))}{block}"
 
 
 def _names(values: Iterable[Any]) -> str:
@@ -142,6 +159,7 @@ _DESCRIBE: dict[type[Step], Callable[[Any], str]] = {
     host.Launch: _launch,
     host.Group: _group,
     host.Product: _product,
+    host.Segment: _segment,
     host.Call: _call,
     host.Item: lambda step: f"item {step.result} = {step.of}[{_operand(step.key)}]",
     host.Count: lambda step: f"count {step.of}: {step.number} by {step.label}",

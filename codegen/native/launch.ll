@@ -1,10 +1,8 @@
-; A launch from Python: converts the arguments and runs the programs through the pool (launch.py).
+; A launch from Python: converts the arguments and runs the programs (launch.py).
 ;
-; PyCFunction with METH_FASTCALL. `self` is a tuple whose first element is the address of a kernel's description.
-
-%Parameter = type { i64, i64, i64 }                                ; kind, lowest, highest
-; code, fallback, arguments, cost; launches, programs and nanoseconds while profiled; parameters
-%Kernel = type { ptr, ptr, i64, double, [3 x i64], [0 x %Parameter] }
+; PyCFunction with METH_FASTCALL. `self` is a tuple whose first element is the address of a kernel's description. What
+; runs a kernel is the pool; a segment and a product (execute.ll, product.ll) come here in its place. It returns 0, or
+; 1: the handler of a signal raised, 2: ask Python, 3: there is no memory, 4: ask Python what went wrong.
 
 declare ptr @PyTuple_GetItem(ptr, i64)
 declare ptr @PyLong_AsVoidPtr(ptr)
@@ -17,10 +15,11 @@ declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
 declare ptr @PyEval_SaveThread()
 declare void @PyEval_RestoreThread(ptr)
 declare void @Py_IncRef(ptr)
-declare i32 @opweave_run(ptr, ptr, i64, i32, i32, i32, ptr)
+declare ptr @PyErr_NoMemory()
+declare i32 @PyType_IsSubtype(ptr, ptr)
 declare { i64, i1 } @llvm.smul.with.overflow.i64(i64, i64)
 @_Py_NoneStruct = external global i8
-@opweave_profiling = external global i32
+@opweave_tensor = external global i8
 
 define ptr @opweave_launch(ptr %self, ptr %args, i64 %given) {
 entry:
@@ -36,13 +35,14 @@ next:                                                    ; the first three param
   %i = phi i64 [ 0, %entry ], [ %i1, %store ]
   %arg.p = getelementptr ptr, ptr %args, i64 %i
   %arg = load ptr, ptr %arg.p
-  %par = getelementptr %Kernel, ptr %kernel, i64 0, i32 5, i64 %i
+  %par = getelementptr %Kernel, ptr %kernel, i64 0, i32 7, i64 %i
   %kind = load i64, ptr %par
   switch i64 %kind, label %fallback [ i64 0, label %pointer
                                       i64 1, label %integer
                                       i64 2, label %bool
                                       i64 3, label %float32
-                                      i64 4, label %float64 ]
+                                      i64 4, label %float64
+                                      i64 5, label %tensor ]
 pointer:
   %u = call i64 @PyLong_AsUnsignedLongLong(ptr %arg)
   %u.suspect = icmp eq i64 %u, -1
@@ -78,6 +78,35 @@ float64:
   %d.slot = bitcast double %d64 to i64
   %d.suspect = fcmp oeq double %d64, -1.0
   br i1 %d.suspect, label %doubt, label %store
+tensor:                                                  ; the address of its first element
+  %type.p = getelementptr i8, ptr %arg, i64 @TYPE@
+  %type = load ptr, ptr %type.p
+  %exact = icmp eq ptr %type, @opweave_tensor
+  br i1 %exact, label %opened, label %derived
+derived:
+  %subtype = call i32 @PyType_IsSubtype(ptr %type, ptr @opweave_tensor)
+  %related = icmp ne i32 %subtype, 0
+  br i1 %related, label %opened, label %fallback
+opened:
+  %storage.p = getelementptr i8, ptr %arg, i64 @STORAGE@
+  %storage = load ptr, ptr %storage.p
+  %start.p = getelementptr i8, ptr %storage, i64 @POINTER@
+  %start = load ptr, ptr %start.p
+  %shift.p = getelementptr i8, ptr %arg, i64 @OFFSET@
+  %shift = load ptr, ptr %shift.p
+  %base = call i64 @PyLong_AsUnsignedLongLong(ptr %start)
+  %base.unknown = icmp eq i64 %base, -1
+  br i1 %base.unknown, label %fallback, label %shifted
+shifted:
+  %elements = call i64 @PyLong_AsLongLong(ptr %shift)
+  %elements.unknown = icmp eq i64 %elements, -1
+  br i1 %elements.unknown, label %fallback, label %addressed
+addressed:
+  %size.p = getelementptr %Parameter, ptr %par, i64 0, i32 1
+  %size = load i64, ptr %size.p
+  %far = mul i64 %elements, %size
+  %first = add i64 %base, %far
+  br label %store
 doubt:                                                   ; -1 is a value, or the sign of an error
   %v0 = phi i64 [ %u, %pointer ], [ %s, %integer.in ], [ %b, %bool ], [ %f.slot, %float32 ],
                 [ %d.slot, %float64 ]
@@ -86,7 +115,7 @@ doubt:                                                   ; -1 is a value, or the
   br i1 %fine, label %store, label %fallback
 store:
   %v = phi i64 [ %u, %pointer ], [ %s, %integer.in ], [ %b, %bool ], [ %f.slot, %float32 ], [ %d.slot, %float64 ],
-               [ %v0, %doubt ]
+               [ %first, %addressed ], [ %v0, %doubt ]
   %slot = getelementptr i64, ptr %slots, i64 %i
   store i64 %v, ptr %slot
   %i1 = add i64 %i, 1
@@ -94,6 +123,11 @@ store:
   br i1 %more, label %next, label %launch
 
 launch:
+  %gridded.p = getelementptr %Kernel, ptr %kernel, i64 0, i32 6
+  %gridded = load i64, ptr %gridded.p
+  %alone = icmp eq i64 %gridded, 0
+  br i1 %alone, label %run, label %grid
+grid:
   %gx = load i64, ptr %slots
   %gy.p = getelementptr i64, ptr %slots, i64 1
   %gy = load i64, ptr %gy.p
@@ -101,22 +135,29 @@ launch:
   %gz = load i64, ptr %gz.p
   %gxy = mul i64 %gx, %gy
   %product = call { i64, i1 } @llvm.smul.with.overflow.i64(i64 %gxy, i64 %gz)
-  %n = extractvalue { i64, i1 } %product, 0
+  %n.grid = extractvalue { i64, i1 } %product, 0
   %huge = extractvalue { i64, i1 } %product, 1
   br i1 %huge, label %fallback, label %sized
 sized:
-  %none = icmp eq i64 %n, 0
+  %none = icmp eq i64 %n.grid, 0
   br i1 %none, label %done, label %run
 run:
+  %n = phi i64 [ 1, %launch ], [ %n.grid, %sized ]
+  %gx.some = phi i64 [ 1, %launch ], [ %gx, %sized ]
+  %gy.some = phi i64 [ 1, %launch ], [ %gy, %sized ]
+  %gz.some = phi i64 [ 1, %launch ], [ %gz, %sized ]
+  %skipped = phi i64 [ 0, %launch ], [ 3, %sized ]
   %code = load ptr, ptr %kernel
-  %packed = getelementptr i64, ptr %slots, i64 3
-  %gx32 = trunc i64 %gx to i32
-  %gy32 = trunc i64 %gy to i32
-  %gz32 = trunc i64 %gz to i32
+  %packed = getelementptr i64, ptr %slots, i64 %skipped
+  %gx32 = trunc i64 %gx.some to i32
+  %gy32 = trunc i64 %gy.some to i32
+  %gz32 = trunc i64 %gz.some to i32
+  %runner.p = getelementptr %Kernel, ptr %kernel, i64 0, i32 5
+  %runner = load ptr, ptr %runner.p
   %cost.p = getelementptr %Kernel, ptr %kernel, i64 0, i32 3
   %cost = load atomic double, ptr %cost.p monotonic, align 8
-  %count = sitofp i64 %n to double
-  %expect = fmul double %cost, %count
+  %programs = sitofp i64 %n to double
+  %expect = fmul double %cost, %programs
   %known = fcmp ogt double %cost, 0.0
   %brief = fcmp olt double %expect, @HOLD_NS@
   %hold = and i1 %known, %brief
@@ -130,30 +171,28 @@ started:
   %begin = phi i64 [ 0, %run ], [ %begun, %starting ]
   br i1 %hold, label %held, label %released
 held:
-  %stopped.kept = call i32 @opweave_run(ptr %code, ptr %packed, i64 %n, i32 %gx32, i32 %gy32, i32 %gz32, ptr %cost.p)
+  %status.kept = call i32 %runner(ptr %code, ptr %packed, i64 %n, i32 %gx32, i32 %gy32, i32 %gz32, ptr %cost.p)
   br label %ran
 released:
   %thread = call ptr @PyEval_SaveThread()
-  %stopped.free = call i32 @opweave_run(ptr %code, ptr %packed, i64 %n, i32 %gx32, i32 %gy32, i32 %gz32, ptr %cost.p)
+  %status.free = call i32 %runner(ptr %code, ptr %packed, i64 %n, i32 %gx32, i32 %gy32, i32 %gz32, ptr %cost.p)
   call void @PyEval_RestoreThread(ptr %thread)
   br label %ran
 ran:
-  %stopped = phi i32 [ %stopped.kept, %held ], [ %stopped.free, %released ]
-  %raised = icmp ne i32 %stopped, 0
-  br i1 %raised, label %failed, label %well
+  %status = phi i32 [ %status.kept, %held ], [ %status.free, %released ]
+  switch i32 %status, label %failed [ i32 0, label %well
+                                      i32 2, label %fallback
+                                      i32 3, label %exhausted
+                                      i32 4, label %explain ]
 failed:                                                  ; with what the handler of a signal raised
+  ret ptr null
+exhausted:
+  %raised = call ptr @PyErr_NoMemory()
   ret ptr null
 well:
   br i1 %profiled, label %counted, label %done
 counted:
-  %end = call i64 @now()
-  %spent = sub i64 %end, %begin
-  %launches.p = getelementptr %Kernel, ptr %kernel, i64 0, i32 4, i64 0
-  %programs.p = getelementptr %Kernel, ptr %kernel, i64 0, i32 4, i64 1
-  %spent.p = getelementptr %Kernel, ptr %kernel, i64 0, i32 4, i64 2
-  %launches = atomicrmw add ptr %launches.p, i64 1 monotonic
-  %programs = atomicrmw add ptr %programs.p, i64 %n monotonic
-  %before = atomicrmw add ptr %spent.p, i64 %spent monotonic
+  call void @count(ptr %kernel, i64 %n, i64 %begin)
   br label %done
 done:
   call void @Py_IncRef(ptr @_Py_NoneStruct)
@@ -165,4 +204,9 @@ fallback:
   %python = load ptr, ptr %python.p
   %result = call ptr @PyObject_Vectorcall(ptr %python, ptr %args, i64 %given, ptr null)
   ret ptr %result
+explain:                                                 ; it is called with nothing
+  %explaining.p = getelementptr %Kernel, ptr %kernel, i64 0, i32 1
+  %explaining = load ptr, ptr %explaining.p
+  %answer = call ptr @PyObject_Vectorcall(ptr %explaining, ptr null, i64 0, ptr null)
+  ret ptr %answer
 }

@@ -19,11 +19,10 @@ import functools
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
-from types import BuiltinFunctionType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from opweave.codegen import native
-from opweave.codegen.native import objects, pool
+from opweave.codegen.native import functions, layout, objects, pool
 from opweave.codegen.native.arguments import (
     HALVES,
     Parameter,
@@ -45,6 +44,7 @@ from opweave.registry.errors import (
 )
 from opweave.registry.interrupts import let_through
 from opweave.registry.references import References
+from opweave.registry.tensor import Tensor
 
 _log = logging.getLogger("opweave.launches")
 
@@ -54,13 +54,14 @@ HOLD_NS = 20e3
 #: Stands for the place of the assertion that there is memory for a kernel's blocks; its message, the bytes.
 HEAP = "heap"
 
-_MAX_GRID = 2**31 - 1
-_POINTER, _INTEGER, _BOOL, _FLOAT32, _FLOAT64 = range(5)
+MAX_GRID = 2**31 - 1
+POINTER, INTEGER, BOOL, FLOAT32, FLOAT64, TENSOR = range(6)
 
 
 _C_API = (
     "PyTuple_GetItem", "PyLong_AsVoidPtr", "PyLong_AsLongLong", "PyLong_AsUnsignedLongLong", "PyFloat_AsDouble",
-    "PyErr_Occurred", "PyErr_Clear", "PyObject_Vectorcall", "PyEval_SaveThread", "PyEval_RestoreThread", "Py_IncRef",
+    "PyErr_Occurred", "PyErr_Clear", "PyErr_NoMemory", "PyObject_Vectorcall", "PyEval_SaveThread",
+    "PyEval_RestoreThread", "PyType_IsSubtype", "Py_IncRef",
 )  # fmt: skip
 
 
@@ -75,29 +76,21 @@ class _Native(ctypes.Structure):
         ("launches", ctypes.c_int64),
         ("programs", ctypes.c_int64),
         ("spent", ctypes.c_int64),
+        ("runner", ctypes.c_void_p),
+        ("has_grid", ctypes.c_int64),
     ]
 
 
-class _NativeParameter(ctypes.Structure):
+class NativeParameter(ctypes.Structure):
+    """The native side's `%Parameter`: what is taken, and from where to where; of a tensor the bytes of an element."""
+
     _fields_ = [("kind", ctypes.c_int64), ("lowest", ctypes.c_int64), ("highest", ctypes.c_int64)]
 
 
-class _MethodDef(ctypes.Structure):
-    """CPython's `PyMethodDef`."""
-
-    _fields_ = [
-        ("ml_name", ctypes.c_char_p),
-        ("ml_meth", ctypes.c_void_p),
-        ("ml_flags", ctypes.c_int),
-        ("ml_doc", ctypes.c_char_p),
-    ]
-
-
-_METH_FASTCALL = 0x80
 #: Whether launches are counted and timed; native code reads it, and it is never freed.
 profiling = ctypes.c_int32(0)
 objects.keep_forever(profiling)
-_FLOATS = {"fp32": _FLOAT32, "fp64": _FLOAT64}
+_FLOATS = {"fp32": FLOAT32, "fp64": FLOAT64}
 #: The launchers there are; those that were made while `profiling` was on live as long.
 launchers: References[Launcher] = References()
 profiled: list[Launcher] = []
@@ -105,39 +98,97 @@ profiled: list[Launcher] = []
 
 def source() -> str:
     """The LLVM IR of a launch."""
-    return native.source("clock", "launch", numbers={"CLOCK": time.CLOCK_MONOTONIC, "HOLD_NS": f"{HOLD_NS:e}"})
+    # Where the layout of tensors is not known, none is given as it is.
+    at = layout.tensors() or layout.TensorLayout(0, 0, 0, 0)
+    numbers = {
+        "CLOCK": time.CLOCK_MONOTONIC,
+        "HOLD_NS": f"{HOLD_NS:e}",
+        "TYPE": at.type,
+        "STORAGE": at.storage,
+        "OFFSET": at.offset,
+        "POINTER": at.pointer,
+    }
+    return native.source("clock", "kernel", "launch", numbers=numbers)
 
 
 @functools.cache
-def _method() -> _MethodDef:
-    """The C function's definition, shared by all launchers; its code is never freed."""
-    imports = {name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0 for name in _C_API}
-    imports |= {
+def _definition() -> functions.MethodDef:
+    """The C function's definition, shared by all launchers."""
+    imports = functions.c_api(_C_API) | {
         "opweave_run": pool.run_address(),
         "_Py_NoneStruct": id(None),
+        "opweave_tensor": id(Tensor),
         "opweave_profiling": ctypes.addressof(profiling),
     }
     code = objects.kept(source(), ("opweave_launch",), name="launcher", level=1, imports=imports)
     entry = code.address("opweave_launch")
-    definition = _MethodDef(b"launch", entry, _METH_FASTCALL, b"launch(gx, gy, gz, *arguments)")
-    objects.keep_forever(definition)
-    return definition
-
-
-@functools.cache
-def _new_c_function() -> Callable[[int, object, object], Any]:
-    """`PyCFunction_NewEx(definition, self, module)`."""
-    prototype = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
-    return prototype(("PyCFunction_NewEx", ctypes.pythonapi))
+    return functions.definition("launch", entry, functions.FASTCALL, "launch(gx, gy, gz, *arguments)")
 
 
 class _Owner(NamedTuple):
-    """What a launch function keeps alive; native code reads the first."""
+    """What a C function keeps alive; native code reads the first."""
 
     native: int
     memory: object
-    convert: Callable[..., None]
-    code: LoadedCode
+    otherwise: Callable[..., Any]
+    code: object
+
+
+def c_function(
+    name: str,
+    code: int,
+    parameters: Sequence[NativeParameter],
+    otherwise: Callable[..., Any],
+    keep: object,
+    *,
+    runner: int,
+    has_grid: bool,
+) -> tuple[Callable[..., None], _Native]:
+    """A C function that converts what it is called with and runs something.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    code : int
+        What the runner is given: the address of a kernel's code, or of what else it runs.
+    parameters : sequence of NativeParameter
+        Of the function, in order.
+    otherwise : callable
+        Is called with the same arguments where the native side cannot go on; with none if it is to say what was wrong.
+    keep : object
+        Lives as long as the function.
+    runner : int
+        Address of `i32 run(ptr code, ptr packed, i64 n, i32 gx, i32 gy, i32 gz, ptr cost)`.
+    has_grid : bool
+        Whether the first three parameters are a grid, and not arguments of the code.
+
+    Returns
+    -------
+    callable, _Native
+        The function, and its description as native code has it, which lives as long.
+    """
+    memory = (ctypes.c_char * (ctypes.sizeof(_Native) + ctypes.sizeof(NativeParameter) * len(parameters)))()
+    description = _Native.from_buffer(memory)
+    description.code = code
+    description.fallback = id(otherwise)  # borrowed: `owner` holds the reference
+    description.arguments = len(parameters)
+    description.runner = runner
+    description.has_grid = has_grid
+    table = (NativeParameter * len(parameters)).from_buffer(memory, ctypes.sizeof(_Native))
+    table[:] = parameters
+    owner = _Owner(ctypes.addressof(memory), memory, otherwise, keep)
+    return functions.function(_definition(), owner, name), description
+
+
+def words_function(name: str, words: int, runner: int, keep: object) -> Callable[..., None]:
+    """A C function of so many whole numbers, which are packed for what runs them."""
+
+    def otherwise(*args: Any) -> None:
+        raise ArgumentError(f"{name}: expected {words} whole numbers", got=repr(args), at=caller())
+
+    numbers = [NativeParameter(INTEGER, -(2**63), 2**63 - 1)] * words
+    return c_function(name, 0, numbers, otherwise, keep, runner=runner, has_grid=False)[0]
 
 
 class Launcher:
@@ -160,6 +211,8 @@ class Launcher:
     ----------
     launch : callable
         `launch(gx, gy, gz, *arguments)`; pointers as integers (or as objects with `data_ptr()`, slower).
+    counts : _Native
+        Its description as native code has it.
     """
 
     def __init__(
@@ -173,28 +226,27 @@ class Launcher:
         self.name = name
         self.params = tuple(params)
         self.assertions = tuple(assertions)
-        native_params = [_NativeParameter(_INTEGER, 0, _MAX_GRID)] * 3 + [_native(p) for p in self.params]
+        native_params = [NativeParameter(INTEGER, 0, MAX_GRID)] * 3 + [_native(p) for p in self.params]
         if self.assertions:
-            native_params.append(_NativeParameter(_POINTER, 0, 0))  # the launch's cell
-        memory = (ctypes.c_char * (ctypes.sizeof(_Native) + ctypes.sizeof(_NativeParameter) * len(native_params)))()
-        convert = self._convert
-        description = _Native.from_buffer(memory)
-        description.code = address
-        description.fallback = id(convert)  # borrowed: `owner` holds the reference
-        description.arguments = len(native_params)
-        table = (_NativeParameter * len(native_params)).from_buffer(memory, ctypes.sizeof(_Native))
-        table[:] = native_params
-        owner = _Owner(ctypes.addressof(memory), memory, convert, code)
-        function = _new_c_function()(ctypes.addressof(_method()), owner, name)
+            native_params.append(NativeParameter(POINTER, 0, 0))  # the launch's cell
+        function, description = c_function(
+            name, address, native_params, self._convert, code, runner=pool.run_address(), has_grid=True
+        )
         self._native: Callable[..., None] = function
         #: `launches`, `programs` and `spent` (ns): what the native side counted while `profiling` was on.
         self.counts = description
+        self.native_params = native_params[3:]
         launchers.add(self)
         if profiling.value:
             profiled.append(self)
         run = self._watched if self.assertions else function
         self._run: Callable[..., None] = run
         self.launch: Callable[..., None] = self._with_halves if self._halves() else run
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether its launches need no Python beside the native side."""
+        return self.launch is self._native
 
     def _halves(self) -> list[int]:
         return [i for i, p in enumerate(self.params) if p.type in HALVES]
@@ -216,21 +268,24 @@ class Launcher:
         """Launch a kernel that has device assertions, and raise what they found."""
         cell = (ctypes.c_int64 * 4)()
         self._native(*args, ctypes.addressof(cell))
-        number: int = cell[0]
-        if number:
-            place, _, message = self.assertions[number - 1].partition("\0")
-            if place == HEAP:
-                raise OutOfMemoryError(
-                    f"{self.name}: no memory for the blocks of a program",
-                    got=f"{int(message):,} bytes a thread",
-                    at=caller(),
-                    hint="smaller blocks",
-                )
-            raise DeviceAssertionError(
-                f"{self.name}: device assertion failed: {message}",
-                got=f"in program ({cell[1]}, {cell[2]}, {cell[3]})",
-                at=place or caller(),
+        if cell[0]:
+            self.fail(*cell)
+
+    def fail(self, number: int, x: int, y: int, z: int) -> NoReturn:
+        """Raise what an assertion found, of which a launch's cell tells the number and the program."""
+        place, _, message = self.assertions[number - 1].partition("\0")
+        if place == HEAP:
+            raise OutOfMemoryError(
+                f"{self.name}: no memory for the blocks of a program",
+                got=f"{int(message):,} bytes a thread",
+                at=caller(),
+                hint="smaller blocks",
             )
+        raise DeviceAssertionError(
+            f"{self.name}: device assertion failed: {message}",
+            got=f"in program ({x}, {y}, {z})",
+            at=place or caller(),
+        )
 
     def _convert(self, *args: Any) -> None:
         """Launch with arguments that the native side refused: turn them into what it takes, or say what is wrong."""
@@ -306,27 +361,12 @@ def launch_function(
     return timed(name, run) if _log.isEnabledFor(logging.DEBUG) else run
 
 
-def native_code(launch: object) -> int | None:
-    """Address of the code `void kernel(ptr slots, i64 start, i64 end, i32 gx, i32 gy, i32 gz)` of a kernel.
-
-    Each argument has a slot of 8 bytes.
-
-    Parameters
-    ----------
-    launch : object
-        What may be a function of `direct_launcher`.
-
-    Returns
-    -------
-    int or None
-        None while launches are watched, and for kernels whose launches need Python.
-    """
-    if not isinstance(launch, BuiltinFunctionType) or profiling.value:
-        return None
-    owner = launch.__self__
-    if not isinstance(owner, _Owner):
-        return None
-    return _Native.from_address(owner.native).code
+def launcher_of(launch: object) -> Launcher | None:
+    """What stands behind a function of `direct_launcher`; None for others, and while launches are logged."""
+    owner = getattr(launch, "__self__", None)
+    if isinstance(owner, _Owner):
+        owner = getattr(owner.otherwise, "__self__", None)
+    return owner if isinstance(owner, Launcher) else None
 
 
 def timed(name: str, run: Callable[..., None]) -> Callable[..., None]:
@@ -340,17 +380,17 @@ def timed(name: str, run: Callable[..., None]) -> Callable[..., None]:
     return launch
 
 
-def _native(parameter: Parameter) -> _NativeParameter:
+def _native(parameter: Parameter) -> NativeParameter:
     kind = parameter.type
     if parameter.is_pointer or kind == "u64":
-        return _NativeParameter(_POINTER, 0, 0)
+        return NativeParameter(POINTER, 0, 0)
     if kind == "i1":
-        return _NativeParameter(_BOOL, 0, 0)
+        return NativeParameter(BOOL, 0, 0)
     if kind in _FLOATS:
-        return _NativeParameter(_FLOATS[kind], 0, 0)
+        return NativeParameter(_FLOATS[kind], 0, 0)
     if kind in HALVES:
-        return _NativeParameter(_INTEGER, 0, 0xFFFF)
-    return _NativeParameter(_INTEGER, *integer_range(kind))
+        return NativeParameter(INTEGER, 0, 0xFFFF)
+    return NativeParameter(INTEGER, *integer_range(kind))
 
 
 def _grid_size(kernel: str, axis: str, size: Any) -> int:
@@ -359,6 +399,6 @@ def _grid_size(kernel: str, axis: str, size: Any) -> int:
     except AttributeError as error:
         let_through(error)
         raise ArgumentError(f"{kernel}: grid size {axis} must be an integer", got=repr(size), at=caller()) from None
-    if not 0 <= value <= _MAX_GRID:
-        raise OutOfRangeError(f"{kernel}: grid size {axis} must be from 0 to {_MAX_GRID}", got=str(value), at=caller())
+    if not 0 <= value <= MAX_GRID:
+        raise OutOfRangeError(f"{kernel}: grid size {axis} must be from 0 to {MAX_GRID}", got=str(value), at=caller())
     return value

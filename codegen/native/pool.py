@@ -29,7 +29,7 @@ from collections.abc import Callable
 from typing import Any
 
 from opweave.codegen import native as native_code
-from opweave.codegen.native import objects
+from opweave.codegen.native import functions, objects
 from opweave.registry import forking
 from opweave.registry.errors import ArgumentError
 
@@ -78,7 +78,7 @@ class _Native:
 
     def __init__(self) -> None:
         # Level 0: it is written as it should run.
-        imports = {name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0 for name in _C_API}
+        imports = functions.c_api(_C_API)
         code = objects.kept(source(), _EXPORTS, name="thread pool", level=0, imports=imports)
         self.run_address = code.address("opweave_run")
         pointer, i64, i32 = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32

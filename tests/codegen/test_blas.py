@@ -154,4 +154,4 @@ def test_compiled_code_calls_it() -> None:
     a, b = operand(300, 70), operand(70, 300)
     check(opweave.compile(lambda a, b: a @ b)(a, b).numpy(), a, b)
     report = opweave.explain(lambda a, b: a @ b)(a, b)
-    assert "multiply(" in report.versions[-1].code
+    assert "product(" in report.versions[-1].code

@@ -18,9 +18,9 @@ aten = ops.aten
 
 
 def body(fn, *tensors):
-    """The wrapper's statements without comments."""
+    """The wrapper's statements without comments; those of what stands before it, too."""
     text = generate(traced(fn, *tensors)).source
-    return [line.partition("  # ")[0].strip() for line in text.splitlines()[1:]]
+    return [line.partition("  # ")[0].strip() for line in text.splitlines() if line.strip()]
 
 
 def test_text():
@@ -28,20 +28,26 @@ def test_text():
         return aten.relu.default(aten.mm.default(aten.exp.default(x), y))
 
     assert body(f, tensor(8, 8), tensor(8, 8)) == [
-        "exp = allocate((8, 8), (8, 1), float32, cpu)",
-        "fused_exp_0(1, 1, 1, x_1.data_ptr(), exp.data_ptr())",
-        "mm = allocate((8, 8), (8, 1), float32, cpu)",
-        "relu = allocate((8, 8), (8, 1), float32, cpu)",
-        "multiply_then(mm, exp, y_1, 0, 1, fused_relu_1, 1, 1, 1, mm.data_ptr(), relu.data_ptr())",
-        "del mm, exp",
+        "new_relu = allocator((8, 8), (8, 1), float32, cpu)",
+        "@native",
+        "def steps(x_1: float32, y_1: float32, relu: float32):",
+        "memory = scratch(512)",
+        "exp = memory",
+        "mm = memory + 256",
+        "fused_exp_0(1, 1, 1, x_1, exp)",
+        "product(float32, (mm, (8, 8), (8, 1)), (exp, (8, 8), (8, 1)), (y_1, (8, 8), (8, 1)), 0, 1, fused_relu_1, "
+        "(1, 1, 1), (mm, relu))",
+        "def call(x_1, y_1):",
+        "relu = new_relu()",
+        "steps(x_1, y_1, relu)",
         "return (relu,)",
     ]
 
 
-def test_parts_of_a_split_reduction_are_dropped():
+def test_parts_of_a_split_reduction_lie_in_memory_of_the_call():
     lines = body(lambda x: aten.sum.default(x), tensor(1 << 20))
-    assert lines[1].startswith("kernel_0_part0 = allocate((16,)")
-    assert lines[-2:] == ["del kernel_0_part0", "return (sum_1,)"]
+    assert "kernel_0_part0 = memory" in lines
+    assert lines[-3:] == ["sum_1 = new_sum_1()", "steps(x_1, sum_1)", "return (sum_1,)"]
 
 
 def test_equal_regions_share_a_kernel():
@@ -105,5 +111,5 @@ def test_empty_tensors():
 
 def test_generated_code_is_bound_by_names_alone():
     generated = generate(traced(lambda x: aten.mm.default(x, aten.exp.default(x)), tensor(4, 4)))
-    assert set(generated.names) == {"allocate", "float32", "cpu", "multiply"}
+    assert set(generated.names) == {"allocator", "float32", "cpu", "native", "product", "scratch"}
     assert bind(generated)(tensor(4, 4)) is not None

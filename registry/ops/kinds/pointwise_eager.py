@@ -94,7 +94,7 @@ class _Large(NamedTuple):
         if out is None:
             sizes, strides, dtype, device = self.spec
             out = allocate_bytes(sizes, strides, dtype, device, self.nbytes)
-            out._cached = np.ndarray(sizes, dtype.numpy, out._storage.owner, 0, self.byte_strides)
+            out._cached = np.ndarray(sizes, dtype.numpy, out._storage.bytes(), 0, self.byte_strides)
         target = out._array
         token = set_errors(IGNORED)
         try:

@@ -1,0 +1,327 @@
+"""Steps that need no Python between them become one native call, and what only they need lies in one block of memory.
+
+    alloc exp: f32[8, 8]                   alloc relu: f32[8, 8]
+    launch fused_exp_0: x -> exp      ->   steps_0(x, relu), 256 bytes for exp
+    alloc relu: f32[8, 8]                      launch fused_exp_0: x -> exp
+    launch fused_relu_1: exp -> relu           launch fused_relu_1: exp -> relu
+    free exp
+
+Launches, products and copies go into a segment, with the views between them; what else stands there and can wait moves
+before or behind it. Where each intermediate lies in the block is planned by size: the largest first, at the lowest
+place that nothing holds meanwhile (sizes that are not fixed: at the place of one of the same size that is done with,
+else at a new one).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from opweave.codegen import blas
+from opweave.codegen.host.operands import Address, Expression, Layout, Local, Number, NumberType, OpaqueType, number_in
+from opweave.codegen.host.steps import (
+    Alloc,
+    Bump,
+    Cell,
+    Constant,
+    Copy,
+    Free,
+    Launch,
+    Move,
+    Place,
+    Product,
+    Program,
+    Read,
+    Segment,
+    Step,
+    View,
+    locals_in,
+)
+from opweave.codegen.kernel import KernelSource
+from opweave.registry.device import Device
+from opweave.registry.errors import CompileError
+from opweave.registry.interrupts import let_through
+from opweave.registry.spec import is_contiguous, span
+from opweave.tracer.loops.size import sizes
+
+#: Of each place in a block: a line of the cache.
+ALIGNMENT = 64
+#: Bytes of a block that is on the stack.
+ON_STACK = 1 << 15
+_WORK = (Launch, Product, Copy)
+
+
+def run(program: Program, device: Device) -> Program:
+    """Put a `Segment` in the place of steps that one native call can do."""
+    if device.type != "cpu":
+        return program
+    steps: list[Step] = []
+    found: list[Step] = []
+    for number, step in enumerate(program.steps):
+        if _fits(step, found):
+            found.append(step)
+        else:
+            steps += _segment(found, program, number)
+            steps.append(step)
+            found = []
+    return replace(program, steps=(*steps, *found))
+
+
+# ---- which steps -----------------------------------------------------------------------------------------------------
+
+
+def _fits(step: Step, before: Sequence[Step]) -> bool:
+    """Whether a step can be part of a segment with those before it, or wait until it is over."""
+    if isinstance(step, Launch):
+        return _is_native(step)
+    if isinstance(step, Product):
+        then = step.epilogue
+        return blas.native_product() is not None and (then is None or _is_native(then.launch))
+    if isinstance(step, Copy):
+        return _nbytes(step.to) is not None and _alike(step.to, step.of)
+    if isinstance(step, Alloc):
+        return step.layout.device.type == "cpu"
+    if isinstance(step, View):
+        return all(_is_number(n) for n in (*step.sizes, *step.strides, step.shift))
+    if isinstance(step, Read):
+        made = {local for earlier in before for local in earlier.defines}
+        return step.promise is None and step.of not in made
+    return isinstance(step, (Move, Free, Bump, Constant, Cell))
+
+
+def _is_native(launch: Launch) -> bool:
+    kernel = launch.kernel
+    if not isinstance(kernel, KernelSource) or kernel.later:
+        return False
+    return all(isinstance(a, (Address, int, float)) or _is_number(a) for a in (*launch.grid, *launch.arguments))
+
+
+def _is_number(value: Number) -> bool:
+    """Whether it is an integer that is known or can be computed, or a number that is given."""
+    if isinstance(value, Local):
+        return isinstance(value.type, NumberType) and value.type.kind in ("int", "float")
+    if isinstance(value, Expression):
+        return value.number.kind == "int" and all(_is_number(local) for local in value.reads.values())
+    return isinstance(value, int)
+
+
+def _alike(to: Local, of: Local) -> bool:
+    """Whether two tensors lie in memory in one way, without gaps."""
+    one, other = to.tensor, of.tensor
+    same = one.dtype is other.dtype and sizes(one.sizes) == sizes(other.sizes)
+    return same and sizes(one.strides) == sizes(other.strides)
+
+
+def _nbytes(local: Local) -> int | Any | None:
+    """Bytes of a tensor's memory, in numbers of the trace; None where its elements do not lie side by side."""
+    kind = local.tensor
+    item = kind.dtype.itemsize
+    if all(type(n) is int for n in (*kind.sizes, *kind.strides)):
+        return span(kind.sizes, kind.strides) * item
+    total = 1
+    for size in kind.sizes:
+        total = total * size
+    return total * item if is_contiguous(sizes(kind.sizes), sizes(kind.strides)) else None
+
+
+# ---- a segment -------------------------------------------------------------------------------------------------------
+
+
+def _segment(steps: Sequence[Step], program: Program, end: int) -> Sequence[Step]:
+    """The steps up to a place, with a segment among them where that pays."""
+    work = [step for step in steps if isinstance(step, _WORK)]
+    pays = len(work) > 1 or any(isinstance(step, Product) for step in work)
+    try:
+        return _Maker(steps, program, end).made() if pays else steps
+    except CompileError as error:  # a size of a product follows from none that is there
+        let_through(error)
+        return steps
+
+
+@dataclass
+class _Life:
+    """Where in a segment some memory is needed: from the step that makes it to the last that uses it."""
+
+    nbytes: Any
+    first: int
+    last: int
+    place: Number = 0
+
+
+class _Maker:
+    def __init__(self, steps: Sequence[Step], program: Program, end: int) -> None:
+        self.steps, self.program = steps, program
+        self.work = [step for step in steps if isinstance(step, _WORK)]
+        self.base: dict[Local, View | Move] = {s.result: s for s in steps if isinstance(s, (View, Move))}
+        self.allocated = {step.result: step for step in steps if isinstance(step, Alloc)}
+        self.needed: set[Local] = set()
+        for step in program.steps[end:]:
+            if not isinstance(step, Free):
+                self._need(step.uses)
+        known = {*program.inputs, *program.captured}
+        known.update(local for step in program.steps[:end] for local in step.defines)
+        self.symbols = {name: local for name, local in program.symbols.items() if local in known}
+
+    def _need(self, locals: Iterable[Local]) -> None:
+        """Python needs these after the segment, and so what they look into."""
+        for local in locals:
+            self.needed.add(local)
+            step = self.base.get(local)
+            if step is not None:
+                self._need(locals_in((_of(step),)))
+
+    def made(self) -> Sequence[Step]:
+        """What comes before, the segment and what comes after it."""
+        lives = self._lives()
+        total = _plan(lives, self._number)
+        inside = lives.keys()
+        hidden = {local for local in self.base if local not in self.needed}
+        before: list[Step] = []
+        after: list[Step] = []
+        for step in self.steps:
+            if isinstance(step, (Constant, Cell, Read)) or (isinstance(step, Alloc) and step.result not in inside):
+                before.append(step)
+            elif isinstance(step, (View, Move)) and step.result not in hidden:
+                after.append(step)
+            elif isinstance(step, Bump) and step.of not in inside and step.of not in hidden:
+                after.append(step)
+            elif isinstance(step, Free):
+                names = tuple(n for n in step.locals if n not in inside and n not in hidden)
+                after += [replace(step, locals=names)] if names else []
+        names = self.program.names
+        memory = Local(names.fresh("memory"), OpaqueType("memory")) if lives else None
+        places = {local: Place(memory, life.place) for local, life in lives.items()} if memory is not None else {}
+        for step in self.steps:
+            if isinstance(step, (View, Move)):
+                places[step.result] = self._shown(step, places)
+        products = [step for step in self.work if isinstance(step, Product)]
+        layouts = {x: self._layout(x) for step in products for x in (step.out, step.a, step.b)}
+        copied = {s.to: self._number(_nbytes(s.to)) for s in self.work if isinstance(s, Copy)}
+        inputs, numbers = self._given(places, memory, layouts, copied)
+        segment = Segment(
+            self.work[0].origin, names.fresh("steps"), inputs, numbers, memory, total,
+            type(total) is int and total <= ON_STACK, places, layouts, copied, tuple(self.work),
+        )  # fmt: skip
+        return [*before, segment, *_joined(after)]
+
+    def _number(self, value: Any) -> Number:
+        return number_in(value, self.symbols)
+
+    def _root(self, local: Local) -> Local:
+        while local in self.base:
+            local = _of(self.base[local])
+        return local
+
+    def _lives(self) -> dict[Local, _Life]:
+        """Memory that nothing outside needs."""
+        needed = {self._root(local) for local in self.needed}
+        lives: dict[Local, _Life] = {}
+        for number, step in enumerate(self.work):
+            for local in step.uses:
+                root = self._root(local)
+                if root in lives:
+                    lives[root].last = number
+                elif root in self.allocated and root not in needed:
+                    nbytes = _nbytes(root)
+                    if nbytes is not None:
+                        lives[root] = _Life(nbytes, number, number)
+        return lives
+
+    def _shown(self, step: View | Move, places: dict[Local, Place]) -> Place:
+        """Where a view begins."""
+        base = _of(step)
+        place = places.get(base) or Place(base, 0)
+        if isinstance(step, Move) or (type(step.shift) is int and step.shift == 0):
+            return place
+        item = base.tensor.dtype.itemsize
+        return Place(place.of, self._number(_value(place.shift) + _value(step.shift) * item))
+
+    def _given(
+        self,
+        places: dict[Local, Place],
+        memory: Local | None,
+        layouts: dict[Local, Layout],
+        copied: dict[Local, Number],
+    ) -> tuple[tuple[Local, ...], tuple[Local, ...]]:
+        """The tensors and numbers that the segment is given."""
+        inputs: dict[Local, None] = {}
+        numbers: dict[Local, None] = {}
+        for step in self.work:
+            for local in step.uses:
+                if isinstance(local.type, NumberType):
+                    numbers[local] = None
+                    continue
+                place = places.get(local) or Place(local, 0)
+                if place.of is not memory:
+                    inputs[place.of] = None
+                numbers.update(dict.fromkeys(locals_in((place.shift,))))
+        numbers.update(dict.fromkeys(locals_in((*layouts.values(), *copied.values()))))
+        # Results last.
+        return tuple(sorted(inputs, key=self.allocated.__contains__)), tuple(numbers)
+
+    def _layout(self, local: Local) -> Layout:
+        kind = local.tensor
+        sizes, strides = (tuple(map(self._number, values)) for values in (kind.sizes, kind.strides))
+        return Layout(sizes, strides, kind.dtype, kind.device)
+
+
+def _of(step: View | Move) -> Local:
+    return step.base if isinstance(step, View) else step.of
+
+
+def _value(number: Number) -> Any:
+    """A number of the program as one of the trace."""
+    return number.number if isinstance(number, Expression) else number
+
+
+def _joined(steps: list[Step]) -> list[Step]:
+    """Names that are dropped one after the other are dropped at once."""
+    joined: list[Step] = []
+    for step in steps:
+        last = joined[-1] if joined else None
+        if isinstance(step, Free) and isinstance(last, Free):
+            joined[-1] = replace(last, locals=(*last.locals, *step.locals))
+        else:
+            joined.append(step)
+    return joined
+
+
+# ---- the block -------------------------------------------------------------------------------------------------------
+
+
+def _plan(lives: dict[Local, _Life], number: Callable[[Any], Number]) -> Number:
+    """Give each a place in one block; the bytes of the block."""
+    fixed = [life for life in lives.values() if type(life.nbytes) is int]
+    placed: list[_Life] = []
+    total: Any = 0
+    for life in sorted(fixed, key=lambda life: -life.nbytes):
+        size, at = _rounded(life.nbytes), 0
+        for other in sorted((o for o in placed if _meet(o, life)), key=lambda o: int(_value(o.place))):
+            if int(_value(other.place)) - at >= size:
+                break
+            at = max(at, int(_value(other.place)) + _rounded(other.nbytes))
+        life.place = at
+        placed.append(life)
+        total = max(total, at + size)
+    #: Places of each size that is not fixed, and who had them.
+    open_: dict[str, list[_Life]] = {}
+    for life in sorted((v for v in lives.values() if type(v.nbytes) is not int), key=lambda life: life.first):
+        same = open_.setdefault(str(life.nbytes), [])
+        done = next((other for other in same if other.last < life.first), None)
+        if done is None:
+            life.place = number(total)
+            total = total + _rounded(life.nbytes)
+        else:
+            life.place = done.place
+            same.remove(done)
+        same.append(life)
+    return number(total)
+
+
+def _meet(a: _Life, b: _Life) -> bool:
+    return a.first <= b.last and b.first <= a.last
+
+
+def _rounded(nbytes: Any) -> Any:
+    return (nbytes + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT

@@ -1,0 +1,423 @@
+"""Functions that launch one kernel after the other, as one native call.
+
+A generated module has such functions as Python, over addresses and sizes:
+
+    @native
+    def steps_0(x: float32, relu: float32, arena: int):
+        exp = arena
+        fused_exp_0(1, 1, 1, x, exp)
+        fused_relu_1(1, 1, 1, exp, relu)
+
+They have no branches, so running one once with words in place of numbers records all that it ever does: a table of
+instructions, which `execute.ll` runs. Tensors are given as they are, and stand for their addresses. What cannot be
+recorded (a kernel that is logged, or not compiled yet) runs as Python.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import struct
+import time
+import types
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NoReturn
+
+from opweave.codegen import blas, native
+from opweave.codegen.native import layout, objects, pool
+from opweave.codegen.native.arguments import HALVES, half_bits
+from opweave.codegen.native.launch import (
+    BOOL,
+    FLOAT32,
+    FLOAT64,
+    INTEGER,
+    MAX_GRID,
+    POINTER,
+    TENSOR,
+    Launcher,
+    NativeParameter,
+    c_function,
+    launcher_of,
+    profiling,
+)
+from opweave.codegen.segments import move_bytes, product, scratch
+from opweave.registry.dtypes import DType
+from opweave.registry.tensor import Tensor
+
+_COPY, _ADD, _SUB, _MUL, _FLOORDIV, _MOD, _MIN, _MAX, _PLACE, _SINGLE, _FITS, _LAUNCH, _PRODUCT, _MOVE, _ASSERTED = (
+    range(15)
+)
+#: Words of a frame that is on the stack.
+_STACK_WORDS = 1 << 13
+_LOW, _HIGH = -(2**63), 2**63 - 1
+
+
+def source() -> str:
+    """The LLVM IR of what runs the tables."""
+    operations = {
+        "COPY": _COPY, "ADD": _ADD, "SUB": _SUB, "MUL": _MUL, "FLOORDIV": _FLOORDIV, "MOD": _MOD, "MIN": _MIN,
+        "MAX": _MAX, "PLACE": _PLACE, "SINGLE": _SINGLE, "FITS": _FITS, "LAUNCH": _LAUNCH, "PRODUCT": _PRODUCT,
+        "MOVE": _MOVE, "ASSERTED": _ASSERTED,
+    }  # fmt: skip
+    numbers: dict[str, object] = {"CLOCK": time.CLOCK_MONOTONIC, "STACK_WORDS": _STACK_WORDS, **operations}
+    return native.source("clock", "kernel", "execute", numbers=numbers)
+
+
+@functools.cache
+def _runner() -> int:
+    """Address of what runs the tables."""
+    multiply = blas.native_product()
+    imports = {
+        "opweave_run": pool.run_address(),
+        "opweave_profiling": ctypes.addressof(profiling),
+        # Without one no product is recorded.
+        "opweave_product": pool.run_address() if multiply is None else multiply,
+    }
+    code = objects.kept(source(), ("opweave_execute",), name="segments", level=2, imports=imports)
+    return code.address("opweave_execute")
+
+
+class _Program(ctypes.Structure):
+    """`%Program` of `execute.ll`."""
+
+    _fields_ = [
+        ("words", ctypes.c_int64),
+        ("inputs", ctypes.c_int64),
+        ("own", ctypes.c_int64),
+        ("count", ctypes.c_int64),
+        ("template", ctypes.c_void_p),
+        ("table", ctypes.c_void_p),
+        ("failed", ctypes.c_int64),
+        ("cell", ctypes.c_int64 * 4),
+    ]
+
+
+def segment(function: types.FunctionType) -> Callable[..., None]:
+    """The native form of a function, or one that runs it as it is.
+
+    Parameters
+    ----------
+    function : function
+        Over parameters that are annotated: a dtype for a tensor, which it sees as the address of its first element;
+        `int` or `float` for a number.
+    """
+    kinds = [kind for name, kind in function.__annotations__.items() if name != "return"]
+    plain = _Plain(function)
+    try:
+        recorder = _Recorder(kinds)
+        recorder.record(function)
+    except _NotRecorded:
+        return plain
+    parameters = [_parameter(kind) for kind in kinds]
+    if any(p.kind == TENSOR for p in parameters) and layout.tensors() is None:
+        return plain
+    program = _Program()
+    template = struct.pack(f"{len(recorder.template)}q", *recorder.template)
+    instructions = [*recorder.computing, *recorder.running]
+    table = b"".join(struct.pack("4i", *instruction) for instruction in instructions)
+    memory = (ctypes.create_string_buffer(template), ctypes.create_string_buffer(table))
+    program.words, program.own = recorder.end, len(recorder.template)
+    program.inputs, program.count = len(kinds), len(instructions)
+    program.template, program.table = map(ctypes.addressof, memory)
+    plain.program, plain.launches = program, recorder.launches
+    keep = (program, memory, recorder.launches)
+    where = ctypes.addressof(program)
+    return c_function(function.__name__, where, parameters, plain, keep, runner=_runner(), has_grid=False)[0]
+
+
+def _parameter(kind: Any) -> NativeParameter:
+    if isinstance(kind, DType):
+        return NativeParameter(TENSOR, kind.itemsize, 0)
+    return NativeParameter(FLOAT64, 0, 0) if kind is float else NativeParameter(INTEGER, _LOW, _HIGH)
+
+
+class _Plain:
+    """A function as Python, which also says what a native call found.
+
+    Attributes
+    ----------
+    program : _Program or None
+        Of the native form.
+    launches : list of Launcher
+        The kernels that it launches, in order.
+    """
+
+    def __init__(self, function: Callable[..., None]) -> None:
+        self.function = function
+        self.program: _Program | None = None
+        self.launches: list[Launcher] = []
+
+    def __call__(self, *args: Any) -> None:
+        if not args and self.program is not None:
+            cell = self.program.cell
+            self.launches[self.program.failed].fail(*cell)
+        self.function(*[arg.data_ptr() if isinstance(arg, Tensor) else arg for arg in args])
+
+
+class _NotRecorded(Exception):
+    """What a table has no instruction for."""
+
+
+def _refused(*args: Any) -> NoReturn:
+    raise _NotRecorded
+
+
+class _Word:
+    """A number in the frame, and what is to be added to it; stands for an int or a float of the function."""
+
+    __slots__ = ("is_float", "place", "recorder", "shift")
+
+    def __init__(self, recorder: _Recorder, place: int, shift: int = 0, *, is_float: bool = False) -> None:
+        self.recorder, self.place, self.shift, self.is_float = recorder, place, shift, is_float
+
+    def __add__(self, other: Any) -> _Word:
+        if type(other) is int and not self.is_float:
+            return _Word(self.recorder, self.place, self.shift + other)
+        return self.recorder.compute(_ADD, self, other)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> _Word:
+        return self + -other if type(other) is int else self.recorder.compute(_SUB, self, other)
+
+    def __rsub__(self, other: Any) -> _Word:
+        return self.recorder.compute(_SUB, other, self)
+
+    def __mul__(self, other: Any) -> _Word:
+        return self.recorder.compute(_MUL, self, other)
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> _Word:
+        return self.recorder.compute(_SUB, 0, self)
+
+    def __floordiv__(self, other: Any) -> _Word:
+        return self.recorder.compute(_FLOORDIV, self, other)
+
+    def __rfloordiv__(self, other: Any) -> _Word:
+        return self.recorder.compute(_FLOORDIV, other, self)
+
+    def __mod__(self, other: Any) -> _Word:
+        return self.recorder.compute(_MOD, self, other)
+
+    def __rmod__(self, other: Any) -> _Word:
+        return self.recorder.compute(_MOD, other, self)
+
+    __bool__ = __index__ = __int__ = __float__ = __eq__ = __lt__ = __le__ = __gt__ = __ge__ = _refused  # type: ignore[assignment]  # nothing is decided by a value that a later call changes
+    __truediv__ = __rtruediv__ = __pow__ = __rpow__ = __divmod__ = __round__ = __abs__ = _refused
+    __hash__ = None  # type: ignore[assignment]
+
+
+class _Recorder:
+    """What a function does, as instructions over a frame.
+
+    Attributes
+    ----------
+    template : list of int
+        The words of the frame behind the inputs, at the start.
+    computing, running : list of (int, int, int, int)
+        Instructions that compute numbers, and those that launch: they run later, when all numbers have been found fit.
+    launches : list of Launcher
+        What is launched, in order.
+    """
+
+    def __init__(self, kinds: Sequence[Any]) -> None:
+        self.inputs = [_Word(self, i, is_float=kind is float) for i, kind in enumerate(kinds)]
+        self.template: list[int] = []
+        self.computing: list[tuple[int, int, int, int]] = []
+        self.running: list[tuple[int, int, int, int]] = []
+        self.launches: list[Launcher] = []
+        self._constants: dict[int, int] = {}
+        #: Instructions about memory behind the template, and where in it.
+        self._scratch: list[tuple[int, int]] = []
+        self._scratch_words = 0
+
+    @property
+    def end(self) -> int:
+        """Words of the frame."""
+        return self._beyond() + self._scratch_words
+
+    def _beyond(self) -> int:
+        """Where memory begins behind the template: at the start of a line of the cache."""
+        return -(-(len(self.inputs) + len(self.template)) // 8) * 8
+
+    def record(self, function: types.FunctionType) -> None:
+        """Run the function once, with its globals exchanged for what records."""
+        known = {name: self._stand_in(name, function.__globals__) for name in function.__code__.co_names}
+        types.FunctionType(function.__code__, {"__builtins__": {}, **known})(*self.inputs)
+        for number, at in self._scratch:
+            what, place, _, _ = self.computing[number]
+            self.computing[number] = (what, place, self._beyond() + at, 0)
+
+    def _stand_in(self, name: str, names: dict[str, Any]) -> Any:
+        value = names.get(name)
+        if value is None and name in ("min", "max"):
+            return functools.partial(self.least, _MIN if name == "min" else _MAX)
+        if value is product:
+            return self.product
+        if value is move_bytes:
+            return self.move
+        if value is scratch:
+            return self.scratch
+        launcher = launcher_of(value)
+        if launcher is not None:
+            return functools.partial(self.launch, launcher)
+        if isinstance(value, DType):
+            return value
+        raise _NotRecorded
+
+    # ---- the frame -------------------------------------------------------------------------------------------------
+
+    def fresh(self, count: int = 1) -> int:
+        """Places for so many words, in a row."""
+        place = len(self.inputs) + len(self.template)
+        self.template += [0] * count
+        return place
+
+    def constant(self, value: int) -> int:
+        """The place of a number."""
+        found = self._constants.get(value)
+        if found is None:
+            found = self._constants[value] = self.fresh()
+            self.set(found, value)
+        return found
+
+    def set(self, place: int, value: int) -> None:
+        """Have a number at a place from the start."""
+        if not _LOW <= value < 2**64:
+            raise _NotRecorded
+        self.template[place - len(self.inputs)] = value if value <= _HIGH else value - 2**64
+
+    def place(self, value: Any) -> int:
+        """Where a number is."""
+        if isinstance(value, _Word):
+            if not value.shift:
+                return value.place
+            place = self.fresh()
+            self.computing.append((_ADD, place, value.place, self.constant(value.shift)))
+            return place
+        if type(value) is int:
+            return self.constant(value)
+        raise _NotRecorded
+
+    def compute(self, what: int, a: Any, b: Any) -> _Word:
+        """A number that follows from two others."""
+        if any(isinstance(x, _Word) and x.is_float for x in (a, b)):
+            raise _NotRecorded
+        left, right = self.place(a), self.place(b)
+        place = self.fresh()
+        self.computing.append((what, place, left, right))
+        return _Word(self, place)
+
+    def least(self, what: int, first: Any, *others: Any) -> Any:
+        """The least or largest of some numbers."""
+        for other in others:
+            first = self.compute(what, first, other)
+        return first
+
+    def put(self, place: int, value: Any, parameter: NativeParameter, kind: str = "") -> None:
+        """Have an argument at a place, as native code takes it."""
+        wanted = parameter.kind
+        if isinstance(value, _Word):
+            self._put_word(place, value, parameter, kind)
+        elif kind in HALVES and isinstance(value, (int, float)):
+            self.set(place, half_bits(value, kind))
+        elif wanted == FLOAT32 and isinstance(value, (int, float)):
+            self.set(place, ctypes.c_uint32.from_buffer(ctypes.c_float(value)).value)
+        elif wanted == FLOAT64 and isinstance(value, (int, float)):
+            self.set(place, ctypes.c_int64.from_buffer(ctypes.c_double(value)).value)
+        elif wanted == BOOL and isinstance(value, int):
+            self.set(place, int(value != 0))
+        elif wanted == POINTER and isinstance(value, int) and 0 <= value:
+            self.set(place, value)
+        elif wanted == INTEGER and isinstance(value, int) and parameter.lowest <= value <= parameter.highest:
+            self.set(place, int(value))
+        else:
+            raise _NotRecorded
+
+    def _put_word(self, place: int, value: _Word, parameter: NativeParameter, kind: str) -> None:
+        wanted = parameter.kind
+        if value.is_float:
+            if wanted not in (FLOAT32, FLOAT64):
+                raise _NotRecorded
+            self.computing.append((_SINGLE if wanted == FLOAT32 else _COPY, place, value.place, 0))
+            return
+        if wanted not in (POINTER, INTEGER) or kind in HALVES:
+            raise _NotRecorded
+        if value.shift:
+            self.computing.append((_ADD, place, value.place, self.constant(value.shift)))
+        else:
+            self.computing.append((_COPY, place, value.place, 0))
+        if wanted == INTEGER and (parameter.lowest, parameter.highest) != (_LOW, _HIGH):
+            low, high = self.constant(parameter.lowest), self.constant(parameter.highest)
+            self.computing.append((_FITS, place, low, high))
+
+    def scratch(self, nbytes: int) -> _Word:
+        """The address of memory in the frame."""
+        place = self.fresh()
+        self._scratch.append((len(self.computing), self._scratch_words))
+        self.computing.append((_PLACE, place, 0, 0))
+        self._scratch_words += -(-nbytes // 64) * 8
+        return _Word(self, place)
+
+    # ---- what runs -------------------------------------------------------------------------------------------------
+
+    def launch(self, launcher: Launcher, *args: Any) -> None:
+        """A launch of a kernel."""
+        grid, packed, cell = self._packed(launcher, args)
+        kernel = self.constant(ctypes.addressof(launcher.counts))
+        self.running.append((_LAUNCH, grid, kernel, packed))
+        if cell is not None:
+            self.running.append((_ASSERTED, cell, self.constant(len(self.launches) - 1), 0))
+
+    def _packed(self, launcher: Launcher, args: Sequence[Any]) -> tuple[int, int, int | None]:
+        """Places of a launch's grid, arguments and cell of failed assertions."""
+        params = launcher.native_params
+        checked = bool(launcher.assertions)
+        if len(args) != 3 + len(launcher.params):
+            raise _NotRecorded
+        grid, packed = self.fresh(3), self.fresh(len(params))
+        for i, size in enumerate(args[:3]):
+            self.put(grid + i, size, NativeParameter(INTEGER, 0, MAX_GRID))
+        for i, (value, param) in enumerate(zip(args[3:], launcher.params, strict=True)):
+            self.put(packed + i, value, params[i], param.type)
+        self.launches.append(launcher)
+        if not checked:
+            return grid, packed, None
+        cell = self.fresh(4)
+        self.computing.append((_PLACE, packed + len(params) - 1, cell, 0))
+        return grid, packed, cell
+
+    def product(
+        self,
+        dtype: DType,
+        out: Any,
+        a: Any,
+        b: Any,
+        elements: int = 0,
+        each: int = 0,
+        kernel: Any = None,
+        grid: Sequence[Any] = (),
+        arguments: Iterable[Any] = (),
+    ) -> None:
+        """A matrix product, with a kernel that follows it or none."""
+        if blas.native_product() is None:
+            raise _NotRecorded
+        launcher: Launcher | None = kernel.args[0] if kernel is not None else None
+        words = [*blas.words_of(dtype, out, a, b), *[0] * 7]
+        if launcher is not None and launcher.is_plain:
+            first, packed, _ = self._packed(launcher, (*grid, *arguments))
+            then = [_Word(self, first + i) for i in range(3)]
+            words[-7:] = [elements, each, ctypes.addressof(launcher.counts), 0, *then]
+        place = self.fresh(len(words))
+        for i, word in enumerate(words):
+            self.put(place + i, word, NativeParameter(INTEGER, _LOW, _HIGH))
+        if launcher is not None and launcher.is_plain:
+            self.computing.append((_PLACE, place + len(words) - 4, packed, 0))
+        self.running.append((_PRODUCT, 0, place, 0))
+        if launcher is not None and not launcher.is_plain:
+            self.launch(launcher, *grid, *arguments)
+
+    def move(self, to: Any, of: Any, nbytes: Any) -> None:
+        """Bytes that are copied."""
+        self.running.append((_MOVE, self.place(to), self.place(of), self.place(nbytes)))
