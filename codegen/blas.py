@@ -130,7 +130,7 @@ def run(
     assert library is not None
     words = words_of(dtype, out, a, b)
     kernel = None if launch is None else library.launcher_of(launch)
-    if kernel is not None and kernel.is_plain and all(type(value) is int for value in arguments):
+    if kernel is not None and kernel.is_plain and all(isinstance(value, int) for value in arguments):
         packed = (ctypes.c_int64 * len(arguments))(*arguments)
         library.multiply(*words, elements, each, ctypes.addressof(kernel.counts), ctypes.addressof(packed), *grid)
         return

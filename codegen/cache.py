@@ -26,6 +26,8 @@ from opweave.registry.folders import absolute
 from opweave.registry.interrupts import let_through
 
 _log = logging.getLogger("opweave.kernels")
+#: Endings of what decides about generated code.
+_SOURCES = (".py", ".ll")
 _FORMAT = 2
 _OBJECT = "code.o"
 
@@ -101,19 +103,31 @@ def cpu_features() -> str:
 
 @functools.cache
 def source_hash() -> str:
-    """A hash of opweave's own source."""
-    digest = hashlib.sha256()
+    """A hash of opweave's own source; kept under the files' sizes and times, since reading them all takes its time."""
     # The stages are links in a source tree and folders of an installed package: by this name it has them all.
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    sources = [
+    sources = sorted(
         os.path.join(folder, name)
         for folder, _, names in os.walk(package, followlinks=True)
         for name in names
-        if name.endswith(".py") and not name.startswith(".")  # which may be an editor's lock
-    ]
-    for path in sorted(sources):
+        if name.endswith(_SOURCES) and not name.startswith(".")  # which may be an editor's lock
+    )
+    stamp = hashlib.sha256(package.encode())
+    for path in sources:
+        status = os.stat(path)
+        stamp.update(f"\n{path} {status.st_size} {status.st_mtime_ns}".encode())
+    key = f"source-{stamp.hexdigest()[:32]}"
+    places = stores()
+    for place in places:
+        files = place.read(key)
+        if files is not None and set(files) == {"hash"}:
+            return files["hash"].decode(errors="replace")
+    digest = hashlib.sha256()
+    for path in sources:
         digest.update(os.path.relpath(path, package).encode() + b"\0" + Path(path).read_bytes() + b"\0")
-    return digest.hexdigest()
+    found = digest.hexdigest()
+    any(place.write(key, {"hash": found.encode()}) for place in places)
+    return found
 
 
 def stores() -> list[store.Store]:

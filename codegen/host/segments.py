@@ -58,14 +58,18 @@ def run(program: Program, device: Device) -> Program:
         return program
     steps: list[Step] = []
     found: list[Step] = []
+    #: Names that only segments know.
+    inner: set[Local] = set()
     for number, step in enumerate(program.steps):
+        if isinstance(step, Free):
+            step = replace(step, locals=tuple(local for local in step.locals if local not in inner))
         if _fits(step, found):
             found.append(step)
         else:
-            steps += _segment(found, program, number)
+            steps += _segment(found, program, number, inner)
             steps.append(step)
             found = []
-    return replace(program, steps=(*steps, *found))
+    return replace(program, steps=tuple(s for s in (*steps, *found) if not isinstance(s, Free) or s.locals))
 
 
 # ---- which steps -----------------------------------------------------------------------------------------------------
@@ -128,15 +132,20 @@ def _nbytes(local: Local) -> int | Any | None:
 # ---- a segment -------------------------------------------------------------------------------------------------------
 
 
-def _segment(steps: Sequence[Step], program: Program, end: int) -> Sequence[Step]:
-    """The steps up to a place, with a segment among them where that pays."""
+def _segment(steps: Sequence[Step], program: Program, end: int, inner: set[Local]) -> Sequence[Step]:
+    """The steps up to a place, with a segment among them where that pays; its own names are added to `inner`."""
     work = [step for step in steps if isinstance(step, _WORK)]
     pays = len(work) > 1 or any(isinstance(step, Product) for step in work)
+    if not pays:
+        return steps
     try:
-        return _Maker(steps, program, end).made() if pays else steps
+        maker = _Maker(steps, program, end)
+        made = maker.made()
     except CompileError as error:  # a size of a product follows from none that is there
         let_through(error)
         return steps
+    inner |= maker.inner
+    return made
 
 
 @dataclass
@@ -156,6 +165,8 @@ class _Maker:
         self.base: dict[Local, View | Move] = {s.result: s for s in steps if isinstance(s, (View, Move))}
         self.allocated = {step.result: step for step in steps if isinstance(step, Alloc)}
         self.needed: set[Local] = set()
+        #: What is known inside alone, once it is made.
+        self.inner: set[Local] = set()
         for step in program.steps[end:]:
             if not isinstance(step, Free):
                 self._need(step.uses)
@@ -175,20 +186,18 @@ class _Maker:
         """What comes before, the segment and what comes after it."""
         lives = self._lives()
         total = _plan(lives, self._number)
-        inside = lives.keys()
-        hidden = {local for local in self.base if local not in self.needed}
+        inside = self.inner = {*lives, *(local for local in self.base if local not in self.needed)}
         before: list[Step] = []
         after: list[Step] = []
         for step in self.steps:
             if isinstance(step, (Constant, Cell, Read)) or (isinstance(step, Alloc) and step.result not in inside):
                 before.append(step)
-            elif isinstance(step, (View, Move)) and step.result not in hidden:
+            elif isinstance(step, (View, Move)) and step.result not in inside:
                 after.append(step)
-            elif isinstance(step, Bump) and step.of not in inside and step.of not in hidden:
+            elif isinstance(step, Bump) and step.of not in inside:
                 after.append(step)
             elif isinstance(step, Free):
-                names = tuple(n for n in step.locals if n not in inside and n not in hidden)
-                after += [replace(step, locals=names)] if names else []
+                after.append(replace(step, locals=tuple(n for n in step.locals if n not in inside)))
         names = self.program.names
         memory = Local(names.fresh("memory"), OpaqueType("memory")) if lives else None
         places = {local: Place(memory, life.place) for local, life in lives.items()} if memory is not None else {}
@@ -198,6 +207,8 @@ class _Maker:
         products = [step for step in self.work if isinstance(step, Product)]
         layouts = {x: self._layout(x) for step in products for x in (step.out, step.a, step.b)}
         copied = {s.to: self._number(_nbytes(s.to)) for s in self.work if isinstance(s, Copy)}
+        used = {local for step in self.work for local in step.uses}
+        places = {local: place for local, place in places.items() if local in used}
         inputs, numbers = self._given(places, memory, layouts, copied)
         segment = Segment(
             self.work[0].origin, names.fresh("steps"), inputs, numbers, memory, total,

@@ -15,11 +15,13 @@ declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
 declare ptr @PyEval_SaveThread()
 declare void @PyEval_RestoreThread(ptr)
 declare void @Py_IncRef(ptr)
+declare void @Py_DecRef(ptr)
 declare ptr @PyErr_NoMemory()
 declare i32 @PyType_IsSubtype(ptr, ptr)
 declare { i64, i1 } @llvm.smul.with.overflow.i64(i64, i64)
 @_Py_NoneStruct = external global i8
 @opweave_tensor = external global i8
+@opweave_data_ptr = external global i8
 
 define ptr @opweave_launch(ptr %self, ptr %args, i64 %given) {
 entry:
@@ -96,7 +98,17 @@ opened:
   %shift = load ptr, ptr %shift.p
   %base = call i64 @PyLong_AsUnsignedLongLong(ptr %start)
   %base.unknown = icmp eq i64 %base, -1
-  br i1 %base.unknown, label %fallback, label %shifted
+  br i1 %base.unknown, label %told, label %shifted
+told:                                                    ; a storage that was not asked for its address so far
+  call void @PyErr_Clear()
+  %told.object = call ptr @PyObject_Vectorcall(ptr @opweave_data_ptr, ptr %arg.p, i64 1, ptr null)
+  %told.none = icmp eq ptr %told.object, null
+  br i1 %told.none, label %fallback, label %told.value
+told.value:
+  %told.address = call i64 @PyLong_AsUnsignedLongLong(ptr %told.object)
+  call void @Py_DecRef(ptr %told.object)
+  %told.unknown = icmp eq i64 %told.address, -1
+  br i1 %told.unknown, label %fallback, label %store
 shifted:
   %elements = call i64 @PyLong_AsLongLong(ptr %shift)
   %elements.unknown = icmp eq i64 %elements, -1
@@ -115,7 +127,7 @@ doubt:                                                   ; -1 is a value, or the
   br i1 %fine, label %store, label %fallback
 store:
   %v = phi i64 [ %u, %pointer ], [ %s, %integer.in ], [ %b, %bool ], [ %f.slot, %float32 ], [ %d.slot, %float64 ],
-               [ %first, %addressed ], [ %v0, %doubt ]
+               [ %first, %addressed ], [ %told.address, %told.value ], [ %v0, %doubt ]
   %slot = getelementptr i64, ptr %slots, i64 %i
   store i64 %v, ptr %slot
   %i1 = add i64 %i, 1

@@ -61,7 +61,7 @@ POINTER, INTEGER, BOOL, FLOAT32, FLOAT64, TENSOR = range(6)
 _C_API = (
     "PyTuple_GetItem", "PyLong_AsVoidPtr", "PyLong_AsLongLong", "PyLong_AsUnsignedLongLong", "PyFloat_AsDouble",
     "PyErr_Occurred", "PyErr_Clear", "PyErr_NoMemory", "PyObject_Vectorcall", "PyEval_SaveThread",
-    "PyEval_RestoreThread", "PyType_IsSubtype", "Py_IncRef",
+    "PyEval_RestoreThread", "PyType_IsSubtype", "Py_IncRef", "Py_DecRef",
 )  # fmt: skip
 
 
@@ -118,6 +118,7 @@ def _definition() -> functions.MethodDef:
         "opweave_run": pool.run_address(),
         "_Py_NoneStruct": id(None),
         "opweave_tensor": id(Tensor),
+        "opweave_data_ptr": id(Tensor.data_ptr),
         "opweave_profiling": ctypes.addressof(profiling),
     }
     code = objects.kept(source(), ("opweave_launch",), name="launcher", level=1, imports=imports)

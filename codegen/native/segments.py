@@ -102,6 +102,8 @@ def segment(function: types.FunctionType) -> Callable[..., None]:
         `int` or `float` for a number.
     """
     kinds = [kind for name, kind in function.__annotations__.items() if name != "return"]
+    if not all(kind is int or kind is float or isinstance(kind, DType) for kind in kinds):
+        raise TypeError(f"{function.__name__}: its parameters are annotated by dtypes, int and float, not {kinds}")
     plain = _Plain(function)
     try:
         recorder = _Recorder(kinds)

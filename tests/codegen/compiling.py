@@ -52,7 +52,7 @@ def bind(generated: Generated) -> Callable[..., Any]:
     names = dict(generated.names)
     for kernel in generated.kernels:
         names[kernel.name] = launcher(kernel)
-    exec(generated.source, names)
+    exec(compile(generated.source, "<wrapper>", "exec", dont_inherit=True), names)
     return names[generated.name]
 
 

@@ -211,9 +211,9 @@ def test_memory_is_given_back():
             return sum(1 for line in file if len(line.split()) == 5 and "x" in line.split()[1])
 
     image = image_of("define i64 @f() { ret i64 1 }")
+    before = mappings()
     codes = [linking.link(image, ("f",), {}) for _ in range(200)]
     assert all(call(code, "f") == 1 for code in codes)
-    before = mappings()
     for code in codes:
         code.close()
         code.close()

@@ -8,11 +8,18 @@ from pathlib import Path
 import llvmlite.binding
 import pytest
 
-from opweave.codegen import native
-from opweave.codegen.native import launch, pool
+from opweave.codegen import blas, native
+from opweave.codegen.native import allocation, launch, pool, segments
 from opweave.codegen.triton_cpu import access_check
 
-PROGRAMS = {"pool": pool.source, "launch": launch.source, "sanitizer": access_check.source}
+PROGRAMS = {
+    "pool": pool.source,
+    "launch": launch.source,
+    "segments": segments.source,
+    "products": blas.source,
+    "tensors": allocation.source,
+    "sanitizer": access_check.source,
+}
 FOLDER = Path(native.__file__).parent
 
 
@@ -45,4 +52,6 @@ def test_each_file_is_part_of_a_program(monkeypatch: pytest.MonkeyPatch):
 
 def test_a_number_that_is_not_given():
     with pytest.raises(KeyError, match="HOLD_NS"):
-        native.source("clock", "launch", numbers={"CLOCK": 1})
+        native.source(
+            "clock", "kernel", "launch", numbers={name: 1 for name in ("CLOCK", "TYPE", "STORAGE", "POINTER", "OFFSET")}
+        )
