@@ -1,7 +1,7 @@
 """CPU memory: 64-byte aligned blocks, kept and reused.
 
 The first touch of fresh pages costs more than most kernels, so freed blocks wait in a list per size class instead of
-going back to the system. A block is owned by every array that looks into it (it is their `base`): it comes back to
+going back to the system. A block is leased by every tensor and array that looks into it (`Lease`): it comes back to
 its list only when the last of them is gone, so no array can see its memory handed out again.
 
 Coming back runs no Python code, since the handler of a signal would run there, and Python drops what a finaliser
@@ -93,6 +93,11 @@ class Lease:
         """Address of the first byte."""
         return self.span.ptr
 
+    @property
+    def nbytes(self) -> int:
+        """How many there are."""
+        return self.span.capacity
+
     def array(self) -> np.ndarray[Any, Any]:
         """The bytes; the array keeps the lease."""
         span = self.span
@@ -177,7 +182,7 @@ class _Pool:
             if excess <= 0:
                 break
             span = reference()
-            if span is not None and id(span) not in waiting:
+            if span is not None and span.waiting and id(span) not in waiting:
                 span.drop()
                 excess -= span.capacity
         for _, spans in large:  # what another thread put back meanwhile

@@ -100,8 +100,10 @@ def test_what_may_wait_is_counted_again_in_a_child():
 
 
 def test_arrays_that_numpy_derives_from_a_block_own_nothing():
-    block = memory.allocate(256)
-    ptr, derived = block.ptr, block[64:]
+    lease = memory.allocate(256)
+    ptr, block = lease.ptr, lease.array()
+    del lease
+    derived = block[64:]
     del derived
     other = memory.allocate(256)
     assert other.ptr != ptr

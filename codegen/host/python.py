@@ -34,6 +34,7 @@ from opweave.codegen.host.operands import (
     Target,
     TensorType,
 )
+from opweave.codegen.host.segments import Segment
 from opweave.codegen.host.steps import Program, Step
 from opweave.codegen.kernel import KernelSource
 from opweave.codegen.segments import allocator, move_bytes, native, product, scratch
@@ -283,7 +284,7 @@ class _Function:
         results = f"{self._text(step.results)} = " if step.results else ""
         self._line(f"{results}{call}", step.origin.site)
 
-    def segment(self, step: host.Segment) -> None:
+    def segment(self, step: Segment) -> None:
         self.printer.top(f"@{self._inject('native', native)}", *_Segment(self, step).lines(), "", "")
         given = [f"{local}.data_ptr()" if isinstance(local.type, OpaqueType) else str(local) for local in step.inputs]
         block = None if step.on_stack else step.memory
@@ -304,7 +305,7 @@ class _Function:
 class _Segment:
     """The function of a segment: the same steps, over addresses."""
 
-    def __init__(self, outer: _Function, step: host.Segment) -> None:
+    def __init__(self, outer: _Function, step: Segment) -> None:
         self.outer, self.step = outer, step
         self.found: list[str] = []
 
@@ -370,6 +371,6 @@ _PRINTERS: dict[type[Step], Callable[[_Function, Any], None]] = {
     host.Cell: _Function.cell, host.Launch: _Function.launch, host.Group: _Function.group,
     host.Product: _Function.product, host.Call: _Function.call, host.Item: _Function.item,
     host.Count: _Function.count, host.Conform: _Function.conform, host.Check: _Function.check,
-    host.Bump: _Function.bump, host.Tuned: _Function.tuned, host.Segment: _Function.segment,
+    host.Bump: _Function.bump, host.Tuned: _Function.tuned, Segment: _Function.segment,
     host.Free: _Function.free, host.Return: _Function.return_,
 }  # fmt: skip

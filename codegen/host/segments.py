@@ -14,7 +14,7 @@ else at a new one).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,11 +29,9 @@ from opweave.codegen.host.steps import (
     Free,
     Launch,
     Move,
-    Place,
     Product,
     Program,
     Read,
-    Segment,
     Step,
     View,
     locals_in,
@@ -50,6 +48,78 @@ ALIGNMENT = 64
 #: Bytes of a block that is on the stack.
 ON_STACK = 1 << 15
 _WORK = (Launch, Product, Copy)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a tensor of a segment begins: so many bytes behind the start of another one, or of the block."""
+
+    of: Local
+    shift: Number
+
+
+@dataclass(frozen=True, eq=False)
+class Segment(Step):
+    """Steps that are one native call.
+
+    Attributes
+    ----------
+    name : str
+        Of the function.
+    inputs : tuple of Local
+        The tensors that it is given.
+    numbers : tuple of Local
+        The numbers that it is given.
+    memory : Local or None
+        The block in which the others lie.
+    nbytes : Number
+        Its bytes.
+    on_stack : bool
+        Whether it is part of the call; else it is allocated for it.
+    places : mapping of Local to Place
+        What is not given but lies in something that is, or in the block.
+    layouts : mapping of Local to Layout
+        Of the operands of products.
+    copied : mapping of Local to Number
+        Bytes of what is copied to.
+    work : tuple of Step
+        Launches, products and copies, in their order.
+    """
+
+    name: str
+    inputs: tuple[Local, ...]
+    numbers: tuple[Local, ...]
+    memory: Local | None
+    nbytes: Number
+    on_stack: bool
+    places: Mapping[Local, Place]
+    layouts: Mapping[Local, Layout]
+    copied: Mapping[Local, Number]
+    work: tuple[Step, ...]
+
+    @property
+    def writes(self) -> tuple[Local, ...]:
+        written = [self.root(local) for step in self.work for local in step.writes]
+        return tuple(dict.fromkeys(local for local in written if local is not self.memory))
+
+    @property
+    def reads(self) -> tuple[Local, ...]:
+        """The tensors that are given with something in them that is read."""
+        found: dict[Local, None] = {}
+        written: set[Local] = set()
+        for step in self.work:
+            outputs = set(step.writes)
+            for local in step.uses:
+                root = self.root(local)
+                if local not in outputs and root not in written and root in self.inputs:
+                    found[root] = None
+            written.update(map(self.root, outputs))
+        return tuple(found)
+
+    def root(self, local: Local) -> Local:
+        """What a tensor lies in: one that is given, or the block."""
+        place = self.places.get(local)
+        return local if place is None else place.of
 
 
 def run(program: Program, device: Device) -> Program:

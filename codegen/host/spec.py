@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 from opweave.codegen.host import steps as host
 from opweave.codegen.host.operands import Address, Layout, Local, NumberType, TensorType
+from opweave.codegen.host.segments import Segment
 from opweave.codegen.host.steps import Program, Step, locals_in
 from opweave.codegen.host.text import describe
 from opweave.codegen.kernel import KernelSource
@@ -134,7 +135,7 @@ class _Check:
             self._numbers((step.sizes, step.strides, step.shift))
         elif isinstance(step, (host.Copy, host.Move, host.Align, host.Bump)):
             self._tensors([*step.uses])
-        elif isinstance(step, host.Segment):
+        elif isinstance(step, Segment):
             self._segment(step)
         elif isinstance(step, host.Conform):
             for layout in _layouts(step):
@@ -151,7 +152,7 @@ class _Check:
             given = (len(launch.inputs), len(launch.outputs))
             self._require(given == (len(nest.inputs), len(nest.outputs)), "the kernel takes other tensors")
 
-    def _segment(self, segment: host.Segment) -> None:
+    def _segment(self, segment: Segment) -> None:
         given = {*segment.inputs, *segment.numbers}
         self._numbers((segment.numbers, segment.nbytes))
         for step in segment.work:
@@ -189,7 +190,7 @@ def _read(step: Step) -> Iterable[Local]:
         return (step.a, step.b, *(() if step.epilogue is None else step.epilogue.launch.inputs))
     if isinstance(step, host.Launch):
         return [local for local in step.inputs if isinstance(local.type, TensorType)]
-    if isinstance(step, host.Segment):
+    if isinstance(step, Segment):
         return step.reads
     if isinstance(step, host.Group):
         return [local for local in locals_in((*step.rows, step.shared)) if local not in step.outputs]

@@ -18,6 +18,7 @@ from typing import Any
 
 from opweave.codegen.host import steps as host
 from opweave.codegen.host.operands import Address, Expression, Layout, Local
+from opweave.codegen.host.segments import Segment
 from opweave.codegen.host.steps import Program, Step
 from opweave.codegen.kernel import KernelSource
 from opweave.registry.containers import is_dict, is_list, is_slice, is_tuple
@@ -53,7 +54,7 @@ def _inside(step: Step) -> list[str]:
     """Lines of what a step consists of."""
     if isinstance(step, host.Product) and step.epilogue is not None:
         return [describe(step.epilogue.launch)]
-    if not isinstance(step, host.Segment):
+    if not isinstance(step, Segment):
         return []
     lines = [f"{local} at {_operand(place.of)} + {_operand(place.shift)}" for local, place in step.places.items()]
     for inner in step.work:
@@ -61,7 +62,7 @@ def _inside(step: Step) -> list[str]:
     return lines
 
 
-def _segment(step: host.Segment) -> str:
+def _segment(step: Segment) -> str:
     kind = "on the stack" if step.on_stack else "of memory"
     block = "" if step.memory is None else f", {step.memory} is {_operand(step.nbytes)} bytes {kind}"
     return f"segment {step.name}: {_names((*step.inputs, *step.numbers))}{block}"
@@ -159,7 +160,7 @@ _DESCRIBE: dict[type[Step], Callable[[Any], str]] = {
     host.Launch: _launch,
     host.Group: _group,
     host.Product: _product,
-    host.Segment: _segment,
+    Segment: _segment,
     host.Call: _call,
     host.Item: lambda step: f"item {step.result} = {step.of}[{_operand(step.key)}]",
     host.Count: lambda step: f"count {step.of}: {step.number} by {step.label}",

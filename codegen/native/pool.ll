@@ -102,6 +102,13 @@ no:
   ret i1 false
 }
 
+; the same for a caller that runs one job after the other
+define i32 @opweave_poll(ptr %since) {
+  %raised = call i1 @stopped(ptr %since)
+  %result = zext i1 %raised to i32
+  ret i32 %result
+}
+
 ; take chunks until none is left; true if the job was stopped, which only its owner, who has a `since`, can do
 define internal i1 @work(ptr %since) {
 entry:

@@ -81,6 +81,7 @@ class _Native:
         imports = functions.c_api(_C_API)
         code = objects.kept(source(), _EXPORTS, name="thread pool", level=0, imports=imports)
         self.run_address = code.address("opweave_run")
+        self.poll_address = code.address("opweave_poll")
         pointer, i64, i32 = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32
         # Of Python's own kind, which look for an exception afterwards.
         self.run: Callable[..., None] = ctypes.PYFUNCTYPE(None, pointer, pointer, i64, i32, i32, i32, pointer)(
@@ -94,8 +95,8 @@ class _Native:
 
 
 _EXPORTS = (
-    "opweave_run", "opweave_run_released", "opweave_set_threads", "opweave_set_main", "opweave_before_fork",
-    "opweave_after_fork",
+    "opweave_run", "opweave_run_released", "opweave_poll", "opweave_set_threads", "opweave_set_main",
+    "opweave_before_fork", "opweave_after_fork",
 )  # fmt: skip
 _C_API = (
     "PyGILState_Ensure", "PyErr_CheckSignals", "PyGILState_Release", "PyEval_SaveThread", "PyEval_RestoreThread",
@@ -135,6 +136,11 @@ forking.after_fork_in_child(_after_fork)
 def run_address() -> int:
     """Address of `int opweave_run(ptr code, ptr args, i64 n, i32 gx, i32 gy, i32 gz, ptr cost)`."""
     return native().run_address
+
+
+def poll_address() -> int:
+    """Address of `int opweave_poll(ptr since)`: not 0 if the handler of a signal raised; asks every 50 ms."""
+    return native().poll_address
 
 
 def run(code: int, args: int, programs: int, gx: int, gy: int, gz: int) -> None:

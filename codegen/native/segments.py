@@ -69,6 +69,7 @@ def _runner() -> int:
     multiply = blas.native_product()
     imports = {
         "opweave_run": pool.run_address(),
+        "opweave_poll": pool.poll_address(),
         "opweave_profiling": ctypes.addressof(profiling),
         # Without one no product is recorded.
         "opweave_product": pool.run_address() if multiply is None else multiply,
@@ -89,6 +90,7 @@ class _Program(ctypes.Structure):
         ("table", ctypes.c_void_p),
         ("failed", ctypes.c_int64),
         ("cell", ctypes.c_int64 * 4),
+        ("steady", ctypes.c_int64),
     ]
 
 
@@ -121,6 +123,7 @@ def segment(function: types.FunctionType) -> Callable[..., None]:
     program.words, program.own = recorder.end, len(recorder.template)
     program.inputs, program.count = len(kinds), len(instructions)
     program.template, program.table = map(ctypes.addressof, memory)
+    program.steady = all(isinstance(kind, DType) for kind in kinds)
     plain.program, plain.launches = program, recorder.launches
     keep = (program, memory, recorder.launches)
     where = ctypes.addressof(program)

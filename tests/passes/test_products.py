@@ -127,22 +127,22 @@ ADDED: dict[str, tuple[Callable[..., Any], tuple[Tensor, ...], str]] = {
     "addmm": (
         lambda b, x, w: opweave.relu(opweave.addmm(b, x, w)),
         (real(7), real(9, 5), real(5, 7)),
-        "multiply_then",
+        "product",
     ),
     "scaled": (
         lambda b, x, w: opweave.addmm(b, x, w, beta=0.5, alpha=-2),
         (real(9, 1), real(9, 5), real(5, 7)),
-        "multiply_then",
+        "product",
     ),
     "baddbmm": (
         lambda b, x, w: opweave.baddbmm(b, x, w, beta=2) * 3,
         (real(2, 9, 7), real(2, 9, 5), real(2, 5, 7)),
-        "multiply_then",
+        "product",
     ),
     "float64": (
         lambda b, x, w: opweave.addmm(b, x, w),
         tuple(real(*sizes, dtype="float64") for sizes in ((7,), (9, 5), (5, 7))),
-        "multiply_then",
+        "product",
     ),
     "a convolution's bias": (
         lambda x, w, b: opweave.relu(opweave.nn.functional.conv2d(x, w, b, stride=2, padding=1)),
@@ -157,12 +157,12 @@ ADDED: dict[str, tuple[Callable[..., Any], tuple[Tensor, ...], str]] = {
     "windows of one element": (
         lambda x, w, b: opweave.relu(opweave.nn.functional.conv2d(x, w, b)),
         (real(2, 3, 8, 9), real(5, 3, 1, 1), real(5)),
-        "multiply_then",
+        "product",
     ),
     "windows of one element, one dimension, no bias": (
         lambda x, w: opweave.relu(opweave.nn.functional.conv1d(x, w)),
         (real(2, 3, 8), real(5, 3, 1)),
-        "multiply_then",
+        "product",
     ),
     "windows of one element with gaps": (
         lambda x, w, b: opweave.relu(opweave.nn.functional.conv2d(x, w, b, stride=2)),
@@ -181,7 +181,7 @@ ADDED: dict[str, tuple[Callable[..., Any], tuple[Tensor, ...], str]] = {
 def test_what_is_added_is_left_to_a_kernel(case: tuple[Callable[..., Any], tuple[Tensor, ...], str]) -> None:
     function, args, call = case
     wrapper = opweave.explain(function)(*args).versions[-1].code.partition("import triton")[0]
-    assert re.findall(r"aten_\w+|multiply\w*(?=\()", wrapper) == [call]
+    assert re.findall(r"aten_\w+|product(?=\()", wrapper) == [call]
     assert len(re.findall(r"\bfused_\w+", wrapper)) == 1
     np.testing.assert_allclose(opweave.compile(function)(*args).numpy(), function(*args).numpy(), rtol=2e-5, atol=1e-5)
 

@@ -17,7 +17,8 @@ def test_blocks_are_aligned_and_large_enough(nbytes):
     block = memory.allocate(nbytes)
     assert block.ptr % 64 == 0 and block.nbytes >= nbytes
     assert block.nbytes <= max(64, nbytes * 1.3 + 4096)
-    assert block.__array_interface__["data"][0] == block.ptr
+    array = block.array()
+    assert array.__array_interface__["data"][0] == block.ptr and array.nbytes == block.nbytes
 
 
 def test_arrays_own_their_block():
@@ -138,7 +139,7 @@ def test_threads_never_share_a_block():
         rng = np.random.default_rng(seed)
         for _ in range(300):
             size = int(rng.integers(1, 200_000))
-            block = memory.allocate(size)
+            block = memory.allocate(size).array()
             block[:size] = seed
             if not (block[:size] == seed).all():
                 failures.append(seed)

@@ -27,6 +27,7 @@ import traceback
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -385,11 +386,11 @@ class Guarded:
         self.spans.append((whole, inner, start, nbytes))
         return inner[start : start + nbytes]
 
-    def block(self, nbytes: int) -> memory.Block:
+    def lease(self, nbytes: int) -> memory.Lease:
         """The same for `memory.allocate`."""
-        found = self.bytes(nbytes).view(memory.Block)
-        found.ptr = found.ctypes.data
-        return found
+        found, lease = self.bytes(nbytes), memory.Lease()
+        lease.span = SimpleNamespace(capacity=nbytes, mapping=found, offset=0, ptr=found.ctypes.data)
+        return lease
 
     def damaged(self) -> bool:
         """Whether somebody wrote to what is nobody's."""
@@ -414,7 +415,7 @@ NBYTES = 1 << 28
 def verdict(data: bytes, args: tuple[np.ndarray[Any, Any], ...], *, trusted: bool, at_end: bool) -> str:
     """Load and run a file: `refused`, `found: CATEGORY`, `failed: ERROR`, `ran`, or `DAMAGED` memory."""
     guarded = Guarded(at_end)
-    memory.allocate = guarded.block  # type: ignore[assignment]
+    memory.allocate = guarded.lease  # type: ignore[assignment]
     try:
         program = (
             load(io.BytesIO(data)) if trusted else load(io.BytesIO(data), untrusted=True, steps=STEPS, nbytes=NBYTES)

@@ -53,5 +53,5 @@ def test_each_file_is_part_of_a_program(monkeypatch: pytest.MonkeyPatch):
 def test_a_number_that_is_not_given():
     with pytest.raises(KeyError, match="HOLD_NS"):
         native.source(
-            "clock", "kernel", "launch", numbers={name: 1 for name in ("CLOCK", "TYPE", "STORAGE", "POINTER", "OFFSET")}
+            "clock", "kernel", "launch", numbers=dict.fromkeys(("CLOCK", "TYPE", "STORAGE", "POINTER", "OFFSET"), 1)
         )
