@@ -123,7 +123,7 @@ def run(
     each: int = 0,
     launch: Callable[..., None] | None = None,
     grid: Sequence[int] = (),
-    arguments: Sequence[int] = (),
+    arguments: Sequence[Any] = (),
 ) -> None:
     """`multiply_then` of what is at addresses, by NumPy's BLAS, which must be OpenBLAS."""
     library = _library()

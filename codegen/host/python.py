@@ -324,7 +324,7 @@ class _Segment:
             self._line(f"{local} = {place.of}" + ("" if same else f" + {self.outer._text(place.shift)}"))
         for inner in step.work:
             if isinstance(inner, host.Launch):
-                self._line(f"{inner.kernel.name}({self._listed((*inner.grid, *inner.arguments))})", inner)
+                self._line(f"{self.outer._text(inner.kernel)}({self._listed((*inner.grid, *inner.arguments))})", inner)
             elif isinstance(inner, host.Product):
                 self.product(inner)
             else:
@@ -339,7 +339,7 @@ class _Segment:
         parts = [dtype, *map(self._matrix, (step.out, step.a, step.b))]
         if step.epilogue is not None:
             then, launch = step.epilogue, step.epilogue.launch
-            parts += map(str, (then.elements, then.programs, launch.kernel.name))
+            parts += map(str, (then.elements, then.programs, self.outer._text(launch.kernel)))
             parts += [self._tuple(launch.grid), self._tuple(launch.arguments)]
         self._line(f"{self.outer._inject('product', product)}({', '.join(parts)})", step)
 

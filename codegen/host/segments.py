@@ -196,7 +196,9 @@ def _nbytes(local: Local) -> int | Any | None:
     total = 1
     for size in kind.sizes:
         total = total * size
-    return total * item if is_contiguous(sizes(kind.sizes), sizes(kind.strides)) else None
+    shown: Any = sizes(kind.sizes)
+    steps: Any = sizes(kind.strides)
+    return total * item if is_contiguous(shown, steps) else None
 
 
 # ---- a segment -------------------------------------------------------------------------------------------------------

@@ -154,8 +154,8 @@ class _Plain:
 
     def __call__(self, *args: Any) -> None:
         if not args and self.program is not None:
-            cell = self.program.cell
-            self.launches[self.program.failed].fail(*cell)
+            number, x, y, z = map(int, self.program.cell)
+            self.launches[int(self.program.failed)].fail(number, x, y, z)
         self.function(*[arg.data_ptr() if isinstance(arg, Tensor) else arg for arg in args])
 
 
@@ -320,6 +320,12 @@ class _Recorder:
             first = self.compute(what, first, other)
         return first
 
+    def _address(self, of: int) -> int:
+        """A place that has the address of another."""
+        place = self.fresh()
+        self.computing.append((_PLACE, place, of, 0))
+        return place
+
     def put(self, place: int, value: Any, parameter: NativeParameter, kind: str = "") -> None:
         """Have an argument at a place, as native code takes it."""
         wanted = parameter.kind
@@ -410,15 +416,13 @@ class _Recorder:
             raise _NotRecorded
         launcher: Launcher | None = kernel.args[0] if kernel is not None else None
         words = [*blas.words_of(dtype, out, a, b), *[0] * 7]
+        place = self.fresh(len(words))
         if launcher is not None and launcher.is_plain:
             first, packed, _ = self._packed(launcher, (*grid, *arguments))
             then = [_Word(self, first + i) for i in range(3)]
-            words[-7:] = [elements, each, ctypes.addressof(launcher.counts), 0, *then]
-        place = self.fresh(len(words))
+            words[-7:] = [elements, each, ctypes.addressof(launcher.counts), _Word(self, self._address(packed)), *then]
         for i, word in enumerate(words):
             self.put(place + i, word, NativeParameter(INTEGER, _LOW, _HIGH))
-        if launcher is not None and launcher.is_plain:
-            self.computing.append((_PLACE, place + len(words) - 4, packed, 0))
         self.running.append((_PRODUCT, 0, place, 0))
         if launcher is not None and not launcher.is_plain:
             self.launch(launcher, *grid, *arguments)

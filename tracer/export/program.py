@@ -217,7 +217,7 @@ class ExportedProgram:
         return nullcontext() if self.limits is None else running(self.name, self.limits)
 
     def _run_flat(self, leaves: Sequence[Any]) -> Any:
-        links = self.links()
+        links = self._linked()
         tensors = self.tensors
         lifted = [tensors[spec.target] for spec in self.graph_signature.input_specs if spec.target is not None]
         runner = Runner(self.graph, tensors, links)
@@ -240,7 +240,7 @@ class ExportedProgram:
     def _user_specs(self) -> list[InputSpec]:
         return [spec for spec in self.graph_signature.input_specs if spec.target is None]
 
-    def links(self) -> dict[Any, Any]:
+    def _linked(self) -> dict[Any, Any]:
         """What to call in place of ops that are not registered themselves, by op, and by node for bodies."""
         state = (registry.version, *[graph.version for graph in graphs_in(self.graph)])
         if self._checked != state:
@@ -420,4 +420,4 @@ class _FlatModule(GraphModule):
     def run_flat(self, *flat: Any) -> Any:
         program = self._program
         with program._guarded():
-            return Runner(program.graph, program.tensors, program.links()).run(*flat)
+            return Runner(program.graph, program.tensors, program._linked()).run(*flat)

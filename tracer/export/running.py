@@ -62,7 +62,7 @@ class Program(Protocol):
         """The tensors that it brings along, by name."""
         ...
 
-    def links(self) -> Mapping[Any, Any]:
+    def _linked(self) -> Mapping[Any, Any]:
         """What to call in place of ops that are not registered themselves, by op, and by node for bodies."""
         ...
 
@@ -82,7 +82,7 @@ def op_of_body(program: Program, node: Node) -> OpOverload:
         _match(positional, args, given)
         _match(keyword, kwargs, given)
         values = [given[source] for source in node.all_input_nodes]
-        runner = Runner(body, program.tensors, program.links())
+        runner = Runner(body, program.tensors, program._linked())
         binding = _check_body_inputs(program.shape_env, str(op), body, values)
         runner.binding = binding if binding is not None and binding.small else None
         return runner.run(*values)[0]
