@@ -9,13 +9,14 @@
 Launches, products and copies go into a segment, with the views between them; what else stands there and can wait moves
 before or behind it. Where each intermediate lies in the block is planned by size: the largest first, at the lowest
 place that nothing holds meanwhile (sizes that are not fixed: at the place of one of the same size that is done with,
-else at a new one).
+else at a new one). Where the block is too large for the stack, what is done with before a result is first written
+lies in the memory of that result.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from opweave.codegen import blas
@@ -222,11 +223,15 @@ def _segment(steps: Sequence[Step], program: Program, end: int, inner: set[Local
 
 @dataclass
 class _Life:
-    """Where in a segment some memory is needed: from the step that makes it to the last that uses it."""
+    """Where in a segment some memory is needed: from the step that makes it to the last that uses it.
+
+    It lies so many bytes behind the start of a result, or of the block (None).
+    """
 
     nbytes: Any
     first: int
     last: int
+    of: Local | None = None
     place: Number = 0
 
 
@@ -257,7 +262,7 @@ class _Maker:
     def made(self) -> Sequence[Step]:
         """What comes before, the segment and what comes after it."""
         lives = self._lives()
-        total = _plan(lives, self._number)
+        total = _plan(lives, self._results(), self._number)
         inside = self.inner = {*lives, *(local for local in self.base if local not in self.needed)}
         before: list[Step] = []
         after: list[Step] = []
@@ -271,8 +276,13 @@ class _Maker:
             elif isinstance(step, Free):
                 after.append(replace(step, locals=tuple(n for n in step.locals if n not in inside)))
         names = self.program.names
-        memory = Local(names.fresh("memory"), OpaqueType("memory")) if lives else None
-        places = {local: Place(memory, life.place) for local, life in lives.items()} if memory is not None else {}
+        in_block = any(life.of is None for life in lives.values())
+        memory = Local(names.fresh("memory"), OpaqueType("memory")) if in_block else None
+        places: dict[Local, Place] = {}
+        for local, life in lives.items():
+            base = life.of or memory
+            assert base is not None  # there is a block where something lies in it
+            places[local] = Place(base, life.place)
         for step in self.steps:
             if isinstance(step, (View, Move)):
                 places[step.result] = self._shown(step, places)
@@ -310,6 +320,18 @@ class _Maker:
                     if nbytes is not None:
                         lives[root] = _Life(nbytes, number, number)
         return lives
+
+    def _results(self) -> dict[Local, _Life]:
+        """Memory that is made for what is needed outside, and when it is first used."""
+        needed = {self._root(local) for local in self.needed}
+        results: dict[Local, _Life] = {}
+        for number, step in enumerate(self.work):
+            for root in map(self._root, step.uses):
+                if root in self.allocated and root in needed and root not in results:
+                    nbytes = _nbytes(root)
+                    if nbytes is not None:
+                        results[root] = _Life(nbytes, number, len(self.work))
+        return results
 
     def _shown(self, step: View | Move, places: dict[Local, Place]) -> Place:
         """Where a view begins."""
@@ -373,33 +395,69 @@ def _joined(steps: list[Step]) -> list[Step]:
 # ---- the block -------------------------------------------------------------------------------------------------------
 
 
-def _plan(lives: dict[Local, _Life], number: Callable[[Any], Number]) -> Number:
-    """Give each a place in one block; the bytes of the block."""
-    fixed = [life for life in lives.values() if type(life.nbytes) is int]
-    placed: list[_Life] = []
-    total: Any = 0
-    for life in sorted(fixed, key=lambda life: -life.nbytes):
+@dataclass
+class _Space:
+    """Memory in which others may lie until it is needed itself: that of a result, or the block (None)."""
+
+    of: Local | None
+    nbytes: Any
+    until: int
+    held: list[_Life] = field(default_factory=list[_Life])
+
+    def place(self, life: _Life) -> int | None:
+        """The lowest place at which nothing lies meanwhile; None where there is none."""
         size, at = _rounded(life.nbytes), 0
-        for other in sorted((o for o in placed if _meet(o, life)), key=lambda o: int(_value(o.place))):
+        if life.last >= self.until:
+            return None
+        for other in sorted((o for o in self.held if _meet(o, life)), key=lambda o: int(_value(o.place))):
             if int(_value(other.place)) - at >= size:
                 break
             at = max(at, int(_value(other.place)) + _rounded(other.nbytes))
-        life.place = at
-        placed.append(life)
-        total = max(total, at + size)
-    #: Places of each size that is not fixed, and who had them.
-    open_: dict[str, list[_Life]] = {}
-    for life in sorted((v for v in lives.values() if type(v.nbytes) is not int), key=lambda life: life.first):
+        return at if self.of is None or at + life.nbytes <= self.nbytes else None
+
+    def put(self, life: _Life, place: int) -> None:
+        life.of, life.place = self.of, place
+        self.held.append(life)
+
+
+def _plan(lives: dict[Local, _Life], results: dict[Local, _Life], number: Callable[[Any], Number]) -> Number:
+    """Give each a place in one block or in a result; the bytes of the block."""
+    fixed = sorted((life for life in lives.values() if type(life.nbytes) is int), key=lambda life: -life.nbytes)
+    varying = sorted((life for life in lives.values() if type(life.nbytes) is not int), key=lambda life: life.first)
+    total: Any = _in_spaces(fixed, [])
+    if varying or total > ON_STACK:
+        spaces = [_Space(local, r.nbytes, r.first) for local, r in results.items() if type(r.nbytes) is int]
+        total = _in_spaces(fixed, sorted(spaces, key=lambda space: space.nbytes))
+    # Places of each size that is not fixed, and who had them: a result until it is written.
+    open_: dict[str, list[tuple[_Life, _Life | None]]] = {}
+    for local, result in results.items():
+        open_.setdefault(str(result.nbytes), []).append((_Life(result.nbytes, -1, -1, local), result))
+    for life in varying:
         same = open_.setdefault(str(life.nbytes), [])
-        done = next((other for other in same if other.last < life.first), None)
+        done = next((s for s in same if s[0].last < life.first and (s[1] is None or life.last < s[1].first)), None)
         if done is None:
             life.place = number(total)
             total = total + _rounded(life.nbytes)
+            same.append((life, None))
         else:
-            life.place = done.place
-            same.remove(done)
-        same.append(life)
+            life.of, life.place = done[0].of, done[0].place
+            same[same.index(done)] = (life, done[1])
     return number(total)
+
+
+def _in_spaces(lives: Sequence[_Life], spaces: Sequence[_Space]) -> int:
+    """Put each, the largest first, into the first space that has room, else into the block; the bytes of the block."""
+    block = _Space(None, None, max((life.last for life in lives), default=0) + 1)
+    total = 0
+    for life in lives:
+        for space in (*spaces, block):
+            place = space.place(life)
+            if place is not None:
+                space.put(life, place)
+                break
+        if life.of is None:
+            total = max(total, int(_value(life.place)) + _rounded(life.nbytes))
+    return total
 
 
 def _meet(a: _Life, b: _Life) -> bool:

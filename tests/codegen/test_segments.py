@@ -107,36 +107,52 @@ def test_an_opaque_op_splits_them() -> None:
     np.testing.assert_allclose(opweave.compile(function)(x).numpy(), function(x).numpy(), rtol=1e-5)
 
 
+def life(draw: st.DrawFn, number: int, sizes: st.SearchStrategy[Any]) -> tuple[Local, Any]:
+    first = draw(st.integers(0, 10))
+    local = Local(f"x{number}", OpaqueType())
+    return local, planning._Life(draw(sizes), first, first + draw(st.integers(0, 5)))
+
+
 @st.composite
 def lives(draw: st.DrawFn) -> dict[Local, Any]:
-    found: dict[Local, Any] = {}
-    for number in range(draw(st.integers(1, 12))):
-        first = draw(st.integers(0, 10))
-        local = Local(f"x{number}", OpaqueType())
-        nbytes = draw(st.integers(0, 700))
-        found[local] = planning._Life(nbytes, first, first + draw(st.integers(0, 5)))
-    return found
+    unit = draw(st.sampled_from([1, 200]))  # of what fits on the stack, and of what does not
+    fixed = st.integers(0, 700).map(lambda n: n * unit)
+    sizes = fixed | st.sampled_from([64, 640]).map(np.int64)  # as sizes that are not fixed: no `int`
+    return dict(life(draw, number, sizes) for number in range(draw(st.integers(1, 12))))
 
 
-@given(lives())
+@given(lives(), lives())
 @settings(max_examples=300, deadline=None)
-def test_what_lives_at_one_time_lies_apart(found: dict[Local, Any]) -> None:
-    total = planning._plan(found, lambda value: value)
+def test_what_lives_at_one_time_lies_apart(found: dict[Local, Any], results: dict[Local, Any]) -> None:
+    total = planning._plan(found, results, lambda value: value)
     placed = list(found.values())
     for i, life in enumerate(placed):
         assert life.place % planning.ALIGNMENT == 0
-        assert life.place + life.nbytes <= total
+        if life.of is None:
+            assert life.place + life.nbytes <= total
+        else:  # done with before the result is first used
+            assert life.place + life.nbytes <= results[life.of].nbytes
+            assert life.last < results[life.of].first
         for other in placed[:i]:
-            if life.first <= other.last and other.first <= life.last and life.nbytes and other.nbytes:
+            meet = life.of is other.of and life.first <= other.last and other.first <= life.last
+            if meet and life.nbytes and other.nbytes:
                 assert life.place >= other.place + other.nbytes or other.place >= life.place + life.nbytes
-    together = max(sum(planning._rounded(v.nbytes) for v in placed if v.first <= time <= v.last) for time in range(16))
-    assert total >= together
+    block = [v for v in placed if v.of is None]
+    assert total >= max(sum(planning._rounded(v.nbytes) for v in block if v.first <= t <= v.last) for t in range(16))
 
 
 def test_a_block_is_no_larger_than_what_lives_at_one_time() -> None:
     locals = [Local(f"x{i}", OpaqueType()) for i in range(100)]
     found = {local: planning._Life(1024, i, i + 1) for i, local in enumerate(locals)}
-    assert planning._plan(found, lambda value: value) == 2048
+    assert planning._plan(found, {}, lambda value: value) == 2048
+
+
+def test_what_is_done_with_lies_in_a_result_that_is_not_written_yet() -> None:
+    locals = [Local(f"x{i}", OpaqueType()) for i in range(100)]
+    found = {local: planning._Life(1 << 20, i, i + 1) for i, local in enumerate(locals)}
+    result = Local("y", OpaqueType())
+    assert planning._plan(found, {result: planning._Life(1 << 20, 100, 101)}, lambda value: value) == 1 << 20
+    assert [life.of for life in found.values()][-3:] == [None, result, None]
 
 
 # ---- recording -------------------------------------------------------------------------------------------------------
