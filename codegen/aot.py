@@ -19,13 +19,14 @@ from triton.compiler import ASTSource, CompiledKernel
 from triton.compiler.errors import CompilationError
 from triton.runtime.jit import JITFunction
 
+from opweave.codegen.triton_cpu.compiler import CPUBackend
 from opweave.codegen.triton_cpu.driver import activate, use
 from opweave.codegen.triton_cpu.host import host_target
 from opweave.codegen.triton_cpu.refusal import UnsupportedTritonOp
 from opweave.registry.errors import ArgumentError, CompileError, OpweaveError, Site, UnsupportedError
 from opweave.registry.interrupts import deferred, let_through
 from opweave.registry.loading import parsing
-from opweave.registry.triton.modules import in_file
+from opweave.registry.triton.modules import in_file, new_context
 
 #: Which says little of its types.
 _triton: Any = triton.compiler
@@ -76,7 +77,7 @@ def compile_kernel(
     compile_target = parse_target(target)
     activate()
     with parsing, deferred(), use(compile_target):
-        source = fn if isinstance(fn, ASTSource) else _source(fn, signature, constexprs, attrs)
+        source = fn if isinstance(fn, ASTSource) else function_source(fn, signature, constexprs, attrs)
         try:
             return _triton.compile(source, target=compile_target, options=dict(options or {}))
         except UnsupportedTritonOp as error:
@@ -135,7 +136,8 @@ def parse_target(target: object) -> GPUTarget:
     return GPUTarget("cuda", int(match[1]), 32)
 
 
-def _source(fn: Any, signature: Any, constexprs: Any, attrs: Any) -> ASTSource:
+def function_source(fn: Any, signature: Any, constexprs: Any = None, attrs: Any = None) -> ASTSource:
+    """What Triton compiles of a function; see `compile_kernel`."""
     if not isinstance(fn, JITFunction):
         raise ArgumentError(
             "compile_kernel: expected a @triton.jit function",
@@ -143,6 +145,28 @@ def _source(fn: Any, signature: Any, constexprs: Any, attrs: Any) -> ASTSource:
             hint="of an autotuned kernel, pass `.fn` and one configuration's values",
         )
     return _source_of(fn, constexprs or {}, signature or {}, attrs or {})
+
+
+def as_ttir(source: ASTSource, options: Mapping[str, Any]) -> str:
+    """A kernel after Triton's own passes, for a CPU; the same for all of them.
+
+    Raises
+    ------
+    CompileError
+        If the kernel does not compile; it names the kernel and its source line.
+    """
+    activate()
+    target = host_target()
+    with parsing, deferred(), use(target):
+        try:
+            backend: Any = _triton.compiler.make_backend(target)
+            parsed = backend.parse_options(dict(options))
+            codegen = backend.get_codegen_implementation(parsed)
+            module = source.make_ir(target, parsed, codegen, backend.get_module_map(), new_context())
+            return CPUBackend.make_ttir(module).str_nodebug()
+        except Exception as error:
+            let_through(error)
+            raise _explained(error, source, target) from error
 
 
 def _source_of(

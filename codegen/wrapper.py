@@ -75,13 +75,15 @@ def generate(graph: Graph, *, name: str = "call", device: str | Device = "cpu") 
     return Generated(source, name, [*program.kernels], printer.names, list(dict.fromkeys(printer.attributes)))
 
 
-def host_program(graph: Graph, name: str, device: Device) -> Program:
+def host_program(graph: Graph, name: str, device: Device, *, grouped: bool = True, segmented: bool = True) -> Program:
     """What a graph does on the host at each call, ready to be printed.
 
     Parameters
     ----------
     graph, name, device
         As of `generate`.
+    grouped, segmented : bool
+        Whether small kernels may share a launch, and steps a native call.
 
     Raises
     ------
@@ -93,11 +95,14 @@ def host_program(graph: Graph, name: str, device: Device) -> Program:
     program = build(graph, name, device)
     if spec.verifying:
         spec.verify(program)
-    for run in (reuse.run, partial(group.run, device=device), epilogue.run, lifetimes.run):
+    grouping: tuple[Pass, ...] = (partial(group.run, device=device),) if grouped else ()
+    for run in (reuse.run, *grouping, epilogue.run, lifetimes.run):
         program = _everywhere(run, program)
         if spec.verifying:
             spec.verify(program, freed=run is lifetimes.run)
-    program = _everywhere(partial(segments.run, device=device), kernels.run(program, device))
+    program = kernels.run(program, device)
+    if segmented:
+        program = _everywhere(partial(segments.run, device=device), program)
     spec.verify(program, freed=True, made=True)
     return program
 

@@ -112,6 +112,7 @@ if TYPE_CHECKING:
     from opweave.pipeline import compile
     from opweave.registry import return_types
     from opweave.registry.vmap.transform import vmap
+    from opweave.runtime.artifact import load_compiled
     from opweave.tracer.control_flow import associative_scan, cond, map, scan, while_loop
     from opweave.tracer.make_fx import make_fx
 
@@ -145,6 +146,7 @@ _LAZY = {
         ),
         ("opweave.fake.symbolic", ""),
     ),
+    "load_compiled": ("opweave.runtime.artifact", "load_compiled"),
     "mark_dynamic": ("opweave.runtime.dynamic", "mark_dynamic"),
     "KernelProfile": ("opweave.codegen.triton_cpu.profile", "KernelProfile"),
     "LaunchProfile": ("opweave.codegen.triton_cpu.profile", "LaunchProfile"),
@@ -188,7 +190,7 @@ __all__ = [
     "amp", "autocast", "clear_autocast_cache", "get_autocast_dtype", "is_autocast_cache_enabled", "is_autocast_enabled",
     "set_autocast_cache_enabled", "set_autocast_dtype", "set_autocast_enabled",
     "ShapeEnv", "SymBool", "SymFloat", "SymInt", "associative_scan", "check", "check_is_size", "checkpoint", "cond",
-    "explain", "export", "fft", "func", "linalg", "map", "mark_dynamic", "mark_static", "optim", "scan", "sym_float",
+    "explain", "export", "fft", "func", "linalg", "load_compiled", "map", "mark_dynamic", "mark_static", "optim", "scan", "sym_float",
     "sym_int", "sym_max", "sym_min", "sym_not", "uint8", "vmap", "while_loop",
     *_surface.functions(),
 ]  # fmt: skip

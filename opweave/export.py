@@ -22,7 +22,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opweave.registry.loading import load_heavy, load_triton
 from opweave.tracer.export import kernels as _kernels
@@ -41,9 +41,12 @@ from opweave.tracer.export.signature import (
 )
 from opweave.tracer.export.tracing import export
 
+if TYPE_CHECKING:
+    from opweave.artifact import compile
+
 __all__ = [
     "ConstantArgument", "Dim", "ExportGraphSignature", "ExportedProgram", "InputKind", "InputSpec", "OutputKind",
-    "OutputSpec", "TensorArgument", "export", "load", "save",
+    "OutputSpec", "TensorArgument", "compile", "export", "load", "save",
 ]  # fmt: skip
 
 
@@ -83,3 +86,10 @@ def _strictly(steps: int) -> AbstractContextManager[None]:
 @_kernels.check_results.supply
 def _check_results(name: str, results: Any) -> None:
     _of_backend("sanitizer").require_written(name, results)
+
+
+def __getattr__(name: str) -> Any:
+    if name != "compile":
+        raise AttributeError(f"module 'opweave.export' has no attribute {name!r}")
+    found = globals()["compile"] = load_heavy("opweave.artifact").compile  # with the compiler
+    return found

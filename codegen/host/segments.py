@@ -154,7 +154,7 @@ def _fits(step: Step, before: Sequence[Step]) -> bool:
         then = step.epilogue
         return blas.native_product() is not None and (then is None or _is_native(then.launch))
     if isinstance(step, Copy):
-        return _nbytes(step.to) is not None and _alike(step.to, step.of)
+        return nbytes_of(step.to) is not None and _alike(step.to, step.of)
     if isinstance(step, Alloc):
         return step.layout.device.type == "cpu"
     if isinstance(step, View):
@@ -188,7 +188,7 @@ def _alike(to: Local, of: Local) -> bool:
     return same and sizes(one.strides) == sizes(other.strides)
 
 
-def _nbytes(local: Local) -> int | Any | None:
+def nbytes_of(local: Local) -> Any | None:
     """Bytes of a tensor's memory, in numbers of the trace; None where its elements do not lie side by side."""
     kind = local.tensor
     item = kind.dtype.itemsize
@@ -222,7 +222,7 @@ def _segment(steps: Sequence[Step], program: Program, end: int, inner: set[Local
 
 
 @dataclass
-class _Life:
+class Life:
     """Where in a segment some memory is needed: from the step that makes it to the last that uses it.
 
     It lies so many bytes behind the start of a result, or of the block (None).
@@ -262,7 +262,7 @@ class _Maker:
     def made(self) -> Sequence[Step]:
         """What comes before, the segment and what comes after it."""
         lives = self._lives()
-        total = _plan(lives, self._results(), self._number)
+        total = plan(lives, self._results(), self._number)
         inside = self.inner = {*lives, *(local for local in self.base if local not in self.needed)}
         before: list[Step] = []
         after: list[Step] = []
@@ -288,7 +288,7 @@ class _Maker:
                 places[step.result] = self._shown(step, places)
         products = [step for step in self.work if isinstance(step, Product)]
         layouts = {x: self._layout(x) for step in products for x in (step.out, step.a, step.b)}
-        copied = {s.to: self._number(_nbytes(s.to)) for s in self.work if isinstance(s, Copy)}
+        copied = {s.to: self._number(nbytes_of(s.to)) for s in self.work if isinstance(s, Copy)}
         used = {local for step in self.work for local in step.uses}
         places = {local: place for local, place in places.items() if local in used}
         inputs, numbers = self._given(places, memory, layouts, copied)
@@ -306,31 +306,31 @@ class _Maker:
             local = _of(self.base[local])
         return local
 
-    def _lives(self) -> dict[Local, _Life]:
+    def _lives(self) -> dict[Local, Life]:
         """Memory that nothing outside needs."""
         needed = {self._root(local) for local in self.needed}
-        lives: dict[Local, _Life] = {}
+        lives: dict[Local, Life] = {}
         for number, step in enumerate(self.work):
             for local in step.uses:
                 root = self._root(local)
                 if root in lives:
                     lives[root].last = number
                 elif root in self.allocated and root not in needed:
-                    nbytes = _nbytes(root)
+                    nbytes = nbytes_of(root)
                     if nbytes is not None:
-                        lives[root] = _Life(nbytes, number, number)
+                        lives[root] = Life(nbytes, number, number)
         return lives
 
-    def _results(self) -> dict[Local, _Life]:
+    def _results(self) -> dict[Local, Life]:
         """Memory that is made for what is needed outside, and when it is first used."""
         needed = {self._root(local) for local in self.needed}
-        results: dict[Local, _Life] = {}
+        results: dict[Local, Life] = {}
         for number, step in enumerate(self.work):
             for root in map(self._root, step.uses):
                 if root in self.allocated and root in needed and root not in results:
-                    nbytes = _nbytes(root)
+                    nbytes = nbytes_of(root)
                     if nbytes is not None:
-                        results[root] = _Life(nbytes, number, len(self.work))
+                        results[root] = Life(nbytes, number, len(self.work))
         return results
 
     def _shown(self, step: View | Move, places: dict[Local, Place]) -> Place:
@@ -402,9 +402,9 @@ class _Space:
     of: Local | None
     nbytes: Any
     until: int
-    held: list[_Life] = field(default_factory=list[_Life])
+    held: list[Life] = field(default_factory=list[Life])
 
-    def place(self, life: _Life) -> int | None:
+    def place(self, life: Life) -> int | None:
         """The lowest place at which nothing lies meanwhile; None where there is none."""
         size, at = _rounded(life.nbytes), 0
         if life.last >= self.until:
@@ -415,12 +415,12 @@ class _Space:
             at = max(at, int(_value(other.place)) + _rounded(other.nbytes))
         return at if self.of is None or at + life.nbytes <= self.nbytes else None
 
-    def put(self, life: _Life, place: int) -> None:
+    def put(self, life: Life, place: int) -> None:
         life.of, life.place = self.of, place
         self.held.append(life)
 
 
-def _plan(lives: dict[Local, _Life], results: dict[Local, _Life], number: Callable[[Any], Number]) -> Number:
+def plan(lives: dict[Local, Life], results: dict[Local, Life], number: Callable[[Any], Number]) -> Number:
     """Give each a place in one block or in a result; the bytes of the block."""
     fixed = sorted((life for life in lives.values() if type(life.nbytes) is int), key=lambda life: -life.nbytes)
     varying = sorted((life for life in lives.values() if type(life.nbytes) is not int), key=lambda life: life.first)
@@ -429,9 +429,9 @@ def _plan(lives: dict[Local, _Life], results: dict[Local, _Life], number: Callab
         spaces = [_Space(local, r.nbytes, r.first) for local, r in results.items() if type(r.nbytes) is int]
         total = _in_spaces(fixed, sorted(spaces, key=lambda space: space.nbytes))
     # Places of each size that is not fixed, and who had them: a result until it is written.
-    open_: dict[str, list[tuple[_Life, _Life | None]]] = {}
+    open_: dict[str, list[tuple[Life, Life | None]]] = {}
     for local, result in results.items():
-        open_.setdefault(str(result.nbytes), []).append((_Life(result.nbytes, -1, -1, local), result))
+        open_.setdefault(str(result.nbytes), []).append((Life(result.nbytes, -1, -1, local), result))
     for life in varying:
         same = open_.setdefault(str(life.nbytes), [])
         done = next((s for s in same if s[0].last < life.first and (s[1] is None or life.last < s[1].first)), None)
@@ -445,7 +445,7 @@ def _plan(lives: dict[Local, _Life], results: dict[Local, _Life], number: Callab
     return number(total)
 
 
-def _in_spaces(lives: Sequence[_Life], spaces: Sequence[_Space]) -> int:
+def _in_spaces(lives: Sequence[Life], spaces: Sequence[_Space]) -> int:
     """Put each, the largest first, into the first space that has room, else into the block; the bytes of the block."""
     block = _Space(None, None, max((life.last for life in lives), default=0) + 1)
     total = 0
@@ -460,7 +460,7 @@ def _in_spaces(lives: Sequence[_Life], spaces: Sequence[_Space]) -> int:
     return total
 
 
-def _meet(a: _Life, b: _Life) -> bool:
+def _meet(a: Life, b: Life) -> bool:
     return a.first <= b.last and b.first <= a.last
 
 

@@ -227,22 +227,26 @@ class Launcher:
         self.name = name
         self.params = tuple(params)
         self.assertions = tuple(assertions)
-        native_params = [NativeParameter(INTEGER, 0, MAX_GRID)] * 3 + [_native(p) for p in self.params]
-        if self.assertions:
-            native_params.append(NativeParameter(POINTER, 0, 0))  # the launch's cell
+        own = native_parameters(self.params, self.assertions)
+        native_params = [NativeParameter(INTEGER, 0, MAX_GRID)] * 3 + own
         function, description = c_function(
             name, address, native_params, self._convert, code, runner=pool.run_address(), has_grid=True
         )
         self._native: Callable[..., None] = function
         #: `launches`, `programs` and `spent` (ns): what the native side counted while `profiling` was on.
         self.counts = description
-        self.native_params = native_params[3:]
+        self.native_params = own
         launchers.add(self)
         if profiling.value:
             profiled.append(self)
         run = self._watched if self.assertions else function
         self._run: Callable[..., None] = run
         self.launch: Callable[..., None] = self._with_halves if self._halves() else run
+
+    @property
+    def word(self) -> int:
+        """The address of its description."""
+        return ctypes.addressof(self.counts)
 
     @property
     def is_plain(self) -> bool:
@@ -379,6 +383,11 @@ def timed(name: str, run: Callable[..., None]) -> Callable[..., None]:
         _log.debug("%s grid %s: %.1f µs", name, arguments[:3], (time.perf_counter_ns() - start) / 1e3)
 
     return launch
+
+
+def native_parameters(params: Iterable[Parameter], assertions: Sequence[str]) -> list[NativeParameter]:
+    """How native code is given the arguments of a kernel; the last is the cell of one with device assertions."""
+    return [*map(_native, params), *[NativeParameter(POINTER, 0, 0)] * bool(assertions)]
 
 
 def _native(parameter: Parameter) -> NativeParameter:

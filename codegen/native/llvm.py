@@ -9,14 +9,14 @@ import contextlib
 import functools
 import platform
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from opweave.codegen.native.hidden import hide, hide_from_stores, hide_zeros
 from opweave.codegen.native.sealed import seal
 from opweave.registry import forking, interrupts
-from opweave.registry.errors import CompileError
+from opweave.registry.errors import ArgumentError, CompileError
 from opweave.registry.interrupts import let_through
 from opweave.registry.loading import load_heavy
 
@@ -67,6 +67,35 @@ class Host:
     def fma(self) -> bool:
         """Whether a fused multiply-add is one instruction."""
         return "fma" in self.features or self.triple.startswith(("aarch64", "arm64"))
+
+
+#: Levels of x86-64 as psABI has them: each has what the one before has.
+_LEVELS = {
+    "x86-64-v2": "cx16 sahf popcnt sse sse2 sse3 ssse3 sse4.1 sse4.2",
+    "x86-64-v3": "avx avx2 bmi bmi2 f16c fma lzcnt movbe",
+    "x86-64-v4": "avx512f avx512bw avx512cd avx512dq avx512vl",
+}
+#: What object code can be made for on any machine.
+TARGETS = ("host", *_LEVELS, "aarch64")
+
+
+def machine(name: str) -> Host:
+    """A machine by its name, one of `TARGETS`.
+
+    Raises
+    ------
+    ArgumentError
+        If there is none of that name.
+    """
+    if name == "host":
+        return host()
+    if name == "aarch64":
+        return Host("aarch64-unknown-linux-gnu", "generic", frozenset({"neon"}))
+    if name not in _LEVELS:
+        raise ArgumentError("unknown target", got=repr(name), hint=f"one of {', '.join(map(repr, TARGETS))}")
+    levels = list(_LEVELS)
+    features = " ".join(_LEVELS[level] for level in levels[: levels.index(name) + 1]).split()
+    return Host("x86_64-unknown-linux-gnu", name, frozenset(features))
 
 
 @functools.cache
@@ -130,6 +159,7 @@ def _loaded_once() -> Any:
     ll = load_heavy("llvmlite.binding")
     ll.initialize_native_target()
     ll.initialize_native_asmprinter()
+    ll.initialize_native_asmparser()
     if platform.machine().lower() in ("x86_64", "amd64"):
         # LLVM 22's pass against blocked store forwarding asserts that every access has a known size, which a masked
         # store with a constant mask has not: it would abort the process. Other machines do not know the option.
@@ -147,14 +177,24 @@ def _llvm_lock() -> Any:
 forking.guard_library(_llvm_lock)
 
 
+def target_machine(of: Host | None = None) -> Any:
+    """LLVM's description of a machine, by default this one."""
+    return _target_machine(of or host())
+
+
 @functools.cache
-def target_machine() -> Any:
-    """LLVM's description of this machine."""
-    return new_target_machine()
+def _target_machine(of: Host) -> Any:
+    if of == host():
+        return new_target_machine()
+    ll = loaded()
+    with interrupts.deferred(patient=False):
+        ll.initialize_all_targets()
+        ll.initialize_all_asmprinters()
+    return ll.Target.from_triple(of.triple).create_target_machine(cpu=of.cpu, opt=2, reloc="pic", codemodel="small")
 
 
 def new_target_machine() -> Any:
-    """The same, of one's own."""
+    """This machine's, of one's own."""
     ll = loaded()
     target = ll.Target.from_triple(ll.get_process_triple())
     return target.create_target_machine(
@@ -167,6 +207,61 @@ def new_target_machine() -> Any:
     )
 
 
+def join_objects(
+    modules: Sequence[tuple[str, str, int]], exported: Iterable[str], *, of: Host
+) -> tuple[bytes, tuple[str, ...]]:
+    """Make one object file of many modules.
+
+    Parameters
+    ----------
+    modules : sequence of (str, str, int)
+        What it is, for messages; its text; the level at which it is optimised.
+    exported : iterable of str
+        The symbols that others see.
+    of : Host
+        The machine.
+
+    Returns
+    -------
+    bytes
+        A relocatable object file.
+    tuple of str
+        What others must define.
+
+    Raises
+    ------
+    CompileError
+        If LLVM rejects a text.
+    """
+    seen = frozenset(exported)
+    with interrupts.deferred():
+        ll, own = loaded(), target_machine(of)
+        with ll.create_context() as context:
+            with _checked(f'target triple = "{of.triple}"', "artifact", context) as whole:
+                whole.data_layout = str(own.target_data)
+                for name, text, level in modules:
+                    interrupts.checkpoint()
+                    part = _checked(_hidden(text, of), name, context)
+                    part.triple, part.data_layout = of.triple, str(own.target_data)
+                    _optimise(part, level, of)
+                    whole.link_in(part)  # which takes it
+                for value in (*whole.functions, *whole.global_variables):
+                    if not value.is_declaration and value.name not in seen:
+                        value.linkage = "internal"
+                _run_passes(whole, of, lambda passes: passes.add_global_dead_code_eliminate_pass())
+                declared = [v for v in (*whole.functions, *whole.global_variables) if v.is_declaration]
+                wanted = tuple(sorted(v.name for v in declared if not v.name.startswith("llvm.")))
+                return own.emit_object(whole), wanted
+
+
+def _hidden(llvm_ir: str, of: Host) -> str:
+    """The text with what this LLVM gets wrong hidden from it."""
+    llvm_ir = hide_zeros(llvm_ir)
+    if of.truncates_in_stores:
+        llvm_ir = hide_from_stores(llvm_ir)
+    return hide(llvm_ir) if of.hides_masks else llvm_ir
+
+
 @contextlib.contextmanager
 def _optimised(llvm_ir: str, name: str, level: int) -> Generator[Any]:
     """The optimised module, for the time of the `with` block.
@@ -175,36 +270,48 @@ def _optimised(llvm_ir: str, name: str, level: int) -> Generator[Any]:
     does not know that; so both are closed here.
     """
     ll = loaded()
-    machine = target_machine()
-    llvm_ir = hide_zeros(llvm_ir)
-    if host().truncates_in_stores:
-        llvm_ir = hide_from_stores(llvm_ir)
-    if host().hides_masks:
-        llvm_ir = hide(llvm_ir)
+    llvm_ir = _hidden(llvm_ir, host())
     with ll.create_context() as context:  # its own: type names of modules in the shared one would pile up and clash
         with _checked(llvm_ir, name, context) as module:
             module.triple = ll.get_process_triple()
-            module.data_layout = str(machine.target_data)
-            builder = _pass_builder(level)
-            passes = builder.getModulePassManager()
-            passes.run(module, builder)
-            # llvmlite's classes inherit in an order by which closing a pass manager does not free it.
-            ll.ffi.lib.LLVMPY_DisposeNewModulePassManger(passes)
-            passes.detach()
+            module.data_layout = str(target_machine().target_data)
+            _optimise(module, level, host())
             yield module
 
 
+def _optimise(module: Any, level: int, of: Host) -> None:
+    builder = _pass_builder(level, of)
+    passes = builder.getModulePassManager()
+    passes.run(module, builder)
+    _dispose(passes)
+
+
+def _run_passes(module: Any, of: Host, choose: Callable[[Any], None]) -> None:
+    """Run passes of one's choice."""
+    passes = loaded().create_new_module_pass_manager()
+    choose(passes)
+    passes.run(module, _pass_builder(0, of))
+    _dispose(passes)
+
+
+def _dispose(passes: Any) -> None:
+    # llvmlite's classes inherit in an order by which closing a pass manager does not free it.
+    loaded().ffi.lib.LLVMPY_DisposeNewModulePassManger(passes)
+    passes.detach()
+
+
 _RUNS_A_BUILDER = 8
-_builders: dict[int, tuple[Any, Iterator[int]]] = {}
+_builders: dict[tuple[int, Host], tuple[Any, Iterator[int]]] = {}
 
 
-def _pass_builder(level: int) -> Any:
+def _pass_builder(level: int, of: Host) -> Any:
     """What the next module is optimised with.
 
     llvmlite loses 1.6 KiB with each builder, and one that ran often is slow; so each runs a few times.
     """
+    own = target_machine(of)
     with _lock:
-        found = _builders.get(level)
+        found = _builders.get((level, of))
         if found is None or next(found[1], None) is None:
             ll = loaded()
             tuning = ll.create_pipeline_tuning_options(speed_level=level)
@@ -212,9 +319,9 @@ def _pass_builder(level: int) -> Any:
             tuning.slp_vectorization = False
             tuning.loop_interleaving = False
             tuning.loop_unrolling = True
-            found = ll.create_pass_builder(target_machine(), tuning), iter(range(_RUNS_A_BUILDER - 1))
+            found = ll.create_pass_builder(own, tuning), iter(range(_RUNS_A_BUILDER - 1))
             tuning.close()
-            _builders[level] = found
+            _builders[level, of] = found
         return found[0]
 
 

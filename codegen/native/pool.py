@@ -51,10 +51,10 @@ _CHUNK_NS = 20e6  # longest chunk, if several programs: until a job that is to s
 _STACK_BYTES = 8 << 20
 
 
-def source() -> str:
-    """The pool's LLVM IR."""
+def source(of: str | None = None) -> str:
+    """The pool's LLVM IR, for this processor or another."""
     # A counter of cycles runs at about three a nanosecond.
-    ticks = PIECE_NS * (3 if native_code.machine() == "x86_64" else 1)
+    ticks = PIECE_NS * (3 if (of or native_code.machine()) == "x86_64" else 1)
     numbers: dict[str, object] = {
         "CLOCK": time.CLOCK_MONOTONIC,
         "PIECE_TICKS": int(ticks),
@@ -70,7 +70,7 @@ def source() -> str:
         "CHUNKS_PER_THREAD": _CHUNKS_PER_THREAD,
     }
     numbers |= {name: int(getattr(signal, name)) for name in ("SIGSEGV", "SIGFPE", "SIGILL", "SIGBUS", "SIGABRT")}
-    return native_code.source("clock", "ticks", "pause", "pool", numbers=numbers)
+    return native_code.source("clock", "ticks", "pause", "pool", numbers=numbers, of=of)
 
 
 class _Native:

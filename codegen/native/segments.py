@@ -21,11 +21,12 @@ import struct
 import time
 import types
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NoReturn
+from dataclasses import dataclass
+from typing import Any, NoReturn, Protocol
 
 from opweave.codegen import blas, native
 from opweave.codegen.native import layout, objects, pool
-from opweave.codegen.native.arguments import HALVES, half_bits
+from opweave.codegen.native.arguments import HALVES, Parameter, half_bits
 from opweave.codegen.native.launch import (
     BOOL,
     FLOAT32,
@@ -44,9 +45,14 @@ from opweave.codegen.segments import move_bytes, product, scratch
 from opweave.registry.dtypes import DType
 from opweave.registry.tensor import Tensor
 
-_COPY, _ADD, _SUB, _MUL, _FLOORDIV, _MOD, _MIN, _MAX, _PLACE, _SINGLE, _FITS, _LAUNCH, _PRODUCT, _MOVE, _ASSERTED = (
-    range(15)
-)
+_OPERATIONS = (
+    "COPY", "ADD", "SUB", "MUL", "FLOORDIV", "MOD", "MIN", "MAX", "PLACE", "SINGLE", "FITS", "LAUNCH", "PRODUCT",
+    "MOVE", "ASSERTED", "EXPECT", "LEAST", "MOST", "SKIP", "CALL", "LOAD",
+)  # fmt: skip
+(
+    COPY, ADD, SUB, MUL, FLOORDIV, MOD, MIN, MAX, PLACE, SINGLE, FITS, LAUNCH, PRODUCT, MOVE, ASSERTED, EXPECT, LEAST,
+    MOST, SKIP, CALL, LOAD,
+) = range(len(_OPERATIONS))  # fmt: skip
 #: Words of a frame that is on the stack.
 _STACK_WORDS = 1 << 13
 _LOW, _HIGH = -(2**63), 2**63 - 1
@@ -54,13 +60,13 @@ _LOW, _HIGH = -(2**63), 2**63 - 1
 
 def source() -> str:
     """The LLVM IR of what runs the tables."""
-    operations = {
-        "COPY": _COPY, "ADD": _ADD, "SUB": _SUB, "MUL": _MUL, "FLOORDIV": _FLOORDIV, "MOD": _MOD, "MIN": _MIN,
-        "MAX": _MAX, "PLACE": _PLACE, "SINGLE": _SINGLE, "FITS": _FITS, "LAUNCH": _LAUNCH, "PRODUCT": _PRODUCT,
-        "MOVE": _MOVE, "ASSERTED": _ASSERTED,
-    }  # fmt: skip
-    numbers: dict[str, object] = {"CLOCK": time.CLOCK_MONOTONIC, "STACK_WORDS": _STACK_WORDS, **operations}
-    return native.source("clock", "kernel", "execute", numbers=numbers)
+    numbers: dict[str, object] = {"CLOCK": time.CLOCK_MONOTONIC, "STACK_WORDS": _STACK_WORDS, **operations()}
+    return native.source("clock", "kernel", "steps", "execute", numbers=numbers)
+
+
+def operations() -> dict[str, object]:
+    """The numbers of the instructions of `steps.ll`."""
+    return {name: number for number, name in enumerate(_OPERATIONS)}
 
 
 @functools.cache
@@ -108,9 +114,9 @@ def segment(function: types.FunctionType) -> Callable[..., None]:
         raise TypeError(f"{function.__name__}: its parameters are annotated by dtypes, int and float, not {kinds}")
     plain = _Plain(function)
     try:
-        recorder = _Recorder(kinds)
+        recorder = Recorder(kinds)
         recorder.record(function)
-    except _NotRecorded:
+    except NotRecorded:
         return plain
     parameters = [_parameter(kind) for kind in kinds]
     if any(p.kind == TENSOR for p in parameters) and layout.tensors() is None:
@@ -159,66 +165,102 @@ class _Plain:
         self.function(*[arg.data_ptr() if isinstance(arg, Tensor) else arg for arg in args])
 
 
-class _NotRecorded(Exception):
+@dataclass(frozen=True)
+class Symbol:
+    """An address that is known once everything is linked."""
+
+    name: str
+
+
+class Kernel(Protocol):
+    """What is launched: a `Launcher`, or a kernel of an artifact."""
+
+    @property
+    def params(self) -> Sequence[Parameter]:
+        """Its parameters."""
+        ...
+
+    @property
+    def native_params(self) -> Sequence[NativeParameter]:
+        """The same as native code has them, and the cell of what it asserts."""
+        ...
+
+    @property
+    def assertions(self) -> Sequence[str]:
+        """Its device assertions."""
+        ...
+
+    @property
+    def word(self) -> int | Symbol:
+        """The address of its description (`%Kernel` of `kernel.ll`)."""
+        ...
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether a launch is all that is to be done."""
+        ...
+
+
+class NotRecorded(Exception):
     """What a table has no instruction for."""
 
 
 def _refused(*args: Any) -> NoReturn:
-    raise _NotRecorded
+    raise NotRecorded
 
 
-class _Word:
+class Word:
     """A number in the frame, and what is to be added to it; stands for an int or a float of the function."""
 
     __slots__ = ("is_float", "place", "recorder", "shift")
 
-    def __init__(self, recorder: _Recorder, place: int, shift: int = 0, *, is_float: bool = False) -> None:
+    def __init__(self, recorder: Recorder, place: int, shift: int = 0, *, is_float: bool = False) -> None:
         self.recorder, self.place, self.shift, self.is_float = recorder, place, shift, is_float
 
-    def __add__(self, other: Any) -> _Word:
+    def __add__(self, other: Any) -> Word:
         if type(other) is int and not self.is_float:
-            return _Word(self.recorder, self.place, self.shift + other)
-        return self.recorder.compute(_ADD, self, other)
+            return Word(self.recorder, self.place, self.shift + other)
+        return self.recorder.compute(ADD, self, other)
 
     __radd__ = __add__
 
-    def __sub__(self, other: Any) -> _Word:
-        return self + -other if type(other) is int else self.recorder.compute(_SUB, self, other)
+    def __sub__(self, other: Any) -> Word:
+        return self + -other if type(other) is int else self.recorder.compute(SUB, self, other)
 
-    def __rsub__(self, other: Any) -> _Word:
-        return self.recorder.compute(_SUB, other, self)
+    def __rsub__(self, other: Any) -> Word:
+        return self.recorder.compute(SUB, other, self)
 
-    def __mul__(self, other: Any) -> _Word:
-        return self.recorder.compute(_MUL, self, other)
+    def __mul__(self, other: Any) -> Word:
+        return self.recorder.compute(MUL, self, other)
 
     __rmul__ = __mul__
 
-    def __neg__(self) -> _Word:
-        return self.recorder.compute(_SUB, 0, self)
+    def __neg__(self) -> Word:
+        return self.recorder.compute(SUB, 0, self)
 
-    def __floordiv__(self, other: Any) -> _Word:
-        return self.recorder.compute(_FLOORDIV, self, other)
+    def __floordiv__(self, other: Any) -> Word:
+        return self.recorder.compute(FLOORDIV, self, other)
 
-    def __rfloordiv__(self, other: Any) -> _Word:
-        return self.recorder.compute(_FLOORDIV, other, self)
+    def __rfloordiv__(self, other: Any) -> Word:
+        return self.recorder.compute(FLOORDIV, other, self)
 
-    def __mod__(self, other: Any) -> _Word:
-        return self.recorder.compute(_MOD, self, other)
+    def __mod__(self, other: Any) -> Word:
+        return self.recorder.compute(MOD, self, other)
 
-    def __rmod__(self, other: Any) -> _Word:
-        return self.recorder.compute(_MOD, other, self)
+    def __rmod__(self, other: Any) -> Word:
+        return self.recorder.compute(MOD, other, self)
 
     __bool__ = __index__ = __int__ = __float__ = __eq__ = __lt__ = __le__ = __gt__ = __ge__ = _refused  # type: ignore[assignment]  # nothing is decided by a value that a later call changes
     __truediv__ = __rtruediv__ = __pow__ = __rpow__ = __divmod__ = __round__ = __abs__ = _refused
     __hash__ = None  # type: ignore[assignment]
 
 
-class _Recorder:
+class Recorder:
     """What a function does, as instructions over a frame.
 
     Attributes
     ----------
-    template : list of int
+    template : list of int or Symbol
         The words of the frame behind the inputs, at the start.
     computing, running : list of (int, int, int, int)
         Instructions that compute numbers, and those that launch: they run later, when all numbers have been found fit.
@@ -227,12 +269,12 @@ class _Recorder:
     """
 
     def __init__(self, kinds: Sequence[Any]) -> None:
-        self.inputs = [_Word(self, i, is_float=kind is float) for i, kind in enumerate(kinds)]
-        self.template: list[int] = []
+        self.inputs = [Word(self, i, is_float=kind is float) for i, kind in enumerate(kinds)]
+        self.template: list[int | Symbol] = []
         self.computing: list[tuple[int, int, int, int]] = []
         self.running: list[tuple[int, int, int, int]] = []
-        self.launches: list[Launcher] = []
-        self._constants: dict[int, int] = {}
+        self.launches: list[Kernel] = []
+        self._constants: dict[int | Symbol, int] = {}
         #: Instructions about memory behind the template, and where in it.
         self._scratch: list[tuple[int, int]] = []
         self._scratch_words = 0
@@ -257,7 +299,7 @@ class _Recorder:
     def _stand_in(self, name: str, names: dict[str, Any]) -> Any:
         value = names.get(name)
         if value is None and name in ("min", "max"):
-            return functools.partial(self.least, _MIN if name == "min" else _MAX)
+            return self.minimum if name == "min" else self.maximum
         if value is product:
             return self.product
         if value is move_bytes:
@@ -269,7 +311,7 @@ class _Recorder:
             return functools.partial(self.launch, launcher)
         if isinstance(value, DType):
             return value
-        raise _NotRecorded
+        raise NotRecorded
 
     # ---- the frame -------------------------------------------------------------------------------------------------
 
@@ -279,57 +321,66 @@ class _Recorder:
         self.template += [0] * count
         return place
 
-    def constant(self, value: int) -> int:
-        """The place of a number."""
+    def constant(self, value: int | Symbol) -> int:
+        """The place of a number, or of an address."""
         found = self._constants.get(value)
         if found is None:
             found = self._constants[value] = self.fresh()
             self.set(found, value)
         return found
 
-    def set(self, place: int, value: int) -> None:
+    def set(self, place: int, value: int | Symbol) -> None:
         """Have a number at a place from the start."""
+        if isinstance(value, Symbol):
+            self.template[place - len(self.inputs)] = value
+            return
         if not _LOW <= value < 2**64:
-            raise _NotRecorded
+            raise NotRecorded
         self.template[place - len(self.inputs)] = value if value <= _HIGH else value - 2**64
 
     def place(self, value: Any) -> int:
         """Where a number is."""
-        if isinstance(value, _Word):
+        if isinstance(value, Word):
             if not value.shift:
                 return value.place
             place = self.fresh()
-            self.computing.append((_ADD, place, value.place, self.constant(value.shift)))
+            self.computing.append((ADD, place, value.place, self.constant(value.shift)))
             return place
-        if type(value) is int:
+        if type(value) is int or isinstance(value, Symbol):
             return self.constant(value)
-        raise _NotRecorded
+        raise NotRecorded
 
-    def compute(self, what: int, a: Any, b: Any) -> _Word:
+    def compute(self, what: int, a: Any, b: Any) -> Word:
         """A number that follows from two others."""
-        if any(isinstance(x, _Word) and x.is_float for x in (a, b)):
-            raise _NotRecorded
+        if any(isinstance(x, Word) and x.is_float for x in (a, b)):
+            raise NotRecorded
         left, right = self.place(a), self.place(b)
         place = self.fresh()
         self.computing.append((what, place, left, right))
-        return _Word(self, place)
+        return Word(self, place)
 
-    def least(self, what: int, first: Any, *others: Any) -> Any:
-        """The least or largest of some numbers."""
-        for other in others:
-            first = self.compute(what, first, other)
-        return first
+    def put_place(self, place: int, of: int) -> None:
+        """Have the address of a place at another."""
+        self.computing.append((PLACE, place, of, 0))
+
+    def minimum(self, first: Any, *others: Any) -> Any:
+        """The least of some numbers."""
+        return functools.reduce(functools.partial(self.compute, MIN), others, first)
+
+    def maximum(self, first: Any, *others: Any) -> Any:
+        """The largest of some numbers."""
+        return functools.reduce(functools.partial(self.compute, MAX), others, first)
 
     def _address(self, of: int) -> int:
         """A place that has the address of another."""
         place = self.fresh()
-        self.computing.append((_PLACE, place, of, 0))
+        self.put_place(place, of)
         return place
 
     def put(self, place: int, value: Any, parameter: NativeParameter, kind: str = "") -> None:
         """Have an argument at a place, as native code takes it."""
         wanted = parameter.kind
-        if isinstance(value, _Word):
+        if isinstance(value, Word):
             self._put_word(place, value, parameter, kind)
         elif kind in HALVES and isinstance(value, (int, float)):
             self.set(place, half_bits(value, kind))
@@ -341,52 +392,54 @@ class _Recorder:
             self.set(place, int(value != 0))
         elif wanted == POINTER and isinstance(value, int) and 0 <= value:
             self.set(place, value)
+        elif isinstance(value, Symbol):
+            self.set(place, value)
         elif wanted == INTEGER and isinstance(value, int) and parameter.lowest <= value <= parameter.highest:
             self.set(place, int(value))
         else:
-            raise _NotRecorded
+            raise NotRecorded
 
-    def _put_word(self, place: int, value: _Word, parameter: NativeParameter, kind: str) -> None:
+    def _put_word(self, place: int, value: Word, parameter: NativeParameter, kind: str) -> None:
         wanted = parameter.kind
         if value.is_float:
             if wanted not in (FLOAT32, FLOAT64):
-                raise _NotRecorded
-            self.computing.append((_SINGLE if wanted == FLOAT32 else _COPY, place, value.place, 0))
+                raise NotRecorded
+            self.computing.append((SINGLE if wanted == FLOAT32 else COPY, place, value.place, 0))
             return
         if wanted not in (POINTER, INTEGER) or kind in HALVES:
-            raise _NotRecorded
+            raise NotRecorded
         if value.shift:
-            self.computing.append((_ADD, place, value.place, self.constant(value.shift)))
+            self.computing.append((ADD, place, value.place, self.constant(value.shift)))
         else:
-            self.computing.append((_COPY, place, value.place, 0))
+            self.computing.append((COPY, place, value.place, 0))
         if wanted == INTEGER and (parameter.lowest, parameter.highest) != (_LOW, _HIGH):
             low, high = self.constant(parameter.lowest), self.constant(parameter.highest)
-            self.computing.append((_FITS, place, low, high))
+            self.computing.append((FITS, place, low, high))
 
-    def scratch(self, nbytes: int) -> _Word:
+    def scratch(self, nbytes: int) -> Word:
         """The address of memory in the frame."""
         place = self.fresh()
         self._scratch.append((len(self.computing), self._scratch_words))
-        self.computing.append((_PLACE, place, 0, 0))
+        self.computing.append((PLACE, place, 0, 0))
         self._scratch_words += -(-nbytes // 64) * 8
-        return _Word(self, place)
+        return Word(self, place)
 
     # ---- what runs -------------------------------------------------------------------------------------------------
 
-    def launch(self, launcher: Launcher, *args: Any) -> None:
+    def launch(self, launcher: Kernel, *args: Any) -> None:
         """A launch of a kernel."""
         grid, packed, cell = self._packed(launcher, args)
-        kernel = self.constant(ctypes.addressof(launcher.counts))
-        self.running.append((_LAUNCH, grid, kernel, packed))
+        kernel = self.constant(launcher.word)
+        self.running.append((LAUNCH, grid, kernel, packed))
         if cell is not None:
-            self.running.append((_ASSERTED, cell, self.constant(len(self.launches) - 1), 0))
+            self.running.append((ASSERTED, cell, 0, len(self.launches) - 1))
 
-    def _packed(self, launcher: Launcher, args: Sequence[Any]) -> tuple[int, int, int | None]:
+    def _packed(self, launcher: Kernel, args: Sequence[Any]) -> tuple[int, int, int | None]:
         """Places of a launch's grid, arguments and cell of failed assertions."""
         params = launcher.native_params
         checked = bool(launcher.assertions)
         if len(args) != 3 + len(launcher.params):
-            raise _NotRecorded
+            raise NotRecorded
         grid, packed = self.fresh(3), self.fresh(len(params))
         for i, size in enumerate(args[:3]):
             self.put(grid + i, size, NativeParameter(INTEGER, 0, MAX_GRID))
@@ -396,7 +449,7 @@ class _Recorder:
         if not checked:
             return grid, packed, None
         cell = self.fresh(4)
-        self.computing.append((_PLACE, packed + len(params) - 1, cell, 0))
+        self.put_place(packed + len(params) - 1, cell)
         return grid, packed, cell
 
     def product(
@@ -413,20 +466,20 @@ class _Recorder:
     ) -> None:
         """A matrix product, with a kernel that follows it or none."""
         if blas.native_product() is None:
-            raise _NotRecorded
-        launcher: Launcher | None = kernel.args[0] if kernel is not None else None
+            raise NotRecorded
+        launcher: Kernel | None = kernel.args[0] if kernel is not None else None
         words = [*blas.words_of(dtype, out, a, b), *[0] * 7]
         place = self.fresh(len(words))
         if launcher is not None and launcher.is_plain:
             first, packed, _ = self._packed(launcher, (*grid, *arguments))
-            then = [_Word(self, first + i) for i in range(3)]
-            words[-7:] = [elements, each, ctypes.addressof(launcher.counts), _Word(self, self._address(packed)), *then]
+            then = [Word(self, first + i) for i in range(3)]
+            words[-7:] = [elements, each, launcher.word, Word(self, self._address(packed)), *then]
         for i, word in enumerate(words):
             self.put(place + i, word, NativeParameter(INTEGER, _LOW, _HIGH))
-        self.running.append((_PRODUCT, 0, place, 0))
+        self.running.append((PRODUCT, 0, place, 0))
         if launcher is not None and not launcher.is_plain:
             self.launch(launcher, *grid, *arguments)
 
     def move(self, to: Any, of: Any, nbytes: Any) -> None:
         """Bytes that are copied."""
-        self.running.append((_MOVE, self.place(to), self.place(of), self.place(nbytes)))
+        self.running.append((MOVE, self.place(to), self.place(of), self.place(nbytes)))

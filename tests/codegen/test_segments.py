@@ -110,7 +110,7 @@ def test_an_opaque_op_splits_them() -> None:
 def life(draw: st.DrawFn, number: int, sizes: st.SearchStrategy[Any]) -> tuple[Local, Any]:
     first = draw(st.integers(0, 10))
     local = Local(f"x{number}", OpaqueType())
-    return local, planning._Life(draw(sizes), first, first + draw(st.integers(0, 5)))
+    return local, planning.Life(draw(sizes), first, first + draw(st.integers(0, 5)))
 
 
 @st.composite
@@ -124,7 +124,7 @@ def lives(draw: st.DrawFn) -> dict[Local, Any]:
 @given(lives(), lives())
 @settings(max_examples=300, deadline=None)
 def test_what_lives_at_one_time_lies_apart(found: dict[Local, Any], results: dict[Local, Any]) -> None:
-    total = planning._plan(found, results, lambda value: value)
+    total = planning.plan(found, results, lambda value: value)
     placed = list(found.values())
     for i, life in enumerate(placed):
         assert life.place % planning.ALIGNMENT == 0
@@ -143,15 +143,15 @@ def test_what_lives_at_one_time_lies_apart(found: dict[Local, Any], results: dic
 
 def test_a_block_is_no_larger_than_what_lives_at_one_time() -> None:
     locals = [Local(f"x{i}", OpaqueType()) for i in range(100)]
-    found = {local: planning._Life(1024, i, i + 1) for i, local in enumerate(locals)}
-    assert planning._plan(found, {}, lambda value: value) == 2048
+    found = {local: planning.Life(1024, i, i + 1) for i, local in enumerate(locals)}
+    assert planning.plan(found, {}, lambda value: value) == 2048
 
 
 def test_what_is_done_with_lies_in_a_result_that_is_not_written_yet() -> None:
     locals = [Local(f"x{i}", OpaqueType()) for i in range(100)]
-    found = {local: planning._Life(1 << 20, i, i + 1) for i, local in enumerate(locals)}
+    found = {local: planning.Life(1 << 20, i, i + 1) for i, local in enumerate(locals)}
     result = Local("y", OpaqueType())
-    assert planning._plan(found, {result: planning._Life(1 << 20, 100, 101)}, lambda value: value) == 1 << 20
+    assert planning.plan(found, {result: planning.Life(1 << 20, 100, 101)}, lambda value: value) == 1 << 20
     assert [life.of for life in found.values()][-3:] == [None, result, None]
 
 

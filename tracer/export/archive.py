@@ -14,8 +14,8 @@ import json
 import math
 import os
 import re
+import secrets
 import struct
-import tempfile
 import zipfile
 from collections.abc import Mapping
 from typing import Any, NoReturn
@@ -76,11 +76,17 @@ def write(target: Any, entries: Mapping[str, bytes], manifest: Mapping[str, Any]
     if hasattr(target, "write"):
         target.write(content.getvalue())
         return
-    path = _path(target, "save")
-    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(os.path.abspath(path)), prefix=".opweave-")
+    replace_file(_path(target, "save"), content.getvalue())
+
+
+def replace_file(path: str | Path, content: bytes) -> None:
+    """Write a file, or leave what is there as it is."""
+    temporary = os.path.join(os.path.dirname(os.path.abspath(path)), f".opweave-{secrets.token_hex(8)}")
+    # Readable for whom new files are.
+    handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(content.getvalue())
+            file.write(content)
         os.replace(temporary, path)
     except BaseException:
         with contextlib.suppress(OSError):
