@@ -130,6 +130,13 @@ class Constraints:
         high = self._x.INFINITY if info.high is None else self._x.number(info.high)
         self._ranges[symbol] = (self._x.number(info.low), high)
 
+    def raise_lows(self, least: int) -> None:
+        """Take it that every size of an input is so large at least, which somebody else checks."""
+        for symbol, info in self.symbols.items():
+            if info.hint is not None:
+                info.low = max(info.low, least)
+                self._set_range(symbol)
+
     def declares(self, expr: Any) -> bool:
         """Whether all symbols of an expression are known here."""
         return expr.free_symbols <= self.symbols.keys()

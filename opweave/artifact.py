@@ -226,6 +226,7 @@ class _Maker:
         env = program.shape_env
         if env is not None:
             env.frozen = False  # what the passes decide is checked at each call: `demands`, below
+            env.raise_lows(1)
         graph = _flat(program, name)
         graph = lower(graph)
         written = written_inputs(graph)

@@ -39,6 +39,10 @@ _MACHINES = {"x86_64": 62, "aarch64": 183, "AMD64": 62, "arm64": 183}
 _KINDS = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
 
 
+#: Stands for the address of a tensor with no elements.
+_NOWHERE = 64
+
+
 class _Tensor(ctypes.Structure):
     """DLPack's `DLTensor`."""
 
@@ -114,14 +118,17 @@ class CompiledModel:
         self.path = path
         self.description = _read(path)
         name: str = self.description["name"]
-        for library in libraries:
-            _open(Path(library), ctypes.RTLD_GLOBAL)
+        theirs = [_open(Path(library), ctypes.RTLD_GLOBAL) for library in libraries]
         self._library = _open(path, ctypes.RTLD_LOCAL)
         functions = {f: getattr(self._library, f"{name}_{f}") for f in _FUNCTIONS}
         for function, (result, arguments) in _FUNCTIONS.items():
             functions[function].restype, functions[function].argtypes = result, arguments
         self._functions: dict[str, Any] = functions
-        self._model = self._create(weights, operators)
+        found = dict(operators)
+        for operator in self.description["operators"]:
+            functions_ = (getattr(library, operator["symbol"], None) for library in theirs)
+            found.setdefault(operator["name"], next((f for f in functions_ if f is not None), None))
+        self._model = self._create(weights, {name: f for name, f in found.items() if f is not None})
         self.entries = {e["name"]: CompiledEntry(self, i, e) for i, e in enumerate(self.description["entries"])}
 
     def _create(self, weights: str | Path | None, operators: dict[str, Any]) -> ctypes.c_void_p:
@@ -278,7 +285,7 @@ class CompiledEntry:
                     f"{self.name}: {self._inputs[i]['name']} must have {wanted} dimensions", got=describe(tensor)
                 )
             dims[: 2 * len(sizes)] = (*sizes, *tensor._strides)
-            one.data = tensor.data_ptr()
+            one.data = tensor.data_ptr() or _NOWHERE
         functions, count = model._functions, len(tensors)
         results: list[Tensor] = []
         if None in self._layouts:
@@ -294,7 +301,7 @@ class CompiledEntry:
             at += rank
             made = allocate(*layout, dtype, cpu)
             room.result_dims[i][: 2 * rank] = (*layout[0], *layout[1])
-            room.results[i].data = made.data_ptr()
+            room.results[i].data = made.data_ptr() or _NOWHERE
             results.append(made)
         code = functions["run"](model._model, self._number, room.inputs, count, room.results, len(results))
         for i in self._written:

@@ -16,7 +16,7 @@ import numpy as np
 
 from opweave.codegen.artifact.kernels import Compiled
 from opweave.codegen.host import steps as host
-from opweave.codegen.host.operands import Address, Expression, Local, OpaqueType, TensorType
+from opweave.codegen.host.operands import Address, Expression, Layout, Local, TensorType
 from opweave.codegen.host.segments import Life, nbytes_of, plan
 from opweave.codegen.host.steps import Program, Step
 from opweave.codegen.kernel import KernelSource
@@ -236,6 +236,8 @@ class _Maker:
         #: Numbers by symbol.
         self.symbols: dict[str, Word] = {}
         self.base: dict[Local, Local] = {}
+        #: What calls return.
+        self.made = {step: self._made_by(step) for step in program.steps if isinstance(step, host.Call)}
         #: What is given from outside: it may lie in the memory of others.
         self.outside: set[Local] = {*program.inputs}
 
@@ -384,13 +386,13 @@ class _Maker:
         for number, step in enumerate(self.program.steps):
             if isinstance(step, (host.View, host.Move)):
                 self.base[step.result] = step.base if isinstance(step, host.View) else step.of
-            elif isinstance(step, (host.Alloc, host.Item)):
+            elif isinstance(step, host.Alloc):
                 made.add(step.result)
-            elif isinstance(step, host.Call) and isinstance(step.result.type, TensorType):
-                made.add(step.result)
+            returned = self.made.get(step, ()) if isinstance(step, host.Call) else ()
+            made.update(returned)
             if isinstance(step, (host.Alloc, host.Free)):
                 continue
-            for local in (*step.uses, *step.defines):
+            for local in (*step.uses, *step.defines, *returned):
                 root = self._root(local)
                 if root in lives:
                     lives[root].last = number
@@ -499,6 +501,8 @@ class _Maker:
 
     def _call(self, step: host.Call) -> None:
         target: Any = getattr(step.target, "function", None)
+        if isinstance(step.result.type, TensorType) and 0 in step.result.tensor.sizes and not _writes(target):
+            return  # nothing is in it
         if not isinstance(target, OpOverload) or target.name.startswith(("aten::", "opweave::", "higher_order::")):
             self._refuse(
                 f"code for {step.target}", step.origin.name,
@@ -516,7 +520,9 @@ class _Maker:
                 numbers.append(value)
             else:
                 self._refuse(f"argument {argument.name!r} of that kind for {target.name}", str(value))
-        results = [step.result] if isinstance(step.result.type, TensorType) else self._items(step.result)
+        results = self.made[step]
+        if len(results) != len(target._schema.returns):
+            self._refuse(f"operator {target.name}, whose results nothing reads", step.origin.name)
         number = self.operators.setdefault(target.name, len(self.operators))
         message = self._message(f"{target.name} failed")
         given, made, scalars = self._structs(tensors), self._structs(results), self.recorder.fresh(len(numbers) + 1)
@@ -530,14 +536,22 @@ class _Maker:
         self.recorder.computing.append((LOAD, function, OPERATORS, number))
         self.recorder.running.append((CALL, call, function, message))
 
-    def _items(self, result: Local) -> list[Local]:
-        found = {s.key: s.result for s in self.program.steps if isinstance(s, host.Item) and s.of is result}
-        counts = [s.number for s in self.program.steps if isinstance(s, host.Count) and s.of is result]
-        if result.type == OpaqueType() and not found:
-            return []
-        if not counts or sorted(found) != list(range(counts[0])):
-            self._refuse("operator with results that nothing reads", str(result))
-        return [found[i] for i in range(counts[0])]
+    def _made_by(self, call: host.Call) -> list[Local]:
+        """What an operator returns, also what nothing reads."""
+        result, steps = call.result, self.program.steps
+        if isinstance(result.type, TensorType):
+            return [result]
+        read = {s.key: s.result for s in steps if isinstance(s, host.Item) and s.of is result}
+        layouts = next((s.layouts for s in steps if isinstance(s, host.Conform) and s.of is result), ())
+        assert isinstance(layouts, tuple)
+        return [read.get(i) or self._unread(f"{result}_{i}", layout) for i, layout in enumerate(layouts)]
+
+    def _unread(self, name: str, layout: Layout) -> Local:
+        sizes, strides = (
+            tuple(n.number if isinstance(n, Expression) else n for n in numbers)
+            for numbers in (layout.sizes, layout.strides)
+        )
+        return Local(name, TensorType(sizes, strides, 0, layout.dtype, layout.device))
 
     def _structs(self, tensors: Sequence[Local | None]) -> int:
         """`DLTensor`s, one behind the other; zeros for one that is left out."""
@@ -565,6 +579,10 @@ def dlpack(dtype: DType) -> int:
     """An element type as the four bytes of a `DLDataType`: kind, bits, lanes."""
     kind = _BFLOAT if dtype.name == "bfloat16" else _KINDS[dtype.kind]
     return kind | (dtype.itemsize * 8) << 8 | 1 << 16
+
+
+def _writes(target: Any) -> bool:
+    return not isinstance(target, OpOverload) or any(a.is_write for a in target._schema.arguments)
 
 
 def _argument_of(step: host.Call, schema: Any, argument: Any) -> Any:

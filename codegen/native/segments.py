@@ -235,6 +235,11 @@ class Word:
 
     __rmul__ = __mul__
 
+    def __pow__(self, other: Any) -> Any:
+        if type(other) is not int or not 0 < other <= 8:
+            raise NotRecorded
+        return functools.reduce(Word.__mul__, [self] * other)
+
     def __neg__(self) -> Word:
         return self.recorder.compute(SUB, 0, self)
 
@@ -251,7 +256,7 @@ class Word:
         return self.recorder.compute(MOD, other, self)
 
     __bool__ = __index__ = __int__ = __float__ = __eq__ = __lt__ = __le__ = __gt__ = __ge__ = _refused  # type: ignore[assignment]  # nothing is decided by a value that a later call changes
-    __truediv__ = __rtruediv__ = __pow__ = __rpow__ = __divmod__ = __round__ = __abs__ = _refused
+    __truediv__ = __rtruediv__ = __rpow__ = __divmod__ = __round__ = __abs__ = _refused
     __hash__ = None  # type: ignore[assignment]
 
 
