@@ -55,6 +55,7 @@ def launch_text(kernel: Any, values: Mapping[str, Any], device: Device, *, contr
         Whether to say which products and sums become one operation where else the backend would choose.
     """
     if isinstance(kernel, CompiledText):
+        kernel.check_fixed(values)
         options: dict[str, Any] = {}
         text, names = kernel.ttir, tuple(name for name, kind in kernel.parameters if kind != "constexpr")
     else:

@@ -20,7 +20,7 @@ sizes at hand. Control flow is exported with its branches, which may call such o
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,7 @@ from opweave.registry.loading import load_heavy, load_triton
 from opweave.tracer.export import kernels as _kernels
 from opweave.tracer.export.dims import Dim
 from opweave.tracer.export.kernels import TextKernel as _TextKernel
-from opweave.tracer.export.program import ExportedProgram
+from opweave.tracer.export.program import ExportedProgram, compile_flat as _compile_flat
 from opweave.tracer.export.serialize import load, save
 from opweave.tracer.export.signature import (
     ConstantArgument,
@@ -66,6 +66,15 @@ def _lower(kernel: Any, form: Any, operands: Any) -> Any:
 def _compile_text(kernel: _TextKernel) -> Callable[..., None]:
     parameters = [(name, kind) for name, kind in kernel.parameters if kind != "constexpr"]
     return _of_backend("portable").launcher(kernel.name, kernel.ttir, parameters, kernel.writes)
+
+
+@_compile_flat.supply
+def _compiled(program: ExportedProgram) -> Callable[..., Any]:
+    def run(leaves: Sequence[Any], tensors: Mapping[str, Any]) -> Any:
+        return program.run_flat(leaves, tensors)
+
+    run.__name__ = program.name
+    return load_heavy("opweave.pipeline").compile(run, fullgraph=True)
 
 
 @_kernels.verify.supply

@@ -14,7 +14,7 @@ from __future__ import annotations
 import copy
 import operator
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -203,6 +203,10 @@ class CompiledText:
     parameters: tuple[tuple[str, str], ...]
     #: Names of the tensor arguments that it writes.
     writes: frozenset[str]
+
+    def check_fixed(self, arguments: Mapping[str, Any]) -> None:
+        """Refuse other values for the parameters whose value is part of the text."""
+        raise NotImplementedError
 
 
 class TritonKernelWrapper:

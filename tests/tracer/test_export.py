@@ -230,6 +230,22 @@ def forward(self, b_count: "f32[1]", c_w: "f32[3, 4]", x: "f32[3, 4]", options_a
         want.backward()
         assert same(loaded.state_dict["weight"].grad, layer.weight.grad)
 
+    def test_a_program_is_compiled(self, caplog: pytest.LogCaptureFixture) -> None:
+        ops_seen: list[str] = []
+
+        class Watch(opweave.TorchDispatchMode):
+            def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+                ops_seen.append(str(func))
+                return func(*args, **(kwargs or {}))
+
+        module = again(export(lambda x: (x * 2 + 1).sum(0), (tensor(4, 8),))).module()
+        x = tensor(4, 8)
+        np.testing.assert_allclose(module(x).numpy(), (x * 2 + 1).sum(0).numpy(), rtol=1e-6)
+        assert module._compiled is not None and module._compiles and not caplog.records
+        with Watch():  # which is to see all ops
+            module(x)
+        assert ops_seen == ["aten.mul.Tensor", "aten.add.Tensor", "aten.sum.dim_IntList"]
+
     def test_gradients_reach_the_arguments(self) -> None:
         program = again(export(lambda x: (x * x).sum(), (tensor(3),)))
         x = tensor(3).requires_grad_()
@@ -283,7 +299,7 @@ def forward(self, b_count: "f32[1]", c_w: "f32[3, 4]", x: "f32[3, 4]", options_a
             ]  # fmt: skip
 
         x = tensor(5)
-        for got, want in zip(again(export(f, (x,))).module()(x), f(x), strict=True):
+        for got, want in zip(again(export(f, (x,))).module(compile=False)(x), f(x), strict=True):
             assert got.dtype is want.dtype
             np.testing.assert_array_equal(got.view(dtypes.uint8).numpy(), want.view(dtypes.uint8).numpy())
 

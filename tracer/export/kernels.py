@@ -81,9 +81,9 @@ class TextKernel(CompiledText):
             If the text cannot be compiled.
         """
         values: list[Any] = []
+        self.check_fixed(arguments)
         for name, kind in self.parameters:
             if kind == "constexpr":
-                self._check_fixed(name, arguments)
                 continue
             if name not in arguments:
                 raise ArgumentError(f"{self.name}: no argument {name!r}", got=", ".join(arguments))
@@ -96,6 +96,11 @@ class TextKernel(CompiledText):
         sizes = (*grid, 1, 1)[:3]
         if all(sizes):
             _launcher_of(self)(*sizes, *values)
+
+    def check_fixed(self, arguments: Mapping[str, Any]) -> None:
+        for name, kind in self.parameters:
+            if kind == "constexpr":
+                self._check_fixed(name, arguments)
 
     def _check_fixed(self, name: str, arguments: Mapping[str, Any]) -> None:
         expected = self.fixed.get(name)

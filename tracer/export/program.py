@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, cast
 
 import optree
 
 from opweave.registry.dtypes import DType, get_default_dtype
-from opweave.registry.errors import ArgumentError, DTypeError, GraphError, UnsupportedError
+from opweave.registry.errors import (
+    ArgumentError,
+    CompileError,
+    DataDependentError,
+    DTypeError,
+    FakeTensorError,
+    GraphError,
+    TraceError,
+    UnsupportedError,
+)
+from opweave.registry.hooks import Hook
+from opweave.registry.keys import state
 from opweave.registry.op import registry
 from opweave.registry.tensor import Tensor, describe
 from opweave.tracer.effects import mutated_inputs
@@ -143,9 +155,16 @@ class ExportedProgram:
 
     # ---- running -----------------------------------------------------------------------------------------------------
 
-    def module(self) -> ExportedModule:
-        """The program as a function with the arguments and results of the one that was exported."""
-        return ExportedModule(self)
+    def module(self, *, compile: bool = True) -> ExportedModule:
+        """The program as a function with the arguments and results of the one that was exported.
+
+        Parameters
+        ----------
+        compile : bool
+            Whether its first call compiles it, as `opweave.compile` does. Else it runs op by op; so does a program that
+            was loaded as a stranger's, and any inside a mode.
+        """
+        return ExportedModule(self, compile=compile)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise UnsupportedError(
@@ -190,8 +209,15 @@ class ExportedProgram:
                     for inner in graphs_in(node.meta[BODY]):
                         yield from inner.nodes
 
-    def run_flat(self, leaves: Sequence[Any]) -> Any:
+    def run_flat(self, leaves: Sequence[Any], tensors: Mapping[str, Tensor] | None = None) -> Any:
         """Run on values for the user's inputs, which are not checked; gives the flat outputs.
+
+        Parameters
+        ----------
+        leaves : sequence
+            The values.
+        tensors : mapping of str to Tensor, optional
+            What stands for the tensors that the program brings along; by default those.
 
         Raises
         ------
@@ -207,7 +233,7 @@ class ExportedProgram:
                 hint=f"opweave.set_default_dtype({self.default_dtype!r})",
             )
         with self._guarded():
-            results = self._run_flat(leaves)
+            results = self._run_flat(leaves, self.tensors if tensors is None else tensors)
             if self.limits is not None and kernels.check_results.call is not None:
                 kernels.check_results.call(self.name, results)
             return results
@@ -216,9 +242,8 @@ class ExportedProgram:
         """A context in which a stranger's program does no harm."""
         return nullcontext() if self.limits is None else running(self.name, self.limits)
 
-    def _run_flat(self, leaves: Sequence[Any]) -> Any:
+    def _run_flat(self, leaves: Sequence[Any], tensors: Mapping[str, Tensor]) -> Any:
         links = self._linked()
-        tensors = self.tensors
         lifted = [tensors[spec.target] for spec in self.graph_signature.input_specs if spec.target is not None]
         runner = Runner(self.graph, tensors, links)
         binding = self._binding(leaves)
@@ -336,6 +361,13 @@ class ExportedProgram:
         raise _no_copy("pickled")
 
 
+#: Compiles `run_flat` of a program; the compiler supplies it.
+compile_flat: Hook[[ExportedProgram], Callable[[Sequence[Any], Mapping[str, Tensor]], Any]] = Hook()
+#: Why a program is not compiled, but can be run: ops without rules for tensors without data, for one.
+_NOT_COMPILED = (CompileError, DataDependentError, FakeTensorError, TraceError, UnsupportedError)
+_log = logging.getLogger("opweave.graph")
+
+
 def _no_copy(what: str) -> UnsupportedError:
     return UnsupportedError(f"an ExportedProgram cannot be {what}", hint="opweave.export.save it and load the file")
 
@@ -365,9 +397,11 @@ class ExportedModule(ModuleTree):
         If the program calls ops that are not registered.
     """
 
-    def __init__(self, program: ExportedProgram):
+    def __init__(self, program: ExportedProgram, *, compile: bool = True):
         self.program = program
         self.__name__ = program.name
+        self._compiles = compile and program.limits is None
+        self._compiled: Callable[..., Any] | None = None
 
     @property
     def graph(self) -> Graph:
@@ -403,8 +437,22 @@ class ExportedModule(ModuleTree):
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Run on arguments as the exported function took them; gives what it gave."""
         program = self.program
-        result = program.run_flat(program.check_inputs(args, kwargs))
+        leaves = program.check_inputs(args, kwargs)
+        result = self._run(leaves)
         return optree.tree_unflatten(program.out_spec, result)
+
+    def _run(self, leaves: Sequence[Any]) -> Any:
+        """The flat outputs, of compiled code where there is some."""
+        program = self.program
+        if self._compiles and compile_flat.call is not None and not state.modes:
+            if self._compiled is None:
+                self._compiled = compile_flat.call(program)
+            try:
+                return self._compiled(leaves, program.tensors)
+            except _NOT_COMPILED as error:
+                self._compiles = False
+                _log.warning("%s runs op by op: %s", program.name, error)
+        return program.run_flat(leaves)
 
     def __repr__(self) -> str:
         return f"<module of {self.program!r}>"
