@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import operator
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -35,7 +36,9 @@ from opweave.registry.errors import ArgumentError, DeviceError, UnsupportedError
 from opweave.registry.memory_format import contiguous_format
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.tensor import Tensor, describe
-from opweave.tracer.declared import declared
+from opweave.tracer.aliasing import is_view
+from opweave.tracer.declared import declared, is_layout
+from opweave.tracer.emission import Emitter
 from opweave.tracer.export.archive import replace_file
 from opweave.tracer.export.program import ExportedProgram
 from opweave.tracer.export.serialize import load, save
@@ -281,9 +284,20 @@ def _flat(program: ExportedProgram, name: str) -> Graph:
             constant.meta["val"] = tensors[spec.target] if constant.meta.get("val") is None else constant.meta["val"]
             node.replace_all_uses_with(constant)
         graph.erase_node(node)
+    _place_views(graph)
     _return_copies(graph, name)
     graph.lint()
     return graph
+
+
+def _place_views(graph: Graph) -> None:
+    """Have views know where in memory they begin, which files do not say."""
+    emit = Emitter(graph)
+    for node in graph:
+        if node.target is operator.getitem and is_view(node.args[0]):
+            node.meta["val"] = node.args[0].meta["val"][node.args[1]]
+        elif is_view(node) or is_layout(node):
+            node.meta["val"] = emit.evaluate(node.target, node.args, node.kwargs)
 
 
 def _return_copies(graph: Graph, name: str) -> None:
@@ -307,7 +321,7 @@ def _return_copies(graph: Graph, name: str) -> None:
 
 def _is_fresh(node: Node) -> bool:
     """Whether a node makes new memory, of elements that lie side by side."""
-    target = node.target
-    if declared(node) is None or not isinstance(target, OpOverload) or not node.meta["val"].is_contiguous():
+    target, decl = node.target, declared(node)
+    if decl is None or decl.is_layout or not isinstance(target, OpOverload) or not node.meta["val"].is_contiguous():
         return False
     return not any(value.alias for value in (*target._schema.arguments, *target._schema.returns))

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from opweave.codegen.native.sealed import opened
+from opweave.registry.autograd.mode import is_grad_enabled
 from opweave.registry.device import cpu
 from opweave.registry.dtypes import DTYPES
 from opweave.registry.errors import (
@@ -272,7 +273,7 @@ class CompiledEntry:
         for i, (tensor, dtype) in enumerate(zip(tensors, self._dtypes, strict=True)):
             if tensor._dtype is not dtype or tensor._device is not cpu or tensor._keys & PYTHON_BIT or state.modes:
                 self._refuse(i, tensor)
-            if tensor.requires_grad and state.grad_enabled:
+            if tensor.requires_grad and is_grad_enabled():
                 raise UnsupportedError(
                     f"{self.name}: a compiled artifact has no gradients", got=describe(tensor),
                     hint="with opweave.no_grad(): ..., or x.detach()",

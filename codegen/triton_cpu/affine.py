@@ -7,7 +7,7 @@ taken not to wrap within a tensor's extent: it is widened to 64 bits before its 
 
 from __future__ import annotations
 
-from opweave.codegen.triton_cpu.analysis import divisor, nonnegative
+from opweave.codegen.triton_cpu.analysis import divisor, nonnegative, range_dims
 from opweave.codegen.triton_cpu.context import Context, pointee_size
 from opweave.codegen.triton_cpu.emit import LLVM_TYPE, SIZE
 from opweave.codegen.triton_cpu.lanes import Lanes
@@ -113,6 +113,10 @@ def _remainder(cx: Context, op: Op, args: list[Lanes]) -> Lanes | None:
     if x.kind != "affine" or x.stride != 1 or not c.uniform or not isinstance(c.value, int) or not cx.positioned:
         return None
     if c.value <= 0 or c.value % cx.width or divisor(op.operands[0], cx.hints) % cx.width:
+        return None
+    # A range along another dimension may have any element there, not only its first.
+    dims = range_dims(op.operands[0])
+    if dims is None or len(dims) > 1:
         return None
     if not nonnegative(op.operands[0]):
         return None

@@ -12,6 +12,7 @@ from math import gcd
 from typing import Any
 
 from opweave.codegen.native.llvm import Host
+from opweave.codegen.triton_cpu.lanes import Index
 from opweave.codegen.triton_cpu.operations import ROOTS, VIEWS, operation
 from opweave.registry.triton.ttir import Block, Function, Op, Value, walk
 
@@ -211,7 +212,8 @@ def uniform_step(carried: Value, yielded: Value) -> Value | None:
 
 
 def divisor(v: Value, hints: dict[Value, int], depth: int = 12) -> int:
-    """A number that divides every element of the integer (or the byte address) v; make_range counts as its start.
+    """A number that divides the first of each row of the integers v, where a row is along the one dimension that
+    ranges run along (`range_dims`); make_range counts as its start.
 
     `hints` holds the divisibility of the kernel's arguments.
     """
@@ -230,6 +232,27 @@ def divisor(v: Value, hints: dict[Value, int], depth: int = 12) -> int:
         x, y = (divisor(o, hints, depth - 1) for o in op.operands)
         return min(x * y, 1 << 30) if op.name == "arith.muli" else gcd(x, y)
     return 1
+
+
+def range_dims(v: Value, depth: int = 12) -> set[int] | None:
+    """Along which dimensions of v ranges run that it is made of; None where that cannot be told."""
+    found: set[int] = set()
+    todo = [(v, tuple(Index(0, 1, str(d)) for d in range(len(v.type.dims))), depth)]
+    while todo:
+        v, idx, depth = todo.pop()
+        op = v.op
+        if op is None or depth == 0:
+            if v.type.is_tensor:
+                return None
+            continue
+        if op.name == "tt.make_range":
+            found.update(int(i.key) for i in idx if i.lane)
+            continue
+        through = operation(op).view
+        for operand in op.operands:
+            inner = through(op, idx) if through is not None else idx
+            todo.append((operand, inner if operand.type.is_tensor else (), depth - 1))
+    return found
 
 
 def nonnegative(v: Value, depth: int = 12) -> bool:

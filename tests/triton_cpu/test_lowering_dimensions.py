@@ -184,3 +184,25 @@ def test_a_long_sort_is_a_short_text() -> None:
     np.testing.assert_array_equal(y, np.sort(x))
     lines = compiled(_sort, x, y, N=1024)[2].llvm_ir.splitlines()
     assert len(lines) < 80 * 55 + 200  # 55 stages, each a nest of its own: it took seven times as many
+
+
+@triton.jit
+def _quotients(out, A: tl.constexpr, B: tl.constexpr, D: tl.constexpr, ROWS: tl.constexpr, COLS: tl.constexpr):
+    r, c = tl.arange(0, ROWS)[:, None], tl.arange(0, COLS)[None, :]
+    at, n = r * COLS + c, ROWS * COLS
+    tl.store(out + at, (r * A + c * B) // D)
+    tl.store(out + n + at, (r * A + c * B) % D)
+    tl.store(out + 2 * n + at, ((tl.program_id(0) * D + c) // D) + r * 0)
+
+
+@pytest.mark.parametrize(("rows", "cols"), [(4, 4), (16, 8), (2, 32)])
+@pytest.mark.parametrize("divisor", [4, 16])
+@pytest.mark.parametrize(("a", "b"), [(3, 1), (1, 3), (4, 1), (1, 1), (8, 1), (1, 32)])
+def test_quotients_of_places_in_several_dimensions(a: int, b: int, divisor: int, rows: int, cols: int) -> None:
+    """A range of another dimension than the vector's has any of its elements there, not its first."""
+    out = np.full((3, rows, cols), -1, np.int32)
+    launch(_quotients, (1,), out, A=a, B=b, D=divisor, ROWS=rows, COLS=cols)
+    flat = np.arange(rows)[:, None] * a + np.arange(cols) * b
+    np.testing.assert_array_equal(out[0], flat // divisor)
+    np.testing.assert_array_equal(out[1], flat % divisor)
+    np.testing.assert_array_equal(out[2], np.broadcast_to(np.arange(cols) // divisor, (rows, cols)))
