@@ -162,7 +162,8 @@ def as_ttir(source: ASTSource, options: Mapping[str, Any]) -> str:
             backend: Any = _triton.compiler.make_backend(target)
             parsed = backend.parse_options(dict(options))
             codegen = backend.get_codegen_implementation(parsed)
-            module = source.make_ir(target, parsed, codegen, backend.get_module_map(), new_context())
+            untyped: Any = source
+            module: Any = untyped.make_ir(target, parsed, codegen, backend.get_module_map(), new_context())
             return CPUBackend.make_ttir(module).str_nodebug()
         except Exception as error:
             let_through(error)

@@ -1,10 +1,10 @@
 """From exported programs to artifacts that need no Python: `opweave.export.compile`.
 
-    run_decompositions     convolutions become products
-    lift                   the program's tensors become constants, results memory of the caller
-    lower                  the passes of the compiler                      (opweave.pipeline)
-    host_program           what happens at a call                          (codegen.wrapper)
-    record, compile_module a table of it, and code                         (codegen.artifact)
+run_decompositions     convolutions become products
+lift                   the program's tensors become constants, results memory of the caller
+lower                  the passes of the compiler                      (opweave.pipeline)
+host_program           what happens at a call                          (codegen.wrapper)
+record, compile_module a table of it, and code                         (codegen.artifact)
 """
 
 from __future__ import annotations
@@ -66,6 +66,8 @@ class Compilation:
         What it needs besides libc and libm.
     operators : tuple of str
         Custom operators that it calls.
+    symbols : tuple of str
+        What libc, libm and those libraries must define.
     """
 
     files: tuple[Path, ...]
@@ -73,6 +75,7 @@ class Compilation:
     nbytes: int
     libraries: tuple[str, ...]
     operators: tuple[str, ...]
+    symbols: tuple[str, ...]
 
 
 def compile(
@@ -133,9 +136,17 @@ def compile(
     )
     image, wanted = module.compile_module(
         module.Artifact(
-            name, tuple(made.entries), tuple(made.kernels.values()), tuple(made.messages), operators, brought, inside,
-            text, machine, made.calls_blas,
-        )  # fmt: skip
+            name,
+            tuple(made.entries),
+            tuple(made.kernels.values()),
+            tuple(made.messages),
+            operators,
+            brought,
+            inside,
+            text,
+            machine,
+            made.calls_blas,
+        )
     )
     if path.suffix == ".so":
         image = seal(linking.shared_object(image, name, machine, []))
@@ -145,7 +156,7 @@ def compile(
         files[path.with_suffix(".weights")] = module.weights_head(brought) + brought
     for file, data in files.items():
         replace_file(file, data)
-    return Compilation(tuple(files), target, len(image), libraries, operators)
+    return Compilation(tuple(files), target, len(image), libraries, operators, wanted)
 
 
 def _programs(program: Any) -> dict[str, ExportedProgram]:
@@ -240,7 +251,15 @@ class _Maker:
         inputs = [spec for spec in program.graph_signature.input_specs if spec.target is None]
         kept = [s for s in inputs if not isinstance(s.arg, ConstantArgument)]
         return entries.record(
-            name, host, [spec.path for spec in kept], written, _dynamic(env), brought, self.weights, self.messages, self._kernel
+            name,
+            host,
+            [spec.path for spec in kept],
+            written,
+            _dynamic(env),
+            brought,
+            self.weights,
+            self.messages,
+            self._kernel,
         )
 
 

@@ -148,7 +148,9 @@ class CompiledModel:
                 hint = "load_compiled(..., libraries=['ops.so']) with " + ", ".join(
                     operator["symbol"] for operator in self.description["operators"]
                 )
-            raise ExportError(f"{self.path}: {self.error(code)}", got=None if file is None else file.decode(), hint=hint)
+            raise ExportError(
+                f"{self.path}: {self.error(code)}", got=None if file is None else file.decode(), hint=hint
+            )
         return model
 
     def error(self, code: int) -> str:
@@ -356,15 +358,14 @@ def _flatten(wanted: Any, value: Any, tensors: list[Tensor]) -> bool:
         return value is None
     kind, inner = next(iter(wanted.items()))
     if kind == "constant":
-        return type(value) is type(inner) and (value == inner or repr(value) == repr(inner))
+        return type(value) is type(inner) and repr(value) == repr(inner)
     if kind in ("tuple", "list"):
         if type(value) is not (tuple if kind == "tuple" else list) or len(value) != len(inner):
             return False
-        return all([_flatten(w, v, tensors) for w, v in zip(inner, value, strict=True)])
+        return all(_flatten(w, v, tensors) for w, v in zip(inner, value, strict=True))
     if kind == "dict":
-        return type(value) is dict and value.keys() == inner.keys() and all(
-            [_flatten(w, value[key], tensors) for key, w in inner.items()]
-        )  # fmt: skip
+        same = type(value) is dict and value.keys() == inner.keys()
+        return same and all(_flatten(w, value[key], tensors) for key, w in inner.items())
     return False
 
 

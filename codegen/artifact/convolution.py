@@ -38,7 +38,7 @@ def convolution(
     pads = [p for pair in zip(reversed(before), reversed(after), strict=True) for p in pair]
     if any(pads):
         x = aten.constant_pad_nd.default(x, pads, 0)
-    batch, channels, *_ = x.shape
+    batch = x.shape[0]
     filters, depth, *kernel = weight.shape
     for dim, (k, s, d) in enumerate(zip(kernel, stride, dilation, strict=True), 2):
         x = aten.unfold.default(x, dim, d * (k - 1) + 1, s)
@@ -61,7 +61,9 @@ def _spread(x: Tensor, stride: Sequence[int]) -> Tensor:
         if step == 1:
             continue
         size = x.shape[dim]
-        apart = aten.constant_pad_nd.default(aten.unsqueeze.default(x, dim + 1), _pads(x.dim() + 1, dim + 1, step - 1), 0)
+        apart = aten.constant_pad_nd.default(
+            aten.unsqueeze.default(x, dim + 1), _pads(x.dim() + 1, dim + 1, step - 1), 0
+        )
         sizes = [*x.shape[:dim], size * step, *x.shape[dim + 1 :]]
         x = aten.slice.Tensor(aten.reshape.default(apart, sizes), dim, 0, (size - 1) * step + 1)
     return x

@@ -154,6 +154,7 @@ def header(name: str, target: str, entries: Sequence[Entry], operators: Sequence
     parts: list[str] = []
     for number, entry in enumerate(entries):
         macro = f"{name}_{entry.name}".upper()
+        dims = sum(len(x.sizes) for x in entry.results)
         lines = [
             "",
             f"/* Entry {entry.name}",
@@ -162,8 +163,8 @@ def header(name: str, target: str, entries: Sequence[Entry], operators: Sequence
             *(f" *   {s}: from {max(low, 1)}{f' to {high}' if high is not None else ''}"
               for s, (low, high) in entry.symbols.items()),
             " */",
-            f"enum {{ {macro} = {number}, {macro}_INPUTS = {len(entry.inputs)}, {macro}_RESULTS = {len(entry.results)},",
-            f"       {macro}_RESULT_DIMS = {sum(len(x.sizes) for x in entry.results)} }};",
+            f"enum {{ {macro} = {number}, {macro}_INPUTS = {len(entry.inputs)},",
+            f"       {macro}_RESULTS = {len(entry.results)}, {macro}_RESULT_DIMS = {dims} }};",
         ]  # fmt: skip
         parts += lines
     wanted = "".join(

@@ -304,7 +304,7 @@ class _Maker:
         unknown = [s.name for s in expr.free_symbols if s.name not in self.symbols]
         if unknown:
             self._refuse("size that follows from no input", str(expr))
-        text = env.python(expr, lambda symbol: symbol.name)
+        text = env.python(expr, _name_of)
         names = {"min": self.recorder.minimum, "max": self.recorder.maximum}
         try:
             return eval(text, {"__builtins__": {}, **names}, {**self.symbols})
@@ -315,7 +315,11 @@ class _Maker:
         return tuple(n if type(n) is int else self._text(n) for n in numbers)
 
     def _text(self, number: Any) -> str:
-        return number.env.python(number.env.simplify(number.expr), lambda s: self.dynamic.names.get(s.name, s.name))
+        return number.env.python(number.env.simplify(number.expr), self._called)
+
+    def _called(self, symbol: Any) -> str:
+        """What the user calls a size."""
+        return self.dynamic.names.get(symbol.name, symbol.name)
 
     # ---- checks ----------------------------------------------------------------------------------------------------
 
@@ -354,7 +358,7 @@ class _Maker:
             if high is not None:
                 self._check(MOST, word, high, f"size {name} must be {high} at most")
         for env, expr, site in self.dynamic.demands:
-            shown = env.python(expr, lambda s: self.dynamic.names.get(s.name, s.name))
+            shown = env.python(expr, self._called)
             self._demand(env, expr, f"sizes must fulfil {shown}" + (f" ({site.short})" if site else ""))
 
     def _demand(self, env: Any, expr: Any, text: str) -> None:
@@ -480,16 +484,16 @@ class _Maker:
         return self.words[argument.of] if isinstance(argument, Address) else self._value(argument)
 
     def _product(self, step: host.Product) -> None:
-        parts: list[Any] = [step.out.tensor.dtype, *map(self._matrix, (step.out, step.a, step.b))]
+        dtype, parts = step.out.tensor.dtype, (self._matrix(step.out), self._matrix(step.a), self._matrix(step.b))
         then = step.epilogue
         follows = None if then is None else self._kernel(then.launch)
         if then is not None and follows is not None and follows.is_plain:
             grid = [self._value(n) for n in then.launch.grid]
             arguments = [self._argument(a) for a in then.launch.arguments]
             launch = partial(self.recorder.launch, follows)
-            self.recorder.product(*parts, then.elements, then.programs, launch, grid, arguments)
+            self.recorder.product(dtype, *parts, then.elements, then.programs, launch, grid, arguments)
             return
-        self.recorder.product(*parts)
+        self.recorder.product(dtype, *parts)
         if then is not None:
             self._launch(then.launch)
 
@@ -579,6 +583,10 @@ def dlpack(dtype: DType) -> int:
     """An element type as the four bytes of a `DLDataType`: kind, bits, lanes."""
     kind = _BFLOAT if dtype.name == "bfloat16" else _KINDS[dtype.kind]
     return kind | (dtype.itemsize * 8) << 8 | 1 << 16
+
+
+def _name_of(symbol: Any) -> str:
+    return symbol.name
 
 
 def _writes(target: Any) -> bool:

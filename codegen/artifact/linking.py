@@ -45,7 +45,16 @@ def shared_object(image: bytes, name: str, machine: Host, libraries: Sequence[st
         failed: list[str] = []
         for command in _commands(machine):
             # Threads of the pool sleep in its code: it must stay.
-            flags = ["-shared", "-z", "nodelete", "-z", "noexecstack", "--no-undefined-version", "-soname", f"{name}.so"]
+            flags = [
+                "-shared",
+                "-z",
+                "nodelete",
+                "-z",
+                "noexecstack",
+                "--no-undefined-version",
+                "-soname",
+                f"{name}.so",
+            ]
             said = subprocess.run([*command, *flags, "-o", str(out), str(obj), *libraries], capture_output=True)
             if said.returncode == 0:
                 return out.read_bytes()

@@ -175,7 +175,7 @@ out:
 
 
 def _text(artifact: Artifact, processor: str) -> str:
-    operators = artifact.operators
+    operators, baseline = artifact.operators, _BASELINE.get(processor, "generic")
     numbers: dict[str, object] = {
         "CLOCK": time.CLOCK_MONOTONIC,
         "NAME": artifact.name,
@@ -185,7 +185,7 @@ def _text(artifact: Artifact, processor: str) -> str:
         "FIRST_OPERATOR": FIRST_OPERATOR,
         "WEIGHTS": len(artifact.weights),
         "FILE_BYTES": HEAD + len(artifact.weights),
-        "ATTRIBUTES": f'attributes #0 = {{ "target-cpu"="{_BASELINE.get(processor, "generic")}" "target-features"="" }}',
+        "ATTRIBUTES": f'attributes #0 = {{ "target-cpu"="{baseline}" "target-features"="" }}',
         **{name: code for name, (code, _) in CODES.items()},
         **_wanted_bits(artifact.machine),
         **segments.operations(),
@@ -235,7 +235,7 @@ _BASELINE = {"x86_64": "x86-64"}
 
 def _wanted_bits(machine: Host) -> dict[str, object]:
     """What `cpuid` must say for a machine's code to run."""
-    found = dict.fromkeys(("LEAF1_C", "LEAF1_D", "LEAF7_B", "LEAF7_C", "EXTENDED_C", "XCR"), 0)
+    found: dict[str, int] = dict.fromkeys(("LEAF1_C", "LEAF1_D", "LEAF7_B", "LEAF7_C", "EXTENDED_C", "XCR"), 0)
     for feature in machine.features:
         if feature in _BITS:
             register, bit = _BITS[feature]

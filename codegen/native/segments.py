@@ -130,7 +130,8 @@ def segment(function: types.FunctionType) -> Callable[..., None]:
     program.inputs, program.count = len(kinds), len(instructions)
     program.template, program.table = map(ctypes.addressof, memory)
     program.steady = all(isinstance(kind, DType) for kind in kinds)
-    plain.program, plain.launches = program, recorder.launches
+    plain.program = program
+    plain.launches = [launch for launch in recorder.launches if isinstance(launch, Launcher)]
     keep = (program, memory, recorder.launches)
     where = ctypes.addressof(program)
     return c_function(function.__name__, where, parameters, plain, keep, runner=_runner(), has_grid=False)[0]

@@ -18,6 +18,7 @@ import secrets
 import struct
 import zipfile
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
