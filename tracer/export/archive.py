@@ -23,6 +23,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from opweave.registry.containers import is_dict
 from opweave.registry.errors import ArgumentError, ExportError
 from opweave.registry.interrupts import let_through
 
@@ -148,7 +149,7 @@ def read(source: Any) -> tuple[dict[str, Any], dict[str, bytes]]:
         let_through(error)
         refuse("the file is no exported program, or it is damaged", f"{type(error).__name__}: {error}")
     manifest = from_json(entries.pop(MANIFEST, b""), MANIFEST)
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+    if not is_dict(manifest) or manifest.get("format") != FORMAT:
         refuse("the file is no exported program", f"format {_short(manifest)}")
     if type(manifest.get("version")) is not int or manifest["version"] not in READABLE:
         raise ExportError(
@@ -186,11 +187,11 @@ def _unzip(content: bytes) -> dict[str, bytes]:
 
 
 def _check_hashes(expected: Any, entries: Mapping[str, bytes]) -> None:
-    if not isinstance(expected, dict) or expected.keys() != entries.keys():
+    if not is_dict(expected) or expected.keys() != entries.keys():
         refuse("its entries are not those of its manifest", _short(sorted(entries)))
     for name, data in entries.items():
-        about = expected[name]
-        if not isinstance(about, dict) or about.get("bytes") != len(data):
+        about: Any = expected[name]
+        if not is_dict(about) or about.get("bytes") != len(data):
             refuse(f"{name} has another length than its manifest says", str(len(data)))
         if about.get("sha256") != hashlib.sha256(data).hexdigest():
             refuse(f"{name} is damaged: its hash is not that of the manifest")

@@ -11,8 +11,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeGuard, cast
 
+from opweave.registry.containers import is_sequence, is_tuple
 from opweave.registry.control_flow.operators import (
     cond_op,
     map_op,
@@ -20,6 +21,7 @@ from opweave.registry.control_flow.operators import (
     while_loop_op,
     while_loop_stack_output_op,
 )
+from opweave.registry.dtypes import DType
 from opweave.registry.tensor import Tensor
 from opweave.tracer.graph import Graph, Node
 
@@ -32,6 +34,9 @@ OPERANDS: dict[str, str] = {
     "cond": "pggt", "while_loop": "ggtt", "while_loop_stack_output": "ggtt", "scan": "gtrt", "map_impl": "grt",
 }  # fmt: skip
 
+#: Of a tensor: dtype, and number of dimensions.
+_Kind = tuple[DType, int | None]
+
 
 def is_control_flow(target: Any) -> bool:
     """Whether a node's target is one of the ops."""
@@ -42,7 +47,7 @@ def operands_of(node: Node) -> list[Node]:
     """The tensors that the graphs of a call are given, in the order of their inputs."""
     found: list[Node] = []
     for kind, value in zip(OPERANDS[node.target.name], node.args, strict=False):
-        if kind in "tr" and isinstance(value, (tuple, list)):
+        if kind in "tr" and is_sequence(value):
             found += value
     return found
 
@@ -61,13 +66,13 @@ def check_call(node: Node, fail: Callable[[str], NoReturn]) -> None:
     if len(node.args) != len(kinds) or node.kwargs:
         fail(f"{len(kinds)} operands")
     graphs: list[Graph] = []
-    given: list[Any] = []
+    given: list[_Kind] = []
     for kind, value in zip(kinds, node.args, strict=True):
         if (kind == "g") != isinstance(value, Graph):
             fail("graphs where the op takes functions")
         if kind == "p" and not _is_tensor(value):
             fail("a predicate that is a tensor")
-        if kind in "tr" and not (type(value) is tuple and all(map(_is_tensor, value))):
+        if kind in "tr" and not _are_tensors(value):
             fail("a tuple of tensors")
         if isinstance(value, Graph):
             graphs.append(value)
@@ -77,14 +82,14 @@ def check_call(node: Node, fail: Callable[[str], NoReturn]) -> None:
         inputs: list[Any] = [inner.meta.get("val") for inner in graph.placeholders()]
         if not all(isinstance(value, Tensor) for value in inputs) or [_kind(value) for value in inputs] != given:
             fail("graphs whose inputs are like the operands")
-        if not isinstance(graph.outputs, tuple) or not all(map(_is_tensor, graph.outputs)):
+        if not is_tuple(graph.outputs) or not all(map(_is_tensor, graph.outputs)):
             fail("graphs that return a tuple of tensors")
     _check_results(node, graphs, fail)
 
 
 def _check_results(node: Node, graphs: list[Graph], fail: Callable[[str], NoReturn]) -> None:
     results = node.meta["val"]
-    if not isinstance(results, tuple) or not all(isinstance(value, Tensor) for value in results):
+    if not is_tuple(results) or not all(isinstance(value, Tensor) for value in results):
         fail("results that are a tuple of tensors")
     name = node.target.name
     found = [_kind(value) for value in results]
@@ -111,7 +116,11 @@ def _is_tensor(value: Any) -> bool:
     return isinstance(value, Node) and isinstance(value.meta.get("val"), Tensor)
 
 
-def _kind(value: Tensor, less: int = 0) -> tuple[Any, int | None]:
+def _are_tensors(value: Any) -> TypeGuard[tuple[Node, ...]]:
+    return type(value) is tuple and all(map(_is_tensor, cast("tuple[Any, ...]", value)))
+
+
+def _kind(value: Tensor, less: int = 0) -> _Kind:
     """What does not depend on sizes: None stands for a tensor that has no rows."""
     dims = len(value._sizes) - less
     return value._dtype, dims if dims >= 0 else None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeGuard
 
+from opweave.registry.containers import is_sequence
 from opweave.registry.errors import ArgumentError, ShapeError, UnsupportedError
 from opweave.registry.interrupts import let_through
 from opweave.registry.tensor import Tensor, describe
@@ -49,7 +50,8 @@ class Dim:
     STATIC: ClassVar[_Hint] = _Hint("STATIC")
 
     def __init__(self, name: str, *, min: int | None = None, max: int | None = None):
-        if not isinstance(name, str) or not name.isidentifier():
+        given: Any = name
+        if not isinstance(given, str) or not name.isidentifier():
             raise ArgumentError("Dim: the name must be an identifier", got=repr(name), hint="Dim('batch')")
         if any(end is not None and (type(end) is not int or end < 0) for end in (min, max)):
             raise ArgumentError(f"Dim {name}: a range has sizes as its ends", got=f"min={min!r}, max={max!r}")
@@ -154,11 +156,12 @@ def wanted_sizes(
         )
     given = {**dict(zip(names, args, strict=True)), **kwargs}
     order, rest = _order(fn, list(given), args, kwargs)
-    if isinstance(dynamic_shapes, Mapping):
+    described: dict[str, Any]
+    if _is_mapping(dynamic_shapes):
         described = dict(dynamic_shapes)
         if rest is not None and rest not in given and isinstance(described.get(rest), Mapping):
             described |= described.pop(rest)
-    elif isinstance(dynamic_shapes, Sequence) and len(dynamic_shapes) == len(order):
+    elif _is_listed(dynamic_shapes) and len(dynamic_shapes) == len(order):
         described = dict(zip(order, dynamic_shapes, strict=True))
         if rest in described:
             described |= described.pop(rest) or {}
@@ -179,6 +182,14 @@ def wanted_sizes(
     for name, spec, value in pairs:
         _collect(name, spec, value, found)
     return found
+
+
+def _is_mapping(value: Any) -> TypeGuard[Mapping[Any, Any]]:
+    return isinstance(value, Mapping)
+
+
+def _is_listed(value: Any) -> TypeGuard[Sequence[Any]]:
+    return isinstance(value, Sequence)
 
 
 def _order(
@@ -211,10 +222,10 @@ def _collect(path: str, spec: Any, value: Any, found: Wanted) -> None:
         sizes = _of_tensor(path, spec, value)
         if sizes:
             found[path] = sizes
-    elif isinstance(value, Mapping) and isinstance(spec, Mapping) and set(spec) <= set(value):
+    elif _is_mapping(value) and _is_mapping(spec) and set(spec) <= set(value):
         for key, inner in spec.items():
             _collect(f"{path}[{key!r}]", inner, value[key], found)
-    elif isinstance(value, (list, tuple)) and isinstance(spec, (list, tuple)) and len(spec) == len(value):
+    elif is_sequence(value) and is_sequence(spec) and len(spec) == len(value):
         for index, inner in enumerate(spec):
             _collect(f"{path}[{index}]", inner, value[index], found)
     else:
@@ -224,9 +235,10 @@ def _collect(path: str, spec: Any, value: Any, found: Wanted) -> None:
 
 
 def _of_tensor(path: str, spec: Any, value: Tensor) -> dict[int, Any]:
-    if isinstance(spec, Mapping):
+    entries: dict[Any, Any]
+    if _is_mapping(spec):
         entries = dict(spec)
-    elif isinstance(spec, (list, tuple)) and len(spec) == value.dim():
+    elif is_sequence(spec) and len(spec) == value.dim():
         entries = dict(enumerate(spec))
     else:
         raise ArgumentError(

@@ -13,6 +13,7 @@ from opweave.fake.mode import FakeTensorMode
 from opweave.fake.shape_env import ShapeEnv
 from opweave.fake.tensor import make_fake
 from opweave.registry import dtypes, return_types
+from opweave.registry.containers import is_dict, is_list, is_sequence, is_tuple
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import DeviceError, UnsupportedError
@@ -53,12 +54,12 @@ class Reader:
 
     def fail(self, expected: str) -> NoReturn:
         """Refuse the value."""
-        text = repr(self.value) if not isinstance(self.value, (list, dict)) else type(self.value).__name__
+        text = repr(self.value) if not (is_list(self.value) or is_dict(self.value)) else type(self.value).__name__
         refuse(f"{self.place}: expected {expected}", text if len(text) <= 80 else text[:77] + "...")
 
     def keys(self, *required: str, optional: tuple[str, ...] = ()) -> Reader:
         """Require an object with exactly these keys."""
-        if not isinstance(self.value, dict):
+        if not is_dict(self.value):
             self.fail("an object")
         missing = [key for key in required if key not in self.value]
         unknown = [key for key in self.value if key not in required and key not in optional]
@@ -75,13 +76,13 @@ class Reader:
 
     def items(self) -> list[Reader]:
         """The elements of a list."""
-        if not isinstance(self.value, list):
+        if not is_list(self.value):
             self.fail("a list")
         return [Reader(item, f"{self.place}[{index}]") for index, item in enumerate(self.value)]
 
     def members(self) -> list[tuple[str, Reader]]:
         """The entries of an object."""
-        if not isinstance(self.value, dict):
+        if not is_dict(self.value):
             self.fail("an object")
         return [(key, Reader(item, f"{self.place}.{key[:40]}")) for key, item in self.value.items()]
 
@@ -151,13 +152,13 @@ def encode_operand(value: Any, what: str) -> Any:
         return value if math.isfinite(value) else {"float": "nan" if math.isnan(value) else str(value)}
     if isinstance(value, Node):
         return {"node": value.name}
-    if isinstance(value, list):
+    if is_list(value):
         return [encode_operand(item, what) for item in value]
     if type(value) is complex:
         return {"complex": [encode_operand(value.real, what), encode_operand(value.imag, what)]}
-    if isinstance(value, tuple):
+    if is_tuple(value):
         return {"tuple": [encode_operand(item, what) for item in value]}
-    if isinstance(value, dict):
+    if is_dict(value):
         return {"dict": [[encode_operand(key, what), encode_operand(item, what)] for key, item in value.items()]}
     if type(value) is slice:
         return {"slice": [encode_operand(item, what) for item in (value.start, value.stop, value.step)]}
@@ -186,9 +187,9 @@ def decode_operand(source: Reader, nodes: dict[str, Node], depth: int = 0) -> An
         return value
     if depth > _DEPTH:
         source.fail("operands that are nested less deep")
-    if isinstance(value, list):
+    if is_list(value):
         return [decode_operand(item, nodes, depth + 1) for item in source.items()]
-    if not isinstance(value, dict) or len(value) != 1:
+    if not is_dict(value) or len(value) != 1:
         source.fail("an operand")
     (kind,) = value
     inner = Reader(value[kind], f"{source.place}.{kind[:40]}")
@@ -251,7 +252,7 @@ class Numbers:
     @staticmethod
     def unknown(source: Reader, env: Callable[[], ShapeEnv]) -> Any:
         """A float that depends on data, or a condition on one, of which a file says no more; else None."""
-        if not isinstance(source.value, dict) or source["value"].value is not None:
+        if not is_dict(source.value) or source["value"].value is not None:
             return None
         kind = source["number"].text(10)
         if kind not in ("float", "bool"):
@@ -274,9 +275,9 @@ def encode_value(value: Any, what: str, numbers: Numbers) -> Any:
         }
     if isinstance(value, Symbolic):
         return {"number": value.kind, "value": numbers.encode(value, what)}
-    if isinstance(value, (list, tuple)):
+    if is_sequence(value):
         return [encode_value(item, what, numbers) for item in value]
-    if isinstance(value, dict):
+    if is_dict(value):
         return {"dict": [[encode_operand(key, what), encode_value(item, what, numbers)] for key, item in value.items()]}
     return {"constant": encode_operand(value, what)}
 
@@ -285,16 +286,16 @@ def decode_value(source: Reader, mode: FakeTensorMode, numbers: Numbers, depth: 
     """A node's fake value; lists come back as tuples."""
     if depth > _DEPTH:
         source.fail("values that are nested less deep")
-    if isinstance(source.value, list):
+    if is_list(source.value):
         return tuple(decode_value(item, mode, numbers, depth + 1) for item in source.items())
-    if isinstance(source.value, dict) and "constant" in source.value:
+    if is_dict(source.value) and "constant" in source.value:
         return decode_operand(source.keys("constant")["constant"], {})
-    if isinstance(source.value, dict) and "dict" in source.value:
+    if is_dict(source.value) and "dict" in source.value:
         pairs = [item.items() for item in source.keys("dict")["dict"].items()]
         if any(len(pair) != 2 or type(pair[0].value) not in (str, int) for pair in pairs):
             source.fail("keys and values")
         return {key.value: decode_value(item, mode, numbers, depth + 1) for key, item in pairs}
-    if isinstance(source.value, dict) and "number" in source.value:
+    if is_dict(source.value) and "number" in source.value:
         return numbers.decode(source.keys("number", "value"))
     source.keys("dtype", "sizes", "strides", "device")
     if any(isinstance(size, (str, list)) for key in ("sizes", "strides") for size in source[key].elements()):
@@ -353,7 +354,7 @@ def encode_tree(spec: Any, what: str) -> Any:
 
 
 def _encode_tree(value: Any, what: str) -> Any:
-    kind = type(value)
+    kind = cast("type[Any]", type(value))
     if value is _LEAF:
         return "*"
     if value is None:
@@ -376,7 +377,7 @@ def decode_tree(source: Reader) -> Any:
     """The optree structure."""
     example = _decode_tree(source, 0)
     try:
-        return optree.tree_structure(cast(Any, example))
+        return optree.tree_structure(example)
     except (ValueError, RecursionError, TypeError) as error:
         let_through(error)
         return source.fail(f"a structure ({type(error).__name__})")
@@ -390,7 +391,7 @@ def _decode_tree(source: Reader, depth: int) -> Any:
         return None
     if value == "*":
         return _LEAF
-    if not isinstance(value, dict) or len(value) != 1:
+    if not is_dict(value) or len(value) != 1:
         source.fail("a structure")
     (kind,) = value
     inner = Reader(value[kind], f"{source.place}.{kind[:40]}")
@@ -405,7 +406,7 @@ def _decode_tree(source: Reader, depth: int) -> Any:
         return found._make(_decode_tree(item, depth + 1) for item in items)
     if kind not in ("dict", "ordered_dict"):
         source.fail("a structure")
-    entries: Any = {} if kind == "dict" else OrderedDict()
+    entries: dict[str | int, Any] = {} if kind == "dict" else OrderedDict()
     for item in inner.items():
         pair = item.items()
         if len(pair) != 2 or type(pair[0].value) not in (str, int) or pair[0].value in entries:

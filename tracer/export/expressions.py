@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from opweave.fake.symbolic import SymBool, SymFloat, SymInt, SymNumber
+from opweave.registry.containers import is_list
 from opweave.registry.errors import OpweaveError, UnsupportedError
 from opweave.registry.interrupts import let_through
 from opweave.tracer.export.encoding import Reader
@@ -155,7 +156,7 @@ def _build(tree: Any, env: ExportEnv, symbols: Mapping[str, Any]) -> Any:
     x = env._x
     if type(tree) is str:
         return symbols[tree].expr
-    if not isinstance(tree, list):
+    if not is_list(tree):
         return x.number(tree)
     name = tree[0]
     parts = [_build(part, env, symbols) for part in tree[1:]]

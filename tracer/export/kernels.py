@@ -64,7 +64,10 @@ class TextKernel(CompiledText):
         return [name for name, _ in self.parameters]
 
     def __getitem__(self, grid: Any) -> Callable[..., None]:
-        return lambda **arguments: self.launch(grid, arguments)
+        def run(**arguments: Any) -> None:
+            self.launch(grid, arguments)
+
+        return run
 
     def launch(self, grid: Any, arguments: Mapping[str, Any]) -> None:
         """Run the kernel.

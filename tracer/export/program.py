@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import optree
 
+from opweave.registry.containers import is_tuple
 from opweave.registry.dtypes import DType, get_default_dtype
 from opweave.registry.errors import (
     ArgumentError,
@@ -196,7 +197,7 @@ class ExportedProgram:
             if node.op == "get_attr" and node.target not in known:
                 raise GraphError(f"{node.name}: the program has no tensor {node.target!r}", got=", ".join(known))
         outputs = self.graph.outputs
-        if not isinstance(outputs, tuple) or len(outputs) != self.out_spec.num_leaves:
+        if not is_tuple(outputs) or len(outputs) != self.out_spec.num_leaves:
             raise GraphError(
                 f"the graph must return a tuple of {self.out_spec.num_leaves} values", got=operand_text(outputs)
             )

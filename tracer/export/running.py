@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from opweave.fake.symbolic import SymNumber
+from opweave.registry.containers import is_dict, is_sequence
 from opweave.registry.errors import ArgumentError, DeviceError, DTypeError, ShapeError
 from opweave.registry.keys import DispatchKey
 from opweave.registry.op import OpOverload
@@ -141,7 +142,8 @@ def check_tensor(
             got=describe(value),
             hint=f"its sizes must be {tuple(expected._sizes)}",
         )
-    sizes, strides = expected._sizes, expected._strides
+    sizes: tuple[int | None, ...] = expected._sizes
+    strides: tuple[int | None, ...] = expected._strides
     if binding is not None:
         sizes, strides = tuple(map(binding.number, sizes)), tuple(map(binding.number, strides))
     for dim, (given, size) in enumerate(zip(value._sizes, sizes, strict=True)):
@@ -175,9 +177,9 @@ def _match(operand: Any, value: Any, found: dict[Node, Any]) -> None:
     """Collect what is given for each operand node."""
     if isinstance(operand, Node):
         found[operand] = value
-    elif isinstance(operand, dict):
+    elif is_dict(operand):
         for key, item in operand.items():
             _match(item, value.get(key), found)
-    elif isinstance(operand, (list, tuple)):
+    elif is_sequence(operand):
         for item, part in zip(operand, value, strict=False):
             _match(item, part, found)

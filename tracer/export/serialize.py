@@ -85,7 +85,8 @@ def save(program: ExportedProgram, path_or_file: Any) -> None:
     GraphError
         If the graph breaks its rules.
     """
-    if not isinstance(program, ExportedProgram):
+    given: Any = program
+    if not isinstance(given, ExportedProgram):
         raise ArgumentError(
             "save: expected an ExportedProgram", got=describe(program), hint="save(export(f, (x,)), 'f.opweave')"
         )

@@ -23,6 +23,7 @@ from opweave.fake import shape_env, symbolic
 from opweave.fake.constraints import Guard, SymbolInfo
 from opweave.fake.shape_env import ShapeEnv
 from opweave.fake.symbolic import SymNumber
+from opweave.registry.containers import is_sequence
 from opweave.registry.errors import ArgumentError, ConstraintError, ShapeError, Site, is_own_file, user_frame
 from opweave.registry.tensor import Tensor, describe
 from opweave.tracer.export.dims import DerivedDim, Dim, Wanted
@@ -230,7 +231,7 @@ class ExportEnv(ShapeEnv):
         fixed = low == high
         raise ConstraintError(
             f"export: {info.sources[0]} was asked to be {asked.kind}, any size in {_interval(least, most)}, but the "
-            f"code needs {self._form.text(guard.expr, lambda s: self.name_of(s))}",
+            f"code needs {self._form.text(guard.expr, self.name_of)}",
             got=f"{info.hint} in the example",
             at=guard.site,
             hint=f"change the code, or leave the dim fixed: {low}, Dim.STATIC or Dim.AUTO"
@@ -401,8 +402,8 @@ class Binding:
         self._compare(node, node.meta.get("val"), value)
 
     def _compare(self, node: Any, expected: Any, value: Any) -> None:
-        if isinstance(expected, (list, tuple)):
-            if isinstance(value, (list, tuple)) and len(value) == len(expected):
+        if is_sequence(expected):
+            if is_sequence(value) and len(value) == len(expected):
                 for one, other in zip(expected, value, strict=True):
                     self._compare(node, one, other)
             return

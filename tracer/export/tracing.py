@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 
 import optree
 
 from opweave.fake.mode import FakeTensorMode, every_size
 from opweave.fake.tensor import FakeTensor
+from opweave.registry.containers import is_dict, is_sequence
 from opweave.registry.errors import ArgumentError, UnsupportedError
 from opweave.registry.keys import GRAD
 from opweave.registry.python_dispatch import tensors_in
@@ -74,7 +75,8 @@ def export(
     """
     if not callable(fn):
         raise ArgumentError("export: expected a function", got=f"{fn!r} ({type(fn).__name__})")
-    if not isinstance(args, tuple) or not isinstance(kwargs, (dict, type(None))):
+    given: tuple[Any, Any] = (args, kwargs)
+    if not isinstance(given[0], tuple) or not isinstance(given[1], (dict, type(None))):
         raise ArgumentError(
             "export: arguments are given as a tuple and a dict",
             got=f"{type(args).__name__}, {type(kwargs).__name__}",
@@ -155,7 +157,7 @@ def _name_of(fn: Any) -> str:
 
 def _path_text(path: tuple[Any, ...], positional: list[str]) -> str:
     """How a message names a flat argument."""
-    first = positional[path[1]] if path[0] == 0 else str(path[1])
+    first = positional[cast("int", path[1])] if path[0] == 0 else str(path[1])
     return first + "".join(f"[{entry!r}]" for entry in path[2:])
 
 
@@ -243,9 +245,9 @@ def _attributes(value: Any, prefix: str, seen: set[int]) -> Iterator[tuple[str, 
     if id(value) in seen or len(seen) > _MOST_OBJECTS or prefix.count(".") > _MOST_DOTS:
         return
     seen.add(id(value))
-    if isinstance(value, dict):
-        items: Any = value.items()
-    elif isinstance(value, (list, tuple)):
+    if is_dict(value):
+        items: Iterable[tuple[Any, Any]] = value.items()
+    elif is_sequence(value):
         items = enumerate(value)
     elif isinstance(value, (type, types.ModuleType, types.FunctionType, Tensor)):
         return
@@ -260,7 +262,7 @@ def _attributes(value: Any, prefix: str, seen: set[int]) -> Iterator[tuple[str, 
 
 def _add_body(node: Node, mode: FakeTensorMode, tensors: dict[str, Tensor]) -> None:
     """Keep with a triton_op what its body does, for where the op is not registered."""
-    body, constants = trace_body(node, mode, cast(Any, node.target.body))
+    body, constants = trace_body(node, mode, node.target.body)
     renamed: dict[str, str] = {}
     for name, tensor in constants.items():
         known = next((k for k, t in tensors.items() if t is tensor), None)

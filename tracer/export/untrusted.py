@@ -59,7 +59,8 @@ class Limits:
         ArgumentError
             For anything but names of ops and positive numbers.
         """
-        if isinstance(allow, str) or not all(isinstance(name, str) and "::" in name for name in allow):
+        names: Sequence[Any] = allow
+        if isinstance(allow, str) or not all(isinstance(name, str) and "::" in name for name in names):
             raise ArgumentError("load: allow takes qualified names of ops", got=repr(allow), hint='allow=["mine::op"]')
         for what, number in (("steps", steps), ("nbytes", nbytes)):
             if type(number) is not int or not 0 < number <= _LARGEST:

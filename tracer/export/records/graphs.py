@@ -8,6 +8,7 @@ from operator import getitem as _getitem
 from typing import Any, NoReturn
 
 from opweave.fake.mode import FakeTensorMode
+from opweave.registry.containers import is_dict, is_tuple
 from opweave.registry.errors import OpweaveError, UnsupportedError
 from opweave.registry.op import OpOverload
 from opweave.registry.symbolic import Symbolic, is_int
@@ -27,10 +28,11 @@ _MOST_PROGRAMS = 2**31 - 1
 _MOST_LEVELS = 16
 #: What nodes may call that compute with sizes.
 FUNCTIONS: dict[str, Any] = {
-    **{name: getattr(operator, name) for name in (
+    **{name.rstrip("_"): getattr(operator, name) for name in (
         "add", "sub", "mul", "floordiv", "mod", "truediv", "pow", "neg", "eq", "ne", "lt", "le", "gt", "ge",
+        "and_", "or_", "not_",
     )},
-    "and": operator.and_, "or": operator.or_, "not": operator.not_, "min": min, "max": max, "floor": math.floor,
+    "min": min, "max": max, "floor": math.floor,
 }  # fmt: skip
 _LAUNCHES = {True: triton_kernel_wrapper_functional, False: triton_kernel_wrapper_mutation}
 
@@ -163,7 +165,7 @@ class GraphReader:
         for item in source["nodes"].items():
             self._node(graph, nodes, item, depth, in_body)
         outputs = decode_operand(source["outputs"], nodes)
-        if not isinstance(outputs, tuple) or not (depth or all(map(_is_leaf, outputs))):
+        if not is_tuple(outputs) or not (depth or all(map(_is_leaf, outputs))):
             source["outputs"].fail("a tuple of outputs")
         graph.output(outputs)
         return graph
@@ -204,7 +206,7 @@ class GraphReader:
             count = 1 if function in (operator.neg, operator.not_, math.floor) else 2
             if kwargs or len(args) != count or not all(map(_is_number, args)):
                 item["args"].fail("numbers")
-            if function is operator.pow and (type(args[1]) is not int or not 0 <= args[1] <= 8):
+            if function is FUNCTIONS["pow"] and (type(args[1]) is not int or not 0 <= args[1] <= 8):
                 item["args"].fail("a small power")
             self._add(graph, nodes, item, "call_function", function, args, kwargs)
         elif kind == "launch":
@@ -236,7 +238,7 @@ class GraphReader:
         return node
 
     def _graph_or_operand(self, source: Reader, nodes: dict[str, Node], depth: int, in_body: bool) -> Any:
-        if not isinstance(source.value, dict) or "graph" not in source.value:
+        if not is_dict(source.value) or "graph" not in source.value:
             return decode_operand(source, nodes)
         return self._linted(self.graph(source.keys("graph")["graph"], depth + 1, in_body=in_body), source)
 
@@ -263,7 +265,7 @@ class GraphReader:
         # Whether what the call is given looks like them is checked when it runs.
         if len(inputs) != len(node.all_input_nodes) or not all(isinstance(t, (Tensor, Symbolic)) for t in inputs):
             source.fail("inputs for the call's tensors")
-        if not isinstance(body.outputs, tuple) or len(body.outputs) != 1:
+        if not is_tuple(body.outputs) or len(body.outputs) != 1:
             source.fail("one result")
         self._linted(body, source)
         body.graph["call"] = source["call"].text(1_000_000)
@@ -289,7 +291,7 @@ class GraphReader:
                 item["kwargs"].fail(f"a {kind} for {name}")
         if not {name for name, _ in kernel.parameters} >= arguments.keys():
             item["kwargs"].fail("the kernel's parameters")
-        made = {"kernel_idx": index, "constant_args_idx": 0, "grid": [grid], "kwargs": arguments}
+        made: dict[str, Any] = {"kernel_idx": index, "constant_args_idx": 0, "grid": [grid], "kwargs": arguments}
         if item.has("clones"):
             clones = [clone.text() for clone in item["clones"].items()]
             if not set(clones) <= {name for name, kind in kernel.parameters if kind.startswith("*")}:
@@ -301,7 +303,7 @@ class GraphReader:
 
 
 def _grid_size(source: Reader, nodes: dict[str, Node]) -> Any:
-    if not isinstance(source.value, dict):
+    if not is_dict(source.value):
         return source.integer(0, _MOST_PROGRAMS)
     found = decode_operand(source, nodes)
     if not isinstance(found, Node) or not is_int(found.meta["val"]) or type(found.meta["val"]) is bool:

@@ -47,7 +47,7 @@ class TensorRecords:
                 )
             groups.setdefault(id(tensor._storage), []).append(tensor)
         placed = {storage: self._storage(group) for storage, group in groups.items()}
-        found = {}
+        found: dict[str, dict[str, Any]] = {}
         for name, tensor in named.items():
             number, start = placed[id(tensor._storage)]
             found[name] = {
