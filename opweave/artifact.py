@@ -22,8 +22,9 @@ import optree
 
 from opweave.codegen.artifact import description, entries, linking, module, products
 from opweave.codegen.artifact.convolution import TABLE
-from opweave.codegen.artifact.entries import Dynamic, Entry, Weights
+from opweave.codegen.artifact.entries import Entry
 from opweave.codegen.artifact.kernels import Compiled, compiled
+from opweave.codegen.artifact.tensors import Dynamic, Weights
 from opweave.codegen.kernel import KernelSource
 from opweave.codegen.native import llvm
 from opweave.codegen.native.llvm import Host

@@ -6,8 +6,9 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from opweave.codegen.artifact.entries import Described, Entry
+from opweave.codegen.artifact.entries import Entry
 from opweave.codegen.artifact.module import symbol_of
+from opweave.codegen.artifact.tensors import Described
 from opweave.codegen.native.llvm import Host
 
 #: Of the description and of the functions: what has another is refused.

@@ -8,13 +8,12 @@ checks of sizes and strides, the sizes of the results and the bytes of the block
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from opweave.codegen.artifact.kernels import Compiled
+from opweave.codegen.artifact.tensors import CPU, Described, Dynamic, Weights, dlpack
 from opweave.codegen.host import steps as host
 from opweave.codegen.host.operands import Address, Expression, Layout, Local, TensorType
 from opweave.codegen.host.segments import Life, nbytes_of, plan
@@ -24,8 +23,7 @@ from opweave.codegen.native.launch import FLOAT64, INTEGER, NativeParameter
 from opweave.codegen.native.segments import ASSERTED, CALL, EXPECT, LEAST, LOAD, MOST, SKIP, NotRecorded, Recorder, Word
 from opweave.fake.symbolic import SymNumber
 from opweave.registry.containers import is_sequence
-from opweave.registry.dtypes import DType
-from opweave.registry.errors import Site, UnsupportedError
+from opweave.registry.errors import UnsupportedError
 from opweave.registry.op import OpOverload
 from opweave.registry.tensor import Tensor
 
@@ -34,77 +32,8 @@ WEIGHTS, OPERATORS, MEMORY, GIVEN = range(4)
 FIRST_MESSAGE = 100
 _WORD = NativeParameter(INTEGER, -(2**63), 2**63 - 1)
 _FLOAT = NativeParameter(FLOAT64, 0, 0)
-#: DLPack's codes of kinds of elements.
-_KINDS = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
-_BFLOAT = 4
 #: Words of a `DLTensor`.
 _TENSOR = 6
-
-
-@dataclass(frozen=True)
-class Described:
-    """A tensor that is given to an entry, or that it makes.
-
-    Attributes
-    ----------
-    name : str
-        What the user calls it.
-    dtype : DType
-        Of its elements.
-    sizes, strides : tuple of int or str
-        A size that is not fixed is an expression of symbols.
-    place : int
-        Of its address in the frame; behind that of an input are its sizes and its strides.
-    written : bool
-        Whether the entry writes it though it is an input.
-    dims : tuple of int
-        Where in the frame the sizes of a result are, and after them its strides.
-    """
-
-    name: str
-    dtype: DType
-    sizes: tuple[int | str, ...]
-    strides: tuple[int | str, ...]
-    place: int
-    written: bool = False
-    dims: tuple[int, ...] = ()
-
-
-@dataclass
-class Weights:
-    """Tensors that an artifact brings along, one behind the other."""
-
-    places: dict[int, int] = field(default_factory=dict[int, int])
-    parts: list[bytes] = field(default_factory=list[bytes])
-    size: int = 0
-    _keep: list[Tensor] = field(default_factory=list[Tensor])
-
-    def place(self, tensor: Tensor) -> int:
-        """How many bytes behind the start its first element is."""
-        found = self.places.get(id(tensor))
-        if found is None:
-            found = self.places[id(tensor)] = self.size
-            self._keep.append(tensor)
-            data = _memory_of(tensor)
-            data += bytes(-len(data) % 64)
-            self.parts.append(data)
-            self.size += len(data)
-        return found
-
-    @property
-    def data(self) -> bytes:
-        """All of them."""
-        return b"".join(self.parts)
-
-
-def _memory_of(tensor: Tensor) -> bytes:
-    """The elements where its strides have them."""
-    array = tensor._array
-    span = 1 + sum((n - 1) * abs(s) for n, s in zip(tensor._sizes, tensor._strides, strict=True)) if array.size else 0
-    flat = np.zeros(span, array.dtype)
-    steps = [step * array.itemsize for step in tensor._strides]
-    np.lib.stride_tricks.as_strided(flat, array.shape, steps)[...] = array
-    return flat.tobytes()
 
 
 @dataclass(frozen=True)
@@ -142,25 +71,6 @@ class Entry:
     def table(self) -> list[tuple[int, int, int, int]]:
         """All instructions."""
         return [*self.first, *self.recorder.computing, *self.recorder.running]
-
-
-@dataclass(frozen=True)
-class Dynamic:
-    """What is known of sizes that are not fixed.
-
-    Attributes
-    ----------
-    ranges : mapping of str to (int, int or None)
-        The least and largest value of each symbol.
-    names : mapping of str to str
-        What the user calls them.
-    demands : sequence of (ShapeEnv, object, Site or None)
-        Relations that must hold, and the lines that ask for them.
-    """
-
-    ranges: Mapping[str, tuple[int, int | None]] = field(default_factory=dict[str, tuple[int, "int | None"]])
-    names: Mapping[str, str] = field(default_factory=dict[str, str])
-    demands: Sequence[tuple[Any, Any, Site | None]] = ()
 
 
 def record(
@@ -568,21 +478,11 @@ class _Maker:
             for j, number in enumerate((*kind.sizes, *kind.strides)):
                 self.recorder.put(dims + j, self._value(number), _WORD)
             self.recorder.put(at, self.words[local], _WORD)
-            self.recorder.set(at + 1, _CPU)
+            self.recorder.set(at + 1, CPU)
             self.recorder.set(at + 2, len(kind.sizes) | dlpack(kind.dtype) << 32)
             self.recorder.put_place(at + 3, dims)
             self.recorder.put_place(at + 4, dims + len(kind.sizes))
         return structs
-
-
-#: DLPack's device type, and the number of the device in the upper half.
-_CPU = 1
-
-
-def dlpack(dtype: DType) -> int:
-    """An element type as the four bytes of a `DLDataType`: kind, bits, lanes."""
-    kind = _BFLOAT if dtype.name == "bfloat16" else _KINDS[dtype.kind]
-    return kind | (dtype.itemsize * 8) << 8 | 1 << 16
 
 
 def _name_of(symbol: Any) -> str:

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from opweave.codegen import blas, native
-from opweave.codegen.artifact.entries import FIRST_MESSAGE, Described, Entry, dlpack
+from opweave.codegen.artifact.entries import FIRST_MESSAGE, Entry
 from opweave.codegen.artifact.kernels import Compiled
+from opweave.codegen.artifact.tensors import Described, dlpack
 from opweave.codegen.native import llvm, pool, segments
 from opweave.codegen.native.llvm import Host
 from opweave.codegen.native.segments import Symbol
@@ -126,7 +127,7 @@ def compile_module(artifact: Artifact) -> tuple[bytes, tuple[str, ...]]:
     processor = artifact.machine.triple.partition("-")[0]
     modules = [
         ("the thread pool", pool.source(processor), 1),
-        ("the artifact", _text(artifact, processor), 2),
+        ("the artifact", source(artifact), 2),
         ("what stands for Python", native.source("standalone", numbers={}), 1),
         ("matrix products", _products(artifact.blas), 2),
         *[(kernel.name, kernel.lowered.llvm_ir, 2) for kernel in artifact.kernels],
@@ -174,7 +175,9 @@ out:
 }
 
 
-def _text(artifact: Artifact, processor: str) -> str:
+def source(artifact: Artifact) -> str:
+    """The LLVM IR of an artifact's own functions, and of all that they read."""
+    processor = artifact.machine.triple.partition("-")[0]
     operators, baseline = artifact.operators, _BASELINE.get(processor, "generic")
     numbers: dict[str, object] = {
         "CLOCK": time.CLOCK_MONOTONIC,

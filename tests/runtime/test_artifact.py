@@ -429,8 +429,8 @@ def test_what_it_says_of_itself(folder: Path, model: Any) -> None:
  *   result 0: float[n][5]
  *   n: from 1 to 40
  */
-enum { SEVERAL_OPEN = 15, SEVERAL_OPEN_INPUTS = 2, SEVERAL_OPEN_RESULTS = 1,
-       SEVERAL_OPEN_RESULT_DIMS = 2 };
+enum { SEVERAL_OPEN = 15, SEVERAL_OPEN_INPUTS = 2,
+       SEVERAL_OPEN_RESULTS = 1, SEVERAL_OPEN_RESULT_DIMS = 2 };
 
 """,
     )

@@ -9,7 +9,8 @@ import llvmlite.binding
 import pytest
 
 from opweave.codegen import blas, native
-from opweave.codegen.native import allocation, launch, pool, segments
+from opweave.codegen.artifact import module
+from opweave.codegen.native import allocation, launch, llvm, pool, segments
 from opweave.codegen.triton_cpu import access_check
 
 PROGRAMS = {
@@ -20,6 +21,15 @@ PROGRAMS = {
     "tensors": allocation.source,
     "sanitizer": access_check.source,
 }
+
+
+def _artifact() -> str:
+    machine = llvm.Host(f"{native.machine()}-unknown-linux-gnu", "generic", frozenset({"avx2", "avx"}))
+    return module.source(module.Artifact("model", (), (), (), (), b"", True, "{}", machine, False))
+
+
+PROGRAMS["artifact"] = _artifact
+PROGRAMS["standalone"] = lambda: native.source("standalone", numbers={})
 FOLDER = Path(native.__file__).parent
 
 
@@ -28,9 +38,9 @@ FOLDER = Path(native.__file__).parent
 def test_assembles(program: str, machine: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(native, "machine", lambda: machine)
     text = PROGRAMS[program]()
-    module = llvmlite.binding.parse_assembly(text)
-    module.verify()
-    defined = {f.name for f in module.functions if not f.is_declaration}
+    parsed = llvmlite.binding.parse_assembly(text)
+    parsed.verify()
+    defined = {f.name for f in parsed.functions if not f.is_declaration}
     assert defined == set(re.findall(r"^define .*?@([\w.]+)\(", text, re.MULTILINE))
 
 
