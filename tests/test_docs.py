@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import platform
 import re
 import subprocess
 import sys
@@ -30,3 +31,30 @@ def test_the_page_on_triton_runs(tmp_path):
     script.write_text("\n".join(blocks))
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, env=dict(os.environ))
     assert not done.returncode, done.stderr
+
+
+def test_the_page_on_deploying_runs(tmp_path: Path) -> None:
+    """Its files, run one after the other; the static program in a folder that it takes for the whole system."""
+    text = (ROOT / "docs" / "deploying.md").read_text()
+    blocks = re.findall(r"^```(\w+)\n(?:(?:#|//) (\w+\.\w+)\n)?(.*?)^```$", text, re.M | re.S)
+    files = {name: body for _, name, body in blocks if name}
+    assert set(files) == {"train.py", "serve.py", "main.c"}
+    for name, body in files.items():
+        (tmp_path / name).write_text(body)
+
+    def run(*command: str | Path, **options: object) -> str:
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, **options)
+        assert not done.returncode, done.stderr
+        return done.stdout
+
+    assert "classifier.so" in run(sys.executable, "train.py")
+    assert run(sys.executable, "serve.py") == "16 requests, 4 processes\n"
+    if platform.machine() != "x86_64":
+        return
+    cc = [sys.executable, "-m", "ziglang", "cc"]
+    dynamic, static = (body.split() for language, _, body in blocks if language == "sh")
+    run(*cc, *dynamic[1:])
+    assert run(tmp_path / "classify") == "1\n0\n1\n"
+    run(*cc, "-target", "x86_64-linux-musl", *static[1:])
+    assert b"ld-musl" not in (tmp_path / "classify").read_bytes()  # no interpreter: it needs no other file
+    assert run(tmp_path / "classify", env={}) == "1\n0\n1\n"

@@ -47,9 +47,9 @@ class _Maker:
         rows, columns = sizes[-2:]
         depth = step.a.tensor.sizes[-1]
         blocks = [_block(rows, ROWS), _block(columns, COLUMNS), _block(depth, DEPTH)]
-        names = [f"{x}_{dim}" for x in "abc" for dim in ("outer", "inner", "row", "column")]
+        names = [f"{x}_{dim}" for x in "abc" for dim in ("far", "near", "row", "column")]
         numbers = dict(zip(names, [n for of in strides for n in of], strict=True))
-        numbers |= {"rows": rows, "columns": columns, "depth": depth, "inner": sizes[1]}
+        numbers |= {"rows": rows, "columns": columns, "depth": depth, "near": sizes[1]}
         open_ = {name: value for name, value in numbers.items() if type(value) is not int}
         across = (rows + blocks[0] - 1) // blocks[0] * ((columns + blocks[1] - 1) // blocks[1])
         dtype = step.out.tensor.dtype
@@ -107,14 +107,14 @@ def _text(numbers: Mapping[str, Any], open_: Sequence[str], blocks: Sequence[int
         return f"tl.load({''.join(access(matrix, down, across))}{', 0.0' if {down, across} & ragged else ''})"
 
     place, mask = access("c", "r", "s")
-    batch = [f"    {x} += outer * {n[f'{x}_outer']} + inner * {n[f'{x}_inner']}" for x in "abc"]
+    batch = [f"    {x} += far * {n[f'{x}_far']} + near * {n[f'{x}_near']}" for x in "abc"]
     return "\n".join(
         [
             "@triton.jit",
             f"def NAME({', '.join(['a', 'b', 'c', *open_])}):",
             f"    across = ({n['columns']} + {tile_columns - 1}) // {tile_columns}",
             "    tile, batch = tl.program_id(0).to(tl.int64), tl.program_id(1).to(tl.int64)",
-            f"    outer, inner = batch // {n['inner']}, batch % {n['inner']}",
+            f"    far, near = batch // {n['near']}, batch % {n['near']}",
             *batch,
             f"    r = tile // across * {tile_rows} + tl.arange(0, {tile_rows})",
             f"    s = tile % across * {tile_columns} + tl.arange(0, {tile_columns})",
