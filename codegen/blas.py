@@ -58,11 +58,15 @@ _NO_EPILOGUE = (0,) * 7
 
 def multiplies(node: Node) -> bool:
     """Whether `multiply` can stand in for a call."""
+    return is_product(node) and node.meta["val"]._dtype in _GEMM
+
+
+def is_product(node: Node) -> bool:
+    """Whether a call multiplies matrices, or batches of them in two dimensions at most."""
     value = node.meta["val"]
     return (
         node.target in (ops.aten.mm.default, ops.aten.bmm.default, ops.opweave.batched_mm.default)
         and value._device.type == "cpu"
-        and value._dtype in _GEMM
         and len(value._sizes) <= 4
     )
 

@@ -17,13 +17,14 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from opweave.codegen import blas
 from opweave.codegen.host import epilogue, group, kernels, lifetimes, reuse, segments, spec
 from opweave.codegen.host.build import build
 from opweave.codegen.host.python import Printer
 from opweave.codegen.host.steps import Program, with_programs
 from opweave.codegen.kernel import KernelSource
 from opweave.registry.device import Device
-from opweave.tracer.graph import Graph
+from opweave.tracer.graph import Graph, Node
 
 Pass = Callable[[Program], Program]
 
@@ -75,7 +76,15 @@ def generate(graph: Graph, *, name: str = "call", device: str | Device = "cpu") 
     return Generated(source, name, [*program.kernels], printer.names, list(dict.fromkeys(printer.attributes)))
 
 
-def host_program(graph: Graph, name: str, device: Device, *, grouped: bool = True, segmented: bool = True) -> Program:
+def host_program(
+    graph: Graph,
+    name: str,
+    device: Device,
+    *,
+    grouped: bool = True,
+    segmented: bool = True,
+    multiplies: Callable[[Node], bool] = blas.multiplies,
+) -> Program:
     """What a graph does on the host at each call, ready to be printed.
 
     Parameters
@@ -84,6 +93,8 @@ def host_program(graph: Graph, name: str, device: Device, *, grouped: bool = Tru
         As of `generate`.
     grouped, segmented : bool
         Whether small kernels may share a launch, and steps a native call.
+    multiplies : callable
+        Whether a call is a product that a step of the host makes.
 
     Raises
     ------
@@ -92,7 +103,7 @@ def host_program(graph: Graph, name: str, device: Device, *, grouped: bool = Tru
     HostError
         If a pass leaves a program that breaks the rules.
     """
-    program = build(graph, name, device)
+    program = build(graph, name, device, multiplies)
     if spec.verifying:
         spec.verify(program)
     grouping: tuple[Pass, ...] = (partial(group.run, device=device),) if grouped else ()

@@ -20,6 +20,7 @@ from typing import Any
 
 import optree
 
+from opweave.codegen import blas
 from opweave.codegen.artifact import description, entries, linking, module, products
 from opweave.codegen.artifact.convolution import TABLE
 from opweave.codegen.artifact.entries import Entry
@@ -211,8 +212,8 @@ _PLAIN = (bool, int, float, str, type(None))
 class _Maker:
     """Entries that share kernels and weights."""
 
-    def __init__(self, name: str, machine: Host, blas: bool) -> None:
-        self.name, self.machine, self.blas = name, machine, blas
+    def __init__(self, name: str, machine: Host, by_blas: bool) -> None:
+        self.name, self.machine, self.blas = name, machine, by_blas
         self.weights = Weights()
         self.messages: list[str] = []
         self.kernels: dict[Any, Compiled] = {}
@@ -245,7 +246,8 @@ class _Maker:
         graph = _flat(program, name)
         graph = lower(graph)
         written = written_inputs(graph)
-        host = host_program(graph, name, cpu, grouped=False, segmented=False)
+        multiplies = blas.multiplies if self.blas else products.multiplies
+        host = host_program(graph, name, cpu, grouped=False, segmented=False, multiplies=multiplies)
         if not self.blas:
             host = products.run(host)
         self.calls_blas |= self.blas and any(type(step).__name__ == "Product" for step in host.steps)

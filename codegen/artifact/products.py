@@ -12,13 +12,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from opweave.codegen import blas
 from opweave.codegen.host.operands import Address, Local, Number, number_in
 from opweave.codegen.host.steps import Launch, Product, Program, Step
 from opweave.codegen.kernel import KernelSource
-from opweave.registry.dtypes import DType
+from opweave.registry.dtypes import DType, bfloat16, float16, float32, float64
+from opweave.tracer.graph import Node
 
+#: What it can multiply.
+DTYPES = (float16, bfloat16, float32, float64)
 #: The most rows, columns and summands that a program of the kernel has in hand.
 ROWS, COLUMNS, DEPTH = 128, 128, 128
+
+
+def multiplies(node: Node) -> bool:
+    """Whether a call can be such a kernel."""
+    return blas.is_product(node) and node.meta["val"]._dtype in DTYPES
 
 
 def run(program: Program) -> Program:
@@ -89,7 +98,8 @@ import triton.language as tl
 
 
 def _text(numbers: Mapping[str, Any], open_: Sequence[str], blocks: Sequence[int], dtype: DType) -> str:
-    """The kernel: a program makes one tile of one matrix."""
+    """The kernel: a program makes one tile of one matrix. Sums of half types are float32."""
+    total = dtype.compute.name
     n = {name: name if name in open_ else str(value) for name, value in numbers.items()}
     tile_rows, tile_columns, step = blocks
     parts = {"r": ("rows", tile_rows), "s": ("columns", tile_columns), "k": ("depth", step)}
@@ -118,12 +128,12 @@ def _text(numbers: Mapping[str, Any], open_: Sequence[str], blocks: Sequence[int
             *batch,
             f"    r = tile // across * {tile_rows} + tl.arange(0, {tile_rows})",
             f"    s = tile % across * {tile_columns} + tl.arange(0, {tile_columns})",
-            f"    total = tl.zeros(({tile_rows}, {tile_columns}), tl.{dtype.name})",
+            f"    total = tl.zeros(({tile_rows}, {tile_columns}), tl.{total})",
             f"    for start in range(0, {n['depth']}, {step}):",
             f"        k = start + tl.arange(0, {step}).to(tl.int64)",
             f"        total = tl.dot({load('a', 'r', 'k')}, {load('b', 'k', 's')}, total,",
-            f'                       input_precision="ieee", out_dtype=tl.{dtype.name})',
-            f"    tl.store({place}, total{mask})",
+            f'                       input_precision="ieee", out_dtype=tl.{total})',
+            f"    tl.store({place}, total.to(tl.{dtype.name}){mask})",
             "",
         ]
     )

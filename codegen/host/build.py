@@ -9,7 +9,7 @@ from __future__ import annotations
 import keyword
 import operator
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from opweave.codegen import blas
@@ -71,7 +71,7 @@ from opweave.tracer.operands import map_operands
 from opweave.tracer.printing import operand_graphs
 
 
-def build(graph: Graph, name: str, device: Device) -> Program:
+def build(graph: Graph, name: str, device: Device, multiplies: Callable[[Node], bool] = blas.multiplies) -> Program:
     """The steps of a graph.
 
     Parameters
@@ -82,6 +82,8 @@ def build(graph: Graph, name: str, device: Device) -> Program:
         Of the function.
     device : Device
         Where kernels run.
+    multiplies : callable
+        Whether a call is a `Product`.
 
     Raises
     ------
@@ -89,11 +91,14 @@ def build(graph: Graph, name: str, device: Device) -> Program:
         If a region cannot be lowered, or a number follows from no size.
     """
     names = Names({*_names(graph), *keyword.kwlist, name, "float"})
-    return _Builder(graph, name, device, bool(graph.graph.get("wide")), names).run()
+    return _Builder(graph, name, device, bool(graph.graph.get("wide")), names, multiplies).run()
 
 
 class _Builder:
-    def __init__(self, graph: Graph, name: str, device: Device, wide: bool, names: Names) -> None:
+    def __init__(
+        self, graph: Graph, name: str, device: Device, wide: bool, names: Names, multiplies: Callable[[Node], bool]
+    ) -> None:
+        self.multiplies = multiplies
         self.graph, self.name, self.device, self.wide, self.names = graph, name, device, wide, names
         #: What holds each symbol that is bound.
         self.symbols: dict[str, Local] = {}
@@ -162,7 +167,7 @@ class _Builder:
         return self._inner(graph, self.names.fresh(graph.name or "function")).run(conform=True)
 
     def _inner(self, graph: Graph, name: str) -> _Builder:
-        inner = _Builder(graph, name, self.device, self.wide, self.names)
+        inner = _Builder(graph, name, self.device, self.wide, self.names, self.multiplies)
         inner.symbols = dict(self.symbols)
         return inner
 
@@ -220,7 +225,7 @@ class _Builder:
                 self._add(Item(self.origin, self._local(node), self._operands(node.args[0]), key))
         elif _is_plain_view(node) and self._is_placed(node):
             self._view(node)
-        elif self.device.type == "cpu" and declared(node) is not None and blas.multiplies(node):
+        elif self.device.type == "cpu" and declared(node) is not None and self.multiplies(node):
             value, (a, b) = node.meta["val"], node.args[:2]  # a third says how the result lies
             self._allocate(self._local(node), sizes_from(value._sizes), sizes_from(value._strides))
             self._add(Product(self.origin, self._local(node), self._operands(a), self._operands(b)))

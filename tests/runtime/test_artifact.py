@@ -110,6 +110,10 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Tensor, ...], Any, list[tupl
     "scalar": (lambda x: x * 2, (tensor(1)[0],), None, []),
     "product": (lambda x, y: (x @ y).relu() @ y.t(), (tensor(50, 37), tensor(37, 70)), None, []),
     "doubles": (lambda x, y: x @ y, (tensor(20, 9).double(), tensor(9, 33).double()), None, []),
+    "halved": (
+        lambda x, y: (x.half() @ y.half(), opweave.bmm(x[None].bfloat16(), y[None].bfloat16()).relu()),
+        (tensor(20, 9), tensor(9, 33)), None, [],
+    ),
     "batched": (lambda x, y: opweave.bmm(x, y) + 1, (tensor(3, 17, 33), tensor(3, 33, 65)), None, []),
     "open": (
         lambda x, w: opweave.softmax(x @ w, -1), (tensor(4, 8), tensor(8, 5)), ({0: N}, None),
