@@ -10,7 +10,9 @@ has no answer then; that is an error with a hint.
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -239,6 +241,18 @@ class SymBool(SymNumber):
 def sym_not(value: Any) -> Any:
     """`not value` without deciding it."""
     return ~value if isinstance(value, SymBool) else not value
+
+
+def _least(*values: Any) -> Any:
+    return functools.reduce(sym_min, values) if len(values) > 1 else min(*values)
+
+
+def _largest(*values: Any) -> Any:
+    return functools.reduce(sym_max, values) if len(values) > 1 else max(*values)
+
+
+#: Functions that decide on numbers, as nodes call them, and what computes with symbolic ones, too.
+UNDECIDED: dict[Any, Callable[..., Any]] = {min: _least, max: _largest, operator.not_: sym_not}
 
 
 def sym_max(a: Any, b: Any) -> Any:

@@ -109,7 +109,10 @@ class CompiledFunction:
         dynamic: bool | None = None,
         fullgraph: bool | None = None,
     ) -> None:
-        functools.update_wrapper(self, function)
+        functools.update_wrapper(self, function, updated=())
+        # An object's attributes may be called as methods here are.
+        theirs: dict[str, Any] = getattr(function, "__dict__", {})
+        vars(self).update({name: value for name, value in theirs.items() if not hasattr(type(self), name)})
         self.__wrapped__ = function
         self.entries: list[Entry] = []
         self._compile_graph = compile_graph

@@ -6,10 +6,16 @@ import copy
 from collections.abc import Mapping
 from typing import Any
 
+from opweave.fake.symbolic import UNDECIDED
 from opweave.registry.errors import ArgumentError, GraphError
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.graph_module import GraphModule
 from opweave.tracer.operands import map_operands
+
+
+def called(target: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """What a call of a node's target gives, where the graph may be traced again, with symbolic numbers."""
+    return UNDECIDED.get(target, target)(*args, **kwargs)
 
 
 class Interpreter:
@@ -101,7 +107,7 @@ class Interpreter:
         """The value of a call."""
         if isinstance(target, Graph):
             return self._inner(target).run(*args)
-        return target(*args, **kwargs)
+        return called(target, args, kwargs)
 
     def output(self, value: Any) -> Any:
         """The result."""

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from types import SimpleNamespace
 from typing import Any
 
+from opweave.fake.symbolic import UNDECIDED
 from opweave.registry import dtypes
 from opweave.registry.containers import is_dict, is_list, is_sequence, is_tuple
 from opweave.registry.device import Device
@@ -39,12 +40,18 @@ _COMMENT_COLUMN = 88
 _MODULES = {"_operator": "operator", "operator": "operator", "math": "math"}
 
 
+_operator = SimpleNamespace(
+    **{name: UNDECIDED.get(f, f) for name, f in vars(operator).items() if not name.startswith("__")}
+)
+
+
 def namespace(functions: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """What printed code needs to run, by name; `functions` are those of `foreign_functions`."""
     public = SimpleNamespace(device=Device, **dtypes.DTYPES, **MemoryFormat.__members__)
+    own = SimpleNamespace(**{name: UNDECIDED.get(f, f) for name, f in (functions or {}).items()})
     return {
-        "ops": ops, "opweave": public, "operator": operator, "math": math, "inf": math.inf, "nan": math.nan,
-        "slice": slice, "complex": complex, "functions": SimpleNamespace(**(functions or {})), "__builtins__": builtins,
+        "ops": ops, "opweave": public, "operator": _operator, "math": math, "inf": math.inf, "nan": math.nan,
+        "slice": slice, "complex": complex, "functions": own, "__builtins__": builtins,
     }  # fmt: skip
 
 

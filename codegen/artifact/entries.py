@@ -146,6 +146,9 @@ class _Maker:
         #: Numbers by symbol.
         self.symbols: dict[str, Word] = {}
         self.base: dict[Local, Local] = {}
+        for step in program.steps:
+            if isinstance(step, (host.View, host.Move)):
+                self.base[step.result] = step.base if isinstance(step, host.View) else step.of
         #: What calls return.
         self.made = {step: self._made_by(step) for step in program.steps if isinstance(step, host.Call)}
         #: What is given from outside: it may lie in the memory of others.
@@ -169,8 +172,12 @@ class _Maker:
             dims = tuple(self.recorder.place(self._value(n)) for n in (*kind.sizes, *kind.strides))
             sizes, strides = self._shown(kind.sizes), self._shown(kind.strides)
             results.append(Described(f"result_{number}", kind.dtype, sizes, strides, place, True, dims))
-            self.words[local] = self.recorder.inputs[place]
+            # What goes on under another name is made where the result is wanted.
+            self.words[local] = self.words[self._root(local)] = self.recorder.inputs[place]
             place += 1
+        made = [self._root(local) for local in self.results]
+        if len({*made}) < len(made) or any(root in self.outside for root in made):
+            self._refuse("results that share memory", str(self.results))
         lives = self._lives()
         memory = self.recorder.place(plan(lives, {}, self._value))
         first, self.recorder.computing = self.recorder.computing, []
@@ -296,11 +303,10 @@ class _Maker:
     def _lives(self) -> dict[Local, Life]:
         """What is made and not returned, and from when to when it is needed."""
         made: set[Local] = set()
+        returned_roots = {self._root(local) for local in self.results}
         lives: dict[Local, Life] = {}
         for number, step in enumerate(self.program.steps):
-            if isinstance(step, (host.View, host.Move)):
-                self.base[step.result] = step.base if isinstance(step, host.View) else step.of
-            elif isinstance(step, host.Alloc):
+            if isinstance(step, host.Alloc):
                 made.add(step.result)
             returned = self.made.get(step, ()) if isinstance(step, host.Call) else ()
             made.update(returned)
@@ -310,7 +316,7 @@ class _Maker:
                 root = self._root(local)
                 if root in lives:
                     lives[root].last = number
-                elif root in made and root not in self.results:
+                elif root in made and root not in returned_roots:
                     nbytes = nbytes_of(root)
                     if nbytes is None:
                         self.step = step
@@ -351,7 +357,7 @@ class _Maker:
         )  # fmt: skip
 
     def _move(self, step: host.Move) -> None:
-        self.words[step.result] = self.words[step.of]
+        self.words.setdefault(step.result, self.words[step.of])
 
     def _copy(self, step: host.Copy) -> None:
         nbytes = nbytes_of(step.to)

@@ -340,13 +340,18 @@ entry:
   %sizes = load ptr, ptr %sizes.p
   br label %next
 next:
-  %i = phi i64 [ 0, %entry ], [ %i1, %on ]
-  %sum = phi i64 [ 1, %entry ], [ %sum1, %on ]
+  %i = phi i64 [ 0, %entry ], [ %i1, %some ]
+  %sum = phi i64 [ 1, %entry ], [ %sum1, %some ]
   %done = icmp eq i64 %i, %rank
   br i1 %done, label %out, label %on
 on:
   %p = getelementptr i64, ptr %sizes, i64 %i
   %size = load i64, ptr %p
+  %nothing = icmp sle i64 %size, 0
+  br i1 %nothing, label %none, label %some
+none:
+  ret i64 0
+some:
   %below = sub i64 %size, 1
   %stride = call i64 @stride(ptr %tensor, i64 %i, i64 %rank)
   %far = mul i64 %below, %stride

@@ -135,6 +135,16 @@ def test_unsaved_stages_agree(name: str) -> None:
     check(UNSAVED[name])
 
 
+def test_what_was_traced_is_traced_again() -> None:
+    """The least of two numbers that depend on data is not decided when a graph is traced again."""
+    f = UNSAVED["parts"]
+    traced = make_fx(f, tracing_mode="symbolic")(opweave.tensor(INPUTS[0]))
+    exported = export.export(f, (opweave.tensor(INPUTS[0]),)).module(compile=False)
+    for made in (opweave.compile(traced), opweave.compile(exported)):
+        for x in INPUTS:
+            assert [t.shape for t in made(opweave.tensor(x))] == [t.shape for t in f(opweave.tensor(x))], x
+
+
 #: Traced code takes the sizes to be 2 or more where they decide, and says so where they are not.
 NARROWER: dict[str, Callable[[Tensor], Any]] = {
     "broadcast": lambda x: x[x > 0] + opweave.ones(4), "with a size": lambda x: x[x > 0] + x.flatten(),

@@ -16,7 +16,7 @@ from opweave.tracer.export.linking import BODY, registered
 from opweave.tracer.export.sizes import Binding, ExportEnv
 from opweave.tracer.export.untrusted import budget
 from opweave.tracer.graph import Graph, Node
-from opweave.tracer.interpreter import Interpreter
+from opweave.tracer.interpreter import Interpreter, called
 
 
 class Runner(Interpreter):
@@ -46,7 +46,7 @@ class Runner(Interpreter):
             found = self.links.get(self.node)
             target = self.links[target] if found is None else found
         if self.budget is None:
-            return target(*args, **kwargs)
+            return called(target, args, kwargs)
         self.budget.check_call(self.node, target, args, kwargs)
         value = target(*args, **kwargs)
         self.budget.check_number(self.node, value)
