@@ -15,7 +15,8 @@ from opweave.tracer.operands import map_operands
 
 def called(target: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """What a call of a node's target gives, where the graph may be traced again, with symbolic numbers."""
-    return UNDECIDED.get(target, target)(*args, **kwargs)
+    function: Any = UNDECIDED.get(target, target)
+    return function(*args, **kwargs)
 
 
 class Interpreter:
