@@ -227,7 +227,8 @@ class _Maker:
 
     def _kernel(self, kernel: KernelSource, apart: bool) -> Compiled:
         """A kernel's code, under a name of its own."""
-        key = (kernel.name, kernel.source, kernel.options, kernel.signature.values().__repr__(), apart)
+        constants = tuple(sorted(kernel.constexprs.items()))
+        key = (kernel.source, *kernel.signature.items(), constants, kernel.aligned, kernel.options, apart)
         found = self.kernels.get(key)
         if found is None:
             made = compiled(kernel, self.machine, apart=apart)
