@@ -16,7 +16,7 @@ from opweave.codegen.artifact.kernels import Compiled
 from opweave.codegen.artifact.tensors import CPU, Described, Dynamic, Weights, dlpack
 from opweave.codegen.host import steps as host
 from opweave.codegen.host.operands import Address, Expression, Layout, Local, TensorType
-from opweave.codegen.host.segments import Life, nbytes_of, plan
+from opweave.codegen.host.segments import Life, lie_alike, nbytes_of, plan
 from opweave.codegen.host.steps import Program, Step
 from opweave.codegen.kernel import KernelSource
 from opweave.codegen.native.launch import FLOAT64, INTEGER, NativeParameter
@@ -361,8 +361,8 @@ class _Maker:
 
     def _copy(self, step: host.Copy) -> None:
         nbytes = nbytes_of(step.to)
-        if nbytes is None:
-            self._refuse("copy of memory with gaps", step.origin.name)
+        if nbytes is None or not lie_alike(step.to, step.of):
+            self._refuse("copy from one layout to another", step.origin.name, "pass x.contiguous()")
         self.recorder.move(self.words[step.to], self.words[step.of], self._value(nbytes))
 
     def _cell(self, step: host.Cell) -> None:

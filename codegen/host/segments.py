@@ -154,7 +154,7 @@ def _fits(step: Step, before: Sequence[Step]) -> bool:
         then = step.epilogue
         return blas.native_product() is not None and (then is None or _is_native(then.launch))
     if isinstance(step, Copy):
-        return nbytes_of(step.to) is not None and _alike(step.to, step.of)
+        return nbytes_of(step.to) is not None and lie_alike(step.to, step.of)
     if isinstance(step, Alloc):
         return step.layout.device.type == "cpu"
     if isinstance(step, View):
@@ -181,7 +181,7 @@ def _is_number(value: Number) -> bool:
     return isinstance(value, int)
 
 
-def _alike(to: Local, of: Local) -> bool:
+def lie_alike(to: Local, of: Local) -> bool:
     """Whether two tensors lie in memory in one way, without gaps."""
     one, other = to.tensor, of.tensor
     same = one.dtype is other.dtype and sizes(one.sizes) == sizes(other.sizes)

@@ -270,6 +270,7 @@ def test_a_written_argument_is_written(folder: Path) -> None:
         (lambda x: x + opweave.rand(5), (tensor(5),), "no code for aten.rand"),
         (lambda x: opweave.cond(x.sum() > 0, lambda x: x * 2, lambda x: x * 3, (x,)), (tensor(5),), "no code for cond"),
         (lambda x: x.nonzero(), (tensor(5),), "no (code for|size that)"),
+        (lambda x: x.scatter(0, integers(3, 3, 4), 2.0), (tensor(4, 3).t(),), "no copy from one layout"),
         (lambda x: (x, 3), (tensor(5),), "returns something that is no tensor"),
     ],
 )  # fmt: skip
