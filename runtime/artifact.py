@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import os
 import platform
 import struct
 import threading
@@ -75,6 +76,8 @@ def load_compiled(
 ) -> CompiledModel:
     """Load an artifact.
 
+    Its kernels use as many threads as the process may run on, or `OPWEAVE_NUM_THREADS`.
+
     Parameters
     ----------
     path : str or Path
@@ -129,6 +132,9 @@ class CompiledModel:
         for operator in self.description["operators"]:
             functions_ = (getattr(library, operator["symbol"], None) for library in theirs)
             found.setdefault(operator["name"], next((f for f in functions_ if f is not None), None))
+        threads = os.environ.get("OPWEAVE_NUM_THREADS", "")
+        if threads.strip().isdigit():
+            functions["set_threads"](int(threads))
         self._model = self._create(weights, {name: f for name, f in found.items() if f is not None})
         self.entries = {e["name"]: CompiledEntry(self, i, e) for i, e in enumerate(self.description["entries"])}
 

@@ -381,7 +381,7 @@ class _Maker:
         assert isinstance(kernel, KernelSource)
         touched = [self._root(local) for local in (*step.inputs, *step.outputs)]
         # Of what is given from outside nobody knows whether it lies in the same memory.
-        apart = sum(local in self.outside for local in touched) < 2
+        apart = len({*touched}) == len(touched) and sum(local in self.outside for local in touched) < 2
         return self.compile_kernel(kernel, apart)
 
     def _launch(self, step: host.Launch) -> None:

@@ -46,7 +46,7 @@ def same(function: Callable[..., Any], *values: Any, dtype: str = "float32", not
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
 def test_powers_by_numbers_and_by_tensors(dtype: str) -> None:
     """A number 0.5 is a square root, a tensor of 0.5 is C's pow."""
-    exponents = (0.5, -0.5, 0.0, 1.0, 2.0, -1.0, math.inf, -math.inf, math.nan)
+    exponents = [0.5, -0.5, 0.0, 1.0, 2.0, -1.0, math.inf, -math.inf, math.nan]
 
     def numbers(m: Any, x: Any) -> Any:
         return tuple(x**e for e in exponents)
@@ -59,6 +59,10 @@ def test_powers_by_numbers_and_by_tensors(dtype: str) -> None:
 
     if dtype != "float16" or not left_out("powers of float16 by one half"):
         same(numbers, EDGES, dtype=dtype)
+    if (dtype, torch.backends.cpu.get_cpu_capability()) == ("float64", "AVX2") and left_out(
+        "powers of float64 by minus one half, without AVX-512"
+    ):
+        exponents.remove(-0.5)
     same(tensors, EDGES, dtype=dtype)
 
 
