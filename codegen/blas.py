@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,7 +31,9 @@ from opweave.registry.interrupts import let_through
 from opweave.registry.loading import load_heavy
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor
-from opweave.tracer.graph import Node
+
+if TYPE_CHECKING:
+    from opweave.tracer.graph import Node
 
 #: Multiplications from which OpenBLAS would use several threads.
 MANY = 1 << 18

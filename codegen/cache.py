@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import importlib.metadata
+import importlib
 import logging
 import os
 import platform
@@ -81,9 +81,22 @@ def environment() -> str:
 
 
 def _version(package: str) -> str:
+    """The version of an installed package, which the folder of its metadata is named by."""
+    start, end = f"{package}-", ".dist-info"
+    for folder in sys.path:
+        try:
+            names = os.listdir(folder or ".")
+        except OSError as error:  # not a folder
+            let_through(error)
+            continue
+        found = next((name for name in names if name.startswith(start) and name.endswith(end)), None)
+        if found is not None:
+            return found[len(start) : -len(end)]
+    # Its loading takes longer than all the rest of a start.
+    metadata = importlib.import_module("importlib.metadata")
     try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
         return "none"
 
 
@@ -148,8 +161,22 @@ def fetch(key: str, make: Callable[[], Mapping[str, str]], *, anew: bool = False
     anew : bool
         Make it whatever is there: it turned out to be of no use.
     """
+    found = None if anew else find(key)
+    if found is not None:
+        return found
+    return keep(key, make())
+
+
+def find(key: str) -> Artifact | None:
+    """The artifact of this name, if there is one that is whole.
+
+    Parameters
+    ----------
+    key : str
+        From `key_of`.
+    """
     places = stores()
-    for place in () if anew else places:
+    for place in places:
         found = place.read(key)
         if found is not None:
             try:
@@ -161,10 +188,23 @@ def fetch(key: str, make: Callable[[], Mapping[str, str]], *, anew: bool = False
                 places[0].write(key, found)
             _log.debug("found %s/%s", place.root, key)
             return Artifact(_folder(place, key), files, True)
-    files = dict(make())
+    return None
+
+
+def keep(key: str, files: Mapping[str, str]) -> Artifact:
+    """Keep an artifact under this name, instead of one that is there.
+
+    Parameters
+    ----------
+    key : str
+        From `key_of`.
+    files : mapping of str to str
+        Name -> text.
+    """
+    places = stores()
     encoded = {name: text.encode() for name, text in files.items()}
     kept = next((place for place in places if place.write(key, encoded)), places[-1])
-    return Artifact(_folder(kept, key), files, False)
+    return Artifact(_folder(kept, key), dict(files), False)
 
 
 def fetch_object(key: str, make: Callable[[], bytes]) -> bytes:

@@ -13,45 +13,19 @@ Printer      steps become Python
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from opweave.codegen import blas
+from opweave.codegen.generated import Generated
 from opweave.codegen.host import epilogue, group, kernels, lifetimes, reuse, segments, spec
 from opweave.codegen.host.build import build
 from opweave.codegen.host.python import Printer
 from opweave.codegen.host.steps import Program, with_programs
-from opweave.codegen.kernel import KernelSource
 from opweave.registry.device import Device
 from opweave.tracer.graph import Graph, Node
 
 Pass = Callable[[Program], Program]
-
-
-@dataclass
-class Generated:
-    """A compiled graph as text.
-
-    Attributes
-    ----------
-    source : str
-        A Python module that defines `name`.
-    name : str
-        The function to call, with the graph's inputs; returns what the graph returns.
-    kernels : list of KernelSource
-        What it launches; each under its own name, as `launch(gx, gy, gz, *addresses)`.
-    names : dict
-        Objects that the source finds as globals.
-    attributes : list of str
-        Constants of the graph module that it finds as globals.
-    """
-
-    source: str
-    name: str
-    kernels: list[KernelSource]
-    names: dict[str, Any] = field(default_factory=dict[str, Any])
-    attributes: list[str] = field(default_factory=list[str])
 
 
 def generate(graph: Graph, *, name: str = "call", device: str | Device = "cpu") -> Generated:

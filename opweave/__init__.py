@@ -64,7 +64,7 @@ with _deferred(patient=False):
         contiguous_format,
         preserve_format,
     )
-    from opweave.registry.op import OpOverload, ops
+    from opweave.registry.op import OpOverload, ops, registry as _registry
     from opweave.registry.ops import surface as _surface
     from opweave.registry.packet import OpOverloadPacket
     from opweave.registry.printing import get_printoptions, set_printoptions
@@ -78,6 +78,7 @@ with _deferred(patient=False):
     importlib.import_module("opweave.registry.vmap")  # what the key of batched tensors does
     importlib.import_module("opweave.registry.autocast")  # what the Autocast keys do
     importlib.import_module("opweave.registry.control_flow")  # ops whose operands are functions
+    _registry.shipped_version = _registry.builtin_version
     if os.environ.get("OPWEAVE_LOGS"):  # kernels are compiled and launched without the compiler, too
         importlib.import_module("opweave.runtime.logging")
 
@@ -93,6 +94,7 @@ if TYPE_CHECKING:
         set_autocast_dtype,
         set_autocast_enabled,
     )
+    from opweave.compiling import compile
     from opweave.explaining import explain, kernel_accesses
     from opweave.fake.mode import FakeTensorMode
     from opweave.fake.shape_env import ShapeEnv
@@ -109,7 +111,6 @@ if TYPE_CHECKING:
         sym_not,
     )
     from opweave.fake.tensor import FakeTensor
-    from opweave.pipeline import compile
     from opweave.registry import return_types
     from opweave.registry.vmap.transform import vmap
     from opweave.runtime.artifact import load_compiled
@@ -126,7 +127,7 @@ _LAZY = {
     "FakeTensorMode": ("opweave.fake.mode", "FakeTensorMode"),
     "FakeTensor": ("opweave.fake.tensor", "FakeTensor"),
     "make_fx": ("opweave.tracer.make_fx", "make_fx"),
-    "compile": ("opweave.pipeline", "compile"),
+    "compile": ("opweave.compiling", "compile"),
     "fx": ("opweave.fx", None),
     "return_types": ("opweave.registry.return_types", None),
     "explain": ("opweave.explaining", "explain"),

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from opweave.pipeline import compile, fusion_report, lower
+from opweave.compiling import compile
+from opweave.pipeline import fusion_report, lower
 from opweave.registry.triton import effects
 from opweave.registry.triton.access import KernelAccesses
 from opweave.registry.triton_op import wrap_triton

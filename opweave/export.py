@@ -74,7 +74,7 @@ def _compiled(program: ExportedProgram) -> Callable[..., Any]:
         return program.run_flat(leaves, tensors)
 
     run.__name__ = program.name
-    return load_heavy("opweave.pipeline").compile(run, fullgraph=True)
+    return load_heavy("opweave.compiling").compile(run, fullgraph=True)
 
 
 @_kernels.verify.supply

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from opweave.compiling import compile
 from opweave.explaining import explain
 from opweave.fake.mode import FakeTensorMode
 from opweave.fake.shape_env import ShapeEnv
-from opweave.pipeline import compile
 from opweave.registry import dtypes
 from opweave.registry.autograd import engine
 from opweave.registry.core_opset import CORE

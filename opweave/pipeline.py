@@ -1,6 +1,7 @@
 """The compiler from end to end: which stages a function goes through, in which order. Read it from top to bottom.
 
-compile(fn)            a CompiledFunction: guards and compiled versions
+compile(fn)            a CompiledFunction: guards and compiled versions         (opweave.compiling, runtime.compiled)
+  found                a version that another process kept ends it here         (runtime.records)
   capture              tracer: one call of fn becomes a graph              (runtime.capture)
   PASSES               graph -> graph
   generate             graph -> Triton kernels and a wrapper               (codegen.wrapper)
@@ -34,15 +35,15 @@ from opweave.passes import (
 )
 from opweave.registry.device import Device, cpu
 from opweave.registry.dtypes import DType
-from opweave.registry.errors import ArgumentError, CompileError, DeviceError, UnsupportedError
+from opweave.registry.errors import CompileError, DeviceError
 from opweave.registry.interrupts import checkpoint, let_through
 from opweave.registry.loading import load_heavy
 from opweave.registry.tensor import Tensor, describe
 from opweave.registry.triton_op import triton_kernel_wrapper_functional
-from opweave.runtime.compiled import CompiledFunction, Program
 from opweave.runtime.context import below_autograd
 from opweave.runtime.load import load
 from opweave.runtime.logging import DEBUG, channel, lazily
+from opweave.runtime.request import Program
 from opweave.tracer import spec
 from opweave.tracer.graph import Graph
 from opweave.tracer.graph_module import GraphModule
@@ -211,7 +212,7 @@ def compile_graph(module: GraphModule, name: str, *, fuse_launches: bool = True)
         lower(captured.clone(), printed, fuse_launches=fuse_launches)
         return {**printed, "code": loaded.source}
 
-    return Program(loaded.call, functionalize.written_inputs(graph), stages)
+    return Program(loaded.call, functionalize.written_inputs(graph), stages, loaded.key)
 
 
 def _device(graph: Graph) -> Device:
@@ -251,130 +252,9 @@ def run_eagerly(module: GraphModule, name: str) -> Program:
     return Program(lambda *inputs: Interpreter(module).run(*inputs), functionalize.written_inputs(graph))
 
 
-_BACKENDS: dict[str, Callable[[GraphModule, str], Program]] = {
-    "opweave": compile_graph,
-    "inductor": compile_graph,
-    "eager": run_eagerly,
-}
-
-
-def compile(
-    fn: Callable[..., Any] | None = None,
-    /,
-    *,
-    fullgraph: bool | None = None,
-    dynamic: bool | None = None,
-    backend: str | Callable[[GraphModule, list[Any]], Callable[..., Any]] = "opweave",
-    mode: str | None = None,
-    options: dict[str, Any] | None = None,
-) -> Any:
-    """Compile a function: trace it when called, fuse its ops into kernels, and run those from then on.
-
-    Parameters
-    ----------
-    fn : callable, optional
-        A function, method or callable object on tensors. Arguments and results may be nested in tuples, lists, dicts,
-        dataclasses and registered pytree nodes; Python values count as constants. Without it a decorator is returned.
-    fullgraph : bool, optional
-        A function is always one graph, and what cannot be traced is an error. What it reads beside its arguments is
-        guarded; where that cannot be, as what another library's function asks the system for: True raises; None and
-        False run the function uncompiled, with one `UncompiledWarning` that names the line. What gives another value at
-        each call (`random`, `time`), and objects that cannot be compared, raise unless `fullgraph` is False.
-    dynamic : bool, optional
-        Whether one version serves many sizes of the arguments. True: all sizes are left open from the start. None: a
-        size is fixed until a call brings another one, from then on it is open. False: a version for each size. See
-        `mark_dynamic` and `mark_static`. Sizes 0 and 1 are fixed in any case.
-    backend : str or callable
-        ``"opweave"``; ``"eager"`` runs the graph op by op; or a function ``(GraphModule, example_inputs) -> callable``.
-    mode : str, optional
-        Only ``"default"``.
-    options : dict, optional
-        ``recompile_limit`` (8): compiled versions of the function before further ones run uncompiled, with a warning.
-        ``fuse_launches`` (True): launches of users' Triton kernels take in the pointwise kernels next to them.
-        ``memory_budget`` (1.0): of the bytes that are saved for the backward by default, the part that may be; what is
-        not saved is computed again.
-
-    Returns
-    -------
-    CompiledFunction
-        Called like `fn`.
-
-    Raises
-    ------
-    UnsupportedError
-        For an option that does nothing here.
-
-    Notes
-    -----
-    Where calls are recorded and an input requires grad, the results do too, and `backward` goes through the compiled
-    function (`runtime.gradients`); its first derivative only. A version belongs to the grad mode, inference mode,
-    autocast settings and default dtype that it was compiled in.
-
-    Examples
-    --------
-    >>> @opweave.compile
-    ... def f(x, bias):
-    ...     return (x + bias).relu()
-    """
-    if dynamic is not None and type(dynamic) is not bool:
-        raise ArgumentError("compile: dynamic must be True, False or None", got=repr(dynamic))
-    if fullgraph is not None and type(fullgraph) is not bool:
-        raise ArgumentError("compile: fullgraph must be True, False or None", got=repr(fullgraph))
-    if mode not in (None, "default"):
-        raise UnsupportedError(f"compile: mode={mode!r} is not available", hint="leave it out")
-    if options is not None and not isinstance(options, dict):
-        raise ArgumentError("compile: options must be a dict", got=repr(options), hint="{'recompile_limit': 8}")
-    settings = dict(options or {})
-    limit, budget = settings.pop("recompile_limit", 8), settings.pop("memory_budget", 1.0)
-    fuse_launches = settings.pop("fuse_launches", True)
-    if settings:
-        raise UnsupportedError(
-            f"compile: unknown options {', '.join(map(repr, settings))}",
-            got=f"options={options!r}",
-            hint="known: 'fuse_launches', 'memory_budget', 'recompile_limit'",
-        )
-    if type(fuse_launches) is not bool:
-        raise ArgumentError("compile: fuse_launches must be True or False", got=repr(fuse_launches))
-    if type(limit) is not int or limit < 0:
-        raise ArgumentError(
-            "compile: recompile_limit must be a number of versions", got=repr(limit), hint="{'recompile_limit': 8}"
-        )
-    if not isinstance(budget, (int, float)) or isinstance(budget, bool) or not 0 <= budget <= 1:
-        raise ArgumentError(
-            "compile: memory_budget must be a number from 0 to 1", got=repr(budget), hint="{'memory_budget': 0.5}"
-        )
-    build = _backend(backend)
-    names = JOINT_PASSES if build is compile_graph else ("functionalize", "dce")
-    if build is compile_graph and not fuse_launches:
-        build = functools.partial(compile_graph, fuse_launches=False)
-    halves = functools.partial(split, names=names, budget=float(budget))
-
-    def wrap(function: Any) -> CompiledFunction:
-        if not callable(function):
-            raise UnsupportedError(
-                "compile: expected a function",
-                got=f"{function!r} ({type(function).__name__})",
-                hint="opweave.compile(f), or @opweave.compile above its definition",
-            )
-        return CompiledFunction(function, build, split=halves, limit=limit, dynamic=dynamic, fullgraph=fullgraph)
-
-    return wrap if fn is None else wrap(fn)
-
-
-def _backend(backend: Any) -> Callable[[GraphModule, str], Program]:
-    if isinstance(backend, str) or not callable(backend):
-        if not isinstance(backend, str) or backend not in _BACKENDS:
-            raise UnsupportedError(
-                f"compile: no backend named {backend!r}",
-                got=f"backend={backend!r}",
-                hint=f"one of {', '.join(map(repr, _BACKENDS))}, or a function",
-            )
-        return _BACKENDS[backend]
-
-    def build(module: GraphModule, name: str) -> Program:
-        graph = sizes.spell(functionalize.run(module.graph), module.shape_env)
-        module.recompile()
-        run: Any = backend(module, [node.meta["val"] for node in graph.placeholders()])
-        return Program(run, functionalize.written_inputs(graph))
-
-    return build
+def hand_on(backend: Callable[[GraphModule, list[Any]], Callable[..., Any]], module: GraphModule) -> Program:
+    """A user's backend: what it makes of the graph and of its example inputs."""
+    graph = sizes.spell(functionalize.run(module.graph), module.shape_env)
+    module.recompile()
+    run: Any = backend(module, [node.meta["val"] for node in graph.placeholders()])
+    return Program(run, functionalize.written_inputs(graph))

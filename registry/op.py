@@ -413,6 +413,8 @@ class Registry:
         self.version = 0
         #: Counts the changes to built-in ops: compiled code may hold any of them in parts that no graph names.
         self.builtin_version = 0
+        #: What that was when opweave had been imported.
+        self.shipped_version = 0
 
     def define(
         self, schema: str | FunctionSchema, *, tags: Sequence[str] = (), site: Site | None = None, replace: bool = False

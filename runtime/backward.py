@@ -8,19 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from opweave.passes.missing import run as without_missing
 from opweave.registry import forking
 from opweave.registry.errors import OpweaveError, ShapeError
 from opweave.registry.interrupts import deferred, let_through
 from opweave.registry.keys import BATCHED_BIT, PYTHON_BIT
+from opweave.registry.loading import load_heavy
 from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.spec import TensorSpec
 from opweave.runtime.context import compilable
+from opweave.runtime.request import Program
 from opweave.runtime.sources import NumberInput, TensorInput
-from opweave.tracer.graph import Graph
-from opweave.tracer.interpreter import Interpreter
+
+if TYPE_CHECKING:
+    from opweave.tracer.graph import Graph
 
 
 @dataclass
@@ -59,6 +61,13 @@ class Backward:
         For each of `sources` the gradients of `attached` that its own depends on.
     compile : callable
         Makes what runs a graph, the first time it is needed.
+    again : callable
+        Traces the function again for the graph, of a version that another process traced.
+    kept : callable
+        Gives by the numbers of the gradients that do not come what runs the graph without them, where another process
+        made that; None where none did.
+    note : callable
+        Told those numbers, and the program that was made for them.
     compiled : dict
         By the numbers of the gradients that do not come what runs the graph without them.
     """
@@ -78,7 +87,10 @@ class Backward:
     graph: Graph | None = None
     constants: Mapping[str, Any] = field(default_factory=dict)
     depends: list[frozenset[int]] = field(default_factory=list)
-    compile: Callable[[Graph], Callable[..., Any]] | None = None
+    compile: Callable[[Graph], Program] | None = None
+    again: Callable[[], Backward] | None = None
+    kept: Callable[[frozenset[int]], Callable[..., Any] | None] | None = None
+    note: Callable[[frozenset[int], Program], None] | None = None
     compiled: dict[frozenset[int], Callable[..., Any]] = field(default_factory=dict)
     _lock: Any = field(default_factory=forking.lock)
 
@@ -86,7 +98,7 @@ class Backward:
         """The gradients of `sources`; those of `attached` that are missing are zeros among the values."""
         if not compilable() or any(t._keys & (PYTHON_BIT | BATCHED_BIT) for t in tensors_in(values)):
             # Batched or traced: op by op, as the function itself.
-            return Interpreter(self._graph(missing), self.constants).run(*values)
+            return self._interpreted(missing)(*values)
         found = self.compiled.get(missing)
         if found is None:
             with self._lock, deferred():
@@ -95,22 +107,38 @@ class Backward:
                     found = self.compiled[missing] = self._made(missing)
         return found(*values)
 
+    def _interpreted(self, missing: frozenset[int]) -> Callable[..., Any]:
+        graph = self._graph(missing)
+        return load_heavy("opweave.tracer.interpreter").Interpreter(graph, self.constants).run
+
     def _graph(self, missing: frozenset[int]) -> Graph:
+        if self.graph is None:
+            assert self.again is not None
+            traced = self.again()
+            self.graph, self.constants, self.compile = traced.graph, traced.constants, traced.compile
         assert self.graph is not None
         graph = self.graph.clone()
-        return without_missing(graph, len(self.attached), missing) if missing else graph
+        if missing:
+            graph = load_heavy("opweave.passes.missing").run(graph, len(self.attached), missing)
+        return graph
 
     def _made(self, missing: frozenset[int]) -> Callable[..., Any]:
-        assert self.compile is not None
+        found = None if self.kept is None else self.kept(missing)
+        if found is not None:
+            return found
         graph = self._graph(missing)
+        assert self.compile is not None
         try:
-            return self.compile(graph)
+            program = self.compile(graph)
         except ShapeError as error:
             if not self.is_open:
                 raise
             # It would add to what the version depends on, which is called already.
             let_through(error)
-            return Interpreter(self._graph(missing), self.constants).run
+            return self._interpreted(missing)
+        if self.note is not None:
+            self.note(missing, program)
+        return program.run
 
     def split(self, forward: Graph, graph: Graph, constants: Mapping[str, Any]) -> None:
         """Take over the way back, and find which of the saved values are results themselves."""

@@ -16,22 +16,23 @@ from opweave.fake.mode import FakeTensorMode
 from opweave.fake.shape_env import ShapeEnv
 from opweave.registry.errors import UnrecordedError, UnsupportedError
 from opweave.registry.interrupts import allowed, contextmanager
-from opweave.registry.keys import BATCHED_BIT, GRAD, state as threads
+from opweave.registry.keys import GRAD, state as threads
 from opweave.registry.op import OpOverload
 from opweave.registry.tensor import Tensor
 from opweave.runtime.backward import Backward
 from opweave.runtime.containers import Rebuild, tensors_of
-from opweave.runtime.dependencies import find_dependencies
-from opweave.runtime.dynamic import Openness
+from opweave.runtime.dependencies import guards_of, name_of, too_deep
 from opweave.runtime.gradients import Inputs, forget, trace_back
 from opweave.runtime.guards import GuardSet
 from opweave.runtime.objects import has_rules
 from opweave.runtime.output import refused
 from opweave.runtime.python_state import PythonState
 from opweave.runtime.relaid import note_relaid, relaid_among, show_as
+from opweave.runtime.request import Request
 from opweave.runtime.results import Results
 from opweave.runtime.sources import NumberInput, Scope, TensorInput, brief, code_site
-from opweave.runtime.watching import Known, watched
+from opweave.runtime.values import ValueGuards
+from opweave.runtime.watching import watched
 from opweave.tracer.graph import Graph
 from opweave.tracer.graph_module import GraphModule
 from opweave.tracer.make_fx import trace_flat
@@ -78,73 +79,37 @@ class Captured:
     relaid: list[tuple[int, int]] = field(default_factory=list)
 
 
-def capture(
-    function: Any,
-    arguments: dict[str, Any],
-    call: Callable[[dict[str, Any]], Any],
-    prefix: str,
-    name: str,
-    openness: Openness,
-    *,
-    also: Known | None = None,
-) -> Captured:
+def capture(request: Request, guards: ValueGuards) -> Captured:
     """Trace one call.
 
     Parameters
     ----------
-    function : callable
-        The user's function.
-    arguments : dict of str to object
-        Parameter name -> value.
-    call : callable
-        Calls `function` with such a dict.
-    prefix : str
-        For the names in generated code.
-    name : str
-        Of the printed graph.
-    openness : Openness
-        Which sizes are left open.
-    also : Known, optional
-        What earlier traces were seen to do besides; what this one does is added.
+    request : Request
+        The call. What its trace was seen to do, beside what reading its code tells, is added to `also`.
+    guards : ValueGuards
+        From `guards_of`.
 
     Raises
     ------
     UnsupportedError
         If the function reads what cannot be guarded, or leaves changed Python state behind.
     """
-    also = also or Known()
     while True:
-        captured = _captured(function, arguments, call, prefix, name, openness, also)
+        captured = _captured(request, guards)
         if captured is not None:
             return captured
+        guards = guards_of(request)
 
 
-def _captured(
-    function: Any,
-    arguments: dict[str, Any],
-    call: Callable[[dict[str, Any]], Any],
-    prefix: str,
-    name: str,
-    openness: Openness,
-    also: Known,
-) -> Captured | None:
+def _captured(request: Request, guards: ValueGuards) -> Captured | None:
     """Trace one call; None if the trace did what was not known of, which is added to `also`."""
+    function, arguments, name = request.function, request.arguments, request.name
+    openness, also = request.openness, request.also
     dispatch = threads.snapshot()
     try:
-        guards = find_dependencies(function, arguments, prefix, also)
         given = {id(t): i for i, t in enumerate(tensors_of(list(arguments.values())))}
     except RecursionError:
-        raise _too_deep(function, "takes") from None
-    except UnsupportedError as error:
-        error.unguarded = True
-        raise
-    batched = next((t for t in guards.tensors if t.tensor._keys & BATCHED_BIT), None)
-    if batched is not None:
-        raise UnsupportedError(
-            f"compile: {_name(function)} reads {batched.source.text}, which vmap batches",
-            got=brief(batched.tensor),
-            hint="pass it as an argument, or vmap the uncompiled function",
-        )
+        raise too_deep(function, "takes") from None
     explicit = sorted([t for t in guards.tensors if id(t.tensor) in given], key=lambda t: given[id(t.tensor)])
     openness.note(explicit)
     for t in explicit:
@@ -160,7 +125,7 @@ def _captured(
     )
     books = [(guards.seen[key][0], PythonState([guards.seen[key][0]], [], Scope())) for key in guards.books]
     watching = also.watching or guards.calls_back
-    trace = _Trace(function, arguments, call, guards, explicit, opened)
+    trace = _Trace(function, arguments, request.caller(), guards, explicit, opened)
     try:
         names = [identifier(t.source.text) for t in explicit]
         mode = FakeTensorMode(shape_env=env, make_env=openness.env)
@@ -190,7 +155,7 @@ def _captured(
         if change:
             state.restore()
             raise UnsupportedError(
-                f"compile: {_name(function)} changes {trace.name_of(change[0])}, which compiled code would not do",
+                f"compile: {name_of(function)} changes {trace.name_of(change[0])}, which compiled code would not do",
                 got=change[1],
                 at=code_site(function.__code__) if isinstance(function, types.FunctionType) else None,
                 hint="return the new value and assign it outside",
@@ -243,12 +208,12 @@ class _Trace:
     ) -> None:
         self.function, self.arguments, self.call = function, arguments, call
         self.guards, self.explicit, self.opened = guards, explicit, opened
-        self.inputs = Inputs(_name(function), guards.tensors)
+        self.inputs = Inputs(name_of(function), guards.tensors)
         self.renewed: list[tuple[PythonState, dict[int, Any]]] = []
 
     def run(self, *values: Any) -> list[Any]:
         """The outputs of the graph for fake arguments: results, changed and written arguments, gradients."""
-        guards, name = self.guards, _name(self.function)
+        guards, name = self.guards, name_of(self.function)
         pairs = list(zip(self.explicit, values[: len(self.explicit)], strict=True))
         rebuild = Rebuild({id(t.tensor): fake for t, fake in pairs})
         results = self._called(rebuild, pairs, values[len(self.explicit) :])
@@ -290,7 +255,7 @@ class _Trace:
         try:
             self.result = results.expression(value, "result")
         except RecursionError:
-            raise _too_deep(self.function, "returns") from None
+            raise too_deep(self.function, "returns") from None
         return results
 
     def _leaves(self, pairs: list[tuple[TensorInput, Any]]) -> list[tuple[Any, Any]]:
@@ -349,18 +314,6 @@ def _ops_of(graph: Graph) -> dict[OpOverload, int]:
         for inner in operand_graphs(node):
             found.update(_ops_of(inner))
     return found
-
-
-def _name(function: Any) -> str:
-    return getattr(function, "__qualname__", None) or brief(function)
-
-
-def _too_deep(function: Any, does: str) -> UnsupportedError:
-    return UnsupportedError(
-        f"compile: {_name(function)} {does} something that is nested too deep, or contains itself",
-        got="more levels than Python's recursion limit allows",
-        hint="use flat lists or dicts of tensors",
-    )
 
 
 def _lift(

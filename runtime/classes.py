@@ -141,6 +141,15 @@ class ClassFacts:
                     if not self._deep:
                         break
 
+    @property
+    def closed_names(self) -> tuple[tuple[str, ...], ...] | None:
+        """All names of the class and its bases, where the code may compute names."""
+        return self._all
+
+    def is_guarded(self, attribute: Any) -> bool:
+        """Whether a guard of its own compares an attribute."""
+        return attribute is not MISSING and self._stateful(attribute)
+
     def holds(self) -> bool:
         """Look the names up again, after the class changed in some way."""
         tag = self.tag[0]

@@ -13,34 +13,28 @@ import inspect
 import types
 import warnings
 from collections.abc import Callable, Iterable
-from contextlib import nullcontext
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from opweave.passes.partition import TANGENT, WAY_BACK, Partition
 from opweave.registry import forking
-from opweave.registry.errors import ArgumentError, CompileError, UnrecordedError, UnsupportedError
+from opweave.registry.errors import ArgumentError, UnrecordedError, UnsupportedError
 from opweave.registry.interrupts import deferred, let_through
-from opweave.registry.keys import ABOVE_VIEWS, AUTOCAST_MASK, BATCHED_BIT, GRAD, PYTHON_BIT, DispatchKey, state
-from opweave.registry.op import OpOverload, ops, registry
-from opweave.registry.overlap import disjoint
+from opweave.registry.keys import BATCHED_BIT, PYTHON_BIT
+from opweave.registry.loading import load_heavy
 from opweave.registry.python_dispatch import tensors_in
-from opweave.runtime.aliases import join
-from opweave.runtime.capture import Captured, capture
-from opweave.runtime.context import Context, below_autograd, compilable
+from opweave.runtime.context import compilable
 from opweave.runtime.dynamic import Openness
 from opweave.runtime.entry import DefaultsChangedError, Entry, Parameters, build
-from opweave.runtime.logging import DEBUG, channel
-from opweave.runtime.recording import counting, running
-from opweave.runtime.sources import TensorInput, brief
+from opweave.runtime.logging import channel
+from opweave.runtime.records import Wanted
+from opweave.runtime.request import Program, Request
+from opweave.runtime.sources import brief
 from opweave.runtime.watching import Known
-from opweave.tracer.graph import Graph
-from opweave.tracer.graph_module import GraphModule
-from opweave.tracer.printing import print_graph
 
-aten = ops.aten
-_guards_log = channel("guards")
-_graph_log = channel("graph")
+if TYPE_CHECKING:
+    from opweave.passes.partition import Partition
+    from opweave.tracer.graph import Graph
+    from opweave.tracer.graph_module import GraphModule
+
 _recompiles_log = channel("recompiles")
 
 
@@ -50,26 +44,6 @@ class RecompileLimitWarning(RuntimeWarning):
 
 class UncompiledWarning(RuntimeWarning):
     """A function reads what cannot be recorded, and runs uncompiled."""
-
-
-@dataclass
-class Program:
-    """What a graph became.
-
-    Attributes
-    ----------
-    run : callable
-        Takes the graph's inputs, returns the tuple of its outputs.
-    written : tuple of int
-        Positions of inputs it writes.
-    stages : callable
-        From the graph as captured to its printed forms by stage (``captured``, names of passes, ``code``); they are
-        made again when asked for, so that a compilation does not pay for them.
-    """
-
-    run: Callable[..., Any]
-    written: tuple[int, ...] = ()
-    stages: Callable[[Graph], dict[str, str]] = lambda captured: {"captured": str(captured)}
 
 
 class CompiledFunction:
@@ -90,6 +64,8 @@ class CompiledFunction:
     fullgraph : bool, optional
         What to do where a function reads what cannot be recorded. True: raise. False: run it uncompiled, with a
         warning. None: raise only where that is sure to differ from call to call, or cannot be compared at all.
+    settings : str, optional
+        What decides about the program of a graph, as text; without it every process traces the function.
 
     Attributes
     ----------
@@ -108,6 +84,7 @@ class CompiledFunction:
         limit: int = 8,
         dynamic: bool | None = None,
         fullgraph: bool | None = None,
+        settings: str | None = None,
     ) -> None:
         functools.update_wrapper(self, function, updated=())
         # An object's attributes may be called as methods here are.
@@ -117,6 +94,7 @@ class CompiledFunction:
         self.entries: list[Entry] = []
         self._compile_graph = compile_graph
         self._split = split
+        self._settings = settings
         self._limit = limit
         self._openness = Openness(dynamic)
         self._lock = forking.lock()
@@ -130,7 +108,7 @@ class CompiledFunction:
         self._also = Known()
         #: Whether what does not fit a version runs uncompiled, since the function cannot be guarded.
         self._uncompiled = False
-        self._bind = _binder(self._parameters)
+        self._bind = self._parameters.binder()
         self._entry = build(self._name, self._parameters, [], self._miss)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
@@ -152,7 +130,7 @@ class CompiledFunction:
         """Read the function's parameters again: its defaults were assigned anew, and versions bind the old ones."""
         with self._lock:
             self._parameters = Parameters.of(self.__wrapped__)
-            self._bind = _binder(self._parameters)
+            self._bind = self._parameters.binder()
             self._install([])
 
     def _parameters_changed(self, error: TypeError) -> bool:
@@ -281,151 +259,21 @@ class CompiledFunction:
         warnings.warn(text, RecompileLimitWarning, stacklevel=6)
 
     def _compile(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Entry:
-        function, index = self.__wrapped__, self._count
-        self._count += 1
-        arguments, call = self._bind(*args, **kwargs), _caller(function, self._parameters)
-        context, changes = Context.now(), registry.builtin_version
-        captured = capture(function, arguments, call, f"_ow_e{index}_", self._name, self._openness, also=self._also)
-        backward = captured.backward
-        if _graph_log.isEnabledFor(DEBUG):
-            module = captured.module
-            _graph_log.debug("%s", print_graph(module.graph, self._name, takes_self=bool(module.constants)))
-        ops = captured.ops
-        captured.inputs = _drop_unused(captured)
-        joined = join(captured)
-        keep = _without_gradients(captured)
-        with below_autograd():
-            program, partition = self._compile_both(captured)
-        if backward is not None:
-            backward.place(captured.inputs)
-        opaque = bool(registry.fallbacks) or any(_above_backends(op) for op in ops)
-        # What runs below must not be recorded once more, nor refused as a write to a leaf.
-        opaque = opaque or any(t.tensor is not None and t.tensor._keys & GRAD for t in captured.inputs)
-        run = running(counting(program.run, captured.relaid), backward, context, opaque)
-        if captured.shape_env is not None:
-            captured.guards.open(captured.shape_env, captured.numbers)
-        self._relate_tensors(captured, program, joined)
-        if any(node.target is aten.as_strided.default for node in keep):
-            captured.guards.offsets()
-        for guard in captured.guards.guards:
-            _guards_log.debug("%s: %s", self._name, guard)
-        entry = Entry(
-            index, captured.guards, captured.inputs, captured.result, run, ops, program, keep, context, changes
+        request = Request(
+            self.__wrapped__,
+            self._name,
+            self._count,
+            self._parameters,
+            args,
+            kwargs,
+            self._bind(*args, **kwargs),
+            self._openness,
+            self._compile_graph,
+            self._split,
+            self._settings,
+            self._also,
         )
-        entry.partition = partition
-        captured.guards.release()
-        for whole in joined.values():
-            whole.tensor = None
-        reason = entry.mismatch(self._parameters, args, kwargs)
-        if reason is not None:
-            raise CompileError(
-                f"compile: {self._name} depends on something that changes by itself: {reason}",
-                hint="a property or __getattr__ that gives another value each time cannot be compiled in",
-            )
-        return entry
-
-    def _compile_both(self, captured: Captured) -> tuple[Program, Partition | None]:
-        """The forward's program; the backward's is made when it is first asked for."""
-        module, backward = captured.module, captured.backward
-        if backward is None or backward.problem is not None:
-            return self._compile_graph(module, self._name), None
-        partition = self._split(module.graph, backward.outputs)
-        backward.split(partition.forward, partition.backward, module.constants)
-        module.graph = partition.forward.clone()
-        program = self._compile_graph(module, self._name)
-        constants, env = backward.constants, module.shape_env
-
-        def compile_backward(graph: Graph, first: bool = False) -> Callable[..., Any]:
-            way_back = GraphModule(dict(constants), graph, name=f"{self._name}_backward")
-            way_back.shape_env = env
-            with below_autograd(), nullcontext() if env is None or first else env.settled():
-                return self._compile_graph(way_back, way_back.name).run
-
-        backward.compile = compile_backward
-        if env is not None:
-            # With sizes left open it may add to what the version depends on, so it has to be made now.
-            backward.compiled[frozenset()] = compile_backward(partition.backward.clone(), first=True)
-        return program, partition
-
-    def _relate_tensors(self, captured: Captured, program: Program, joined: dict[int, TensorInput]) -> None:
-        """Guard how arguments share memory, where it makes a difference."""
-        found = [captured.inputs[i] for i in program.written]
-        written = [t for t in found if isinstance(t, TensorInput)]
-        guards = captured.guards
-        if written or captured.relaid or guards.scope.compares_identity:
-            guards.distinct()
-        if not written:
-            return
-        if not state.exclude & GRAD:
-            for w in written:
-                # A write through a view that autograd does not know of is refused.
-                var, bit = w.source.var, GRAD
-                test = f"({var}._view_of is None or {var}._keys & {bit} or not {var}._view_of._keys & {bit})"
-                guards.require(test, w.source, lambda now: "a view made without recording")
-        # Those that are views of one input lie where a guard says. What the graph does not read may share the memory:
-        # the write is seen there as it is in eager code.
-        read = {id(t) for t in captured.inputs}
-        known = [joined.get(id(t), t) for t in guards.tensors]
-        tensors = [*{id(t): t for t in known if id(t) in read}.values()]
-        guards.disjoint(written, tensors)
-        for w in written:
-            for other in tensors:
-                if other is not w and not disjoint((w.tensor,), (other.tensor,)):
-                    raise UnsupportedError(
-                        f"compile: {self._name} writes {w.source.text}, which shares memory with {other.source.text}",
-                        got=f"{brief(w.tensor)} and {brief(other.tensor)} on one storage",
-                        at=w.source.site,
-                        hint=f"pass {other.source.text}.clone(), or call the uncompiled function for this case",
-                    )
-
-
-def _binder(parameters: Parameters) -> Callable[..., dict[str, Any]]:
-    """A function that binds a call's arguments as the user's function would."""
-    body = ", ".join(f"{name!r}: {name}" for name in parameters.names)
-    namespace = dict(parameters.defaults)
-    exec(f"def bind({parameters.declared}): return {{{body}}}", namespace)
-    return namespace["bind"]
-
-
-def _caller(function: Callable[..., Any], parameters: Parameters) -> Callable[[dict[str, Any]], Any]:
-    """Calls the function with bound arguments by name."""
-    namespace = {"function": function, "__name__": __name__}
-    unpack = "\n".join(f"    {name} = bound[{name!r}]" for name in parameters.names)
-    text = f"def call(bound):\n{unpack}\n    positional, named = {parameters.passed}\n    return positional, named"
-    exec(text, namespace)
-    split: Any = namespace["call"]
-
-    def call(bound: dict[str, Any]) -> Any:
-        positional, named = split(bound)
-        return function(*positional, **named)
-
-    return call
-
-
-def _above_backends(op: OpOverload) -> bool:
-    """Whether something is registered on an op that runs before any trace sees it."""
-    high = (DispatchKey.Autograd, DispatchKey.Autocast)
-    return any(key in high or (not key.is_alias and key.bit & (ABOVE_VIEWS | AUTOCAST_MASK)) for key in op.kernels)
-
-
-def _without_gradients(captured: Captured) -> Graph:
-    """The function itself, as captured."""
-    graph = captured.module.graph.clone()
-    if captured.backward is not None and captured.backward.problem is None:
-        output = graph.output_node()
-        output.args = (tuple(output.args[0][: captured.backward.outputs]),)
-        for node in reversed(list(graph)):
-            if not node.users and (WAY_BACK in node.meta or TANGENT in node.meta):
-                graph.erase_node(node)
-    return graph
-
-
-def _drop_unused(captured: Captured) -> list[Any]:
-    graph, kept = captured.module.graph, []
-    inputs = [node for node in graph.placeholders() if TANGENT not in node.meta]
-    for node, tensor in zip(inputs, captured.inputs, strict=True):
-        if node.users:
-            kept.append(tensor)
-        else:
-            graph.erase_node(node)
-    return kept
+        self._count += 1
+        wanted = Wanted(request)
+        found = wanted.found(request)
+        return load_heavy("opweave.runtime.versions").make(request, wanted) if found is None else found

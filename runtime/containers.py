@@ -10,10 +10,9 @@ import collections
 import copy
 import dataclasses
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any
 
-import optree
-
+from opweave.registry.loading import load_heavy
 from opweave.registry.tensor import Tensor
 from opweave.runtime.sources import PYTREES, is_named_tuple, is_registered
 
@@ -38,7 +37,7 @@ def parts(value: Any) -> list[Any]:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return [getattr(value, f.name) for f in dataclasses.fields(value) if hasattr(value, f.name)]
     if is_registered(kind) and kind is not type(None):
-        return list(optree.tree_flatten_one_level(cast(Any, value), namespace=PYTREES)[0])
+        return list(load_heavy("optree").tree_flatten_one_level(value, namespace=PYTREES)[0])
     return []
 
 
@@ -82,7 +81,7 @@ class Rebuild:
                 if hasattr(value, f.name):
                     object.__setattr__(new, f.name, self(getattr(value, f.name)))
             return new
-        children, metadata, _, unflatten = optree.tree_flatten_one_level(cast(Any, value), namespace=PYTREES)
+        children, metadata, _, unflatten = load_heavy("optree").tree_flatten_one_level(value, namespace=PYTREES)
         return unflatten(metadata, [self(child) for child in children])
 
 

@@ -74,6 +74,24 @@ class Context:
             tests += [f"_ow_s['autocast_dtypes'][{k!r}] is _ow_dtype_{v.name}" for k, v in self.autocast.items()]
         return " and ".join(tests)
 
+    @contextmanager
+    def entered(self) -> Iterator[None]:
+        """Run in this state, whatever the thread's is."""
+        before, dtype = state.snapshot(), dtypes.get_default_dtype()
+        try:
+            state.modes.clear()
+            state.include, state.exclude = self.include, self.exclude
+            state.__dict__.pop("autocast_dtypes", None)
+            if self.autocast is not None:
+                state.autocast_dtypes = self.autocast
+            if dtype is not self.dtype:
+                dtypes.set_default_dtype(self.dtype)
+            yield
+        finally:
+            state.restore(before)
+            if dtype is not self.dtype:
+                dtypes.set_default_dtype(dtype)
+
     def constants(self) -> dict[str, Any]:
         """Names that `test` uses besides `NAMES`."""
         return {f"_ow_dtype_{dtype.name}": dtype for dtype in (self.dtype, *(self.autocast or {}).values())}

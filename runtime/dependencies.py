@@ -16,15 +16,48 @@ from typing import Any
 
 from opweave.registry.errors import Site, UnsupportedError
 from opweave.registry.interrupts import let_through
+from opweave.registry.keys import BATCHED_BIT
 from opweave.registry.op import Namespace, Ops
 from opweave.runtime.objects import refuse_impure, unrecorded
 from opweave.runtime.purity import asking_names, impure
 from opweave.runtime.reads import Name, scan
+from opweave.runtime.request import Request
 from opweave.runtime.sources import Scope, Source, brief, code_site
 from opweave.runtime.values import ValueGuards
 from opweave.runtime.watching import Known
 
 _EMPTY_CELL = types.CellType()
+
+
+def guards_of(request: Request) -> ValueGuards:
+    """Guards of what a call may read.
+
+    Parameters
+    ----------
+    request : Request
+        The call.
+
+    Raises
+    ------
+    UnsupportedError
+        If that cannot be guarded.
+    """
+    function, arguments = request.function, request.arguments
+    try:
+        guards = find_dependencies(function, arguments, request.prefix, request.also)
+    except RecursionError:
+        raise too_deep(function, "takes") from None
+    except UnsupportedError as error:
+        error.unguarded = True
+        raise
+    batched = next((t for t in guards.tensors if t.tensor._keys & BATCHED_BIT), None)
+    if batched is not None:
+        raise UnsupportedError(
+            f"compile: {name_of(function)} reads {batched.source.text}, which vmap batches",
+            got=brief(batched.tensor),
+            hint="pass it as an argument, or vmap the uncompiled function",
+        )
+    return guards
 
 
 def find_dependencies(function: Any, arguments: dict[str, Any], prefix: str, also: Known | None = None) -> ValueGuards:
@@ -218,3 +251,15 @@ def _appeared(namespace: dict[str, Any], names: set[str]) -> str:
     if hasattr(builtins, name) and namespace is not vars(builtins):
         return "a builtin is shadowed by a new global variable"
     return f"{name} nothing → {brief(namespace.get(name))}"
+
+
+def name_of(function: Any) -> str:
+    return getattr(function, "__qualname__", None) or brief(function)
+
+
+def too_deep(function: Any, does: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"compile: {name_of(function)} {does} something that is nested too deep, or contains itself",
+        got="more levels than Python's recursion limit allows",
+        hint="use flat lists or dicts of tensors",
+    )

@@ -12,12 +12,15 @@ A size of 0 or 1 is always fixed: it broadcasts, so the code for it is another.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from opweave.fake.shape_env import ShapeEnv
 from opweave.registry.errors import ArgumentError, OutOfRangeError
+from opweave.registry.loading import load_heavy
 from opweave.registry.tensor import Tensor, describe
 from opweave.runtime.sources import TensorInput
+
+if TYPE_CHECKING:
+    from opweave.fake.shape_env import ShapeEnv
 
 _MARKS = "_opweave_dynamic"
 Options = Callable[[int], dict[str, Any] | None]
@@ -158,4 +161,4 @@ class Openness:
 
     def env(self) -> ShapeEnv:
         """A new one for a trace."""
-        return ShapeEnv(duck_shape=self._duck_shape)
+        return load_heavy("opweave.fake.shape_env").ShapeEnv(duck_shape=self._duck_shape)

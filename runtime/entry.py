@@ -86,6 +86,13 @@ class Parameters:
             found.current = " and ".join(tests)
         return found
 
+    def binder(self) -> Callable[..., dict[str, Any]]:
+        """A function that binds a call's arguments as the user's function would."""
+        body = ", ".join(f"{name!r}: {name}" for name in self.names)
+        namespace = dict(self.defaults)
+        exec(f"def bind({self.declared}): return {{{body}}}", namespace)
+        return namespace["bind"]
+
     @staticmethod
     def _read(function: Callable[..., Any]) -> Parameters:
         try:
@@ -170,6 +177,10 @@ class Entry:
         The artifact behind `run`, with its stages, for inspection.
     graph : Graph
         As captured.
+    partition : Partition or None
+        How forward and backward were cut apart, where there is a backward.
+    traced : tuple or callable
+        These two, or what traces the function again to have them: another process did it.
     """
 
     index: int
@@ -179,7 +190,7 @@ class Entry:
     run: Callable[..., Any]
     ops: dict[OpOverload, int]
     program: Any
-    graph: Any = None
+    traced: tuple[Any, Any] | Callable[[], tuple[Any, Any]] = (None, None)
     #: The thread's state that it was traced in.
     context: Context = field(default_factory=Context.now)
     #: How often built-in ops had been changed before it was traced.
@@ -188,11 +199,26 @@ class Entry:
     fallbacks: Any = field(default_factory=lambda: registry.fallbacks)
     #: Cleared when an op it used was registered anew: it can never be used again.
     alive: bool = True
-    #: How forward and backward were cut apart, where there is a backward.
-    partition: Any = None
     #: Registry version at which `ops` was last found unchanged; a one-element list that the predicate reads.
     checked: list[int] = field(default_factory=lambda: [registry.version])
+    #: How it is differentiated, where it is.
+    backward: Any = None
     _why: Callable[..., tuple[int, Any]] | None = None
+
+    @property
+    def graph(self) -> Any:
+        """See above."""
+        return self._traced()[0]
+
+    @property
+    def partition(self) -> Any:
+        """See above."""
+        return self._traced()[1]
+
+    def _traced(self) -> tuple[Any, Any]:
+        if not isinstance(self.traced, tuple):
+            self.traced = self.traced()
+        return self.traced
 
     @property
     def compiled_graph(self) -> Any:

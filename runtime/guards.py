@@ -13,12 +13,14 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from opweave.fake.shape_env import ShapeEnv
 from opweave.registry.errors import Site
 from opweave.registry.overlap import disjoint
 from opweave.runtime.sources import MISSING, NumberInput, Scope, Source, TensorInput, brief
+
+if TYPE_CHECKING:
+    from opweave.fake.shape_env import ShapeEnv
 
 
 @dataclass(slots=True)

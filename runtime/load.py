@@ -1,63 +1,28 @@
-"""From generated text to functions: through the disk cache, with everything the text names injected.
+"""From a graph to functions: through the disk cache, under a name that tells the graph from any other.
 
-What codegen makes is written as files (``wrapper.py``, a module for each kernel, and ``program.json`` for the rest),
-from which a later process can start. What runs is the text that the cache gave out, never a file that is read again.
+See `runtime.code` for what is kept and how it is run.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import functools
-import importlib
-import json
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
-from types import BuiltinFunctionType, FunctionType
-from typing import Any
 
 from opweave.codegen import cache
-from opweave.codegen.backends import backend_of
-from opweave.codegen.kernel import KernelSource, compile_source
-from opweave.codegen.modules import load_module
-from opweave.codegen.wrapper import Generated
+from opweave.codegen.generated import Generated
 from opweave.fake.symbolic import SymNumber
-from opweave.registry import forking
 from opweave.registry.device import Device
-from opweave.registry.dtypes import DTYPES, DType
-from opweave.registry.higher_order import HigherOrderOperator
-from opweave.registry.interrupts import checkpoint, deferred, let_through
-from opweave.registry.loading import load_heavy, load_triton
+from opweave.registry.interrupts import let_through
+from opweave.registry.loading import load_heavy
 from opweave.registry.nested import leaves
-from opweave.registry.op import OpOverload, registry
 from opweave.registry.tensor import Tensor
-from opweave.runtime.logging import channel, lazily
+from opweave.runtime.code import Loaded, pack, run, unpack
+from opweave.runtime.logging import channel
 from opweave.tracer.declared import kind_of
 from opweave.tracer.graph import Graph
 from opweave.tracer.launches import launch_of
 from opweave.tracer.printing import operand_graphs
 
 _kernels_log = channel("kernels")
-#: Where the functions come from that compute sizes which are not fixed.
-_ARITHMETIC = ("_operator", "math", "builtins")
-
-
-@dataclasses.dataclass(slots=True)
-class Loaded:
-    """Generated code that can run.
-
-    Attributes
-    ----------
-    call : callable
-        The graph's inputs in, its outputs out.
-    source : str
-        Text of the wrapper and all kernels.
-    path : Path
-        Where the files are.
-    """
-
-    call: Callable[..., Any]
-    source: str
-    path: Path
 
 
 def load(
@@ -89,44 +54,13 @@ def load(
         _kernels_log.warning("cache: %s is of no use (%r); making it anew", artifact.path, error)
         artifact = cache.fetch(key, lambda: pack(generate()), anew=True)
         generated = unpack(artifact.files)
-    if None in generated.names.values():
+    shared = None not in generated.names.values()
+    if not shared:
         # It names an object that no text stands for; only code made in this process has it.
         generated.names = generate().names
-    names: dict[str, Any] = {**generated.names, **{n: constants[n] for n in generated.attributes}}
-    for kernel in generated.kernels:
-        make = functools.partial(launcher, kernel, artifact.path, device)
-        names[kernel.name] = _Later(make) if kernel.later else make()
-    module = load_module(artifact.path / "wrapper.py", generated.source, names)
-    source = "\n\n".join(dict.fromkeys([generated.source, *(kernel.text for kernel in generated.kernels)]))
-    return Loaded(getattr(module, generated.name), source, artifact.path)
-
-
-def launcher(kernel: KernelSource, folder: Path, device: Device) -> Callable[..., None]:
-    """The function that launches a kernel as `launch(gx, gy, gz, *addresses)`; compiles it unless it was kept."""
-    backend = backend_of(device)
-    _kernels_log.debug("%s", lazily(lambda: f"{kernel.name}: grid {kernel.grid}, {folder / kernel.file_name}"))
-    found = backend.find(kernel)
-    if found is not None:
-        return found
-    load_triton()  # and LLVM with what follows: at the first compilation, not with opweave
-    compiled = compile_source(kernel, folder, backend.target(device))
-    checkpoint()
-    backend.keep(kernel, compiled)
-    return backend.launcher(compiled, device)
-
-
-class _Later:
-    """A launcher that is made when it is called first."""
-
-    def __init__(self, make: Callable[[], Callable[..., None]]) -> None:
-        self._make, self._launch = make, None
-        self._lock = forking.lock()
-
-    def __call__(self, *args: Any) -> None:
-        if self._launch is None:
-            with self._lock, deferred():
-                self._launch = self._launch or self._make()
-        self._launch(*args)
+    loaded = run(generated, artifact.path, device, constants)
+    loaded.key = key if shared else None
+    return loaded
 
 
 def fingerprint(graph: Graph) -> Iterator[str]:
@@ -156,88 +90,3 @@ def _symbols(value: Tensor) -> Iterator[str]:
     for number in (*value._sizes, *value._strides, value._offset):
         if isinstance(number, SymNumber):
             yield f"{number} {number.env.range_of(number)} {number.hint}"
-
-
-# ---- as files --------------------------------------------------------------------------------------------------------
-
-
-def pack(generated: Generated) -> dict[str, str]:
-    """Generated code as files."""
-    fields = [field.name for field in dataclasses.fields(KernelSource) if field.name != "source"]
-    kernels = [
-        {"file": kernel.file_name, **{name: _encode(getattr(kernel, name)) for name in fields}}
-        for kernel in generated.kernels
-    ]
-    about = {
-        "name": generated.name,
-        "kernels": kernels,
-        "names": {name: _token(value) for name, value in generated.names.items()},
-        "attributes": generated.attributes,
-    }
-    sources = {kernel.file_name: kernel.source for kernel in generated.kernels}
-    return {"wrapper.py": generated.source, "program.json": json.dumps(about, indent=1), **sources}
-
-
-def unpack(files: Mapping[str, str]) -> Generated:
-    """Generated code from its files; a name that no text stands for is None."""
-    about = json.loads(files["program.json"])
-    kernels = [
-        KernelSource(
-            source=files[kernel["file"]], **{name: _decode(value) for name, value in kernel.items() if name != "file"}
-        )
-        for kernel in about["kernels"]
-    ]
-    names = {name: _object(token) for name, token in about["names"].items()}
-    return Generated(files["wrapper.py"], about["name"], kernels, names, about["attributes"])
-
-
-def _encode(value: Any) -> Any:
-    if isinstance(value, DType):
-        return {"dtype": value.name}
-    if isinstance(value, (tuple, list)):
-        return [_encode(item) for item in value]
-    if isinstance(value, Mapping):
-        return {"mapping": [[name, _encode(item)] for name, item in value.items()]}
-    return value
-
-
-def _decode(value: Any) -> Any:
-    if isinstance(value, list):
-        return tuple(_decode(item) for item in value)
-    if isinstance(value, dict):
-        return DTYPES[value["dtype"]] if "dtype" in value else {name: _decode(item) for name, item in value["mapping"]}
-    return value
-
-
-def _token(value: Any) -> list[str] | None:
-    """Text that stands for an injected object."""
-    if isinstance(value, OpOverload):
-        return ["op", value.name]
-    if isinstance(value, HigherOrderOperator):
-        return ["higher_order", value.name]
-    if isinstance(value, DType):
-        return ["dtype", value.name]
-    if isinstance(value, Device):
-        return ["device", str(value)]
-    if isinstance(value, BuiltinFunctionType) and value.__module__ in _ARITHMETIC:
-        return ["function", value.__module__, value.__name__]
-    if isinstance(value, FunctionType) and value.__module__.startswith("opweave.") and "." not in value.__qualname__:
-        return ["function", value.__module__, value.__name__]
-    return None
-
-
-def _object(token: list[str] | None) -> Any:
-    match token:
-        case ["op", name]:
-            return registry.find(name)
-        case ["higher_order", name]:
-            return registry.higher_order[name]
-        case ["dtype", name]:
-            return DTYPES[name]
-        case ["device", text]:
-            return Device(text)
-        case ["function", module, name] if module in _ARITHMETIC or module.startswith("opweave."):
-            return getattr(importlib.import_module(module), name)
-        case None:
-            return None
-    raise ValueError(f"{token} stands for nothing")

@@ -44,6 +44,7 @@ class ObjectGuards(GuardSet):
         self._data: dict[type, frozenset[str]] = {}
         #: What is guarded once however often it is met.
         self._once: set[tuple[Any, Any]] = set()
+        self.class_facts: list[ClassFacts] = []
         #: Where objects were found that code may compare by `is`.
         self.objects: list[Source] = []
 
@@ -360,6 +361,7 @@ class ObjectGuards(GuardSet):
 
     def facts(self, source: Source, facts: ClassFacts) -> None:
         """Guard a class by its version, and where that moved by its attributes."""
+        self.class_facts.append(facts)
         tag, known, holds = self.constant(facts.tag), self.constant(facts.known), self.constant(facts.holds)
         text = facts.kind.__name__
         self.require(

@@ -6,19 +6,20 @@ The forward runs below autograd. `CompiledBackward` keeps what the backward read
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from opweave.registry.autograd.graph import ErrorNode, Grads, Node, attach, edge_of, grad_fn_of
 from opweave.registry.autograd.saved import SavedTensor
 from opweave.registry.autograd.views import check_write, rebase, views_of
 from opweave.registry.errors import AutogradError
-from opweave.registry.keys import ABOVE_VIEWS, GRAD, INFERENCE, state
-from opweave.registry.op import ops
+from opweave.registry.keys import ABOVE_VIEWS, AUTOCAST_MASK, GRAD, INFERENCE, DispatchKey, state
+from opweave.registry.op import OpOverload, ops, registry
 from opweave.registry.spec import TensorSpec, contiguous_strides
 from opweave.registry.tensor import Tensor, describe
 from opweave.runtime.backward import Backward
 from opweave.runtime.context import Context, call_below_autograd
+from opweave.runtime.sources import NumberInput, TensorInput
 
 
 def running(
@@ -48,6 +49,28 @@ def running(
         return call_below_autograd(run, *inputs)
 
     return isolated
+
+
+def is_opaque(ops: Iterable[OpOverload], inputs: Iterable[TensorInput | NumberInput]) -> bool:
+    """Whether a graph calls ops that do something above the backends' keys, or reads what autograd would look at.
+
+    Parameters
+    ----------
+    ops : iterable of OpOverload
+        That were called.
+    inputs : iterable of TensorInput or NumberInput
+        Of the graph; what they were when it was traced.
+    """
+    if registry.fallbacks or any(map(_above_backends, ops)):
+        return True
+    # What runs below must not be recorded once more, nor refused as a write to a leaf.
+    return any(t.tensor is not None and t.tensor._keys & GRAD for t in inputs)
+
+
+def _above_backends(op: OpOverload) -> bool:
+    """Whether something is registered on an op that runs before any trace sees it."""
+    high = (DispatchKey.Autograd, DispatchKey.Autocast)
+    return any(key in high or (not key.is_alias and key.bit & (ABOVE_VIEWS | AUTOCAST_MASK)) for key in op.kernels)
 
 
 def counting(run: Callable[..., tuple[Any, ...]], relaid: Sequence[tuple[int, int]]) -> Callable[..., tuple[Any, ...]]:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import collections
+import sys
 import types
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-import optree
-
 from opweave.registry.errors import Site
 from opweave.registry.interrupts import let_through
+from opweave.registry.loading import load_heavy
 from opweave.registry.tensor import Tensor, describe
 from opweave.runtime.reads import CodeReads, scan
 
 MISSING: Any = type("_Missing", (), {"__repr__": lambda self: "nothing"})()
 #: Where classes registered as pytree nodes are looked up, besides optree's global registry.
 PYTREES = "opweave"
+#: What optree knows by itself besides tuples.
+_PYTREES = (type(None), list, dict, collections.OrderedDict, collections.defaultdict, collections.deque)
 
 
 @dataclass(eq=False, slots=True)
@@ -200,7 +203,9 @@ def is_named_tuple(kind: type) -> bool:
 
 def is_registered(kind: type) -> bool:
     """Whether optree knows how to take a class apart."""
-    return optree.register_pytree_node.get(kind, namespace=PYTREES) is not None  # type: ignore[attr-defined]
+    if "optree" not in sys.modules and not issubclass(kind, tuple):
+        return kind in _PYTREES  # nobody can have registered another one
+    return load_heavy("optree").register_pytree_node.get(kind, namespace=PYTREES) is not None
 
 
 def brief(value: Any) -> str:

@@ -22,7 +22,6 @@ import weakref
 from typing import Any
 
 import numpy as np
-import optree
 
 from opweave.registry.autograd.graph import grad_fn_of
 from opweave.registry.device import Device
@@ -30,6 +29,7 @@ from opweave.registry.dtypes import DType
 from opweave.registry.errors import Site, UnsupportedError
 from opweave.registry.higher_order import HigherOrderOperator
 from opweave.registry.keys import GRAD
+from opweave.registry.loading import load_heavy
 from opweave.registry.op import Namespace, OpOverload, Ops
 from opweave.registry.packet import OpOverloadPacket
 from opweave.registry.tensor import Tensor
@@ -38,7 +38,6 @@ from opweave.runtime.exact import PARTS, READERS, reader_of
 from opweave.runtime.objects import ObjectGuards, unrecorded
 from opweave.runtime.purity import is_library
 from opweave.runtime.sources import MISSING, PYTREES, Source, TensorInput, brief, is_named_tuple, is_registered
-from opweave.tracer.graph_module import GraphModule
 
 #: What never changes: being the same object says everything.
 _FIXED = (
@@ -390,6 +389,7 @@ class ValueGuards(ObjectGuards):
     def _registered(self, source: Source, value: Any) -> None:
         """A class that its author registered with optree as a pytree node."""
         self.exact_type(source, value)
+        optree = load_heavy("optree")
         children, _, entries, _ = optree.tree_flatten_one_level(value, namespace=PYTREES)
         spec = optree.tree_structure(value, namespace=PYTREES)
         text = source.text
@@ -414,7 +414,7 @@ class ValueGuards(ObjectGuards):
             self._items(source, value, tuple)
             return
         self.same(source, value)
-        if isinstance(value, GraphModule):
+        if hasattr(type(value), "_present_version"):  # a `GraphModule`
             test = f"{source.var}._present_version() == {value._present_version()}"
             self.require(test, source, lambda now: f"graph of {source.text} changed")
             self._parts(source, value, ("graph", "constants"))
@@ -581,7 +581,7 @@ def _print_options() -> str:
 
 
 def _children(value: Any) -> list[Any]:
-    return optree.tree_flatten_one_level(value, namespace=PYTREES)[0]
+    return load_heavy("optree").tree_flatten_one_level(value, namespace=PYTREES)[0]
 
 
 def _like(kind: type, now: Any) -> Any:

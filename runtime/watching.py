@@ -46,6 +46,11 @@ class Known:
     #: Whether to look on while traces run: that takes half as long again.
     watching: bool = False
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing, and nobody looks on."""
+        return not (self.functions or self.rules or self.ignored or self.watching)
+
     def add(self, missed: list[tuple[types.FunctionType, bool]], changed: list[Any]) -> bool:
         """Add what a trace showed; whether there was anything new."""
         old = {f.__code__ for f in (*self.functions, *self.rules)}

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from opweave.compiling import compile
 from opweave.opcheck.batches import check_batched
 from opweave.opcheck.behaviour import explained, leaves_values_open, run
 from opweave.opcheck.inputs import (
@@ -22,7 +23,6 @@ from opweave.opcheck.inputs import (
     numpy_of,
     variants,
 )
-from opweave.pipeline import compile
 from opweave.registry import custom_op, dtypes
 from opweave.registry.autograd.engine import grad
 from opweave.registry.autograd.function_node import FunctionNode

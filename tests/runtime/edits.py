@@ -6,6 +6,11 @@ A case is a program: state, a function `f` that reads it, and an edit. The funct
 edited, and it is called again, compiled and as it is. `stale` is a compiled result that differs. Kinds of values are
 put at each of many places (a global, a closure, a class attribute, a default, an element of a container, ...); other
 kinds are programs of their own. With `--torch` the same programs run on PyTorch, with the backend "eager".
+
+    python tests/runtime/edits.py --anew --count 500
+
+The edit is made in another process, so to say: the program is set up again under the same name, edited, and compiled
+anew, while what the first one became is on disk. Set up once more and not edited, it should be `found` there.
 """
 
 from __future__ import annotations
@@ -361,6 +366,52 @@ def attempt(case: Case, library: Any, compile: Any) -> Outcome:
     return Outcome("no effect" if repr(first) == repr(expected) else "equal", warned=warned)
 
 
+def attempt_anew(case: Case, library: Any, compile: Any) -> Outcome:
+    """Run a case as three processes would: as it is, edited, and as it is."""
+    results = []
+    found = [0]
+    for edited in (False, True, False):
+        name = "edits_anew"
+        module = sys.modules[name] = types.ModuleType(name)
+        space = module.__dict__
+        space["T"] = library
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            _run(PRELUDE + case.setup, space, f"<{name}>")
+            arguments, look = space.get("arguments", lambda: (space["x"],)), space.get("look", lambda result: result)
+
+            def call(function: Any, arguments: Any = arguments, look: Any = look) -> Any:
+                given = arguments()
+                keywords = given[-1] if case.place == "keyword" else {}
+                try:
+                    return _plain(look(function(*(given[:-1] if keywords else given), **keywords)))
+                except Exception as error:
+                    refused = type(error).__name__ in _REFUSALS
+                    return f"refused: {error}" if refused else f"{type(error).__name__}"
+
+            try:
+                if edited:
+                    _run(case.edit, space, f"<{name} edit>")
+                expected = call(space["f"])
+                compiled = compile(space["f"])
+                got = call(compiled)
+                found = [1 for entry in compiled.entries if not isinstance(entry.traced, tuple)]
+            finally:
+                if edited:
+                    _run(case.undo, space, f"<{name} undo>")
+                del sys.modules[name]
+        results.append((expected, got))
+    refused = next((got for _, got in results if isinstance(got, str) and got.startswith("refused")), None)
+    if refused is not None:
+        return Outcome("refused", refused)
+    wrong = next((f"{got} for {expected}" for expected, got in results if repr(got) != repr(expected)), None)
+    if wrong is not None:
+        return Outcome("stale", wrong)
+    if repr(results[0]) == repr(results[1]):
+        return Outcome("no effect")
+    return Outcome("found" if found else "equal")
+
+
 _serial = itertools.count()
 _REFUSALS = ("UnsupportedError", "UnrecordedError", "Unsupported", "CompileError", "InternalTorchDynamoError")
 
@@ -400,10 +451,12 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--torch", action="store_true", help="run torch.compile beside it")
     parser.add_argument("--kind", help="only kinds that a regular expression finds")
+    parser.add_argument("--anew", action="store_true", help="compile anew after the edit, beside what is on disk")
     options = parser.parse_args()
     import opweave
 
-    columns = {"opweave": (opweave, opweave_compile)}
+    run = attempt_anew if options.anew else attempt
+    columns = {"opweave": (opweave, opweave.compile if options.anew else opweave_compile)}
     if options.torch:
         import torch
 
@@ -420,13 +473,13 @@ def main() -> int:
     table: dict[str, dict[str, collections.Counter[str]]] = {}
     for case in cases:
         for column, (library, compiler) in columns.items():
-            outcome = attempt(case, library, compiler)
+            outcome = run(case, library, compiler)
             row = table.setdefault(case.kind, {c: collections.Counter() for c in columns})
             row[column][outcome.kind] += 1
             row[column]["uncompiled"] += outcome.warned
             if outcome.kind in ("stale", "refused", "no effect") and column == "opweave":
                 print(f"# {outcome.kind}: {case.kind}, {case.place}: {outcome.why[:300]}", file=sys.stderr)
-    heads = ("equal", "stale", "refused", "uncompiled", "no effect")
+    heads = ("equal", "found", "stale", "refused", "uncompiled", "no effect")
     print(f"{'kind':40}" + "".join(f"{c + ' ' + h:>20}" for c in columns for h in heads))
     total = {c: collections.Counter() for c in columns}
     for kind, row in table.items():

@@ -1,0 +1,286 @@
+"""What a trace of a function may depend on, as text: the same in every process in which the trace would be the same.
+
+Guards name what a function reads, and hold for as long as that is what it was when it was traced. In this process that
+is told by identity (`x is c3`); here each such object is described by its content instead: a function by its code, a
+library's function by its name, a class by what its names give. An object that no text describes for certain makes the
+whole untellable, and the function is then traced in every process.
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import os
+import sys
+import types
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from opweave.registry.autograd.graph import grad_fn_of
+from opweave.registry.device import Device
+from opweave.registry.dtypes import DType
+from opweave.registry.higher_order import HigherOrderOperator
+from opweave.registry.keys import GRAD
+from opweave.registry.op import Namespace, OpOverload, Ops, registry
+from opweave.registry.packet import OpOverloadPacket
+from opweave.runtime.classes import ClassFacts
+from opweave.runtime.context import Context
+from opweave.runtime.exact import scalar_token
+from opweave.runtime.purity import is_library
+from opweave.runtime.request import Request
+from opweave.runtime.values import ValueGuards
+
+#: Beginnings of environment variables that may change what is compiled, and those that do not.
+_CHANGING = ("OPWEAVE_", "TRITON_", "MLIR_", "LLVM_", "DISABLE_", "USE_IR_LOC")
+_HARMLESS = frozenset(
+    {"OPWEAVE_CACHE", "OPWEAVE_CACHE_DIR", "OPWEAVE_LOGS", "OPWEAVE_NUM_THREADS", "OPWEAVE_VERIFY", "OPWEAVE_LD",
+     "OPWEAVE_CPU_CACHE_BYTES", "TRITON_CACHE_DIR", "TRITON_HOME", "TRITON_DEFAULT_BACKEND",
+     "TRITON_BACKENDS_IN_TREE"}
+)  # fmt: skip
+#: Libraries whose versions `codegen.cache` has in each key.
+_PINNED = frozenset({"opweave", "numpy", "triton", "llvmlite"}) | frozenset(sys.stdlib_module_names) | {"builtins"}
+_IN_C = (
+    types.WrapperDescriptorType, types.MethodDescriptorType, types.ClassMethodDescriptorType,
+    types.GetSetDescriptorType, types.MemberDescriptorType,
+)  # fmt: skip
+
+
+class Untellable(Exception):
+    """No text stands for a value."""
+
+
+def facts(request: Request, guards: ValueGuards) -> Iterator[str]:
+    """Lines that tell a call from any other whose trace might be another.
+
+    Parameters
+    ----------
+    request : Request
+        The call.
+    guards : ValueGuards
+        What it may read, before it is traced.
+
+    Raises
+    ------
+    Untellable
+        If it reads something that no text stands for, or might run what its code does not name.
+    """
+    if guards.calls_back or guards.late or guards.ignored or guards.scope.rules or not request.also.is_empty:
+        raise Untellable("the function may run code that nothing names")
+    if registry.builtin_version != registry.shipped_version or registry.fallbacks:
+        raise Untellable("built-in ops were changed")
+    parameters = request.parameters
+    yield f"{request.name}({parameters.declared}) {parameters.passed} {request.settings}"
+    yield f"{Context.now()} {sys.flags.optimize}"
+    for name in sorted(os.environ):
+        if name.startswith(_CHANGING) and name not in _HARMLESS:
+            yield f"{name}={os.environ[name]}"
+    yield from (guard.test.replace(request.prefix, "\0") for guard in guards.guards)
+    describe = _Describe(request, guards)
+    for name, value in guards.constants.items():
+        yield f"{name.removeprefix(request.prefix)} {describe(value)}"
+    for function in guards.scope.functions:
+        yield describe(function)
+    yield from _tensors(guards)
+
+
+def _tensors(guards: ValueGuards) -> Iterator[str]:
+    """How tensors lie in memory and in autograd's record: guards tell of it only what a trace turned out to use."""
+    storages: dict[int, int] = {}
+    for t in guards.tensors:
+        tensor = t.tensor
+        number = storages.setdefault(id(tensor._storage), len(storages))
+        leaf = not tensor._keys & GRAD or grad_fn_of(tensor) is None
+        yield f"{number} {tensor._offset} {tensor._view_of is None} {leaf} {tensor._device} {tensor._dtype.name}"
+
+
+class _Describe:
+    """Values as text.
+
+    Parameters
+    ----------
+    request : Request
+        Whose function is described.
+    guards : ValueGuards
+        Its guards.
+    """
+
+    def __init__(self, request: Request, guards: ValueGuards) -> None:
+        function = request.function
+        while isinstance(function, types.MethodType):
+            function = function.__func__
+        #: What the guards begin at and look into: its content is told by them.
+        self.roots = {id(getattr(request.function, "__self__", None)), id(function)}
+        self.spaces = {id(f.__globals__): f.__globals__ for f in guards.scope.functions}
+        self.classes = {id(facts.known): facts for facts in guards.class_facts}
+        self.codes: dict[types.CodeType, str] = {}
+        self._depth = 0
+
+    def __call__(self, value: Any) -> str:
+        self._depth += 1
+        try:
+            if self._depth > 20:
+                raise Untellable("nested deep")
+            return self._text(value)
+        finally:
+            self._depth -= 1
+
+    def _text(self, value: Any) -> str:
+        kind: Any = type(value)
+        if isinstance(value, enum.Enum):
+            return self._member(value)
+        token = scalar_token(value)
+        if token is not None and kind.__module__ in ("builtins", "numpy", "numpy.dtypes", "decimal", "fractions"):
+            return f"{kind.__name__} {token[1]!r}"
+        if id(value) in self.classes:
+            return "version"
+        if kind in (tuple, list):
+            return f"{kind.__name__}[{', '.join(map(self, value))}]"
+        if kind in (set, frozenset):
+            return f"{kind.__name__}{{{', '.join(sorted(map(self, value)))}}}"
+        if kind is dict:
+            return self._namespace(value)
+        if isinstance(value, type):
+            return self._class(value)
+        if kind is types.CodeType:
+            return f"code {self._code(value)}"
+        if kind is types.FunctionType:
+            return self._function(value)
+        if kind is types.ModuleType:
+            return f"module {value.__name__} {_pinned(value.__name__) if is_library(value.__name__) else ''}"
+        if kind is types.BuiltinFunctionType:
+            return self._builtin(value)
+        if kind is types.MethodType and isinstance(value.__self__, ClassFacts):
+            return self._class_facts(value.__self__)
+        if kind is types.CellType:
+            return "cell"  # what it holds has guards of its own
+        if kind is memoryview:
+            return "tag"  # of a class: the memory of its version
+        if isinstance(value, _IN_C):
+            return f"{kind.__name__} {self(value.__objclass__)}.{value.__name__}"
+        if isinstance(value, np.ufunc):
+            return f"ufunc {_found('numpy', value.__name__, value)}"
+        if isinstance(value, (DType, Device)):
+            return f"{kind.__name__} {value}"
+        if isinstance(value, (OpOverload, OpOverloadPacket, Namespace, Ops, HigherOrderOperator)):
+            return self._op(value)
+        if isinstance(value, (staticmethod, classmethod)):
+            return f"{kind.__name__} {self(value.__func__)}"
+        if kind is property:
+            return f"property {', '.join(map(self, (value.fget, value.fset, value.fdel)))}"
+        if id(value) in self.roots:
+            return "root"
+        raise Untellable(f"{kind.__module__}.{kind.__qualname__}")
+
+    def _member(self, value: enum.Enum) -> str:
+        kind: Any = type(value)
+        if kind.__members__.get(value.name) is not value:
+            raise Untellable(f"{value!r}")
+        return f"member {self(kind)}.{value.name} {self(value.value)}"
+
+    def _namespace(self, value: dict[str, Any]) -> str:
+        """Global variables, each of which has a guard of its own."""
+        name = value.get("__name__")
+        if id(value) in self.spaces or vars(sys.modules.get(str(name), types)) is value:
+            return f"namespace {name}"
+        raise Untellable("a dict")
+
+    def _class(self, kind: type) -> str:
+        if is_library(kind.__module__):
+            return f"class {_found(kind.__module__, kind.__qualname__, kind)}"
+        # What its names give is told by its facts.
+        return f"class {kind.__module__}.{kind.__qualname__} {self(type(kind))}"
+
+    def _class_facts(self, facts: ClassFacts) -> str:
+        """What names give in a class and its bases."""
+        bases = ", ".join(map(self, facts.mro))
+        lines = [f"{name} of {self(base)}: {self._attribute(facts, name, value)}" for name, base, value in facts.found]
+        return f"[{bases}] {facts.closed_names} {'; '.join(lines)}"
+
+    def _attribute(self, facts: ClassFacts, name: str, value: Any) -> str:
+        if facts.is_guarded(value):
+            return "guarded"
+        if name in ("__dict__", "__weakref__", "__doc__", "__annotations__", "__module__"):
+            return "as ever"
+        return self(value)
+
+    def _function(self, function: types.FunctionType) -> str:
+        name = f"{function.__module__}.{function.__qualname__}"
+        if is_library(function.__module__):
+            try:
+                return f"function {_found(function.__module__, function.__qualname__, function)}"
+            except Untellable:
+                _pinned(function.__module__)
+        # What a function of the user's closes over has guards; of a library's, nothing else tells it.
+        inside = ""
+        if is_library(function.__module__):
+            cells = [cell.cell_contents for cell in function.__closure__ or ()]
+            inside = ", ".join(map(self, (*cells, function.__defaults__, *(function.__kwdefaults__ or {}).items())))
+        return f"function {name} {self._code(function.__code__)} {inside}"
+
+    def _builtin(self, value: types.BuiltinFunctionType) -> str:
+        owner = value.__self__
+        if owner is None or isinstance(owner, types.ModuleType):
+            return f"builtin {_found(value.__module__ or 'builtins', value.__qualname__, value)}"
+        if isinstance(owner, type):
+            return f"builtin {self(owner)}.{value.__name__}"
+        raise Untellable(f"{value!r}")
+
+    def _op(self, value: Any) -> str:
+        if isinstance(value, OpOverload):
+            if value.decl is None or registry.operators.get(value.name) is not value:
+                raise Untellable(f"{value}")
+            return f"op {value.name}"
+        if isinstance(value, OpOverloadPacket):
+            return f"ops {', '.join(self(getattr(value, name)) for name in value.overloads())}"
+        if isinstance(value, HigherOrderOperator):
+            raise Untellable(f"{value}")
+        return f"{type(value).__name__} {value}"
+
+    def _code(self, code: types.CodeType) -> str:
+        """A digest of what code does; not of where it stands."""
+        known = self.codes.get(code)
+        if known is None:
+            digest = hashlib.sha256()
+            for part in (
+                code.co_name, code.co_code, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars,
+                code.co_flags, code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount,
+                code.co_exceptiontable,
+            ):  # fmt: skip
+                text = repr(part)
+                digest.update(f"{len(text)} {text}\n".encode())
+            for constant in code.co_consts:
+                text = f"code {self._code(constant)}" if isinstance(constant, types.CodeType) else self(constant)
+                digest.update(f"{len(text)} {text}\n".encode(errors="backslashreplace"))
+            known = self.codes[code] = digest.hexdigest()
+        return known
+
+
+def _pinned(module: str) -> str:
+    """The version of a library, where the key of what is kept does not have it already."""
+    top = module.partition(".")[0]
+    if top in _PINNED:
+        return ""
+    version = getattr(sys.modules.get(top), "__version__", None)
+    if not isinstance(version, str):
+        raise Untellable(f"the version of {top}")
+    return version
+
+
+def _found(module: str, name: str, value: Any) -> str:
+    """The name of a library's object, by which it is found there."""
+    found: Any = sys.modules.get(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    if found is not value:
+        raise Untellable(f"{module}.{name}")
+    return f"{module}.{name} {_pinned(module)}"
+
+
+def digest(lines: Iterable[str]) -> str:
+    """One text for many."""
+    found = hashlib.sha256()
+    for line in lines:
+        found.update(f"{len(line)}\n{line}\n".encode(errors="backslashreplace"))
+    return found.hexdigest()
