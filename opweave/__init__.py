@@ -12,10 +12,11 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from opweave.registry.interrupts import deferred as _deferred
+from opweave.registry.loading import uncollected as _uncollected
 
 # Interrupted half way, it could not be imported again: its modules declare ops, and NumPy loads once a process.
-with _deferred(patient=False):
-    from opweave import library, nn, testing
+with _deferred(patient=False), _uncollected():
+    from opweave import library
     from opweave.registry import (
         dtypes as _dtypes,
         folders as _folders,
@@ -83,7 +84,7 @@ with _deferred(patient=False):
         importlib.import_module("opweave.runtime.logging")
 
 if TYPE_CHECKING:
-    from opweave import amp, autograd, export, fft, func, fx, linalg, optim
+    from opweave import amp, autograd, export, fft, func, fx, linalg, nn, optim, testing
     from opweave.amp import (
         autocast,
         clear_autocast_cache,
@@ -129,6 +130,8 @@ _LAZY = {
     "make_fx": ("opweave.tracer.make_fx", "make_fx"),
     "compile": ("opweave.compiling", "compile"),
     "fx": ("opweave.fx", None),
+    "nn": ("opweave.nn", None),
+    "testing": ("opweave.testing", None),
     "return_types": ("opweave.registry.return_types", None),
     "explain": ("opweave.explaining", "explain"),
     "kernel_accesses": ("opweave.explaining", "kernel_accesses"),

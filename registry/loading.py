@@ -7,12 +7,14 @@ after an import that the handler of a signal ended, and a child that was forked 
 
 from __future__ import annotations
 
+import gc
 import importlib
 import sys
+from collections.abc import Iterator
 from types import ModuleType
 
 from opweave.registry import forking
-from opweave.registry.interrupts import deferred
+from opweave.registry.interrupts import contextmanager, deferred
 
 #: Held while a heavy module, or one that needs it, is loaded.
 loading = forking.short_lock()
@@ -26,11 +28,23 @@ _loaded: dict[str, ModuleType] = {}
 _has_triton = False
 
 
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Within the block nobody looks for garbage: what modules make stays, and looking through it takes its time."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
+
+
 def load_heavy(name: str) -> ModuleType:
     """A module that loads much, or that registers what must not be registered twice."""
     found = _loaded.get(name)
     if found is None:
-        with loading, deferred(patient=False):
+        with loading, deferred(patient=False), uncollected():
             found = importlib.import_module(name)
             if not name.startswith("opweave."):
                 _mend(name.partition(".")[0])

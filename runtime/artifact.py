@@ -31,7 +31,7 @@ from opweave.registry.errors import (
     UnsupportedError,
 )
 from opweave.registry.interrupts import let_through
-from opweave.registry.keys import PYTHON_BIT, state
+from opweave.registry.keys import GRAD, PYTHON_BIT, state
 from opweave.registry.tensor import Tensor, allocate, describe, from_numpy
 
 #: Of artifacts that this release loads.
@@ -221,6 +221,11 @@ class _Room(threading.local):
     def __init__(self, inputs: Sequence[Any], results: Sequence[Any]):
         self.inputs, self.input_dims = _structs(inputs)
         self.results, self.result_dims = _structs(results)
+        # Each element of an array is a new object whenever it is read.
+        self.each_input, self.each_result = list(self.inputs), list(self.results)
+        #: The sizes and strides that stand in `input_dims` and `result_dims`: most calls bring the same.
+        self.input_layouts: list[Any] = [None] * len(inputs)
+        self.result_layouts: list[Any] = [None] * len(results)
         self.sizes = (ctypes.c_int64 * max(sum(len(t["sizes"]) for t in results), 1))()
 
 
@@ -260,6 +265,7 @@ class CompiledEntry:
             if all(type(n) is int for n in (*t["sizes"], *t["strides"])) else None
             for t in self._results
         ]  # fmt: skip
+        self._ranks = [len(t["sizes"]) for t in self._results]
         self._made = [DTYPES[t["dtype"]] for t in self._results]
         self._room = _Room(self._inputs, self._results)
 
@@ -278,22 +284,21 @@ class CompiledEntry:
         room, model = self._room, self._model
         if len(tensors) != len(self._dtypes):
             raise ArgumentError(f"{self.name}: expected {len(self._dtypes)} tensors", got=str(len(tensors)))
+        watched, recorded = bool(state.modes), is_grad_enabled()
+        layouts = room.input_layouts
         for i, (tensor, dtype) in enumerate(zip(tensors, self._dtypes, strict=True)):
-            if tensor._dtype is not dtype or tensor._device is not cpu or tensor._keys & PYTHON_BIT or state.modes:
+            keys = tensor._keys
+            if tensor._dtype is not dtype or tensor._device is not cpu or keys & PYTHON_BIT or watched:
                 self._refuse(i, tensor)
-            if tensor.requires_grad and is_grad_enabled():
+            if recorded and keys & GRAD and tensor.requires_grad:
                 raise UnsupportedError(
                     f"{self.name}: a compiled artifact has no gradients", got=describe(tensor),
                     hint="with opweave.no_grad(): ..., or x.detach()",
                 )  # fmt: skip
-            sizes, dims = tensor._sizes, room.input_dims[i]
-            one = room.inputs[i]
-            if len(sizes) != one.ndim:
-                wanted = len(self._inputs[i]["sizes"])
-                raise ShapeError(
-                    f"{self.name}: {self._inputs[i]['name']} must have {wanted} dimensions", got=describe(tensor)
-                )
-            dims[: 2 * len(sizes)] = (*sizes, *tensor._strides)
+            one = room.each_input[i]
+            layout = tensor._sizes, tensor._strides
+            if layout != layouts[i]:
+                self._lay_out(room, i, tensor)
             one.data = tensor.data_ptr() or _NOWHERE
         functions, count = model._functions, len(tensors)
         results: list[Tensor] = []
@@ -303,14 +308,17 @@ class CompiledEntry:
                 raise self._error(code, tensors)
         at = 0
         for i, (layout, dtype) in enumerate(zip(self._layouts, self._made, strict=True)):
-            rank = room.results[i].ndim
+            rank = self._ranks[i]
             if layout is None:
                 sizes = tuple(room.sizes[at : at + rank])
                 layout = sizes, _strides(sizes)
             at += rank
             made = allocate(*layout, dtype, cpu)
-            room.result_dims[i][: 2 * rank] = (*layout[0], *layout[1])
-            room.results[i].data = made.data_ptr() or _NOWHERE
+            if layout != room.result_layouts[i]:
+                room.result_layouts[i] = None
+                room.result_dims[i][: 2 * rank] = (*layout[0], *layout[1])
+                room.result_layouts[i] = layout
+            room.each_result[i].data = made.data_ptr() or _NOWHERE
             results.append(made)
         code = functions["run"](model._model, self._number, room.inputs, count, room.results, len(results))
         for i in self._written:
@@ -318,6 +326,18 @@ class CompiledEntry:
         if code:
             raise self._error(code, tensors)
         return results
+
+    def _lay_out(self, room: _Room, number: int, tensor: Tensor) -> None:
+        """Write down a tensor's sizes and strides, where they are not those of the last call."""
+        sizes, strides = tensor._sizes, tensor._strides
+        wanted = len(self._inputs[number]["sizes"])
+        if len(sizes) != wanted:
+            raise ShapeError(
+                f"{self.name}: {self._inputs[number]['name']} must have {wanted} dimensions", got=describe(tensor)
+            )
+        room.input_layouts[number] = None  # until all of it is there
+        room.input_dims[number][: 2 * wanted] = (*sizes, *strides)
+        room.input_layouts[number] = sizes, strides
 
     def _refuse(self, number: int, tensor: Tensor) -> None:
         name = f"{self.name}: {self._inputs[number]['name']}"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from opweave.registry import forking
-from opweave.registry.errors import OpweaveError, ShapeError
+from opweave.registry.errors import CompileError, OpweaveError, ShapeError
 from opweave.registry.interrupts import deferred, let_through
 from opweave.registry.keys import BATCHED_BIT, PYTHON_BIT
 from opweave.registry.loading import load_heavy
@@ -62,7 +62,10 @@ class Backward:
     compile : callable
         Makes what runs a graph, the first time it is needed.
     again : callable
-        Traces the function again for the graph, of a version that another process traced.
+        Traces the function again for the graph, of a version that another process traced; raises CompileError where
+        the function would now become another one.
+    stored : callable
+        Gives that graph as the other process wrote it down.
     kept : callable
         Gives by the numbers of the gradients that do not come what runs the graph without them, where another process
         made that; None where none did.
@@ -89,6 +92,7 @@ class Backward:
     depends: list[frozenset[int]] = field(default_factory=list)
     compile: Callable[[Graph], Program] | None = None
     again: Callable[[], Backward] | None = None
+    stored: Callable[[], Graph] | None = None
     kept: Callable[[frozenset[int]], Callable[..., Any] | None] | None = None
     note: Callable[[frozenset[int], Program], None] | None = None
     compiled: dict[frozenset[int], Callable[..., Any]] = field(default_factory=dict)
@@ -113,21 +117,31 @@ class Backward:
 
     def _graph(self, missing: frozenset[int]) -> Graph:
         if self.graph is None:
-            assert self.again is not None
-            traced = self.again()
-            self.graph, self.constants, self.compile = traced.graph, traced.constants, traced.compile
-        assert self.graph is not None
+            self.graph = self._recalled()
         graph = self.graph.clone()
         if missing:
             graph = load_heavy("opweave.passes.missing").run(graph, len(self.attached), missing)
         return graph
+
+    def _recalled(self) -> Graph:
+        """The graph of a version that another process traced."""
+        assert self.again is not None and self.stored is not None
+        try:
+            traced = self.again()
+        except CompileError as error:  # what the function reads is not what it was when it was called
+            let_through(error)
+            return self.stored()
+        assert traced.graph is not None
+        self.constants, self.compile = traced.constants, traced.compile
+        return traced.graph
 
     def _made(self, missing: frozenset[int]) -> Callable[..., Any]:
         found = None if self.kept is None else self.kept(missing)
         if found is not None:
             return found
         graph = self._graph(missing)
-        assert self.compile is not None
+        if self.compile is None:
+            return self._interpreted(missing)
         try:
             program = self.compile(graph)
         except ShapeError as error:

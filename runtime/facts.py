@@ -9,6 +9,7 @@ whole untellable, and the function is then traced in every process.
 from __future__ import annotations
 
 import enum
+import functools
 import hashlib
 import os
 import sys
@@ -78,6 +79,7 @@ def facts(request: Request, guards: ValueGuards) -> Iterator[str]:
             yield f"{name}={os.environ[name]}"
     yield from (guard.test.replace(request.prefix, "\0") for guard in guards.guards)
     describe = _Describe(request, guards)
+    yield describe(describe.target)
     for name, value in guards.constants.items():
         yield f"{name.removeprefix(request.prefix)} {describe(value)}"
     for function in guards.scope.functions:
@@ -108,10 +110,16 @@ class _Describe:
 
     def __init__(self, request: Request, guards: ValueGuards) -> None:
         function = request.function
+        given = [function]
         while isinstance(function, types.MethodType):
+            given += [function.__self__]
             function = function.__func__
-        #: What the guards begin at and look into: its content is told by them.
-        self.roots = {id(getattr(request.function, "__self__", None)), id(function)}
+        #: What is called.
+        self.target = function
+        #: Objects of the user's that the guards begin at and look into: they tell their content.
+        self.roots = {
+            id(each) for each in given if not is_library(type(each).__module__) or type(each) is functools.partial
+        }
         self.spaces = {id(f.__globals__): f.__globals__ for f in guards.scope.functions}
         self.classes = {id(facts.known): facts for facts in guards.class_facts}
         self.codes: dict[types.CodeType, str] = {}
@@ -207,14 +215,13 @@ class _Describe:
 
     def _function(self, function: types.FunctionType) -> str:
         name = f"{function.__module__}.{function.__qualname__}"
+        inside = ""
         if is_library(function.__module__):
             try:
                 return f"function {_found(function.__module__, function.__qualname__, function)}"
             except Untellable:
                 _pinned(function.__module__)
-        # What a function of the user's closes over has guards; of a library's, nothing else tells it.
-        inside = ""
-        if is_library(function.__module__):
+            # What a function of the user's closes over has guards; of a library's, nothing else tells it.
             cells = [cell.cell_contents for cell in function.__closure__ or ()]
             inside = ", ".join(map(self, (*cells, function.__defaults__, *(function.__kwdefaults__ or {}).items())))
         return f"function {name} {self._code(function.__code__)} {inside}"
@@ -239,14 +246,14 @@ class _Describe:
         return f"{type(value).__name__} {value}"
 
     def _code(self, code: types.CodeType) -> str:
-        """A digest of what code does; not of where it stands."""
+        """A digest of what code does, and of where it stands, which errors tell."""
         known = self.codes.get(code)
         if known is None:
             digest = hashlib.sha256()
             for part in (
                 code.co_name, code.co_code, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars,
                 code.co_flags, code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount,
-                code.co_exceptiontable,
+                code.co_exceptiontable, code.co_filename, code.co_firstlineno, code.co_linetable,
             ):  # fmt: skip
                 text = repr(part)
                 digest.update(f"{len(text)} {text}\n".encode())

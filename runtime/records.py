@@ -12,10 +12,12 @@ With ``OPWEAVE_VERIFY=1`` each version that is found is traced as well, and must
 from __future__ import annotations
 
 import ast
+import importlib
 import json
 import logging
 import os
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -23,9 +25,10 @@ from typing import TYPE_CHECKING, Any
 from opweave.codegen import cache
 from opweave.codegen.store import DAMAGE
 from opweave.registry import forking
+from opweave.registry.containers import is_dict
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DTYPES
-from opweave.registry.errors import CompileError, UnsupportedError
+from opweave.registry.errors import CompileError, OpweaveError, UnsupportedError
 from opweave.registry.interrupts import let_through
 from opweave.registry.loading import load_heavy
 from opweave.registry.op import OpOverload, ops, registry
@@ -39,6 +42,7 @@ from opweave.runtime.dynamic import Openness
 from opweave.runtime.entry import Entry
 from opweave.runtime.facts import Untellable, facts
 from opweave.runtime.logging import DEBUG, channel
+from opweave.runtime.purity import is_library
 from opweave.runtime.recording import is_opaque, running
 from opweave.runtime.relations import relate
 from opweave.runtime.request import Program, Request
@@ -128,15 +132,15 @@ class Wanted:
             if files is None:
                 continue
             try:
-                record = json.loads(files[_FILE])
+                record = _checked(json.loads(files[_FILE]))
                 entry = self._entry(request, record)
-            except DAMAGE as error:
-                let_through(error)
-                place.report_damage(key, error)
-                continue
             except UnsupportedError as error:  # a trace says it with all there is to say
                 let_through(error)
                 return None
+            except (*DAMAGE, IndexError, SyntaxError, OpweaveError) as error:
+                let_through(error)
+                place.report_damage(key, error)
+                continue
             if entry is not None and verifying:
                 self._verify(request, entry)
             return entry
@@ -163,6 +167,10 @@ class Wanted:
             guards.offsets()
         for guard in guards.guards:
             _guards_log.debug("%s: %s", request.name, guard)
+        for module, name in record["made"]:
+            if not is_library(module):
+                raise ValueError(f"{module} is no library")
+            guards.constant(getattr(importlib.import_module(module), name))
         result = str(record["result"]).replace(_PREFIX, request.prefix)
         program = Program(run, tuple(written), again.stages, record["program"])
         entry = Entry(request.index, guards, [*inputs], result, whole, called, program, again.graphs, again.context)
@@ -222,7 +230,7 @@ class _Again:
                     if wanted.key != self._key:
                         raise CompileError(
                             f"compile: what {request.name} reads has changed since it was called, so its graph is lost",
-                            hint="ask for it before, or keep what the function reads as it is until its gradients came",
+                            hint="ask for it before, or compile the function again",
                         )
                     self.accept(load_heavy("opweave.runtime.versions").make(request, wanted), wanted)
             assert self._entry is not None
@@ -289,9 +297,10 @@ def _described(request: Request, entry: Entry, captured: Captured, constants: in
     """A version; None where it holds what no plain value says."""
     guards, program, backward = captured.guards, entry.program, captured.backward
     places = {id(t): i for i, t in enumerate(guards.tensors)}
-    result = _portable(entry.result, request.prefix, constants)
+    result = entry.result.replace(request.prefix, _PREFIX)
+    made = _made(entry, request.prefix, result, constants)
     if (
-        result is None
+        made is None
         or program.key is None
         or captured.shape_env is not None
         or captured.numbers
@@ -303,6 +312,9 @@ def _described(request: Request, entry: Entry, captured: Captured, constants: in
         or not (backward is None or _is_plain(backward))
     ):
         return None
+    way_back = None if backward is None else _described_backward(backward)
+    if way_back is None and backward is not None:
+        return None
     inputs = [guards.tensors[places[id(t)]] for t in entry.inputs]
     return {
         "program": program.key,
@@ -310,19 +322,48 @@ def _described(request: Request, entry: Entry, captured: Captured, constants: in
         "written": list(program.written),
         "inputs": [places[id(t)] for t in entry.inputs],
         "result": result,
+        "made": made,
         "ops": sorted(op.name for op in entry.ops),
         "offsets": any(node.target is aten.as_strided.default for node in entry.graph),
-        "backward": None if backward is None else _described_backward(backward),
+        "backward": way_back,
     }
 
 
-def _portable(result: str, prefix: str, constants: int) -> str | None:
-    """The text that puts results together, for a version of any number; None if it needs an object of the trace's."""
-    texts = [n.value for n in ast.walk(ast.parse(result, mode="eval")) if isinstance(n, ast.Constant)]
-    text = result.replace(prefix, _PREFIX)
+def _checked(record: Any) -> dict[str, Any]:
+    """A record whose values are of the types that they have to be; what they say is as true as the code beside them."""
+    numbers, names = (list, int), (list, str)
+    expected = {
+        "program": str, "device": str, "written": numbers, "inputs": numbers, "result": str, "made": (list, list),
+        "ops": names, "offsets": bool, "backward": (dict, type(None)),
+    }  # fmt: skip
+    if not is_dict(record) or record.keys() != expected.keys():
+        raise ValueError("a record needs " + ", ".join(expected))
+    for name, kind in expected.items():
+        value: Any = record[name]
+        outer, inner = kind if isinstance(kind, tuple) else (kind, None)
+        right = type(value) is outer and (outer is not list or all(type(each) is inner for each in value))
+        if not right and not (name == "backward" and value is None):
+            raise ValueError(f"{name} is {value!r}")
+    ast.parse(record["result"].replace(_PREFIX, "_ow_"), mode="eval")
+    return record
+
+
+def _made(entry: Entry, prefix: str, result: str, constants: int) -> list[list[str]] | None:
+    """Where the libraries' classes are found that a result names; None if it names something else besides."""
+    texts = [n.value for n in ast.walk(ast.parse(entry.result, mode="eval")) if isinstance(n, ast.Constant)]
     if any(isinstance(value, str) and "_ow_" in value for value in texts):
         return None
-    return None if any(int(number) >= constants for number in _CONSTANT.findall(text)) else text
+    numbers = sorted({int(number) for number in _CONSTANT.findall(result) if int(number) >= constants})
+    if numbers != list(range(constants, constants + len(numbers))):
+        return None
+    made: list[list[str]] = []
+    for number in numbers:
+        value = entry.guards.constants[f"{prefix}c{number}"]
+        module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
+        if not is_library(module) or getattr(sys.modules.get(module or ""), name or "", None) is not value:
+            return None
+        made.append([module or "", name or ""])
+    return made
 
 
 def _is_plain(backward: Backward) -> bool:
@@ -330,7 +371,13 @@ def _is_plain(backward: Backward) -> bool:
     return not (backward.problem or changed or backward.constants or backward.compiled or backward.is_open)
 
 
-def _described_backward(backward: Backward) -> dict[str, Any]:
+def _described_backward(backward: Backward) -> dict[str, Any] | None:
+    try:
+        marks = [load_heavy("opweave.passes.missing").FORMULA]
+        graph = load_heavy("opweave.tracer.export.alone").encode(backward.graph, marks)
+    except UnsupportedError as error:
+        let_through(error)
+        return None
     return {
         "outputs": backward.outputs,
         "attached": backward.attached,
@@ -339,6 +386,7 @@ def _described_backward(backward: Backward) -> dict[str, Any]:
         "saved_outputs": backward.saved_outputs,
         "depends": [sorted(on) for on in backward.depends],
         "programs": [],
+        "graph": graph,
     }
 
 
@@ -361,6 +409,7 @@ def _backward(name: str, record: Mapping[str, Any], again: _Again) -> Backward:
         depends=[frozenset(on) for on in about["depends"]],
     )
     made.again = again.backward
+    made.stored = lambda: load_heavy("opweave.tracer.export.alone").decode(about["graph"])
 
     def kept(missing: frozenset[int]) -> Callable[..., Any] | None:
         key = next((key for without, key in about["programs"] if frozenset(without) == missing), None)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from opweave.codegen.host.operands import Local, Loops
 from opweave.codegen.host.steps import (
@@ -36,7 +37,7 @@ from opweave.codegen.host.steps import (
 )
 from opweave.codegen.loops.schedule import Lane
 from opweave.codegen.loops.values import Buffer, Gather, Read as ReadValue
-from opweave.registry.spec import is_contiguous
+from opweave.fake.symbolic import statically_known_true
 from opweave.tracer.loops.index import Index
 from opweave.tracer.loops.size import product as product_of
 
@@ -61,7 +62,13 @@ def run(program: Program) -> Program:
 
 
 def _in_a_row(local: Local) -> bool:
-    return is_contiguous(local.tensor.sizes, local.tensor.strides)
+    """Whether elements lie side by side, whatever the sizes are that are not fixed."""
+    expected: Any = 1
+    for size, stride in zip(reversed(local.tensor.sizes), reversed(local.tensor.strides), strict=True):
+        if not (statically_known_true(stride == expected) or statically_known_true(size == 1)):
+            return False
+        expected = expected * size
+    return True
 
 
 def _first_reader(product: Product, after: Sequence[Step]) -> tuple[int | None, set[Local]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 from symbolic_programs import TRIED, build, checked, inputs, layouts, programs
 
 import opweave
@@ -21,6 +21,14 @@ def outcome(fn, tensors):
 
 @settings(max_examples=8)
 @given(layouts(), programs(), st.permutations(OTHERS), st.sampled_from([True, None]))
+@example(  # whether a product's rows are more than one is not known
+    [((0, 0), "plain")],
+    [("where", 156, 249, 12), ("binary", 257, 858, 452), ("softmax", 470, 700, 265), ("softmax", 741, 55, 117),
+     ("index", 1000, 38, 351), ("matmul", 700, 132, 43), ("slice", 577, 135, 142), ("slice", 260, 519, 508),
+     ("matmul", 716, 393, 381)],
+    [(3, 1, 2), (5, 8, 3), (1, 4, 6), (2, 2, 2), (33, 7, 10), (4, 4, 1), (6, 0, 3), (0, 5, 4), (16, 130, 2)],
+    True,
+)  # fmt: skip
 def test_other_sizes_give_what_eager_gives(wanted, steps, others, dynamic):
     program = build(checked(steps, wanted))
     compiled = opweave.compile(program, dynamic=dynamic, options={"recompile_limit": 40})

@@ -26,7 +26,7 @@ from opweave.codegen.triton_cuda.launcher import direct_launcher
 from opweave.codegen.triton_cuda.library import CtypesUtils
 from opweave.registry.device import Device, cuda as gpu, is_cuda_available
 from opweave.registry.errors import ArgumentError, DeviceError, OutOfRangeError, UnsupportedError
-from opweave.runtime import load
+from opweave.runtime import code
 
 _handles = itertools.count(1000)
 
@@ -283,9 +283,9 @@ def test_compiled_graphs_load_kernels_on_their_device(library: PretendDriver, mo
     monkeypatch.setattr(mux, "device_driver", lambda kind: chosen)
     monkeypatch.setattr(driver, "install", lambda: None)
     monkeypatch.setattr(launcher, "direct_launcher", lambda kernel, device: asked.append((kernel, device)))
-    monkeypatch.setattr(load, "compile_source", lambda kernel, folder, target: target)
+    monkeypatch.setattr(code, "compile_source", lambda kernel, folder, target: target)
     kernel: Any = SimpleNamespace(name="k", grid=(1,), file_name="k.py")
-    load.launcher(kernel, Path("/nowhere"), Device("cuda", 3))
+    code.launcher(kernel, Path("/nowhere"), Device("cuda", 3))
     assert asked == [("target of 3", 3)]
 
 

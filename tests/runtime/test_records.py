@@ -1,0 +1,393 @@
+"""Versions kept on disk: what another process finds is what it would have made, and it loads nothing to make it."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import subprocess
+import sys
+import types
+import weakref
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+sys.path.append(str(Path(__file__).parent))
+
+import edits
+
+import opweave
+from opweave.codegen import cache
+from opweave.registry.op import registry
+from opweave.runtime import records
+
+MODEL = """
+import sys
+import numpy as np, opweave
+class Model:
+    def __init__(self):
+        draw = np.random.default_rng(0)
+        self.layers = [leaf(draw.standard_normal((8, 16))), leaf(draw.standard_normal((16, 4)))]
+        self.scale = 0.5
+    def __call__(self, x):
+        first, second = self.layers
+        return ((x @ first).relu() @ second) * self.scale
+def leaf(values):
+    return opweave.from_numpy(values.astype(np.float32)).requires_grad_()
+model = Model()
+@opweave.compile
+def loss(x, y):
+    return opweave.nn.functional.cross_entropy(model(x), y), model(x).sum()
+x = opweave.from_numpy(np.random.default_rng(1).standard_normal((6, 8)).astype(np.float32))
+y = opweave.from_numpy(np.arange(6) % 4)
+def grads():
+    return [t.grad.numpy().tolist() for t in model.layers]
+"""
+CALL = """
+value, _ = loss(x, y)
+value.backward()
+import json
+names = "networkx", "sympy", "triton", "llvmlite", "optree", "opweave.pipeline", "opweave.tracer.graph"
+heavy = [name for name in names if name in sys.modules]
+print(json.dumps([value.item(), grads(), heavy]))
+"""
+
+
+def run(text: str, folder: Path, name: str = "program.py", **environment: str) -> str:
+    """What a script prints in a process of its own."""
+    variables = {**os.environ, "OPWEAVE_CACHE_DIR": str(folder / "cache"), "OPWEAVE_VERIFY": "0", **environment}
+    script = folder / name
+    script.write_text(text)
+    done = subprocess.run([sys.executable, str(script)], env=variables, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def warm(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Any]]:
+    """A folder in which a process has left the model's version, and what that printed."""
+    folder = tmp_path_factory.mktemp("records")
+    return folder, json.loads(run(MODEL + CALL, folder))
+
+
+def test_a_second_process_loads_no_compiler(warm):
+    folder, (value, grads, heavy) = warm
+    assert "networkx" in heavy and "opweave.pipeline" in heavy
+    again = json.loads(run(MODEL + CALL, folder))
+    assert again == [value, grads, []]
+
+
+def test_what_was_found_knows_its_graph(warm):
+    folder, _ = warm
+    ask = "\nprint(loss.last_graph)\nprint(*loss.stages())\nprint(loss.entries[0].partition)\n"
+    found = run(MODEL + "loss(x, y)\nassert 'networkx' not in sys.modules" + ask, folder)
+    traced = run(MODEL + "loss(x, y)\nassert 'networkx' in sys.modules" + ask, folder, OPWEAVE_LOGS="graph")
+    assert found == traced
+    assert "aten.relu" in found and "code" in found
+
+
+def test_explain_tells_the_same(warm):
+    folder, _ = warm
+    text = MODEL + "print(opweave.explain(loss)(x, y))"
+    found = run(text, folder)
+    assert "aten.relu" in found
+    assert found == run(text, folder, OPWEAVE_CACHE="0")
+
+
+def test_gradients_of_a_part(warm):
+    """The way back of a part of the results was not kept: the function is traced again for it."""
+    folder, _ = warm
+    part = MODEL + "_, total = loss(x, y)\n(total * 2).backward()\nprint(grads(), 'networkx' in sys.modules)\n"
+    first, second = run(part, folder), run(part, folder)
+    assert first.endswith("True\n") and second.endswith("False\n")
+    eager = run(MODEL.replace("@opweave.compile\n", "") + part.removeprefix(MODEL), folder)
+    np.testing.assert_allclose(values_of(first), values_of(eager), rtol=1e-6)
+    assert values_of(first) == values_of(second)
+
+
+def values_of(printed: str) -> list[float]:
+    return [v for t in json.loads(printed.rpartition(" ")[0]) for row in t for v in row]
+
+
+def test_gradients_of_a_part_after_an_edit(warm):
+    """The function would now be traced to something else, but this call was of what it was."""
+    folder, _ = warm
+    folder = folder / "edited"
+    folder.mkdir()
+    run(MODEL + CALL, folder)
+    part = "_, total = loss(x, y)\nmodel.scale = 3.0\n(total * 2).backward()\nprint(grads(), is_found)\n"
+    found = run(MODEL + part.replace("is_found", "'networkx' in sys.modules"), folder)
+    eager = run(MODEL.replace("@opweave.compile\n", "") + part.replace("is_found", "1"), folder)
+    np.testing.assert_allclose(values_of(found), values_of(eager), rtol=1e-6)
+    lost = "loss(x, y)\nmodel.scale = 3.0\ntry:\n    loss.last_graph\nexcept RuntimeError as error:\n    print(error)"
+    assert "has changed since it was called" in run(MODEL + lost, folder)
+
+
+# ---- in one process: a function compiled twice is found the second time --------------------------------------------
+
+
+@pytest.fixture(autouse=True)
+def unverified(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "verifying", False)
+
+
+def function(text: str, **names: Any) -> Any:
+    """A new function `f`, as another process would have it."""
+    module = types.ModuleType("records_module")
+    module.__dict__.update(names, ow=opweave)
+    exec(compile(text, "<records>", "exec"), module.__dict__)
+    module.__dict__["f"].module = module
+    return module.__dict__["f"]
+
+
+def is_found(compiled: Any) -> bool:
+    return not isinstance(compiled.entries[0].traced, tuple)
+
+
+def compiled_twice(text: str, *args: Any, **options: Any) -> tuple[Any, Any, bool]:
+    """The results of a function compiled twice, and whether the second was found."""
+    first = opweave.compile(function(text), **options)(*args)
+    second = opweave.compile(function(text), **options)
+    result = second(*args)
+    return first, result, is_found(second)
+
+
+X = np.arange(12, dtype=np.float32).reshape(3, 4) - 5
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def f(x): return x.sin() * 2 + 1",
+        "def f(x): return {'a': x.exp(), 'b': [x, (x + 1, None, 'text @ \\0')]}",
+        "def f(x): return x.t(), x[1:], x",
+        "def f(x): return x.as_strided((2, 2), (1, 4), 1).exp()",
+        "def f(x):\n    y = x * 2\n    y[0] = 7\n    return y.sum(0)",
+        "def f(x):\n    with ow.no_grad():\n        return x.softmax(-1)",
+        "def f(x): return ow.rand_like(x).shape, x.mean()",
+        "import collections\ndef f(x): return collections.OrderedDict(a=x + 1, b=x.size())",
+        "import math\ndef f(x): return x * math.pi if x.shape[0] > 2 else x",
+        "def g(x, n=3): return x * n\ndef f(x): return g(x) - g(x, n=2)",
+        "class C:\n    k = 4\n    def m(self, x): return x + self.k\nc = C()\ndef f(x): return c.m(x)",
+    ],
+)
+def test_found_gives_the_same(text):
+    first, second, found = compiled_twice(text, opweave.from_numpy(X.copy()))
+    assert found
+    assert plain(first) == plain(second)
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, opweave.Tensor):
+        return value.tolist(), value.stride(), value.storage_offset()
+    if isinstance(value, dict):
+        return {k: plain(v) for k, v in value.items()}
+    return type(value)(map(plain, value)) if isinstance(value, (list, tuple)) else value
+
+
+def test_written_arguments():
+    text = "def f(x, y):\n    x.add_(y)\n    return x * 2"
+    opweave.compile(function(text))(opweave.ones(4), opweave.ones(4))
+    f = opweave.compile(function(text))
+    x = opweave.ones(4)
+    assert f(x, opweave.ones(4)).tolist() == [4.0] * 4 and x.tolist() == [2.0] * 4 and is_found(f)
+    # What shares memory is another case, which is guarded in a version that was found as in any other.
+    whole = opweave.arange(6.0)
+    assert f(whole[:4], whole[2:]).tolist() == [4.0, 8.0, 12.0, 16.0]
+    assert whole.tolist() == [2.0, 4.0, 6.0, 8.0, 4.0, 5.0]
+    assert len(f.entries) == 2
+
+
+def test_open_sizes_and_numbers_are_traced():
+    text = "def f(x, n): return x * n"
+    f = opweave.compile(function(text), dynamic=True)
+    f(opweave.ones(4), 3)
+    g = opweave.compile(function(text), dynamic=True)
+    assert g(opweave.ones(5), 7).tolist() == [7.0] * 5 and not is_found(g)
+    # A size that changes is left open from then on, also where the first version was found.
+    opweave.compile(function(text))(opweave.ones(4), 3)
+    h = opweave.compile(function(text))
+    assert h(opweave.ones(4), 3).tolist() == [3.0] * 4 and is_found(h)
+    assert h(opweave.ones(6), 3).tolist() == [3.0] * 6 and h(opweave.ones(9), 3).tolist() == [3.0] * 9
+    assert len(h.entries) == 2
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"fuse_launches": False},
+        {"memory_budget": 0.5},
+    ],
+)
+def test_options_are_part_of_it(change):
+    text = "def f(x): return x.cos() + 3"
+    x = opweave.from_numpy(X)
+    opweave.compile(function(text))(x)
+    f = opweave.compile(function(text), options=change)
+    np.testing.assert_allclose(f(x).numpy(), np.cos(X) + 3, rtol=1e-6)
+    assert not is_found(f)
+
+
+def test_the_state_of_the_thread_is_part_of_it():
+    text = "def f(x): return x @ x.t()"
+    x = opweave.from_numpy(X).requires_grad_()
+    assert opweave.compile(function(text))(x).requires_grad
+    with opweave.no_grad():
+        f = opweave.compile(function(text))
+        assert not f(x).requires_grad and not is_found(f)
+    with opweave.autocast("cpu", dtype=opweave.bfloat16):
+        f = opweave.compile(function(text))
+        assert f(x).dtype is opweave.bfloat16 and not is_found(f)
+    f = opweave.compile(function(text))
+    assert f(x).requires_grad and f(x).dtype is opweave.float32 and is_found(f)
+
+
+def test_what_no_text_tells_is_traced():
+    for text, names in (
+        ("def f(x): return thing(x)", {"thing": opweave.compile(lambda x: x + 1)}),
+        ("def f(x): return x + c", {"c": type("Odd", (float,), {})(2)}),
+        ("def f(x): return x + ow.tensor([1.0, 2.0, 3.0, 4.0])", {}),
+    ):
+        x = opweave.from_numpy(X)
+        results = []
+        for _ in range(2):
+            f = opweave.compile(function(text, **names))
+            results.append(plain(f(x)))
+        assert results[0] == results[1]
+
+
+def test_ops_of_users_and_changed_ops_are_traced():
+    text = "def f(x): return ow.ops.records_test.twice(x) + 1"
+
+    @opweave.library.custom_op("records_test::twice", mutates_args=())
+    def twice(x: opweave.Tensor) -> opweave.Tensor:
+        return opweave.from_numpy(x.numpy() * 2)
+
+    twice.register_fake(lambda x: opweave.empty_like(x))
+    first, second, found = compiled_twice(text, opweave.from_numpy(X))
+    assert not found and plain(first) == plain(second)
+    text = "def f(x): return x.sigmoid() + 0.25"
+    opweave.compile(function(text))(opweave.from_numpy(X))
+    version = registry.builtin_version
+    try:
+        registry.builtin_version += 1  # as any registration for a built-in op does
+        f = opweave.compile(function(text))
+        f(opweave.from_numpy(X))
+        assert not is_found(f)
+    finally:
+        registry.builtin_version = version
+
+
+def test_a_version_that_was_found_holds_no_arguments():
+    text = "def f(x, more): return (x.sin() * more['y']).sum()"
+
+    def arguments() -> tuple[Any, Any]:
+        return opweave.ones(4).requires_grad_(), {"y": opweave.ones(4)}
+
+    opweave.compile(function(text))(*arguments()).backward()
+    f = opweave.compile(function(text))
+    x, more = arguments()
+    dead = [weakref.ref(x), weakref.ref(more["y"])]
+    f(x, more).backward()
+    assert is_found(f)
+    del x, more
+    gc.collect()
+    assert [ref() for ref in dead] == [None, None]
+    assert "sin" in str(f.last_graph)
+
+
+@pytest.mark.parametrize("sort", ["view", "leaf", "not a leaf", "offset"])
+def test_stand_ins_lead_to_the_same_graph(sort):
+    text = "def f(x): return (x * 2).cumsum(0).tanh()"
+
+    def argument() -> Any:
+        whole = opweave.arange(12.0)
+        if sort == "view":
+            return whole.view(3, 4).t()
+        if sort == "offset":
+            return whole[3:].requires_grad_()
+        whole.requires_grad_()
+        return whole if sort == "leaf" else whole * 1
+
+    f = opweave.compile(function(text))
+    f(argument())
+    g = opweave.compile(function(text))
+    g(argument())
+    assert is_found(g)
+    assert str(g.last_graph) == str(f.last_graph)
+
+
+def test_derivatives_beside_the_kept_ones():
+    """A batch of gradients runs the way back op by op, from a graph that is traced again."""
+    text = "def f(x): return x.sin() * x"
+    x = opweave.arange(3.0).requires_grad_()
+    opweave.compile(function(text))(x).sum().backward()
+    f = opweave.compile(function(text))
+    y = f(x)
+    assert is_found(f)
+    batch = opweave.vmap(lambda v: opweave.autograd.grad(y, x, v, retain_graph=True)[0])(opweave.eye(3))
+    expected = np.diag(np.cos(np.arange(3.0)) * np.arange(3.0) + np.sin(np.arange(3.0)))
+    np.testing.assert_allclose(batch.numpy(), expected, rtol=1e-6, atol=1e-7)
+
+
+# ---- what is on disk may be anything -------------------------------------------------------------------------------
+
+
+def damaged(record: dict[str, Any]) -> list[Any]:
+    """Records that no version is made from."""
+    values = (None, -1, 999, "", "x y", [999], [[]], [None], {}, ["no::op"], "_ow_o[", 0.5, True)
+    without = [{k: v for k, v in record.items() if k != name} for name in record]
+    other = [{**record, name: value} for name in record for value in values if value != record[name]]
+    fitting = (("offsets", True), ("backward", {}), ("backward", None))
+    return [*without, *(each for each in other if all(each[name] != value for name, value in fitting)), None, [], 5]
+
+
+def test_damaged_records_are_made_anew(tmp_path, monkeypatch, caplog):
+    monkeypatch.setenv("OPWEAVE_CACHE_DIR", str(tmp_path))
+    text = "def f(x): return x.exp() - 1"
+    x = opweave.from_numpy(X)
+    expected = plain(opweave.compile(function(text))(x))
+    key, record = _only_record(tmp_path)
+    for content in damaged(record):
+        cache.keep(key, {"version.json": json.dumps(content)})
+        f = opweave.compile(function(text))
+        assert plain(f(x)) == expected, content
+        assert not is_found(f), content
+    cache.keep(key, {"version.json": "{"})
+    assert plain(opweave.compile(function(text))(x)) == expected
+    cache.keep(key, {"other.json": "{}"})
+    assert plain(opweave.compile(function(text))(x)) == expected
+    f = opweave.compile(function(text))
+    assert plain(f(x)) == expected and is_found(f)  # whole again
+
+
+def test_a_program_that_is_gone(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPWEAVE_CACHE_DIR", str(tmp_path))
+    text = "def f(x): return x.exp() - 2"
+    x = opweave.from_numpy(X)
+    expected = plain(opweave.compile(function(text))(x))
+    _, record = _only_record(tmp_path)
+    for file in (tmp_path / record["program"]).iterdir():
+        file.unlink()
+    f = opweave.compile(function(text))
+    assert plain(f(x)) == expected and not is_found(f)
+
+
+def _only_record(folder: Path) -> tuple[str, dict[str, Any]]:
+    [found] = folder.glob("*/version.json")
+    return found.parent.name, json.loads(found.read_text())
+
+
+# ---- edits ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.property
+def test_edits_before_a_process_starts():
+    """What reads state of every sort (`edits`), edited after it was kept: never what it was before."""
+    outcomes = [(case, edits.attempt_anew(case, opweave, opweave.compile)) for case in edits.sample(150, 3)]
+    stale = [f"{case.kind}, {case.place}: {outcome.why}" for case, outcome in outcomes if outcome.kind == "stale"]
+    assert not stale
+    assert sum(outcome.kind == "found" for _, outcome in outcomes) > 100
