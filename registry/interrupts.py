@@ -159,9 +159,15 @@ class deferred:
         self._depth = 0
 
     def __enter__(self) -> None:
+        gate = _gate
+        self._depth = gate.depth
+        if self._depth and gate.thread == threading.get_ident():
+            self._within = True
+            gate.stubborn += self._stubborn
+            gate.depth = self._depth + 1
+            return
         if not _in_main_thread():
             return
-        gate = _gate
         self._depth = gate.depth
         if not self._depth:
             try:

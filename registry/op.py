@@ -451,7 +451,10 @@ class Registry:
             if existing is None:
                 self.operators[op.name] = op
                 key = f"{op.namespace}::{op.opname}"
-                self.packets.setdefault(key, OpOverloadPacket(op.namespace, op.opname)).add(op)
+                packet = self.packets.get(key)
+                if packet is None:
+                    packet = self.packets[key] = OpOverloadPacket(op.namespace, op.opname)
+                packet.add(op)
                 self.version += 1
                 return op
             if not (replace or self.redefining):

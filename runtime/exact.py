@@ -9,12 +9,9 @@ from __future__ import annotations
 
 import array
 import datetime
-import decimal
-import fractions
 import pathlib
+import sys
 import types
-import uuid
-import zoneinfo
 from collections.abc import Callable
 from typing import Any
 
@@ -54,30 +51,50 @@ def _number(value: Any) -> tuple[Any, ...]:
     return repr(value.dtype), value.tobytes()
 
 
-#: Class -> what reads a value of it out. An instance of a subclass is read the same way, besides its attributes.
-READERS: dict[type, Callable[[Any], Any]] = {
-    decimal.Decimal: lambda v: tuple(v.as_tuple()),
-    fractions.Fraction: _fraction,
-    datetime.datetime: _datetime,
-    datetime.date: lambda v: (v.year, v.month, v.day),
-    datetime.time: _time,
-    datetime.timedelta: _timedelta,
-    datetime.timezone: _timezone,
-    zoneinfo.ZoneInfo: lambda v: (v.key, id(v)),
-    pathlib.PurePath: str,
-    uuid.UUID: lambda v: v.int,
-    range: lambda v: (v.start, v.stop, v.step),
-    np.dtype: _dtype,
-    np.generic: _number,
-    bytearray: bytes,
-    array.array: lambda v: (v.typecode, v.tobytes()),
-    memoryview: _memoryview,
-    int: int.__int__,
-    float: float.__repr__,
-    complex: complex.__repr__,
-    str: str.__str__,
-    bytes: lambda v: bytes.__getitem__(v, slice(None)),
+#: The same for classes of modules that few programs load; where one is not loaded, there is no value of its.
+_LATER: dict[tuple[str, str], Callable[[Any], Any]] = {
+    ("decimal", "Decimal"): lambda v: tuple(v.as_tuple()),
+    ("fractions", "Fraction"): _fraction,
+    ("uuid", "UUID"): lambda v: v.int,
+    ("zoneinfo", "ZoneInfo"): lambda v: (v.key, id(v)),
 }
+
+
+class _Readers(dict[type, Callable[[Any], Any]]):
+    def __contains__(self, kind: Any) -> bool:
+        return super().__contains__(kind) or self._is_later(kind)
+
+    def _is_later(self, kind: Any) -> bool:
+        module, name = kind.__module__, kind.__qualname__
+        found = _LATER.get((module, name)) if type(module) is str else None
+        if found is None or getattr(sys.modules.get(module), name, None) is not kind:
+            return False
+        self[kind] = found
+        return True
+
+
+#: Class -> what reads a value of it out. An instance of a subclass is read the same way, besides its attributes.
+READERS: dict[type, Callable[[Any], Any]] = _Readers(
+    {
+        datetime.datetime: _datetime,
+        datetime.date: lambda v: (v.year, v.month, v.day),
+        datetime.time: _time,
+        datetime.timedelta: _timedelta,
+        datetime.timezone: _timezone,
+        pathlib.PurePath: str,
+        range: lambda v: (v.start, v.stop, v.step),
+        np.dtype: _dtype,
+        np.generic: _number,
+        bytearray: bytes,
+        array.array: lambda v: (v.typecode, v.tobytes()),
+        memoryview: _memoryview,
+        int: int.__int__,
+        float: float.__repr__,
+        complex: complex.__repr__,
+        str: str.__str__,
+        bytes: lambda v: bytes.__getitem__(v, slice(None)),
+    }
+)
 #: What else of a value of these has to be looked into.
 PARTS: dict[Any, tuple[str, ...]] = {
     datetime.datetime: ("tzinfo",),

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-import decimal
 import enum
 import functools
+import importlib
 import types
 import warnings
 from collections.abc import Callable, Iterable
@@ -516,7 +516,7 @@ def _warning_filters() -> str:
 
 
 def _decimal_state() -> str:
-    return repr(decimal.getcontext())
+    return repr(importlib.import_module("decimal").getcontext())
 
 
 _NAMESPACES = frozenset({"__globals__", "__closure__", "__builtins__"})

@@ -10,7 +10,6 @@ from __future__ import annotations
 import collections
 import contextvars
 import datetime
-import decimal
 import enum
 import functools
 import logging
@@ -223,7 +222,7 @@ class ValueGuards(ObjectGuards):
         if found is not None:
             self._payload(source, value, found[0])
         self._parts(source, value, PARTS.get(kind, ()))
-        if found is not None and found[0] is decimal.Decimal:
+        if found is not None and found[0].__module__ == "decimal":
             self.decimals(source)
         elif issubclass(kind, np.generic):
             self._numpy_text(source)

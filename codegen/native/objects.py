@@ -15,10 +15,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from opweave.codegen import cache
-from opweave.codegen.native import linking, linking_llvm, llvm
+from opweave.codegen.native import linking
 from opweave.codegen.native.sealed import opened
 from opweave.registry import interrupts
 from opweave.registry.errors import CompileError
+from opweave.registry.loading import load_heavy
 
 _log = logging.getLogger("opweave.kernels")
 
@@ -99,7 +100,9 @@ def load(obj: bytes, symbols: Iterable[str], *, imports: Mapping[str, int] | Non
     with interrupts.deferred():
         _free_what_is_gone()
         if b".debug_line" in image:
-            addresses, engine = linking_llvm.load_for_debuggers(image, symbols, imports or {})
+            addresses, engine = load_heavy("opweave.codegen.native.linking_llvm").load_for_debuggers(
+                image, symbols, imports or {}
+            )
             return LoadedCode(addresses, name, engine)
         if linking.available():
             try:
@@ -108,7 +111,7 @@ def load(obj: bytes, symbols: Iterable[str], *, imports: Mapping[str, int] | Non
                 _log.debug("%s is linked by LLVM: %s", name, error)
             else:
                 return LoadedCode(linked.addresses, name, linked)
-        tracker = linking_llvm.link(image, symbols, imports or {})
+        tracker = load_heavy("opweave.codegen.native.linking_llvm").link(image, symbols, imports or {})
         return LoadedCode(tracker, name, tracker)
 
 
@@ -132,7 +135,8 @@ def kept(
         As for `llvm.compile_object`.
     """
     key = cache.key_of("native", source, str(level))
-    found = cache.fetch_object(key, lambda: llvm.compile_object(source, name=name, level=level))
+    llvm = "opweave.codegen.native.llvm"
+    found = cache.fetch_object(key, lambda: load_heavy(llvm).compile_object(source, name=name, level=level))
     loaded = load(found, symbols, imports=imports)
     keep_forever(loaded)
     return loaded

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import json
 import os
@@ -257,6 +258,40 @@ def test_what_no_text_tells_is_traced():
             f = opweave.compile(function(text, **names))
             results.append(plain(f(x)))
         assert results[0] == results[1]
+
+
+def test_programs_of_one_signature_are_not_confused():
+    """What is called is a library's object, whose content no guard reads."""
+    x = opweave.from_numpy(X)
+    for n in (2.0, 3.0, 2.0):
+
+        def f(x: Any, n: float = n) -> Any:
+            return x * n + 1
+
+        found = [
+            opweave.export.export(f, (x,)).module(),
+            opweave.compile(opweave.make_fx(f)(x)),
+            opweave.compile(functools.partial(scaled, n)),
+            opweave.compile(opweave.compile(f)),
+            opweave.compile(Scaling(n)),
+            opweave.compile(Scaling(n).apply),
+        ]
+        for compiled in found:
+            np.testing.assert_array_equal(compiled(x).numpy(), X * n + 1)
+
+
+def scaled(n: float, x: Any) -> Any:
+    return x * n + 1
+
+
+class Scaling:
+    def __init__(self, n: float) -> None:
+        self.n = n
+
+    def apply(self, x: Any) -> Any:
+        return x * self.n + 1
+
+    __call__ = apply
 
 
 def test_ops_of_users_and_changed_ops_are_traced():
