@@ -16,7 +16,7 @@ import logging
 import os
 import platform
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -175,20 +175,31 @@ def find(key: str) -> Artifact | None:
     key : str
         From `key_of`.
     """
-    places = stores()
-    for place in places:
+    for place, found in entries(key):
+        try:
+            files = {name: content.decode() for name, content in found.items()}
+        except UnicodeDecodeError as error:
+            place.report_damage(key, error)
+            continue
+        mend(key, place, found)
+        _log.debug("found %s/%s", place.root, key)
+        return Artifact(_folder(place, key), files, True)
+    return None
+
+
+def entries(key: str) -> Iterator[tuple[store.Store, dict[str, bytes]]]:
+    """The entry of this name in each place that has one, and the place; tell `mend` of the one that is taken."""
+    for place in stores():
         found = place.read(key)
         if found is not None:
-            try:
-                files = {name: content.decode() for name, content in found.items()}
-            except UnicodeDecodeError as error:
-                place.report_damage(key, error)
-                continue
-            if place is not places[0]:  # where it could not be kept, or was damaged since
-                places[0].write(key, found)
-            _log.debug("found %s/%s", place.root, key)
-            return Artifact(_folder(place, key), files, True)
-    return None
+            yield place, found
+
+
+def mend(key: str, place: store.Store, files: Mapping[str, bytes]) -> None:
+    """Put an entry that was taken where it should have been: it could not be kept there, or was damaged since."""
+    first = stores()[0]
+    if place.root != first.root:
+        first.write(key, files)
 
 
 def keep(key: str, files: Mapping[str, str]) -> Artifact:
@@ -217,16 +228,13 @@ def fetch_object(key: str, make: Callable[[], bytes]) -> bytes:
     make : callable
         Gives it.
     """
-    places = stores()
-    for place in places:
-        found = place.read(key)
-        if found is None:
-            continue
+    for place, found in entries(key):
         if opened(found.get(_OBJECT, b"")) is not None:
+            mend(key, place, found)
             return found[_OBJECT]
         place.report_damage(key, ValueError("checksum of the object code"))
     made = make()
-    any(place.write(key, {_OBJECT: made}) for place in places)
+    any(place.write(key, {_OBJECT: made}) for place in stores())
     return made
 
 

@@ -127,10 +127,7 @@ class Wanted:
         key = self.key
         if key is None:
             return None
-        for place in cache.stores():
-            files = place.read(key)
-            if files is None:
-                continue
+        for place, files in cache.entries(key):
             try:
                 record = _checked(json.loads(files[_FILE]))
                 entry = self._entry(request, record)
@@ -141,6 +138,7 @@ class Wanted:
                 let_through(error)
                 place.report_damage(key, error)
                 continue
+            cache.mend(key, place, files)
             if entry is not None and verifying:
                 self._verify(request, entry)
             return entry

@@ -32,10 +32,7 @@ def find(kernel: KernelSource) -> Callable[..., None] | None:
     if not _is_plain():
         return None
     key = _key(kernel)
-    for place in cache.stores():
-        files = place.read(key)
-        if files is None:
-            continue
+    for place, files in cache.entries(key):
         try:
             about = json.loads(files[_ABOUT])
             params = [Parameter(str(name), str(kind)) for name, kind in about["parameters"]]
@@ -45,6 +42,7 @@ def find(kernel: KernelSource) -> Callable[..., None] | None:
         except DAMAGE as error:
             place.report_damage(key, error)
             continue
+        cache.mend(key, place, files)
         return launch_function(kernel.name, files[_CODE], params, assertions)
     return None
 
