@@ -2,7 +2,7 @@
 
 Guards name what a function reads, and hold for as long as that is what it was when it was traced. In this process that
 is told by identity (`x is c3`); here each such object is described by its content instead: a function by its code, a
-library's function by its name, a class by what its names give. An object that no text describes for certain makes the
+library's function by its name, a class by what its names give, a user's op by its schema and rules. An object that no text describes for certain makes the
 whole untellable, and the function is then traced in every process.
 """
 
@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from opweave.registry.autograd.graph import grad_fn_of
+from opweave.registry.custom_op import CustomOpDef
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
 from opweave.registry.higher_order import HigherOrderOperator
@@ -65,10 +66,10 @@ def facts(request: Request, guards: ValueGuards) -> Iterator[str]:
     Raises
     ------
     Untellable
-        If it reads something that no text stands for, or might run what its code does not name.
+        If it reads something that no text stands for.
     """
-    if guards.calls_back or guards.late or guards.ignored or guards.scope.rules or not request.also.is_empty:
-        raise Untellable("the function may run code that nothing names")
+    if guards.late or guards.ignored:
+        raise Untellable("what moves while the function is traced")
     if registry.builtin_version != registry.shipped_version or registry.fallbacks:
         raise Untellable("built-in ops were changed")
     parameters = request.parameters
@@ -82,7 +83,7 @@ def facts(request: Request, guards: ValueGuards) -> Iterator[str]:
     yield describe(describe.target)
     for name, value in guards.constants.items():
         yield f"{name.removeprefix(request.prefix)} {describe(value)}"
-    for function in guards.scope.functions:
+    for function in (*guards.scope.functions, *guards.scope.rules):
         yield describe(function)
     yield from _tensors(guards)
 
@@ -173,6 +174,10 @@ class _Describe:
             return f"{kind.__name__} {value}"
         if isinstance(value, (OpOverload, OpOverloadPacket, Namespace, Ops, HigherOrderOperator)):
             return self._op(value)
+        if isinstance(value, CustomOpDef):
+            return f"{kind.__name__} {self._op(value._opoverload)}"
+        if f"{kind.__module__}.{kind.__qualname__}" == "triton.runtime.jit.JITFunction":
+            return self._kernel(value)
         if isinstance(value, (staticmethod, classmethod)):
             return f"{kind.__name__} {self(value.__func__)}"
         if kind is property:
@@ -236,14 +241,21 @@ class _Describe:
 
     def _op(self, value: Any) -> str:
         if isinstance(value, OpOverload):
-            if value.decl is None or registry.operators.get(value.name) is not value:
+            if registry.operators.get(value.name) is not value:
                 raise Untellable(f"{value}")
-            return f"op {value.name}"
+            return f"op {value.name} {op_facts(value)}"
         if isinstance(value, OpOverloadPacket):
             return f"ops {', '.join(self(getattr(value, name)) for name in value.overloads())}"
         if isinstance(value, HigherOrderOperator):
             raise Untellable(f"{value}")
         return f"{type(value).__name__} {value}"
+
+    def _kernel(self, value: Any) -> str:
+        """A user's Triton kernel, whose key has its source, and that of what it calls."""
+        if value.pre_run_hooks:
+            raise Untellable(f"hooks of {value.__name__}")
+        said = value.do_not_specialize, value.do_not_specialize_on_alignment, value.debug, value.noinline
+        return f"kernel {value.__module__}.{value.__name__} {value.cache_key} {said} {self._code(value.fn.__code__)}"
 
     def _code(self, code: types.CodeType) -> str:
         """A digest of what code does, and of where it stands, which errors tell."""
@@ -262,6 +274,17 @@ class _Describe:
                 digest.update(f"{len(text)} {text}\n".encode(errors="backslashreplace"))
             known = self.codes[code] = digest.hexdigest()
         return known
+
+
+def op_facts(op: OpOverload) -> str:
+    """What a trace depends on of a user's op besides the code of its rules; nothing for a built-in one."""
+    if op.decl is not None:
+        return ""
+    keys = sorted(key.name for key in (*op.kernels, *op.disabled))
+    casts = sorted(f"{device} {dtype}" for device, dtype in op.autocast_rules.items())
+    classes = sorted(kind.__qualname__ for kind in op.dispatch_rules)
+    has = op.fake is not None, op.batch_rule is not None, op.body is not None, type(op.derivative).__qualname__
+    return f"{op._schema} {op.declared_tags} {keys} {casts} {classes} {has}"
 
 
 def _pinned(module: str) -> str:

@@ -18,6 +18,7 @@ import logging
 import os
 import re
 import sys
+import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 from opweave.codegen import cache
 from opweave.codegen.store import DAMAGE
 from opweave.registry import forking
+from opweave.registry.autograd.registered import RegisteredBackward
 from opweave.registry.containers import is_dict
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DTYPES
@@ -40,7 +42,7 @@ from opweave.runtime.context import Context, below_autograd
 from opweave.runtime.dependencies import guards_of, name_of
 from opweave.runtime.dynamic import Openness
 from opweave.runtime.entry import Entry
-from opweave.runtime.facts import Untellable, facts
+from opweave.runtime.facts import Untellable, facts, op_facts
 from opweave.runtime.logging import DEBUG, channel
 from opweave.runtime.purity import is_library
 from opweave.runtime.recording import is_opaque, running
@@ -90,8 +92,12 @@ class Wanted:
         self.key = _key(request, guards)
         self.record: dict[str, Any] = {}
         self._keeps = keeps
+        if self.key is not None and request.also.names_nothing and _also(request, self.key):
+            guards = guards_of(request)
+            self.key = _key(request, guards)
         self._guards: ValueGuards | None = guards
         self._constants = len(guards.constants)
+        self._alone = request.also.names_nothing
 
     def take(self) -> ValueGuards | None:
         """The guards of the call, for a trace that adds to them; None the second time."""
@@ -102,10 +108,22 @@ class Wanted:
 
     def keep(self, request: Request, entry: Entry, captured: Captured) -> None:
         """Keep a version, if another process can make it from what is kept."""
+        also = None
+        if self.key is not None and self._alone and not request.also.names_nothing:
+            # The trace ran what no name leads to: that belongs to what the function reads.
+            also, self._alone = (self.key, _named(request.also)), False
+            guards = guards_of(request)
+            self.key, self._constants = _key(request, guards), len(guards.constants)
+            if also[1] is None or [t.source.text for t in guards.tensors] != [
+                t.source.text for t in captured.guards.tensors
+            ]:
+                self.key = None
         described = None if self.key is None else _described(request, entry, captured, self._constants)
         self.record = described or {}
         if described is None or not self._keeps:
             return
+        if also is not None:
+            cache.keep(also[0], {_FILE: json.dumps({"also": also[1]})})
         if captured.backward is not None:
             captured.backward.note = self._note
         self._write()
@@ -129,7 +147,10 @@ class Wanted:
             return None
         for place, files in cache.entries(key):
             try:
-                record = _checked(json.loads(files[_FILE]))
+                record = json.loads(files[_FILE])
+                if is_dict(record) and record.keys() == {"also"}:
+                    return None  # what it names is not here, or leads to another version
+                record = _checked(record)
                 entry = self._entry(request, record)
             except UnsupportedError as error:  # a trace says it with all there is to say
                 let_through(error)
@@ -147,12 +168,12 @@ class Wanted:
     def _entry(self, request: Request, record: dict[str, Any]) -> Entry | None:
         stand_ins = StandIns.of(request)
         run = _run_of(record["program"], record["device"])
-        if run is None or stand_ins is None:
+        called = _called(record["ops"])
+        if run is None or stand_ins is None or called is None:
             return None
         guards = self.take() or guards_of(request)
         inputs = [guards.tensors[i] for i in record["inputs"]]
         written = [int(i) for i in record["written"]]
-        called = {op: op.version for op in map(_op, record["ops"])}
         again = _Again(request, Context.now(), stand_ins, self.key, record)
         backward = None
         if record["backward"] is not None:
@@ -205,7 +226,8 @@ class _Again:
         self, request: Request, context: Context, stand_ins: StandIns, key: str | None, record: dict[str, Any]
     ) -> None:
         # The arguments' memory is not to be held.
-        self._request = replace(request, args=(), kwargs={}, arguments={}, openness=Openness(False), also=Known())
+        also = Known([*request.also.functions], [*request.also.rules])
+        self._request = replace(request, args=(), kwargs={}, arguments={}, openness=Openness(False), also=also)
         self.context, self._stand_ins, self._key, self._record = context, stand_ins, key, record
         self._entry: Entry | None = None
         self._lock = forking.lock()
@@ -305,8 +327,6 @@ def _described(request: Request, entry: Entry, captured: Captured, constants: in
         or captured.relaid
         or captured.module.constants
         or any(id(t) not in places for t in entry.inputs)
-        or any(op.decl is None for op in entry.ops)
-        or not request.also.is_empty
         or not (backward is None or _is_plain(backward))
     ):
         return None
@@ -321,7 +341,7 @@ def _described(request: Request, entry: Entry, captured: Captured, constants: in
         "inputs": [places[id(t)] for t in entry.inputs],
         "result": result,
         "made": made,
-        "ops": sorted(op.name for op in entry.ops),
+        "ops": {op.name: op_facts(op) for op in sorted(entry.ops, key=lambda op: op.name)},
         "offsets": any(node.target is aten.as_strided.default for node in entry.graph),
         "backward": way_back,
     }
@@ -329,10 +349,10 @@ def _described(request: Request, entry: Entry, captured: Captured, constants: in
 
 def _checked(record: Any) -> dict[str, Any]:
     """A record whose values are of the types that they have to be; what they say is as true as the code beside them."""
-    numbers, names = (list, int), (list, str)
+    numbers = (list, int)
     expected = {
         "program": str, "device": str, "written": numbers, "inputs": numbers, "result": str, "made": (list, list),
-        "ops": names, "offsets": bool, "backward": (dict, type(None)),
+        "ops": dict, "offsets": bool, "backward": (dict, type(None)),
     }  # fmt: skip
     if not is_dict(record) or record.keys() != expected.keys():
         raise ValueError("a record needs " + ", ".join(expected))
@@ -429,8 +449,56 @@ def _run_of(key: str, device: str) -> Callable[..., Any] | None:
         return code.run(generated, artifact.path, Device(device), {}).call
 
 
-def _op(name: str) -> OpOverload:
-    found = registry.operators[name]
-    if found.decl is None:
-        raise ValueError(f"{name} is not built in")
+def _called(ops: Mapping[str, str]) -> dict[OpOverload, int] | None:
+    """The ops that a version calls, with their versions now; None where one is not what it was."""
+    found: dict[OpOverload, int] = {}
+    for name, about in ops.items():
+        op = registry.operators.get(name)
+        if op is None or op_facts(op) != about:
+            return None
+        found[op] = op.version
     return found
+
+
+# ---- what no name leads to -------------------------------------------------------------------------------------------
+
+
+def _also(request: Request, key: str) -> bool:
+    """Add what traces of the same function ran in other processes; whether there is anything, and all of it."""
+    for place, files in cache.entries(key):
+        try:
+            names = json.loads(files[_FILE]).get("also", [])
+            found = [(_function(str(module), str(name)), bool(rule)) for module, name, rule in names]
+        except DAMAGE as error:
+            let_through(error)
+            place.report_damage(key, error)
+            continue
+        if found and all(function is not None for function, _ in found):
+            return request.also.add([(function, rule) for function, rule in found if function is not None], [])
+    return False
+
+
+def _named(also: Known) -> list[tuple[str, str, bool]] | None:
+    """Names of functions by which another process finds them; None where one has none."""
+    names = [(f.__module__, f.__qualname__, False) for f in also.functions]
+    names += [(f.__module__, f.__qualname__, True) for f in also.rules]
+    found = [_function(module, name) for module, name, _ in names]
+    same = all(one is other for one, other in zip(found, (*also.functions, *also.rules), strict=True))
+    return names if same else None
+
+
+def _function(module: str, name: str) -> types.FunctionType | None:
+    """A function of a module, or one that was registered for a user's op."""
+    found: Any = sys.modules.get(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    if isinstance(found, types.FunctionType):
+        return found
+    registered = {
+        id(function): function
+        for op in registry.operators.values()
+        if isinstance(op.derivative, RegisteredBackward)
+        for function in (op.derivative.backward, op.derivative.setup_context)
+        if isinstance(function, types.FunctionType) and (function.__module__, function.__qualname__) == (module, name)
+    }
+    return next(iter(registered.values())) if len(registered) == 1 else None

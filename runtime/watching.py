@@ -47,9 +47,9 @@ class Known:
     watching: bool = False
 
     @property
-    def is_empty(self) -> bool:
-        """Whether there is nothing, and nobody looks on."""
-        return not (self.functions or self.rules or self.ignored or self.watching)
+    def names_nothing(self) -> bool:
+        """Whether there is no function."""
+        return not (self.functions or self.rules)
 
     def add(self, missed: list[tuple[types.FunctionType, bool]], changed: list[Any]) -> bool:
         """Add what a trace showed; whether there was anything new."""
