@@ -2,8 +2,8 @@
 
 Guards name what a function reads, and hold for as long as that is what it was when it was traced. In this process that
 is told by identity (`x is c3`); here each such object is described by its content instead: a function by its code, a
-library's function by its name, a class by what its names give, a user's op by its schema and rules. An object that no text describes for certain makes the
-whole untellable, and the function is then traced in every process.
+library's function by its name, a class by what its names give, a user's op by its schema and rules. An object that no
+text describes for certain makes the whole untellable, and the function is then traced in every process.
 """
 
 from __future__ import annotations
