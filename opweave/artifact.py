@@ -21,7 +21,7 @@ from typing import Any
 import optree
 
 from opweave.codegen import blas
-from opweave.codegen.artifact import description, entries, linking, module, products
+from opweave.codegen.artifact import copies, description, entries, linking, module, products
 from opweave.codegen.artifact.convolution import TABLE
 from opweave.codegen.artifact.entries import Entry
 from opweave.codegen.artifact.kernels import Compiled, compiled
@@ -251,6 +251,7 @@ class _Maker:
         host = host_program(graph, name, cpu, grouped=False, segmented=False, multiplies=multiplies)
         if not self.blas:
             host = products.run(host)
+        host = copies.run(host)
         self.calls_blas |= self.blas and any(type(step).__name__ == "Product" for step in host.steps)
         inputs = [spec for spec in program.graph_signature.input_specs if spec.target is None]
         kept = [s for s in inputs if not isinstance(s.arg, ConstantArgument)]

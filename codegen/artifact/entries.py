@@ -16,7 +16,7 @@ from opweave.codegen.artifact.kernels import Compiled
 from opweave.codegen.artifact.tensors import CPU, Described, Dynamic, Weights, dlpack
 from opweave.codegen.host import steps as host
 from opweave.codegen.host.operands import Address, Expression, Layout, Local, TensorType
-from opweave.codegen.host.segments import Life, lie_alike, nbytes_of, plan
+from opweave.codegen.host.segments import Life, dense_nbytes_of, lie_alike, nbytes_of, plan
 from opweave.codegen.host.steps import Program, Step
 from opweave.codegen.kernel import KernelSource
 from opweave.codegen.native.launch import FLOAT64, INTEGER, NativeParameter
@@ -317,7 +317,7 @@ class _Maker:
                 if root in lives:
                     lives[root].last = number
                 elif root in made and root not in returned_roots:
-                    nbytes = nbytes_of(root)
+                    nbytes = dense_nbytes_of(root)
                     if nbytes is None:
                         self.step = step
                         self._refuse("memory with gaps", str(root))

@@ -202,6 +202,25 @@ def nbytes_of(local: Local) -> Any | None:
     return total * item if is_contiguous(shown, steps) else None
 
 
+def dense_nbytes_of(local: Local) -> Any | None:
+    """The same where its dimensions may lie in any order."""
+    nbytes, kind = nbytes_of(local), local.tensor
+    if nbytes is not None:
+        return nbytes
+    left = [
+        (n, s, size) for n, s, size in zip(sizes(kind.sizes), sizes(kind.strides), kind.sizes, strict=True) if n != 1
+    ]
+    expected: Any = 1
+    total = kind.dtype.itemsize
+    while left:
+        found = next((each for each in left if each[1] == expected), None)
+        if found is None:
+            return None
+        left.remove(found)
+        expected, total = expected * found[0], total * found[2]
+    return total
+
+
 # ---- a segment -------------------------------------------------------------------------------------------------------
 
 
