@@ -1,7 +1,7 @@
 """Copies between layouts as Triton kernels, for artifacts: what NumPy does in a process of Python's.
 
-    copy x to y                    launch copy_0 [2, 1, 1]: x -> y
-    call aten.copy_(y, x)     ->   launch copy_1 [2, 1, 1]: x -> y
+    copy x to y                    launch moved_0 [2, 1, 1]: x -> y
+    call aten.copy_(y, x)     ->   launch moved_1 [2, 1, 1]: x -> y
 
 Elements are moved as integers of their size. Copies of what lies in memory in one way are left as they are: they are
 moves of bytes.
@@ -80,7 +80,7 @@ class _Maker:
         key = f"{moved}{body}"
         kernel = self.kernels.get(key)
         if kernel is None:
-            name = self.program.names.fresh(f"copy_{len(self.kernels)}")
+            name = self.program.names.fresh(f"moved_{len(self.kernels)}")
             kernel = self.kernels[key] = KernelSource(
                 name, _HEAD + body.replace("NAME", name), (("a", moved), ("b", moved)), {},
                 (programs if type(programs) is int else None, 1, 1), tuple((number, "i64") for number in open_),
