@@ -212,7 +212,7 @@ def compile_graph(module: GraphModule, name: str, *, fuse_launches: bool = True)
         lower(captured.clone(), printed, fuse_launches=fuse_launches)
         return {**printed, "code": loaded.source}
 
-    return Program(loaded.call, functionalize.written_inputs(graph), stages, loaded.key)
+    return Program(loaded.call, functionalize.written_inputs(graph), stages, loaded.key, str(device))
 
 
 def _device(graph: Graph) -> Device:

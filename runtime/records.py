@@ -135,7 +135,7 @@ class Wanted:
     def _note(self, missing: frozenset[int], program: Program) -> None:
         """Keep the name of what runs a way back, too."""
         if program.key is not None:
-            self.record["backward"]["programs"].append([sorted(missing), program.key])
+            self.record["backward"]["programs"].append([sorted(missing), program.key, program.device])
             self._write()
 
     # ---- finding ---------------------------------------------------------------------------------------------------
@@ -191,7 +191,7 @@ class Wanted:
                 raise ValueError(f"{module} is no library")
             guards.constant(getattr(importlib.import_module(module), name))
         result = str(record["result"]).replace(_PREFIX, request.prefix)
-        program = Program(run, tuple(written), again.stages, record["program"])
+        program = Program(run, tuple(written), again.stages, record["program"], record["device"])
         entry = Entry(request.index, guards, [*inputs], result, whole, called, program, again.graphs, again.context)
         entry.backward = backward
         self.record = record
@@ -298,6 +298,10 @@ def _key(request: Request, guards: ValueGuards) -> str | None:
     except Untellable as error:
         _log.debug("%s is traced in every process: no text tells %s", request.name, error)
         return None
+    except Exception as error:  # the user's objects and kernels may raise anything when they are asked
+        let_through(error)
+        _log.debug("%s is traced in every process: what it reads raised %r", request.name, error)
+        return None
 
 
 def _is_fixed(request: Request, given: Sequence[TensorInput], guards: ValueGuards) -> bool:
@@ -333,10 +337,9 @@ def _described(request: Request, entry: Entry, captured: Captured, constants: in
     way_back = None if backward is None else _described_backward(backward)
     if way_back is None and backward is not None:
         return None
-    inputs = [guards.tensors[places[id(t)]] for t in entry.inputs]
     return {
         "program": program.key,
-        "device": str(inputs[0].tensor._device) if inputs else "cpu",
+        "device": program.device,
         "written": list(program.written),
         "inputs": [places[id(t)] for t in entry.inputs],
         "result": result,
@@ -430,8 +433,8 @@ def _backward(name: str, record: Mapping[str, Any], again: _Again) -> Backward:
     made.stored = lambda: load_heavy("opweave.tracer.export.alone").decode(about["graph"])
 
     def kept(missing: frozenset[int]) -> Callable[..., Any] | None:
-        key = next((key for without, key in about["programs"] if frozenset(without) == missing), None)
-        return None if key is None else _run_of(key, record["device"])
+        found = next((each for each in about["programs"] if frozenset(each[0]) == missing), None)
+        return None if found is None else _run_of(found[1], found[2])
 
     made.kept = kept
     return made

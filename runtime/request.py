@@ -35,12 +35,15 @@ class Program:
         made again when asked for, so that a compilation does not pay for them.
     key : str or None
         The name under which another process finds what `run` runs; None where it would not.
+    device : str
+        Where its kernels run.
     """
 
     run: Callable[..., Any]
     written: tuple[int, ...] = ()
     stages: Callable[[Graph], dict[str, str]] = _as_captured
     key: str | None = None
+    device: str = "cpu"
 
 
 @dataclass
