@@ -20,9 +20,8 @@ import operator
 from dataclasses import dataclass, field
 from typing import Any
 
-import networkx as nx
-
 from opweave.fake.symbolic import SymNumber
+from opweave.passes.cut import Network
 from opweave.registry.nested import leaves
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.python_dispatch import tensors_in
@@ -150,31 +149,24 @@ class _Problem:
 
     def solve(self, lifted: frozenset[Node] = frozenset()) -> list[Node]:
         """What to save, in order; `lifted` may be computed again although it should not."""
-        network: nx.DiGraph[Any] = nx.DiGraph()
-        network.add_node("source")
-        network.add_node("sink")
+        network = Network()
         nodes = [node for node in self.joint if node in self.needed and node not in self.backward]
         returned = set(nodes_in(self.gradients))
         for node in nodes:
             fed = node in self.fixed and node not in lifted
             if fed:
-                network.add_edge("source", (node, 0))
+                network.add("source", (node, 0))
             width = self._width(node)
-            if width == float("inf"):
-                network.add_edge((node, 0), (node, 1))
-            else:
-                network.add_edge((node, 0), (node, 1), capacity=width)
+            network.add((node, 0), (node, 1), width)
             for user in node.users:
                 if user in self.backward and user in self.needed:
-                    network.add_edge((node, 1), "sink")
+                    network.add((node, 1), "sink")
                 elif user in self.needed and user not in self.backward:
-                    network.add_edge((node, 1), (user, 0))
+                    network.add((node, 1), (user, 0))
             if node in returned:
-                network.add_edge((node, 1), "sink")
-        try:
-            library: Any = nx
-            _, (near, _) = library.minimum_cut(network, "source", "sink")
-        except nx.NetworkXUnbounded:
+                network.add((node, 1), "sink")
+        near = network.near("source", "sink")
+        if near is None:
             # Something can be neither saved nor computed again, as a view of what is overwritten: copy what is read.
             return [self._copied(n) for n in nodes if any(u in self.backward for u in n.users) or n in returned]
         return [node for node in nodes if (node, 0) in near and (node, 1) not in near]

@@ -22,10 +22,9 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, cast
 
-import networkx as nx
-
 from opweave.registry.errors import GraphError
 from opweave.tracer import pickling, printing
+from opweave.tracer.networks import load_networkx
 from opweave.tracer.node import OPS, Node
 from opweave.tracer.operands import map_operands, operand_paths
 from opweave.tracer.order import Cell, OrderedNodes
@@ -39,9 +38,11 @@ _RESERVED = frozenset({*keyword.kwlist, *keyword.softkwlist, *dir(builtins), *pr
 
 
 if TYPE_CHECKING:
+    import networkx as nx
+
     _MultiDiGraph = nx.MultiDiGraph[Node]  # generic in its stubs alone
 else:
-    _MultiDiGraph = nx.MultiDiGraph
+    _MultiDiGraph = load_networkx().MultiDiGraph
 
 
 class Graph(_MultiDiGraph):

@@ -167,6 +167,9 @@ def test_floats_are_rounded_where_python_rounds_them(steps: list[Any], sizes: tu
                 assert relation(left, right) == found, (n, guards(env))
         except ZeroDivisionError:  # Python's own answer at this size
             pass
+        except TypeError as error:  # and so is this: a power of a negative number has no order
+            if "complex" not in str(error):
+                raise
 
 
 def test_a_quotient_inside_of_another_may_be_negative() -> None:
