@@ -1,6 +1,7 @@
-"""Time of one eager call, with both libraries in one process by turns; prints JSON.
+"""Time of one eager call on small tensors, with both libraries in one process by turns; prints JSON (seconds).
 
-The functions behind the custom ops return a tensor made beforehand, so that what is left is the call.
+The functions behind the custom ops return a tensor made beforehand, so that what is left is the call. Calls are alike
+in all rounds, as in a loop over batches of one size.
 """
 
 from __future__ import annotations
@@ -19,6 +20,33 @@ import opweave
 from opweave import Tensor
 
 Calls = dict[str, Callable[[], Any]]
+
+
+def small_calls(lib: Any) -> Calls:
+    """The same calls for both, each plain and with a tensor that requires grad."""
+    found: Calls = {}
+    for about in ("", ", requires_grad"):
+        x, y = lib.ones(8, requires_grad=bool(about)), lib.ones(8)
+        square = lib.ones(64, 64, requires_grad=bool(about))
+        found |= {
+            f"x + y{about}": lambda x=x, y=y: x + y,
+            f"x * 2{about}": lambda x=x: x * 2,
+            f"exp{about}": lambda x=x: x.exp(),
+            f"empty_like{about}": lambda x=x: lib.empty_like(x),
+            f"sum{about}": lambda x=x: x.sum(),
+            f"sum of 64 rows{about}": lambda square=square: square.sum(1),
+            f"x[i]{about}": lambda x=x: x[3],
+            f"x[1:, 2]{about}": lambda square=square: square[1:, 2],
+            f"transpose{about}": lambda square=square: square.t(),
+            f"64 x 64 product{about}": lambda square=square: square @ square,
+        }
+    x, y, mask = lib.ones(8), lib.ones(8), lib.ones(8) > 0
+    return found | {
+        "in place": lambda: x.add_(y),
+        "zeros": lambda: lib.zeros(8),
+        "where": lambda: lib.where(mask, x, y),
+        "cast": lambda: x.to(lib.float64),
+    }
 
 
 def of_opweave() -> Calls:
@@ -44,8 +72,7 @@ def of_opweave() -> Calls:
         "function, 14 arguments": lambda: wide(x, x, x, x, x, x, 1, 2, 3.0, 4.0, True, "a", 1, 2.0),
         "custom_op, 14 arguments": lambda: many(x, x, x, x, x, x, 1, 2, 3.0, 4.0, True, "a", 1, 2.0),
         "custom_op with autograd": lambda: recorded(leaf),
-        "x + y": lambda: x + x,
-        "x + y, requires_grad": lambda: leaf + x,
+        **small_calls(opweave),
     }
 
 
@@ -72,8 +99,7 @@ def of_torch() -> Calls:
         "function, 14 arguments": lambda: wide(x, x, x, x, x, x, 1, 2, 3.0, 4.0, True, "a", 1, 2.0),
         "custom_op, 14 arguments": lambda: many(x, x, x, x, x, x, 1, 2, 3.0, 4.0, True, "a", 1, 2.0),
         "custom_op with autograd": lambda: recorded(leaf),
-        "x + y": lambda: x + x,
-        "x + y, requires_grad": lambda: leaf + x,
+        **small_calls(torch),
     }
 
 

@@ -21,6 +21,7 @@ with _deferred(patient=False), _uncollected():
         dtypes as _dtypes,
         folders as _folders,
         plain_launches as _plain_launches,  # noqa: F401  # looks for Triton when a mode becomes active
+        replay as _replay,
         triton_op as _triton_op,
     )
     from opweave.registry.autograd.mode import (
@@ -80,6 +81,8 @@ with _deferred(patient=False), _uncollected():
     importlib.import_module("opweave.registry.autocast")  # what the Autocast keys do
     importlib.import_module("opweave.registry.control_flow")  # ops whose operands are functions
     _registry.shipped_version = _registry.builtin_version
+    if os.environ.get("OPWEAVE_REPLAY") != "0":
+        _replay.install = lambda may_compile: _load_heavy("opweave.codegen.native.calls").install(may_compile)
     if os.environ.get("OPWEAVE_LOGS"):  # kernels are compiled and launched without the compiler, too
         importlib.import_module("opweave.runtime.logging")
 

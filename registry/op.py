@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from opweave.registry import forking
+from opweave.registry import forking, replay
 from opweave.registry.conforming import conforming
 from opweave.registry.dispatching import ALIAS_OF, EXPLICIT, IMPLICIT, resolve
 from opweave.registry.entry import build_entry
@@ -66,7 +66,7 @@ class Registration:
             self.op.changed()
 
 
-class OpOverload:
+class OpOverload(replay.Replayable):
     """One operator with one schema, such as `aten.add.Tensor`.
 
     Attributes
@@ -296,6 +296,7 @@ class OpOverload:
             self.version += 1
             self._table.clear()
             registry.version += 1
+            replay.forget()
             if self.decl is not None:
                 registry.builtin_version += 1
 
@@ -310,6 +311,8 @@ class OpOverload:
         if kernel is None:
             with lock:
                 kernel = self._table[bits] = resolve(self, bits)
+                if replay.adopt is not None and self.decl is not None:
+                    replay.adopt(self)
         return kernel
 
     def fallback_at(self, key: DispatchKey) -> Any:
@@ -456,6 +459,7 @@ class Registry:
                     packet = self.packets[key] = OpOverloadPacket(op.namespace, op.opname)
                 packet.add(op)
                 self.version += 1
+                replay.forget()
                 return op
             if not (replace or self.redefining):
                 raise RegistrationError(
@@ -467,6 +471,7 @@ class Registry:
             existing.become(op)
             existing.packet.add(existing)
             self.version += 1
+            replay.forget()
         return existing
 
     def remove(self, op: OpOverload) -> None:
@@ -493,6 +498,7 @@ class Registry:
             for op in list(self.operators.values()):
                 op._table.clear()
             self.version += 1
+            replay.forget()
 
     def find(self, name: str | OpOverload) -> OpOverload:
         """The op of a qualified name (`"aten::add.Tensor"`, `"mylib::f"`, `"mylib::f.default"`).

@@ -5,6 +5,7 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+from opweave.registry import replay
 from opweave.registry.entry import binds, fits
 from opweave.registry.errors import ArgumentError
 from opweave.registry.tensor import Tensor, describe
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from opweave.registry.op import OpOverload
 
 
-class OpOverloadPacket:
+class OpOverloadPacket(replay.Replayable):
     """All overloads of a name; calling it picks the first whose schema fits the arguments."""
 
     def __init__(self, namespace: str, opname: str):
@@ -25,6 +26,8 @@ class OpOverloadPacket:
         self.__qualname__ = f"{namespace}.{opname}"
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        if replay.calls >= 0:
+            replay.count()
         return self.pick(args, kwargs)(*args, **kwargs)
 
     def pick(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OpOverload:
@@ -107,6 +110,8 @@ class _BoundPacket:
         self.instance = instance
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        if replay.calls >= 0:
+            replay.count()
         return self.packet.pick((self.instance, *args), kwargs)(self.instance, *args, **kwargs)
 
     def __repr__(self) -> str:

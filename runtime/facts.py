@@ -27,6 +27,7 @@ from opweave.registry.higher_order import HigherOrderOperator
 from opweave.registry.keys import GRAD
 from opweave.registry.op import Namespace, OpOverload, Ops, registry
 from opweave.registry.packet import OpOverloadPacket
+from opweave.registry.replay import Function
 from opweave.runtime.classes import ClassFacts
 from opweave.runtime.context import Context
 from opweave.runtime.exact import scalar_token
@@ -174,6 +175,8 @@ class _Describe:
             return f"{kind.__name__} {value}"
         if isinstance(value, (OpOverload, OpOverloadPacket, Namespace, Ops, HigherOrderOperator)):
             return self._op(value)
+        if isinstance(value, Function):
+            return f"replayed {self(value.__wrapped__)}"
         if isinstance(value, CustomOpDef):
             return f"{kind.__name__} {self._op(value._opoverload)}"
         if f"{kind.__module__}.{kind.__qualname__}" == "triton.runtime.jit.JITFunction":

@@ -19,6 +19,7 @@ from typing import Any
 from opweave.registry.errors import Site, UnrecordedError, UnsupportedError
 from opweave.registry.op import Namespace, OpOverload, Ops
 from opweave.registry.packet import OpOverloadPacket
+from opweave.registry.replay import Function
 from opweave.registry.tensor import Tensor
 from opweave.runtime.classes import CONSTRUCTORS, RARE, SPECIAL, ClassFacts, Registered, static_lookup
 from opweave.runtime.exact import scalar_token
@@ -86,6 +87,8 @@ class ObjectGuards(GuardSet):
             self._type(source, value)
         elif isinstance(value, types.ModuleType):
             self._module(source, value)
+        elif isinstance(value, Function):
+            self.look_into(source, value.__wrapped__)
         elif isinstance(value, OpOverloadPacket):
             for name in value.overloads():
                 self.op_rules(getattr(value, name), source.site)

@@ -31,6 +31,7 @@ from opweave.registry.keys import GRAD
 from opweave.registry.loading import load_heavy
 from opweave.registry.op import Namespace, OpOverload, Ops
 from opweave.registry.packet import OpOverloadPacket
+from opweave.registry.replay import Function
 from opweave.registry.tensor import Tensor
 from opweave.runtime.classes import SPECIAL, ClassFacts
 from opweave.runtime.exact import PARTS, READERS, reader_of
@@ -89,7 +90,7 @@ class ValueGuards(ObjectGuards):
                 self.require(f"{self.get(source)} is {first.var}", source, lambda now: f"{text} True → False")
         elif isinstance(value, Tensor):
             self._tensor(source, value)
-        elif isinstance(value, (type, types.FunctionType, types.ModuleType, OpOverloadPacket)):
+        elif isinstance(value, (type, types.FunctionType, types.ModuleType, OpOverloadPacket, Function)):
             self.same(source, value)
             self.look_into(source, value)
         elif kind in _FIXED or isinstance(value, _FIXED[:5]):

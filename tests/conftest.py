@@ -20,6 +20,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from opweave import passes
+from opweave.codegen.native import calls
 from opweave.registry.custom_op import definitions
 from opweave.registry.device import is_cuda_available
 from opweave.registry.library import _forever
@@ -29,6 +30,8 @@ from opweave.tracer import spec
 # The declared samples of ops are for the tests of every stage.
 sys.path.append(str(Path(__file__).parent / "registry" / "ops"))
 
+# Calls are replayed in all tests, and not once there were many.
+calls.install(True)
 # Each step of the compiler is checked against the level that it leads to.
 spec.verifying = True
 

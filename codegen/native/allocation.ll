@@ -76,9 +76,14 @@ out:
 }
 
 define ptr @opweave_new(ptr %self, ptr %none) {
-entry:
   %about = call ptr @PyTuple_GetItem(ptr %self, i64 0)
   %new = call ptr @PyLong_AsVoidPtr(ptr %about)
+  %result = call ptr @new(ptr %new)
+  ret ptr %result
+}
+
+define internal ptr @new(ptr %new) {
+entry:
   %pop = call ptr @field(ptr %new, i32 0)
   %span = call ptr @PyObject_Vectorcall(ptr %pop, ptr null, i64 0, ptr null)
   %empty = icmp eq ptr %span, null

@@ -40,28 +40,37 @@ def allocator(sizes: tuple[int, ...], strides: tuple[int, ...], dtype: DType, de
     sizes, strides, dtype, device
         As of `registry.tensor.allocate`.
     """
+    found = words(sizes, strides, dtype, device, key_bits(device))
+    if found is None:
+        return functools.partial(allocate, sizes, strides, dtype, device)
+    return functions.function(_definition(), found, "new_tensor")
+
+
+def words(
+    sizes: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device: Device, keys: int
+) -> tuple[int, tuple[Any, ...]] | None:
+    """The address of the `%New` that makes such tensors, and what has to live as long; None where Python makes them."""
     otherwise = functools.partial(allocate, sizes, strides, dtype, device)
-    places = _places() if device.is_host else None
-    if places is None:
-        return otherwise
+    known = places() if device.is_host else None
+    if known is None:
+        return None
     nbytes = span(sizes, strides) * dtype.itemsize
     pop = memory.free_list(nbytes).pop
     values = {
         "device": device, "nbytes": nbytes, "version": 0, "saved": False, "_sizes": sizes, "_strides": strides,
-        "_offset": 0, "_dtype": dtype, "_device": device, "_keys": key_bits(device),
+        "_offset": 0, "_dtype": dtype, "_device": device, "_keys": keys,
     }  # fmt: skip
     of_storage, of_tensor = (
-        [(places[kind][name], values.get(name)) for name in _FIXED[kind]] for kind in (Storage, Tensor)
+        [(known[kind][name], values.get(name)) for name in _FIXED[kind]] for kind in (Storage, Tensor)
     )
-    words = [
+    laid = [
         *map(id, (pop, otherwise, object.__new__, Lease, Storage, Tensor)),
-        places[Lease]["__del__"], places[Lease]["span"], places[Span]["release"], places[Span]["ptr"],
-        places[Storage]["owner"], places[Storage]["_ptr"], places[Tensor]["_storage"], len(of_storage), len(of_tensor),
+        known[Lease]["__del__"], known[Lease]["span"], known[Span]["release"], known[Span]["ptr"],
+        known[Storage]["owner"], known[Storage]["_ptr"], known[Tensor]["_storage"], len(of_storage), len(of_tensor),
         *(word for place, value in (*of_storage, *of_tensor) for word in (place, id(value))),
     ]  # fmt: skip
-    packed = ctypes.create_string_buffer(struct.pack(f"{len(words)}Q", *words))
-    owner = (ctypes.addressof(packed), packed, pop, otherwise, [value for _, value in (*of_storage, *of_tensor)])
-    return functions.function(_definition(), owner, "new_tensor")
+    packed = ctypes.create_string_buffer(struct.pack(f"{len(laid)}Q", *laid))
+    return ctypes.addressof(packed), (packed, pop, otherwise, [value for _, value in (*of_storage, *of_tensor)])
 
 
 @functools.cache
@@ -80,7 +89,7 @@ _FIXED: dict[type, tuple[str, ...]] = {
 
 
 @functools.cache
-def _places() -> dict[type, dict[str, int]] | None:
+def places() -> dict[type, dict[str, int]] | None:
     """Where the slots are, by class; None where that cannot be told, or where classes have others."""
     sample: Any = allocate((1,), (1,), float32, Device("cpu"))
     storage = sample._storage
@@ -90,6 +99,6 @@ def _places() -> dict[type, dict[str, int]] | None:
         Lease: (lease, ("__del__", "span")), Span: (lease.span, ("release", "ptr")),
     }  # fmt: skip
     found = {kind: {name: layout.slot(of, name) for name in names} for kind, (of, names) in samples.items()}
-    if any(place is None for places in found.values() for place in places.values()):
+    if any(place is None for slots in found.values() for place in slots.values()):
         return None
-    return {kind: {name: place or 0 for name, place in places.items()} for kind, places in found.items()}
+    return {kind: {name: place or 0 for name, place in slots.items()} for kind, slots in found.items()}

@@ -120,6 +120,12 @@ def keep_forever(value: object) -> None:
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(value))
 
 
+def is_kept(source: str, *, level: int) -> bool:
+    """Whether the cache has what `kept` would compile."""
+    found = cache.entries(cache.key_of("native", source, str(level)))
+    return next(iter(found), None) is not None
+
+
 def kept(
     source: str, symbols: Iterable[str], *, name: str, level: int, imports: Mapping[str, int] | None = None
 ) -> LoadedCode:

@@ -191,17 +191,15 @@ class AutogradMeta:
         Why a view cannot be written where that is recorded, nor get another history; see `views`.
     """
 
-    __slots__ = ("grad", "grad_fn", "output", "accumulator", "view_version", "restriction", "retains", "hooks")
-
-    def __init__(self) -> None:
-        self.grad: Tensor | None = None
-        self.grad_fn: Node | None = None
-        self.output = 0
-        self.accumulator: weakref.ref[AccumulateGrad] | None = None
-        self.view_version = -1
-        self.restriction: str | None = None
-        self.retains = False
-        self.hooks: dict[int, Callable[..., Any]] | None = None
+    # In the class, since most tensors have most of them so, and each call that is recorded makes one of these.
+    grad: Tensor | None = None
+    grad_fn: Node | None = None
+    output = 0
+    accumulator: weakref.ref[AccumulateGrad] | None = None
+    view_version = -1
+    restriction: str | None = None
+    retains = False
+    hooks: dict[int, Callable[..., Any]] | None = None
 
 
 def meta_of(t: Tensor) -> AutogradMeta:
@@ -525,6 +523,10 @@ def nodes_from(roots: Sequence[Node]) -> Iterator[Node]:
         stack.extend(edge[0] for edge in node.edges if edge is not None)
 
 
+#: Holds something once any thread has made hooks, so that nobody need look for this thread's before.
+hooks_used: set[bool] = set()
+
+
 def saved_tensor_hooks() -> tuple[Callable[..., Any], Callable[..., Any]] | None:
     """The innermost `saved_tensors_hooks` of this thread."""
     stack = state.__dict__.get("saved_hooks")
@@ -542,6 +544,7 @@ class saved_tensors_hooks:
 
     def __init__(self, pack_hook: Callable[..., Any], unpack_hook: Callable[..., Any]):
         self.hooks = (pack_hook, unpack_hook)
+        hooks_used.add(True)
 
     def __enter__(self) -> None:
         hooks = state.__dict__.setdefault("saved_hooks", [])

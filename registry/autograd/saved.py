@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from opweave.registry.autograd.graph import Node, alias_of, attach, saved_tensor_hooks
+from opweave.registry.autograd.graph import Node, alias_of, attach, hooks_used, saved_tensor_hooks
 from opweave.registry.errors import AutogradError
-from opweave.registry.keys import INFERENCE, VIEW_BIT, state
-from opweave.registry.tensor import Tensor, describe
+from opweave.registry.keys import GRAD, INFERENCE, VIEW_BIT, state
+from opweave.registry.tensor import Tensor, describe, make
 
 
 class SavedTensor:
@@ -21,7 +22,13 @@ class SavedTensor:
         Which output it is.
     """
 
-    __slots__ = ("tensor", "version", "output", "sizes", "packed", "unpack_hook")
+    tensor: Tensor | None
+    version: int
+    output: int | None = None
+    packed: Any = None
+    #: Of an output, in place of a tensor: what one is made of when it is needed.
+    place: tuple[Any, ...] | None = None
+    unpack_hook: Callable[..., Any] | None = None
 
     def __init__(self, t: Tensor, output: int | None = None):
         if not t._keys & VIEW_BIT and not state.include & INFERENCE:
@@ -32,9 +39,9 @@ class SavedTensor:
             )
         self.version = t._storage.version
         t._storage.saved = True
-        self.output = output
+        if output is not None:
+            self.output = output
         hooks = saved_tensor_hooks()
-        self.unpack_hook = None
         if hooks is not None:
             pack, self.unpack_hook = hooks
             self.packed = pack(alias_of(t) if output is not None else t)
@@ -58,6 +65,9 @@ class SavedTensor:
             attach(t, node, self.output)
             return t
         t = self.tensor
+        if t is None and self.place is not None:
+            t = make(*self.place[:-1])
+            t._keys = self.place[-1]
         if t is None:
             raise AutogradError(
                 "backward through the graph a second time",
@@ -73,9 +83,43 @@ class SavedTensor:
             )
         if self.output is None:
             return t
-        made = alias_of(t)
+        made = t if self.place is not None else alias_of(t)
         attach(made, node, self.output)
         return made
+
+
+def saved_as_it_is(t: Tensor) -> SavedTensor:
+    """`SavedTensor(t)` of a tensor that may be saved: another one with the same keys was."""
+    if hooks_used and saved_tensor_hooks() is not None:
+        return SavedTensor(t)
+    made = _new(SavedTensor)
+    made.tensor = t
+    storage = t._storage
+    made.version = storage.version
+    storage.saved = True
+    return made
+
+
+def saved_result(t: Tensor) -> SavedTensor:
+    """`SavedTensor(t, 0)` of a tensor that may be saved: another one with the same keys was."""
+    if hooks_used and saved_tensor_hooks() is not None:
+        return SavedTensor(t, 0)
+    made = _new(_SavedResult)
+    storage = t._storage
+    made.place = storage, t._sizes, t._strides, t._offset, t._dtype, t._device, t._keys & ~GRAD
+    made.version = storage.version
+    storage.saved = True
+    return made
+
+
+class _SavedResult(SavedTensor):
+    """Of the first output, which is not kept itself."""
+
+    output = 0
+    tensor = None
+
+
+_new: Any = object.__new__
 
 
 def save(value: Any) -> Any:
@@ -99,7 +143,7 @@ def restore(value: Any, node: Node) -> Any:
 def drop(value: Any) -> None:
     """Let go of what `save` keeps."""
     if isinstance(value, SavedTensor):
-        value.tensor = None
+        value.tensor = value.place = None
         value.unpack_hook = None
         value.packed = None
     elif isinstance(value, list):

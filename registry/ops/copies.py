@@ -30,6 +30,7 @@ from opweave.registry.ops.kinds import InplaceDecl, PointwiseDecl, handler, poin
 from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.promote import as_element, broadcast_shapes, copied_strides, result_type
 from opweave.registry.spec import TensorSpec
+from opweave.registry.tape import NotTaped, Tape
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
 _ALL = tuple(dtypes.DTYPES.values())
@@ -242,6 +243,17 @@ class OverwriteDecl(PointwiseDecl):
         source = xp.asarray(value._array if isinstance(value, Tensor) else value)
         assign(handler(xp), target._array, source, target._dtype)
         return target
+
+    def replay(self, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any], result: Tensor) -> None:
+        operands, _ = self.operands(args, kwargs)
+        made, value = tape.made(result), operands[1]
+        if not result.numel():
+            raise NotTaped("no elements")
+        if isinstance(value, Tensor):
+            source = tape.value(value)
+            tape.map("copied" if source.dtype == made.dtype else "cast", [source], made)
+        else:
+            tape.map("copied", [np.array(result._array.flat[0], made.dtype)], made)
 
 
 def _second(k: Any, self: Any, value: Any, non_blocking: bool = False) -> Any:

@@ -29,6 +29,7 @@ from opweave.registry.promote import as_element, copied_strides, number_dtype
 from opweave.registry.spec import TensorSpec, contiguous
 from opweave.registry.storage import Storage
 from opweave.registry.symbolic import Symbolic, is_finite, is_float, is_int, whole
+from opweave.registry.tape import NotTaped, Tape
 from opweave.registry.tensor import Tensor, allocate_like
 
 _OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
@@ -126,8 +127,15 @@ def _filling(value: Any, dtype: DType) -> Any:
     return value if value.__class__ is int and 0 <= value < 128 else as_element("full", value, dtype)
 
 
+def _replay_memory(tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any], result: Tensor) -> None:
+    if when_uninitialised.call is not None:
+        raise NotTaped("somebody wants to know")
+    tape.made(result)
+
+
 for _op in (empty, empty_strided, empty_like):
     _op.gives_memory = True
+    _op.replaying(_replay_memory)
 
 
 def _full_spec(size: Any, fill_value: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> TensorSpec:

@@ -22,6 +22,7 @@ from opweave.registry.ops.reshape import viewed_strides
 from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.promote import as_element, broadcast_shapes, common_device
 from opweave.registry.spec import TensorSpec, contiguous, is_contiguous
+from opweave.registry.tape import NotTaped, Tape
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
 _TYPES = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64, dtypes.int64, dtypes.int32, dtypes.uint8)
@@ -188,6 +189,28 @@ baddbmm = extern(
     autocast="lower_precision_fp",
     outs="out",
 )(_scaled(_baddbmm_spec))
+
+
+@mm.replaying
+@bmm.replaying
+def _replay_product(tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any], result: Tensor) -> None:
+    a, b = args
+    if a._dtype.kind not in "fc" or a._dtype.compute is not a._dtype:
+        raise NotTaped("a product that is no library call")
+    for t in args:
+        if _for_blas(np, t._array) is not t._array:
+            raise NotTaped("a copy")
+    tape.multiply(tape.value(a), tape.value(b), tape.made(result))
+
+
+@addmm.replaying
+def _replay_scaled(tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any], result: Tensor) -> None:
+    term, a, b, *factors = args
+    if any(factor != 1 for factor in (*factors, *kwargs.values())):
+        raise NotTaped("factors")
+    _replay_product(tape, (a, b), {}, result)
+    made = tape.value(result)
+    tape.map(np.add, [made, tape.value(term)], made)
 
 
 def _batched_spec(self: Tensor, mat2: Tensor, order: Sequence[int]) -> TensorSpec:

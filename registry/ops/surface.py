@@ -11,12 +11,13 @@ import importlib
 import math
 import os
 import re
-from collections.abc import Callable
+import types
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from opweave.registry import dtypes
+from opweave.registry import dtypes, replay
 from opweave.registry.autograd import surface as autograd_surface
 from opweave.registry.errors import UnsupportedError
 from opweave.registry.op import OpOverload, ops, registry
@@ -126,6 +127,8 @@ def _operand(value: Any) -> Any:
 
 def _binary(op: OpOverload, swap: bool = False) -> Callable[[Tensor, Any], Any]:
     def forward(self: Tensor, other: Any) -> Any:
+        if replay.calls >= 0:
+            replay.count()
         if not isinstance(other, Tensor) and type(other) not in (int, float):
             other = _operand(other)
             if other is NotImplemented:
@@ -262,6 +265,17 @@ def _refused(name: str, instead: str) -> Callable[..., Any]:
     return method
 
 
+def methods() -> Iterator[tuple[str, Any]]:
+    """The attributes of `Tensor` that `bind` made, but for packets and for what gives nothing."""
+    for name in _bound:
+        value = vars(Tensor)[name]
+        if name != "__setitem__" and isinstance(value, (types.FunctionType, property)):
+            yield name, value
+
+
+_bound: list[str] = []
+
+
 def bind() -> None:
     """Give `Tensor` its methods, operators and properties."""
     autograd_surface.bind()
@@ -269,11 +283,13 @@ def bind() -> None:
     for name, function in {**_METHODS, **_operators()}.items():
         setattr(Tensor, name, function)
         taken.add(name)
+        _bound.append(name)
     for name, instead in _REFUSED.items():
         setattr(Tensor, name, _refused(name, instead))
     for name, opname in _PROPERTIES.items():
         setattr(Tensor, name, property(_unary(getattr(ops.aten, opname).default)))
         taken.add(name)
+        _bound.append(name)
     for packet in list(registry.packets.values()):
         name = packet.opname
         if packet.namespace != "aten" or name.startswith("_") or name in taken:
@@ -281,6 +297,7 @@ def bind() -> None:
         if _takes_self(packet):
             method = _variadic(packet) if name in _VARIADIC_METHODS else named(packet)
             setattr(Tensor, name, _factory(method) if _is_factory(packet) else method)
+            _bound.append(name)
     for alias, name in _ALIASES.items():
         if alias not in taken:
             setattr(Tensor, alias, getattr(ops.aten, name))
@@ -302,7 +319,7 @@ def functions() -> dict[str, Any]:
         if packet.namespace != "aten" or name.startswith("_") or name.endswith("_backward") or name in _NOT_FUNCTIONS:
             continue
         function = _variadic_function(packet) if name in _VARIADIC_FUNCTIONS else named(packet)
-        table[name] = _factory(function) if _is_factory(packet) else function
+        table[name] = replay.Function(_factory(function)) if _is_factory(packet) else function
     for alias, name in _ALIASES.items():
         table[alias] = table[name]
     table.update(

@@ -10,7 +10,7 @@ import pytest
 
 from opweave.codegen import blas, native
 from opweave.codegen.artifact import module
-from opweave.codegen.native import allocation, launch, llvm, pool, segments
+from opweave.codegen.native import allocation, calling, launch, llvm, pool, segments
 from opweave.codegen.triton_cpu import access_check
 
 PROGRAMS = {
@@ -19,6 +19,7 @@ PROGRAMS = {
     "segments": segments.source,
     "products": blas.source,
     "tensors": allocation.source,
+    "calls": calling.source,
     "sanitizer": access_check.source,
 }
 
@@ -41,7 +42,7 @@ def test_assembles(program: str, machine: str, monkeypatch: pytest.MonkeyPatch):
     parsed = llvmlite.binding.parse_assembly(text)
     parsed.verify()
     defined = {f.name for f in parsed.functions if not f.is_declaration}
-    assert defined == set(re.findall(r"^define .*?@([\w.]+)\(", text, re.MULTILINE))
+    assert defined == set(re.findall(r"^define .*?@\"?([\w.]+)\"?\(", text, re.MULTILINE))
 
 
 def test_each_file_is_part_of_a_program(monkeypatch: pytest.MonkeyPatch):

@@ -21,6 +21,7 @@ from opweave.registry.ops.kinds.traits import CastPolicy
 from opweave.registry.scalar import ArrayScalars
 from opweave.registry.spec import TensorSpec
 from opweave.registry.tags import Tag
+from opweave.registry.tape import NotTaped, Tape
 from opweave.registry.tensor import Tensor, allocate_like
 
 
@@ -64,6 +65,7 @@ class Kind:
     `fake`, meta tensors            `meta`: the results without data
     `registry.vmap`                 `batch`: what becomes of batched tensors
     `registry.autograd`             `derivative`, `is_composite`, `writes_out`
+    `registry.tape`                 `replay`: what a call does, for native code to do it again
     `passes.functionalize`          `as_functional`
     `tracer.loops.iteration`              `objection`, `extent`, `demands`, `admit`, `place`, `reads_memory`: the loops
     `codegen.loops`                 `evaluate`: the values in them
@@ -91,6 +93,8 @@ class Kind:
     is_layout: ClassVar[bool] = False
     #: Of an op that writes into memory that it is given, the op that computes what; else None.
     functional: Any = None
+    #: Whether it writes what another op computes into the first argument, and does nothing else.
+    is_inplace: ClassVar[bool] = False
     #: Whether it writes into arguments that are there for that alone.
     writes_out: ClassVar[bool] = False
     #: What tells it from others whose op has the same name; empty where the name does.
@@ -155,6 +159,16 @@ class Kind:
     def batch(self, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The result for arguments among which tensors are batched at a level, and at no inner one."""
         return one_by_one(self.op, level, args, kwargs)
+
+    def replay(self, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any], result: Tensor) -> None:
+        """Write down what a call does that gave this result.
+
+        Raises
+        ------
+        NotTaped
+            If no loops and views are the same.
+        """
+        raise NotTaped(self.kind)
 
     # ---- in a kernel -------------------------------------------------------------------------------------------------
 
@@ -263,6 +277,11 @@ class Decl(Kind):
     def batching(self, rule: Rule) -> Rule:
         """Decorator: `rule(op, level, args, kwargs)`, where the kind does not tell what becomes of batched tensors."""
         self.batch = functools.partial(rule, self.op)  # type: ignore[method-assign]
+        return rule
+
+    def replaying(self, rule: Callable[..., None]) -> Callable[..., None]:
+        """Decorator: `rule(tape, args, kwargs, result)` writes down what a call does (see `replay`)."""
+        self.replay = rule  # type: ignore[method-assign]
         return rule
 
     def with_samples(self, samples: Callable[..., Iterable[Any]]) -> Callable[..., Iterable[Any]]:

@@ -16,6 +16,7 @@ from opweave.registry.ops.kinds.loops import Call, Operand, Point
 from opweave.registry.ops.kinds.traits import Traits
 from opweave.registry.ops.kinds.writing import with_traits
 from opweave.registry.spec import TensorSpec
+from opweave.registry.tape import NotTaped, Tape
 from opweave.registry.tensor import Tensor, allocate_like
 
 
@@ -63,6 +64,14 @@ class GeneratorDecl(Decl):
         finally:
             reset_errors(token)
         return result
+
+    def replay(self, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any], result: Tensor) -> None:
+        if any(isinstance(value, Tensor) for value in self.bind(args, kwargs)[1:]):
+            raise NotTaped("elements that follow from a tensor's")
+        made = tape.made(result)
+        if not self.uniform or not result.numel():
+            raise NotTaped(str(self.op))
+        tape.map("copied", [np.array(result._array.flat[0], made.dtype)], made)
 
     def evaluate(self, call: Call, point: Point) -> Any:
         values = [v.value if isinstance(v, Operand) else v for v in call.arguments()]

@@ -31,6 +31,7 @@ from opweave.registry.promote import can_cast
 from opweave.registry.scalar import ArrayScalars
 from opweave.registry.schema import Argument
 from opweave.registry.spec import TensorSpec, contiguous_strides, is_contiguous, overlaps_itself, row_major, span
+from opweave.registry.tape import NotTaped, Tape
 from opweave.registry.tensor import Tensor, allocate_bytes, allocate_like, wrap_array
 
 # A pointwise body is evaluated in pieces of this many elements so that its temporaries stay in the cache.
@@ -338,7 +339,7 @@ class PointwiseEager(Decl):
 
     def _large_plan(self, args: tuple[Any, ...], kwargs: dict[str, Any], inplace: bool) -> _Large | None:
         """What a call by ufuncs is; None where only `evaluate` can do it."""
-        if type(self).evaluate is not PointwiseEager.evaluate:
+        if type(self).fill is not PointwiseEager.fill:
             return None
         operands, attributes = self.operands(args, kwargs)
         places = tuple([i for i, value in enumerate(args) if type(value) is Tensor])
@@ -398,6 +399,23 @@ class PointwiseEager(Decl):
         with np.errstate(all="ignore"):
             store(k, target._array, array, result)
         return target
+
+    def replay(self, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any], result: Tensor) -> None:
+        operands, attributes = self.operands(args, kwargs)
+        compute, found = self.types(*operands, **attributes)
+        tensors = [t for t in operands if isinstance(t, Tensor)]
+        if type(self).fill is not PointwiseEager.fill or compute.numpy is None:
+            raise NotTaped(str(self.op))
+        # Of the tensors only the type counts.
+        sample = np.ones(1, compute.numpy)
+        values = [sample if isinstance(o, Tensor) else _operand_value(np, o, compute, cpu) for o in operands]
+        values = [v[()] if _is_scalar_array(v) else v for v in values]
+        with np.errstate(all="ignore"):
+            ufuncs = self._ufuncs_for(_NUMPY, values, attributes, compute, found)
+        if ufuncs is None:
+            raise NotTaped(str(self.op))
+        taken = [tape.converted(tape.value(t), compute.numpy) for t in tensors]
+        ufuncs.write(tape, taken, tape.made(result))
 
     def _ufuncs_for(
         self, k: ArrayScalars, values: list[Any], attributes: dict[str, Any], compute: DType, result: DType

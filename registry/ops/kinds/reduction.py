@@ -18,9 +18,11 @@ from opweave.registry.op import ops
 from opweave.registry.ops.kinds.base import IGNORED, Decl, Maker, handler, reset_errors, set_errors
 from opweave.registry.ops.kinds.loops import Call, Demand, Index, Operand, Point, Space
 from opweave.registry.ops.kinds.traits import Traits
+from opweave.registry.ops.kinds.ufunc_plan import trace
 from opweave.registry.ops.kinds.writing import with_traits
 from opweave.registry.spec import contiguous, row_major
 from opweave.registry.strided import wrap_dim
+from opweave.registry.tape import NotTaped, Tape
 from opweave.registry.tensor import Tensor, describe, wrap_array
 
 #: The combines, with what an empty axis gives (None: an error).
@@ -150,6 +152,27 @@ class ReductionDecl(Decl):
         if not reduced.flags.c_contiguous:
             reduced = xp.ascontiguousarray(reduced).reshape(sizes)
         return wrap_array(reduced, sizes, row_major(sizes), result, source._device)
+
+    def replay(self, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any], result: Tensor) -> None:
+        axes, compute, found, _, count = self._planned(args, kwargs)
+        function = _UFUNCS.get(self.combine)
+        if function is None or compute.numpy is None or found is not compute or not count:
+            raise NotTaped(str(self.op))
+        source = tape.converted(tape.value(args[0]), compute.numpy)
+        if self.combine == "sum" and _has_two_levels(source.dtype, source.sizes, axes):
+            raise NotTaped("a sum in two levels")
+        made = tape.made(result)
+        start = None if COMBINES[self.combine] is None else COMBINES[self.combine]
+        if not axes:
+            tape.map("copied", [source], made)
+        else:
+            tape.fold(function, source, axes, made, start)
+        if self.finalize is not None:
+            finish = self.finalize
+            steps = trace(lambda value: finish(handler(np), value, count), [made.dtype])
+            if steps is None or steps.dtype != made.dtype:
+                raise NotTaped(str(self.op))
+            steps.write(tape, [made], made)
 
     def _planned(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Plan:
         """What follows from a call's arguments but not from the elements; remembered."""
@@ -315,10 +338,10 @@ _REDUCE = {
 def _sum(xp: Any, array: Any, axes: tuple[int, ...]) -> Any:
     """Sum in the array's type; long outer axes in two levels, since NumPy adds those one by one and errors add up."""
     add: Any = np.add.reduce if xp is np else xp.sum
-    if array.dtype.kind == "f":
+    if _has_two_levels(array.dtype, array.shape, axes):
         for axis in axes:
             size = array.shape[axis]
-            if axis != array.ndim - 1 and size >= 256:
+            if _is_long(array.shape, axis):
                 whole = size // 64 * 64
                 split = array[(slice(None),) * axis + (slice(0, whole),)]
                 split = split.reshape(*array.shape[:axis], whole // 64, 64, *array.shape[axis + 1 :])
@@ -329,6 +352,18 @@ def _sum(xp: Any, array: Any, axes: tuple[int, ...]) -> Any:
                 add(rest, axis, None, partial[(slice(None),) * axis + (-1,)])
                 array = partial
     return add(array, axes, array.dtype)
+
+
+def _has_two_levels(dtype: np.dtype[Any], sizes: Sequence[int], axes: Sequence[int]) -> bool:
+    return dtype.kind == "f" and any(_is_long(sizes, axis) for axis in axes)
+
+
+def _is_long(sizes: Sequence[int], axis: int) -> bool:
+    return axis != len(sizes) - 1 and sizes[axis] >= 256
+
+
+#: Combines as NumPy's loops.
+_UFUNCS = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}
 
 
 def reduction(

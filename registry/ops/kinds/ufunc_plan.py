@@ -14,7 +14,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy._core import umath
 from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from opweave.registry.tape import NotTaped, Tape, Value
 
 #: Elements of a piece: its temporaries stay in the cache.
 PIECE = 1 << 16
@@ -164,6 +167,32 @@ class UfuncPlan(NamedTuple):
             for function, args, result in calls:
                 function(*[table[i] for i in args], out=table[result])
 
+    def write(self, tape: Tape, inputs: Sequence[Value], out: Value) -> None:
+        """Write the steps down, for inputs that broadcast to the result."""
+        if not self.steps:
+            tape.map("copied", [inputs[self.result.number]], out)
+            return
+        made: list[Value] = []
+        for i, step in enumerate(self.steps):
+            # As NumPy gives them: a step may be smaller than the result that it is broadcast to.
+            given = [(inputs[a.number] if a.number >= 0 else made[-1 - a.number]) if isinstance(a, Ref) else a
+                     for a in step.args]  # fmt: skip
+            function = _IN_LOOPS.get(step.function, step.function)
+            if function is np.copyto:
+                (source,) = given
+                if not isinstance(source, Value):
+                    raise NotTaped("a converted number")
+                if i < len(self.steps) - 1:
+                    made.append(tape.converted(source, step.dtype))
+                    continue
+                function = "cast"
+            if i == len(self.steps) - 1:
+                made.append(out)
+            else:
+                sizes = np.broadcast_shapes(*[v.sizes for v in given if isinstance(v, Value)])
+                made.append(tape.scratch(sizes, step.dtype))
+            tape.map(function, given, made[-1])
+
     def _placed(self, size: int, apart: bool) -> tuple[list[Any], list[_Call]]:
         """Where everything is during a run, and the calls, which name their operands and results by these places.
 
@@ -215,6 +244,8 @@ class UfuncPlan(NamedTuple):
         return table, calls
 
 
+#: What stands for a function in a loop.
+_IN_LOOPS: dict[Any, Any] = {np.where: "chosen", np.clip: umath.clip}  # pyright: ignore[reportAttributeAccessIssue]
 #: A function with the places of its operands and of its result.
 _Call = tuple[Callable[..., Any], tuple[int, ...], int]
 #: Integers as wide as elements.

@@ -13,6 +13,7 @@ from opweave.registry.ops.kinds.base import Decl, Maker
 from opweave.registry.ops.kinds.loops import Call, Demand, Operand, Point, Size, Space
 from opweave.registry.ops.kinds.traits import Traits
 from opweave.registry.ops.kinds.writing import with_traits
+from opweave.registry.tape import NotTaped, Tape
 from opweave.registry.tensor import Tensor, as_alias, as_view
 
 BatchRule = Callable[..., Tensor | None]
@@ -61,6 +62,15 @@ class ViewDecl(Decl):
         sizes, strides, offset = self.rule(self_._sizes, self_._strides, self_._offset, *args, **kwargs)
         return self._make(self_, tuple(sizes), tuple(strides), offset)
 
+    def replay(self, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any], result: Tensor) -> None:
+        base, *rest = self.bind(args, kwargs)
+        if type(self).eager is not ViewDecl.eager:
+            raise NotTaped(str(self.op))
+        sizes, strides, offset = self.rule(base._sizes, (0,) * base.ndim, 0, *rest) if not self.reshape else ((), (), 0)
+        if _is_fixed(sizes, strides, offset):
+            raise NotTaped("a view of the storage, not of the tensor")
+        tape.view(result, base)
+
     def meta(self, make: Maker, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
         values = self.bind(args, kwargs)
         return self.eager(values[0], *values[1:])
@@ -97,9 +107,7 @@ class ViewDecl(Decl):
         if self.reshape:
             regroups = call.indices.can_regroup(call.result.sizes, base.sizes)
             return "" if regroups else "view between sizes that are not known to be equal"
-        sizes, strides, offset = self._layout(call, (0,) * base.ndim)
-        # What stride a dimension of size 1 has says nothing.
-        fixed = offset != 0 or any(stride != 0 for size, stride in zip(sizes, strides, strict=True) if size != 1)
+        fixed = _is_fixed(*self._layout(call, (0,) * base.ndim))
         return "view of the storage, not of the tensor" if fixed else ""
 
     def demands(self, call: Call, operand: Operand, demand: Demand, space: Space) -> Iterable[Demand]:
@@ -130,6 +138,12 @@ class ViewDecl(Decl):
         arguments = self.bind(call.args, call.kwargs)[1:]
         sizes, found, offset = self.rule(call.operands[0]._sizes, strides, 0, *arguments)
         return [call.size(size) for size in sizes], [call.size(s, 0) for s in found], call.size(offset, 0)
+
+
+def _is_fixed(sizes: Sequence[Size], strides: Sequence[Size], offset: Size) -> bool:
+    """Whether a view of a tensor whose strides and offset are 0 has others, which then follow from nothing in it."""
+    # What stride a dimension of size 1 has says nothing.
+    return offset != 0 or any(stride != 0 for size, stride in zip(sizes, strides, strict=True) if size != 1)
 
 
 def view(

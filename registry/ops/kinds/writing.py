@@ -190,6 +190,7 @@ class InplaceDecl(WritingDecl):
     """`op_`: writes the result of `functional` into the first argument and returns it."""
 
     kind = "inplace"
+    is_inplace = True
     apart = "inplace op"
 
     def __init__(self, schema: str | Callable[[], str], functional: OpOverload, name: str = ""):

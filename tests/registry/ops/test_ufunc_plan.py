@@ -475,3 +475,16 @@ def test_every_op_does_the_same_to_large_tensors(op: Any) -> None:
                     except OpweaveError:
                         continue
                     np.testing.assert_array_equal(bits(many[0]._array), bits(expected))
+
+
+def test_large_tensors_go_by_steps():
+    """They are found by the layout, which was switched off once without any result being another."""
+    x, y = opweave.rand(300, 300), opweave.rand(300, 300)
+    for op, args in ((opweave.ops.aten.add.Tensor, (x, y)), (opweave.ops.aten.sigmoid.default, (x,))):
+        op.decl.forget()
+        op(*args)
+        op(*[t.t() for t in args])
+        assert [type(plan).__name__ for plan in (*op.decl._plans.values(), *op.decl._large.values())].count(
+            "_Large"
+        ) == 2
+        assert op.decl._ufunc_plans

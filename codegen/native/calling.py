@@ -1,0 +1,135 @@
+"""The native code of calls that are replayed: its text (`calls`, `elements`, `cast`), and what it refers to."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from opweave.codegen import native
+from opweave.codegen.native import allocation, functions, layout, objects
+from opweave.registry import dtypes, replay
+from opweave.registry.keys import state
+from opweave.registry.storage import Storage
+from opweave.registry.tensor import Tensor
+
+_C_API = (
+    "PyDict_GetItem", "PyObject_GetAttr", "PyObject_RichCompareBool", "PyLong_AsLongLong", "PyLong_FromLongLong",
+    "PyFloat_AsDouble", "PyTuple_GetItem", "PyTuple_Size", "PyList_Size", "PyList_GetItem", "PyList_New",
+    "PyList_Append", "PyWeakref_NewRef", "PyErr_Occurred", "PyErr_Clear", "PyThreadState_Get", "PyThreadState_GetID",
+    "PyLong_AsVoidPtr", "PyObject_Vectorcall", "Py_IncRef", "Py_DecRef",
+)  # fmt: skip
+#: Arguments that a call may have, and operands that a loop may have.
+MOST_ARGUMENTS, MOST_OPERANDS = 8, 5
+#: Bytes of elements that the loops of `elements.ll` are for.
+_WIDTHS = (1, 2, 4, 8, 16)
+#: Types that are converted to each other, as LLVM has them; not floats to integers, where those may not fit.
+_CONVERTED = {"b1": "i8", "u1": "i8", "i1": "i8", "i4": "i32", "i8": "i64", "f4": "float", "f8": "double"}
+_NAMES = {np.dtype(name): name for name in _CONVERTED}
+_WORD = ctypes.sizeof(ctypes.c_void_p)
+
+
+def source() -> str:
+    """The LLVM IR of a call."""
+    at = layout.tensors() or layout.TensorLayout(0, 0, 0, 0)
+    places = allocation.places() or {}
+    of_tensor, of_storage = places.get(Tensor, {}), places.get(Storage, {})
+    numbers = {
+        "TYPE": at.type, "STORAGE": at.storage, "OFFSET": at.offset, "POINTER": at.pointer,
+        "T_SIZES": of_tensor.get("_sizes"), "T_STRIDES": of_tensor.get("_strides"), "T_DTYPE": of_tensor.get("_dtype"),
+        "T_DEVICE": of_tensor.get("_device"), "T_KEYS": of_tensor.get("_keys"),
+        "T_VIEW_OF": of_tensor.get("_view_of"), "VIEWS": of_storage.get("views"),
+        "VERSION": of_storage.get("version"), "SLICE": object.__basicsize__,
+        "KNOWN": replay.CODE_AT + _WORD, "FRAME": MOST_ARGUMENTS + 1, "GIVEN": MOST_ARGUMENTS + 1,
+    }  # fmt: skip
+    parts = [native.source("allocation", "calls", numbers=numbers)]
+    parts += [native.source("elements", numbers={"BITS": 8 * width}) for width in _WIDTHS]
+    parts += [native.source("cast", numbers=cast) for cast in _casts()]
+    return "\n".join(parts)
+
+
+def _casts() -> Iterator[dict[str, str]]:
+    """What a conversion is in LLVM, for each two types."""
+    for source, source_type in _CONVERTED.items():
+        for target, target_type in _CONVERTED.items():
+            found = _conversion(np.dtype(source), source_type, np.dtype(target), target_type)
+            if source != target and found:
+                yield {"FROM": source, "TO": target, "FROM_TYPE": source_type, "TO_TYPE": target_type,
+                       "CONVERSION": found}  # fmt: skip
+
+
+def _conversion(source: np.dtype[Any], source_type: str, target: np.dtype[Any], target_type: str) -> str:
+    if target.kind == "b":
+        compare = "fcmp une" if source.kind == "f" else "icmp ne"
+        zero = "0.0" if source.kind == "f" else "0"
+        return f"%is = {compare} {source_type} %value, {zero}\n  %result = zext i1 %is to i8"
+    wider, signed = target.itemsize > source.itemsize, source.kind == "i"
+    if source.kind == "f":
+        if target.kind != "f":
+            return ""
+        verb = "fpext" if wider else "fptrunc"
+    elif target.kind == "f":
+        verb = "sitofp" if signed else "uitofp"
+    elif target.itemsize == source.itemsize:
+        return f"%result = add {source_type} %value, 0"
+    else:
+        verb = ("sext" if signed else "zext") if wider else "trunc"
+    return f"%result = {verb} {source_type} %value to {target_type}"
+
+
+_SYMBOLS = (
+    "opweave_call", *[f"{name}.{8 * width}" for name in ("copied", "chosen") for width in _WIDTHS],
+    *[f"cast.{cast['FROM']}.{cast['TO']}" for cast in _casts()],
+)  # fmt: skip
+
+
+def _imports() -> dict[str, int]:
+    names = {
+        "name.dict": "__dict__", "name.include": "include", "name.exclude": "exclude", "name.dtype": "dtype",
+        "name.ptr": "ptr",
+    }  # fmt: skip
+    objects.keep_forever(names)
+    kinds: dict[str, type] = {
+        "PyLong_Type": int, "PyFloat_Type": float, "PyTuple_Type": tuple, "PyList_Type": list, "PySlice_Type": slice,
+        "PyUnicode_Type": str, "opweave_tensor": Tensor,
+    }  # fmt: skip
+    given = {"_Py_NoneStruct": None, "opweave_zero": 0, "opweave_state": state, "opweave_default": dtypes._default,
+             "note_view": Storage.note_view}  # fmt: skip
+    objects.keep_forever(given)
+    return (
+        functions.c_api(_C_API)
+        | {symbol: id(text) for symbol, text in names.items()}
+        | {symbol: id(value) for symbol, value in (*kinds.items(), *given.items())}
+        | {"opweave_epoch": ctypes.addressof(replay.epoch)}
+    )
+
+
+class Code:
+    """The native code, once it is there."""
+
+    def __init__(self) -> None:
+        self.loaded: objects.LoadedCode | None = None
+
+    def is_kept(self) -> bool:
+        """Whether the cache has it."""
+        return objects.is_kept(source(), level=1)
+
+    def load(self) -> None:
+        """Have it there."""
+        self.loaded = objects.kept(source(), _SYMBOLS, name="calls", level=1, imports=_imports())
+
+    def address(self, symbol: str) -> int:
+        """Of one of its functions."""
+        assert self.loaded is not None
+        return self.loaded.address(symbol)
+
+    def loop(self, name: str, types: tuple[np.dtype[Any], ...]) -> int | None:
+        """The address of a loop over elements of some types, as `tape.Loop` names it; None where there is none."""
+        last = [_NAMES.get(dtype, "") for dtype in types] if name == "cast" else [str(8 * types[-1].itemsize)]
+        symbol = ".".join([name, *last])
+        return self.address(symbol) if symbol in _SYMBOLS else None
+
+
+code = Code()

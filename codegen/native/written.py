@@ -1,0 +1,315 @@
+"""A call that was written down (`registry.tape`) as the words that native code reads (`calls.ll`)."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from opweave.codegen.native import allocation, objects
+from opweave.codegen.native.calling import MOST_ARGUMENTS, MOST_OPERANDS, code
+from opweave.registry import dtypes
+from opweave.registry.autograd.record import OpNode, finishing
+from opweave.registry.device import Device, cpu
+from opweave.registry.dtypes import DType
+from opweave.registry.keys import GRAD, state
+from opweave.registry.memory_format import MemoryFormat
+from opweave.registry.spec import overlaps_itself, span
+from opweave.registry.tape import MOST_SCRATCH, Loop, NotTaped, Tape, Value
+from opweave.registry.tensor import Tensor
+
+
+class _Words:
+    """Words in memory, and what they point to."""
+
+    def __init__(self) -> None:
+        self.kept: list[Any] = []
+
+    def place(self, *words: int) -> int:
+        """The address of these words."""
+        packed = ctypes.create_string_buffer(struct.pack(f"{len(words)}q", *words))
+        self.kept.append(packed)
+        return ctypes.addressof(packed)
+
+    def object(self, value: Any) -> int:
+        """The address of an object, which lives as long."""
+        self.kept.append(value)
+        return id(value)
+
+
+_PLAIN = (type(None), bool, type(Ellipsis), type(NotImplemented), DType, Device, MemoryFormat)
+
+
+def _snapshot(value: Any) -> Any:
+    """A copy of a value that can be compared with later ones, though the value be changed.
+
+    Raises
+    ------
+    NotTaped
+        If it is of a type that native code does not compare.
+    """
+    kind = value.__class__
+    if kind in (int, float, str) or kind in _PLAIN:
+        return value
+    if kind is slice:
+        return slice(_snapshot(value.start), _snapshot(value.stop), _snapshot(value.step))
+    if kind is tuple or kind is list:
+        items = [_snapshot(item) for item in value]
+        return items if kind is list else tuple(items)
+    raise NotTaped(f"an argument of type {kind.__name__}")
+
+
+def _guard(words: _Words, value: Any, place: int, target: Tensor | None) -> tuple[int, ...]:
+    """The words of a `%Guard`."""
+    if type(value) is Tensor:
+        if value._device is not cpu:
+            raise NotTaped("a tensor of another device")
+        same = [words.object(v) for v in (value._keys, value._sizes, value._strides, value._dtype, cpu)]
+        layout = value._sizes, value._strides, value._dtype
+        is_alike = target is not None and layout == (target._sizes, target._strides, target._dtype)
+        item = value._dtype.itemsize
+        return (1, *same, value._keys, place, item, span(value._sizes, value._strides) * item, is_alike)
+    same = _snapshot(value)
+    kind = 0 if type(value) in _PLAIN else 2
+    return (kind, words.object(same), 0, 0, 0, 0, 0, -1, 0, 0, 0)
+
+
+class _Ufunc(ctypes.Structure):
+    """The beginning of NumPy's `PyUFuncObject`, behind the head."""
+
+    _fields_ = [
+        ("nin", ctypes.c_int),
+        ("nout", ctypes.c_int),
+        ("nargs", ctypes.c_int),
+        ("identity", ctypes.c_int),
+        ("functions", ctypes.POINTER(ctypes.c_void_p)),
+        ("data", ctypes.POINTER(ctypes.c_void_p)),
+        ("ntypes", ctypes.c_int),
+        ("reserved", ctypes.c_int),
+        ("name", ctypes.c_char_p),
+    ]
+
+
+def _inner_loop(function: Any, types: Sequence[np.dtype[Any]]) -> tuple[int, int]:
+    """The address of the loop for these types, and of what it takes besides.
+
+    Raises
+    ------
+    NotTaped
+        If there is none, or it is not where it is looked for.
+    """
+    if isinstance(function, str):
+        own = code.loop(function, tuple(types))
+        if own is None:
+            raise NotTaped("a conversion")
+        return own, 0
+    found = _Ufunc.from_address(id(function) + object.__basicsize__)
+    told = found.nin, found.nout, found.nargs, found.ntypes
+    if told != (function.nin, function.nout, function.nargs, function.ntypes):
+        raise NotTaped("another NumPy")
+    for i, text in enumerate(function.types):
+        chars = text.replace("->", "")
+        if "O" not in chars and [np.dtype(c) for c in chars] == list(types):
+            address = found.functions[i]
+            if address:
+                return address, found.data[i] or 0
+    raise NotTaped(f"no loop of {function.__name__}")
+
+
+#: Where what lies between the loops of a call is: one place for all calls, since nothing else runs between them.
+_scratch: Any = None
+
+
+def _scratch_at(offset: int) -> int:
+    global _scratch
+    if _scratch is None:
+        _scratch = ctypes.create_string_buffer(MOST_SCRATCH + 64)
+        objects.keep_forever(_scratch)
+    return (ctypes.addressof(_scratch) + 63) // 64 * 64 + offset
+
+
+def _loop(words: _Words, loop: Loop, place: Callable[[Value], tuple[int, int]]) -> tuple[int, ...]:
+    """The words of a `%Loop`."""
+    address, data = _inner_loop(loop.function, loop.types)
+    if len(loop.operands) > MOST_OPERANDS:
+        raise NotTaped("many operands")
+    operands: list[int] = []
+    for value, (step,) in loop.operands:
+        if isinstance(value, Value):
+            where, offset = place(value)
+        else:
+            constant = np.ascontiguousarray(value).reshape(())
+            where, offset = -1, constant.__array_interface__["data"][0]
+            words.kept.append(constant)
+        operands += [where, offset, step]
+    operands += [0] * (3 * MOST_OPERANDS - len(operands))
+    dims, steps = words.place(*loop.counts), words.place(*loop.steps)
+    return (address, data, loop.outer, dims, steps, len(loop.operands), *operands)
+
+
+class Written:
+    """A call as native code has it; it keeps what that points to.
+
+    Parameters
+    ----------
+    args, kwargs
+        The arguments.
+    result : Tensor
+        What the call gave in Python.
+    tape : Tape
+        What it does.
+    again : Tensor
+        What it gave while it was written down.
+    """
+
+    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any, tape: Tape, again: Tensor) -> None:
+        self.words = words = _Words()
+        self.has_loops = bool(tape.loops)
+        given = (*args, *kwargs.values())
+        if len(given) > MOST_ARGUMENTS:
+            raise NotTaped("many arguments")
+        target = tape.target
+        if target is None:
+            finish = _finish(result, tape, given)
+            kind, which, made = self._result(result, tape, again, given)
+            out = tape.value(again).buffer
+        else:
+            finish = None
+            kind, which, made = self._writing(result, tape, given)
+            assert tape.written is not None
+            out = tape.value(tape.written).buffer
+        read = {v.buffer for loop in tape.loops for v, _ in loop.operands if isinstance(v, Value)}
+        guards: list[int] = []
+        number = 0
+        for value in given:
+            is_tensor = type(value) is Tensor
+            is_used = is_tensor and (number in read or value is target)
+            guards += _guard(words, value, number if is_used else -1, target)
+            number += is_tensor
+        offsets: dict[int, int] = {}
+        end = 0
+        for buffer, nbytes in tape.fresh.items():
+            if buffer != out:
+                offsets[buffer] = end
+                end += -(-nbytes // 64) * 64
+        if end > MOST_SCRATCH:
+            raise NotTaped("large")
+
+        def place(value: Value) -> tuple[int, int]:
+            if value.buffer in offsets:
+                return -1, _scratch_at(offsets[value.buffer]) + value.offset
+            if value.buffer == out:
+                return (number if target is None else tape.value(target).buffer), value.offset
+            return value.buffer, value.offset
+
+        loops = [word for loop in tape.loops for word in _loop(words, loop, place)]
+        names = tuple(kwargs)
+        fields = (
+            0, len(args), len(kwargs), words.object(names), state.exclude,
+            words.object(dtypes._default.__dict__["dtype"]) if "dtype" in dtypes._default.__dict__ else 0,
+            words.place(*guards), len(tape.loops), words.place(*loops), kind, which, made, number,
+            0 if finish is None else words.object(finish), 0, id(self),
+        )  # fmt: skip
+        self._fields = (ctypes.c_int64 * len(fields))(*fields)
+
+    @property
+    def address(self) -> int:
+        """Of its `%Call`."""
+        return ctypes.addressof(self._fields)
+
+    @property
+    def hits(self) -> int:
+        """How often it was made."""
+        return self._fields[14]
+
+    def before(self, other: Written | None) -> None:
+        """Stand before another call."""
+        self._fields[0] = 0 if other is None else other.address
+
+    def _result(self, result: Any, tape: Tape, again: Tensor, given: tuple[Any, ...]) -> tuple[int, int, int]:
+        """What becomes of the result: a kind, an argument and the address of what it is made with."""
+        value, words = tape.value(again), self.words
+        if any(getattr(result, name) != getattr(again, name) for name in ("_sizes", "_strides", "_dtype", "_device")):
+            raise NotTaped("another result")
+        tensors = [i for i, v in enumerate(given) if type(v) is Tensor]
+        if value.buffer < len(tensors):
+            which = tensors[value.buffer]
+            base = given[which]
+            if result is base:
+                return 2, which, 0
+            if tape.loops or result._storage is not base._storage or result._dtype is not base._dtype:
+                raise NotTaped("another result")
+            whose = base if base._view_of is None else base._view_of
+            if result._view_of is not None and result._view_of is not whose:
+                raise NotTaped("a view of something else")
+            return 1, which, self._view(result, base)
+        nbytes = span(result._sizes, result._strides) * result._dtype.itemsize
+        if value.offset or result._offset or result._view_of is not None or tape.fresh[value.buffer] != nbytes:
+            raise NotTaped("a part of what was computed")
+        if any(result._storage is given[i]._storage for i in tensors):
+            raise NotTaped("another result")
+        found = allocation.words(result._sizes, result._strides, result._dtype, cpu, result._keys & ~GRAD)
+        if found is None:
+            raise NotTaped("no layout")
+        address, kept = found
+        words.kept.append(kept)
+        return 0, 0, address
+
+    def _writing(self, result: Any, tape: Tape, given: tuple[Any, ...]) -> tuple[int, int, int]:
+        """`_result` for a call that writes into an argument."""
+        target, written = tape.target, tape.written
+        if target is None or written is None or result is not target or not any(result is v for v in given):
+            raise NotTaped("another result")
+        if (written._sizes, written._strides, written._dtype) != (target._sizes, target._strides, target._dtype):
+            raise NotTaped("a result that is converted")
+        recorded = not state.exclude & GRAD
+        if recorded and any(type(v) is Tensor and v._keys & GRAD for v in given):
+            raise NotTaped("a write that is recorded")
+        out = tape.value(written).buffer
+        writes = [loop for loop in tape.loops if getattr(loop.operands[-1].value, "buffer", -1) == out]
+        if overlaps_itself(target._sizes, target._strides) or len(writes) != 1 or writes != tape.loops[-1:]:
+            raise NotTaped("a write that is not the last step")
+        which = next(i for i, v in enumerate(given) if v is target)
+        if recorded and target._view_of is not None:
+            raise NotTaped("a view")
+        return 3, which, self.words.place(recorded, tape.value(target).buffer)
+
+    def _view(self, result: Tensor, base: Tensor) -> int:
+        places = allocation.places()
+        assert places is not None
+        fixed = {
+            "_sizes": result._sizes, "_strides": result._strides, "_dtype": result._dtype, "_device": cpu,
+            "_keys": result._keys & ~GRAD, "_cached": None, "_autograd": None,
+        }  # fmt: skip
+        slots = [word for name, value in fixed.items() for word in (places[Tensor][name], self.words.object(value))]
+        tracked = result._view_of is not None
+        head = [id(Tensor), self.words.object(object.__new__), tracked, result._offset - base._offset, len(fixed)]
+        return self.words.place(*head, *slots)
+
+
+def _finish(result: Tensor, tape: Tape, given: tuple[Any, ...]) -> Callable[..., Tensor] | None:
+    """What makes the result part of the recorded graph; None where it is none of it.
+
+    Raises
+    ------
+    NotTaped
+        If that takes more than the node of one op.
+    """
+    meta = result._autograd
+    if meta is None or any(result is value for value in given):
+        if result._keys & GRAD and not any(result is value for value in given):
+            raise NotTaped("a leaf")
+        return None
+    node = meta.grad_fn
+    if type(node) is not OpNode or len(tape.calls) != 1 or not result._keys & GRAD or meta.output:
+        raise NotTaped("a history of its own")
+    op, args, kwargs, _ = tape.calls[0]
+    if node.plan.op is not op or not node.plan.is_simple:
+        raise NotTaped("a history of its own")
+    finish = finishing(node.plan, args, kwargs, given)
+    if finish is None:
+        raise NotTaped("a history of its own")
+    return finish

@@ -1,0 +1,459 @@
+"""What a call came to, written down so that native code can do it again (see `registry.replay`).
+
+    x = zeros(3, 4), y = zeros(4)                         x + y
+    the call of aten.add.Tensor                           Loop(np.add, 3 times 4 elements of x, y → buffer 0)
+    its result                                            buffer 0, a new tensor
+
+A call is made a second time under a mode that sees the ops it leads to, all of them functional ones, and the kind of
+each op writes on a `Tape` what it does: `loop`s over strided memory, in NumPy's own inner loops, and views, which are
+only other places. What has no tape raises `NotTaped`: there is a way that takes any call.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from opweave.registry.device import cpu
+from opweave.registry.interrupts import let_through
+from opweave.registry.keys import ABOVE_VIEWS, DispatchMode, state
+from opweave.registry.op import OpOverload, registry
+from opweave.registry.packet import OpOverloadPacket
+from opweave.registry.spec import contiguous_strides, span
+from opweave.registry.tensor import Tensor
+
+#: Elements up to which a loop is worth it: Python is no part to speak of in more.
+MOST_ELEMENTS = 1 << 16
+#: Multiplications of a product up to which it is.
+MOST_PRODUCTS = 1 << 20
+#: Loops that stand for the dimensions beyond two, ops that one call may lead to, and bytes of what lies between them.
+_MOST_CALLS = 16
+MOST_SCRATCH = 1 << 20
+_MOST_LOOPS = 16
+
+
+class NotTaped(Exception):
+    """A call that only Python makes."""
+
+
+class Value(NamedTuple):
+    """Elements in memory.
+
+    Attributes
+    ----------
+    buffer : int
+        The argument (first) or the fresh memory that they lie in, by number.
+    offset : int
+        Bytes from the first element of the argument, or from the beginning.
+    sizes, strides : tuple of int
+        In elements.
+    dtype : numpy.dtype
+        Of the elements.
+    """
+
+    buffer: int
+    offset: int
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+
+#: A number that a loop reads, as an array without dimensions.
+Constant = np.ndarray[Any, np.dtype[Any]]
+
+
+class Operand(NamedTuple):
+    """What a loop reads or writes: a value's memory or a constant, and how far to the next element, in bytes."""
+
+    value: Value | Constant
+    steps: tuple[int, ...]
+
+
+class Loop(NamedTuple):
+    """One call of an inner loop, or `outer` calls with other places.
+
+    Attributes
+    ----------
+    function : numpy.ufunc or str
+        Whose loop it is; of what is no ufunc its name, `copied`, `cast` or `chosen`.
+    types : tuple of numpy.dtype
+        Of the operands.
+    outer : int
+        How many calls there are.
+    counts : tuple of int
+        What the loop takes for its dimensions.
+    steps : tuple of int
+        What it takes for its steps.
+    operands : tuple of Operand
+        Those read, then the one written; their steps are those between the calls.
+    """
+
+    function: Any
+    types: tuple[np.dtype[Any], ...]
+    outer: int
+    counts: tuple[int, ...]
+    steps: tuple[int, ...]
+    operands: tuple[Operand, ...]
+
+
+@dataclass
+class Tape:
+    """What a call does.
+
+    Attributes
+    ----------
+    inputs : list of Tensor
+        The arguments that are tensors, whose memory are the first buffers.
+    calls : list
+        (op, arguments, keywords, result) of the ops that it leads to, composites that autograd knows among them.
+    steps : list
+        The same of those that are written down.
+    loops : list of Loop
+        In order.
+    fresh : dict of int to int
+        Bytes of the buffers that are no arguments, by number.
+    """
+
+    inputs: list[Tensor]
+    calls: list[tuple[OpOverload, tuple[Any, ...], dict[str, Any], Tensor]] = field(default_factory=list)
+    steps: list[tuple[OpOverload, tuple[Any, ...], dict[str, Any], Tensor]] = field(default_factory=list)
+    loops: list[Loop] = field(default_factory=list)
+    fresh: dict[int, int] = field(default_factory=dict)
+    #: The argument that the call writes to, if it does, and what is written there.
+    target: Tensor | None = None
+    written: Tensor | None = None
+    #: Values that are converted booleans, and these.
+    _truths: dict[Value, Value] = field(default_factory=dict)
+    _values: dict[int, Value] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for number, t in enumerate(self.inputs):
+            self._values.setdefault(id(t), Value(number, 0, t._sizes, t._strides, _element(t)))
+
+    # ---- what kinds write --------------------------------------------------------------------------------------------
+
+    def value(self, t: Any) -> Value:
+        """Where a tensor that takes part in the call lies."""
+        found = self._values.get(id(t))
+        if found is None:
+            raise NotTaped("a tensor from elsewhere")
+        return found
+
+    def scratch(self, sizes: Sequence[int], dtype: np.dtype[Any]) -> Value:
+        """Row-major memory for what comes between."""
+        return self._new(tuple(sizes), contiguous_strides(tuple(sizes)), dtype)
+
+    def made(self, result: Tensor) -> Value:
+        """Memory of its own for the result of an op."""
+        found = self._values[id(result)] = self._new(result._sizes, result._strides, _element(result))
+        return found
+
+    def view(self, result: Tensor, base: Tensor) -> None:
+        """Say that the result of an op lies in the memory of another tensor."""
+        of = self.value(base)
+        offset = of.offset + (result._offset - base._offset) * of.dtype.itemsize
+        self._values[id(result)] = Value(of.buffer, offset, result._sizes, result._strides, of.dtype)
+
+    def is_result(self, result: Tensor, t: Tensor) -> None:
+        """Say that the result of an op is an argument of it."""
+        self._values[id(result)] = self.value(t)
+
+    def converted(self, value: Value, dtype: np.dtype[Any]) -> Value:
+        """The same elements as another type."""
+        if value.dtype == dtype:
+            return value
+        if dtype.kind == "b" and value in self._truths:
+            return self._truths[value]
+        made = self.scratch(value.sizes, dtype)
+        self.map("cast", [value], made)
+        if value.dtype.kind == "b":
+            self._truths[made] = value
+        return made
+
+    def map(self, function: Any, inputs: Sequence[Value | Constant | complex], out: Value) -> None:
+        """Write `function` of each element of the inputs, which broadcast.
+
+        Parameters
+        ----------
+        function : numpy.ufunc or str
+            As in `Loop`.
+        inputs : sequence of Value, numpy.ndarray or number
+            What is read; arrays have no dimensions, and numbers no type of their own.
+        out : Value
+            What is written: of the type that the function gives, unless NumPy would convert.
+        """
+        types, taken = self._typed(function, inputs, out)
+        if not out.sizes and any(dtype.kind == "c" for dtype in types):
+            raise NotTaped("a complex number, with which NumPy computes in another way")
+        dims: list[tuple[int, list[int]]] = []
+        rows = [_byte_strides(v, out.sizes) for v in (*taken, out)]
+        for d in sorted(range(len(out.sizes)), key=lambda d: -out.strides[d]):
+            if out.sizes[d] != 1:
+                dims.append((out.sizes[d], [row[d] for row in rows]))
+        if math.prod(out.sizes) > MOST_ELEMENTS:
+            raise NotTaped("large")
+        *rest, outer, inner = [_nothing(len(rows))] * 2 + _merged(dims)
+        if math.prod(size for size, _ in rest) > _MOST_LOOPS:
+            raise NotTaped("many dimensions")
+        for place in np.ndindex(*[size for size, _ in rest]):
+            # A dimension beyond two is as many loops, which begin elsewhere.
+            far = [sum(i * steps[n] for i, (_, steps) in zip(place, rest, strict=True)) for n in range(len(rows))]
+            operands = [
+                Operand(v._replace(offset=v.offset + begin) if isinstance(v, Value) else v, (step,))
+                for v, begin, step in zip((*taken, out), far, outer[1], strict=True)
+            ]
+            self.loops.append(Loop(function, types, outer[0], (inner[0],), tuple(inner[1]), tuple(operands)))
+
+    def fold(self, function: np.ufunc, source: Value, axes: Sequence[int], out: Value, start: Any) -> None:
+        """Write the combination of the elements along some axes.
+
+        Parameters
+        ----------
+        function : numpy.ufunc
+            What combines two.
+        source, out : Value
+            What is read and written; `out` has no such axes, and lies row-major.
+        axes : sequence of int
+            Of the source.
+        start : number or None
+            What is combined with the first element; None where that is where it begins.
+        """
+        if math.prod(source.sizes) > MOST_ELEMENTS:
+            raise NotTaped("large")
+        types, _ = self._typed(function, [out, source], out)
+        item = source.dtype.itemsize
+        kept, along = [], []
+        for d in sorted(range(len(source.sizes)), key=lambda d: -source.strides[d]):
+            if source.sizes[d] != 1:
+                (along if d in axes else kept).append((source.sizes[d], [source.strides[d] * item]))
+        # Of the result the strides that its dimensions have row by row, in the source's order of dimensions.
+        order = [d for d in range(len(source.sizes)) if d not in axes and source.sizes[d] != 1]
+        if order != sorted(order, key=lambda d: -source.strides[d]):
+            raise NotTaped("another order")
+        kept, along = _merged(kept), _merged(along)
+        if len(kept) > 1 or len(along) > 1:
+            raise NotTaped("many dimensions")
+        (rows, (row,)), (count, (step,)) = (*kept, (1, [0]))[0], (*along, (1, [0]))[0]
+        first = 0
+        if start is None:
+            self._fill_rows(source, rows, row, out)
+            first, count = step, count - 1
+        else:
+            self.map("copied", [np.asarray(start, out.dtype)], out)
+        rest = source._replace(offset=source.offset + first)
+        if not count:
+            return
+        if rows > 1 and row < step:
+            loop = (count, (rows,), (item, row, item), (0, step, 0))
+        else:
+            loop = (rows, (count,), (0, step, 0), (item, row, item))
+        outer, counts, steps, between = loop
+        operands = tuple([Operand(v, (s,)) for v, s in zip((out, rest, out), between, strict=True)])
+        self.loops.append(Loop(function, types, outer, counts, steps, operands))
+
+    def _fill_rows(self, source: Value, rows: int, row: int, out: Value) -> None:
+        loop = Loop("copied", (out.dtype, out.dtype), 1, (rows,), (row, out.dtype.itemsize),
+                    (Operand(source, (0,)), Operand(out, (0,))))  # fmt: skip
+        self.loops.append(loop)
+
+    def multiply(self, a: Value, b: Value, out: Value) -> None:
+        """Write the matrix products of `a` and `b` (`np.matmul`), of any number of equal leading dimensions."""
+        *lead, m, n = a.sizes
+        p = b.sizes[-1]
+        if math.prod(lead) * m * n * p > MOST_PRODUCTS or not m * n * p * math.prod(lead):
+            raise NotTaped("large")
+        if not (a.dtype == b.dtype == out.dtype) or list(b.sizes[:-1]) != [*lead, n] or out.sizes != (*lead, m, p):
+            raise NotTaped("another product")
+        dims = [(size, [_bytes(v, d) for v in (a, b, out)]) for d, size in enumerate(lead) if size != 1]
+        dims = _merged(dims)
+        if len(dims) > 1:
+            raise NotTaped("many dimensions")
+        batches, between = (*dims, (1, [0, 0, 0]))[0]
+        of_each = [_bytes(v, d) for v in (a, b, out) for d in (-2, -1)]
+        operands = tuple([Operand(v, (0,)) for v in (a, b, out)])
+        types = (a.dtype,) * 3
+        self.loops.append(Loop(np.matmul, types, 1, (batches, m, n, p), (*between, *of_each), operands))
+
+    # ---- a whole call ------------------------------------------------------------------------------------------------
+
+    def _new(self, sizes: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype[Any]) -> Value:
+        number = len(self.inputs) + len(self.fresh)
+        self.fresh[number] = span(sizes, strides) * dtype.itemsize
+        if sum(self.fresh.values()) > MOST_SCRATCH and len(self.fresh) > 1:
+            raise NotTaped("large")
+        return Value(number, 0, sizes, strides, dtype)
+
+    def _typed(
+        self, function: Any, inputs: Sequence[Value | Constant | complex], out: Value
+    ) -> tuple[tuple[np.dtype[Any], ...], list[Value | Constant]]:
+        """The types that a loop has, and the operands with numbers made arrays; nothing is converted."""
+        if function == "cast":
+            (source,) = inputs
+            assert isinstance(source, Value)
+            types = [source.dtype, out.dtype]
+        elif isinstance(function, str):
+            types = [*([np.dtype(bool)] if function == "chosen" else []), *[out.dtype] * 3][: len(inputs)] + [out.dtype]
+        else:
+            inputs = [np.asarray(v) if isinstance(v, np.generic) else v for v in inputs]
+            asked = [v.dtype if isinstance(v, (Value, np.ndarray)) else type(v) for v in inputs]
+            try:
+                types = list(function.resolve_dtypes((*asked, None)))
+            except TypeError:
+                raise NotTaped("types that NumPy has no loop for") from None
+        taken: list[Value | Constant] = []
+        for v, dtype in zip((*inputs, out), types, strict=True):
+            if not isinstance(v, (Value, np.ndarray)):
+                v = np.asarray(v).astype(dtype)
+            elif v.dtype != dtype:
+                raise NotTaped("a conversion")
+            taken.append(v)
+        return tuple(types), taken[:-1]
+
+
+def _element(t: Tensor) -> np.dtype[Any]:
+    dtype = t._dtype.numpy
+    if dtype is None or dtype.kind not in "biufc":
+        raise NotTaped("elements that NumPy has no loops for")
+    return dtype
+
+
+def _bytes(v: Value, d: int) -> int:
+    return v.strides[d] * v.dtype.itemsize
+
+
+def _byte_strides(v: Value | Constant, sizes: tuple[int, ...]) -> list[int]:
+    """How far it is in memory to the next element along each dimension of what a value is broadcast to."""
+    if not isinstance(v, Value):
+        return [0] * len(sizes)
+    lead = len(sizes) - len(v.sizes)
+    if lead < 0 or any(size not in (1, sizes[lead + d]) for d, size in enumerate(v.sizes)):
+        raise NotTaped("sizes that do not broadcast")
+    return [0] * lead + [0 if size == 1 else _bytes(v, d) for d, size in enumerate(v.sizes)]
+
+
+def _merged(dims: list[tuple[int, list[int]]]) -> list[tuple[int, list[int]]]:
+    """Dimensions, outer first, where those that lie behind each other in all operands are one."""
+    found: list[tuple[int, list[int]]] = []
+    for size, steps in dims:
+        if found and all(before == step * size for before, step in zip(found[-1][1], steps, strict=True)):
+            found[-1] = (found[-1][0] * size, steps)
+        else:
+            found.append((size, steps))
+    return found
+
+
+def _nothing(width: int) -> tuple[int, list[int]]:
+    """A dimension of one element."""
+    return 1, [0] * width
+
+
+class _Recorder(DispatchMode):
+    """Makes the calls of functional ops, and writes them down; refuses others before they do anything."""
+
+    def __init__(self, tape: Tape) -> None:
+        self.tape = tape
+        self.depth = 0
+
+    def __torch_dispatch__(
+        self, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        decl = getattr(func, "decl", None)
+        tape = self.tape
+        kwargs = kwargs or {}
+        if decl is None or func.is_random or len(tape.steps) == _MOST_CALLS or tape.target is not None:
+            raise NotTaped(str(func))
+        if func.is_mutable:
+            return self._writing(func, decl, args, kwargs)
+        if decl.is_composite:
+            result = self._parts(func, decl, args, kwargs)
+        else:
+            result = func(*args, **kwargs)
+        if type(result) is not Tensor or result._device is not cpu:
+            raise NotTaped(str(func))
+        if not decl.is_composite:
+            tape.steps.append((func, args, kwargs, result))
+        if not self.depth:
+            tape.calls.append((func, args, kwargs, result))
+        return result
+
+    def _parts(self, func: OpOverload, decl: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The ops that a composite is written with, where that is what its kernel is."""
+        if decl.body not in func.kernels.values():
+            raise NotTaped(str(func))
+        self.depth += 1
+        try:
+            with self:
+                return decl.body(*args, **kwargs)
+        finally:
+            self.depth -= 1
+
+    def _writing(self, func: OpOverload, decl: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
+        """What an op in place computes, which is not written."""
+        found = decl.as_functional(args, kwargs)
+        if found is None or not decl.is_inplace or self.depth or self.tape.steps or type(args[0]) is not Tensor:
+            raise NotTaped(str(func))
+        op, given, keywords = found
+        with self:
+            self.tape.written = op(*given, **keywords)
+        self.tape.target = args[0]
+        return args[0]
+
+    def data_accessed(self, tensor: Any, what: str) -> None:
+        raise NotTaped(what)
+
+
+def _changes_tensors(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a call may change its arguments before any mode sees an op in place: it can be made but once."""
+    op = function.pick(args, kwargs) if isinstance(function, OpOverloadPacket) else function
+    return isinstance(op, OpOverload) and op.is_mutable and not getattr(op.decl, "is_inplace", False)
+
+
+def record(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Tape, Tensor]:
+    """Make a call whose ops are functional, or that is one op in place, and write it down; nothing is written to.
+
+    Parameters
+    ----------
+    function : callable
+        What is called.
+    args, kwargs
+        Its arguments; the tensors among them are on the CPU.
+
+    Returns
+    -------
+    tape : Tape
+        What it does, its ops' loops not yet written.
+    result : Tensor
+        What it gives.
+
+    Raises
+    ------
+    NotTaped
+        If it leads to an op that is neither functional nor the form of one in place, or gives something else than a
+        tensor.
+    """
+    if registry.builtin_version != registry.shipped_version or registry.fallbacks:
+        raise NotTaped("ops that were changed")
+    if _changes_tensors(function, args, kwargs):
+        raise NotTaped("a change that is no write")
+    tape = Tape([t for t in (*args, *kwargs.values()) if type(t) is Tensor])
+    before = state.exclude
+    state.exclude = before | ABOVE_VIEWS
+    try:
+        with _Recorder(tape):
+            result = function(*args, **kwargs)
+    except NotTaped:
+        raise
+    except Exception as error:
+        let_through(error)
+        raise NotTaped("what raises") from None
+    finally:
+        state.exclude = before
+    if type(result) is not Tensor:
+        raise NotTaped("no tensor")
+    for op, given, keywords, found in tape.steps:
+        op.decl.replay(tape, given, keywords, found)
+    return tape, result
