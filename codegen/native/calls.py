@@ -245,11 +245,9 @@ def install(may_compile: bool) -> bool:
         for packet in list(registry.packets.values()):
             if packet.namespace == "aten":
                 _Known(packet, types.MethodType(OpOverloadPacket.__call__, packet))
-        for value in surface.functions().values():
+        for value in [*surface.functions().values(), *surface.methods]:
             if type(value) is replay.Function:
                 _Known(value, value.__wrapped__)
-        for name, method in surface.methods():
-            setattr(Tensor, name, _as_attribute(method))
     return True
 
 
@@ -257,18 +255,6 @@ def _adopt(op: OpOverload) -> None:
     """Let an op be replayed."""
     if id(op) not in known:
         _Known(op, types.MethodType(OpOverload.__call__, op))
-
-
-def _as_attribute(method: Any) -> Any:
-    if isinstance(method, property):
-        return property(_replayable(method.fget))
-    return _replayable(method)
-
-
-def _replayable(method: Any) -> replay.Function:
-    function = replay.Function(method)
-    _Known(function, method)
-    return function
 
 
 def _has_vectorcall() -> bool:

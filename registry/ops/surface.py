@@ -12,7 +12,7 @@ import math
 import os
 import re
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -127,8 +127,6 @@ def _operand(value: Any) -> Any:
 
 def _binary(op: OpOverload, swap: bool = False) -> Callable[[Tensor, Any], Any]:
     def forward(self: Tensor, other: Any) -> Any:
-        if replay.calls >= 0:
-            replay.count()
         if not isinstance(other, Tensor) and type(other) not in (int, float):
             other = _operand(other)
             if other is NotImplemented:
@@ -265,15 +263,19 @@ def _refused(name: str, instead: str) -> Callable[..., Any]:
     return method
 
 
-def methods() -> Iterator[tuple[str, Any]]:
-    """The attributes of `Tensor` that `bind` made, but for packets and for what gives nothing."""
-    for name in _bound:
-        value = vars(Tensor)[name]
-        if name != "__setitem__" and isinstance(value, (types.FunctionType, property)):
-            yield name, value
+def _bind(name: str, value: Any) -> None:
+    """Make something an attribute of `Tensor`; what computes may be replayed."""
+    if isinstance(value, property) and value.fget is not None:
+        methods.append(replay.Function(value.fget))
+        value = property(methods[-1])
+    elif isinstance(value, types.FunctionType) and name != "__setitem__":  # which gives nothing
+        methods.append(replay.Function(value))
+        value = methods[-1]
+    setattr(Tensor, name, value)
 
 
-_bound: list[str] = []
+#: The methods of `Tensor` that may be replayed, the same ones from the start: compiled code has guards on them.
+methods: list[replay.Function] = []
 
 
 def bind() -> None:
@@ -281,23 +283,20 @@ def bind() -> None:
     autograd_surface.bind()
     taken = _own_names() - {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__getitem__", "__setitem__"}
     for name, function in {**_METHODS, **_operators()}.items():
-        setattr(Tensor, name, function)
+        _bind(name, function)
         taken.add(name)
-        _bound.append(name)
     for name, instead in _REFUSED.items():
         setattr(Tensor, name, _refused(name, instead))
     for name, opname in _PROPERTIES.items():
-        setattr(Tensor, name, property(_unary(getattr(ops.aten, opname).default)))
+        _bind(name, property(_unary(getattr(ops.aten, opname).default)))
         taken.add(name)
-        _bound.append(name)
     for packet in list(registry.packets.values()):
         name = packet.opname
         if packet.namespace != "aten" or name.startswith("_") or name in taken:
             continue
         if _takes_self(packet):
             method = _variadic(packet) if name in _VARIADIC_METHODS else named(packet)
-            setattr(Tensor, name, _factory(method) if _is_factory(packet) else method)
-            _bound.append(name)
+            _bind(name, _factory(method) if _is_factory(packet) else method)
     for alias, name in _ALIASES.items():
         if alias not in taken:
             setattr(Tensor, alias, getattr(ops.aten, name))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import gc
+import os
 import pickle
+import subprocess
 import sys
 import threading
 import weakref
@@ -597,6 +599,29 @@ def test_one_loop_for_what_lies_together() -> None:
     assert [(loop.outer, loop.counts) for loop in tape.loops] == [(1, (24,))]  # the result lies as it does
     tape, _ = written(aten.add.Tensor, big, f32(2, 1, 4))
     assert sum(loop.outer * loop.counts[0] for loop in tape.loops) == 24
+
+
+def test_installing_changes_no_name() -> None:
+    """What compiled code has guards on, and what it is found by in the cache, is the same before and after."""
+    script = """
+import opweave
+from opweave.registry import replay
+
+def f(x):
+    return abs(x) + x.exp() * x.T.new_ones(3)
+
+names = dict(vars(opweave.Tensor))
+compiled = opweave.compile(f)
+x = opweave.tensor([1.0, -2.0, 3.0])
+first = compiled(x)
+assert replay.install(True)
+assert {name for name, value in vars(opweave.Tensor).items() if value is not names[name]} == set()
+assert (compiled(x) == first).all() and opweave.allclose(first, f(x))
+print(len(compiled.entries))
+"""
+    environment = {name: value for name, value in os.environ.items() if name != "OPWEAVE_REPLAY"}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=False)
+    assert (done.stdout, done.returncode) == ("1\n", 0), done.stderr
 
 
 def test_functions_are_what_they_were() -> None:
