@@ -119,6 +119,10 @@ PROGRAMS: dict[str, Program] = {
     "the same, thin": (
         lambda a, b, s: gelu(product(a, b) + s, approximate="tanh").bfloat16(),
         lambda: [_real(4096, 32), _real(32, 1024), _real(1024)]),
+    "the same, beyond the caches": (
+        lambda a, b, s: gelu(product(a, b) + s, approximate="tanh").bfloat16(),
+        lambda: [_real(8192, 32), _real(32, 4096), _real(4096)],
+    ),
     "gelu(relu(a) @ b + bias)": (
         lambda a, b, s: gelu(product(a.relu(), b) + s, approximate="tanh"),
         lambda: [_real(512, 512), _real(512, 512), _real(512)]),
@@ -134,10 +138,12 @@ def compiled(function: Callable[..., Tensor], fused: bool) -> Callable[..., Tens
     return opweave.compile(function, options={"fuse_launches": fused})
 
 
-def call_times(rounds: int) -> dict[str, list[float]]:
-    """Milliseconds of each program, unfused and fused."""
+def call_times(rounds: int, only: str) -> dict[str, list[float]]:
+    """Milliseconds of the programs with such a name, unfused and fused."""
     found: dict[str, list[float]] = {}
     for name, (function, inputs) in PROGRAMS.items():
+        if only not in name:
+            continue
         calls, args = [compiled(function, fused) for fused in (False, True)], inputs()
         first, second = (call(*args) for call in calls)
         assert opweave.equal(first, second), name
@@ -178,16 +184,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=25, help="calls of each program")
     parser.add_argument("--processes", type=int, default=3, help="pairs of processes that compile")
+    parser.add_argument("--only", default="", help="part of the names of programs")
     parser.add_argument("--serve", nargs="*", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
         what, *name = options.serve
-        print(json.dumps(call_times(options.rounds) if what == "calls" else compile_times(name[0], what == "fused")))
+        calls = call_times(options.rounds, options.only) if what == "calls" else None
+        print(json.dumps(compile_times(name[0], what == "fused") if calls is None else calls))
         return
-    times = [in_process("--rounds", str(options.rounds), "--serve", "calls", threads=n) for n in (1, 2)]
+    asked = ("--rounds", str(options.rounds), "--only", options.only)
+    times = [in_process(*asked, "--serve", "calls", threads=n) for n in (1, 2)]
     columns = ("unfused", "fused", "ratio")
     print(f"{'':34}", *(f"{text:>9}" for text in (*columns, *columns, "parts s", "fused s", "ratio")))
-    for name in PROGRAMS:
+    for name in times[0]:
         pairs = [[in_process("--serve", how, name)[0] for how in ("parts", "fused")] for _ in range(options.processes)]
         parts, fused = (statistics.median(taken) for taken in zip(*pairs, strict=True))
         row = [f"{v:9.2f}" for a, b in (found[name] for found in times) for v in (a, b, a / b)]
