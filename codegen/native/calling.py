@@ -33,7 +33,7 @@ _WORD = ctypes.sizeof(ctypes.c_void_p)
 
 def source() -> str:
     """The LLVM IR of a call."""
-    at = layout.tensors() or layout.TensorLayout(0, 0, 0, 0)
+    at = layout.tensors() or layout.NOWHERE
     places = allocation.places() or {}
     of_tensor, of_storage = places.get(Tensor, {}), places.get(Storage, {})
     numbers = {
