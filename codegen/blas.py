@@ -45,7 +45,7 @@ MATRICES = 8
 #: Multiplications up to which BLAS takes longer to prepare a product than to make it.
 SMALL = 1 << 15
 #: Columns of a block of a small product, in registers together; a narrower one where there are fewer.
-_WIDTHS = {"float": (16, 4, 1), "double": (8, 2, 1)}
+_WIDTHS = {"float": (8, 1), "double": (4, 1)}
 #: Multiplications a nanosecond of one core, about: tells the pool that helpers are worth waking.
 _RATE = 40.0
 
@@ -245,7 +245,7 @@ def _native(word: str, get_threads: Callable[[], int], imports: dict[str, int]) 
     objects, launch, pool = (load_heavy(f"opweave.codegen.native.{name}") for name in ("objects", "launch", "pool"))
     exports = ("opweave_product", "opweave_product_run", *(f"opweave_blas_{name}" for name in _CONTROLS))
     imports |= {"opweave_run": pool.run_address(), "opweave_profiling": ctypes.addressof(launch.profiling)}
-    code = objects.kept(source(word), exports, name="matrix products", level=1, imports=imports)
+    code = objects.Code(functools.partial(source, word), "matrix products", 1).load(exports, imports)
     enter, leave, renew = (ctypes.PYFUNCTYPE(None)(code.address(f"opweave_blas_{name}")) for name in _CONTROLS)
     forking.after_fork_in_child(renew)
     run = code.address("opweave_product_run")
@@ -276,7 +276,9 @@ def source(word: str = "i64") -> str:
     }  # fmt: skip
     slabs = [_source(f"opweave_gemm_{t.name}", real, word) for t, (_, real) in _GEMM.items()]
     small = [_small(real) for _, real in _GEMM.values()]
-    return "\n".join([native.source("clock", "kernel", "product", numbers=numbers), *small, *slabs])
+    # Unrolled, blocks are no faster, and take long to compile.
+    rolled = '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.unroll.disable"}\n'
+    return "\n".join([native.source("clock", "kernel", "product", numbers=numbers), *small, *slabs, rolled])
 
 
 def _source(name: str, real: str, word: str) -> str:

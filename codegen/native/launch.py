@@ -116,6 +116,9 @@ def source() -> str:
     return native.source("clock", "kernel", "launch", "alike", numbers=numbers)
 
 
+CODE = objects.Code(source, "launcher", 1)
+
+
 @functools.cache
 def entry_code() -> objects.LoadedCode:
     """The code of what a call of compiled code begins with: launches, and the comparison of tensors' layouts."""
@@ -128,7 +131,7 @@ def entry_code() -> objects.LoadedCode:
         "_Py_TrueStruct": id(True),
         "_Py_FalseStruct": id(False),
     }
-    return objects.kept(source(), ("opweave_launch", "opweave_alike"), name="launcher", level=1, imports=imports)
+    return CODE.load(("opweave_launch", "opweave_alike"), imports)
 
 
 @functools.cache

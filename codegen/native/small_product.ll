@@ -44,7 +44,7 @@ body:
   %t2 = fadd contract <@WIDTH@ x @REAL@> %m2, %s2
   %t3 = fadd contract <@WIDTH@ x @REAL@> %m3, %s3
   %i1 = add i64 %i, 1
-  br label %head
+  br label %head, !llvm.loop !0
 out:
   store <@WIDTH@ x @REAL@> %s0, ptr %c0, align @BYTES@
   store <@WIDTH@ x @REAL@> %s1, ptr %c1, align @BYTES@
@@ -93,10 +93,10 @@ columns:
   call void @"block.@REAL@.@WIDTH@"(ptr %a0, ptr %a1, ptr %a2, ptr %a3, i64 %a.column, ptr %b.p, i64 %b.row, ptr %c0, ptr %c1, ptr %c2, ptr %c3, i64 %k)
   %j.next = add i64 %j.far, @WIDTH@
   %wide = icmp slt i64 %j.next, %n
-  br i1 %wide, label %columns, label %below
+  br i1 %wide, label %columns, label %below, !llvm.loop !0
 below:
   %high = icmp slt i64 %r4, %m
-  br i1 %high, label %rows, label %out
+  br i1 %high, label %rows, label %out, !llvm.loop !0
 out:
   ret void
 }
