@@ -19,6 +19,7 @@ with _deferred(patient=False), _uncollected():
     from opweave import library
     from opweave.registry import (
         dtypes as _dtypes,
+        exchange as _exchange,
         folders as _folders,
         plain_launches as _plain_launches,  # noqa: F401  # looks for Triton when a mode becomes active
         replay as _replay,
@@ -83,6 +84,7 @@ with _deferred(patient=False), _uncollected():
     _registry.shipped_version = _registry.builtin_version
     if os.environ.get("OPWEAVE_REPLAY") != "0":
         _replay.install = lambda may_compile: _load_heavy("opweave.codegen.native.calls").install(may_compile)
+    _exchange.make_table.supply(lambda: _load_heavy("opweave.codegen.native.exchange").table())
     if os.environ.get("OPWEAVE_LOGS"):  # kernels are compiled and launched without the compiler, too
         importlib.import_module("opweave.runtime.logging")
 

@@ -106,6 +106,34 @@ class Lease:
         return found
 
 
+class Foreign:
+    """Memory of the CPU that another library lends, and gets back with the last reference to this.
+
+    Attributes
+    ----------
+    capsule : object
+        What gives it back when it goes.
+    address, nbytes : int
+        Of the memory.
+    """
+
+    __slots__ = ("capsule", "address", "nbytes")
+
+    #: As of an array that has no memory of its own: it may be that of another tensor.
+    base = "foreign"
+
+    def __init__(self, capsule: Any, address: int, nbytes: int) -> None:
+        self.capsule, self.address, self.nbytes = capsule, address, nbytes
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        return {"data": (self.address, False), "shape": (self.nbytes,), "typestr": "|u1", "version": 3}
+
+    def array(self) -> np.ndarray[Any, Any]:
+        """The bytes; the array keeps the memory."""
+        return np.asarray(self)
+
+
 class _Bytes(np.ndarray):
     """An array of the bytes of a lease; what NumPy derives from it has it as its base."""
 
