@@ -33,6 +33,7 @@ with _deferred(patient=False), _uncollected():
         no_grad,
         set_grad_enabled,
     )
+    from opweave.registry.cpp.imported import new_libraries as _new_libraries
     from opweave.registry.device import Device as device, is_cuda_available as _is_cuda_available
     from opweave.registry.dtypes import (
         DType as dtype,
@@ -67,7 +68,13 @@ with _deferred(patient=False), _uncollected():
         contiguous_format,
         preserve_format,
     )
-    from opweave.registry.op import OpOverload, ops, registry as _registry
+    from opweave.registry.op import (
+        OpOverload,
+        load_imported as _load_imported,
+        load_library as _load_library,
+        ops,
+        registry as _registry,
+    )
     from opweave.registry.ops import surface as _surface
     from opweave.registry.packet import OpOverloadPacket
     from opweave.registry.printing import get_printoptions, set_printoptions
@@ -167,6 +174,7 @@ _LAZY = {
     "autograd": ("opweave.autograd", None),
     "func": ("opweave.func", None),
     "optim": ("opweave.optim", None),
+    "utils": ("opweave.utils", None),
     "fft": ("opweave.fft", None),
     "linalg": ("opweave.linalg", None),
     "checkpoint": ("opweave.registry.autograd.checkpoint", "checkpoint"),
@@ -220,6 +228,25 @@ def _prepare_launch() -> None:
 def _compiling(target: Any) -> Any:
     """A context in which Triton compiles for a target, as it would for a launch there."""
     return _load_heavy("opweave.codegen.triton_cpu.targets").compiling(target)
+
+
+def _cpp_libraries() -> Any:
+    """What loads op libraries in C++, and what their code gets of the layers above the registry."""
+    found = _load_heavy("opweave.registry.cpp.library")
+    found.host.pool_address.supply(lambda: _load_heavy("opweave.codegen.native.pool").run_address())
+    return found
+
+
+_load_library.supply(lambda path: _cpp_libraries().load_library(path))
+
+
+@_load_imported.supply
+def _register_imported() -> bool:
+    """Register the ops of extension modules that were imported since this was last called."""
+    paths = _new_libraries()
+    for path in paths:
+        _cpp_libraries().load_library(path)
+    return bool(paths)
 
 
 def __getattr__(name: str) -> Any:

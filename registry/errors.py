@@ -213,6 +213,10 @@ class RegistrationError(OpweaveError, RuntimeError):
     """A registration that contradicts the registry's present state."""
 
 
+class LibraryError(OpweaveError, OSError):
+    """A shared library that cannot be loaded, or is none that registers ops here."""
+
+
 class DispatchError(OpweaveError, NotImplementedError):
     """No kernel for the given inputs."""
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from opweave.registry import dtypes
+from opweave.registry.cpp.library import ABSENT_KEYS
 from opweave.registry.keys import AUTOGRAD_MASK, GRAD, DispatchKey, after_ADInplaceOrView_keyset, after_autograd_keyset
 from opweave.registry.op import OpOverload, registry
 from opweave.registry.ops import surface
@@ -21,7 +22,9 @@ from opweave.registry.schema import Argument, FunctionSchema
 from opweave.registry.tags import Tag
 from opweave.registry.types import ListType, Type
 
-_NOTE = "// Made by registry/cpp/headers.py of what the registry declares; a test fails where they differ. Do not edit.\n"
+_NOTE = (
+    "// Made by registry/cpp/headers.py of what the registry declares; a test fails where they differ. Do not edit.\n"
+)
 _HEAD = f"{_NOTE}#pragma once\n"
 
 #: By the name of a schema's type, its C++ parameter and how an optional one is written.
@@ -58,12 +61,16 @@ _RESULTS = {
 }  # fmt: skip
 #: The element types in the order of PyTorch's numbers.
 _NUMBERED = ("uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64")
+#: Numbers from here on are of keys that no tensor has.
+_FIRST_ABSENT = 1000
 _KEYWORDS = frozenset("default operator namespace template class new delete this union signed int float double".split())
 
 
 def keys() -> str:
     """`opweave/keys.h`: the dispatch keys with the numbers of `registry.keys`, and the tags."""
-    members = " \\\n".join(f"  _({key.name}, {int(key)})" for key in DispatchKey)
+    numbers = {key.name: int(key) for key in DispatchKey}
+    numbers |= {name: _FIRST_ABSENT + i for i, name in enumerate(sorted(ABSENT_KEYS))}
+    members = " \\\n".join(f"  _({name}, {number})" for name, number in numbers.items())
     tags = " \\\n".join(f"  _({tag.name})" for tag in Tag)
     return f"""{_HEAD}#include <cstdint>
 #include <initializer_list>
@@ -75,7 +82,7 @@ namespace OPWEAVE_HIDDEN opweave {{
 
 #define OPWEAVE_DISPATCH_KEYS(_) \\
 {members}
-enum class DispatchKey : uint8_t {{
+enum class DispatchKey : uint16_t {{
 #define OPWEAVE_ENTRY(name, number) name = number,
   OPWEAVE_DISPATCH_KEYS(OPWEAVE_ENTRY)
 #undef OPWEAVE_ENTRY
@@ -98,7 +105,8 @@ class DispatchKeySet {{
  public:
   constexpr DispatchKeySet() = default;
   constexpr explicit DispatchKeySet(uint64_t bits) : bits_(bits) {{}}
-  constexpr DispatchKeySet(DispatchKey k) : bits_(k == DispatchKey::Undefined ? 0 : uint64_t(1) << int(k)) {{}}
+  constexpr DispatchKeySet(DispatchKey k)
+      : bits_(k == DispatchKey::Undefined || int(k) >= {_FIRST_ABSENT} ? 0 : uint64_t(1) << (int(k) & 63)) {{}}
   constexpr DispatchKeySet(std::initializer_list<DispatchKey> keys) {{
     for (DispatchKey k : keys) bits_ |= DispatchKeySet(k).bits_;
   }}
@@ -179,7 +187,7 @@ def _default(argument: Argument) -> str | None:
     if isinstance(value, str):
         return f'"{value}"'
     text = repr(value)
-    return text.replace("inf", "std::numeric_limits<double>::infinity()").replace("nan", "std::nan(\"\")")
+    return text.replace("inf", "std::numeric_limits<double>::infinity()").replace("nan", 'std::nan("")')
 
 
 def _dtype_number(value: Any) -> int:
@@ -268,11 +276,17 @@ class _Function:
             target = self_name if self.returned == "self" and self.is_method else self.returned
             return f"{call}.run();{after} return const_cast<Tensor&>({target});"
         if after:
-            return f"{call}.run();{after}" if self.result == "void" else f"auto made = {call}.{self.finish}();{after} return made;"
+            return (
+                f"{call}.run();{after}"
+                if self.result == "void"
+                else f"auto made = {call}.{self.finish}();{after} return made;"
+            )
         return f"return {call}.{self.finish}();" if self.result != "void" else f"{call}.run();"
 
     def _is_tensor(self, name: str, self_name: str) -> bool:
-        return name == self_name or any(n == name and kind == "const Tensor&" for kind, n, _ in self.signature.parameters)
+        return name == self_name or any(
+            n == name and kind == "const Tensor&" for kind, n, _ in self.signature.parameters
+        )
 
 
 def _native() -> dict[str, set[str]]:
@@ -330,7 +344,9 @@ def method_bodies() -> str:
             continue
         seen.add(key)
         taken = signature.text("self", defaults=False)
-        lines.append(f"inline {function.result} Tensor::{function.name}({taken}) const {{ {function.body('(*this)')} }}\n")
+        lines.append(
+            f"inline {function.result} Tensor::{function.name}({taken}) const {{ {function.body('(*this)')} }}\n"
+        )
     return "".join([*lines, _CLOSE])
 
 
@@ -359,7 +375,9 @@ _CLOSE = "}  // namespace opweave\n"
 
 def include_folder() -> Path:
     """Where the headers are."""
-    return Path(sys.modules[__name__.partition(".")[0] if __name__ != "__main__" else "opweave"].__path__[0]) / "include"
+    return (
+        Path(sys.modules[__name__.partition(".")[0] if __name__ != "__main__" else "opweave"].__path__[0]) / "include"
+    )
 
 
 def made() -> dict[Path, str]:

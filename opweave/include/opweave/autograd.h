@@ -1,5 +1,6 @@
 // torch::autograd::Function: a forward and a backward of one's own. The host records the node and calls back.
 #pragma once
+#include <functional>
 #include <unordered_map>
 
 #include "dispatcher.h"

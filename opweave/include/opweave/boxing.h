@@ -62,6 +62,7 @@ inline int64_t int_of(const TVMFFIAny& a) {
   return a.v_int64;
 }
 inline ScalarType dtype_of(const TVMFFIAny& a) {
+  if (a.type_index == kTVMFFIInt) return fromWord(a.v_int64);
   if (a.type_index != kTVMFFIDataType) wrong_type("a dtype", a);
   return toScalarType(a.v_dtype);
 }

@@ -51,7 +51,7 @@ class Call {
   Call& arg(bool v) { return next().type_index = kTVMFFIBool, last().v_int64 = v, *this; }
   Call& arg(double v) { return next().type_index = kTVMFFIFloat, last().v_float64 = v, *this; }
   Call& arg(const Scalar& v) { return own(IValue(v)); }
-  Call& arg(ScalarType v) { return next().type_index = kTVMFFIDataType, last().v_dtype = toDLDataType(v), *this; }
+  Call& arg(ScalarType v) { return arg(toWord(v)); }
   Call& arg(std::string_view v) { return own(IValue(v)); }
   Call& arg(const Device& v) { return own(IValue(v)); }
   Call& arg(MemoryFormat v) { return arg(int64_t(v)); }

@@ -57,7 +57,7 @@ class IValue {
   IValue(int32_t v) : IValue(int64_t(v)) {}
   IValue(bool v) { a_.type_index = kTVMFFIBool, a_.v_int64 = v; }
   IValue(double v) { a_.type_index = kTVMFFIFloat, a_.v_float64 = v; }
-  IValue(ScalarType v) { a_.type_index = kTVMFFIDataType, a_.v_dtype = toDLDataType(v); }
+  IValue(ScalarType v) : IValue(toWord(v)) {}
   IValue(Device v) : IValue(v.str()) {}
   IValue(const Scalar& v) {
     if (v.isComplex()) throw UnsupportedError("complex numbers do not cross as a Scalar; make a tensor of one");
@@ -150,7 +150,7 @@ class IValue {
   }
   Scalar toScalar() const { return detail::scalar_of(a_); }
   ScalarType toScalarType() const {
-    if (isInt()) return ScalarType(a_.v_int64);
+    if (isInt()) return fromWord(a_.v_int64);
     if (a_.type_index != kTVMFFIDataType) detail::wrong_type("a dtype", a_);
     return opweave::toScalarType(a_.v_dtype);
   }

@@ -30,8 +30,118 @@ namespace OPWEAVE_HIDDEN opweave {
   _(CompositeExplicitAutogradNonFunctional, 101) \
   _(CompositeImplicitAutograd, 102) \
   _(Autograd, 103) \
-  _(Autocast, 104)
-enum class DispatchKey : uint8_t {
+  _(Autocast, 104) \
+  _(AutocastHIP, 1000) \
+  _(AutocastHPU, 1001) \
+  _(AutocastIPU, 1002) \
+  _(AutocastLazy, 1003) \
+  _(AutocastMAIA, 1004) \
+  _(AutocastMPS, 1005) \
+  _(AutocastMTIA, 1006) \
+  _(AutocastPrivateUse1, 1007) \
+  _(AutocastPrivateUse2, 1008) \
+  _(AutocastVE, 1009) \
+  _(AutocastXLA, 1010) \
+  _(AutocastXPU, 1011) \
+  _(AutogradHIP, 1012) \
+  _(AutogradHPU, 1013) \
+  _(AutogradIPU, 1014) \
+  _(AutogradLazy, 1015) \
+  _(AutogradMAIA, 1016) \
+  _(AutogradMPS, 1017) \
+  _(AutogradMTIA, 1018) \
+  _(AutogradNestedTensorHIP, 1019) \
+  _(AutogradNestedTensorHPU, 1020) \
+  _(AutogradNestedTensorIPU, 1021) \
+  _(AutogradNestedTensorLazy, 1022) \
+  _(AutogradNestedTensorMAIA, 1023) \
+  _(AutogradNestedTensorMPS, 1024) \
+  _(AutogradNestedTensorMTIA, 1025) \
+  _(AutogradNestedTensorPrivateUse1, 1026) \
+  _(AutogradNestedTensorPrivateUse2, 1027) \
+  _(AutogradNestedTensorVE, 1028) \
+  _(AutogradNestedTensorXLA, 1029) \
+  _(AutogradNestedTensorXPU, 1030) \
+  _(AutogradPrivateUse1, 1031) \
+  _(AutogradPrivateUse2, 1032) \
+  _(AutogradVE, 1033) \
+  _(AutogradXLA, 1034) \
+  _(AutogradXPU, 1035) \
+  _(Batched, 1036) \
+  _(Conjugate, 1037) \
+  _(CustomRNGKeyId, 1038) \
+  _(FPGA, 1039) \
+  _(FuncTorchDynamicLayerBackMode, 1040) \
+  _(FuncTorchDynamicLayerFrontMode, 1041) \
+  _(FuncTorchGradWrapper, 1042) \
+  _(HIP, 1043) \
+  _(HPU, 1044) \
+  _(IPU, 1045) \
+  _(Lazy, 1046) \
+  _(MAIA, 1047) \
+  _(MPS, 1048) \
+  _(MTIA, 1049) \
+  _(Metal, 1050) \
+  _(MkldnnCPU, 1051) \
+  _(Named, 1052) \
+  _(Negative, 1053) \
+  _(NestedTensorCPU, 1054) \
+  _(NestedTensorCUDA, 1055) \
+  _(NestedTensorHIP, 1056) \
+  _(NestedTensorHPU, 1057) \
+  _(NestedTensorIPU, 1058) \
+  _(NestedTensorLazy, 1059) \
+  _(NestedTensorMAIA, 1060) \
+  _(NestedTensorMPS, 1061) \
+  _(NestedTensorMTIA, 1062) \
+  _(NestedTensorPrivateUse1, 1063) \
+  _(NestedTensorPrivateUse2, 1064) \
+  _(NestedTensorVE, 1065) \
+  _(NestedTensorXLA, 1066) \
+  _(NestedTensorXPU, 1067) \
+  _(PrivateUse1, 1068) \
+  _(PrivateUse2, 1069) \
+  _(PythonDispatcher, 1070) \
+  _(PythonTLSSnapshot, 1071) \
+  _(QuantizedCPU, 1072) \
+  _(QuantizedCUDA, 1073) \
+  _(QuantizedHIP, 1074) \
+  _(QuantizedHPU, 1075) \
+  _(QuantizedIPU, 1076) \
+  _(QuantizedLazy, 1077) \
+  _(QuantizedMAIA, 1078) \
+  _(QuantizedMPS, 1079) \
+  _(QuantizedMTIA, 1080) \
+  _(QuantizedPrivateUse1, 1081) \
+  _(QuantizedPrivateUse2, 1082) \
+  _(QuantizedVE, 1083) \
+  _(QuantizedXLA, 1084) \
+  _(QuantizedXPU, 1085) \
+  _(SparseCPU, 1086) \
+  _(SparseCUDA, 1087) \
+  _(SparseCsrCPU, 1088) \
+  _(SparseCsrCUDA, 1089) \
+  _(SparseHIP, 1090) \
+  _(SparseHPU, 1091) \
+  _(SparseIPU, 1092) \
+  _(SparseLazy, 1093) \
+  _(SparseMAIA, 1094) \
+  _(SparseMPS, 1095) \
+  _(SparseMTIA, 1096) \
+  _(SparseMeta, 1097) \
+  _(SparsePrivateUse1, 1098) \
+  _(SparsePrivateUse2, 1099) \
+  _(SparseVE, 1100) \
+  _(SparseXLA, 1101) \
+  _(SparseXPU, 1102) \
+  _(Tracer, 1103) \
+  _(VE, 1104) \
+  _(VmapMode, 1105) \
+  _(Vulkan, 1106) \
+  _(XLA, 1107) \
+  _(XPU, 1108) \
+  _(ZeroTensor, 1109)
+enum class DispatchKey : uint16_t {
 #define OPWEAVE_ENTRY(name, number) name = number,
   OPWEAVE_DISPATCH_KEYS(OPWEAVE_ENTRY)
 #undef OPWEAVE_ENTRY
@@ -54,7 +164,8 @@ class DispatchKeySet {
  public:
   constexpr DispatchKeySet() = default;
   constexpr explicit DispatchKeySet(uint64_t bits) : bits_(bits) {}
-  constexpr DispatchKeySet(DispatchKey k) : bits_(k == DispatchKey::Undefined ? 0 : uint64_t(1) << int(k)) {}
+  constexpr DispatchKeySet(DispatchKey k)
+      : bits_(k == DispatchKey::Undefined || int(k) >= 1000 ? 0 : uint64_t(1) << (int(k) & 63)) {}
   constexpr DispatchKeySet(std::initializer_list<DispatchKey> keys) {
     for (DispatchKey k : keys) bits_ |= DispatchKeySet(k).bits_;
   }

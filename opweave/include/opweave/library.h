@@ -4,6 +4,8 @@
 // one exported function, and what they register comes back as plain data: so an error in one of them is a Python
 // exception with the C++ file and line, and a library that fails half way leaves nothing.
 #pragma once
+#include <functional>
+
 #include "dispatcher.h"
 
 namespace OPWEAVE_HIDDEN opweave {
@@ -30,18 +32,19 @@ template <class R, class... A, R (*f)(A...)>
 struct FixedFunction<CompileTimeFunctionPointer<R(A...), f>> {
   R operator()(A... a) const { return f(std::forward<A>(a)...); }
 };
-// A boxed kernel is given (op, keys, arguments in the order of the schema) and returns a list of results.
+// A boxed kernel is given (op, keys, a tensor that tells the runtime whose results it returns, arguments in the order of
+// the schema) and returns a list of results.
 template <class F>
 class Boxed final : public Kernel {
  public:
   explicit Boxed(F f) : f_(std::move(f)) {}
   void call(const TVMFFIAny* args, int n, TVMFFIAny* result) override {
-    if (n < 2) throw TypeError("a boxed kernel was called without its op");
+    if (n < 3) throw TypeError("a boxed kernel was called without its op");
     OperatorHandle op{std::string(text_of(args[0]))};
     DispatchKeySet keys{uint64_t(int_of(args[1]))};
     Stack stack;
     stack.reserve(size_t(n));
-    for (int i = 2; i < n; i++) stack.push_back(IValue::share(args[i]));
+    for (int i = 3; i < n; i++) stack.push_back(IValue::share(args[i]));
     Watched watching(true);
     f_(op, keys, &stack);
     *result = IValue::list(stack).release();

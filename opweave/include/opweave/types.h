@@ -107,6 +107,12 @@ inline ScalarType toScalarType(DLDataType d) {
   throw DTypeError(detail::cat("there is no element type of DLPack code ", int(d.code), " with ", int(d.bits),
                                " bits and ", d.lanes, " lanes"));
 }
+// How an element type crosses: DLPack's code, bits and lanes in one number.
+inline int64_t toWord(ScalarType t) {
+  DLDataType d = toDLDataType(t);
+  return int64_t(d.code) | int64_t(d.bits) << 8 | int64_t(d.lanes) << 16;
+}
+inline ScalarType fromWord(int64_t w) { return toScalarType(DLDataType{uint8_t(w), uint8_t(w >> 8), uint16_t(w >> 16)}); }
 
 // ---- devices
 enum class DeviceType : int8_t { CPU = 0, CUDA = 1, Meta = 14 };
