@@ -279,6 +279,8 @@ class FakeTensorMode(DispatchMode):
         if rule is None and op.python_module is not None:
             import_rules(op)
             rule = op.fake
+        if rule is None and op.is_mutable and not op._schema.returns:
+            return None  # there is nothing to be told about
         if rule is None:
             raise FakeTensorError(
                 f"{op}: no rule for tensors without data",

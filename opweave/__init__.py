@@ -246,7 +246,7 @@ def _register_imported() -> bool:
     paths = _new_libraries()
     for path in paths:
         _cpp_libraries().load_library(path)
-    return bool(paths)
+    return len(paths) > 0
 
 
 def __getattr__(name: str) -> Any:

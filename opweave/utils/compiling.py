@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from opweave.registry import folders
-from opweave.registry.errors import CompileError, UnsupportedError, user_frame
+from opweave.registry.errors import CompileError, Site, UnsupportedError
 
 _CUDA_SUFFIXES = (".cu", ".cuh")
 
@@ -38,6 +38,8 @@ class Job(NamedTuple):
         For the compiler, for nvcc, for linking.
     include_paths, library_paths : sequence of str
         Folders of headers and of libraries.
+    site : Site
+        Who wants it, for messages.
     verbose : bool
         Whether to print the commands.
     """
@@ -49,6 +51,7 @@ class Job(NamedTuple):
     ldflags: Sequence[str]
     include_paths: Sequence[str]
     library_paths: Sequence[str]
+    site: Site
     verbose: bool = False
 
     @property
@@ -191,7 +194,7 @@ def _run(command: list[str], job: Job, what: str) -> None:
     if done.returncode:
         said = (done.stderr or done.stdout).strip()
         raise CompileError(
-            f"cpp_extension: {what} of {job.name!r} failed", got=f"{shlex.join(command)}\n{said}", at=user_frame()
+            f"cpp_extension: {what} of {job.name!r} failed", got=f"{shlex.join(command)}\n{said}", at=job.site
         )
 
 

@@ -14,14 +14,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from opweave.registry.errors import ArgumentError
+from opweave.registry.errors import ArgumentError, user_frame
 from opweave.registry.loading import load_heavy
 from opweave.registry.op import ops
 from opweave.utils import compiling
 
-__all__ = [
-    "BuildExtension", "CUDAExtension", "CppExtension", "include_paths", "library_paths", "load", "load_inline",
-]  # fmt: skip
+__all__ = ["CUDAExtension", "CppExtension", "include_paths", "library_paths", "load", "load_inline"]
 
 _CFLAGS = ("-std=c++17", "-O2", "-fvisibility=hidden")
 _CUDA_CFLAGS = ("-std=c++17", "-O2")
@@ -124,7 +122,7 @@ def load(
         name, files, [*_CFLAGS, f"-DTORCH_EXTENSION_NAME={name}", *(extra_cflags or ())],
         [*_CUDA_CFLAGS, f"-DTORCH_EXTENSION_NAME={name}", *(extra_cuda_cflags or ())],
         [*_link_flags(), *(extra_ldflags or ())], [*(extra_include_paths or ()), *include_paths()], library_paths(),
-        verbose,
+        user_frame(1), verbose,
     )  # fmt: skip
     folder = compiling.root() / name if build_directory is None else Path(build_directory)
     library = compiling.build(job, folder)

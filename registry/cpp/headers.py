@@ -129,7 +129,7 @@ class DispatchKeySet {{
  private:
   uint64_t bits_ = 0;
 }};
-inline constexpr uint64_t kAutogradBits = {AUTOGRAD_MASK}u, kGradBit = {GRAD}u;
+inline constexpr uint64_t kAutogradBits = {AUTOGRAD_MASK | GRAD}u, kGradBit = {GRAD}u;
 inline constexpr DispatchKeySet after_autograd_keyset{{uint64_t({after_autograd_keyset.bits})}};
 inline constexpr DispatchKeySet after_ADInplaceOrView_keyset{{uint64_t({after_ADInplaceOrView_keyset.bits})}};
 

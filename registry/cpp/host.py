@@ -44,7 +44,7 @@ def runtime() -> Any:
         ffi.register_global_func(f"opweave.{name}", ffi.convert_func(function, tensor_cls=Tensor), override=True)
     for kind in _error_classes():
         ffi.error.register_error(kind.__name__, kind)
-        ffi.error.register_error(kind.__name__, _Rebuilding(kind))
+        ffi.error.register_error(kind.__name__, _rebuilding(kind))
     for builtin in (NotImplementedError, OverflowError, ZeroDivisionError, StopIteration, KeyboardInterrupt, OSError):
         ffi.error.register_error(builtin.__name__, builtin)
     return ffi
@@ -63,19 +63,22 @@ def _error_classes() -> list[type[OpweaveError]]:
     return found
 
 
-class _Rebuilding:
-    """Makes an error of opweave of its text, in which its parts stand in lines of their own."""
+def _rebuilding(kind: type[OpweaveError]) -> type:
+    """What stands for an error class with the runtime: called with a text, it makes an error of the class.
 
-    def __init__(self, kind: type[OpweaveError]) -> None:
-        self.kind = kind
+    In the text each part of the error stands in lines of its own.
+    """
 
-    def __call__(self, text: str) -> OpweaveError:
+    def rebuild(cls: type, text: str) -> Any:
+        del cls
         parts: dict[str, Any] = {}
         for name, mark in (("hint", "\n  hint: "), ("at", "\n  at:   "), ("got", "\n  got:  ")):
             before, found, after = text.rpartition(mark)
             if found:
                 text, parts[name] = before, after
-        return self.kind(text, **parts)
+        return kind(text, **parts)
+
+    return type(kind.__name__, (), {"__new__": rebuild})
 
 
 # ---- tensors
@@ -121,9 +124,12 @@ def _function_of(op: OpOverload) -> Callable[..., Any]:
     named = [a.name for a in op._schema.arguments if a.kwarg_only]
     ffi = runtime()
 
+    count = len(op._schema.arguments)
+
     def call(*args: Any) -> Any:
-        taken = convert(args)
-        return values.given(op(*taken[:positional], **dict(zip(named, taken[positional:], strict=False))))
+        taken = convert(args[:count])
+        result = op(*taken[:positional], **dict(zip(named, taken[positional:], strict=False)))
+        return values.outgoing(result) if len(args) > count else values.given(result)
 
     return ffi.convert_func(call, tensor_cls=Tensor)
 
@@ -144,7 +150,7 @@ def _arguments_of(op: OpOverload) -> Callable[[tuple[Any, ...]], list[Any]]:
     return convert
 
 
-def _redispatch(name: str, keys: int, *args: Any) -> list[Any]:
+def _redispatch(name: str, keys: int, references: bool, *args: Any) -> list[Any]:
     op = registry.find(str(name))
     taken = _arguments_of(op)(args)
     positional = sum(not a.kwarg_only for a in op._schema.arguments)
@@ -152,9 +158,15 @@ def _redispatch(name: str, keys: int, *args: Any) -> list[Any]:
     if keys < 0:
         result = op(*taken[:positional], **named)
     else:
-        result = op.redispatch(DispatchKeySet(keys), *taken[:positional], **named)
+        exclude = state.exclude
+        state.exclude |= GRAD & ~keys  # without that bit nothing is to be recorded
+        try:
+            result = op.redispatch(DispatchKeySet(keys), *taken[:positional], **named)
+        finally:
+            state.exclude = exclude
     count = len(op._schema.returns)
-    return [values.given(r) for r in ([] if not count else [result] if count == 1 else result)]
+    send = values.outgoing if references else values.given
+    return [send(r) for r in ([] if not count else [result] if count == 1 else result)]
 
 
 def _schema(name: str) -> tuple[Any, ...]:
@@ -196,9 +208,7 @@ class _CppFunction(Function):
 
     @staticmethod
     def forward(ctx: Any, forward: Any, backward: Any, *args: Any) -> Any:
-        outputs, saved, dirty, fixed, materialize = map(
-            _tensors, forward(_flags(ctx.needs_input_grad[2:]), values.anchor())
-        )
+        outputs, saved, dirty, fixed, materialize = map(_tensors, forward(_flags(ctx.needs_input_grad[2:])))
         ctx.save_for_backward(*saved)
         ctx.mark_dirty(*dirty)
         ctx.mark_non_differentiable(*fixed)
@@ -210,9 +220,7 @@ class _CppFunction(Function):
     def backward(ctx: Any, *grads: Any) -> Any:
         needed = _flags(ctx.needs_input_grad[2:])
         saved = tuple([values.outgoing(t) for t in ctx.saved_tensors])
-        found = list(
-            _tensors(ctx.run_backward(needed, saved, tuple([values.outgoing(g) for g in grads]), values.anchor()))
-        )
+        found = list(_tensors(ctx.run_backward(needed, saved, tuple([values.outgoing(g) for g in grads]))))
         count = len(ctx.needs_input_grad) - 2
         found = found[:count] + [None] * (count - len(found))
         return (None, None, *found)

@@ -17,7 +17,7 @@ _seen: set[str] = set()
 def new_libraries() -> list[str]:
     """The files of extension modules that register ops, of those that were imported since this was last asked.
 
-    `from . import _C` is how many packages load their ops: the module has nothing for Python, and its library registers.
+    `from . import _C` is how many packages load their ops: the module has nothing for Python, its library registers.
     """
     found = []
     for module in list(sys.modules.values()):

@@ -1,8 +1,8 @@
 """Kernels of C++ as functions that a dispatch table holds.
 
 A function of the runtime takes an op's arguments in the order of the schema. Behind them it may be told how it is
-called: `WATCHED` where tensors are references and what it makes must come from here, and a tensor that has the runtime
-make opweave's tensors of its results where no argument is one.
+called: `WATCHED` where tensors are references and what it makes must come from here; `PLAIN` and a tensor, which has
+the runtime make opweave's tensors of its results, where no argument is one.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ def kernel(op: OpOverload, key: DispatchKey, function: Callable[..., Any]) -> Ke
         return _on_memory(op, function)
     watched = _watched(op, function)
     if key in _COMPOSITE and not op.is_view:
-        return _by_tensors(op, _on_memory(op, function), watched)
+        on_memory = _on_memory(op, function)
+        counted = key is not DispatchKey.CompositeImplicitAutograd  # else ops count what they write, and C++ is none
+        return _by_tensors(on_memory if counted or not op.is_mutable else _counting(op, on_memory), watched)
     return watched
 
 
@@ -56,7 +58,7 @@ def boxed(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def call(keys: Any, op: OpOverload, *args: Any, **kwargs: Any) -> Any:
         ordered = [*args, *[kwargs[a.name] for a in op._schema.arguments[len(args) :]]]
-        found = function(op.name, keys.bits, values.anchor(), *map(values.outgoing, ordered))
+        found = function(op.name, keys.bits, *map(values.outgoing, ordered))
         kinds = [r.type for r in op._schema.returns]
         return values.results(kinds)(found[0] if len(kinds) == 1 else found)
 
@@ -107,12 +109,26 @@ def _watched(op: OpOverload, function: Callable[..., Any]) -> Kernel:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         ordered = [*args, *[kwargs[a.name] for a in arguments[len(args) :]]] if kwargs else args
-        return convert(function(*map(values.outgoing, ordered), WATCHED, values.anchor()))
+        return convert(function(*map(values.outgoing, ordered), WATCHED))
 
     return _returning_arguments(op, call) if op.is_mutable and op._schema.aliased_returns else call
 
 
-def _by_tensors(op: OpOverload, on_memory: Kernel, watched: Kernel) -> Kernel:
+def _counting(op: OpOverload, run: Kernel) -> Kernel:
+    """A kernel that writes to memory, which counts that up."""
+    positions = [i for i, a in enumerate(op._schema.arguments) if a.is_write]
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        result = run(*args, **kwargs)
+        ordered = [*args, *[kwargs[a.name] for a in op._schema.arguments[len(args) :]]]
+        for t in tensors_in([ordered[i] for i in positions]):
+            t._bump()
+        return result
+
+    return call
+
+
+def _by_tensors(on_memory: Kernel, watched: Kernel) -> Kernel:
     """A kernel that is given references where a tensor is more than its memory, or somebody looks at calls."""
     beyond = values.BEYOND_MEMORY
 

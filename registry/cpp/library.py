@@ -28,7 +28,7 @@ _PURE_FUNCTION = 3
 ABSENT_KEYS = frozenset(
     f"{prefix}{backend}"
     for prefix in ("", "Autograd", "Autocast", "Sparse", "Quantized", "NestedTensor", "AutogradNestedTensor")
-    for backend in ("HIP", "XLA", "MPS", "IPU", "XPU", "HPU", "VE", "Lazy", "MTIA", "MAIA", "PrivateUse1", "PrivateUse2")
+    for backend in ("HIP", "XLA", "MPS", "IPU", "XPU", "HPU", "VE", "Lazy", "MTIA", "MAIA", "PrivateUse1")
 ) | {
     "SparseCPU", "SparseCUDA", "SparseMeta", "SparseCsrCPU", "SparseCsrCUDA", "QuantizedCPU", "QuantizedCUDA",
     "NestedTensorCPU", "NestedTensorCUDA", "MkldnnCPU", "Vulkan", "Metal", "FPGA", "Named", "Conjugate", "Negative",
@@ -118,7 +118,10 @@ def read_records(module: Any, path: str, site: Site) -> list[Record]:
         If that is nothing, or the library was built for another version of the interface.
     """
     name = os.path.basename(path)
-    function = module.get_function(_SYMBOL)
+    try:
+        function = module.get_function(_SYMBOL)
+    except AttributeError:
+        function = None
     if function is None:
         raise LibraryError(
             f"load_library: {name} registers no ops", got="a library without TORCH_LIBRARY or OPWEAVE_LIBRARY", at=site,

@@ -1,6 +1,6 @@
 // From the type of a C++ function: the schema it has, and a kernel that unpacks arguments and packs results.
 #pragma once
-#include "call.h"
+#include "tensor_inl.h"
 
 namespace OPWEAVE_HIDDEN opweave {
 

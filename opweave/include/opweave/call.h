@@ -70,15 +70,10 @@ class Call {
   Call& arg(const std::optional<T>& v) { return v ? arg(*v) : none(); }
   Call& none() { return next(), *this; }
 
-  IValue value() {
-    TVMFFIAny result{};
-    check_call(TVMFFIFunctionCall(op_.function(), args_, count_, &result));
-    return IValue::steal(result);
-  }
+  IValue value() { return IValue::steal(call()); }
   void run() { value(); }
   Tensor tensor() {
-    TVMFFIAny result{};
-    check_call(TVMFFIFunctionCall(op_.function(), args_, count_, &result));
+    TVMFFIAny result = call();
     if (result.type_index != kTVMFFITensor && result.type_index != kTVMFFIOpaquePyObject) {
       IValue kept = IValue::steal(result);
       return kept.toTensor();
@@ -104,6 +99,12 @@ class Call {
   Scalar scalar() { return value().toScalar(); }
 
  private:
+  TVMFFIAny call() {
+    if (watched) arg(true);  // results are to be the host's tensors as they are
+    TVMFFIAny result{};
+    check_call(TVMFFIFunctionCall(op_.function(), args_, count_, &result));
+    return result;
+  }
   TVMFFIAny& next() {
     if (count_ == kMost) throw UnsupportedError(cat(op_.name(), ": a call with more than ", kMost, " arguments"));
     return args_[count_++] = TVMFFIAny{};

@@ -1,6 +1,12 @@
 // The names that code written for PyTorch uses: namespaces and macros over opweave's own.
 #pragma once
+#include <cassert>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <set>
 #include <thread>
+#include <unordered_set>
 
 #include "accessor.h"
 #include "autograd.h"

@@ -90,7 +90,7 @@ class OperatorHandle {
   void run(int64_t keys, Stack& s) const {
     std::vector<TVMFFIAny> raw;
     IValue name(name_);
-    raw.push_back(name.raw()), raw.push_back(IValue(keys).raw());
+    raw.push_back(name.raw()), raw.push_back(IValue(keys).raw()), raw.push_back(IValue(detail::watched).raw());
     for (auto& v : s) raw.push_back(v.raw());
     s = IValue::steal(detail::host::redispatch(raw.data(), int(raw.size()))).toListRef();
   }

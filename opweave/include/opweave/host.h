@@ -44,8 +44,8 @@ namespace host {
 inline HostFunction array("ffi.Array");             // (*items) -> list
 inline HostFunction describe("opweave.describe");   // (tensor) -> [dtype, device, sizes, strides, offset, flags, keys]
 inline HostFunction data("opweave.data");           // (tensor) -> address
-inline HostFunction find_op("opweave.find_op");     // (name) -> function of the op's arguments, in order
-inline HostFunction redispatch("opweave.redispatch");  // (name, keys, *args); keys < 0: a call
+inline HostFunction find_op("opweave.find_op");     // (name) -> function of the op's arguments in order, and true if results are to be references
+inline HostFunction redispatch("opweave.redispatch");  // (name, keys, references, *args) -> results; keys < 0: a call
 inline HostFunction schema("opweave.schema");       // (name) -> [name, overload, text, arguments, returns]
 inline HostFunction guard("opweave.guard");         // (include, exclude, which) -> [include, exclude] before
 inline HostFunction is_enabled("opweave.is_enabled");  // (what) -> bool

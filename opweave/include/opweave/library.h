@@ -32,19 +32,18 @@ template <class R, class... A, R (*f)(A...)>
 struct FixedFunction<CompileTimeFunctionPointer<R(A...), f>> {
   R operator()(A... a) const { return f(std::forward<A>(a)...); }
 };
-// A boxed kernel is given (op, keys, a tensor that tells the runtime whose results it returns, arguments in the order of
-// the schema) and returns a list of results.
+// A boxed kernel is given (op, keys, arguments in the order of the schema) and returns a list of results.
 template <class F>
 class Boxed final : public Kernel {
  public:
   explicit Boxed(F f) : f_(std::move(f)) {}
   void call(const TVMFFIAny* args, int n, TVMFFIAny* result) override {
-    if (n < 3) throw TypeError("a boxed kernel was called without its op");
+    if (n < 2) throw TypeError("a boxed kernel was called without its op");
     OperatorHandle op{std::string(text_of(args[0]))};
     DispatchKeySet keys{uint64_t(int_of(args[1]))};
     Stack stack;
     stack.reserve(size_t(n));
-    for (int i = 3; i < n; i++) stack.push_back(IValue::share(args[i]));
+    for (int i = 2; i < n; i++) stack.push_back(IValue::share(args[i]));
     Watched watching(true);
     f_(op, keys, &stack);
     *result = IValue::list(stack).release();
@@ -278,6 +277,10 @@ struct Registration {
   std::function<void(Library&)> body;
   const char* file;
   int line;
+  Error failed(const char* why) const {
+    return Error("RegistrationError", cat("the library of the namespace ", ns, " failed while it registered: ", why,
+                                          "\n  at:   ", file, ":", line, " in C++"), {"", file, line});
+  }
 };
 inline std::vector<Registration>& registrations() {
   static std::vector<Registration> all;
@@ -295,7 +298,14 @@ inline int hand_over(const TVMFFIAny* args, int32_t n, TVMFFIAny* result) {
     if (n == 1 && args[0].type_index == kTVMFFIInt && args[0].v_int64 == OPWEAVE_ABI_VERSION)
       for (auto& r : registrations()) {
         Library library(r.kind, r.ns, r.key, r.file, r.line, &records);
-        r.body(library);
+        try {
+          r.body(library);
+        } catch (const Error& e) {
+          if (e.kind() == "RegistrationError") throw;
+          throw r.failed(e.what());
+        } catch (const std::exception& e) {
+          throw r.failed(e.what());
+        }
       }
     *result = IValue::list({IValue(int64_t(OPWEAVE_ABI_VERSION)), IValue::list(records)}).release();
   });

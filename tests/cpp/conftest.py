@@ -1,0 +1,49 @@
+"""C++ libraries of the tests: compiled when a test asks for one, and kept for the next run."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("tvm_ffi", reason="op libraries in C++ need apache-tvm-ffi")
+
+SOURCES = Path(__file__).parent / "sources"
+HAS_COMPILER = any(shutil.which(name) for name in ("c++", "g++", "clang++"))
+
+
+def pytest_collection_modifyitems(items):
+    if not HAS_COMPILER:
+        for item in items:
+            if Path(item.fspath).parent == Path(__file__).parent:
+                item.add_marker(pytest.mark.skip(reason="there is no C++ compiler"))
+
+
+@pytest.fixture(scope="session")
+def build(pytestconfig):
+    """`build(source, *flags)`: the path of a library made of a file of `sources`."""
+    from opweave.utils import cpp_extension
+
+    root = Path(pytestconfig.rootpath) / ".pytest_cache" / "cpp"
+
+    def compile_one(source, *flags):
+        name = "".join([Path(source).stem, *flags]).replace("-D", "_").replace("=", "")
+        return cpp_extension.load(
+            "".join(c if c.isalnum() else "_" for c in name), [SOURCES / source], build_directory=root / name,
+            extra_cflags=["-O0", "-Wall", "-Wextra", "-Wno-unused-parameter", *flags], is_standalone=True,
+        )  # fmt: skip
+
+    return compile_one
+
+
+@pytest.fixture(scope="session")
+def ops(build):
+    """`ops(name)`: the namespace that a source's library defines, loaded."""
+    import opweave
+
+    def loaded(source, namespace):
+        opweave.ops.load_library(build(source))
+        return getattr(opweave.ops, namespace)
+
+    return loaded
