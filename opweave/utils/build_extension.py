@@ -8,7 +8,7 @@ from setuptools.command.build_ext import build_ext
 
 from opweave.utils import compiling
 
-_CXX = ("-std=c++17", "-fvisibility=hidden")
+_CXX = ("-std=c++17",)
 
 
 class BuildExtension(build_ext):

@@ -21,7 +21,7 @@ from opweave.utils import compiling
 
 __all__ = ["CUDAExtension", "CppExtension", "include_paths", "library_paths", "load", "load_inline"]
 
-_CFLAGS = ("-std=c++17", "-O2", "-fvisibility=hidden")
+_CFLAGS = ("-std=c++17", "-O2")
 _CUDA_CFLAGS = ("-std=c++17", "-O2")
 
 

@@ -51,6 +51,10 @@ _LISTS = {
     "Tensor?": ("ArrayRef<std::optional<Tensor>>", ""),
     "Scalar": ("ArrayRef<Scalar>", ""),
 }
+#: What adds an argument of a type to a call, where that has a name of its own.
+_SETTERS = {"const Tensor&": "t", "int64_t": "i", "double": "f", "bool": "b", "const Scalar&": "s", "IntArrayRef": "l",
+            "std::optional<ScalarType>": "d"}  # fmt: skip
+_SELF = "(*this)"
 #: Arguments of a new tensor that C++ takes as one `TensorOptions`, and how each is read from it.
 _OPTIONS = {"dtype": "dtype_opt", "layout": "layout_opt", "device": "device_opt", "pin_memory": "pinned_memory_opt"}
 _RESULTS = {
@@ -236,6 +240,11 @@ class _Signature:
                 self.parameters[:i] = [(kind, name, None) for kind, name, _ in self.parameters[:i]]
                 break
 
+    def setter(self, name: str) -> str:
+        """What adds an argument to a call."""
+        kind = next((kind for kind, parameter, _ in self.parameters if parameter == name), None)
+        return "t" if name == _SELF else _SETTERS.get(kind or "", "arg")
+
     def key(self, leave: str = "") -> tuple[str, ...]:
         """What tells overloads apart."""
         return tuple(kind for kind, name, _ in self.parameters if name != leave)
@@ -269,7 +278,7 @@ class _Function:
 
     def _call(self, self_name: str) -> str:
         names = [self_name if a == "self" and self.is_method else a for a in self.signature.arguments]
-        call = "detail::Call(op)" + "".join(f".arg({name})" for name in names)
+        call = "detail::Call(op)" + "".join(f".{self.signature.setter(name)}({name})" for name in names)
         written = [self_name if w == "self" and self.is_method else w for w in self.signature.written]
         after = "".join(f" {name}.forget_description();" for name in written if self._is_tensor(name, self_name))
         if self.returned:
@@ -344,9 +353,7 @@ def method_bodies() -> str:
             continue
         seen.add(key)
         taken = signature.text("self", defaults=False)
-        lines.append(
-            f"inline {function.result} Tensor::{function.name}({taken}) const {{ {function.body('(*this)')} }}\n"
-        )
+        lines.append(f"inline {function.result} Tensor::{function.name}({taken}) const {{ {function.body(_SELF)} }}\n")
     return "".join([*lines, _CLOSE])
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from opweave.registry.cpp import values
 from opweave.registry.entry import compile_function, identifier, parameters
 from opweave.registry.kernels import Kernel, KeysetKernel
-from opweave.registry.keys import DispatchKey, state
+from opweave.registry.keys import GRAD, DispatchKey, state
 from opweave.registry.op import OpOverload
 from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.tensor import Tensor
@@ -75,11 +75,13 @@ def _on_memory(op: OpOverload, function: Callable[..., Any]) -> Kernel:
     """A kernel that is given tensors as memory."""
     schema = op._schema
     convert = _result_of(op)
-    simple = all(str(a.type.base) in _AS_THEY_ARE and not a.kwarg_only for a in schema.arguments)
+    writes_first = schema.is_mutable and op._schema.arguments[0].is_write
+    simple = not writes_first and all(str(a.type.base) in _AS_THEY_ARE and not a.kwarg_only for a in schema.arguments)
     has_tensor = any(a.type == TENSOR for a in schema.arguments)
     if simple and has_tensor and convert is None:
+        function.unlinked = True  # see `registry.results`: what comes out is memory of its own
         return function  # nothing in between
-    taken, _, names = parameters(schema)
+    taken, given, names = parameters(schema)
     sent = []
     for argument in schema.arguments:
         name = identifier(argument.name)
@@ -91,15 +93,33 @@ def _on_memory(op: OpOverload, function: Callable[..., Any]) -> Kernel:
     names |= {"plain": values.plain, "function": function, "convert": convert}
     call = f"$function({', '.join(sent)})"
     returned = _returned(op)
-    lines = [f"def $call({taken}):"]
     if convert is None:
-        lines.append(f"    return {call}")
+        body = [f"return {call}"]
     elif returned is not None:
-        lines += [f"    {call}", f"    return {returned}"]
+        body = [call, f"return {returned}"]
     else:
-        lines.append(f"    return $convert({call})")
-    made = compile_function(f"<opweave C++ kernel of {op.name}>", lines, names)
-    return made if not op._schema.aliased_returns or returned is not None else _returning_arguments(op, made)
+        body = [f"return $convert({call})"]
+
+    def compiled(*lines: str) -> Any:
+        text = [f"def $call({taken}):", *[f"    {line}" for line in lines]]
+        return compile_function(f"<opweave C++ kernel of {op.name}>", text, names)
+
+    made = compiled(*body)
+    made.unlinked = True
+    if schema.aliased_returns and returned is None:
+        return _returning_arguments(op, made)
+    if schema.arguments and list(op.mutated_args) == [schema.arguments[0].name] and schema.arguments[0].type == TENSOR:
+        first = identifier(schema.arguments[0].name)
+
+        def counting(otherwise: Kernel) -> Kernel:
+            names.update(otherwise=otherwise, Tensor=Tensor, state=state, grad=GRAD)
+            plain = f"if {first}.__class__ is $Tensor and ({first}._view_of is None or $state.exclude & $grad):"
+            counted = [f"    {line}" for line in (body[0].removeprefix("return "), f"{first}._bump()")]
+            last = f"    return {returned}" if returned else "    return None"
+            return compiled(plain, *counted, last, f"return $otherwise({given})")
+
+        made.counting = counting  # see `registry.kernels.noting_mutation`
+    return made
 
 
 def _watched(op: OpOverload, function: Callable[..., Any]) -> Kernel:
@@ -154,9 +174,9 @@ def _keys_of(value: Any) -> int:
 
 
 def _result_of(op: OpOverload) -> Callable[..., Any] | None:
-    """What makes an op's result of a function's; None for one tensor, which it is already."""
+    """What makes an op's result of a function's; None where it is that already."""
     kinds = [r.type for r in op._schema.returns]
-    if kinds == [TENSOR] and not op._schema.aliased_returns:
+    if not kinds or (kinds == [TENSOR] and not op._schema.aliased_returns):
         return None
     return values.results(kinds)
 

@@ -17,6 +17,13 @@
 #define OPWEAVE_HIDDEN __attribute__((visibility("hidden")))
 #endif
 
+// What runs once, while a library registers, is compiled for size.
+#if defined(__GNUC__)
+#define OPWEAVE_COLD __attribute__((cold))
+#else
+#define OPWEAVE_COLD
+#endif
+
 #define OPWEAVE_CONCAT_(a, b) a##b
 #define OPWEAVE_CONCAT(a, b) OPWEAVE_CONCAT_(a, b)
 #if defined(__COUNTER__)

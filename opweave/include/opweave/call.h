@@ -69,6 +69,14 @@ class Call {
   template <class T>
   Call& arg(const std::optional<T>& v) { return v ? arg(*v) : none(); }
   Call& none() { return next(), *this; }
+  // The same by the name of the type, for what is generated: a call without overloads is compiled sooner.
+  Call& t(const Tensor& v) { return arg(v); }
+  Call& i(int64_t v) { return arg(v); }
+  Call& f(double v) { return arg(v); }
+  Call& b(bool v) { return arg(v); }
+  Call& s(const Scalar& v) { return arg(v); }
+  Call& l(IntArrayRef v) { return arg(v); }
+  Call& d(std::optional<ScalarType> v) { return arg(v); }
 
   IValue value() { return IValue::steal(call()); }
   void run() { value(); }

@@ -1,6 +1,6 @@
 // New tensors: those of plain memory are made here, all others by the host.
 // opweave-native function: empty/options zeros/options ones/options full/options empty_like/options zeros_like/options
-// opweave-native function: ones_like/options empty_strided/options full_like/options scalar_tensor/options clone contiguous
+// opweave-native function: ones_like/options empty_strided/options full_like/options scalar_tensor/options
 #pragma once
 #include <cmath>
 #include <limits>

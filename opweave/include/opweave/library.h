@@ -118,7 +118,7 @@ class CppFunction {
   bool is_boxed() const { return boxed_; }
   const std::string& debug_text() const { return debug_; }
   // The kernel as a function of the runtime; it can be taken once.
-  IValue take() {
+  OPWEAVE_COLD IValue take() {
     if (!kernel_) return {};
     TVMFFIObjectHandle made = nullptr;
     detail::check_call(TVMFFIFunctionCreate(
@@ -183,13 +183,13 @@ class Library {
   }
   Library(const Library&) = delete;
 
-  Library& def(FunctionSchema s, const std::vector<Tag>& tags = {}, _RegisterOrVerify = _RegisterOrVerify::REGISTER,
+  OPWEAVE_COLD Library& def(FunctionSchema s, const std::vector<Tag>& tags = {}, _RegisterOrVerify = _RegisterOrVerify::REGISTER,
                const char* file = __builtin_FILE(), int line = __builtin_LINE()) & {
     require_def(s, file, line);
     return define(s, "", tags, file, line);
   }
   template <class F, std::enable_if_t<!std::is_convertible_v<F, std::vector<Tag>>, int> = 0>
-  Library& def(FunctionSchema s, F&& f, const std::vector<Tag>& tags = {}, const char* file = __builtin_FILE(),
+  OPWEAVE_COLD Library& def(FunctionSchema s, F&& f, const std::vector<Tag>& tags = {}, const char* file = __builtin_FILE(),
                int line = __builtin_LINE()) & {
     require_def(s, file, line);
     CppFunction function(std::forward<F>(f));
@@ -201,24 +201,24 @@ class Library {
     return put("impl", s.text().substr(0, s.text().find('(')), std::move(function), key, file, line);
   }
   template <class F>
-  Library& impl(const char* name, F&& f, _RegisterOrVerify = _RegisterOrVerify::REGISTER,
+  OPWEAVE_COLD Library& impl(const char* name, F&& f, _RegisterOrVerify = _RegisterOrVerify::REGISTER,
                 const char* file = __builtin_FILE(), int line = __builtin_LINE()) & {
     CppFunction function(std::forward<F>(f));
     std::string key = function.dispatch_key() ? toString(*function.dispatch_key()) : key_;
     return put("impl", name, std::move(function), key.empty() ? "CompositeImplicitAutograd" : key, file, line);
   }
   template <class F>
-  Library& impl(const char* name, DispatchKey k, F&& f, const char* file = __builtin_FILE(),
+  OPWEAVE_COLD Library& impl(const char* name, DispatchKey k, F&& f, const char* file = __builtin_FILE(),
                 int line = __builtin_LINE()) & {
     return put("impl", name, CppFunction(std::forward<F>(f)), toString(k), file, line);
   }
   template <class F>
-  Library& impl(const char* name, DeviceType t, F&& f, const char* file = __builtin_FILE(),
+  OPWEAVE_COLD Library& impl(const char* name, DeviceType t, F&& f, const char* file = __builtin_FILE(),
                 int line = __builtin_LINE()) & {
     return impl(name, dispatchKeyOf(t), std::forward<F>(f), file, line);
   }
   template <class F>
-  Library& fallback(F&& f, const char* file = __builtin_FILE(), int line = __builtin_LINE()) & {
+  OPWEAVE_COLD Library& fallback(F&& f, const char* file = __builtin_FILE(), int line = __builtin_LINE()) & {
     CppFunction function(std::forward<F>(f));
     if (function.dispatch_key()) key_ = toString(*function.dispatch_key());
     if (kind_ != IMPL || key_.empty())
@@ -245,19 +245,19 @@ class Library {
       throw at(file, line, detail::cat("def(\"", s.text(), "\"): TORCH_LIBRARY_IMPL(", ns_, ", ", key_,
                                        ") defines no ops; TORCH_LIBRARY or TORCH_LIBRARY_FRAGMENT does"));
   }
-  Library& define(const FunctionSchema& s, const std::string& inferred, const std::vector<Tag>& tags, const char* file,
+  OPWEAVE_COLD Library& define(const FunctionSchema& s, const std::string& inferred, const std::vector<Tag>& tags, const char* file,
                   int line) {
     std::vector<IValue> names;
     for (Tag t : tags) names.emplace_back(toString(t));
     bool whole = s.text().find('(') != std::string::npos;
     return record("def", whole ? s.text() : s.text() + inferred, "", {}, "", int64_t(s.aliasAnalysis()), "", names, file, line);
   }
-  Library& put(const char* what, const std::string& name, CppFunction f, const std::string& key, const char* file, int line) {
+  OPWEAVE_COLD Library& put(const char* what, const std::string& name, CppFunction f, const std::string& key, const char* file, int line) {
     int64_t flags = (f.is_boxed() ? 1 : 0) | (f.is_fallthrough() ? 2 : 0);
     std::string inferred = f.inferred(), debug = f.debug_text();
     return record(what, name, key, f.take(), inferred, flags, debug, {}, file, line);
   }
-  Library& record(const char* what, const std::string& name, const std::string& key, IValue function,
+  OPWEAVE_COLD Library& record(const char* what, const std::string& name, const std::string& key, IValue function,
                   const std::string& text, int64_t flags, const std::string& debug, const std::vector<IValue>& tags,
                   const char* file, int line) {
     records_->push_back(IValue::list(std::vector<IValue>{what, ns_, name, key, std::move(function), text, flags, debug,
@@ -292,7 +292,7 @@ struct Registrar {
   }
 };
 // (version of the host) -> [version of the library, records]
-inline int hand_over(const TVMFFIAny* args, int32_t n, TVMFFIAny* result) {
+OPWEAVE_COLD inline int hand_over(const TVMFFIAny* args, int32_t n, TVMFFIAny* result) {
   return guarded([&] {
     std::vector<IValue> records;
     if (n == 1 && args[0].type_index == kTVMFFIInt && args[0].v_int64 == OPWEAVE_ABI_VERSION)
