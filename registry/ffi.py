@@ -238,7 +238,13 @@ def _arguments(
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
         let_through(error)
         raise refuse(f"this is no call: {error}", "'symbol(out, x, 1e-6)'") from None
-    if not isinstance(node, ast.Call) or node.keywords or any(isinstance(part, ast.Starred) for part in node.args):
+    is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    if (
+        not isinstance(node, ast.Call)
+        or not is_call
+        or node.keywords
+        or any(isinstance(part, ast.Starred) for part in node.args)
+    ):
         raise refuse("the arguments of a function are given by position", "'symbol(out, x, 1e-6)'")
     returns = {r.name: own_name(r.name) for r in schema.returns if r.name}
     renamed = _Renamed(returns | {a.name: identifier(a.name) for a in schema.arguments})
