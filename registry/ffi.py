@@ -28,16 +28,18 @@ from opweave.registry.errors import (
 )
 from opweave.registry.exchange import device_of, dtype_of, from_dlpack
 from opweave.registry.interrupts import deferred, let_through
+from opweave.registry.keys import DispatchKey
 from opweave.registry.library import Library, OpLike, find_op, keep
 from opweave.registry.loading import load_heavy
 from opweave.registry.op import OpOverload, lock
 from opweave.registry.packet import OpOverloadPacket
+from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.registering import add_fake, add_kernel, require_signature
 from opweave.registry.schema import FunctionSchema, parse_schema
 from opweave.registry.signature import Argument
 from opweave.registry.tags import TagLike
 from opweave.registry.tensor import Tensor, describe
-from opweave.registry.types import BaseType, ListType, OptionalType, TupleType, Type
+from opweave.registry.types import TENSOR, BaseType, ListType, OptionalType, TupleType, Type
 
 #: Types whose values tvm-ffi has, too.
 _KNOWN = frozenset(
@@ -254,6 +256,8 @@ def _arguments(
     destinations = tuple([name for name in returns if name in renamed.found])
     if destinations and (schema.aliased_returns or len(destinations) != len(schema.returns)):
         raise refuse("a function writes all of the returns, or gives all of them back", f"schema: {schema}")
+    if destinations and any(r.type != TENSOR for r in schema.returns):
+        raise refuse("a function can only write tensors", f"schema: {schema}")
     unused = [a.name for a in schema.arguments if _written(a) and a.name not in renamed.found]
     if unused:
         raise refuse(f"{', '.join(unused)}: written by the schema, but not given to the function", f"schema: {schema}")
@@ -316,9 +320,20 @@ def _kernel(op: OpOverload, line: _Line) -> Callable[..., Any]:
     """The op's kernel: makes the destinations, calls the function, and gives back what the schema says."""
     taken, given, names = parameters(op._schema)
     lines = [f"def $call({taken}):"]
+    arguments = op._schema.arguments
+    targets = ", ".join(own_name(r.name) for r in op._schema.returns)
     if line.destinations:
-        targets = ", ".join(own_name(r.name) for r in op._schema.returns)
-        lines += [f"    {targets}{',' * (len(line.destinations) == 1)} = $fresh({given})"]
+        lines += ["    $rule = $op.fake", f"    $made = None if $rule is None else $rule({given})"]
+        values = ", ".join(["$made", *(identifier(a.name) for a in arguments)])
+        fresh = f"{targets}{',' * (len(line.destinations) == 1)} = $fresh({values})"
+        tensors = [a for a in arguments if a.type.has_tensor]
+        if len(line.destinations) == 1 and all(a.type == TENSOR for a in tensors):
+            # What nearly every rule makes, tested in line.
+            tests = "".join([f" or $made._storage is {identifier(a.name)}._storage" for a in tensors])
+            lines += [f"    {targets} = $made"]
+            lines += [f"    if $made.__class__ is not $Tensor or $made._view_of is not None{tests}: {fresh}"]
+        else:
+            lines += [f"    {fresh}"]
     lines += [
         "    try:",
         f"        $result = $function({', '.join(line.call)})",
@@ -331,26 +346,27 @@ def _kernel(op: OpOverload, line: _Line) -> Callable[..., Any]:
     if line.destinations:
         lines += [f"    return {targets}"]
     elif back is not None:
-        lines += [f"    return {', '.join(map(identifier, back)) or None}"]
+        lines += [f"    return {', '.join(map(identifier, back))}"]
     else:
         lines += ["    return $result if $result.__class__ is $Tensor else $value($result)"]
     names |= {
-        "fresh": functools.partial(_fresh, op), "function": line.function, "TypeError": TypeError, "value": _value,
-        "explained": functools.partial(_explained, op, line.symbol), "Tensor": Tensor,
+        "op": op, "fresh": functools.partial(_fresh, op), "function": line.function, "TypeError": TypeError,
+        "value": _value, "explained": functools.partial(_explained, op, line.symbol), "Tensor": Tensor,
         "refuse": functools.partial(_refuse_result, op, line.symbol),
     }  # fmt: skip
-    return compile_function(f"<opweave kernel of {op.name}>", lines, names)
+    kernel = compile_function(f"<opweave kernel of {op.name}>", lines, names)
+    if line.destinations:
+        kernel.unlinked = True  # type: ignore[attr-defined]  # see `registry.results`
+    return kernel
 
 
-def _fresh(op: OpOverload, /, *args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
-    """What a function is to write: uninitialised tensors as the op's rule for tensors without data makes them."""
-    rule = op.fake
-    if rule is None:
+def _fresh(op: OpOverload, made: Any, /, *values: Any) -> tuple[Tensor, ...]:
+    """What a function is to write, as the op's rule for tensors without data made it."""
+    if op.fake is None:
         raise RegistrationError(
             f"{op.name}: nothing says which sizes its results have", got=f"schema: {op._schema}",
             hint=f"opweave.library.register_fake({op.name!r}, lambda ...: opweave.empty_like(...))",
         )  # fmt: skip
-    made = rule(*args, **kwargs)
     found = (made,) if len(op._schema.returns) == 1 else made
     fits = isinstance(found, (list, tuple)) and len(found) == len(op._schema.returns)
     if not fits or not all(isinstance(t, Tensor) for t in found):
@@ -358,13 +374,15 @@ def _fresh(op: OpOverload, /, *args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
             f"{op.name}: its rule for tensors without data must return {len(op._schema.returns)} tensors",
             got=describe(made), hint=f"schema: {op._schema}",
         )  # fmt: skip
-    inputs = [value for value in (*args, *kwargs.values()) if isinstance(value, Tensor)]
-    storages = [t._storage for t in (*inputs, *found)]
-    if any(storage is t._storage for i, t in enumerate(found) for storage in storages[: len(inputs) + i]):
-        raise RegistrationError(
-            f"{op.name}: its rule for tensors without data returns memory that is in use", got=describe(made),
-            hint="opweave.empty_like(x), x.new_empty(sizes): the function writes there",
-        )  # fmt: skip
+    storages = {id(t._storage) for t in tensors_in(values)}
+    for t in found:
+        if id(t._storage) in storages:
+            raise RegistrationError(
+                f"{op.name}: its rule for tensors without data returns memory that is in use", got=describe(made),
+                hint="opweave.empty_like(x), x.new_empty(sizes): the function writes there",
+            )  # fmt: skip
+        storages.add(id(t._storage))
+        t._view_of = None
     return tuple(found)
 
 
@@ -465,8 +483,12 @@ def register_ffi(
 def _register(owner: Library, line: _Line, tags: TagLike, site: Site) -> OpOverload:
     op = owner._define(str(line.schema), "", tags)
     op.site = site
-    owner._undo.append(add_kernel(op, None, _kernel(op, line), site))
     rule, back = line.rule, line.given_back
+    kernel = _kernel(op, line)
+    if back is None and not line.destinations:
+        owner._undo.append(add_kernel(op, None, kernel, site))
+    else:  # what it returns is known
+        owner._undo.append(op.register(DispatchKey.CompositeExplicitAutograd, kernel, site=site).undo)
     if rule is None and back is not None:
         positions = [next(i for i, a in enumerate(op._schema.arguments) if a.name == name) for name in back]
 
