@@ -6,8 +6,10 @@ import gc
 import hashlib
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import threading
 import types
@@ -583,3 +585,21 @@ def test_a_library_of_a_public_wheel():
     assert ours[0, 1] == 0 and ours[0, 2] != 0
     assert ops.ffi_tokens.regex("[a-z]+x?") == 'root ::= [a-z]+ "x"?\n'
     lib._destroy()
+
+
+@needs_compiler
+def test_the_page_runs(tmp_path):
+    text = (Path(__file__).parents[2] / "docs" / "ffi.md").read_text()
+    blocks = re.findall(r"^```(\w+)\n(?:(?:#|//) (\w+\.\w+)\n)?(.*?)^```$", text, re.M | re.S)
+    files = {}
+    for _, name, body in blocks:
+        files[name] = files.get(name, "") + body
+    assert set(files) == {"norm.cpp", "norm.py", ""}
+    for name in ("norm.cpp", "norm.py"):
+        (tmp_path / name).write_text(files[name])
+    bin_folder = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    subprocess.run(files[""], shell=True, cwd=tmp_path, check=True, env=dict(os.environ, PATH=bin_folder))
+    where = dict(os.environ, PYTHONPATH=str(Path(opweave.__file__).parents[1]))
+    done = subprocess.run([sys.executable, "norm.py"], cwd=tmp_path, capture_output=True, text=True, env=where)
+    assert not done.returncode, done.stderr
+    assert done.stdout == "opweave.Size([4, 8]) opweave.Size([8])\nopweave.Size([4, 8])\n"
