@@ -58,6 +58,7 @@ with _deferred(patient=False), _uncollected():
         short,
         uint8,
     )
+    from opweave.registry.exchange import from_dlpack
     from opweave.registry.higher_order import HigherOrderOperator
     from opweave.registry.keys import DispatchKey, DispatchKeySet, DispatchMode
     from opweave.registry.loading import load_heavy as _load_heavy
@@ -199,9 +200,9 @@ __all__ = [
     "DispatchKey", "DispatchKeySet", "DispatchMode", "FakeTensor", "FakeTensorMode", "HigherOrderOperator",
     "OpOverload", "OpOverloadPacket", "Size", "Tag", "Tensor", "TorchDispatchMode", "autograd", "bfloat16", "cdouble",
     "cfloat", "compile", "complex128", "complex64", "cuda_is_available", "device", "double", "dtype", "enable_grad",
-    "float16", "float32", "float64", "from_numpy", "fx", "get_default_dtype", "half", "inference_mode", "int16",
-    "int32", "int64", "int8", "is_grad_enabled", "is_inference_mode_enabled", "library", "long", "make_fx", "nn",
-    "no_grad", "ops", "promote_types", "result_type", "return_types", "set_default_dtype", "set_grad_enabled",
+    "float16", "float32", "float64", "from_dlpack", "from_numpy", "fx", "get_default_dtype", "half", "inference_mode",
+    "int16", "int32", "int64", "int8", "is_grad_enabled", "is_inference_mode_enabled", "library", "long", "make_fx",
+    "nn", "no_grad", "ops", "promote_types", "result_type", "return_types", "set_default_dtype", "set_grad_enabled",
     "short", "testing", "channels_last", "channels_last_3d", "contiguous_format", "memory_format", "preserve_format",
     "get_printoptions", "kernel_accesses", "set_printoptions",
     "amp", "autocast", "clear_autocast_cache", "get_autocast_dtype", "is_autocast_cache_enabled", "is_autocast_enabled",

@@ -68,6 +68,10 @@ class DType:
     def __reduce__(self) -> str:
         return "bool_" if self.name == "bool" else self.name
 
+    def __dlpack_data_type__(self) -> tuple[int, int, int]:
+        """DLPack's code, the bits and the lanes, for libraries that take element types."""
+        return self.dlpack & 255, self.dlpack >> 8 & 255, self.dlpack >> 16
+
     def to_complex(self) -> DType:
         """The complex type whose parts have this type (float32 parts for half types)."""
         return complex128 if self is float64 or self is complex128 else complex64

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 from dataclasses import dataclass
 from types import FrameType
@@ -144,6 +145,24 @@ class OpweaveError(Exception):
 
 def _rebuild(cls: type[OpweaveError], what: str, got: str | None, at: str, hint: str | None) -> OpweaveError:
     return cls(what, got=got, at=at, hint=hint)
+
+
+_PART = re.compile(r"\n  (got:  |at:   |hint: )")
+
+
+def from_text(kind: type[OpweaveError], text: str) -> OpweaveError:
+    """An error from its text, as it comes back from another language.
+
+    Parameters
+    ----------
+    kind : type
+        Its class.
+    text : str
+        What `str` gave.
+    """
+    what, *rest = _PART.split(text)
+    parts = dict(zip((name.strip(" :") for name in rest[::2]), rest[1::2], strict=True))
+    return kind(what, got=parts.get("got"), at=parts.get("at"), hint=parts.get("hint"))
 
 
 class ShapeError(OpweaveError, ValueError, RuntimeError):

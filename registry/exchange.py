@@ -6,6 +6,8 @@ code leaves to Python: tensors that are not plain, memory of other devices, and 
 
 from __future__ import annotations
 
+import ctypes
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -15,6 +17,7 @@ from opweave.registry.device import Device, cpu, cuda
 from opweave.registry.dtypes import BY_DLPACK, DType
 from opweave.registry.errors import ArgumentError, AutogradError, DeviceError, DTypeError, ShapeError, UnsupportedError
 from opweave.registry.hooks import Hook
+from opweave.registry.interrupts import let_through
 from opweave.registry.keys import BATCHED_BIT, GRAD, PYTHON_BIT, state
 from opweave.registry.memory import Foreign, Lease
 from opweave.registry.spec import contiguous_strides, span
@@ -23,8 +26,8 @@ from opweave.registry.tensor import Tensor, describe, make, when_read
 
 #: Of the table, and of the tensors that are handed out.
 VERSION = (1, 3)
-#: DLPack's numbers of devices: main memory, a GPU's, and main memory that a GPU can read.
-_CPU, _CUDA, _CUDA_HOST = 1, 2, 3
+#: DLPack's number of main memory that a GPU reads, too.
+_CUDA_HOST = 3
 _READ_ONLY = 1
 #: Makes the table, as a capsule; None where native code cannot know how objects are laid out. `opweave` supplies it.
 make_table: Hook[[], Any] = Hook()
@@ -81,18 +84,24 @@ def facts(t: Any) -> tuple[int, int, int, int]:
     storage = t._storage
     address = storage.ptr + t._offset * t._dtype.itemsize
     if not t._device.is_host:
-        return address, _CUDA, t._device.index or 0, 0
+        return address, *t._device.__dlpack_device__(), 0
     read_only = type(storage.owner) is not Lease and not storage.bytes().flags.writeable
-    return address, _CPU, 0, _READ_ONLY if read_only else 0
+    return address, cpu.memory.dlpack, 0, _READ_ONLY if read_only else 0
 
 
 # ---- tensors that come in ------------------------------------------------------------------------------------------
 
 
-def _dtype(word: int) -> DType:
-    found = BY_DLPACK.get(word)
+def dtype_of(code: int, bits: int, lanes: int) -> DType:
+    """The element type that DLPack describes so.
+
+    Raises
+    ------
+    DTypeError
+        If opweave has none.
+    """
+    found = BY_DLPACK.get(code | bits << 8 | lanes << 16)
     if found is None:
-        code, bits, lanes = word & 255, word >> 8 & 255, word >> 16
         raise DTypeError(
             "a tensor of another library: opweave has no such element type",
             got=f"DLPack's code {code}, {bits} bits, {lanes} lanes",
@@ -101,12 +110,23 @@ def _dtype(word: int) -> DType:
     return found
 
 
-def _device(kind: int, number: int) -> Device:
-    if kind in (_CPU, _CUDA_HOST):
+def device_of(kind: int, number: int) -> Device:
+    """The device that DLPack has numbers for.
+
+    Raises
+    ------
+    DeviceError
+        If opweave has none.
+    """
+    if kind in (cpu.memory.dlpack, _CUDA_HOST):
         return cpu
-    if kind == _CUDA:
+    if kind == cuda.memory.dlpack:
         return Device("cuda", number)
     raise DeviceError("a tensor of another library: opweave has no such device", got=f"DLPack's device {kind}:{number}")
+
+
+def _unpacked(word: int) -> tuple[int, int, int]:
+    return word & 255, word >> 8 & 255, word >> 16
 
 
 def _check_sizes(ndim: int, sizes: Sequence[int], what: str) -> None:
@@ -138,7 +158,7 @@ def adopt(capsule: object, about: tuple[int, int, int, int, int, int], sizes: tu
     """
     ndim, word, address, kind, number, flags = about
     what = "a tensor of another library"
-    dtype, device = _dtype(word), _device(kind, number)
+    dtype, device = dtype_of(*_unpacked(word)), device_of(kind, number)
     _check_sizes(ndim, sizes, what)
     if flags & _READ_ONLY:
         raise DTypeError(f"{what}: its memory is read-only", hint="pass a copy: tensors of opweave can be written")
@@ -165,6 +185,72 @@ def refuse(about: tuple[int]) -> None:
     )  # fmt: skip
 
 
+class _Lent(ctypes.Structure):
+    """DLPack's `DLTensor`."""
+
+    _fields_ = [
+        ("data", ctypes.c_int64), ("device", ctypes.c_int32), ("number", ctypes.c_int32), ("ndim", ctypes.c_int32),
+        ("dtype", ctypes.c_uint32), ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_int64),
+    ]  # fmt: skip
+
+
+class _Versioned(ctypes.Structure):
+    """What begins a `DLManagedTensorVersioned`."""
+
+    _fields_ = [
+        ("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p), ("flags", ctypes.c_uint64), ("tensor", _Lent),
+    ]  # fmt: skip
+
+
+def from_dlpack(source: Any) -> Tensor:
+    """A tensor that shares the memory of another library's array.
+
+    Parameters
+    ----------
+    source : object
+        An array that speaks DLPack: of NumPy, CuPy, PyTorch, JAX, tvm-ffi.
+
+    Raises
+    ------
+    ArgumentError
+        If it does not speak DLPack.
+    DTypeError, DeviceError, ShapeError
+        If opweave has no such tensors, or the memory may not be written.
+    """
+    if not hasattr(source, "__dlpack__"):
+        raise ArgumentError(
+            "from_dlpack: expected an array that speaks DLPack", got=f"{source!r} ({type(source).__name__})",
+            hint="opweave.tensor(data) takes lists and numbers",
+        )  # fmt: skip
+    try:
+        capsule = source.__dlpack__(max_version=VERSION)
+    except TypeError as error:  # written before there were versions
+        let_through(error)
+        capsule = source.__dlpack__()
+    flags, is_valid, get = 0, ctypes.pythonapi.PyCapsule_IsValid, _capsule_pointer()
+    if is_valid(ctypes.py_object(capsule), b"dltensor_versioned"):
+        managed = _Versioned.from_address(get(capsule, b"dltensor_versioned"))
+        if managed.major != VERSION[0]:
+            refuse((managed.major,))
+        lent, flags = managed.tensor, managed.flags
+    elif is_valid(ctypes.py_object(capsule), b"dltensor"):
+        lent = _Lent.from_address(get(capsule, b"dltensor"))
+    else:
+        raise ArgumentError("from_dlpack: what __dlpack__ gave is no tensor", got=repr(capsule))
+    ndim = max(lent.ndim, 0)
+    about = lent.ndim, lent.dtype, lent.data + lent.byte_offset, lent.device, lent.number, flags
+    # Nobody else has the capsule, which gives the memory back when it goes.
+    return adopt(capsule, about, tuple(lent.shape[:ndim]), tuple(lent.strides[:ndim]) if lent.strides else None)
+
+
+@functools.cache
+def _capsule_pointer() -> Any:
+    prototype = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
+    return prototype(("PyCapsule_GetPointer", ctypes.pythonapi))
+
+
 # ---- memory and streams --------------------------------------------------------------------------------------------
 
 
@@ -186,7 +272,7 @@ def lend(about: tuple[int, int, int, int], sizes: tuple[int, ...]) -> tuple[Any,
         If there is not so much.
     """
     ndim, word, kind, number = about
-    dtype, device = _dtype(word), _device(kind, number)
+    dtype, device = dtype_of(*_unpacked(word)), device_of(kind, number)
     _check_sizes(ndim, sizes, "memory for another library")
     nbytes = math.prod(sizes) * dtype.itemsize
     if device.is_host:
@@ -205,7 +291,7 @@ def work_stream(about: tuple[int, int]) -> int:
         DLPack's device and its number.
     """
     kind, number = about
-    if kind != _CUDA:
+    if kind != cuda.memory.dlpack:
         return 0
     with cuda.xp.cuda.Device(number):
         return int(cuda.xp.cuda.get_current_stream().ptr)

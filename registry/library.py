@@ -299,6 +299,11 @@ def _key(name: Any, site: Site) -> DispatchKey:
 _forever: list[Library] = []
 
 
+def keep(library: Library) -> None:
+    """Let a library live as long as the process."""
+    _forever.append(library)
+
+
 @contextlib.contextmanager
 def allow_redefinition() -> Iterator[None]:
     """Inside the block a definition or kernel takes the place of an earlier one, wherever that is in use.

@@ -119,9 +119,6 @@ class Foreign:
 
     __slots__ = ("capsule", "address", "nbytes")
 
-    #: As of an array that has no memory of its own: it may be that of another tensor.
-    base = "foreign"
-
     def __init__(self, capsule: Any, address: int, nbytes: int) -> None:
         self.capsule, self.address, self.nbytes = capsule, address, nbytes
 
@@ -281,6 +278,11 @@ def allocate(nbytes: int) -> Lease:
 def free_list(nbytes: int) -> deque[Span]:
     """What is free for requests of this size; it may be empty."""
     return _pool.home(nbytes)[1]
+
+
+def free_lists() -> dict[int, tuple[int, deque[Span]]]:
+    """What is free, with the size class, for the sizes that were asked for before; always the same dict."""
+    return _homes
 
 
 def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:

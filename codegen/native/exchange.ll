@@ -54,10 +54,12 @@ declare { i64, i1 } @llvm.sadd.with.overflow.i64(i64, i64)
 @opweave_refuse = external global i8
 @opweave_lend = external global i8
 @opweave_work_stream = external global i8
+@opweave_homes = external global i8                      ; lists of free memory by size: registry.memory
 @name.include = external global i8
 @name.exclude = external global i8
 @name.ptr = external global i8
 @name.name = external global i8
+@name.pop = external global i8
 @capsule.name = internal constant [16 x i8] c"opweave_foreign\00"
 @unknown = internal constant [13 x i8] c"RuntimeError\00"
 
@@ -778,6 +780,80 @@ no:
   ret ptr @unknown
 }
 
+; the use of memory that waits for a request of this size; null where there is none, with no exception
+define internal ptr @lease(i32 %word, i64 %ndim, ptr %shape, ptr %where) {
+entry:
+  %word.8 = zext i32 %word to i64
+  %word.object = call ptr @PyLong_FromLongLong(i64 %word.8)
+  %no.word = icmp eq ptr %word.object, null
+  br i1 %no.word, label %no, label %typed
+typed:
+  %dtype = call ptr @PyDict_GetItem(ptr @opweave_dtypes, ptr %word.object)
+  call void @Py_DecRef(ptr %word.object)
+  %no.dtype = icmp eq ptr %dtype, null
+  br i1 %no.dtype, label %no, label %begin
+begin:
+  %item.now = call ptr @slot(ptr %dtype, i64 @ITEMSIZE@)
+  %item = call i64 @PyLong_AsLongLong(ptr %item.now)
+  br label %next
+next:
+  %i = phi i64 [ 0, %begin ], [ %i1, %add ]
+  %bytes = phi i64 [ %item, %begin ], [ %product, %add ]
+  %done = icmp eq i64 %i, %ndim
+  br i1 %done, label %measured, label %more
+more:
+  %size.p = getelementptr i64, ptr %shape, i64 %i
+  %size = load i64, ptr %size.p
+  %times = call { i64, i1 } @llvm.smul.with.overflow.i64(i64 %bytes, i64 %size)
+  %product = extractvalue { i64, i1 } %times, 0
+  %over = extractvalue { i64, i1 } %times, 1
+  %negative = icmp slt i64 %size, 0
+  %bad = or i1 %over, %negative
+  br i1 %bad, label %no, label %add
+add:
+  %i1 = add i64 %i, 1
+  br label %next
+measured:
+  %nbytes = call ptr @PyLong_FromLongLong(i64 %bytes)
+  %no.bytes = icmp eq ptr %nbytes, null
+  br i1 %no.bytes, label %no, label %look
+look:
+  %home = call ptr @PyDict_GetItem(ptr @opweave_homes, ptr %nbytes)
+  call void @Py_DecRef(ptr %nbytes)
+  %unknown.size = icmp eq ptr %home, null
+  br i1 %unknown.size, label %no, label %take
+take:
+  %waiting = call ptr @PyTuple_GetItem(ptr %home, i64 1)
+  %pop = call ptr @PyObject_GetAttr(ptr %waiting, ptr @name.pop)
+  %no.pop = icmp eq ptr %pop, null
+  br i1 %no.pop, label %no, label %popped
+popped:
+  %span = call ptr @PyObject_Vectorcall(ptr %pop, ptr null, i64 0, ptr null)
+  call void @Py_DecRef(ptr %pop)
+  %empty = icmp eq ptr %span, null
+  br i1 %empty, label %no, label %leased
+leased:
+  %release = call ptr @slot(ptr %span, i64 @RELEASE@)
+  %lease = call ptr @PyType_GenericAlloc(ptr @opweave_lease, i64 0)
+  %no.lease = icmp eq ptr %lease, null
+  br i1 %no.lease, label %returned, label %kept
+kept:                                                    ; from here on the lease gives the span back
+  call void @share(ptr %lease, i64 @FINALISER@, ptr %release)
+  call void @give(ptr %lease, i64 @SPAN@, ptr %span)
+  %address.now = call ptr @slot(ptr %span, i64 @ADDRESS@)
+  %address = call i64 @PyLong_AsUnsignedLongLong(ptr %address.now)
+  store i64 %address, ptr %where
+  ret ptr %lease
+returned:
+  %put = call ptr @PyObject_Vectorcall(ptr %release, ptr null, i64 0, ptr null)
+  call void @Py_DecRef(ptr %put)
+  call void @Py_DecRef(ptr %span)
+  br label %no
+no:
+  call void @PyErr_Clear()
+  ret ptr null
+}
+
 ; Memory for a tensor of which the prototype tells dtype, device and sizes.
 define i32 @opweave_allocate(ptr %prototype, ptr %out, ptr %context, ptr %set) {
 entry:
@@ -797,6 +873,16 @@ entry:
   %negative = icmp slt i32 %ndim.4, 0
   %ndim.0 = select i1 %negative, i32 0, i32 %ndim.4
   %ndim = zext i32 %ndim.0 to i64
+  %host = icmp eq i32 %device, 1
+  %counted = icmp sge i32 %ndim.4, 0
+  %usual = and i1 %host, %counted
+  br i1 %usual, label %at.once, label %python
+at.once:
+  %lease = call ptr @lease(i32 %word, i64 %ndim, ptr %shape, ptr %numbers)
+  %address.lease = load i64, ptr %numbers
+  %none.free = icmp eq ptr %lease, null
+  br i1 %none.free, label %python, label %make
+python:
   %ndim.8 = sext i32 %ndim.4 to i64
   %device.8 = sext i32 %device to i64
   %number.8 = sext i32 %number to i64
@@ -823,13 +909,19 @@ ask:
   call void @Py_DecRef(ptr %about)
   call void @Py_DecRef(ptr %sizes)
   %raised = icmp eq ptr %lent, null
-  br i1 %raised, label %no, label %make                  ; a tuple: what keeps the memory, and its address
-make:
-  %keep = call ptr @PyTuple_GetItem(ptr %lent, i64 0)
+  br i1 %raised, label %no, label %told                  ; a tuple: what keeps the memory, and its address
+told:
+  %keep.lent = call ptr @PyTuple_GetItem(ptr %lent, i64 0)
+  call void @Py_IncRef(ptr %keep.lent)
   %address.object = call ptr @PyTuple_GetItem(ptr %lent, i64 1)
-  %address = call i64 @PyLong_AsUnsignedLongLong(ptr %address.object)
-  %m = call ptr @managed(ptr %keep, i64 %ndim, i64 0)
+  %address.lent = call i64 @PyLong_AsUnsignedLongLong(ptr %address.object)
   call void @Py_DecRef(ptr %lent)
+  br label %make
+make:
+  %keep = phi ptr [ %lease, %at.once ], [ %keep.lent, %told ]
+  %address = phi i64 [ %address.lease, %at.once ], [ %address.lent, %told ]
+  %m = call ptr @managed(ptr %keep, i64 %ndim, i64 0)
+  call void @Py_DecRef(ptr %keep)
   %none = icmp eq ptr %m, null
   br i1 %none, label %no.memory, label %fill
 fill:

@@ -10,12 +10,12 @@ import numpy as np
 
 from opweave.codegen import native
 from opweave.codegen.native import allocation, functions, layout, objects
-from opweave.registry import dtypes, exchange
+from opweave.registry import dtypes, exchange, memory
 from opweave.registry.device import cpu
 from opweave.registry.dtypes import float32
 from opweave.registry.interrupts import deferred
 from opweave.registry.keys import GRAD, TENSOR_BITS, state
-from opweave.registry.memory import Foreign, Lease
+from opweave.registry.memory import Foreign, Lease, Span
 from opweave.registry.storage import Storage
 from opweave.registry.tensor import Tensor, allocate, key_bits
 
@@ -48,6 +48,8 @@ def source() -> str:
         "F_CAPSULE": of_foreign.get("capsule"), "F_ADDRESS": of_foreign.get("address"),
         "F_NBYTES": of_foreign.get("nbytes"), "ITEMSIZE": layout.slot(float32, "itemsize"),
         "DLPACK": layout.slot(float32, "dlpack"), "ARRAY_FLAGS": _place_of_flags(),
+        "FINALISER": places.get(Lease, {}).get("__del__"), "SPAN": places.get(Lease, {}).get("span"),
+        "RELEASE": places.get(Span, {}).get("release"), "ADDRESS": places.get(Span, {}).get("ptr"),
         "GRAD": GRAD, "EXTRAORDINARY": ~(TENSOR_BITS["cpu"] | GRAD), "MAJOR": exchange.VERSION[0],
         "MINOR": exchange.VERSION[1],
     }  # fmt: skip
@@ -74,14 +76,14 @@ def _capsule() -> Any:
 
 def _imports() -> dict[str, int]:
     names = {"name.dict": "__dict__", "name.include": "include", "name.exclude": "exclude", "name.ptr": "ptr",
-             "name.name": "__name__"}  # fmt: skip
+             "name.name": "__name__", "name.pop": "pop"}  # fmt: skip
     given: dict[str, Any] = {
         "_Py_NoneStruct": None, "opweave_zero": 0, "opweave_false": False, "opweave_cpu": cpu,
         "opweave_keys": key_bits(cpu), "opweave_dtypes": dtypes.BY_DLPACK, "opweave_tensor": Tensor,
         "opweave_storage": Storage, "opweave_lease": Lease, "opweave_foreign": Foreign, "opweave_ndarray": np.ndarray,
         "opweave_state": state, "opweave_default": dtypes._default, "opweave_facts": exchange.facts,
         "opweave_adopt": exchange.adopt, "opweave_refuse": exchange.refuse, "opweave_lend": exchange.lend,
-        "opweave_work_stream": exchange.work_stream,
+        "opweave_work_stream": exchange.work_stream, "opweave_homes": memory.free_lists(),
     }  # fmt: skip
     objects.keep_forever((names, given))
     return functions.c_api(_C_API) | {symbol: id(value) for symbol, value in (*names.items(), *given.items())}
