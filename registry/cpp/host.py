@@ -12,11 +12,11 @@ from typing import Any
 
 from opweave.registry.autograd.function import Function
 from opweave.registry.cpp import values
-from opweave.registry.errors import ArgumentError, OpweaveError, UnsupportedError
+from opweave.registry.errors import ArgumentError, UnsupportedError
 from opweave.registry.exchange import facts
+from opweave.registry.ffi import _ffi as tvm_ffi
 from opweave.registry.hooks import Hook
 from opweave.registry.keys import BATCHED_BIT, GRAD, DispatchKeySet, state
-from opweave.registry.loading import load_heavy
 from opweave.registry.op import OpOverload, registry
 from opweave.registry.tensor import Tensor
 
@@ -27,58 +27,19 @@ _REQUIRES_GRAD, _IS_LEAF = 1, 2
 
 @functools.cache
 def runtime() -> Any:
-    """The package of apache-tvm-ffi, with opweave's functions and errors entered in it.
+    """The package of apache-tvm-ffi, with opweave's errors and the functions for C++ entered in it.
 
     Raises
     ------
     UnsupportedError
         If it is not installed.
     """
-    try:
-        ffi = load_heavy("tvm_ffi")
-    except ImportError as error:
-        raise UnsupportedError(
-            "op libraries in C++ need the package apache-tvm-ffi", got=str(error), hint="pip install 'opweave[cpp]'"
-        ) from None
+    ffi = tvm_ffi()
     for name, function in _FUNCTIONS.items():
         ffi.register_global_func(f"opweave.{name}", ffi.convert_func(function, tensor_cls=Tensor), override=True)
-    for kind in _error_classes():
-        ffi.error.register_error(kind.__name__, kind)
-        ffi.error.register_error(kind.__name__, _rebuilding(kind))
     for builtin in (NotImplementedError, OverflowError, ZeroDivisionError, StopIteration, KeyboardInterrupt, OSError):
         ffi.error.register_error(builtin.__name__, builtin)
     return ffi
-
-
-# ---- errors
-
-
-def _error_classes() -> list[type[OpweaveError]]:
-    todo: list[type[OpweaveError]] = [OpweaveError]
-    found: list[type[OpweaveError]] = []
-    while todo:
-        kind = todo.pop()
-        found.append(kind)
-        todo += kind.__subclasses__()
-    return found
-
-
-def _rebuilding(kind: type[OpweaveError]) -> type:
-    """What stands for an error class with the runtime: called with a text, it makes an error of the class.
-
-    In the text each part of the error stands in lines of its own.
-    """
-
-    def rebuild(cls: type, text: str) -> Any:
-        del cls
-        parts: dict[str, Any] = {}
-        for name, mark in (("hint", "\n  hint: "), ("at", "\n  at:   "), ("got", "\n  got:  ")):
-            before, found, after = text.rpartition(mark)
-            if found:
-                text, parts[name] = before, after
-        return kind(text, **parts)
-
-    return type(kind.__name__, (), {"__new__": rebuild})
 
 
 # ---- tensors

@@ -7,14 +7,13 @@ matters (it requires grad, is batched, fake or traced), it crosses as a `Referen
 from __future__ import annotations
 
 import functools
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from opweave.registry.device import Device, cpu, parse_device
 from opweave.registry.dtypes import BY_DLPACK, DType, uint8
+from opweave.registry.exchange import from_dlpack
 from opweave.registry.keys import BATCHED_BIT, GRAD, PYTHON_BIT, VMAP_MODE_BIT, DispatchKey, state
-from opweave.registry.loading import load_heavy
 from opweave.registry.memory_format import MemoryFormat
 from opweave.registry.schema import ListType, OptionalType, Type
 from opweave.registry.symbolic import Symbolic
@@ -111,27 +110,7 @@ def tensor(value: Any) -> Any:
     kind = value.__class__
     if kind is Reference:
         return value.tensor
-    return _imported(value) if kind.__module__ == "tvm_ffi.core" and kind.__name__ == "Tensor" else value
-
-
-#: What `_take` was given last, by thread.
-_taken = threading.local()
-
-
-def _take(value: Any) -> None:
-    _taken.value = value
-
-
-@functools.cache
-def _taking() -> Any:
-    return load_heavy("tvm_ffi").convert_func(_take, tensor_cls=Tensor)
-
-
-def _imported(value: Any) -> Tensor:
-    _taking()(value)
-    found = _taken.value
-    _taken.value = None
-    return found
+    return from_dlpack(value) if kind.__module__ == "tvm_ffi.core" and kind.__name__ == "Tensor" else value
 
 
 def _any(value: Any) -> Any:

@@ -7,24 +7,19 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("tvm_ffi", reason="op libraries in C++ need apache-tvm-ffi")
+import opweave
+from opweave.utils import cpp_extension
 
 SOURCES = Path(__file__).parent / "sources"
 HAS_COMPILER = any(shutil.which(name) for name in ("c++", "g++", "clang++"))
 
 
-def pytest_collection_modifyitems(items):
-    if not HAS_COMPILER:
-        for item in items:
-            if Path(item.fspath).parent == Path(__file__).parent:
-                item.add_marker(pytest.mark.skip(reason="there is no C++ compiler"))
-
-
 @pytest.fixture(scope="session")
 def build(pytestconfig):
     """`build(source, *flags)`: the path of a library made of a file of `sources`."""
-    from opweave.utils import cpp_extension
-
+    pytest.importorskip("tvm_ffi", reason="op libraries in C++ need apache-tvm-ffi")
+    if not HAS_COMPILER:
+        pytest.skip("there is no C++ compiler")
     root = Path(pytestconfig.rootpath) / ".pytest_cache" / "cpp"
 
     def compile_one(source, *flags):
@@ -40,7 +35,6 @@ def build(pytestconfig):
 @pytest.fixture(scope="session")
 def ops(build):
     """`ops(name)`: the namespace that a source's library defines, loaded."""
-    import opweave
 
     def loaded(source, namespace):
         opweave.ops.load_library(build(source))

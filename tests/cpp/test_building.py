@@ -14,6 +14,10 @@ import opweave
 from opweave.testing import assert_close
 from opweave.utils import cmake_prefix_path, compiling, cpp_extension
 
+pytestmark = pytest.mark.skipif(
+    not any(map(shutil.which, ("c++", "g++", "clang++"))), reason="there is no C++ compiler"
+)
+pytest.importorskip("tvm_ffi", reason="op libraries in C++ need apache-tvm-ffi")
 SOURCES = Path(__file__).parent / "sources"
 TUTORIAL = SOURCES / "tutorial" / "muladd.cpp"
 
@@ -49,10 +53,7 @@ def test_only_what_changed_is_compiled(tmp_path, monkeypatch):
     assert count == 2 and second != first and os.path.exists(first)
 
 
-def test_a_program_without_python(build, tmp_path):
-    library = build("tutorial/muladd.cpp")
-    if "Py" in subprocess.run(["nm", "-D", "--undefined-only", library], capture_output=True, text=True).stdout:
-        pass  # the tutorial's module function is never called here: symbols are bound when they are
+def test_a_program_without_python(tmp_path):
     flags = [f"-I{p}" for p in cpp_extension.include_paths()] + [f"-L{p}" for p in cpp_extension.library_paths()]
     program = tmp_path / "host"
     subprocess.run(
@@ -62,8 +63,8 @@ def test_a_program_without_python(build, tmp_path):
         check=True,
     )  # fmt: skip
     plain = tmp_path / "plain.cpp"
-    plain.write_text(TUTORIAL.read_text().replace("#include <Python.h>", "struct PyObject;").partition('extern "C" {')[0]
-                     + TUTORIAL.read_text()[TUTORIAL.read_text().index("namespace extension_cpp") :])  # fmt: skip
+    text = TUTORIAL.read_text()
+    plain.write_text("#include <torch/all.h>\n" + text[text.index("namespace extension_cpp") :])  # without its module
     path = cpp_extension.load("plain", plain, extra_cflags=["-O0"], build_directory=tmp_path / "b", is_standalone=True)
     shown = subprocess.run([str(program), path], capture_output=True, text=True, check=True, env={}).stdout.splitlines()
     assert shown[:3] == ["extension_cpp::mymuladd(Tensor a, Tensor b, float c) -> Tensor", "9.5 3", "6"]
