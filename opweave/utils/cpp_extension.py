@@ -50,7 +50,7 @@ def library_paths(device_type: str = "cpu") -> list[str]:
 
 
 def _runtime() -> Path:
-    return Path(load_heavy("tvm_ffi").__file__).parent
+    return Path(str(load_heavy("tvm_ffi").__file__)).parent
 
 
 def _link_flags() -> list[str]:

@@ -79,7 +79,7 @@ def _on_memory(op: OpOverload, function: Callable[..., Any]) -> Kernel:
     simple = not writes_first and all(str(a.type.base) in _AS_THEY_ARE and not a.kwarg_only for a in schema.arguments)
     has_tensor = any(a.type == TENSOR for a in schema.arguments)
     if simple and has_tensor and convert is None:
-        function.unlinked = True  # see `registry.results`: what comes out is memory of its own
+        function.__dict__["unlinked"] = True  # see `registry.results`: what comes out is memory of its own
         return function  # nothing in between
     taken, given, names = parameters(schema)
     sent = []
