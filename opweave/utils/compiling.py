@@ -96,6 +96,13 @@ def cuda_compiler() -> str:
     return found
 
 
+def cuda_link_flags() -> list[str]:
+    """What a library with CUDA code is linked with."""
+    home = Path(cuda_compiler()).resolve().parents[1]
+    folders_of_libraries = [home / "lib64", home / "targets" / "x86_64-linux" / "lib"]
+    return [*[f"-L{path}" for path in folders_of_libraries if path.is_dir()], "-lcudart"]
+
+
 def root() -> Path:
     """Where libraries are built that name no folder: `OPWEAVE_EXTENSIONS_DIR`, else in the user's cache."""
     named = folders.absolute(os.environ.get("OPWEAVE_EXTENSIONS_DIR", ""))
@@ -127,6 +134,7 @@ def build(job: Job, folder: Path) -> Path:
         objects = [str(task.object) for task in tasks]
         command = [*compiler(), "-shared", *objects]
         command += [f"-L{path}" for path in job.library_paths] + list(job.ldflags)
+        command += cuda_link_flags() if job.has_cuda else []
         digest = _digest(" ".join(command), *[task.digest() for task in tasks])
         library = folder / f"{job.name}-{digest[:16]}.so"
         if not library.exists():

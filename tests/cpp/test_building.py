@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import opweave
+from opweave.registry.errors import UnsupportedError
 from opweave.testing import assert_close
 from opweave.utils import cmake_prefix_path, compiling, cpp_extension
 
@@ -128,3 +129,22 @@ def test_cmake_finds_the_headers(tmp_path):
     subprocess.run(["cmake", "--build", "b"], cwd=tmp_path, check=True, capture_output=True)
     opweave.ops.load_library(tmp_path / "b" / "libops.so")
     assert opweave.ops.cmake_ops.one() == 1
+
+
+@pytest.mark.slow
+def test_cuda_sources_compile_where_nvcc_is(tmp_path):
+    try:
+        nvcc = compiling.cuda_compiler()
+    except UnsupportedError as error:
+        pytest.skip(str(error))
+    flags = [f"-I{p}" for p in cpp_extension.include_paths("cuda")]
+    command = [nvcc, "-std=c++17", "-c", "-Xcompiler", "-fPIC", *flags, str(SOURCES / "cuda.cu"), "-o", "cuda.o"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    assert (tmp_path / "cuda.o").stat().st_size
+
+
+def test_what_cuda_sources_need_is_said(tmp_path, monkeypatch):
+    monkeypatch.setenv("CUDA_HOME", str(tmp_path))
+    (tmp_path / "a.cu").write_text("")
+    with pytest.raises(UnsupportedError, match="CUDA sources need nvcc"):
+        cpp_extension.load("a", tmp_path / "a.cu", build_directory=tmp_path / "b")

@@ -17,6 +17,12 @@
 #define OPWEAVE_HIDDEN __attribute__((visibility("hidden")))
 #endif
 
+#if defined(__CUDACC__)
+#define OPWEAVE_HOST_DEVICE __host__ __device__
+#else
+#define OPWEAVE_HOST_DEVICE
+#endif
+
 // What runs once, while a library registers, is compiled for size.
 #if defined(__GNUC__)
 #define OPWEAVE_COLD __attribute__((cold))

@@ -2,12 +2,6 @@
 #pragma once
 #include "tensor_inl.h"
 
-#if defined(__CUDACC__)
-#define OPWEAVE_HOST_DEVICE __host__ __device__
-#else
-#define OPWEAVE_HOST_DEVICE
-#endif
-
 namespace OPWEAVE_HIDDEN opweave {
 
 template <class T>
