@@ -15,7 +15,14 @@ from typing import Any
 
 from opweave.registry import dtypes
 from opweave.registry.cpp.library import ABSENT_KEYS
-from opweave.registry.keys import AUTOGRAD_MASK, GRAD, DispatchKey, after_ADInplaceOrView_keyset, after_autograd_keyset
+from opweave.registry.keys import (
+    ALIASES,
+    AUTOGRAD_MASK,
+    GRAD,
+    DispatchKey,
+    after_ADInplaceOrView_keyset,
+    after_autograd_keyset,
+)
 from opweave.registry.op import OpOverload, registry
 from opweave.registry.ops import surface
 from opweave.registry.schema import Argument, FunctionSchema
@@ -75,6 +82,10 @@ def keys() -> str:
     numbers = {key.name: int(key) for key in DispatchKey}
     numbers |= {name: _FIRST_ABSENT + i for i, name in enumerate(sorted(ABSENT_KEYS))}
     members = " \\\n".join(f"  _({name}, {number})" for name, number in numbers.items())
+    members_of = {alias: sum(key.bit for key in keys if key) for alias, keys in ALIASES.items()}
+    aliases = "\n".join(
+        f"      case DispatchKey::{alias.name}:\n        return {bits}u;" for alias, bits in members_of.items()
+    )
     tags = " \\\n".join(f"  _({tag.name})" for tag in Tag)
     return f"""{_HEAD}#include <cstdint>
 #include <initializer_list>
@@ -109,8 +120,7 @@ class DispatchKeySet {{
  public:
   constexpr DispatchKeySet() = default;
   constexpr explicit DispatchKeySet(uint64_t bits) : bits_(bits) {{}}
-  constexpr DispatchKeySet(DispatchKey k)
-      : bits_(k == DispatchKey::Undefined || int(k) >= {_FIRST_ABSENT} ? 0 : uint64_t(1) << (int(k) & 63)) {{}}
+  constexpr DispatchKeySet(DispatchKey k) : bits_(bits_of(k)) {{}}
   constexpr DispatchKeySet(std::initializer_list<DispatchKey> keys) {{
     for (DispatchKey k : keys) bits_ |= DispatchKeySet(k).bits_;
   }}
@@ -131,6 +141,14 @@ class DispatchKeySet {{
   constexpr uint64_t raw_repr() const {{ return bits_; }}
 
  private:
+  // An alias stands for its members; a key that no tensor has for none.
+  static constexpr uint64_t bits_of(DispatchKey k) {{
+    switch (k) {{
+{aliases}
+      default:
+        return k == DispatchKey::Undefined || int(k) > 63 ? 0 : uint64_t(1) << int(k);
+    }}
+  }}
   uint64_t bits_ = 0;
 }};
 inline constexpr uint64_t kAutogradBits = {AUTOGRAD_MASK | GRAD}u, kGradBit = {GRAD}u;

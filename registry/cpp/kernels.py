@@ -71,6 +71,20 @@ def boxed_kernel(op: OpOverload, function: Callable[..., Any]) -> KeysetKernel:
     return KeysetKernel(lambda keys, *args, **kwargs: call(keys, op, *args, **kwargs))
 
 
+def kernel_with_keys(op: OpOverload, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel that takes the call's keys first, as those do that hand on to the next key: `call(keys, *args)`."""
+    arguments = op._schema.arguments
+    convert = values.results([r.type for r in op._schema.returns])
+
+    def call(keys: Any, *args: Any, **kwargs: Any) -> Any:
+        ordered = [*args, *[kwargs[a.name] for a in arguments[len(args) :]]]
+        run = _returning_arguments(op, lambda *_: found) if op.is_mutable and op._schema.aliased_returns else None
+        found = convert(function(keys.bits, *map(values.outgoing, ordered), WATCHED))
+        return found if run is None else run(*ordered)
+
+    return call
+
+
 def _on_memory(op: OpOverload, function: Callable[..., Any]) -> Kernel:
     """A kernel that is given tensors as memory."""
     schema = op._schema

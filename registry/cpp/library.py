@@ -20,7 +20,7 @@ from opweave.registry.schema import FunctionSchema, ListType, OptionalType, Type
 #: What libraries and this package agree on; `OPWEAVE_ABI_VERSION` in `opweave/include/opweave/abi.h`.
 ABI_VERSION = 1
 _SYMBOL = "opweave_library"
-_BOXED, _FALLTHROUGH = 1, 2
+_BOXED, _FALLTHROUGH, _TAKES_KEYS = 1, 2, 4
 #: `AliasAnalysisKind` of C++.
 _PURE_FUNCTION = 3
 
@@ -226,6 +226,8 @@ def _implement(library: Library, record: Record) -> None:
     elif record.flags & _BOXED:
         made = kernels.boxed_kernel(op, record.function)
         library.impl(op, made.fn, record.key, with_keyset=True)
+    elif record.flags & _TAKES_KEYS:
+        library.impl(op, kernels.kernel_with_keys(op, record.function), record.key, with_keyset=True)
     else:
         library.impl(op, kernels.kernel(op, DispatchKey[record.key], record.function), record.key)
 

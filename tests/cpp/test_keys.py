@@ -122,6 +122,28 @@ def test_a_boxed_autograd_kernel(k):
     assert k.seen() == before + 1
 
 
+def test_a_kernel_that_takes_the_keys(k):
+    x = opweave.randn(3)
+    assert_close(k.keyed(x.requires_grad_(), 2.0), x.detach() * 2 + 1)
+    assert str(k.keyed.default._schema) == "cppkeys::keyed(Tensor x, float by) -> Tensor"
+
+
+def test_an_autocast_kernel(k):
+    x = opweave.randn(3).to(opweave.bfloat16)
+    assert k.cast(x).dtype is opweave.bfloat16
+    with opweave.autocast("cpu", dtype=opweave.bfloat16):
+        assert k.cast(x).dtype is opweave.float32
+        assert k.cast(opweave.ones(2, dtype=opweave.int64)).dtype is opweave.int64
+
+
+def test_a_part_of_an_argument_is_copied(k):
+    x = opweave.randn(3, 2)
+    part = k.part(x)
+    assert part.tolist() == x[1:2].tolist()
+    part.zero_()
+    assert x[1].tolist() != [0, 0]
+
+
 def test_guards_and_modes(k):
     x = opweave.randn(3, requires_grad=True)
     assert k.requires_grad(x) and not k.requires_grad(x.detach())

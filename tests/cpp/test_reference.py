@@ -25,7 +25,7 @@ def test_functions_become_ops(myops, xy, name):
 
 
 @pytest.mark.parametrize(
-    "name", ["def3", "def4", "def5", "def6", "tagged", "from_lambda", "by_key", "by_device"]
+    "name", ["def3", "def4", "def5", "def6", "tagged", "from_lambda", "from_made_lambda", "by_key", "by_device"]
 )  # fmt: skip
 def test_each_way_to_define_and_implement(myops, xy, name):
     x = xy[0]
@@ -48,6 +48,7 @@ def test_a_second_namespace_of_one_file(myops, xy):
 def test_boxed_kernels_and_functors_with_state(myops, xy):
     x, before = xy[0], myops.functor_calls()
     np.testing.assert_allclose(myops.twice(x).numpy(), 2 * x.numpy())
+    np.testing.assert_allclose(myops.from_functor(x).numpy(), 3 * x.numpy())
     np.testing.assert_allclose(myops.scaled(x).numpy(), 2.5 * x.numpy())
     assert myops.functor_calls() == before + 1
 

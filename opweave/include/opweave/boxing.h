@@ -224,13 +224,35 @@ std::string returns_text() {
     return Type<std::decay_t<R>>::name();
   }
 }
+template <class... A>
+inline constexpr bool takes_keys = false;
+template <class First, class... A>
+inline constexpr bool takes_keys<First, A...> = std::is_same_v<std::decay_t<First>, DispatchKeySet>;
+template <class R, class... A>
+struct SchemaText;
 template <class R, class... A>
 std::string schema_text() {
-  int i = 0;
-  std::string s;
-  ((s += (i ? ", " : "") + argument_text<A>(i), i++), ...);
-  return "(" + s + ") -> " + returns_text<R, A...>();
+  if constexpr (takes_keys<A...>) return SchemaText<R, A...>::without_keys();
+  else return SchemaText<R, A...>::text();
 }
+template <class R>
+struct SchemaText<R> {
+  static std::string text() { return "() -> " + returns_text<R>(); }
+};
+template <class R, class First, class... A>
+struct SchemaText<R, First, A...> {
+  static std::string without_keys() { return SchemaText<R, A...>::text(); }
+  static std::string text() { return schema_of<First, A...>(); }
+
+ private:
+  template <class... B>
+  static std::string schema_of() {
+    int i = 0;
+    std::string s;
+    ((s += (i ? ", " : "") + argument_text<B>(i), i++), ...);
+    return "(" + s + ") -> " + returns_text<R, B...>();
+  }
+};
 
 template <class F>
 struct Signature : Signature<decltype(&F::operator())> {};
@@ -274,14 +296,25 @@ class Kernel {
   }
 };
 
-// A tensor that a kernel with data returns must be memory of its own: of an argument it is a copy.
+// The bytes from the first element of a tensor to behind its last.
+inline std::pair<const char*, const char*> range_of(const DLTensor& t) {
+  int64_t last = 0;
+  for (int32_t d = 0; d < t.ndim; d++) {
+    if (t.shape[d] == 0) return {nullptr, nullptr};
+    last += (t.shape[d] - 1) * t.strides[d];
+  }
+  auto* first = static_cast<const char*>(t.data) + t.byte_offset;
+  int64_t item = (t.dtype.bits * t.dtype.lanes + 7) / 8;
+  return {first, first + (last + 1) * item};
+}
+// A tensor that a kernel with data returns must be memory of its own: of an argument, or a part of one, it is a copy.
 inline void copy_if_shared(Tensor& t, const TVMFFIAny* args, int n) {
   if (!t.defined() || t.is_of_host()) return;
-  auto& dl = *TVMFFITensorGetDLTensorPtr(t.object());
+  auto [first, end] = range_of(*TVMFFITensorGetDLTensorPtr(t.object()));
   for (int i = 0; i < n; i++) {
     if (args[i].type_index != kTVMFFITensor) continue;
-    auto& given = *TVMFFITensorGetDLTensorPtr(object_of(args[i]));
-    if (object_of(args[i]) == t.object() || (dl.data == given.data && dl.data && t.numel())) {
+    auto [low, high] = range_of(*TVMFFITensorGetDLTensorPtr(object_of(args[i])));
+    if (object_of(args[i]) == t.object() || (first < high && low < end)) {
       t = t.clone();
       return;
     }
@@ -300,6 +333,12 @@ void unshare(std::tuple<T...>& value, const TVMFFIAny* args, int n) {
 
 template <class F, class S>
 class Unboxed;
+// A kernel that takes the keys of the call first is given them as a number.
+template <>
+struct Type<DispatchKeySet> {
+  static std::string name() { return ""; }
+  static DispatchKeySet from(const TVMFFIAny& a) { return DispatchKeySet(uint64_t(int_of(a))); }
+};
 template <class F, class R, class... A>
 class Unboxed<F, R(A...)> final : public Kernel {
  public:

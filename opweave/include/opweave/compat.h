@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "accessor.h"
+#include "autocast.h"
 #include "autograd.h"
 #include "dispatch_macros.h"
 #include "factories.h"
@@ -44,6 +45,9 @@ using namespace ::opweave::indexing;
 }
 namespace internal {
 using ::opweave::internal::GRAIN_SIZE;
+}
+namespace autocast {
+using namespace ::opweave::autocast;
 }
 }  // namespace at
 namespace OPWEAVE_HIDDEN torch {

@@ -157,8 +157,7 @@ class DispatchKeySet {
  public:
   constexpr DispatchKeySet() = default;
   constexpr explicit DispatchKeySet(uint64_t bits) : bits_(bits) {}
-  constexpr DispatchKeySet(DispatchKey k)
-      : bits_(k == DispatchKey::Undefined || int(k) >= 1000 ? 0 : uint64_t(1) << (int(k) & 63)) {}
+  constexpr DispatchKeySet(DispatchKey k) : bits_(bits_of(k)) {}
   constexpr DispatchKeySet(std::initializer_list<DispatchKey> keys) {
     for (DispatchKey k : keys) bits_ |= DispatchKeySet(k).bits_;
   }
@@ -179,6 +178,23 @@ class DispatchKeySet {
   constexpr uint64_t raw_repr() const { return bits_; }
 
  private:
+  // An alias stands for its members; a key that no tensor has for none.
+  static constexpr uint64_t bits_of(DispatchKey k) {
+    switch (k) {
+      case DispatchKey::CompositeExplicitAutograd:
+        return 14u;
+      case DispatchKey::CompositeExplicitAutogradNonFunctional:
+        return 14u;
+      case DispatchKey::CompositeImplicitAutograd:
+        return 15470u;
+      case DispatchKey::Autograd:
+        return 15360u;
+      case DispatchKey::Autocast:
+        return 98304u;
+      default:
+        return k == DispatchKey::Undefined || int(k) > 63 ? 0 : uint64_t(1) << int(k);
+    }
+  }
   uint64_t bits_ = 0;
 };
 inline constexpr uint64_t kAutogradBits = 1073757184u, kGradBit = 1073741824u;

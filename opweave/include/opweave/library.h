@@ -116,6 +116,7 @@ class CppFunction {
   const std::string& inferred() const { return inferred_; }
   bool is_fallthrough() const { return fallthrough_; }
   bool is_boxed() const { return boxed_; }
+  bool takes_keys() const { return takes_keys_; }
   const std::string& debug_text() const { return debug_; }
   // The kernel as a function of the runtime; it can be taken once.
   OPWEAVE_COLD IValue take() {
@@ -137,7 +138,10 @@ class CppFunction {
     inferred_ = infer(typed<S>());
   }
   template <class R, class... A>
-  static std::string infer(typed<R(A...)>) { return detail::schema_text<R, A...>(); }
+  std::string infer(typed<R(A...)>) {
+    takes_keys_ = detail::takes_keys<A...>;
+    return detail::schema_text<R, A...>();
+  }
   template <class Functor, class R, class... A>
   static CppFunction fromFunctor(std::shared_ptr<Functor> kept, typed<R(A...)>) {
     return CppFunction([kept](A... a) -> R { return (*kept)(std::forward<A>(a)...); });
@@ -152,7 +156,7 @@ class CppFunction {
   std::unique_ptr<detail::Kernel> kernel_;
   std::string inferred_, debug_;
   std::optional<DispatchKey> key_;
-  bool boxed_ = false, fallthrough_ = false;
+  bool boxed_ = false, fallthrough_ = false, takes_keys_ = false;
 };
 
 inline DispatchKey dispatchKeyOf(DeviceType t) {
@@ -253,7 +257,7 @@ class Library {
     return record("def", whole ? s.text() : s.text() + inferred, "", {}, "", int64_t(s.aliasAnalysis()), "", names, file, line);
   }
   OPWEAVE_COLD Library& put(const char* what, const std::string& name, CppFunction f, const std::string& key, const char* file, int line) {
-    int64_t flags = (f.is_boxed() ? 1 : 0) | (f.is_fallthrough() ? 2 : 0);
+    int64_t flags = (f.is_boxed() ? 1 : 0) | (f.is_fallthrough() ? 2 : 0) | (f.takes_keys() ? 4 : 0);
     std::string inferred = f.inferred(), debug = f.debug_text();
     return record(what, name, key, f.take(), inferred, flags, debug, {}, file, line);
   }

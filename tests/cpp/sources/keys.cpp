@@ -59,7 +59,22 @@ static void count(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch
   op.redispatchBoxed(keys & c10::after_autograd_keyset, stack);
 }
 
+// Takes the keys of the call, and hands on to those below.
+static at::Tensor keyed_autograd(c10::DispatchKeySet keys, const at::Tensor& x, double by) {
+  static auto op = c10::Dispatcher::singleton().findSchemaOrThrow("cppkeys::keyed", "")
+                       .typed<at::Tensor(const at::Tensor&, double)>();
+  return op.redispatch(keys & c10::after_autograd_keyset, x, by) + 1;
+}
+static at::Tensor cast_autocast(const at::Tensor& x) {
+  c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::DispatchKey::Autocast);
+  static auto op = c10::Dispatcher::singleton().findSchemaOrThrow("cppkeys::cast", "").typed<at::Tensor(const at::Tensor&)>();
+  return op.call(at::autocast::cached_cast(at::kFloat, x, at::kCPU));
+}
+
 TORCH_LIBRARY(cppkeys, m) {
+  m.def("keyed(Tensor x, float by) -> Tensor");
+  m.def("cast(Tensor x) -> Tensor");
+  m.def("part(Tensor x) -> Tensor", [](const at::Tensor& x) { return x.narrow(0, 1, 1); });
   m.def("square(Tensor x) -> Tensor");
   m.def("sort_both(Tensor x, Tensor? scale=None) -> (Tensor, Tensor)", [](const at::Tensor& x, c10::optional<at::Tensor> scale) {
     auto r = SortBoth::apply(x, scale);
@@ -81,6 +96,8 @@ TORCH_LIBRARY(cppkeys, m) {
 TORCH_LIBRARY_IMPL(cppkeys, CPU, m) {
   m.impl("square", square_cpu);
   m.impl("batched", batched_cpu);
+  m.impl("keyed", [](const at::Tensor& x, double by) { return x * by; });
+  m.impl("cast", [](const at::Tensor& x) { return x.clone(); });
   m.impl("counted", square_cpu);
   m.impl("missing", square_cpu);
 }
@@ -93,6 +110,8 @@ TORCH_LIBRARY_IMPL(cppkeys, Autograd, m) {
   m.impl("square", square_autograd);
   m.impl("counted", torch::CppFunction::makeFromBoxedFunction<&count>());
 }
+TORCH_LIBRARY_IMPL(cppkeys, AutogradCPU, m) { m.impl("keyed", keyed_autograd); }
+TORCH_LIBRARY_IMPL(cppkeys, Autocast, m) { m.impl("cast", cast_autocast); }
 TORCH_LIBRARY_IMPL(cppkeys, FuncTorchBatched, m) { m.impl("batched", batched_rule); }
 TORCH_LIBRARY_FRAGMENT(cppkeys, m) {
   m.set_python_module("cppkeys_rules_that_are_not_installed", "pip install cppkeys");

@@ -17,6 +17,11 @@ double overloaded(double x) { return x + 1; }
 int64_t overloaded(int64_t x) { return x + 2; }
 at::Tensor roi_align(const at::Tensor& boxes, double scale) { return boxes * scale; }
 at::Tensor copy_of(const at::Tensor& self) { return self.clone(); }
+struct Times : c10::OperatorKernel {
+  double factor;
+  explicit Times(double factor) : factor(factor) {}
+  at::Tensor operator()(const at::Tensor& self) { return self * factor; }
+};
 }  // namespace
 
 // --- TORCH_LIBRARY
@@ -37,6 +42,8 @@ TORCH_LIBRARY(myops, m) {
   m.def("from_pointer", &add_impl);
   m.def("from_fn", TORCH_FN(add_impl));
   m.def("from_lambda", [](const at::Tensor& self) { return self.clone(); });
+  m.def("from_functor(Tensor self) -> Tensor");
+  m.def("from_made_lambda(Tensor self) -> Tensor");
   m.def("overloaded.float(float x) -> float", static_cast<double (*)(double)>(&overloaded));
   m.def("overloaded.int(int x) -> int", static_cast<int64_t (*)(int64_t)>(&overloaded));
   m.def("boxed_calls() -> int", [] { return int64_t(boxed_calls); });
@@ -53,6 +60,9 @@ TORCH_LIBRARY_IMPL(myops, CPU, m) {
   m.impl("def3", TORCH_FN(copy_of));
   m.impl("def4", [](const at::Tensor& self) { return self.clone(); });
   m.impl("tagged", torch::CppFunction::makeFromUnboxedFunction(copy_of));
+  m.impl("from_functor", torch::CppFunction::makeFromUnboxedFunctor(std::make_unique<Times>(3)));
+  m.impl("from_made_lambda", torch::CppFunction::makeFromUnboxedLambda([](const at::Tensor& self) { return self.clone(); })
+                                 .debug("a lambda"));
   m.impl("def5", torch::CppFunction::makeFromUnboxedFunction(TORCH_FN(copy_of)));
 }
 TORCH_LIBRARY_IMPL(myops, CUDA, m) { m.impl("add_later", add_cpu_impl); }
