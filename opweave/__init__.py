@@ -33,7 +33,6 @@ with _deferred(patient=False), _uncollected():
         no_grad,
         set_grad_enabled,
     )
-    from opweave.registry.cpp.imported import new_libraries as _new_libraries
     from opweave.registry.device import Device as device, is_cuda_available as _is_cuda_available
     from opweave.registry.dtypes import (
         DType as dtype,
@@ -244,7 +243,7 @@ _load_library.supply(lambda path: _cpp_libraries().load_library(path))
 @_load_imported.supply
 def _register_imported() -> bool:
     """Register the ops of extension modules that were imported since this was last called."""
-    paths = _new_libraries()
+    paths = _load_heavy("opweave.registry.cpp.imported").new_libraries()
     for path in paths:
         _cpp_libraries().load_library(path)
     return len(paths) > 0

@@ -36,7 +36,7 @@ ABSENT_KEYS = frozenset(
     "PythonTLSSnapshot", "PythonDispatcher", "CustomRNGKeyId", "AutocastXPU", "Batched", "VmapMode",
 }  # fmt: skip
 
-_lock = forking.short_lock()
+_lock = forking.lock()
 
 
 class Loaded(NamedTuple):
