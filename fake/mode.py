@@ -18,6 +18,7 @@ from opweave.fake.shape_env import ShapeEnv
 from opweave.fake.tensor import FakeTensor, make_fake
 from opweave.registry import custom_op
 from opweave.registry.autograd.mode import no_grad
+from opweave.registry.cpp.imported import import_rules
 from opweave.registry.device import Device
 from opweave.registry.errors import DeviceError, DTypeError, FakeTensorError
 from opweave.registry.fake_context import LITERAL, running_rule
@@ -275,6 +276,11 @@ class FakeTensorMode(DispatchMode):
         if rule is None and op.name not in custom_op.definitions:
             # Written with other ops, which have rules. (A custom_op's kernel has the same key, but is opaque.)
             rule = op.kernels.get(DispatchKey.CompositeExplicitAutograd)
+        if rule is None and op.python_module is not None:
+            import_rules(op)
+            rule = op.fake
+        if rule is None and op.is_mutable and not op._schema.returns:
+            return None  # there is nothing to be told about
         if rule is None:
             raise FakeTensorError(
                 f"{op}: no rule for tensors without data",

@@ -19,6 +19,7 @@ with _deferred(patient=False), _uncollected():
     from opweave import library
     from opweave.registry import (
         dtypes as _dtypes,
+        exchange as _exchange,
         folders as _folders,
         plain_launches as _plain_launches,  # noqa: F401  # looks for Triton when a mode becomes active
         replay as _replay,
@@ -56,6 +57,7 @@ with _deferred(patient=False), _uncollected():
         short,
         uint8,
     )
+    from opweave.registry.exchange import from_dlpack
     from opweave.registry.higher_order import HigherOrderOperator
     from opweave.registry.keys import DispatchKey, DispatchKeySet, DispatchMode
     from opweave.registry.loading import load_heavy as _load_heavy
@@ -66,7 +68,13 @@ with _deferred(patient=False), _uncollected():
         contiguous_format,
         preserve_format,
     )
-    from opweave.registry.op import OpOverload, ops, registry as _registry
+    from opweave.registry.op import (
+        OpOverload,
+        load_imported as _load_imported,
+        load_library as _load_library,
+        ops,
+        registry as _registry,
+    )
     from opweave.registry.ops import surface as _surface
     from opweave.registry.packet import OpOverloadPacket
     from opweave.registry.printing import get_printoptions, set_printoptions
@@ -83,6 +91,7 @@ with _deferred(patient=False), _uncollected():
     _registry.shipped_version = _registry.builtin_version
     if os.environ.get("OPWEAVE_REPLAY") != "0":
         _replay.install = lambda may_compile: _load_heavy("opweave.codegen.native.calls").install(may_compile)
+    _exchange.make_table.supply(lambda: _load_heavy("opweave.codegen.native.exchange").table())
     if os.environ.get("OPWEAVE_LOGS"):  # kernels are compiled and launched without the compiler, too
         importlib.import_module("opweave.runtime.logging")
 
@@ -165,6 +174,7 @@ _LAZY = {
     "autograd": ("opweave.autograd", None),
     "func": ("opweave.func", None),
     "optim": ("opweave.optim", None),
+    "utils": ("opweave.utils", None),
     "fft": ("opweave.fft", None),
     "linalg": ("opweave.linalg", None),
     "checkpoint": ("opweave.registry.autograd.checkpoint", "checkpoint"),
@@ -189,9 +199,9 @@ __all__ = [
     "DispatchKey", "DispatchKeySet", "DispatchMode", "FakeTensor", "FakeTensorMode", "HigherOrderOperator",
     "OpOverload", "OpOverloadPacket", "Size", "Tag", "Tensor", "TorchDispatchMode", "autograd", "bfloat16", "cdouble",
     "cfloat", "compile", "complex128", "complex64", "cuda_is_available", "device", "double", "dtype", "enable_grad",
-    "float16", "float32", "float64", "from_numpy", "fx", "get_default_dtype", "half", "inference_mode", "int16",
-    "int32", "int64", "int8", "is_grad_enabled", "is_inference_mode_enabled", "library", "long", "make_fx", "nn",
-    "no_grad", "ops", "promote_types", "result_type", "return_types", "set_default_dtype", "set_grad_enabled",
+    "float16", "float32", "float64", "from_dlpack", "from_numpy", "fx", "get_default_dtype", "half", "inference_mode",
+    "int16", "int32", "int64", "int8", "is_grad_enabled", "is_inference_mode_enabled", "library", "long", "make_fx",
+    "nn", "no_grad", "ops", "promote_types", "result_type", "return_types", "set_default_dtype", "set_grad_enabled",
     "short", "testing", "channels_last", "channels_last_3d", "contiguous_format", "memory_format", "preserve_format",
     "get_printoptions", "kernel_accesses", "set_printoptions",
     "amp", "autocast", "clear_autocast_cache", "get_autocast_dtype", "is_autocast_cache_enabled", "is_autocast_enabled",
@@ -218,6 +228,25 @@ def _prepare_launch() -> None:
 def _compiling(target: Any) -> Any:
     """A context in which Triton compiles for a target, as it would for a launch there."""
     return _load_heavy("opweave.codegen.triton_cpu.targets").compiling(target)
+
+
+def _cpp_libraries() -> Any:
+    """What loads op libraries in C++, and what their code gets of the layers above the registry."""
+    found = _load_heavy("opweave.registry.cpp.library")
+    found.host.pool_address.supply(lambda: _load_heavy("opweave.codegen.native.pool").run_address())
+    return found
+
+
+_load_library.supply(lambda path: _cpp_libraries().load_library(path))
+
+
+@_load_imported.supply
+def _register_imported() -> bool:
+    """Register the ops of extension modules that were imported since this was last called."""
+    paths = _load_heavy("opweave.registry.cpp.imported").new_libraries()
+    for path in paths:
+        _cpp_libraries().load_library(path)
+    return len(paths) > 0
 
 
 def __getattr__(name: str) -> Any:

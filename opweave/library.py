@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from opweave.registry.custom_op import CustomOpDef, custom_op
 from opweave.registry.fake_context import get_ctx
+from opweave.registry.ffi import register_ffi, to_ffi
 from opweave.registry.kernels import fallthrough_kernel
 from opweave.registry.library import Library, allow_redefinition, define, get_kernel, impl
 from opweave.registry.op_rules import (
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 __all__ = [
     "CustomOpDef", "Library", "Tag", "allow_redefinition", "custom_op", "define", "fallthrough_kernel", "get_ctx",
     "get_kernel", "impl", "impl_abstract", "infer_schema", "opcheck", "register_autocast", "register_autograd",
-    "register_fake", "register_kernel", "register_torch_dispatch", "register_vmap", "triton_op", "wrap_triton",
+    "register_fake", "register_ffi", "register_kernel", "register_torch_dispatch", "register_vmap", "to_ffi",
+    "triton_op", "wrap_triton",
 ]  # fmt: skip
 
 

@@ -28,10 +28,13 @@ class Memory(ABC):
         Whether a device of this sort is one of several (`cuda:1`).
     precise_statistics : bool
         Whether normalisations of half types keep their statistics in the compute type, as PyTorch's GPU kernels do.
+    dlpack : int
+        DLPack's number of the sort; that of an extension device where it has none.
     """
 
     numbered: ClassVar[bool] = False
     precise_statistics: ClassVar[bool] = False
+    dlpack: ClassVar[int] = 12
 
     @abstractmethod
     def module(self) -> Any:
@@ -61,6 +64,8 @@ class Memory(ABC):
 class HostMemory(Memory):
     """The process's own, which is NumPy's."""
 
+    dlpack = 1
+
     def module(self) -> Any:
         return np
 
@@ -82,6 +87,7 @@ class CudaMemory(Memory):
 
     numbered = True
     precise_statistics = True
+    dlpack = 2
 
     def module(self) -> Any:
         try:
@@ -206,6 +212,10 @@ class Device:
         if self._xp is None:
             self._xp = self.memory.module()
         return self._xp
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """DLPack's number of the sort of device, and which it is, for libraries that take devices."""
+        return self.memory.dlpack, self.index or 0
 
     def __repr__(self) -> str:
         suffix = "" if self.index is None else f", index={self.index}"

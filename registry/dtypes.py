@@ -31,11 +31,13 @@ class DType:
         Bytes an element.
     triton : str or None
         Triton's scalar type name, None where Triton has none.
+    dlpack : int
+        DLPack's `DLDataType` as a little-endian word: its code, the bits, one lane.
     """
 
     __slots__ = (
         "name", "short", "kind", "itemsize", "triton", "is_floating_point", "is_complex", "is_signed", "priority",
-        "_numpy", "compute",
+        "dlpack", "_numpy", "compute",
     )  # fmt: skip
 
     def __init__(self, name: str, short: str, kind: str, itemsize: int, triton: str | None, priority: int):
@@ -48,6 +50,7 @@ class DType:
         self.is_floating_point = kind == "f"
         self.is_complex = kind == "c"
         self.is_signed = kind in "ifc"
+        self.dlpack = (4 if name == "bfloat16" else "iuf__cb".index(kind)) | itemsize << 11 | 1 << 16
         self._numpy: np.dtype[Any] | None = None
         #: The type that arithmetic on this one is done in (half types widen to float32).
         self.compute: DType = self
@@ -64,6 +67,10 @@ class DType:
 
     def __reduce__(self) -> str:
         return "bool_" if self.name == "bool" else self.name
+
+    def __dlpack_data_type__(self) -> tuple[int, int, int]:
+        """DLPack's code, the bits and the lanes, for libraries that take element types."""
+        return self.dlpack & 255, self.dlpack >> 8 & 255, self.dlpack >> 16
 
     def to_complex(self) -> DType:
         """The complex type whose parts have this type (float32 parts for half types)."""
@@ -92,6 +99,7 @@ _ROWS = (
 
 DTYPES: dict[str, DType] = {row[0]: DType(*row) for row in _ROWS}
 BY_SHORT: dict[str, DType] = {d.short: d for d in DTYPES.values()}
+BY_DLPACK: dict[int, DType] = {d.dlpack: d for d in DTYPES.values()}
 
 bool_ = DTYPES["bool"]
 uint8 = DTYPES["uint8"]

@@ -115,6 +115,11 @@ def build_entry(op: Any) -> Callable[..., Any]:
     return compile_function(f"<opweave op {op.name}>", lines, names)
 
 
+def own_name(name: str) -> str:
+    """A name that no argument of a schema can have, as `$name` is in text for `compile_function`."""
+    return _OWN + name
+
+
 def identifier(name: str) -> str:
     """A schema name as a Python parameter."""
     return f"{name}_" if keyword.iskeyword(name) else name

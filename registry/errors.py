@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 from dataclasses import dataclass
 from types import FrameType
@@ -146,6 +147,24 @@ def _rebuild(cls: type[OpweaveError], what: str, got: str | None, at: str, hint:
     return cls(what, got=got, at=at, hint=hint)
 
 
+_PART = re.compile(r"\n  (got:  |at:   |hint: )")
+
+
+def from_text(kind: type[OpweaveError], text: str) -> OpweaveError:
+    """An error from its text, as it comes back from another language.
+
+    Parameters
+    ----------
+    kind : type
+        Its class.
+    text : str
+        What `str` gave.
+    """
+    what, *rest = _PART.split(text)
+    parts = dict(zip((name.strip(" :") for name in rest[::2]), rest[1::2], strict=True))
+    return kind(what, got=parts.get("got"), at=parts.get("at"), hint=parts.get("hint"))
+
+
 class ShapeError(OpweaveError, ValueError, RuntimeError):
     """Sizes, strides or dimensions that do not fit together."""
 
@@ -211,6 +230,10 @@ class SchemaError(OpweaveError, ValueError):
 
 class RegistrationError(OpweaveError, RuntimeError):
     """A registration that contradicts the registry's present state."""
+
+
+class LibraryError(OpweaveError, OSError):
+    """A shared library that cannot be loaded, or is none that registers ops here."""
 
 
 class DispatchError(OpweaveError, NotImplementedError):

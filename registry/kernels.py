@@ -111,6 +111,8 @@ def noting_mutation(op: OpOverload, kernel: Any, bits: int) -> Kernel:
                         item._bump()
         return result
 
+    if hasattr(kernel, "counting") and bits & VIEW_BIT and not counts_itself:
+        return kernel.counting(mutating)  # it counts by itself where nothing else is to be seen to
     return mutating_first if positions == [0] and not keywords else mutating
 
 

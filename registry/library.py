@@ -92,8 +92,12 @@ class Library:
     >>> lib.impl("div.Tensor", lambda self, other: self * (1 / other), "CPU")
     """
 
-    def __init__(self, ns: str, kind: str, dispatch_key: str = ""):
-        site = user_frame(1)
+    #: Where its registrations stand, if that is not where its methods are called from (in C++).
+    _site: Site | None
+
+    def __init__(self, ns: str, kind: str, dispatch_key: str = "", *, _site: Site | None = None):
+        self._site = _site
+        site = _site or user_frame(1)
         if kind not in ("DEF", "IMPL", "FRAGMENT"):
             raise ArgumentError(f"Library: unknown kind {kind!r}", hint="'DEF', 'FRAGMENT' or 'IMPL'")
         if not isinstance(ns, str) or not (ns == "_" or all(part.isidentifier() for part in ns.split("."))):
@@ -146,7 +150,7 @@ class Library:
         return self._define(schema, alias_analysis, tags).opname
 
     def _define(self, schema: str, alias_analysis: str, tags: TagLike) -> OpOverload:
-        site = user_frame(1)
+        site = self._site or user_frame(1)
         if self.kind == "IMPL":
             raise RegistrationError(
                 "Library.define: a library of the kind 'IMPL' defines no ops", at=site,
@@ -193,7 +197,7 @@ class Library:
         RegistrationError
             If the key has a kernel (names both places), or the function cannot take the op's arguments.
         """
-        site = user_frame(1)
+        site = self._site or user_frame(1)
         if not callable(fn):
             raise ArgumentError("Library.impl: the kernel must be a function", got=repr(fn), at=site)
         if self.ns == "_":
@@ -235,7 +239,7 @@ class Library:
         RegistrationError
             If the library's namespace is not `"_"`, or the key has a fallback.
         """
-        site = user_frame(1)
+        site = self._site or user_frame(1)
         if self.ns != "_":
             raise RegistrationError(
                 "Library.fallback: only the namespace '_' has fallbacks", got=f"namespace {self.ns!r}", at=site,
@@ -268,8 +272,12 @@ class Library:
         return registry.find(f"{self.ns}::{rest}")
 
     def _destroy(self) -> None:
-        """Take back everything now."""
+        """Take back everything now, and let another library define the namespace."""
         _take_back(self._undo)
+        with lock:
+            definer = _definers.get(self.ns)
+            if definer is not None and definer[0]() is self:
+                del _definers[self.ns]
 
     def __repr__(self) -> str:
         key = f", dispatch_key={self.dispatch_key!r}" if self.dispatch_key else ""
@@ -289,6 +297,11 @@ def _key(name: Any, site: Site) -> DispatchKey:
 
 #: Libraries of the functions that are given none; they live as long as the process.
 _forever: list[Library] = []
+
+
+def keep(library: Library) -> None:
+    """Let a library live as long as the process."""
+    _forever.append(library)
 
 
 @contextlib.contextmanager

@@ -106,6 +106,31 @@ class Lease:
         return found
 
 
+class Foreign:
+    """Memory of the CPU that another library lends, and gets back with the last reference to this.
+
+    Attributes
+    ----------
+    capsule : object
+        What gives it back when it goes.
+    address, nbytes : int
+        Of the memory.
+    """
+
+    __slots__ = ("capsule", "address", "nbytes")
+
+    def __init__(self, capsule: Any, address: int, nbytes: int) -> None:
+        self.capsule, self.address, self.nbytes = capsule, address, nbytes
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        return {"data": (self.address, False), "shape": (self.nbytes,), "typestr": "|u1", "version": 3}
+
+    def array(self) -> np.ndarray[Any, Any]:
+        """The bytes; the array keeps the memory."""
+        return np.asarray(self)
+
+
 class _Bytes(np.ndarray):
     """An array of the bytes of a lease; what NumPy derives from it has it as its base."""
 
@@ -253,6 +278,11 @@ def allocate(nbytes: int) -> Lease:
 def free_list(nbytes: int) -> deque[Span]:
     """What is free for requests of this size; it may be empty."""
     return _pool.home(nbytes)[1]
+
+
+def free_lists() -> dict[int, tuple[int, deque[Span]]]:
+    """What is free, with the size class, for the sizes that were asked for before; always the same dict."""
+    return _homes
 
 
 def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:

@@ -15,6 +15,7 @@ when a registration changes. Nothing else happens on a call.
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ from opweave.registry.conforming import conforming
 from opweave.registry.dispatching import ALIAS_OF, EXPLICIT, IMPLICIT, resolve
 from opweave.registry.entry import build_entry
 from opweave.registry.errors import ArgumentError, RegistrationError, Site, user_frame
+from opweave.registry.hooks import Hook
 from opweave.registry.interrupts import deferred
 from opweave.registry.kernels import Kernel, KeysetKernel, fallthrough_kernel
 from opweave.registry.keys import BACKENDS, DEVICE_KEYS, DispatchKey, DispatchKeySet
@@ -38,6 +40,11 @@ if TYPE_CHECKING:
 
 #: A schema, its text, or a function that makes the text when it is first needed.
 SchemaSource = FunctionSchema | str | Callable[[], str]
+
+#: Loads a shared library of ops; `registry.cpp.library` has the function.
+load_library: Hook[[str | os.PathLike[str]], None] = Hook()
+#: Registers what extension modules of C++ hold that were imported since it was last asked; whether there were any.
+load_imported: Hook[[], bool] = Hook()
 
 #: Guards every change to the registry; calls take no lock.
 lock = forking.short_lock()
@@ -118,6 +125,8 @@ class OpOverload(replay.Replayable):
         self.dispatch_rules: dict[type, Kernel] = {}
         self.kernel_sites: dict[DispatchKey, Site] = {}
         self.version = 0
+        #: The Python module that holds what C++ lacks, as its library says, and a hint for users.
+        self.python_module: tuple[str, str] | None = None
         #: A triton_op's body, which tracing goes through; None for every other op.
         self.body: Kernel | None = None
         self._table: dict[int, Kernel] = {}
@@ -363,6 +372,8 @@ class Namespace:
         if opname.startswith("__") or opname == "_name":
             raise AttributeError(opname)  # asked of a half-made copy
         packet = registry.packets.get(f"{self._name}::{opname}")
+        if packet is None and load_imported.call is not None and load_imported.call():
+            packet = registry.packets.get(f"{self._name}::{opname}")
         if packet is None:
             raise AttributeError(f"no op {self._name}::{opname} is registered")
         self.__dict__[opname] = packet
@@ -390,6 +401,11 @@ class Ops:
         found: Any = registry.higher_order.get(name) or Namespace(name)
         self.__dict__[name] = found
         return found
+
+    def load_library(self, path: str | os.PathLike[str]) -> None:
+        """Load a shared library of ops in C++; see `registry.cpp.library.load_library`."""
+        assert load_library.call is not None, "opweave supplies it"
+        load_library.call(path)
 
     def __repr__(self) -> str:
         return "<opweave.ops>"
@@ -511,6 +527,8 @@ class Registry:
         if isinstance(name, OpOverload):
             return name
         found = self.operators.get(name) or self.operators.get(name.removesuffix(".default"))
+        if found is None and load_imported.call is not None and load_imported.call():
+            return self.find(name)
         if found is None:
             close = difflib.get_close_matches(name, self.operators, 3)
             raise RegistrationError(

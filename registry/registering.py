@@ -17,12 +17,13 @@ from opweave.registry.errors import ArgumentError, RegistrationError, Site, user
 from opweave.registry.interrupts import let_through
 from opweave.registry.kernels import Kernel
 from opweave.registry.keys import AUTOCAST_KEYS, DEVICE_KEYS, DispatchKey, DispatchMode
-from opweave.registry.memory import Lease
+from opweave.registry.memory import Foreign, Lease
 from opweave.registry.op import OpOverload, lock
 from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.results import unlink
 from opweave.registry.schema import FunctionSchema
 from opweave.registry.spec import span
+from opweave.registry.storage import Storage
 from opweave.registry.tensor import Tensor, describe
 from opweave.registry.types import DEVICE, TENSOR
 
@@ -298,7 +299,7 @@ def _checked_tensor(op: OpOverload, fn: Callable[..., Any]) -> Kernel:
             if argument.type.has_tensor:
                 name = identifier(argument.name)
                 absent = f"{name} is None or " if argument.type.is_optional else ""
-                is_lease = "$other.owner.__class__ is $Lease or $apart($other, $owner)"
+                is_lease = "$other.owner.__class__ is $owner.__class__ is $Lease or $apart($other, $storage)"
                 tests.append(f"({absent}(($other := {name}._storage) is not $storage and ({is_lease})))")
         lines += [
             "    if $result.__class__ is $Tensor:",
@@ -319,12 +320,16 @@ def _checked_tensor(op: OpOverload, fn: Callable[..., Any]) -> Kernel:
 
 def _owns(owner: Any) -> bool:
     """Whether an array has memory of its own."""
-    return owner is not None and owner.base is None
+    return type(owner) is Foreign or (owner is not None and owner.base is None)
 
 
-def _apart(storage: Any, owner: Any) -> bool:
-    """Whether a storage lies on an array of its own, which is not another's."""
-    return storage.owner is not owner and _owns(storage.owner)
+def _apart(storage: Storage, other: Storage) -> bool:
+    """Whether two storages are known to lie apart: on memory of their own, or by their addresses."""
+    if type(storage.owner) is Foreign or type(other.owner) is Foreign:
+        start, start_other = storage.ptr, other.ptr
+        return start + storage.nbytes <= start_other or start_other + other.nbytes <= start
+    owner = storage.owner
+    return owner is not other.owner and (type(owner) is Lease or _owns(owner))
 
 
 def _refuse_result(op: OpOverload, fn: Callable[..., Any], result: Any) -> NoReturn:

@@ -10,9 +10,10 @@ import numpy as np
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import DataDependentError
-from opweave.registry.memory import Lease
+from opweave.registry.memory import Foreign, Lease
 
 _UINT8 = np.dtype(np.uint8)
+_LENT = (Lease, Foreign)
 
 
 class Storage:
@@ -27,7 +28,8 @@ class Storage:
     version : int
         Counts mutations through any tensor on it.
     owner : object
-        What keeps the memory alive: a `Lease` of host memory, an array, or None where there is no memory (meta, fake).
+        What keeps the memory alive: a `Lease` of host memory, `Foreign` memory, an array, or None where there is no
+        memory (meta, fake).
     saved : bool
         Whether a backward pass has kept a tensor on it: launches of kernels count their writes to it as mutations.
     views : list of weak references or None
@@ -85,7 +87,7 @@ class Storage:
         """The memory as an array of bytes, which keeps it alive."""
         if self._bytes is None:
             owner = self.owner
-            self._bytes = owner.array() if type(owner) is Lease else _byte_view(owner, self.nbytes)
+            self._bytes = owner.array() if type(owner) in _LENT else _byte_view(owner, self.nbytes)
         return self._bytes
 
     def __repr__(self) -> str:
@@ -111,4 +113,4 @@ def address(array: Any) -> int:
     """Device address of an array's first element."""
     if isinstance(array, np.ndarray):
         return int(array.__array_interface__["data"][0])
-    return int(array.data.ptr)
+    return array.address if type(array) is Foreign else int(array.data.ptr)

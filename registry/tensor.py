@@ -39,7 +39,7 @@ class Tensor(Strided):
 
     __slots__ = (
         "_storage", "_sizes", "_strides", "_offset", "_dtype", "_device", "_keys", "_cached", "_view_of",
-        "_autograd", "__weakref__", "__dict__",
+        "_autograd", "_dims", "__weakref__", "__dict__",
     )  # fmt: skip
 
     _storage: Storage
@@ -48,6 +48,8 @@ class Tensor(Strided):
     _view_of: Tensor | None
     #: `registry.autograd.graph.AutogradMeta` of a tensor that takes part in autograd.
     _autograd: Any
+    #: Sizes and strides as another library was shown them (`codegen/native/exchange.ll`); mostly not there.
+    _dims: bytes
 
     # NumPy must leave `ndarray + Tensor` to Tensor.__radd__.
     __array_priority__ = 1000.0

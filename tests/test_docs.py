@@ -6,11 +6,15 @@ import inspect
 import os
 import platform
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from opweave.registry.ops import activation
+from opweave.utils import compiling, cpp_extension
 
 ROOT = Path(__file__).parents[1]
 
@@ -58,3 +62,24 @@ def test_the_page_on_deploying_runs(tmp_path: Path) -> None:
     run(*cc, "-target", "x86_64-linux-musl", *static[1:])
     assert b"ld-musl" not in (tmp_path / "classify").read_bytes()  # no interpreter: it needs no other file
     assert run(tmp_path / "classify", env={}) == "1\n0\n1\n"
+
+
+@pytest.mark.skipif(not any(map(shutil.which, ("c++", "g++", "clang++"))), reason="there is no C++ compiler")
+def test_the_page_on_cpp_libraries_runs(tmp_path: Path) -> None:
+    """Its files: an op library, the script that uses it, and a program without Python."""
+    pytest.importorskip("tvm_ffi", reason="op libraries in C++ need apache-tvm-ffi")
+    text = (ROOT / "docs" / "cpp_libraries.md").read_text()
+    files = re.findall(r"^```(?:cpp|python)\n(?://|#) (\w+\.\w+)\n(.*?)^```$", text, re.M | re.S)
+    assert [name for name, _ in files] == ["ops.cpp", "page.py", "main.cpp"]
+    for name, body in files:
+        (tmp_path / name).write_text(body)
+    env = dict(os.environ, OPWEAVE_EXTENSIONS_DIR=str(tmp_path / "built"), CXX="c++ -O0" if shutil.which("c++") else "")
+    done = subprocess.run([sys.executable, "page.py"], cwd=tmp_path, capture_output=True, text=True, env=env)
+    assert not done.returncode, done.stderr
+    flags = [f"-I{p}" for p in cpp_extension.include_paths()] + [f"-L{p}" for p in cpp_extension.library_paths()]
+    flags += ["-ltvm_ffi", "-ldl", f"-Wl,-rpath,{cpp_extension.library_paths()[0]}"]
+    command = [*compiling.compiler(), "-std=c++17", "-O0", "main.cpp", "-o", "main", *flags]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    (library,) = (tmp_path / "built" / "page").glob("*.so")
+    done = subprocess.run([tmp_path / "main", library], capture_output=True, text=True, env={})
+    assert done.stdout == "1.999\n", done.stderr

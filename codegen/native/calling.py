@@ -1,4 +1,4 @@
-"""The native code of calls that are replayed: its text (`calls`, `elements`, `cast`), and what it refers to."""
+"""The native code of replayed calls: its text (`thread`, `calls`, `elements`, `cast`), and what it refers to."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def source() -> str:
         "VERSION": of_storage.get("version"), "SLICE": object.__basicsize__,
         "KNOWN": replay.CODE_AT + _WORD, "FRAME": MOST_ARGUMENTS + 1, "GIVEN": MOST_ARGUMENTS + 1,
     }  # fmt: skip
-    parts = [native.source("allocation", "calls", numbers=numbers)]
+    parts = [native.source("allocation", "thread", "calls", numbers=numbers)]
     parts += [native.source("elements", numbers={"BITS": 8 * width}) for width in _WIDTHS]
     parts += [native.source("cast", numbers=cast) for cast in _casts()]
     return "\n".join(parts)

@@ -17,7 +17,6 @@
 %Loop = type { ptr, ptr, i64, ptr, ptr, i64, [5 x %Operand] }
 
 declare ptr @PyDict_GetItem(ptr, ptr)
-declare ptr @PyObject_GetAttr(ptr, ptr)
 declare i32 @PyObject_RichCompareBool(ptr, ptr, i32)
 declare i64 @PyLong_AsLongLong(ptr)
 declare ptr @PyLong_FromLongLong(i64)
@@ -29,8 +28,6 @@ declare ptr @PyList_New(i64)
 declare i32 @PyList_Append(ptr, ptr)
 declare ptr @PyWeakref_NewRef(ptr, ptr)
 declare ptr @PyErr_Occurred()
-declare ptr @PyThreadState_Get()
-declare i64 @PyThreadState_GetID(ptr)
 declare i64 @llvm.ctpop.i64(i64)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 
@@ -44,69 +41,11 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 @opweave_tensor = external global i8
 @opweave_zero = external global i8
 @opweave_epoch = external global i64
-@opweave_state = external global i8                      ; what each thread has of its own: registry.keys.state
-@opweave_default = external global i8                    ; and registry.dtypes._default
-@name.dict = external global i8
 @name.include = external global i8
 @name.exclude = external global i8
 @name.dtype = external global i8
 @name.ptr = external global i8
 @note_view = external global i8                          ; Storage.note_view
-
-; the dicts of the thread that called last
-@thread = internal global i64 -1
-@thread.state = internal global ptr null
-@thread.default = internal global ptr null
-
-define internal ptr @slot(ptr %object, i64 %place) alwaysinline {
-  %at = getelementptr i8, ptr %object, i64 %place
-  %value = load ptr, ptr %at
-  ret ptr %value
-}
-
-define internal void @keep(ptr %where, ptr %value) {
-  %before = load ptr, ptr %where
-  store ptr %value, ptr %where
-  %none = icmp eq ptr %before, null
-  br i1 %none, label %out, label %drop
-drop:
-  call void @Py_DecRef(ptr %before)
-  br label %out
-out:
-  ret void
-}
-
-; have the dicts of this thread at hand; false where Python cannot tell
-define internal i1 @at_hand() {
-entry:
-  %state.now = call ptr @PyThreadState_Get()
-  %id = call i64 @PyThreadState_GetID(ptr %state.now)
-  %known = load i64, ptr @thread
-  %same = icmp eq i64 %id, %known
-  br i1 %same, label %yes, label %ask
-ask:
-  %state = call ptr @PyObject_GetAttr(ptr @opweave_state, ptr @name.dict)
-  %no.state = icmp eq ptr %state, null
-  br i1 %no.state, label %no, label %ask.default
-ask.default:
-  %default = call ptr @PyObject_GetAttr(ptr @opweave_default, ptr @name.dict)
-  %no.default = icmp eq ptr %default, null
-  br i1 %no.default, label %half, label %set
-set:
-  store i64 -1, ptr @thread
-  call void @keep(ptr @thread.state, ptr %state)
-  call void @keep(ptr @thread.default, ptr %default)
-  store i64 %id, ptr @thread
-  br label %yes
-half:
-  call void @Py_DecRef(ptr %state)
-  br label %no
-no:
-  call void @PyErr_Clear()
-  ret i1 false
-yes:
-  ret i1 true
-}
 
 ; whether a value is the same as another one that was noted: by what it is, in lists, tuples and slices part by part
 define internal i1 @same(ptr %noted, ptr %value) {

@@ -541,8 +541,10 @@ def _guess(mine: float, right: float) -> str:
         return "is a term missing, or a gradient returned as None in the place of this argument?"
     if np.isclose(ratio, -1, 1e-3):
         return "a sign is wrong: backward gives the negative"
+    if not 1e-9 < abs(ratio) < 1e9:  # nor infinite, nor none at all
+        return "backward(ctx, *grads) returns a gradient for each argument, in their order"
     if np.isclose(ratio, round(ratio), 1e-3) and 1 < abs(round(ratio)) < 100:
         return f"a factor is wrong: backward gives {round(ratio)} times the derivative"
-    if ratio and np.isclose(1 / ratio, round(1 / ratio), 1e-3) and 1 < abs(round(1 / ratio)) < 100:
+    if np.isclose(1 / ratio, round(1 / ratio), 1e-3) and 1 < abs(round(1 / ratio)) < 100:
         return f"a factor is wrong: backward gives 1/{round(1 / ratio)} of the derivative"
     return "backward(ctx, *grads) returns a gradient for each argument, in their order"

@@ -57,3 +57,14 @@ def test_the_first_error_is_raised_or_all_are_told() -> None:
         opcheck(made, args)
     told = opcheck(made, args, raise_exception=False, test_utils=["test_schema", "test_faketensor"])
     assert list(told) == ["test_schema", "test_faketensor"] and told["test_schema"] != "SUCCESS"
+
+
+def test_a_gradient_where_there_is_none_is_told() -> None:
+    @custom_op("opcheck_test::flat", mutates_args=())
+    def flat(x: opweave.Tensor) -> opweave.Tensor:
+        return opweave.zeros_like(x)
+
+    flat.register_fake(lambda x: opweave.empty_like(x))
+    flat.register_autograd(lambda ctx, grad: grad)
+    with pytest.raises(OpCheckError, match="gradient"):
+        opcheck(flat, (opweave.ones(3, requires_grad=True),))
