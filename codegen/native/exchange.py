@@ -35,7 +35,7 @@ _NAME = b"dlpack_exchange_api"
 
 def source() -> str:
     """The LLVM IR of the table's functions."""
-    places, at = allocation.places() or {}, layout.tensors() or layout.TensorLayout(0, 0, 0, 0)
+    places, at = allocation.places() or {}, layout.tensors() or layout.NOWHERE
     of_tensor, of_storage, of_foreign = places.get(Tensor, {}), places.get(Storage, {}), _places_of_foreign() or {}
     numbers = {
         "TYPE": at.type, "STORAGE": at.storage, "OFFSET": at.offset, "POINTER": at.pointer,
