@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -170,6 +170,20 @@ def native_product() -> int | None:
     return None if library is None else library.address
 
 
+def is_native() -> bool:
+    """Whether there is one, whose code need not be there yet."""
+    return _found() is not None
+
+
+def code() -> Any:
+    """The native code of products (`objects.Code`), where there is one."""
+    found = _found()
+    assert found is not None
+    return load_heavy("opweave.codegen.native.objects").Code(
+        functools.partial(source, found.word), "matrix products", 1
+    )
+
+
 # ---- the library ---------------------------------------------------------------------------------------------------
 
 #: BLAS's letter for a type, and LLVM's name of it.
@@ -203,8 +217,22 @@ class _Blas:
     launcher_of: Callable[[object], Any]
 
 
+class _Found(NamedTuple):
+    """OpenBLAS: the type of its integers, what gives its threads, and addresses by their names in `product.ll`."""
+
+    word: str
+    get_threads: Callable[[], int]
+    symbols: dict[str, int]
+
+
 @functools.cache
 def _library() -> _Blas | None:
+    found = _found()
+    return None if found is None else _native(found)
+
+
+@functools.cache
+def _found() -> _Found | None:
     maps = Path("/proc/self/maps")
     if not maps.exists():
         return None
@@ -218,7 +246,7 @@ def _library() -> _Blas | None:
     return None
 
 
-def _open(path: str) -> _Blas | None:
+def _open(path: str) -> _Found | None:
     try:
         # It is loaded already; this opens no other file.
         library = ctypes.CDLL(path, mode=os.RTLD_NOLOAD | os.RTLD_NOW)
@@ -237,20 +265,21 @@ def _open(path: str) -> _Blas | None:
             symbols = {"openblas_get_threads": get, "openblas_set_threads": set_threads}
             symbols |= {f"blas_{letter}gemm": routine for letter, routine in routines.items()}
             get.restype = ctypes.c_int
-            return _native(word, get, {name: ctypes.cast(f, ctypes.c_void_p).value or 0 for name, f in symbols.items()})
+            addresses = {name: ctypes.cast(f, ctypes.c_void_p).value or 0 for name, f in symbols.items()}
+            return _Found(word, get, addresses)
     return None
 
 
-def _native(word: str, get_threads: Callable[[], int], imports: dict[str, int]) -> _Blas:
-    objects, launch, pool = (load_heavy(f"opweave.codegen.native.{name}") for name in ("objects", "launch", "pool"))
+def _native(found: _Found) -> _Blas:
+    launch, pool = (load_heavy(f"opweave.codegen.native.{name}") for name in ("launch", "pool"))
     exports = ("opweave_product", "opweave_product_run", *(f"opweave_blas_{name}" for name in _CONTROLS))
-    imports |= {"opweave_run": pool.run_address(), "opweave_profiling": ctypes.addressof(launch.profiling)}
-    code = objects.Code(functools.partial(source, word), "matrix products", 1).load(exports, imports)
-    enter, leave, renew = (ctypes.PYFUNCTYPE(None)(code.address(f"opweave_blas_{name}")) for name in _CONTROLS)
+    own = {"opweave_run": pool.run_address(), "opweave_profiling": ctypes.addressof(launch.profiling)}
+    loaded = code().load(exports, {**found.symbols, **own})
+    enter, leave, renew = (ctypes.PYFUNCTYPE(None)(loaded.address(f"opweave_blas_{name}")) for name in _CONTROLS)
     forking.after_fork_in_child(renew)
-    run = code.address("opweave_product_run")
-    multiply = launch.words_function("product", _WORDS, run, code)
-    return _Blas(multiply, code.address("opweave_product"), enter, leave, get_threads, launch.launcher_of)
+    run = loaded.address("opweave_product_run")
+    multiply = launch.words_function("product", _WORDS, run, loaded)
+    return _Blas(multiply, loaded.address("opweave_product"), enter, leave, found.get_threads, launch.launcher_of)
 
 
 _CONTROLS = ("enter", "leave", "renew")

@@ -8,6 +8,8 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import Any
 
+from opweave.codegen import blas
+from opweave.codegen.native import preparing
 from opweave.passes.partition import TANGENT, WAY_BACK, Partition
 from opweave.registry.errors import CompileError
 from opweave.registry.op import ops, registry
@@ -54,6 +56,8 @@ def make(request: Request, wanted: Wanted) -> Entry:
     if _graph_log.isEnabledFor(DEBUG):
         module = captured.module
         _graph_log.debug("%s", print_graph(module.graph, name, takes_self=bool(module.constants)))
+    if blas.is_native() and any(n.op == "call_function" and blas.is_product(n) for n in captured.module.graph):
+        preparing.begin(blas.code())
     captured.inputs = _drop_unused(captured)
     joined = join(captured)
     keep = _without_gradients(captured)

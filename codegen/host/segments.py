@@ -152,7 +152,7 @@ def _fits(step: Step, before: Sequence[Step]) -> bool:
         return _is_native(step)
     if isinstance(step, Product):
         then = step.epilogue
-        return blas.native_product() is not None and (then is None or _is_native(then.launch))
+        return blas.is_native() and (then is None or _is_native(then.launch))
     if isinstance(step, Copy):
         return nbytes_of(step.to) is not None and lie_alike(step.to, step.of)
     if isinstance(step, Alloc):

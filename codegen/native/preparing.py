@@ -8,30 +8,36 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections import deque
 
 from opweave.codegen.native import allocation, launch, llvm, objects, pool, segments
+from opweave.registry import forking
 from opweave.registry.interrupts import let_through
 
 _log = logging.getLogger("opweave.kernels")
-#: In the order in which they are needed.
-_CODE: tuple[objects.Code, ...] = (pool.CODE, launch.CODE, allocation.CODE, segments.CODE)
-_begun: list[threading.Thread] = []
+#: What is to be compiled, in the order in which it is needed.
+_waiting: deque[objects.Code] = deque([pool.CODE, launch.CODE, allocation.CODE, segments.CODE])
+_working = forking.lock()
+_seen: set[str] = set()
 
 
-def begin() -> None:
-    """Have a thread compile what the cache does not have; once in a process, which ends no sooner than the thread."""
-    if not _begun:
-        _begun.append(threading.Thread(target=_prepare, name="opweave: native code"))
-        _begun[0].start()
+def begin(*more: objects.Code) -> None:
+    """Have a thread compile what the cache does not have, and this too, once; the process ends no sooner than it."""
+    new = [code for code in more if code.name not in _seen]
+    _seen.update(code.name for code in new)
+    _waiting.extend(new)
+    if _waiting:
+        threading.Thread(target=_work, name="opweave: native code").start()
 
 
-def _prepare() -> None:
-    try:
-        missing = [code for code in _CODE if not code.is_kept()]
-        if missing:
-            llvm.loaded()  # before any lock is held
-        for code in missing:
-            code.fetch()
-    except Exception as error:  # who needs it will be told
-        let_through(error)
-        _log.debug("native code could not be compiled beforehand: %s", error)
+def _work() -> None:
+    with _working:
+        while _waiting:
+            try:
+                code = _waiting.popleft()
+                if not code.is_kept():
+                    llvm.loaded()  # before any other lock is held
+                    code.fetch()
+            except Exception as error:  # who needs it will be told
+                let_through(error)
+                _log.debug("native code could not be compiled beforehand: %s", error)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import pytest
 import opweave
 from opweave import Tensor
 from opweave.codegen import blas
-from opweave.codegen.native import objects, pool, segments
+from opweave.codegen.native import objects, pool
 from opweave.nn import functional as F
 
 _WORD, _ADDRESS, _INT = ctypes.c_int64, ctypes.c_void_p, ctypes.c_int
@@ -20,7 +20,7 @@ _RUN = ctypes.CFUNCTYPE(_INT, _ADDRESS, _ADDRESS, _WORD, _INT, _INT, _INT, _ADDR
 
 
 @pytest.fixture
-def followed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
+def followed(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """For each product that a kernel may follow, whether it did."""
     library = blas._library()
     if library is None:
@@ -35,25 +35,16 @@ def followed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
             found.append(given[then] != 0)
         return run(code, words, *rest)
 
-    made: list[dict[str, int]] = []
-    native = blas._native
-
-    def linked(word: str, get_threads: Any, imports: dict[str, int]) -> Any:
-        made.append(imports)
-        return native(word, get_threads, imports)
-
     callback = _RUN(noting)
     address = ctypes.cast(callback, ctypes.c_void_p).value
     with monkeypatch.context() as patch:
         patch.setattr(pool, "run_address", lambda: address)
-        patch.setattr(blas, "_native", linked)
         spied = blas._library.__wrapped__()
-    routines = {made[0]["blas_sgemm"], made[0]["blas_dgemm"]}
+    symbols = blas._found().symbols
+    routines = {symbols["blas_sgemm"], symbols["blas_dgemm"]}
     objects.keep_forever(callback)
     monkeypatch.setattr(blas, "_library", lambda: spied)
-    segments._runner.cache_clear()
-    yield found
-    segments._runner.cache_clear()
+    return found
 
 
 def tensor(*sizes: int, seed: int = 0) -> Tensor:
@@ -208,7 +199,8 @@ def test_watched_launches_are_launches(followed: list[bool]) -> None:
 
 
 def test_without_slabs_numpy_multiplies_and_the_kernel_follows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blas, "_library", lambda: None)
+    for where in ("_found", "_library"):
+        monkeypatch.setattr(blas, where, lambda: None)
     check(linear, tensor(300, 30), tensor(200, 30), tensor(200))
 
 
