@@ -42,6 +42,10 @@ MANY = 1 << 18
 LONG, SHORT = 256, 128
 #: So many products are enough to share out; each is then one slab.
 MATRICES = 8
+#: Multiplications up to which BLAS takes longer to prepare a product than to make it.
+SMALL = 1 << 15
+#: Columns of a block of a small product, in registers together; a narrower one where there are fewer.
+_WIDTHS = {"float": (8, 1), "double": (4, 1)}
 #: Multiplications a nanosecond of one core, about: tells the pool that helpers are worth waking.
 _RATE = 40.0
 
@@ -241,7 +245,7 @@ def _native(word: str, get_threads: Callable[[], int], imports: dict[str, int]) 
     objects, launch, pool = (load_heavy(f"opweave.codegen.native.{name}") for name in ("objects", "launch", "pool"))
     exports = ("opweave_product", "opweave_product_run", *(f"opweave_blas_{name}" for name in _CONTROLS))
     imports |= {"opweave_run": pool.run_address(), "opweave_profiling": ctypes.addressof(launch.profiling)}
-    code = objects.kept(source(word), exports, name="matrix products", level=1, imports=imports)
+    code = objects.Code(functools.partial(source, word), "matrix products", 1).load(exports, imports)
     enter, leave, renew = (ctypes.PYFUNCTYPE(None)(code.address(f"opweave_blas_{name}")) for name in _CONTROLS)
     forking.after_fork_in_child(renew)
     run = code.address("opweave_product_run")
@@ -267,11 +271,14 @@ def source(word: str = "i64") -> str:
         ]
     numbers: dict[str, object] = {
         "CLOCK": time.CLOCK_MONOTONIC, "FOUR_LONG": 4 * LONG, "TWO_SHORT": 2 * SHORT, "SHORT": SHORT, "LONG": LONG,
-        "MATRICES": MATRICES, "MANY": MANY, "RATE": f"{_RATE:e}", "PLAIN": _PLAIN, "TRANSPOSED": _TRANSPOSED,
-        "STORES": "\n".join(stores),
+        "MATRICES": MATRICES, "MANY": MANY, "SMALL": SMALL, "RATE": f"{_RATE:e}", "PLAIN": _PLAIN,
+        "TRANSPOSED": _TRANSPOSED, "STORES": "\n".join(stores),
     }  # fmt: skip
     slabs = [_source(f"opweave_gemm_{t.name}", real, word) for t, (_, real) in _GEMM.items()]
-    return "\n".join([native.source("clock", "kernel", "product", numbers=numbers), *slabs])
+    small = [_small(real) for _, real in _GEMM.values()]
+    # Unrolled, blocks are no faster, and take long to compile.
+    rolled = '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.unroll.disable"}\n'
+    return "\n".join([native.source("clock", "kernel", "product", numbers=numbers), *small, *slabs, rolled])
 
 
 def _source(name: str, real: str, word: str) -> str:
@@ -326,7 +333,23 @@ def _source(name: str, real: str, word: str) -> str:
         "  %c.row = mul i64 %row, %ldc",
         "  %c.slab = add i64 %c.row, %column",
         *_offset(real, "c"),
+        "  %area = mul i64 %height, %width",
+        "  %volume = mul i64 %area, %k",
+        f"  %few = icmp sle i64 %volume, {SMALL}",
+        f"  %beside = icmp eq i64 %tb, {_PLAIN}",
+        "  %small = and i1 %few, %beside",
+        "  br i1 %small, label %blocks, label %large",
+        "blocks:",
+        f"  %upright = icmp eq i64 %ta, {_PLAIN}",
+        "  %a.down = select i1 %upright, i64 %lda, i64 1",
+        "  %a.along = select i1 %upright, i64 1, i64 %lda",
+        f'  call void @"small.{real}"(i64 %height, i64 %width, i64 %k, ptr %a.p, i64 %a.down, i64 %a.along,'
+        " ptr %b.p, i64 %ldb, ptr %c.p, i64 %ldc)",
+        "  br label %multiplied",
+        "large:",
         *casts, call,
+        "  br label %multiplied",
+        "multiplied:",
         "  br i1 %alone, label %continue, label %follow",
         "follow:",
         "  %first = mul i64 %i, %each",
@@ -342,6 +365,26 @@ def _source(name: str, real: str, word: str) -> str:
         "}",
     ]  # fmt: skip
     return "\n".join(lines)
+
+
+def _small(real: str) -> str:
+    """The LLVM IR of small products: the widest block that there are columns for."""
+    size = {"float": 4, "double": 8}[real]
+    blocks = [
+        native.source("small_product", numbers={"REAL": real, "WIDTH": width, "BYTES": size}) for width in _WIDTHS[real]
+    ]
+    arguments = "i64 %m, i64 %n, i64 %k, ptr %a, i64 %a.row, i64 %a.column, ptr %b, i64 %b.row, ptr %c, i64 %c.row"
+    lines = [f'define internal void @"small.{real}"({arguments}) {{', "entry:", "  br label %width.0"]
+    for i, width in enumerate(_WIDTHS[real]):
+        lines += [
+            f"width.{i}:",
+            f"  %wide.{i} = icmp sge i64 %n, {width}",
+            f"  br i1 %wide.{i}, label %as.wide.{i}, label %width.{i + 1}",
+            f"as.wide.{i}:",
+            f'  call void @"blocks.{real}.{width}"({arguments})',
+            "  ret void",
+        ]
+    return "\n".join([*blocks, *lines, f"width.{len(_WIDTHS[real])}:", "  ret void", "}"])
 
 
 def _offset(real: str, operand: str) -> list[str]:

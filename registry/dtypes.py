@@ -89,12 +89,12 @@ _ROWS = (
     ("int16",      "i16",  "i", 2,  "i16",  2),
     ("int32",      "i32",  "i", 4,  "i32",  3),
     ("int64",      "i64",  "i", 8,  "i64",  4),
-    ("float16",    "f16",  "f", 2,  "fp16", 5),
-    ("bfloat16",   "bf16", "f", 2,  "bf16", 5),
-    ("float32",    "f32",  "f", 4,  "fp32", 6),
-    ("float64",    "f64",  "f", 8,  "fp64", 7),
-    ("complex64",  "c64",  "c", 8,  None,   8),
-    ("complex128", "c128", "c", 16, None,   9),
+    ("float16",    "f16",  "f", 2,  "fp16", 6),
+    ("bfloat16",   "bf16", "f", 2,  "bf16", 6),
+    ("float32",    "f32",  "f", 4,  "fp32", 7),
+    ("float64",    "f64",  "f", 8,  "fp64", 8),
+    ("complex64",  "c64",  "c", 8,  None,   9),
+    ("complex128", "c128", "c", 16, None,   10),
 )  # fmt: skip
 
 DTYPES: dict[str, DType] = {row[0]: DType(*row) for row in _ROWS}

@@ -276,4 +276,7 @@ class CompiledFunction:
         self._count += 1
         wanted = Wanted(request)
         found = wanted.found(request)
-        return load_heavy("opweave.runtime.versions").make(request, wanted) if found is None else found
+        if found is not None:
+            return found
+        load_heavy("opweave.codegen.native.preparing").begin()
+        return load_heavy("opweave.runtime.versions").make(request, wanted)

@@ -225,17 +225,20 @@ class Entry:
         """What went through the passes: the graph as captured, or the forward's part of it."""
         return self.graph if self.partition is None else self.partition.forward
 
+    @functools.cached_property
+    def _folded(self) -> tuple[list[str], dict[str, Callable[..., bool]]]:
+        return self.guards.folded(f"_ow_e{self.index}_alike")
+
     @property
     def test(self) -> str:
         """The predicate."""
-        tests = [guard.test for guard in self.guards.guards]
-        return " and ".join([*tests, f"_ow_registry.version == _ow_e{self.index}_checked[0]"])
+        return " and ".join([*self._folded[0], f"_ow_registry.version == _ow_e{self.index}_checked[0]"])
 
     def constants(self) -> dict[str, Any]:
         """Globals its text needs."""
         own = {f"_ow_e{self.index}_run": self.run, f"_ow_e{self.index}_checked": self.checked}
         own.update(self.context.constants())
-        return {**self.guards.constants, **own}
+        return {**self.guards.constants, **self._folded[1], **own}
 
     def ops_unchanged(self) -> str | None:
         """None if every op is as it was traced (noting so); else which one changed."""

@@ -9,12 +9,14 @@ told by `runtime.values` and, for what has attributes, `runtime.objects`.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from opweave.codegen.native.alike import Laid, alike, distinct
 from opweave.registry.errors import Site
 from opweave.registry.overlap import disjoint
 from opweave.runtime.sources import MISSING, NumberInput, Scope, Source, TensorInput, brief
@@ -25,11 +27,24 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Guard:
-    """One fact: `test` is true as long as it holds; `explain` words how the present value differs."""
+    """One fact: `test` is true as long as it holds; `explain` words how the present value differs.
+
+    Attributes
+    ----------
+    laid : Laid, optional
+        The layout that the test asks of the source, if it asks nothing else.
+    fetched : str
+        The expression of the source in such a test.
+    apart : tuple of str
+        The variables, many, that the test demands to be different objects, if it demands nothing else.
+    """
 
     test: str
     source: Source
     explain: Callable[[Any], str]
+    laid: Laid | None = None
+    fetched: str = ""
+    apart: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.source.text}: {self.test}  ({self.source.site.short})"
@@ -153,6 +168,43 @@ class GuardSet:
         for t in self.tensors:
             t.tensor = t.options = None
 
+    def folded(self, prefix: str) -> tuple[list[str], dict[str, Callable[..., bool]]]:
+        """The tests, those of layouts that stand side by side as one native call.
+
+        Parameters
+        ----------
+        prefix : str
+            Of the names of functions in the tests.
+
+        Returns
+        -------
+        tests : list of str
+            Expressions, in the order they are to be tested.
+        functions : dict
+            What stands behind the names.
+        """
+        functions: dict[str, Callable[..., bool]] = {}
+        tests: list[str] = []
+
+        def call(function: Callable[..., bool], arguments: Iterable[str]) -> None:
+            name = f"{prefix}{len(functions)}"
+            functions[name] = function
+            tests.append(f"{name}({', '.join(arguments)})")
+
+        for is_laid, found in itertools.groupby(self.guards, lambda guard: guard.laid is not None):
+            run = list(found)
+            function = alike([guard.laid for guard in run if guard.laid is not None]) if is_laid else None
+            if function is not None:
+                call(function, [guard.fetched for guard in run])
+                continue
+            for guard in run:
+                function = distinct(len(guard.apart)) if guard.apart else None
+                if function is None:
+                    tests.append(guard.test)
+                else:
+                    call(function, guard.apart)
+        return tests, functions
+
     # ---- sizes that are left open ----------------------------------------------------------------------------------
 
     def open(self, env: ShapeEnv, numbers: Iterable[NumberInput]) -> None:
@@ -209,7 +261,7 @@ class GuardSet:
             fresh = len(names) > known
             test = f"{var}.{attribute} == ({', '.join(parts)}{',' * (len(parts) == 1)})"
             tests[at + which] = f"len({var}.{attribute}) == {len(parts)} and {test}" if fresh else test
-        guard.test = " and ".join(tests)
+        guard.test, guard.laid = " and ".join(tests), None
 
     def _read(self, names: dict[Any, str], owner: str, numbers: tuple[Any, ...], symbol: Any) -> str:
         """A symbol in a test: read from a layout where it stands alone in it, the first time."""
@@ -230,6 +282,7 @@ class GuardSet:
             self.require(
                 f"len({{{ids}}}) == {len(variables)}", variables[0], lambda now: f"two of {names} became one object"
             )
+            self.guards[-1].apart = tuple([v.var for v in variables])
             return
         for i, one in enumerate(variables):
             for other in variables[i + 1 :]:

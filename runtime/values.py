@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from opweave.codegen.native.alike import Laid
 from opweave.registry.autograd.graph import grad_fn_of
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
@@ -156,6 +157,9 @@ class ValueGuards(ObjectGuards):
             return ", ".join(changes) or f"{text}.is_leaf changed"
 
         self.require(" and ".join(tests), source, explain)
+        if kind is Tensor and len(tests) == 5 and "(" not in source.load:
+            self.guards[-1].laid = Laid(tensor._sizes, tensor._strides, tensor._dtype, tensor._keys)
+            self.guards[-1].fetched = fetched
         self.tensors.append(TensorInput(source, tensor))
         self._layouts[id(self.tensors[-1])] = (self.guards[-1], tests, layout, fixed)
         self._tensor_class(kind, source.site)

@@ -225,10 +225,9 @@ def dense_nbytes_of(local: Local) -> Any | None:
 
 
 def _segment(steps: Sequence[Step], program: Program, end: int, inner: set[Local]) -> Sequence[Step]:
-    """The steps up to a place, with a segment among them where that pays; its own names are added to `inner`."""
+    """The steps up to a place, with a segment among them if they do something; its own names are added to `inner`."""
     work = [step for step in steps if isinstance(step, _WORK)]
-    pays = len(work) > 1 or any(isinstance(step, Product) for step in work)
-    if not pays:
+    if not work:
         return steps
     try:
         maker = _Maker(steps, program, end)
@@ -283,7 +282,12 @@ class _Maker:
         lives = self._lives()
         total = plan(lives, self._results(), self._number)
         inside = self.inner = {*lives, *(local for local in self.base if local not in self.needed)}
-        before: list[Step] = []
+        touched = {local for s in self.steps if not isinstance(s, Free) for local in (*s.uses, *s.defines)}
+        freed = [local for step in self.steps if isinstance(step, Free) for local in step.locals]
+        idle = [local for local in freed if local not in touched]
+        before: list[Step] = (
+            [Free(next(s.origin for s in self.steps if isinstance(s, Free)), tuple(idle))] if idle else []
+        )
         after: list[Step] = []
         for step in self.steps:
             if isinstance(step, (Constant, Cell, Read)) or (isinstance(step, Alloc) and step.result not in inside):
@@ -293,7 +297,7 @@ class _Maker:
             elif isinstance(step, Bump) and step.of not in inside:
                 after.append(step)
             elif isinstance(step, Free):
-                after.append(replace(step, locals=tuple(n for n in step.locals if n not in inside)))
+                after.append(replace(step, locals=tuple(n for n in step.locals if n in touched and n not in inside)))
         names = self.program.names
         in_block = any(life.of is None for life in lives.values())
         memory = Local(names.fresh("memory"), OpaqueType("memory")) if in_block else None
@@ -450,6 +454,8 @@ def plan(lives: dict[Local, Life], results: dict[Local, Life], number: Callable[
     # Places of each size that is not fixed, and who had them: a result until it is written.
     open_: dict[str, list[tuple[Life, Life | None]]] = {}
     for local, result in results.items():
+        if type(result.nbytes) is int:
+            continue  # the fixed ones lie there
         open_.setdefault(str(result.nbytes), []).append((Life(result.nbytes, -1, -1, local), result))
     for life in varying:
         same = open_.setdefault(str(life.nbytes), [])

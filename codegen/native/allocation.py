@@ -32,6 +32,9 @@ def source() -> str:
     return native.source("allocation", numbers={})
 
 
+CODE = objects.Code(source, "tensors", 1)
+
+
 def allocator(sizes: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device: Device) -> Callable[[], Tensor]:
     """A function that makes uninitialised tensors of one layout.
 
@@ -75,7 +78,7 @@ def words(
 
 @functools.cache
 def _definition() -> functions.MethodDef:
-    code = objects.kept(source(), ("opweave_new",), name="tensors", level=1, imports=functions.c_api(_C_API))
+    code = CODE.load(("opweave_new",), functions.c_api(_C_API))
     return functions.definition("new_tensor", code.address("opweave_new"), functions.NOARGS, "A new tensor.")
 
 

@@ -33,7 +33,7 @@ _WORD = ctypes.sizeof(ctypes.c_void_p)
 
 def source() -> str:
     """The LLVM IR of a call."""
-    at = layout.tensors() or layout.TensorLayout(0, 0, 0, 0)
+    at = layout.tensors() or layout.NOWHERE
     places = allocation.places() or {}
     of_tensor, of_storage = places.get(Tensor, {}), places.get(Storage, {})
     numbers = {
@@ -106,6 +106,9 @@ def _imports() -> dict[str, int]:
     )
 
 
+_CODE = objects.Code(source, "calls", 1)
+
+
 class Code:
     """The native code, once it is there."""
 
@@ -114,11 +117,11 @@ class Code:
 
     def is_kept(self) -> bool:
         """Whether the cache has it."""
-        return objects.is_kept(source(), level=1)
+        return _CODE.is_kept()
 
     def load(self) -> None:
         """Have it there."""
-        self.loaded = objects.kept(source(), _SYMBOLS, name="calls", level=1, imports=_imports())
+        self.loaded = _CODE.load(_SYMBOLS, _imports())
 
     def address(self, symbol: str) -> int:
         """Of one of its functions."""

@@ -35,7 +35,7 @@ _NAME = b"dlpack_exchange_api"
 
 def source() -> str:
     """The LLVM IR of the table's functions."""
-    places, at = allocation.places() or {}, layout.tensors() or layout.TensorLayout(0, 0, 0, 0)
+    places, at = allocation.places() or {}, layout.tensors() or layout.NOWHERE
     of_tensor, of_storage, of_foreign = places.get(Tensor, {}), places.get(Storage, {}), _places_of_foreign() or {}
     numbers = {
         "TYPE": at.type, "STORAGE": at.storage, "OFFSET": at.offset, "POINTER": at.pointer,
@@ -62,7 +62,7 @@ def table() -> Any:
     if unknown or not getattr(sys, "_is_gil_enabled", lambda: True)():
         return None
     with deferred():
-        code = objects.kept(source(), _FUNCTIONS, name="exchange", level=1, imports=_imports())
+        code = objects.Code(source, "exchange", 1).load(_FUNCTIONS, _imports())
         major, minor = exchange.VERSION
         words = (ctypes.c_uint64 * 7)(major | minor << 32, 0, *[code.address(name) for name in _FUNCTIONS])
         objects.keep_forever((words, _NAME))

@@ -61,7 +61,8 @@ POINTER, INTEGER, BOOL, FLOAT32, FLOAT64, TENSOR = range(6)
 _C_API = (
     "PyTuple_GetItem", "PyLong_AsVoidPtr", "PyLong_AsLongLong", "PyLong_AsUnsignedLongLong", "PyFloat_AsDouble",
     "PyErr_Occurred", "PyErr_Clear", "PyErr_NoMemory", "PyObject_Vectorcall", "PyEval_SaveThread",
-    "PyEval_RestoreThread", "PyType_IsSubtype", "Py_IncRef", "Py_DecRef",
+    "PyEval_RestoreThread", "PyType_IsSubtype", "PyObject_RichCompareBool", "Py_IncRef",
+    "Py_DecRef",
 )  # fmt: skip
 
 
@@ -99,7 +100,7 @@ profiled: list[Launcher] = []
 def source() -> str:
     """The LLVM IR of a launch."""
     # Where the layout of tensors is not known, none is given as it is.
-    at = layout.tensors() or layout.TensorLayout(0, 0, 0, 0)
+    at = layout.tensors() or layout.NOWHERE
     numbers = {
         "CLOCK": time.CLOCK_MONOTONIC,
         "HOLD_NS": f"{HOLD_NS:e}",
@@ -107,22 +108,36 @@ def source() -> str:
         "STORAGE": at.storage,
         "OFFSET": at.offset,
         "POINTER": at.pointer,
+        "SIZES": at.sizes,
+        "STRIDES": at.strides,
+        "DTYPE": at.dtype,
+        "KEYS": at.keys,
     }
-    return native.source("clock", "kernel", "launch", numbers=numbers)
+    return native.source("clock", "kernel", "launch", "alike", numbers=numbers)
+
+
+CODE = objects.Code(source, "launcher", 1)
 
 
 @functools.cache
-def _definition() -> functions.MethodDef:
-    """The C function's definition, shared by all launchers."""
+def entry_code() -> objects.LoadedCode:
+    """The code of what a call of compiled code begins with: launches, and the comparison of tensors' layouts."""
     imports = functions.c_api(_C_API) | {
         "opweave_run": pool.run_address(),
         "_Py_NoneStruct": id(None),
         "opweave_tensor": id(Tensor),
         "opweave_data_ptr": id(Tensor.data_ptr),
         "opweave_profiling": ctypes.addressof(profiling),
+        "_Py_TrueStruct": id(True),
+        "_Py_FalseStruct": id(False),
     }
-    code = objects.kept(source(), ("opweave_launch",), name="launcher", level=1, imports=imports)
-    entry = code.address("opweave_launch")
+    return CODE.load(("opweave_launch", "opweave_alike"), imports)
+
+
+@functools.cache
+def _definition() -> functions.MethodDef:
+    """The C function's definition, shared by all launchers."""
+    entry = entry_code().address("opweave_launch")
     return functions.definition("launch", entry, functions.FASTCALL, "launch(gx, gy, gz, *arguments)")
 
 

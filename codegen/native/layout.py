@@ -28,12 +28,22 @@ class TensorLayout(NamedTuple):
         Of a tensor's slots.
     pointer : int
         Of its storage's address.
+    sizes, strides, dtype, keys : int
+        Of a tensor's slots.
     """
 
     type: int
     storage: int
     offset: int
     pointer: int
+    sizes: int
+    strides: int
+    dtype: int
+    keys: int
+
+
+#: Stands in native code that is never asked, where there is no layout.
+NOWHERE = TensorLayout(*[0] * 8)
 
 
 @functools.cache
@@ -41,11 +51,12 @@ def tensors() -> TensorLayout | None:
     """The layout of tensors; None where native code cannot know it."""
     sample = allocate((1,), (1,), float32, Device("cpu"))
     head = object.__basicsize__ - _WORD
-    found = (slot(sample, "_storage"), slot(sample, "_offset"), slot(sample._storage, "_ptr"))
+    names = ("_storage", "_offset", "_sizes", "_strides", "_dtype", "_keys")
+    storage, offset, *rest = (slot(sample, name) for name in names)
+    found = (storage, offset, slot(sample._storage, "_ptr"), *rest)
     if _read(sample, head) != id(type(sample)) or None in found:
         return None
-    storage, offset, pointer = (place or 0 for place in found)
-    return TensorLayout(head, storage, offset, pointer)
+    return TensorLayout(head, *(place or 0 for place in found))
 
 
 def slot(sample: object, name: str) -> int | None:

@@ -16,6 +16,7 @@
 ; an operator of the user's
 %Operator = type { ptr, ptr }
 
+declare i32 @opweave_product(ptr)
 declare ptr @calloc(i64, i64)
 declare ptr @aligned_alloc(i64, i64)
 declare void @free(ptr)

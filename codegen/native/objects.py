@@ -1,6 +1,6 @@
 """Object code to addresses that can be called. Loaded code lives as long as its `LoadedCode`.
 
-What kernels need of the runtime in native code is compiled once and kept by the cache (`kept`), as kernels are: a
+What kernels need of the runtime in native code is compiled once and kept by the cache (`Code`), as kernels are: a
 process that finds all of it there never loads LLVM.
 """
 
@@ -11,13 +11,14 @@ import functools
 import itertools
 import logging
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from opweave.codegen import cache
 from opweave.codegen.native import linking
 from opweave.codegen.native.sealed import opened
-from opweave.registry import interrupts
+from opweave.registry import forking, interrupts
 from opweave.registry.errors import CompileError
 from opweave.registry.loading import load_heavy
 
@@ -120,29 +121,48 @@ def keep_forever(value: object) -> None:
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(value))
 
 
-def is_kept(source: str, *, level: int) -> bool:
-    """Whether the cache has what `kept` would compile."""
-    found = cache.entries(cache.key_of("native", source, str(level)))
-    return next(iter(found), None) is not None
+#: Held while code of the runtime is fetched, so that no two threads compile one piece.
+_fetching = forking.lock()
 
 
-def kept(
-    source: str, symbols: Iterable[str], *, name: str, level: int, imports: Mapping[str, int] | None = None
-) -> LoadedCode:
+@dataclass(frozen=True)
+class Code:
     """Code of the runtime: compiled unless the cache has it, and never freed.
 
     Parameters
     ----------
-    source : str
-        LLVM IR.
-    symbols, imports
-        As for `load`.
+    source : callable
+        Gives the LLVM IR.
     name, level
         As for `llvm.compile_object`.
     """
-    key = cache.key_of("native", source, str(level))
-    llvm = "opweave.codegen.native.llvm"
-    found = cache.fetch_object(key, lambda: load_heavy(llvm).compile_object(source, name=name, level=level))
-    loaded = load(found, symbols, imports=imports)
-    keep_forever(loaded)
-    return loaded
+
+    source: Callable[[], str]
+    name: str
+    level: int
+
+    def load(self, symbols: Iterable[str], imports: Mapping[str, int] | None = None) -> LoadedCode:
+        """Have it in memory; `symbols` and `imports` as for the function `load`."""
+        loaded = load(self.fetch(), symbols, imports=imports)
+        keep_forever(loaded)
+        return loaded
+
+    def fetch(self) -> bytes:
+        """Its object code."""
+        source = self.source()
+
+        def make() -> bytes:
+            return load_heavy(_LLVM).compile_object(source, name=self.name, level=self.level)
+
+        with _fetching:
+            return cache.fetch_object(self._key(source), make)
+
+    def is_kept(self) -> bool:
+        """Whether the cache has it."""
+        return next(iter(cache.entries(self._key(self.source()))), None) is not None
+
+    def _key(self, source: str) -> str:
+        return cache.key_of("native", source, str(self.level))
+
+
+_LLVM = "opweave.codegen.native.llvm"

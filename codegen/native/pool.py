@@ -73,13 +73,16 @@ def source(of: str | None = None) -> str:
     return native_code.source("clock", "ticks", "pause", "pool", numbers=numbers, of=of)
 
 
+#: Level 0: it is written as it should run.
+CODE = objects.Code(source, "thread pool", 0)
+
+
 class _Native:
     """The loaded pool: one a process, never freed, since its threads sleep in it."""
 
     def __init__(self) -> None:
-        # Level 0: it is written as it should run.
         imports = functions.c_api(_C_API)
-        code = objects.kept(source(), _EXPORTS, name="thread pool", level=0, imports=imports)
+        code = CODE.load(_EXPORTS, imports)
         self.run_address = code.address("opweave_run")
         self.poll_address = code.address("opweave_poll")
         pointer, i64, i32 = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32

@@ -56,6 +56,9 @@ _OPERATIONS = (
 #: Words of a frame that is on the stack.
 _STACK_WORDS = 1 << 13
 _LOW, _HIGH = -(2**63), 2**63 - 1
+#: What multiplies, once a product was recorded; few programs need it, and it takes long to compile.
+_product = ctypes.c_void_p(None)
+objects.keep_forever(_product)
 
 
 def source() -> str:
@@ -69,18 +72,19 @@ def operations() -> dict[str, object]:
     return {name: number for number, name in enumerate(_OPERATIONS)}
 
 
+CODE = objects.Code(source, "segments", 2)
+
+
 @functools.cache
 def _runner() -> int:
     """Address of what runs the tables."""
-    multiply = blas.native_product()
     imports = {
         "opweave_run": pool.run_address(),
         "opweave_poll": pool.poll_address(),
         "opweave_profiling": ctypes.addressof(profiling),
-        # Without one no product is recorded.
-        "opweave_product": pool.run_address() if multiply is None else multiply,
+        "opweave_product_at": ctypes.addressof(_product),
     }
-    code = objects.kept(source(), ("opweave_execute",), name="segments", level=2, imports=imports)
+    code = CODE.load(("opweave_execute",), imports)
     return code.address("opweave_execute")
 
 
@@ -471,7 +475,8 @@ class Recorder:
         arguments: Iterable[Any] = (),
     ) -> None:
         """A matrix product, with a kernel that follows it or none."""
-        if blas.native_product() is None:
+        _product.value = blas.native_product()
+        if _product.value is None:
             raise NotRecorded
         launcher: Kernel | None = kernel.args[0] if kernel is not None else None
         words = [*blas.words_of(dtype, out, a, b), *[0] * 7]

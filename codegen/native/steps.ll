@@ -10,7 +10,6 @@ declare i64 @llvm.smin.i64(i64, i64)
 declare i64 @llvm.smax.i64(i64, i64)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
-declare i32 @opweave_product(ptr)
 declare i32 @opweave_poll(ptr)
 
 ; run the instructions `first` to `all` - 1 over a frame. The low half of the result: 0: done, 1: the handler of a signal

@@ -80,6 +80,12 @@ class Context:
         self.unknown: set[str] = set()
         """Keys of positions that are not known yet: nothing that depends on them can be evaluated."""
         self.pending_loads: list[Op] = []
+        self.root: Op | None = None
+        """The operation that is being emitted, of those that evaluate values."""
+        self.touched: dict[Value, bool] = {}
+        """Pointers of the accesses in the loops so far, and whether they are written."""
+        self.asked: set[object] = set()
+        """Memory that was asked for ahead (`prefetch`)."""
         self.emit_block: Callable[[Block], None] = lambda block: None
         """Emits the operations of a nested block; set by the driver of the lowering."""
         self.write_positions: list[int] = []

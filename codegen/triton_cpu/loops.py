@@ -16,6 +16,7 @@ from opweave.codegen.triton_cpu.lanes import ZERO, Index, Indices, Key, key_of, 
 from opweave.codegen.triton_cpu.operands import Operand, Register
 from opweave.codegen.triton_cpu.operations import INDEX_OPS, MADE, REARRANGES, VIEWS
 from opweave.codegen.triton_cpu.plan import Kept, Place, comparison, largest_base, mask_parts, masked_off, plan_loop
+from opweave.codegen.triton_cpu.prefetch import addresses, ask
 from opweave.codegen.triton_cpu.strides import UNKNOWN, Strides
 from opweave.registry.triton.ttir import Op, Value
 
@@ -273,11 +274,14 @@ def vector_loop(
         saved, assumed = cx.assumed, {**cx.assumed, **assume}
         if plan.nothing_else and masked_off(cx, stores, here, assumed):
             return
+        unmasked = all(assume.values()) and (bool(assume) or not plan.parts)
 
         def step(i: Operand) -> None:
             with cx.scope():
                 cx.positioned, cx.origins[key] = True, i
                 body(replaced(idx, dim, Index(i, 1, key)))
+                if unmasked:
+                    ask(cx, ahead)
                 cx.positioned = False
 
         cx.assumed = assumed
@@ -287,6 +291,7 @@ def vector_loop(
     with cx.scope():
         for v, i in plan.hoisted:
             cx.affine(v, i)
+        ahead = addresses(cx, plan.soon, here)
         bounds, gates = _mask_bounds(cx, plan.parts)
         if not bounds and not gates:
             region(start, extent, {})

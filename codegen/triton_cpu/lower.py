@@ -175,7 +175,9 @@ def _emit_op_here(cx: Context, op: Op) -> None:
             raise unsupported(op, f"values of type {v.type.elem} are not supported")
     entry = operation(op)
     if entry.root is not None:
+        outer, cx.root = cx.root, op
         entry.root(cx, op)
+        cx.root = outer
     elif not op.results:
         raise unsupported(op)
     elif not op.result.type.is_tensor:

@@ -15,6 +15,7 @@ from opweave.codegen.triton_cpu.emit import SIZE, Buffer
 from opweave.codegen.triton_cpu.lanes import Index, Indices, Key, key_of
 from opweave.codegen.triton_cpu.operands import FALSE
 from opweave.codegen.triton_cpu.operations import INDEX_OPS, MADE, REARRANGES, VIEWS
+from opweave.codegen.triton_cpu.prefetch import Soon, soon
 from opweave.codegen.triton_cpu.strides import UNKNOWN, Strides
 from opweave.registry.triton.ttir import Op, Value
 
@@ -44,6 +45,8 @@ class Plan:
         Whether the stores are all that it does, so that there is no loop where all of them are masked off.
     idle_beyond : bool
         Whether that is so beyond the bounds.
+    soon : tuple of Soon
+        Memory that it asks for ahead.
     """
 
     values: tuple[Value, ...]
@@ -56,6 +59,7 @@ class Plan:
     parts: tuple[tuple[Place, bool], ...]
     nothing_else: bool
     idle_beyond: bool
+    soon: tuple[Soon, ...] = ()
 
     def __str__(self) -> str:
         done = [f"{op.name} {_names(op.operands)}" for op in self.stores] or [_names(self.values) or "buffers"]
@@ -70,6 +74,9 @@ class Plan:
                 lines.append(f"  {what}: {_names(found)}")
         if self.idle_beyond:
             lines.append("  beyond the bound: nothing")
+        for what, following in (("asks for", False), ("asks for, for the next program", True)):
+            if any(s.following is following for s in self.soon):
+                lines.append(f"  {what}: {_names([s.pointer for s in self.soon if s.following is following])}")
         return "\n".join(lines)
 
 
@@ -104,6 +111,7 @@ def plan_loop(
     return Plan(
         tuple(values), tuple(stores), dim, len(here), extent, cx.width, tuple(hoisted), parts, nothing_else,
         idle_beyond=nothing_else and bool(beyond) and masked_off(cx, stores, here, beyond),
+        soon=soon(cx, values, stores, here, extent),
     )  # fmt: skip
 
 

@@ -155,3 +155,62 @@ def test_compiled_code_calls_it() -> None:
     check(opweave.compile(lambda a, b: a @ b)(a, b).numpy(), a, b)
     report = opweave.explain(lambda a, b: a @ b)(a, b)
     assert "product(" in report.versions[-1].code
+
+
+# ---- small ones, in registers ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("layouts", [(a, b) for a in LAYOUTS for b in LAYOUTS], ids="-".join)
+def test_small_products(layouts: tuple[str, str], dtype: str) -> None:
+    """Rows and columns around those of a block; what BLAS has to copy or read transposed is there, too."""
+    for rows, depth, columns in [(1, 1, 1), (1, 7, 16), (2, 3, 4), (3, 1, 5), (4, 9, 15), (5, 16, 17), (7, 2, 33),
+                                 (8, 64, 8), (9, 5, 31), (31, 32, 32), (32, 32, 32), (33, 32, 31)]:  # fmt: skip
+        a = operand(rows, depth, dtype=dtype, layout=layouts[0])
+        b = operand(depth, columns, dtype=dtype, layout=layouts[1])
+        check(product(a, b).numpy(), a, b)
+        batched = operand(3, rows, depth, dtype=dtype, layout=layouts[0])
+        many = operand(3, depth, columns, dtype=dtype, layout=layouts[1])
+        check(product(batched, many).numpy(), batched, many)
+
+
+@pytest.mark.parametrize("sizes", [(0, 3, 2), (3, 0, 2), (3, 2, 0)])
+def test_small_products_of_nothing(sizes: tuple[int, int, int]) -> None:
+    rows, depth, columns = sizes
+    found = product(operand(rows, depth), operand(depth, columns))
+    np.testing.assert_array_equal(found.numpy(), np.zeros((rows, columns)))
+
+
+def test_small_products_write_nothing_else() -> None:
+    """The last block of a row lies over the one before, not over what is beside it."""
+    for rows, columns in ((5, 17), (3, 3), (6, 31)):
+        around = opweave.full((rows + 2, columns + 4), 7.0)
+        inside = around[1:-1, 2:-2]
+        a, b = operand(rows, 9), operand(9, columns)
+        blas.multiply(inside, a, b)
+        check(inside.numpy(), a, b)
+        edge = around.numpy().copy()
+        edge[1:-1, 2:-2] = 7
+        np.testing.assert_array_equal(edge, 7)
+
+
+def test_special_values_in_small_products() -> None:
+    values = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, 3e38, 1e-45], np.float32)
+    a, b = (np.resize(np.roll(values, shift), (8, 5)) for shift in (0, 3))
+    with np.errstate(all="ignore"):
+        found = opweave.compile(lambda a, b: a @ b)(from_numpy(a), from_numpy(b.T.copy())).numpy()
+        np.testing.assert_array_equal(np.isnan(found), np.isnan(a.astype(np.float64) @ b.T.astype(np.float64)))
+
+
+@pytest.mark.parametrize("rows", [3, 16, 40])
+def test_what_follows_a_small_product(rows: int) -> None:
+    """One program or several; with numbers that a kernel takes, too."""
+    a, b, c = operand(rows, 12), operand(12, 17), operand(rows, 17)
+    for function in (
+        lambda a, b, c: (a @ b + c).relu(),
+        lambda a, b, c: (a @ b).softmax(-1) * c,
+        lambda a, b, c: ((a @ b).sum(0), a @ b),
+        lambda a, b, c: (a @ b)[:, None, :] * c[None],
+    ):
+        for found, wanted in zip(opweave.compile(function)(a, b, c), function(a, b, c), strict=True):
+            np.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=2e-5, atol=2e-5)

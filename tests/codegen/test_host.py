@@ -169,7 +169,8 @@ def test_pointwise() -> None:
         """\
 def call(x_1: f32[4, 4]):
     alloc sin: f32[4, 4] strides [4, 1] cpu
-    launch fused_add_sin_0 [1, 1, 1]: x_1 -> sin; &x_1, &sin
+    segment steps: x_1, sin
+        launch fused_add_sin_0 [1, 1, 1]: x_1 -> sin; &x_1, &sin
     return (sin,)""",
     )
 
@@ -202,7 +203,8 @@ def test_a_launch_of_a_users_kernel() -> None:
         """\
 def call(x_1: f32[8, 32]):
     alloc add: f32[8, 32] strides [32, 1] cpu
-    launch fused_softmax_kernel_mul_add_0 [8, 1, 1]: x_1 -> add; 32, &x_1, &add
+    segment steps: x_1, add
+        launch fused_softmax_kernel_mul_add_0 [8, 1, 1]: x_1 -> add; 32, &x_1, &add
     return (add,)""",
     )
 
@@ -219,7 +221,8 @@ def call(x_1: f32[s0, s1]):
     read s0 = size 0 of x_1
     read s1 = size 1 of x_1
     alloc relu: f32[s0, s1] strides [s1, 1] cpu
-    launch fused_sum_add_relu_0 [(s1 + 255) // 256, 1, 1]: x_1 -> relu; &x_1, &relu, s1, s0
+    segment steps: x_1, relu, s1, s0
+        launch fused_sum_add_relu_0 [(s1 + 255) // 256, 1, 1]: x_1 -> relu; &x_1, &relu, s1, s0
     return (relu,)""",
     )
 
@@ -232,9 +235,10 @@ def test_views_are_returned() -> None:
         whole(function, tensor(9, 4)),
         """\
 def call(x_1: f32[9, 4]):
-    view slice_1: f32[4, 4] strides [4, 1] of x_1 + 8
     alloc exp: f32[9, 4] strides [4, 1] cpu
-    launch fused_exp_0 [1, 1, 1]: x_1 -> exp; &x_1, &exp
+    segment steps: x_1, exp
+        launch fused_exp_0 [1, 1, 1]: x_1 -> exp; &x_1, &exp
+    view slice_1: f32[4, 4] strides [4, 1] of x_1 + 8
     view select: f32[4] strides [1] of exp + 12
     free exp
     return (slice_1, select)""",
@@ -246,7 +250,8 @@ def test_in_place_on_an_argument() -> None:
         whole(lambda x, y: aten.mul_.Tensor(x, y), tensor(4), tensor(4)),
         """\
 def call(x_1: f32[4], y_1: f32[4]):
-    launch fused_mul_0 [1, 1, 1]: x_1, y_1 -> x_1; &x_1, &y_1, &x_1
+    segment steps: x_1, y_1
+        launch fused_mul_0 [1, 1, 1]: x_1, y_1 -> x_1; &x_1, &y_1, &x_1
     bump x_1
     return (x_1,)""",
     )
@@ -263,14 +268,16 @@ def test_checks_and_opaque_calls() -> None:
 def call(x_1: f32[8], i_1: i64[4]):
     alloc index_select: f32[4] strides [1] cpu
     cell cell on cpu
-    launch fused_index_select_0 [1, 1, 1]: x_1, i_1 -> index_select; &x_1, &i_1, &index_select, &cell
+    segment steps: x_1, i_1, cell, index_select
+        launch fused_index_select_0 [1, 1, 1]: x_1, i_1 -> index_select; &x_1, &i_1, &index_select, &cell
     check cell: index_select: an index is out of range for dimension 0 with size 8 (test_host.py)
     call sort = aten.sort(index_select)
     free index_select
     item getitem = sort[0]
     free sort
     alloc neg: f32[4] strides [1] cpu
-    launch fused_neg_1 [1, 1, 1]: getitem -> neg; &getitem, &neg
+    segment steps_: getitem, neg
+        launch fused_neg_1 [1, 1, 1]: getitem -> neg; &getitem, &neg
     free getitem
     return (neg,)""",
     )
@@ -285,16 +292,19 @@ def test_a_function_that_is_an_operand() -> None:
         """\
 def call(x_1: f32[4]):
     alloc gt: b8[] strides [] cpu
-    launch fused_sum_gt_0 [1, 1, 1]: x_1 -> gt; &x_1, &gt
+    segment steps: x_1, gt
+        launch fused_sum_gt_0 [1, 1, 1]: x_1 -> gt; &x_1, &gt
     def true_graph_0(x_1: f32[4]):
         conform x_1: f32[4] strides [1] cpu by true_graph_0
         alloc sin: f32[4] strides [1] cpu
-        launch fused_sin_1 [1, 1, 1]: x_1 -> sin; &x_1, &sin
+        segment steps_: x_1, sin
+            launch fused_sin_1 [1, 1, 1]: x_1 -> sin; &x_1, &sin
         return (sin,)
     def false_graph_0(x_1: f32[4]):
         conform x_1: f32[4] strides [1] cpu by false_graph_0
         alloc cos: f32[4] strides [1] cpu
-        launch fused_cos_2 [1, 1, 1]: x_1 -> cos; &x_1, &cos
+        segment steps__: x_1, cos
+            launch fused_cos_2 [1, 1, 1]: x_1 -> cos; &x_1, &cos
         return (cos,)
     call cond = cond(gt, true_graph_0, false_graph_0, (x_1,))
     count cond: 1 by cond

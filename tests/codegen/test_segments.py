@@ -141,6 +141,14 @@ def test_what_lives_at_one_time_lies_apart(found: dict[Local, Any], results: dic
     assert total >= max(sum(planning._rounded(v.nbytes) for v in block if v.first <= t <= v.last) for t in range(16))
 
 
+def test_a_result_holds_sizes_of_one_sort() -> None:
+    """A size that is fixed and one that is not may be the same number."""
+    x, y, result = (Local(name, OpaqueType()) for name in ("x", "y", "result"))
+    found: dict[Local, Any] = {x: planning.Life(1, 0, 0), y: planning.Life(np.int64(64), 0, 0)}
+    planning.plan(found, {result: planning.Life(64, 1, 1)}, lambda value: value)
+    assert (found[x].of, found[y].of) == (result, None)
+
+
 def test_a_block_is_no_larger_than_what_lives_at_one_time() -> None:
     locals = [Local(f"x{i}", OpaqueType()) for i in range(100)]
     found = {local: planning.Life(1024, i, i + 1) for i, local in enumerate(locals)}

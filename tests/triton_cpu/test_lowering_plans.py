@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import logging
+import re
 from typing import Any
 
+import numpy as np
 import pytest
 import triton
 import triton.language as tl
 from expecttest import assert_expected_inline
 from native import ttir
 
+import opweave
 from opweave.codegen.triton_cpu.analysis import TargetFeatures
 from opweave.codegen.triton_cpu.lower import lower
 
@@ -103,3 +106,115 @@ tt.store %16, %21: 32 of 128 elements at a time, along dimension 1 of 2
   true below a bound: %7
   everywhere or nowhere: %5""",
     )
+
+
+@triton.jit
+def _scores(x, mask, y, stride, n, BLOCK: tl.constexpr):
+    row, i = tl.program_id(0), tl.arange(0, BLOCK)
+    e = tl.exp(tl.load(x + row * stride + i, mask=i < n, other=-float("inf")))
+    kept = tl.load(mask + row * stride + i, mask=i < n)
+    tl.store(y + row * stride + i, e / tl.sum(e, 0) * kept, mask=i < n)
+
+
+_SCORES = {"x": "*fp32", "mask": "*fp32", "y": "*bf16", "stride": "i32", "n": "i32"}
+
+
+def test_what_is_needed_soon_is_asked_for_where_most_is_computed(caplog: pytest.LogCaptureFixture) -> None:
+    text = plans(caplog, _scores, _SCORES, {"BLOCK": 512})
+    assert_expected_inline(
+        text,
+        """\
+_scores
+%9 is kept in a buffer of 512 f32
+%9: 32 of 512 elements at a time, in a row
+  before the loop: %7, %1, %2, %cst
+  true below a bound: %3
+  asks for: %12, %16
+  asks for, for the next program: %7
+tt.store %16, %21, %3: 32 of 512 elements at a time, in a row
+  before the loop: %18, %12, %1, %2, %16
+  true below a bound: %3
+  beyond the bound: nothing""",
+    )
+
+
+def prefetches(kernel: Any, signature: dict[str, str], constants: dict[str, Any]) -> list[tuple[str, int, int]]:
+    """Of each prefetch which argument its address is made from, and whether it is for writing and how near."""
+    signature |= dict.fromkeys(constants, "constexpr")
+    text = lower(ttir(kernel, signature, constants), features=TargetFeatures(vector_bits=256)).llvm_ir
+    made = dict(re.findall(r"(%\w+) = (.*)", text))
+
+    def origin(register: str) -> str:
+        of = made[register]
+        return origin(re.search(r"ptr (%\w+)", of)[1]) if of.startswith("getelementptr i8") else of
+
+    slots = {f"load ptr, ptr {slot}": name for name, slot in zip(signature, _slots(text), strict=False)}
+    found = re.findall(r"@llvm.prefetch.p0\(ptr (%\w+), i32 (\d), i32 (\d)", text)
+    return [(slots[origin(p)], int(write), int(near)) for p, write, near in found]
+
+
+def _slots(text: str) -> list[str]:
+    first = re.search(r"ptr %args\n", text) and "%args"
+    return [first, *re.findall(r"(%\w+) = getelementptr i64, ptr %args, i64 \d+", text)]
+
+
+def test_lines_are_asked_for() -> None:
+    """Two lines a step of 32 f32, one of 32 bf16."""
+    found = prefetches(_scores, dict(_SCORES), {"BLOCK": 512})
+    assert found == [("mask", 0, 3)] * 2 + [("y", 1, 3)] + [("x", 0, 2)] * 2
+
+
+@triton.jit
+def _every_third(x, y, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * 3 * BLOCK + tl.arange(0, BLOCK)
+    e = tl.exp(tl.load(x + i))
+    tl.store(y + i, e / tl.sum(e, 0))
+
+
+def test_the_next_program_is_as_far_away_as_its_addresses_say() -> None:
+    constants = {"x": "*fp32", "y": "*fp32", "BLOCK": "constexpr"}
+    text = lower(ttir(_every_third, constants, {"BLOCK": 512}), features=TargetFeatures(vector_bits=256)).llvm_ir
+    far = re.findall(r"(%\w+) = getelementptr i8, ptr %\w+, i64 6144\n", text)
+    assert len(far) == 1 and 3 * 512 * 4 == 6144
+    asked = re.findall(r"prefetch.p0\(ptr (%\w+), i32 0, i32 2", text)
+    assert f"{asked[0]} = getelementptr i8, ptr {far[0]}, " in text
+    assert f"{asked[1]} = getelementptr i8, ptr {asked[0]}, i64 64" in text
+
+
+@triton.jit
+def _looked_up(x, rows, y, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    row = tl.load(rows + tl.program_id(0))
+    e = tl.exp(tl.load(x + row * BLOCK + i))
+    tl.store(y + tl.program_id(0) // 2 * BLOCK + i, e / tl.sum(e, 0))
+
+
+@triton.jit
+def _in_turns(x, y, rows, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    for row in range(tl.program_id(0), rows, tl.num_programs(0)):
+        e = tl.exp(tl.load(x + row * BLOCK + i))
+        tl.store(y + row * BLOCK + i, e / tl.sum(e, 0))
+
+
+def test_only_addresses_that_are_known_are_asked_for() -> None:
+    """Where the next program reads is not, if it looks that up; in a loop it is the next turn's."""
+    signature = {"x": "*fp32", "rows": "*i32", "y": "*fp32"}
+    assert prefetches(_looked_up, signature, {"BLOCK": 512}) == [("y", 1, 3)] * 2
+    signature = {"x": "*fp32", "y": "*fp32", "rows": "i32"}
+    assert prefetches(_in_turns, signature, {"BLOCK": 512}) == [("y", 1, 3)] * 2 + [("x", 0, 2)] * 2
+    assert not prefetches(_in_turns, {"x": "*fp32", "y": "*fp32", "rows": "i32"}, {"BLOCK": 64})
+
+
+@pytest.mark.parametrize("kernel", [_looked_up, _in_turns], ids=["looked up", "in turns"])
+def test_asking_changes_nothing(kernel: Any) -> None:
+    x = opweave.randn(6, 512)
+    y, rows = opweave.zeros(6, 512), opweave.tensor([3, 3, 1, 1, 4, 4], dtype=opweave.int32)
+    if kernel is _looked_up:
+        kernel[(6,)](x, rows, y, BLOCK=512)
+        wanted = opweave.softmax(x[rows.long()[::2]], -1)
+        y = y[:3]
+    else:
+        kernel[(2,)](x, y, 6, BLOCK=512)
+        wanted = opweave.softmax(x, -1)
+    np.testing.assert_allclose(y.numpy(), wanted.numpy(), rtol=2e-6)
