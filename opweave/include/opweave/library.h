@@ -240,6 +240,11 @@ class Library {
     return set_python_module(module, context, file, line);
   }
 
+  template <class T>
+  void class_(const char*) {
+    static_assert(detail::always_false<T>::value, "opweave: there are no custom classes (torch::CustomClassHolder)");
+  }
+
  private:
   static Error at(const char* file, int line, std::string what) {
     return Error("RegistrationError", detail::cat(what, "\n  at:   ", file, ":", line, " in C++"), {"", file, line});

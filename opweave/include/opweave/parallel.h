@@ -71,7 +71,7 @@ void parallel_for(int64_t begin, int64_t end, int64_t grain, const F& f) {
   double cost = 1e5;  // nanoseconds a part, as a guess: enough that helpers join
   int stopped = runner(&detail::Loop::run, &loop, parts, int32_t(parts), 1, 1, &cost);
   if (loop.error) std::rethrow_exception(loop.error);
-  if (stopped) throw Error("RuntimeError", "parallel_for was interrupted by a signal");
+  if (stopped) throw Error("EnvErrorAlreadySet", "a signal's handler raised");  // Python's exception waits
 }
 
 // Combine f(begin, end, identity) of parts with `join`, in order.

@@ -117,6 +117,7 @@ class Tensor {
   IntArrayRef sym_strides() const { return strides(); }
   int64_t sym_size(int64_t d) const { return size(d); }
   int64_t sym_numel() const { return numel(); }
+  // Of the memory that a kernel for a device is given, which begins at the tensor's first element.
   int64_t storage_offset() const { return host_ ? about().offset : 0; }
   int64_t numel() const {
     int64_t n = 1;
