@@ -20,6 +20,7 @@ from opweave.codegen.native import allocation, layout, objects
 from opweave.codegen.native.calling import code
 from opweave.codegen.native.written import Written
 from opweave.registry import forking, replay
+from opweave.registry.autograd.graph import saved_tensor_hooks
 from opweave.registry.device import cpu
 from opweave.registry.interrupts import contextmanager, deferred, let_through
 from opweave.registry.keys import state
@@ -98,6 +99,8 @@ class _Known:
             try:
                 if type(result) is not Tensor or result._device is not cpu or state.include:
                     raise NotTaped("no tensor of the CPU")
+                if saved_tensor_hooks() is not None:
+                    raise NotTaped("hooks that would see what it saves once more")
                 with deferred():
                     self._write(args, kwargs, result)
                 self.written += 1

@@ -632,3 +632,20 @@ def test_functions_are_what_they_were() -> None:
     assert bound().tolist() == x.exp().tolist()
     assert Tensor.__add__(x, y).tolist() == (x + y).tolist()
     assert next(map(Tensor.__neg__, [x])).tolist() == (-x).tolist()
+
+
+def test_hooks_of_saved_tensors_see_each_once() -> None:
+    """Also where a call is written down, which makes it again."""
+    x = opweave.randn(5, requires_grad=True)
+    packed: list[Tensor] = []
+
+    def pack(t: Tensor) -> Tensor:
+        packed.append(t)
+        return t
+
+    with opweave.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        for count in range(1, 20):
+            z = opweave.cosh(x)
+            assert len(packed) == count
+    z.sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), np.sinh(x.detach().numpy()), rtol=1e-5)
