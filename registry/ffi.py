@@ -167,7 +167,7 @@ def _line(text: Any, target: Any, source: _Source, site: Site) -> _Line:
             )
         require_signature(schema, rule, "the rule")
     names = tuple(identifier(a.name) for a in schema.arguments)
-    given, destinations = (names, ()) if arguments is None else _arguments(schema, call, arguments, site)
+    given, destinations = (names, ()) if arguments is None else _arguments(schema, match.string, arguments, site)
     return _Line(schema, symbol, source.find(symbol, schema, site), given, destinations, rule)
 
 
@@ -482,7 +482,6 @@ def register_ffi(
 
 def _register(owner: Library, line: _Line, tags: TagLike, site: Site) -> OpOverload:
     op = owner._define(str(line.schema), "", tags)
-    op.site = site
     rule, back = line.rule, line.given_back
     kernel = _kernel(op, line)
     if back is None and not line.destinations:
@@ -490,15 +489,23 @@ def _register(owner: Library, line: _Line, tags: TagLike, site: Site) -> OpOverl
     else:  # what it returns is known
         owner._undo.append(op.register(DispatchKey.CompositeExplicitAutograd, kernel, site=site).undo)
     if rule is None and back is not None:
-        positions = [next(i for i, a in enumerate(op._schema.arguments) if a.name == name) for name in back]
-
-        def rule(*args: Any, **kwargs: Any) -> Any:
-            values = (*args, *kwargs.values())
-            return values[positions[0]] if len(positions) == 1 else tuple(values[i] for i in positions) or None
-
+        rule = _giving_back(op, back)
     if rule is not None:
         owner._undo.append(add_fake(op, rule))
     return op
+
+
+def _giving_back(op: OpOverload, names: tuple[str, ...]) -> Rule:
+    """The rule of an op that returns its arguments, or nothing."""
+    order = [a.name for a in op._schema.arguments]
+    positions = [order.index(name) for name in names]
+
+    def rule(*args: Any, **kwargs: Any) -> Any:
+        values = (*args, *kwargs.values())
+        found = tuple([values[i] for i in positions])
+        return found[0] if len(found) == 1 else found or None
+
+    return rule
 
 
 # ---- ops as functions ----------------------------------------------------------------------------------------------
