@@ -78,7 +78,7 @@ _SCALAR_TYPE_NAMES = {
 _ENUMERATORS = {"Mean": 1, "strided": 0, "contiguous_format": 0, "long": 4, "float": 6, "complex": 9}
 _CONSTANTS = {"None": None, "True": True, "False": False}
 _NOT_FINITE = ("inf", "nan", "infj", "nanj")
-_LISTED = frozenset(("int", "SymInt", "float", "complex", "bool", "str", "Scalar"))
+_LISTED = frozenset(("int", "SymInt", "float", "complex", "bool", "str", "Scalar", "ScalarType"))
 #: No names, as in PyTorch, whose schemas are read by the lexer of TorchScript.
 _RESERVED = frozenset((
     "False", "None", "NoneType", "True", "and", "as", "assert", "break", "class", "continue", "def", "del", "elif",

@@ -32,6 +32,12 @@ aten = ops.aten
 pytestmark = pytest.mark.skipif(not calls.install(True), reason="native code cannot know the layout of objects here")
 
 
+@pytest.fixture(autouse=True)
+def _as_shipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other tests of the process changed built-in ops, and changed them back."""
+    monkeypatch.setattr(registry, "shipped_version", registry.builtin_version)
+
+
 def method(name: str) -> Any:
     return vars(Tensor)[name]
 

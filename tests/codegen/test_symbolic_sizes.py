@@ -287,11 +287,14 @@ def test_text_of_a_pointwise_kernel():
     assert_expected_inline(
         code(lambda x, b: (x + b).relu() * x.shape[0], tensor(5, 8), tensor(8)),
         """\
+@native
+def steps(x: float32, b: float32, mul: float32, s0: int, s1: int):
+    fused_add_relu_mul_0(((s0 + 7) // 8)*((s1 + 255) // 256), 1, 1, x, b, mul, s0, s1, (s1 + 255) // 256)
 def compiled(x, b):
     s0 = x._sizes[0]
     s1 = x._sizes[1]
     mul = allocate((s0, s1), (s1, 1), float32, cpu)
-    fused_add_relu_mul_0(((s0 + 7) // 8)*((s1 + 255) // 256), 1, 1, x.data_ptr(), b.data_ptr(), mul.data_ptr(), s0, s1, (s1 + 255) // 256)
+    steps(x, b, mul, s0, s1)
     return (mul,)
 @triton.jit
 def fused_add_relu_mul_0(x, b, out, s0, s1, n2, ROWS: tl.constexpr, COLS: tl.constexpr):
@@ -312,12 +315,15 @@ def test_text_of_a_row_reduction():
     assert_expected_inline(
         code(lambda x: x.reshape(x.shape[0] * x.shape[1], -1).sum(1), tensor(5, 6, 40)),
         """\
+@native
+def steps(x: float32, sum_1: float32, s0: int, s1: int, s2: int):
+    fused_sum_0((s0*s1 + 7) // 8, 1, 1, x, sum_1, s0, s1, s2)
 def compiled(x):
     s0 = x._sizes[0]
     s1 = x._sizes[1]
     s2 = x._sizes[2]
     sum_1 = allocate((s0*s1,), (1,), float32, cpu)
-    fused_sum_0((s0*s1 + 7) // 8, 1, 1, x.data_ptr(), sum_1.data_ptr(), s0, s1, s2)
+    steps(x, sum_1, s0, s1, s2)
     return (sum_1,)
 @triton.jit
 def fused_sum_0(x, out, s0, s1, s2, ROWS: tl.constexpr, COLS: tl.constexpr):
@@ -337,15 +343,21 @@ def test_text_of_a_size_that_depends_on_data():
     assert_expected_inline(
         code(lambda x: (x > 0).nonzero() * 2 + x.shape[0] // 2, tensor(5)),
         """\
+@native
+def steps(x: float32, gt: bool_, s0: int):
+    fused_gt_0((s0 + 255) // 256, 1, 1, x, gt, s0)
+@native
+def steps_(nonzero: int64, add: int64, u0: int, s0: int):
+    fused_mul_add_1((u0 + 4095) // 4096, 1, 1, nonzero, add, u0, s0 // 2)
 def compiled(x):
     s0 = x._sizes[0]
     gt = allocate((s0,), (1,), bool_, cpu)
-    fused_gt_0((s0 + 255) // 256, 1, 1, x.data_ptr(), gt.data_ptr(), s0)
+    steps(x, gt, s0)
     nonzero = aten_nonzero(gt)
-    u0 = nonzero._sizes[0]
     del gt
+    u0 = nonzero._sizes[0]
     add = allocate((u0, 1), (1, 1), int64, cpu)
-    fused_mul_add_1((u0 + 4095) // 4096, 1, 1, nonzero.data_ptr(), add.data_ptr(), u0, s0 // 2)
+    steps_(nonzero, add, u0, s0)
     del nonzero
     return (add,)
 @triton.jit

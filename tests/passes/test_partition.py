@@ -20,7 +20,9 @@ def differentiated(f, leaves, **options):
     expected = opweave.autograd.grad(f(*leaves), leaves)
     found = opweave.autograd.grad(compiled(*leaves), leaves)
     for one, other in zip(found, expected, strict=True):
-        np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=2e-4, atol=2e-5)
+        # Sums of products cancel: they are as exact as the largest of them.
+        scale = max(1.0, float(np.abs(other.numpy()).max(initial=0.0)))
+        np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=2e-4, atol=2e-5 * scale)
     return compiled.entries[0].partition
 
 
