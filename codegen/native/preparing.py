@@ -27,7 +27,10 @@ def begin(*more: objects.Code) -> None:
     _seen.update(code.name for code in new)
     _waiting.extend(new)
     if _waiting:
-        threading.Thread(target=_work, name="opweave: native code").start()
+        try:
+            threading.Thread(target=_work, name="opweave: native code").start()
+        except RuntimeError as error:  # there are no new threads while the interpreter ends
+            let_through(error)
 
 
 def _work() -> None:

@@ -14,6 +14,7 @@ from the kernel's arguments and the program's number by sums and products, which
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -30,6 +31,8 @@ from opweave.registry.triton.ttir import Block, Op, Value
 _SHORTEST, _LONGEST = 1 << 10, 1 << 14
 #: Addresses that one loop asks for.
 _MOST = 8
+#: Loops behind one that are looked at.
+_MOST_LATER = 16
 _LINE = 64
 _ARITHMETIC = frozenset({"arith.addi", "arith.subi", "arith.muli", "arith.extsi", "arith.index_cast", "tt.addptr"})
 _ADDRESSES = VIEWS | _ARITHMETIC | {"tt.make_range", "arith.constant"}
@@ -64,11 +67,14 @@ def soon(cx: Context, values: Sequence[Value], stores: Sequence[Op], here: Indic
     shape = (stores[0].operands[0] if stores else values[0]).type.dims
     if not _is_whole(shape, here, extent) or not _repeats(root.block):
         return ()
-    later = [op for op in root.block.ops if op.pos > root.pos and _reads_tensors(op) and op not in stores]
-    ahead = {p: w for op in later for p, w in _accesses(cx, op.operands, [op] if op.name == "tt.store" else [])}
     made = cx.tree([*values, *(op.operands[1] for op in stores)])
-    dearest = max((_cost(cx.tree(op.operands).keys() - made) for op in later[:-1]), default=EXPENSIVE)
-    if not ahead or _cost(made) < max(dearest, EXPENSIVE):
+    cost = _cost(made)
+    if cost < EXPENSIVE:
+        return ()
+    behind = (op for op in root.block.ops if op.pos > root.pos and _reads_tensors(op) and op not in stores)
+    later = [*itertools.islice(behind, _MOST_LATER)]
+    ahead = {p: w for op in later for p, w in _accesses(cx, op.operands, [op] if op.name == "tt.store" else [])}
+    if not ahead or any(_cost(cx.tree(op.operands).keys() - made) > cost for op in later[:-1]):
         return ()
     found = [Soon(p, False, w) for p, w in ahead.items() if p not in cx.touched]
     found += [Soon(p, True, w) for p, w in cx.touched.items() if _drift(cx, Strides.em, p, root.block) not in (0, None)]
