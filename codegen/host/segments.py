@@ -385,8 +385,9 @@ class _Maker:
                     inputs[place.of] = None
                 numbers.update(dict.fromkeys(locals_in((place.shift,))))
         numbers.update(dict.fromkeys(locals_in((*layouts.values(), *copied.values()))))
-        # Results last.
-        return tuple(sorted(inputs, key=self.allocated.__contains__)), tuple(numbers)
+        # Results last; numbers by their names, since expressions name theirs in no order.
+        named = sorted(numbers, key=lambda number: (len(number.name), number.name))
+        return tuple(sorted(inputs, key=self.allocated.__contains__)), tuple(named)
 
     def _layout(self, local: Local) -> Layout:
         kind = local.tensor

@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 from opweave.registry import folders
 from opweave.registry.errors import CompileError, Site, UnsupportedError
+from opweave.registry.interrupts import let_through
 
 _CUDA_SUFFIXES = (".cu", ".cuh")
 
@@ -169,7 +170,8 @@ class _Task:
                 and facts["command"] == self.command
                 and all(_file_digest(Path(path)) == digest for path, digest in facts["files"].items())
             )
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            let_through(error)
             return False
 
     def run(self) -> None:

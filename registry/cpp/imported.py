@@ -8,6 +8,7 @@ import os
 import sys
 
 from opweave.registry.errors import RegistrationError
+from opweave.registry.interrupts import let_through
 from opweave.registry.op import OpOverload
 
 _SYMBOL = "__tvm_ffi_opweave_library"
@@ -32,7 +33,8 @@ def new_libraries() -> list[str]:
 def _has_symbol(path: str) -> bool:
     try:
         library = ctypes.CDLL(path, mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
-    except OSError:  # it is not loaded under this name
+    except OSError as error:  # it is not loaded under this name
+        let_through(error)
         return False
     return hasattr(library, _SYMBOL)
 

@@ -120,7 +120,8 @@ def read_records(module: Any, path: str, site: Site) -> list[Record]:
     name = os.path.basename(path)
     try:
         function = module.get_function(_SYMBOL)
-    except AttributeError:
+    except AttributeError as error:
+        let_through(error)
         function = None
     if function is None:
         raise LibraryError(

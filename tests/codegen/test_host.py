@@ -221,7 +221,7 @@ def call(x_1: f32[s0, s1]):
     read s0 = size 0 of x_1
     read s1 = size 1 of x_1
     alloc relu: f32[s0, s1] strides [s1, 1] cpu
-    segment steps: x_1, relu, s1, s0
+    segment steps: x_1, relu, s0, s1
         launch fused_sum_add_relu_0 [(s1 + 255) // 256, 1, 1]: x_1 -> relu; &x_1, &relu, s1, s0
     return (relu,)""",
     )

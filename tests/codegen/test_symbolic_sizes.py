@@ -347,7 +347,7 @@ def test_text_of_a_size_that_depends_on_data():
 def steps(x: float32, gt: bool_, s0: int):
     fused_gt_0((s0 + 255) // 256, 1, 1, x, gt, s0)
 @native
-def steps_(nonzero: int64, add: int64, u0: int, s0: int):
+def steps_(nonzero: int64, add: int64, s0: int, u0: int):
     fused_mul_add_1((u0 + 4095) // 4096, 1, 1, nonzero, add, u0, s0 // 2)
 def compiled(x):
     s0 = x._sizes[0]
@@ -357,7 +357,7 @@ def compiled(x):
     del gt
     u0 = nonzero._sizes[0]
     add = allocate((u0, 1), (1, 1), int64, cpu)
-    steps_(nonzero, add, u0, s0)
+    steps_(nonzero, add, s0, u0)
     del nonzero
     return (add,)
 @triton.jit

@@ -10,7 +10,7 @@ import pytest
 
 from opweave.codegen import blas, native
 from opweave.codegen.artifact import module
-from opweave.codegen.native import allocation, calling, launch, llvm, pool, segments
+from opweave.codegen.native import allocation, calling, exchange, launch, llvm, pool, segments
 from opweave.codegen.triton_cpu import access_check
 
 PROGRAMS = {
@@ -20,6 +20,7 @@ PROGRAMS = {
     "products": blas.source,
     "tensors": allocation.source,
     "calls": calling.source,
+    "exchange": exchange.source,
     "sanitizer": access_check.source,
 }
 
