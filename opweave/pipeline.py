@@ -26,6 +26,7 @@ from opweave.passes import (
     fold,
     functionalize,
     fuse,
+    lookups,
     overwrite,
     partition,
     products,
@@ -84,6 +85,7 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("canonicalize", canonicalize.run),  # ops that change nothing go
     ("fold", fold.run),  # what depends on no input becomes a literal
     ("cse", cse.run),  # what is computed twice is computed once
+    ("lookups", lookups.run),  # what is looked up in a pointwise result is computed of what is in its operands
     ("products", products.run),  # what is added to a product fuses; batched products read and write in place
     ("lift", lift_launches),  # users' kernels that are pointwise become pointwise ops
     ("dce", dce.run),  # what no result needs goes

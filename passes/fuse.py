@@ -12,7 +12,8 @@ group would wait for itself), and when joining pays. In particular
 * tensors side by side are a kernel where one of them is computed in it, or where it computes more: copies alone are a
   call;
 * a scatter ends its kernel, which runs through its values in order: only what is cheap is computed there;
-* results of one shape that read the same input share a kernel.
+* results of one shape that read the same input share a kernel, and in the end kernels that read the same do
+  (`passes.merge`).
 
 Calls that draw random numbers, and those that nothing is known of, keep the program's order: what they do besides
 their results may depend on it.
@@ -28,6 +29,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
+from opweave.passes.merge import merge
 from opweave.passes.regions import Decision, describe, kahn, label, region_of
 from opweave.registry.loading import load_heavy
 from opweave.registry.ops.kinds.base import Kind
@@ -61,6 +63,9 @@ MAX_STRIDED = 512
 #: A stretched operand is recomputed per program; expensive ones only up to this factor.
 MAX_RECOMPUTE = 8
 
+#: Indices at which one kernel may need a cheap value, and operations that it may compute more than once an element.
+MAX_DEMANDS = 4
+MAX_REPEATED = 24
 #: Elements of the innermost axis that one program holds at least.
 HELD = 1024
 
@@ -73,6 +78,8 @@ class _Group:
     results: list[Node] = field(default_factory=list[Node])
     reads: set[Node] = field(default_factory=set[Node])
     outer_reduction: bool = False
+    #: Operations that are computed for an element at more than one index.
+    repeated: int = 0
 
     @property
     def bit(self) -> int:
@@ -239,6 +246,8 @@ class _Partition:
     def _place_stored(self, node: Node, takers: list[tuple[_Group, list[Demand]]], outside: bool) -> None:
         shared = outside or len(takers) > 1
         for group, demands in takers:
+            if self._reduces(node):
+                demands = group.space.take_apart(demands)
             reason = self._objection(node, group, demands, shared)
             if not reason:
                 reason = self._join(node, group, demands)
@@ -269,6 +278,8 @@ class _Partition:
         reason = group.space.admit(node, demands)
         if reason:
             return reason
+        if len(demands) > 2:
+            group.repeated += self._cost(node) * len(demands)
         group.members.append(node)
         self.homes.setdefault(node, []).append(group)
         group.reads.discard(node)
@@ -287,6 +298,10 @@ class _Partition:
     def _reduces(self, node: Node) -> bool:
         kind = self.kinds[node][0]
         return kind is not None and kind.reduces
+
+    def _cost(self, node: Node) -> int:
+        kind = self.kinds[node][0]
+        return kind.cost or 0 if kind is not None else 0
 
     def _spans(self, node: Node) -> bool:
         kind = self.kinds[node][0]
@@ -310,8 +325,10 @@ class _Partition:
             return "also needed elsewhere, and not evaluated once for every element here"
         if self._reduces(node):
             return self._reduction_objection(node, group, demands)
-        if len(demands) > 2 or (len(demands) > 1 and _expensive(node)):
+        if len(demands) > MAX_DEMANDS or (len(demands) > 1 and _expensive(node)):
             return f"needed at {len(demands)} different indices"
+        if len(demands) > 2 and group.repeated + self._cost(node) * len(demands) > MAX_REPEATED:
+            return f"needed at {len(demands)} different indices, and more than {MAX_REPEATED} operations are by now"
         times = self._repeats(node, space, demands) if _expensive(node) else 1
         if times > MAX_RECOMPUTE and self._reduction_before(node) is None:
             return f"would be recomputed {times} times"
@@ -369,6 +386,19 @@ class _Partition:
         if missing and _is_outer(node) and count > MAX_STRIDED:
             return f"column of {count} does not stay in the cache for the work after it"
         return ""
+
+    def objection_to_both(self, first: _Group, other: _Group, space: IterationSpace) -> str:
+        """Why two groups are better apart than in a space that has room for both."""
+        joined = _Group(first.number, space, outer_reduction=first.outer_reduction)
+        reductions = [node for node in space.demands if self._reduces(node)]
+        if len({_is_outer(node) for node in reductions}) > 1:
+            return "reduce axes of different strides"
+        joined.outer_reduction = any(map(_is_outer, reductions))
+        if len(space.demands) > MAX_MEMBERS:
+            return f"together they have more than {MAX_MEMBERS} ops"
+        if len({*first.reads, *other.reads, *first.results, *other.results}) > MAX_BUFFERS // 2:
+            return f"together they have more than {MAX_BUFFERS // 2} buffers"
+        return next(filter(None, (self._reduction_objection(n, joined, space.demands[n]) for n in reductions)), "")
 
     def _note_leaves(self, node: Node) -> None:
         """Materialised inputs and cost of cheap chains, None for what is not cheap to compute again."""
@@ -471,6 +501,7 @@ def fuse(graph: Graph, objection: Callable[[Graph], str] | None = None) -> Graph
         load_heavy("opweave.passes.absorb").renew(graph)
     partition = _Partition(graph)
     partition.run()
+    merge(partition.groups, partition.order, partition.reach, partition.objection_to_both)
     if allowed and objection is not None:
         _absorb(partition, objection)
     result = Graph()

@@ -12,7 +12,7 @@ The fusion pass grows groups with this analysis, codegen replays it on the regio
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from opweave.registry.op import OpOverload
@@ -22,8 +22,8 @@ from opweave.registry.tensor import Tensor
 from opweave.tracer.declared import declared, kind_of
 from opweave.tracer.graph import Graph, Node
 from opweave.tracer.loops.calls import NodeCall, NodeOperand
-from opweave.tracer.loops.index import Axis, Index, linearize, regroup, row_major
-from opweave.tracer.loops.size import Size, hint, product, sizes as sizes_from
+from opweave.tracer.loops.index import Axis, Digit, Index, linearize, regroup, row_major
+from opweave.tracer.loops.size import Size, divide, hint, product, sizes as sizes_from
 
 
 def sizes_of(node: Node) -> tuple[Size, ...]:
@@ -197,6 +197,40 @@ class IterationSpace:
         self.reduced = [axis for axis in self.kept if axis not in axes]
         self.kept = [axis for axis in self.kept if axis in axes]
 
+    def take_apart(self, demands: Sequence[Demand]) -> list[Demand]:
+        """Make axes of the parts of kept ones that indices ask for, as of `c // 8` a group and a place in it.
+
+        Returns
+        -------
+        list of Demand
+            The same demands in the new axes.
+        """
+        parts: dict[Axis, Index] = {}
+        for digit in [digit for demand in demands for index in demand.index for digit in index.digits()]:
+            found = _axis_of(digit)
+            length = divide(found.size, digit.divisor) if found is not None else None
+            if found is None or length is None or found not in self.kept or found in parts or digit.modulus is not None:
+                continue
+            group, place = Axis(f"{found.name}a", length), Axis(f"{found.name}b", digit.divisor)
+            parts[found] = Index.of(group) * digit.divisor + Index.of(place)
+            at = self.kept.index(found)
+            self.kept[at : at + 1] = [axis for axis in (group, place) if axis.size != 1]
+        if not parts:
+            return list(demands)
+
+        def renamed(index: tuple[Index, ...]) -> tuple[Index, ...]:
+            return tuple([part.substitute(parts) for part in index])
+
+        def again(demand: Demand) -> Demand:
+            guards = tuple([guard._replace(position=guard.position.substitute(parts)) for guard in demand.guards])
+            return Demand(renamed(demand.index), demand.exact, guards)
+
+        self.demands = {node: [again(demand) for demand in found] for node, found in self.demands.items()}
+        self.frames = {sizes: renamed(index) for sizes, index in self.frames.items()}
+        self.inputs_of_reductions = {node: renamed(index) for node, index in self.inputs_of_reductions.items()}
+        self.origin = again(self.origin)
+        return [again(demand) for demand in demands]
+
     def add_reduced(self, sizes: Sequence[Size]) -> None:
         """Run over more axes, of these sizes, for each of the kept ones."""
         self.reduced = [Axis(f"r{d}", size) for d, size in enumerate(sizes)]
@@ -232,6 +266,14 @@ class IterationSpace:
         return Demand(index, self.covers(node, Demand(index, False)))
 
 
+def _axis_of(digit: Digit) -> Axis | None:
+    """The axis that a digit is a part of, if it is one of a whole axis."""
+    terms = list(digit.base.terms.items())
+    if len(terms) != 1 or digit.base.const or terms[0][1] != 1 or not isinstance(terms[0][0], Axis):
+        return None
+    return terms[0][0]
+
+
 def _is_mixed_radix(index: Index) -> bool:
     """Whether an expression counts from 0 upwards without gaps or repeats as its axes run."""
     if index.const or not all(isinstance(atom, Axis) for atom in index.terms):
@@ -259,8 +301,13 @@ def analyse(region: Graph, results: Sequence[Node]) -> IterationSpace:
     ValueError
         With a reason, if the nodes do not fit one space.
     """
+    return space_of([node for node in region.nodes if node.op == "call_function"], results)
+
+
+def space_of(nodes: Sequence[Node], results: Collection[Node]) -> IterationSpace:
+    """The iteration space of fusible nodes, in program order; see `analyse`."""
     space: IterationSpace | None = None
-    for node in reversed([n for n in region.nodes if n.op == "call_function"]):
+    for node in reversed(nodes):
         demands = space.demand_of(node, node.users) if space is not None else []
         if not demands:
             if node not in results:
@@ -274,6 +321,8 @@ def analyse(region: Graph, results: Sequence[Node]) -> IterationSpace:
                     raise ValueError(f"{node.name}: no place for a result of shape {sizes_of(node)}")
                 demands = [found]
         assert space is not None
+        if space.call(node).kind.reduces:
+            demands = space.take_apart(demands)
         reason = space.admit(node, demands)
         if reason:
             raise ValueError(f"{node.name}: {reason}")

@@ -43,8 +43,16 @@ class Demand:
         return frozenset[Axis]().union(*[part.axes() for part in self.index])
 
     def at(self, index: tuple[Index, ...], exact: bool = False) -> Demand:
-        """What an operand is needed at, under the same guards."""
-        return Demand(index, exact and not self.guards, self.guards)
+        """What an operand is needed at, under the guards that it depends on.
+
+        An index without the axes of a guard's position is the same where the guard holds and where it does not, so
+        there is an element in either case: the mean of a row that is laid side by side is one value.
+        """
+        if not self.guards:
+            return Demand(index, exact)
+        found = Demand(index, False)
+        axes = found.axes
+        return Demand(index, False, tuple(g for g in self.guards if not g.position.axes() or g.position.axes() & axes))
 
     def within(self, dim: int, start: Size, stop: Size) -> Demand:
         """Where a piece is needed that lies from `start` to `stop` in a dimension."""
