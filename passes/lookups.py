@@ -71,8 +71,9 @@ def _is_computed(source: Node) -> bool:
 
 
 def _pays(node: Node, source: Node) -> bool:
-    lookups = [user for user in source.users if user.target in PICKS and user.args[0] is source]
-    times = 1 if len(lookups) == len(source.users) else FEW
+    users = [user for user in source.users if user.users or user.op == "output"]  # what was replaced has none
+    lookups = [user for user in users if user.target in PICKS and user.args[0] is source]
+    times = 1 if len(lookups) == len(users) else FEW
     return sum(map(numel_of, lookups)) * times <= numel_of(source)
 
 
