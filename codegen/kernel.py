@@ -12,6 +12,9 @@ from opweave.codegen.modules import load_module
 from opweave.registry.dtypes import DType
 from opweave.registry.loading import load_heavy
 
+#: What TTIR says of a parameter of `KernelSource.apart`.
+APART = "tt.apart"
+
 
 @dataclass(frozen=True)
 class KernelSource:
@@ -35,6 +38,9 @@ class KernelSource:
         Warps a program has on CUDA.
     aligned : tuple of str
         Pointers known to be multiples of 16 bytes, so that CUDA loads and stores of neighbours can be joined.
+    apart : tuple of str
+        Tables of addresses of which two are of different memory, or one address, and then all accesses are at the same
+        distance from it.
     language : {"triton", "ttir"}
         Of the source. TTIR is a user's kernel with other ops in it: all its parameters are `numbers`, in order.
     options : tuple of (str, object)
@@ -53,6 +59,7 @@ class KernelSource:
     numbers: tuple[tuple[str, str], ...] = ()
     num_warps: int = 4
     aligned: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
     language: str = "triton"
     options: tuple[tuple[str, Any], ...] = ()
     helpers: str = ""
@@ -62,6 +69,11 @@ class KernelSource:
     def signature(self) -> dict[str, str]:
         """Types of the parameters as Triton names them."""
         return {name: f"*{dtype.triton}" for name, dtype in self.parameters} | dict(self.numbers)
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """What is known of the pointers, as Triton has it."""
+        return dict.fromkeys(self.aligned, 16) | {name: [[APART, 1]] for name in self.apart}
 
     @property
     def file_name(self) -> str:
@@ -99,6 +111,7 @@ def compile_source(kernel: KernelSource, folder: Path, target: Any = "cpu") -> A
     # Products and sums are rounded as eager ones are. Joined in one kernel and apart in another, they would give two
     # answers to what is one number, of which one may choose a place and the other its weight.
     options: dict[str, Any] = {"enable_fp_fusion": False, "num_warps": kernel.num_warps}
-    attributes = dict.fromkeys(kernel.aligned, 16)
     constants = dict(kernel.constexprs)
-    return compiler.compile_kernel(function, kernel.signature, constants, attributes, target=target, options=options)
+    return compiler.compile_kernel(
+        function, kernel.signature, constants, kernel.attributes, target=target, options=options
+    )

@@ -111,7 +111,9 @@ def print_group(
     source = "\n".join([*imports, "", "", "@triton.jit", head, *body, ""])
     warps = max(1, min(16, power_of_two(lane.block // 512 or 1)))
     constexprs = {lane.constant: lane.block}
-    return KernelSource(name, source, tuple(pointers), constexprs, (None, 1, 1), (("count", "i32"),), warps)
+    return KernelSource(
+        name, source, tuple(pointers), constexprs, (None, 1, 1), (("count", "i32"),), warps, apart=("addresses",)
+    )
 
 
 class _GroupPrinter(Printer):

@@ -76,8 +76,7 @@ def compiled(kernel: KernelSource, machine: Host, *, apart: bool = True) -> Comp
         text, fuses = kernel.source, options.get("enable_fp_fusion", True) is not False
     else:
         function = getattr(load_module(Path(kernel.file_name), kernel.source, {}), kernel.name)
-        attributes = dict.fromkeys(kernel.aligned, 16)
-        source = function_source(function, kernel.signature, dict(kernel.constexprs), attributes)
+        source = function_source(function, kernel.signature, dict(kernel.constexprs), kernel.attributes)
         text, fuses = as_ttir(source, {"enable_fp_fusion": False}), False
     text = contracted(text) if fuses and machine.fma else text
     features = TargetFeatures.of(machine)

@@ -69,7 +69,7 @@ def keep(kernel: KernelSource, compiled: Any) -> None:
 def _key(kernel: KernelSource) -> str:
     parts = (
         kernel.name, kernel.language, kernel.signature, sorted(kernel.constexprs.items()), kernel.aligned,
-        kernel.options, kernel.num_warps,
+        kernel.apart, kernel.options, kernel.num_warps,
     )  # fmt: skip
     return cache.key_of("kernel", kernel.source, repr(parts))
 

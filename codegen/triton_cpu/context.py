@@ -67,6 +67,8 @@ class Context:
         """Arguments that point to memory of their own, and their positions."""
         self.apart: dict[tuple[int, int], bool] = {}
         """Pairs of arguments of which that has been made use of; whether they may be one address."""
+        self.tables: set[Value] = set()
+        """Arguments that point to addresses of memory of their own (`KernelSource.apart`)."""
         self.em = Emitter()
         self.debug: DebugInfo | None = None
         self.width = 1

@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
+from opweave.codegen.kernel import APART
 from opweave.codegen.native.launch import HEAP
 from opweave.codegen.triton_cpu import (
     access,
@@ -97,6 +98,8 @@ def lower(
     hints = {a: d for a, d in zip(function.args, function.divisibility, strict=True) if a.type.elem != "ptr"}
     distinct = distinct and not features.sanitize
     cx = Context(features, Reach(ops), hints, function.args if distinct else ())
+    if distinct:
+        cx.tables = {a for a, known in zip(function.args, function.attributes, strict=True) if APART in known}
     cx.parameters = {a: k for k, a in enumerate(function.args)}
     cx.emit_block = lambda block: _emit_block(cx, block)
     cx.write_positions = [op.pos for op in ops if op.name in WRITES]

@@ -128,12 +128,26 @@ def overlap(cx: Context, a: Value, b: Value, *, same_index: bool = True) -> bool
         return True
     level = same_index and pointee_size(a.type) == pointee_size(b.type) and _equal_offsets(a, b, bases)
     level = level and is_distinct(a)
+    tables = [_table_of(cx, base) for base in bases]
+    if tables[0] is not None and tables[0] is tables[1]:
+        return not level
     places = [cx.arguments.get(base) for base in bases]
     if places[0] is None or places[1] is None:
         return True
     pair = min(places[0], places[1]), max(places[0], places[1])
     cx.apart[pair] = level and cx.apart.get(pair, True)
     return False
+
+
+def _table_of(cx: Context, base: Value) -> Value | None:
+    """The table that an address was read from, of those whose entries are known to be apart."""
+    op = base.op
+    while op is not None and op.name in ("tt.int_to_ptr", "tt.bitcast"):
+        op = op.operands[0].op
+    if op is None or op.name != "tt.load":
+        return None
+    table = pointer_base(op.operands[0])
+    return table if table in cx.tables else None
 
 
 def _equal_offsets(a: Value, b: Value, bases: tuple[Value, Value]) -> bool:

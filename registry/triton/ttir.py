@@ -171,12 +171,16 @@ Region = list[Block]
 
 @dataclass(eq=False)
 class Function:
-    """A `tt.func`; `divisibility[k]` is the `tt.divisibility` hint of argument k (1 where there is none)."""
+    """A `tt.func`; `divisibility[k]` is the `tt.divisibility` hint of argument k (1 where there is none).
+
+    `attributes[k]` is the text of all that is said of it.
+    """
 
     name: str
     args: list[Value]
     divisibility: list[int]
     public: bool
+    attributes: list[str] = field(default_factory=list[str])
     body: Region = field(default_factory=list)
 
 
@@ -360,11 +364,14 @@ class Parser:
         self.scope = {}
         entry = Block("bb0")
         divisibility: list[int] = []
+        attributes: list[str] = []
         for parameter in parameters_of(line[m.end() : _closing(line, m.end() - 1)]):
+            attributes.append(parameter.attributes)
             d = re.search(r"tt\.divisibility = (\d+)", parameter.attributes)
             divisibility.append(int(d.group(1)) if d else 1)
             self._argument(parameter.name, parse_type(parameter.type), entry)
-        function = Function(m.group(2) or m.group(3), entry.args, divisibility, public=m.group(1) != "private ")
+        name, public = m.group(2) or m.group(3), m.group(1) != "private "
+        function = Function(name, entry.args, divisibility, public, attributes)
         if line.endswith("{"):
             function.body, _ = self._region(None, entry)
         return function

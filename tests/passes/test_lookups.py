@@ -34,7 +34,10 @@ DEEPER: dict[str, tuple[Callable[..., Any], tuple[Tensor, ...]]] = {
     "a chain": (lambda x, t: aten.gather.default(aten.exp.default(aten.mul.Tensor(x, 3)), 1, t), (X, T)),
     "a column": (lambda x, t, m: aten.gather.default(aten.sub.Tensor(x, m), 1, t), (X, T, tensor(6, 1))),
     "a row": (lambda x, t, w: aten.gather.default(aten.mul.Tensor(x, w), 1, t), (X, T, tensor(10))),
-    "a number as a tensor": (lambda x, t, s: aten.gather.default(aten.mul.Tensor(x, s), 1, t), (X, T, opweave.tensor(3.0))),
+    "a number as a tensor": (
+        lambda x, t, s: aten.gather.default(aten.mul.Tensor(x, s), 1, t),
+        (X, T, opweave.tensor(3.0)),
+    ),
     "another type": (lambda x, t: aten.gather.default(aten._to_copy.default(x, dtype=opweave.float64), 1, t), (X, T)),
     "from behind": (lambda x, t: aten.gather.default(aten.neg.default(x), -1, t), (X, T)),
     "slices": (lambda x, i: aten.index_select.default(aten.exp.default(x), 1, i), (X, places(4, below=10))),
@@ -67,7 +70,10 @@ def _other_result(x: Tensor, t: Tensor) -> Any:
 
 
 STAY: dict[str, tuple[Callable[..., Any], tuple[Tensor, ...]]] = {
-    "more than there was": (lambda x, i: aten.index_select.default(aten.exp.default(x), 1, i), (X, places(11, below=10))),
+    "more than there was": (
+        lambda x, i: aten.index_select.default(aten.exp.default(x), 1, i),
+        (X, places(11, below=10)),
+    ),
     "what is needed anyway, and much of it": (_other_result, (X, places(6, 5, below=10))),
     "a sum": (lambda x, t: aten.gather.default(aten.cumsum.default(x, 1), 1, t), (X, T)),
     "fewer rows": (

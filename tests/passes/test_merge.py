@@ -36,7 +36,7 @@ def rope_64(x: Any, w: Any, cos: Any, sin: Any) -> Any:
 
 
 def grouped(x: Any, w: Any, b: Any) -> Any:
-    n, c, *places = x.shape
+    n, _, *places = x.shape
     parts = x.reshape(n, 4, -1)
     y = (parts - parts.mean(-1, keepdims=True)) / np.sqrt(parts.var(-1, keepdims=True) + 1e-5)
     y = y.reshape(x.shape) * w.reshape(-1, *[1] * len(places)) + b.reshape(-1, *[1] * len(places))

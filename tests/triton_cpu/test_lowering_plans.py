@@ -14,6 +14,8 @@ from expecttest import assert_expected_inline
 from native import ttir
 
 import opweave
+from opweave.codegen.aot import as_ttir, function_source
+from opweave.codegen.kernel import APART
 from opweave.codegen.triton_cpu.analysis import TargetFeatures
 from opweave.codegen.triton_cpu.lower import lower
 
@@ -218,3 +220,39 @@ def test_asking_changes_nothing(kernel: Any) -> None:
         kernel[(2,)](x, y, 6, BLOCK=512)
         wanted = opweave.softmax(x, -1)
     np.testing.assert_allclose(y.numpy(), wanted.numpy(), rtol=2e-6)
+
+
+@triton.jit
+def _by_table(addresses, count, BLOCK: tl.constexpr):
+    member = tl.program_id(0)
+    x = tl.load(addresses + member).to(tl.pointer_type(tl.float32))
+    y = tl.load(addresses + (count + member)).to(tl.pointer_type(tl.float32))
+    i = tl.arange(0, BLOCK)
+    total = tl.load(x + i) + tl.load(y + i)
+    tl.store(x + i, total)
+    tl.store(y + i, total * 2)
+
+
+def test_what_is_read_and_written_by_a_table_is_kept_first_unless_its_addresses_are_apart(caplog):
+    texts = []
+    for known in ({}, {"addresses": [[APART, 1]]}):
+        source = function_source(_by_table, {"addresses": "*i64", "count": "i32"}, {"BLOCK": 256}, known)
+        with caplog.at_level(logging.DEBUG, "opweave.lowering"):
+            lower(as_ttir(source, {}), features=TargetFeatures(vector_bits=256))
+        texts.append(caplog.records[-1].getMessage())
+    assert_expected_inline(
+        "\n".join(texts),
+        """\
+_by_table
+%14 is kept in a buffer of 256 f32
+%14: 32 of 256 elements at a time, in a row
+  before the loop: %13
+%11 is kept in a buffer of 256 f32
+tt.store %10, %15: 32 of 256 elements at a time, in a row
+  before the loop: %10
+tt.store %13, %16: 32 of 256 elements at a time, in a row
+  before the loop: %cst, %13
+_by_table
+tt.store %10, %15; tt.store %13, %16: 32 of 256 elements at a time, in a row
+  before the loop: %10, %13, %cst""",
+    )
