@@ -295,9 +295,8 @@ def measured(call: Callable[[], Any], seconds: float) -> float:
     return statistics.median(times)
 
 
-def serve(library: str) -> None:
+def serve(calls: Calls) -> None:
     """Measure what standard input names, a line each (`seconds work`), and answer with seconds."""
-    calls = LIBRARIES[library]()
     print(json.dumps([*calls]), flush=True)
     for line in sys.stdin:
         seconds, _, name = line.strip().partition(" ")
@@ -307,10 +306,10 @@ def serve(library: str) -> None:
 class Worker:
     """A process that has one library, and waits to be asked."""
 
-    def __init__(self, library: str, python: str, threads: int) -> None:
+    def __init__(self, library: str, python: str, threads: int, script: str = __file__) -> None:
         names = ("OMP", "MKL", "OPENBLAS", "OPWEAVE", "NUMBA")
         environment = {**os.environ, **NO_FAULTS, **{f"{name}_NUM_THREADS": str(threads) for name in names}}
-        command = [python, __file__, "--library", library]
+        command = [python, script, "--library", library]
         if threads == 1 and shutil.which("taskset"):
             command = ["taskset", "-c", "0", *command]  # JAX takes what cores it sees
         self._process = subprocess.Popen(
@@ -348,10 +347,12 @@ def processor() -> str:
     return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
 
 
-def all_of(pythons: dict[str, str], threads: int, rounds: int, seconds: float, only: str) -> Times:
+def all_of(
+    pythons: dict[str, str], threads: int, rounds: int, seconds: float, names: list[str], script: str = __file__
+) -> Times:
     """Seconds of each piece of work in each library; the libraries take turns, each for `seconds` at a time."""
-    workers = {library: Worker(library, python, threads) for library, python in pythons.items()}
-    times: Times = {name: {} for name in WORK if only in name}
+    workers = {library: Worker(library, python, threads, script) for library, python in pythons.items()}
+    times: Times = {name: {} for name in names}
     for turn in range(rounds):
         for name, row in times.items():
             able = [library for library, worker in workers.items() if name in worker.work]
@@ -439,13 +440,14 @@ def main() -> None:
     parser.add_argument("--libraries", default=",".join(LIBRARIES), help="beside opweave, with commas between")
     options = parser.parse_args()
     if options.library:
-        serve(options.library)
+        serve(LIBRARIES[options.library]())
         return
     asked = ["opweave", *options.libraries.split(",")]
     pythons = {library: sys.executable for library in LIBRARIES if library in asked and available(library)}
     if options.numba_python != sys.executable and "numba" in asked:
         pythons["numba"] = options.numba_python
-    found = {n: all_of(pythons, n, options.rounds, options.seconds, options.only) for n in (1, 2)}
+    names = [name for name in WORK if options.only in name]
+    found = {n: all_of(pythons, n, options.rounds, options.seconds, names) for n in (1, 2)}
     text = page(found)
     print(text)
     if options.page:
