@@ -59,7 +59,7 @@ def move_bytes(to: int, of: int, nbytes: int) -> None:
 
 
 class Memory(NamedTuple):
-    """A tensor of a call of an op: an address, how it lies there, and the tensor whose memory that is, if there is one."""
+    """A tensor of a call of an op: an address, how it lies there, and the tensor whose memory that is, or None."""
 
     address: int
     sizes: tuple[int, ...]
@@ -83,6 +83,13 @@ class Memory(NamedTuple):
         if not shift and (owner._sizes, owner._strides) == (self.sizes, self.strides):
             return owner
         return as_alias(owner, self.sizes, self.strides, owner._offset + shift)
+
+
+def tensor_at(
+    address: int, sizes: tuple[int, ...], strides: tuple[int, ...], dtype: DType, owner: Tensor | None = None
+) -> Memory:
+    """A tensor of a call of an op; the parameters are the parts of a `Memory`."""
+    return Memory(address, sizes, strides, dtype, owner)
 
 
 def call_op(op: OpOverload, args: Sequence[Any], results: Sequence[Memory]) -> None:

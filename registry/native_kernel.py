@@ -43,6 +43,8 @@ class NativeKernel:
         What it is given.
     result : callable
         Makes the op's result of what the function returned.
+    explain : callable or None
+        Makes of a TypeError of the function the one that is raised.
     for_cpp : bool
         Whether dtypes and devices cross as libraries of `opweave/library.h` have them.
     """
@@ -51,6 +53,7 @@ class NativeKernel:
     function: Any
     call: tuple[Any, ...]
     result: Callable[[Any], Any]
+    explain: Callable[[TypeError], TypeError] | None = None
     for_cpp: bool = False
 
     @property

@@ -28,14 +28,19 @@ from opweave.codegen.host.steps import (
     Read,
     Step,
 )
+from opweave.fake.mode import FakeTensorMode
 from opweave.fake.symbolic import SymNumber
 from opweave.registry.containers import is_list, is_tuple
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
+from opweave.registry.errors import UnsupportedError
+from opweave.registry.interrupts import let_through
+from opweave.registry.keys import DispatchMode
 from opweave.registry.memory_format import MemoryFormat
 from opweave.registry.native_kernel import NativeKernel, native_kernel
 from opweave.registry.op import OpOverload
 from opweave.registry.schema import FunctionSchema
+from opweave.registry.spec import TensorSpec
 from opweave.registry.types import TENSOR
 
 #: Which numbers that are not fixed a type takes as they are.
@@ -72,6 +77,8 @@ def _native(call: Step, steps: Sequence[Step], program: Program) -> list[Step] |
     args = _arguments(call, schema, for_cpp=kernel.for_cpp)
     results = _results(call, steps, schema, program)
     if args is None or results is None:
+        return None
+    if kernel.writes_results and not _makes_empty_memory(op, args):
         return None
     copied = 0 if kernel.writes_results else sum(_at_least(local) for local in results)
     changed = tuple([v for a, v in zip(schema.arguments, args, strict=True) if a.is_write and isinstance(v, Local)])
@@ -140,12 +147,50 @@ def _is_on_cpu(local: Local) -> bool:
     return local.tensor.device.type == "cpu"
 
 
+class _Calls(DispatchMode):
+    """Notes whether the ops that are called only make memory."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.only_make_memory = True
+
+    def __torch_dispatch__(
+        self, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        self.only_make_memory &= bool(getattr(func.decl, "is_uninitialised", False))
+        return func(*args, **(kwargs or {}))
+
+
+def _makes_empty_memory(op: OpOverload, args: Sequence[Any]) -> bool:
+    """Whether an op's rule for tensors without data does nothing but make memory: then any memory will do."""
+    mode, calls = FakeTensorMode(), _Calls()
+
+    def given(value: Any) -> Any:
+        if isinstance(value, Local):
+            kind = value.type
+            if not isinstance(kind, TensorType):
+                raise UnsupportedError("a number that is not fixed")
+            return mode.make(TensorSpec(kind.sizes, kind.strides, kind.dtype, kind.device))
+        return value.number if isinstance(value, Expression) else value
+
+    arguments = op._schema.arguments
+    try:
+        values = [given(value) for value in args]
+        positional = [value for a, value in zip(arguments, values, strict=True) if not a.kwarg_only]
+        named = {a.name: value for a, value in zip(arguments, values, strict=True) if a.kwarg_only}
+        with mode, calls:
+            assert op.fake is not None
+            op.fake(*positional, **named)
+    except Exception as error:  # Python will say what is wrong when the op is called
+        let_through(error)
+        return False
+    return calls.only_make_memory
+
+
 # ---- results ---------------------------------------------------------------------------------------------------------
 
 
-def _results(
-    call: Call, steps: Sequence[Step], schema: FunctionSchema, program: Program
-) -> tuple[Local, ...] | None:
+def _results(call: Call, steps: Sequence[Step], schema: FunctionSchema, program: Program) -> tuple[Local, ...] | None:
     """What a call makes, a name for each; None where it is not known enough of."""
     of = call.result
     users = [step for step in steps if of in step.uses and not isinstance(step, (Free, Conform, Count))]

@@ -37,7 +37,7 @@ from opweave.codegen.host.operands import (
 from opweave.codegen.host.segments import Segment
 from opweave.codegen.host.steps import Program, Step
 from opweave.codegen.kernel import KernelSource
-from opweave.codegen.segments import Memory, allocator, call_op, move_bytes, native, product, scratch
+from opweave.codegen.segments import allocator, call_op, move_bytes, native, product, scratch, tensor_at
 from opweave.codegen.tuning import tuned
 from opweave.registry import memory
 from opweave.registry.containers import is_dict, is_list, is_slice, is_tuple
@@ -257,7 +257,7 @@ class _Function:
 
         def memory(local: Local) -> str:
             layout = f"{local}._sizes, {local}._strides, {local}._dtype, {local}"
-            return f"{self._inject('Memory', Memory)}({local}.data_ptr(), {layout})"
+            return f"{self._inject('tensor_at', tensor_at)}({local}.data_ptr(), {layout})"
 
         self._line(self.op_call(step, memory), step.origin.site)
 
@@ -374,7 +374,7 @@ class _Segment:
         owner = self.step.owners.get(local if place is None else place.of)
         parts = [str(local), self._tuple(layout.sizes), self._tuple(layout.strides), self.outer._text(layout.dtype)]
         parts += [] if owner is None else [str(owner)]
-        return f"{self.outer._inject('Memory', Memory)}({', '.join(parts)})"
+        return f"{self.outer._inject('tensor_at', tensor_at)}({', '.join(parts)})"
 
     def _matrix(self, local: Local) -> str:
         layout = self.step.layouts[local]

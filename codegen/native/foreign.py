@@ -10,23 +10,20 @@ from __future__ import annotations
 import ctypes
 import functools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from opweave.codegen import native
 from opweave.codegen.native import functions, objects
 from opweave.codegen.native.launch import FLOAT64, INTEGER, NativeParameter
 from opweave.codegen.segments import Memory, put
 from opweave.registry import dtypes, replay
-from opweave.registry.device import Device, cpu
+from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
 from opweave.registry.exchange import VERSION
 from opweave.registry.keys import state
 from opweave.registry.loading import load_heavy
 from opweave.registry.native_kernel import Argument, NativeKernel, Result, native_kernel
 from opweave.registry.op import OpOverload
-
-if TYPE_CHECKING:
-    from opweave.codegen.native.segments import Recorder
 
 _C_API = (
     "PyGILState_Ensure", "PyGILState_Release", "PyEval_SaveThread", "PyEval_RestoreThread", "PyObject_Vectorcall",
@@ -77,6 +74,34 @@ def code(execute: int, epoch: int) -> objects.LoadedCode:
 _answer: list[Any] = []
 
 
+class Frame(Protocol):
+    """Where words are put: a `Recorder` of `codegen.native.segments`."""
+
+    def fresh(self, count: int = 1) -> int:
+        """Places for so many words."""
+        ...
+
+    def set(self, place: int, value: int) -> None:
+        """Have a number at a place."""
+        ...
+
+    def put(self, place: int, value: Any, parameter: NativeParameter) -> None:
+        """Have an argument at a place."""
+        ...
+
+    def put_place(self, place: int, of: int) -> None:
+        """Have the address of a place at another."""
+        ...
+
+    def put_tensor(self, place: int, address: Any, sizes: Sequence[Any], strides: Sequence[Any], dtype: DType) -> None:
+        """Have a `DLTensor` at a place."""
+        ...
+
+    def minimum(self, first: Any, *others: Any) -> Any:
+        """The least of some numbers."""
+        ...
+
+
 class Call:
     """A call of an op's kernel.
 
@@ -114,14 +139,21 @@ class Call:
         made : int
             Address of what is wanted (`%Made`).
         """
-        found = self.kernel.result(_answer[0](returned))
+        explain = self.kernel.explain
+        try:
+            value = _answer[0](returned)
+        except TypeError as error:
+            if explain is None:
+                raise
+            raise explain(error) from None
+        found = self.kernel.result(value)
         words = (ctypes.c_int64 * 1).from_address(made)
         wanted = [_memory_at(made + 8 + 8 * _WORDS * i) for i in range(max(words[0], 0))]
         put(self.op, found, wanted)
 
     # ---- the frame -------------------------------------------------------------------------------------------------
 
-    def put(self, recorder: Recorder, args: Sequence[Any], results: Sequence[Memory]) -> int:
+    def put(self, recorder: Frame, args: Sequence[Any], results: Sequence[Memory]) -> int:
         """Have the call in a frame; where."""
         parts = self.kernel.call
         place = recorder.fresh(3 + 2 * len(parts))
@@ -138,7 +170,7 @@ class Call:
                 self._put(recorder, at, results[part.position] if isinstance(part, Result) else part)
         return place
 
-    def put_results(self, recorder: Recorder, results: Sequence[Memory]) -> int:
+    def put_results(self, recorder: Frame, results: Sequence[Memory]) -> int:
         """Have what is to become of the results in a frame; where."""
         returned = [] if self.kernel.writes_results else results
         place = recorder.fresh(1 + _WORDS * len(returned))
@@ -154,7 +186,7 @@ class Call:
             return value
         return value if str(kind.base) == "Scalar" else kind.convert(value)
 
-    def _put(self, recorder: Recorder, at: int, value: Any) -> None:
+    def _put(self, recorder: Frame, at: int, value: Any) -> None:
         """Have a value as the ABI has it."""
         if isinstance(value, Memory):
             place = recorder.fresh(_WORDS)
@@ -179,22 +211,25 @@ class Call:
             recorder.put(at + 1, number, _REAL if is_real else _WORD)
 
 
-def _put_memory(recorder: Recorder, place: int, value: Memory) -> None:
+def _put_memory(recorder: Frame, place: int, value: Memory) -> None:
     """Have a tensor in a frame: a `DLTensor`, its bytes, the tensor whose memory it is."""
-    dims = recorder.fresh(2 * len(value.sizes) + 1)
-    for i, number in enumerate((*value.sizes, *value.strides)):
-        recorder.put(dims + i, number, _WORD)
-    recorder.put(place, value.address, _WORD)
-    recorder.set(place + 1, cpu.memory.dlpack)
-    recorder.set(place + 2, len(value.sizes) | value.dtype.dlpack << 32)
-    recorder.put_place(place + 3, dims)
-    recorder.put_place(place + 4, dims + len(value.sizes))
-    nbytes: Any = value.dtype.itemsize
-    for size in value.sizes:
-        nbytes = nbytes * size
-    recorder.put(place + 6, nbytes, _WORD)
+    recorder.put_tensor(place, value.address, value.sizes, value.strides, value.dtype)
+    recorder.put(place + 6, _nbytes(recorder, value), _WORD)
     if value.owner is not None:
         recorder.put(place + 7, value.owner, _WORD)
+
+
+def _nbytes(recorder: Frame, value: Memory) -> Any:
+    """From a tensor's first element to behind its last; 0 where it has none."""
+    count: Any = 1
+    last: Any = 0
+    for size, stride in zip(value.sizes, value.strides, strict=True):
+        count, last = count * size, last + (size - 1) * stride
+    if type(count) is int:
+        some: Any = min(count, 1)
+    else:
+        some = recorder.minimum(count, 1)
+    return (last + 1) * some * value.dtype.itemsize
 
 
 def _memory_at(place: int) -> Memory:

@@ -43,9 +43,9 @@ from opweave.codegen.native.launch import (
     launcher_of,
     profiling,
 )
-from opweave.codegen.segments import Memory, call_op, move_bytes, product, scratch
+from opweave.codegen.segments import Memory, call_op, move_bytes, product, scratch, tensor_at
 from opweave.registry import replay
-from opweave.registry.device import Device
+from opweave.registry.device import Device, cpu
 from opweave.registry.dtypes import DType
 from opweave.registry.memory_format import MemoryFormat
 from opweave.registry.op import OpOverload
@@ -62,6 +62,7 @@ _OPERATIONS = (
 #: Words of a frame that is on the stack.
 _STACK_WORDS = 1 << 13
 _LOW, _HIGH = -(2**63), 2**63 - 1
+_WORD = NativeParameter(INTEGER, _LOW, _HIGH)
 #: What multiplies, once a product was recorded; few programs need it, and it takes long to compile.
 _product = ctypes.c_void_p(None)
 objects.keep_forever(_product)
@@ -355,7 +356,7 @@ class Recorder:
         launcher = launcher_of(value)
         if launcher is not None:
             return functools.partial(self.launch, launcher)
-        if value is Memory or isinstance(value, (DType, Device, MemoryFormat, OpOverload)):
+        if value is tensor_at or isinstance(value, (DType, Device, MemoryFormat, OpOverload)):
             return value
         raise NotRecorded
 
@@ -542,3 +543,14 @@ class Recorder:
         for i, at in enumerate(where):
             self.put_place(place + i, at)
         self.running.append((CALL, place, self.constant(_foreign("opweave_call_foreign")), 0))
+
+    def put_tensor(self, place: int, address: Any, sizes: Sequence[Any], strides: Sequence[Any], dtype: DType) -> None:
+        """Have a `DLTensor` of the CPU at a place, with its sizes and strides elsewhere in the frame."""
+        dims = self.fresh(2 * len(sizes) + 1)
+        for i, number in enumerate((*sizes, *strides)):
+            self.put(dims + i, number, _WORD)
+        self.put(place, address, _WORD)
+        self.set(place + 1, cpu.memory.dlpack)
+        self.set(place + 2, len(sizes) | dtype.dlpack << 32)
+        self.put_place(place + 3, dims)
+        self.put_place(place + 4, dims + len(sizes))
