@@ -127,6 +127,8 @@ class OpOverload(replay.Replayable):
         self.version = 0
         #: The Python module that holds what C++ lacks, as its library says, and a hint for users.
         self.python_module: tuple[str, str] | None = None
+        #: Whether a kernel is a C++ function, which native code may call (`replay.direct`).
+        self.is_direct = False
         #: A triton_op's body, which tracing goes through; None for every other op.
         self.body: Kernel | None = None
         self._table: dict[int, Kernel] = {}
@@ -303,14 +305,22 @@ class OpOverload(replay.Replayable):
         """Drop what was computed from earlier registrations."""
         with lock:
             self.version += 1
-            self._table.clear()
+            self._forget_kernels()
             registry.version += 1
             replay.forget()
             if self.decl is not None:
                 registry.builtin_version += 1
 
+    def _forget_kernels(self) -> None:
+        """Let the next call with each set of keys look for its kernel."""
+        self._table.clear()
+        if self.is_direct:
+            replay.unlearn(self)
+
     def become(self, other: OpOverload) -> None:
         """Be another op of the same name from now on, wherever this one was imported to."""
+        if self.is_direct:
+            replay.unlearn(self)
         self.__dict__ = other.__dict__
 
     # ---- dispatch --------------------------------------------------------------------------------------------------
@@ -322,6 +332,8 @@ class OpOverload(replay.Replayable):
                 kernel = self._table[bits] = resolve(self, bits)
                 if replay.adopt is not None and self.decl is not None:
                     replay.adopt(self)
+                if self.is_direct and self.decl is None and replay.direct is not None:
+                    replay.direct(self, bits)
         return kernel
 
     def fallback_at(self, key: DispatchKey) -> Any:
@@ -512,7 +524,7 @@ class Registry:
                 changed[key] = fallback
             self.fallbacks = changed
             for op in list(self.operators.values()):
-                op._table.clear()
+                op._forget_kernels()
             self.version += 1
             replay.forget()
 

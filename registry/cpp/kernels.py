@@ -126,13 +126,18 @@ def _on_memory(op: OpOverload, function: Callable[..., Any]) -> Kernel:
         return _with_native_form(op, _returning_arguments(op, made), function)
     if schema.arguments and list(op.mutated_args) == [schema.arguments[0].name] and schema.arguments[0].type == TENSOR:
         first = identifier(schema.arguments[0].name)
+        direct = returned in (None, first) and all(str(a.type.base) in _AS_THEY_ARE for a in schema.arguments)
 
         def counting(otherwise: Kernel) -> Kernel:
             names.update(otherwise=otherwise, Tensor=Tensor, state=state, grad=GRAD)
             plain = f"if {first}.__class__ is $Tensor and ({first}._view_of is None or $state.exclude & $grad):"
             counted = [f"    {line}" for line in (body[0].removeprefix("return "), f"{first}._bump()")]
             last = f"    return {returned}" if returned else "    return None"
-            return compiled(plain, *counted, last, f"return $otherwise({given})")
+            found = compiled(plain, *counted, last, f"return $otherwise({given})")
+            if not direct:
+                return found
+            found.changes_first = function, returned is not None  # what native code does in its place
+            return found
 
         made.counting = counting  # see `registry.kernels.noting_mutation`
     return _with_native_form(op, made, function)
@@ -142,6 +147,7 @@ def _with_native_form(op: OpOverload, kernel: Kernel, function: Callable[..., An
     """A kernel that compiled graphs can call without Python."""
     arguments = tuple([Argument(position) for position in range(len(op._schema.arguments))])
     result = values.results([r.type for r in op._schema.returns])
+    op.is_direct = True
     vars(kernel)["native"] = NativeKernel(kernel, function, arguments, result, for_cpp=True)
     return kernel
 
