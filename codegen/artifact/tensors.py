@@ -13,7 +13,6 @@ from opweave.registry.errors import Site
 from opweave.registry.tensor import Tensor
 
 
-
 @dataclass(frozen=True)
 class Described:
     """A tensor that is given to an entry, or that it makes.

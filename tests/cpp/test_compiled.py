@@ -12,7 +12,7 @@ import opweave
 from opweave.codegen.host import natives
 from opweave.codegen.native import foreign
 from opweave.library import Library, register_autograd, register_fake, register_ffi, register_kernel
-from opweave.registry.errors import ArgumentError, CompileError, ShapeError
+from opweave.registry.errors import ArgumentError, CompileError, RegistrationError, ShapeError
 from opweave.registry.native_kernel import native_kernel
 
 NAMES = ("plus", "halves", "rows", "scale_", "fill", "keep", "same", "through", "refuse", "odd")
@@ -265,3 +265,17 @@ def test_eight_threads(c: Any) -> None:
     [thread.start() for thread in threads]
     [thread.join() for thread in threads]
     assert not wrong
+
+
+def test_kernels_wait_for_the_definition_of_their_op(c: Any) -> None:
+    lib = Library("cppwaiting", "DEF")
+    try:
+        with pytest.raises(
+            RegistrationError, match="float as one of its arguments, where the schema has str"
+        ) as caught:
+            lib.define("half(Tensor x, str by) -> Tensor")
+        assert "compiled.cpp:" in str(caught.value) and not hasattr(opweave.ops.cppwaiting, "half")
+        lib.define("half(Tensor x, float by) -> Tensor")
+        assert opweave.ops.cppwaiting.half(x, 1.0).tolist() == (x * 0.5 + 1).tolist()
+    finally:
+        lib._destroy()
