@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import os
 import re
@@ -15,6 +16,7 @@ from opweave.registry.interrupts import deferred, let_through
 from opweave.registry.kernels import fallthrough_kernel
 from opweave.registry.keys import DispatchKey
 from opweave.registry.library import Library, Undo, add_kernel
+from opweave.registry.loading import load_heavy
 from opweave.registry.op import OpOverload
 from opweave.registry.schema import FunctionSchema, ListType, OptionalType, Type, parse_schema
 
@@ -107,7 +109,22 @@ def load_library(path: str | os.PathLike[str]) -> None:
                 hint="is it a shared library for this machine, and are the libraries that it needs found?",
             ) from None  # fmt: skip
         _kept.append(module)
+        _require_one_runtime(full, site)
         _loaded[full] = Loaded(full, module, register(read_records(module, full, site), site))
+
+
+def _require_one_runtime(path: str, site: Site) -> None:
+    """Refuse a library that is linked to another copy of the runtime than this process uses: objects would not fit."""
+    ours = ctypes.CDLL(load_heavy("tvm_ffi.libinfo").find_libtvm_ffi())
+    theirs = ctypes.CDLL(path)
+    name = "TVMFFIFunctionCall"
+    places = [ctypes.cast(getattr(each, name), ctypes.c_void_p).value for each in (ours, theirs) if hasattr(each, name)]
+    if len({*places}) > 1:
+        raise LibraryError(
+            f"load_library: {os.path.basename(path)} has brought another copy of libtvm_ffi along", at=site,
+            got="it was imported before tvm_ffi, and finds the copy that it was linked to",
+            hint="import tvm_ffi before it; or install it beside apache-tvm-ffi, where it looks first",
+        )  # fmt: skip
 
 
 def read_records(module: Any, path: str, site: Site) -> list[Record]:

@@ -144,7 +144,17 @@ def test_cuda_sources_compile_where_nvcc_is(tmp_path):
     except UnsupportedError as error:
         pytest.skip(str(error))
     flags = [f"-I{p}" for p in cpp_extension.include_paths("cuda")]
-    command = [nvcc, "-std=c++17", "-c", "-Xcompiler", "-fPIC", *flags, str(SOURCES / "cuda.cu"), "-o", "cuda.o"]
+    command = [
+        nvcc,
+        *compiling.CUDA_FLAGS,
+        "-c",
+        "-Xcompiler",
+        "-fPIC",
+        *flags,
+        str(SOURCES / "cuda.cu"),
+        "-o",
+        "cuda.o",
+    ]
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
     assert (tmp_path / "cuda.o").stat().st_size
 
