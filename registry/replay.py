@@ -91,8 +91,7 @@ FIRST, MANY = 64, 512
 install: Callable[[bool], bool] | None = None
 #: Called with an op that is called for the first time, once native code is there.
 adopt: Callable[[Any], None] | None = None
-#: Called with an op of a C++ library, and keys that it is called with for the first time since it was changed; `opweave`
-#: supplies it.
+#: Called with an op of a C++ library, and keys that it is called with for the first time since it was changed.
 direct: Callable[[Any, int], None] | None = None
 #: Calls in Python so far, counted where that costs nothing to speak of; none are counted any more where it is negative.
 calls = 0

@@ -19,9 +19,9 @@ _LIMITED_API = re.compile(r"-DPy_LIMITED_API=0x03([0-9a-fA-F]{2})0000")
 class BuildExtension(build_ext):
     """Builds extensions made by `CppExtension` and `CUDAExtension`; nvcc compiles `.cu` files.
 
-    Extensions for the limited API, as those are by default, are compiled with `Py_LIMITED_API`, of Python 3.11 where their
-    flags name no other. A wheel with none but such ones is tagged `cp311-abi3`, or by the newest version that they name:
-    it is for that Python and all later ones. With `py_limited_api=False` it is for the Python that builds it.
+    Extensions for the limited API, as those are by default, are compiled with `Py_LIMITED_API`, of Python 3.11 where
+    their flags name no other. A wheel with none but such ones is tagged `cp311-abi3`, or by the newest version that
+    they name: it is for that Python and all later ones. With `py_limited_api=False` it is for the one that builds it.
 
     Examples
     --------

@@ -50,9 +50,10 @@ def build(pytestconfig):
 @pytest.fixture(scope="session")
 def ops(build):
     """`ops(name)`: the namespace that a source's library defines, loaded."""
+    together = (SOURCES / "all.cpp").read_text()
 
     def loaded(source, namespace):
-        opweave.ops.load_library(build(source))
+        opweave.ops.load_library(build("all.cpp" if f'"{source}"' in together else source))
         return getattr(opweave.ops, namespace)
 
     return loaded

@@ -1,4 +1,4 @@
-"""An extension that was built with this Python loads in others, and its wheel says so."""
+"""An extension that setuptools builds with this Python loads in others, and its wheel says so."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import zipfile
 from importlib.metadata import version
 from pathlib import Path
 
@@ -32,35 +33,27 @@ SETUP = textwrap.dedent("""
           ext_modules=[CppExtension("many_pythons._C", ["many_pythons/ops.cpp"]@MORE@)],
           cmdclass={"build_ext": BuildExtension})
 """)
-SOURCE = textwrap.dedent("""
-    #include <Python.h>
-    #include <opweave/library.h>
-    PyMODINIT_FUNC PyInit__C() {
-      static PyModuleDef about = {PyModuleDef_HEAD_INIT, "_C", nullptr, -1, nullptr, nullptr, nullptr, nullptr, nullptr};
-      return PyModule_Create(&about);
-    }
-    using opweave::Tensor;
-    OPWEAVE_LIBRARY(many_pythons, m) {
-      m.def("first(Tensor x) -> float", [](const Tensor& x) { return double(*x.data_ptr<float>()); });
-      m.def("refuse() -> ()", [] { throw std::out_of_range("from C++"); });
-    }
-""")
+SOURCE = (
+    (Path(__file__).parent / "sources" / "tutorial" / "muladd.cpp").read_text().replace("extension_cpp", "many_pythons")
+)
+#: A module without ops, of which the wheel's name is all that is looked at.
+EMPTY = "#include <Python.h>\nPyMODINIT_FUNC PyInit__C() { return nullptr; }\n"
 CODE = textwrap.dedent("""
     import sys, opweave, many_pythons
-    o = opweave.ops.many_pythons
-    print(*sys.version_info[:2], o.first(opweave.tensor([2.5])), o.first.default(opweave.tensor([1.5])))
+    o, x = opweave.ops.many_pythons, opweave.ones(2)
+    print(*sys.version_info[:2], o.mymuladd(x, x, 2.0).tolist(), o.mymul.default._schema)
     try:
-        o.refuse()
-    except IndexError as error:
-        print(error)
+        o.mymul(x, opweave.ones(3))
+    except RuntimeError as error:
+        print(str(error).partition(" to be")[0])
 """)
 
 
-def wheel(folder: Path, more: str = ', extra_compile_args=["-O0"]') -> Path:
+def wheel(folder: Path, source: str, more: str) -> Path:
     """Build a wheel of a package with one C++ file."""
     package = folder / "many_pythons"
     package.mkdir(parents=True)
-    (package / "ops.cpp").write_text(SOURCE)
+    (package / "ops.cpp").write_text(source)
     (package / "__init__.py").write_text("from . import _C\n")
     (folder / "setup.py").write_text(SETUP.replace("@MORE@", more))
     environment = os.environ | {"PYTHONPATH": str(only_opweave(folder))}
@@ -83,34 +76,34 @@ def only_opweave(folder: Path) -> Path:
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel as `CppExtension` gives it."""
-    return wheel(tmp_path_factory.mktemp("built"))
+    return wheel(tmp_path_factory.mktemp("built"), SOURCE, ', extra_compile_args={"cxx": ["-O0"]}')
 
 
 def test_the_wheel_says_for_which_pythons_it_is(built: Path, tmp_path: Path) -> None:
     here = f"cp{sys.version_info[0]}{sys.version_info[1]}"
     assert built.name.startswith("many_pythons-1-cp311-abi3-")
-    older = wheel(tmp_path / "older", more=', extra_compile_args=["-O0", "-DPy_LIMITED_API=0x030a0000"]')
+    assert "many_pythons/_C.abi3.so" in zipfile.ZipFile(built).namelist()
+    older = wheel(tmp_path / "older", EMPTY, ', extra_compile_args=["-O0", "-DPy_LIMITED_API=0x030a0000"]')
     assert older.name.startswith("many_pythons-1-cp310-abi3-")
-    bound = wheel(tmp_path / "bound", more=', extra_compile_args=["-O0"], py_limited_api=False')
+    bound = wheel(tmp_path / "bound", EMPTY, ', extra_compile_args=["-O0"], py_limited_api=False')
     assert bound.name.startswith(f"many_pythons-1-{here}-{here}-")
 
 
-@pytest.mark.parametrize("minor", [12, 13])
-def test_another_python_loads_it(built: Path, tmp_path: Path, minor: int) -> None:
-    python = find_python(minor)
+@pytest.mark.parametrize("minor", sorted({sys.version_info[1], 12, 13}))
+def test_pythons_load_it(built: Path, tmp_path: Path, minor: int) -> None:
+    site, own = only_opweave(tmp_path), minor == sys.version_info[1]
+    python = sys.executable if own else find_python(minor)
     if python is None:
         pytest.skip(f"there is no Python 3.{minor} (on the path, or of pyenv)")
-    packages = installed(python, minor)
-    site = only_opweave(tmp_path)
-    subprocess.run([sys.executable, "-m", "zipfile", "-e", str(built), str(site)], check=True)
-    for path in packages.iterdir():
+    for path in () if own else installed(python, minor).iterdir():
         (site / path.name).symlink_to(path)
-    paths = [site]
-    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join(map(str, paths))}
+    zipfile.ZipFile(built).extractall(site)
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": str(site)}
     done = subprocess.run(
         [python, "-c", CODE], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
-    assert done.stdout.splitlines() == [f"3 {minor} 2.5 1.5", "from C++"], done.stderr
+    shown = f"3 {minor} [3.0, 3.0] many_pythons::mymul(Tensor a, Tensor b) -> Tensor"
+    assert done.stdout.splitlines() == [shown, "Expected a.sizes() == b.sizes()"], done.stderr
 
 
 def find_python(minor: int) -> str | None:
