@@ -12,7 +12,6 @@ import ctypes
 import functools
 import struct
 import types
-from collections.abc import Callable
 from typing import Any
 
 from opweave.codegen import native
@@ -90,7 +89,7 @@ def adopt(op: OpOverload, keys: int) -> None:
     if address is None:
         return
     changes = getattr(kernel, "changes_first", None)
-    run: Callable[..., Any] = kernel if changes is None else changes[0]
+    run: Any = kernel if changes is None else changes[0]
     otherwise = types.MethodType(OpOverload.__call__, op)
     defaults = [a.default if a.has_default else None for a in op._schema.arguments]
     least = 1 + max((i for i, a in enumerate(op._schema.arguments) if not a.has_default), default=-1)
