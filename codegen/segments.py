@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from opweave.codegen import blas
+from opweave.codegen.conform import conform, conform_all
 from opweave.registry import memory
-from opweave.registry.device import Device
+from opweave.registry.device import Device, cpu
 from opweave.registry.dtypes import DType
+from opweave.registry.exchange import adopt
 from opweave.registry.loading import load_heavy
-from opweave.registry.tensor import Tensor
+from opweave.registry.op import OpOverload
+from opweave.registry.tensor import Tensor, allocate, as_alias
 
 
 def native(function: Any) -> Callable[..., None]:
@@ -53,6 +56,79 @@ def product(
 def move_bytes(to: int, of: int, nbytes: int) -> None:
     """Copy memory that may overlap."""
     ctypes.memmove(to, of, nbytes)
+
+
+class Memory(NamedTuple):
+    """A tensor of a call of an op: an address, how it lies there, and the tensor whose memory that is, or None."""
+
+    address: int
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: DType
+    owner: Tensor | None = None
+
+    def here(self) -> Tensor:
+        """The memory itself, which may be gone when the segment is over."""
+        dims = len(self.sizes)
+        return adopt(None, (dims, self.dtype.dlpack, self.address, cpu.memory.dlpack, 0, 0), self.sizes, self.strides)
+
+    def tensor(self) -> Tensor:
+        """A tensor that an op may keep: on the owner's memory, else a copy."""
+        owner = self.owner
+        if owner is None:
+            copy = allocate(self.sizes, self.strides, self.dtype, cpu)
+            copy._array[...] = self.here()._array
+            return copy
+        shift = (self.address - owner.data_ptr()) // self.dtype.itemsize
+        if not shift and (owner._sizes, owner._strides) == (self.sizes, self.strides):
+            return owner
+        return as_alias(owner, self.sizes, self.strides, owner._offset + shift)
+
+
+def tensor_at(
+    address: int, sizes: tuple[int, ...], strides: tuple[int, ...], dtype: DType, owner: Tensor | None = None
+) -> Memory:
+    """A tensor of a call of an op; the parameters are the parts of a `Memory`."""
+    return Memory(address, sizes, strides, dtype, owner)
+
+
+def call_op(op: OpOverload, args: Sequence[Any], results: Sequence[Memory]) -> None:
+    """Call an op with memory, and put what it returns into memory.
+
+    Parameters
+    ----------
+    op : OpOverload
+        It returns as many tensors, or arguments that it writes.
+    args : sequence
+        All of its arguments in the order of the schema; tensors as `Memory`.
+    results : sequence of Memory
+        Where the results go.
+    """
+    given = [value.tensor() if isinstance(value, Memory) else value for value in args]
+    arguments = op._schema.arguments
+    positional = [value for a, value in zip(arguments, given, strict=True) if not a.kwarg_only]
+    named = {a.name: value for a, value in zip(arguments, given, strict=True) if a.kwarg_only}
+    put(op, op(*positional, **named), results)
+    for argument, value, tensor in zip(arguments, args, given, strict=True):
+        if argument.is_write and isinstance(value, Memory) and value.owner is None:
+            value.here()._array[...] = tensor._array
+
+
+def put(op: OpOverload, found: Any, results: Sequence[Memory]) -> None:
+    """Put what an op returned where it is wanted.
+
+    Raises
+    ------
+    CompileError
+        If it is something else than the op's fake rule said.
+    """
+    if not results:
+        return
+    label = str(op).removesuffix(".default")
+    values = [found] if len(op._schema.returns) == 1 else conform_all(found, len(results), label)
+    for value, wanted in zip(values, results, strict=True):
+        made = conform(value, wanted.sizes, wanted.strides, wanted.dtype, cpu, label)
+        wanted.here()._array[...] = made._array
 
 
 def allocator(sizes: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device: Device) -> Callable[[], Tensor]:

@@ -6,6 +6,7 @@ group        many small kernels of one form become one launch
 epilogue     kernels follow matrix products slab by slab
 lifetimes    names are dropped behind their last use
 kernels      loops become Triton
+natives      calls of kernels of libraries become steps that need no Python
 segments     steps that need no Python between them become one native call
 Printer      steps become Python
 """
@@ -18,7 +19,7 @@ from functools import partial
 
 from opweave.codegen import blas
 from opweave.codegen.generated import Generated
-from opweave.codegen.host import epilogue, group, kernels, lifetimes, reuse, segments, spec
+from opweave.codegen.host import epilogue, group, kernels, lifetimes, natives, reuse, segments, spec
 from opweave.codegen.host.build import build
 from opweave.codegen.host.python import Printer
 from opweave.codegen.host.steps import Program, with_programs
@@ -87,7 +88,8 @@ def host_program(
             spec.verify(program, freed=run is lifetimes.run)
     program = kernels.run(program, device)
     if segmented:
-        program = _everywhere(partial(segments.run, device=device), program)
+        for cut in (natives.run, segments.run):
+            program = _everywhere(partial(cut, device=device), program)
     spec.verify(program, freed=True, made=True)
     return program
 

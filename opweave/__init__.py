@@ -91,6 +91,7 @@ with _deferred(patient=False), _uncollected():
     _registry.shipped_version = _registry.builtin_version
     if os.environ.get("OPWEAVE_REPLAY") != "0":
         _replay.install = lambda may_compile: _load_heavy("opweave.codegen.native.calls").install(may_compile)
+        _replay.direct = lambda op, keys: _load_heavy("opweave.codegen.native.direct").adopt(op, keys)
     _exchange.make_table.supply(lambda: _load_heavy("opweave.codegen.native.exchange").table())
     if os.environ.get("OPWEAVE_LOGS"):  # kernels are compiled and launched without the compiler, too
         importlib.import_module("opweave.runtime.logging")

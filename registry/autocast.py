@@ -151,10 +151,10 @@ def cast(value: Any, kind: str, dtype: DType) -> Any:
     return value
 
 
-def _cached_cast(value: Any, kind: str, dtype: DType) -> Any:
+def cached_cast(value: Any, kind: str, dtype: DType) -> Any:
     """`cast`, where a parameter that many calls use is cast once in a block."""
     if not isinstance(value, Tensor):
-        return [_cached_cast(item, kind, dtype) for item in value] if isinstance(value, (list, tuple)) else value
+        return [cached_cast(item, kind, dtype) for item in value] if isinstance(value, (list, tuple)) else value
     if value._dtype is not float32 or dtype is not dtype_of(kind) or not _cacheable(value) or not eligible(value, kind):
         return cast(value, kind, dtype)
     if dtype is float32:
@@ -220,8 +220,8 @@ def _casting_to(choose: Callable[[tuple[Any, ...]], DType], kind: str) -> Callab
     def prepare(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         dtype = choose(args)
         return (
-            [_cached_cast(value, kind, dtype) for value in args],
-            {name: _cached_cast(value, kind, dtype) for name, value in kwargs.items()},
+            [cached_cast(value, kind, dtype) for value in args],
+            {name: cached_cast(value, kind, dtype) for name, value in kwargs.items()},
         )
 
     return prepare

@@ -31,6 +31,7 @@ from opweave.registry.interrupts import deferred, let_through
 from opweave.registry.keys import DispatchKey
 from opweave.registry.library import Library, OpLike, find_op, keep
 from opweave.registry.loading import load_heavy
+from opweave.registry.native_kernel import Argument as NativeArgument, NativeKernel, Result
 from opweave.registry.op import OpOverload, lock
 from opweave.registry.packet import OpOverloadPacket
 from opweave.registry.python_dispatch import tensors_in
@@ -360,6 +361,28 @@ def _kernel(op: OpOverload, line: _Line) -> Callable[..., Any]:
     return kernel
 
 
+def _note_native_form(op: OpOverload, line: _Line) -> None:
+    """Let compiled graphs call the function without Python, where it is given arguments, results and constants."""
+    if not hasattr(line.function, "__chandle__"):
+        return
+    places = {identifier(a.name): NativeArgument(i) for i, a in enumerate(op._schema.arguments)}
+    made = {own_name(name): Result(i) for i, name in enumerate(line.destinations)}
+    known: dict[str, Any] = places | made
+    try:
+        call = tuple([known[text] if text in known else ast.literal_eval(text) for text in line.call])
+    except ValueError:  # something that an argument has
+        return
+    kernel = op.kernels[DispatchKey.CompositeExplicitAutograd]
+
+    def result(value: Any) -> Any:
+        if value is not None and (line.destinations or not op._schema.returns):
+            _refuse_result(op, line.symbol, value)
+        return _value(value)
+
+    explain = functools.partial(_explained, op, line.symbol)
+    kernel.native = NativeKernel(kernel, line.function, call, result, explain)
+
+
 def _fresh(op: OpOverload, made: Any, /, *values: Any) -> tuple[Tensor, ...]:
     """What a function is to write, as the op's rule for tensors without data made it."""
     if op.fake is None:
@@ -488,6 +511,7 @@ def _register(owner: Library, line: _Line, tags: TagLike, site: Site) -> OpOverl
         owner._undo.append(add_kernel(op, None, kernel, site))
     else:  # what it returns is known
         owner._undo.append(op.register(DispatchKey.CompositeExplicitAutograd, kernel, site=site).undo)
+    _note_native_form(op, line)
     if rule is None and back is not None:
         rule = _giving_back(op, back)
     if rule is not None:

@@ -7,6 +7,7 @@ register for good. `registry.op_rules` has what else an op can be told.
 from __future__ import annotations
 
 import contextlib
+import functools
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -60,6 +61,8 @@ def decorator(register: Callable[[Callable[..., Any]], Any], func: Callable[...,
 
 # ---- libraries -----------------------------------------------------------------------------------------------------
 
+#: Namespaces whose ops are all there.
+_BUILT_IN = ("aten", "prim")
 _definers: dict[str, tuple[weakref.ref[Library], Site]] = {}
 
 
@@ -110,7 +113,7 @@ class Library:
         self._undo: list[Undo] = []
         self._defined: set[str] = set()
         if kind == "DEF":
-            if ns in ("aten", "prim"):
+            if ns in _BUILT_IN:
                 raise RegistrationError(f"Library: {ns!r} is built in", at=site, hint="kind='FRAGMENT' adds to it")
             with lock:
                 other = _definers.get(ns)
@@ -176,7 +179,7 @@ class Library:
         self, op_name: str | OpOverload, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False,
         allow_override: bool = False,
     ) -> None:  # fmt: skip
-        """Register a kernel of an op.
+        """Register a kernel of an op; of one that is not defined yet, it waits for that.
 
         Parameters
         ----------
@@ -203,24 +206,25 @@ class Library:
         if self.ns == "_":
             raise RegistrationError("Library.impl: the namespace '_' has no ops", at=site, hint="use fallback")
         key = _key(dispatch_key or self.dispatch_key or "CompositeImplicitAutograd", site)
-        op = self._find(op_name, site)
-        if fn is not fallthrough_kernel and not with_keyset:
-            require_callable(op, fn, "kernel")
-        if key is DispatchKey.Meta and DispatchKey.CompositeImplicitAutograd in op.kernels:
-            raise RegistrationError(
-                f"{op.name}: is written with other ops, which have rules for tensors without data", at=site,
-                got="a Meta kernel, which would hide them",
-            )  # fmt: skip
-        if key is DispatchKey.Meta and fn is not fallthrough_kernel and not with_keyset:
-            if op.fake is not None and not allow_override and not registry.redefining:
-                raise RegistrationError(
-                    f"{op.name}: already has a rule for tensors without data", at=site,
-                    hint="allow_override=True replaces it",
-                )  # fmt: skip
-            self._undo.append(add_fake(op, fn))
+        register = functools.partial(
+            add_kernel, fn=fn, key=key, site=site, with_keyset=with_keyset, override=allow_override
+        )
+        # What works without data is compared with what else does: the op has to be there, as in PyTorch.
+        op = self._find(op_name, site) if key is DispatchKey.Meta else op_name
+        self._implement(op, register, key, site, override=allow_override)
+
+    def _implement(
+        self, name: str | OpOverload, register: Callable[[OpOverload], Undo], key: DispatchKey, site: Site,
+        *, override: bool = False,
+    ) -> None:  # fmt: skip
+        """Register a kernel of an op, which may still have to be defined."""
+        if isinstance(name, OpOverload) or self.ns in _BUILT_IN:
+            self._undo.append(register(self._find(name, site)))
             return
-        kernel = KeysetKernel(fn) if with_keyset else fn
-        self._undo.append(op.register(key, kernel, site=site, override=allow_override).undo)
+        full = self._full_name(name, site)
+        self._undo.append(
+            registry.implementations.implement(full, key, site, register, override=override or registry.redefining)
+        )
 
     def fallback(self, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False) -> None:
         """Register what a key runs for every op that has no kernel for it.
@@ -264,12 +268,15 @@ class Library:
                     f"Library.impl: {name.name} belongs to another namespace than {self.ns!r}", at=site
                 )
             return name
+        return registry.find(self._full_name(name, site))
+
+    def _full_name(self, name: str, site: Site) -> str:
         if not isinstance(name, str):
             raise ArgumentError("Library.impl: expected an op or its name", got=repr(name), at=site)
         space, _, rest = name.rpartition("::")
         if space and space != self.ns:
             raise RegistrationError(f"Library.impl: {name!r} belongs to another namespace than {self.ns!r}", at=site)
-        return registry.find(f"{self.ns}::{rest}")
+        return f"{self.ns}::{rest.removesuffix('.default')}"
 
     def _destroy(self) -> None:
         """Take back everything now, and let another library define the namespace."""
@@ -282,6 +289,27 @@ class Library:
     def __repr__(self) -> str:
         key = f", dispatch_key={self.dispatch_key!r}" if self.dispatch_key else ""
         return f"Library(kind={self.kind!r}, ns={self.ns!r}{key})"
+
+
+def add_kernel(
+    op: OpOverload, *, fn: Callable[..., Any], key: DispatchKey, site: Site, with_keyset: bool, override: bool
+) -> Undo:
+    """Register a kernel on an op."""
+    if fn is not fallthrough_kernel and not with_keyset:
+        require_callable(op, fn, "kernel")
+    if key is DispatchKey.Meta and DispatchKey.CompositeImplicitAutograd in op.kernels:
+        raise RegistrationError(
+            f"{op.name}: is written with other ops, which have rules for tensors without data", at=site,
+            got="a Meta kernel, which would hide them",
+        )  # fmt: skip
+    if key is DispatchKey.Meta and fn is not fallthrough_kernel and not with_keyset:
+        if op.fake is not None and not override and not registry.redefining:
+            raise RegistrationError(
+                f"{op.name}: already has a rule for tensors without data", at=site,
+                hint="allow_override=True replaces it",
+            )  # fmt: skip
+        return add_fake(op, fn)
+    return op.register(key, KeysetKernel(fn) if with_keyset else fn, site=site, override=override).undo
 
 
 def _key(name: Any, site: Site) -> DispatchKey:

@@ -24,7 +24,7 @@ from opweave.registry import forking, replay
 from opweave.registry.conforming import conforming
 from opweave.registry.dispatching import ALIAS_OF, EXPLICIT, IMPLICIT, resolve
 from opweave.registry.entry import build_entry
-from opweave.registry.errors import ArgumentError, RegistrationError, Site, user_frame
+from opweave.registry.errors import ArgumentError, OpweaveError, RegistrationError, Site, user_frame
 from opweave.registry.hooks import Hook
 from opweave.registry.interrupts import deferred
 from opweave.registry.kernels import Kernel, KeysetKernel, fallthrough_kernel
@@ -34,6 +34,7 @@ from opweave.registry.results import may_be_linked
 from opweave.registry.schema import Argument, FunctionSchema, parse_schema
 from opweave.registry.tags import Tag, declared, tags_of
 from opweave.registry.tensor import Tensor, describe
+from opweave.registry.waiting import Implementations
 
 if TYPE_CHECKING:
     from opweave.registry.higher_order import HigherOrderOperator
@@ -127,6 +128,8 @@ class OpOverload(replay.Replayable):
         self.version = 0
         #: The Python module that holds what C++ lacks, as its library says, and a hint for users.
         self.python_module: tuple[str, str] | None = None
+        #: Whether a kernel is a C++ function, which native code may call (`replay.direct`).
+        self.is_direct = False
         #: A triton_op's body, which tracing goes through; None for every other op.
         self.body: Kernel | None = None
         self._table: dict[int, Kernel] = {}
@@ -303,14 +306,22 @@ class OpOverload(replay.Replayable):
         """Drop what was computed from earlier registrations."""
         with lock:
             self.version += 1
-            self._table.clear()
+            self._forget_kernels()
             registry.version += 1
             replay.forget()
             if self.decl is not None:
                 registry.builtin_version += 1
 
+    def _forget_kernels(self) -> None:
+        """Let the next call with each set of keys look for its kernel."""
+        self._table.clear()
+        if self.is_direct:
+            replay.unlearn(self)
+
     def become(self, other: OpOverload) -> None:
         """Be another op of the same name from now on, wherever this one was imported to."""
+        if self.is_direct:
+            replay.unlearn(self)
         self.__dict__ = other.__dict__
 
     # ---- dispatch --------------------------------------------------------------------------------------------------
@@ -322,6 +333,8 @@ class OpOverload(replay.Replayable):
                 kernel = self._table[bits] = resolve(self, bits)
                 if replay.adopt is not None and self.decl is not None:
                     replay.adopt(self)
+                if self.is_direct and self.decl is None and replay.direct is not None:
+                    replay.direct(self, bits)
         return kernel
 
     def fallback_at(self, key: DispatchKey) -> Any:
@@ -375,7 +388,10 @@ class Namespace:
         if packet is None and load_imported.call is not None and load_imported.call():
             packet = registry.packets.get(f"{self._name}::{opname}")
         if packet is None:
-            raise AttributeError(f"no op {self._name}::{opname} is registered")
+            name = f"{self._name}::{opname}"
+            waiting = registry.implementations.waiting.get(name)
+            more = f"; a kernel for it waits for its definition, from {waiting[0].site}" if waiting else ""
+            raise AttributeError(f"no op {name} is registered{more}")
         self.__dict__[opname] = packet
         return packet
 
@@ -426,6 +442,8 @@ class Registry:
         self.higher_order: dict[str, HigherOrderOperator] = {}
         #: What a key runs for every op that has nothing of its own for it (`Library("_", "IMPL").fallback`).
         self.fallbacks: dict[DispatchKey, Any] = {}
+        #: Kernels by the names of their ops, those that are not defined yet, too.
+        self.implementations = Implementations(lock, self.operators)
         #: Whether a definition may take the place of an earlier one (`allow_redefinition`).
         self.redefining = False
         #: Counts every change, so that what is compiled can tell whether anything happened at all.
@@ -476,6 +494,11 @@ class Registry:
                 packet.add(op)
                 self.version += 1
                 replay.forget()
+                try:
+                    self.implementations.defined(op)
+                except OpweaveError:
+                    self.remove(op)
+                    raise
                 return op
             if not (replace or self.redefining):
                 raise RegistrationError(
@@ -500,6 +523,7 @@ class Registry:
                 if not packet.overloads():
                     del self.packets[f"{op.namespace}::{op.opname}"]
                     getattr(ops, op.namespace).__dict__.pop(op.opname, None)
+                self.implementations.removed(op)
             op.changed()
 
     def set_fallback(self, key: DispatchKey, fallback: Any) -> None:
@@ -512,7 +536,7 @@ class Registry:
                 changed[key] = fallback
             self.fallbacks = changed
             for op in list(self.operators.values()):
-                op._table.clear()
+                op._forget_kernels()
             self.version += 1
             replay.forget()
 

@@ -91,6 +91,8 @@ FIRST, MANY = 64, 512
 install: Callable[[bool], bool] | None = None
 #: Called with an op that is called for the first time, once native code is there.
 adopt: Callable[[Any], None] | None = None
+#: Called with an op of a C++ library, and keys that it is called with for the first time since it was changed.
+direct: Callable[[Any, int], None] | None = None
 #: Calls in Python so far, counted where that costs nothing to speak of; none are counted any more where it is negative.
 calls = 0
 
@@ -105,6 +107,12 @@ def count() -> None:
         is_last = calls == MANY
         if install(is_last) or is_last:
             calls = -1
+
+
+def unlearn(function: Any) -> None:
+    """Take away an object's native code, so that it is called in Python."""
+    if Replayable is not object:
+        ctypes.c_void_p.from_address(id(function) + CODE_AT).value = None
 
 
 class Function(Replayable):

@@ -25,6 +25,7 @@ from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
 from opweave.registry.higher_order import HigherOrderOperator
 from opweave.registry.keys import GRAD
+from opweave.registry.native_kernel import native_kernel
 from opweave.registry.op import Namespace, OpOverload, Ops, registry
 from opweave.registry.packet import OpOverloadPacket
 from opweave.registry.replay import Function
@@ -287,7 +288,7 @@ def op_facts(op: OpOverload) -> str:
     casts = sorted(f"{device} {dtype}" for device, dtype in op.autocast_rules.items())
     classes = sorted(kind.__qualname__ for kind in op.dispatch_rules)
     has = op.fake is not None, op.batch_rule is not None, op.body is not None, type(op.derivative).__qualname__
-    return f"{op._schema} {op.declared_tags} {keys} {casts} {classes} {has}"
+    return f"{op._schema} {op.declared_tags} {keys} {casts} {classes} {has} {native_kernel(op) is not None}"
 
 
 def _pinned(module: str) -> str:

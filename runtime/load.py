@@ -13,7 +13,9 @@ from opweave.fake.symbolic import SymNumber
 from opweave.registry.device import Device
 from opweave.registry.interrupts import let_through
 from opweave.registry.loading import load_heavy
+from opweave.registry.native_kernel import native_kernel
 from opweave.registry.nested import leaves
+from opweave.registry.op import OpOverload
 from opweave.registry.tensor import Tensor
 from opweave.runtime.code import Loaded, pack, run, unpack
 from opweave.runtime.logging import channel
@@ -77,6 +79,8 @@ def fingerprint(graph: Graph) -> Iterator[str]:
             if launch is not None:
                 yield f"kernel {load_heavy('opweave.codegen.launches').digest(launch)}"
             yield from fingerprint(node.target)
+        if isinstance(node.target, OpOverload) and native_kernel(node.target) is not None:
+            yield f"native {node.name}"
         kind = kind_of(node)
         if kind is not None and kind.text:
             yield f"map {node.name} {kind.text}"

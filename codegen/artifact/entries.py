@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from opweave.codegen.artifact.kernels import Compiled
-from opweave.codegen.artifact.tensors import CPU, Described, Dynamic, Weights, dlpack
+from opweave.codegen.artifact.tensors import Described, Dynamic, Weights
 from opweave.codegen.host import steps as host
 from opweave.codegen.host.operands import Address, Expression, Layout, Local, TensorType
 from opweave.codegen.host.segments import Life, dense_nbytes_of, lie_alike, nbytes_of, plan
@@ -479,15 +479,9 @@ class _Maker:
         for i, local in enumerate(tensors):
             if local is None:
                 continue
-            at, kind = structs + _TENSOR * i, local.tensor
-            dims = self.recorder.fresh(2 * len(kind.sizes) + 1)
-            for j, number in enumerate((*kind.sizes, *kind.strides)):
-                self.recorder.put(dims + j, self._value(number), _WORD)
-            self.recorder.put(at, self.words[local], _WORD)
-            self.recorder.set(at + 1, CPU)
-            self.recorder.set(at + 2, len(kind.sizes) | dlpack(kind.dtype) << 32)
-            self.recorder.put_place(at + 3, dims)
-            self.recorder.put_place(at + 4, dims + len(kind.sizes))
+            kind = local.tensor
+            sizes, strides = ([self._value(n) for n in numbers] for numbers in (kind.sizes, kind.strides))
+            self.recorder.put_tensor(structs + _TENSOR * i, self.words[local], sizes, strides, kind.dtype)
         return structs
 
 

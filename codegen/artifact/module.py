@@ -13,7 +13,7 @@ import numpy as np
 from opweave.codegen import blas, native
 from opweave.codegen.artifact.entries import FIRST_MESSAGE, Entry
 from opweave.codegen.artifact.kernels import Compiled
-from opweave.codegen.artifact.tensors import Described, dlpack
+from opweave.codegen.artifact.tensors import Described
 from opweave.codegen.native import llvm, pool, segments
 from opweave.codegen.native.llvm import Host
 from opweave.codegen.native.segments import Symbol
@@ -305,7 +305,7 @@ def _described(data: _Data, entry: Entry, what: str, tensors: Sequence[Described
             f"it must be {kind} with strides [{', '.join(map(str, tensor.strides))}]",
             "it lies in memory of another tensor",
         ]  # fmt: skip
-        word = len(tensor.sizes) | dlpack(tensor.dtype) << 32
+        word = len(tensor.sizes) | tensor.dtype.dlpack << 32
         first = FIRST_MESSAGE + len(messages)
         messages += [f"{entry.name}: {tensor.name}: {text}" for text in said]
         rows.append(

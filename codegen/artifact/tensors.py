@@ -12,10 +12,6 @@ from opweave.registry.dtypes import DType
 from opweave.registry.errors import Site
 from opweave.registry.tensor import Tensor
 
-#: DLPack's codes of kinds of elements.
-_KINDS = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
-_BFLOAT = 4
-
 
 @dataclass(frozen=True)
 class Described:
@@ -100,13 +96,3 @@ class Dynamic:
     ranges: Mapping[str, tuple[int, int | None]] = field(default_factory=dict[str, tuple[int, "int | None"]])
     names: Mapping[str, str] = field(default_factory=dict[str, str])
     demands: Sequence[tuple[Any, Any, Site | None]] = ()
-
-
-#: DLPack's device type, and the number of the device in the upper half.
-CPU = 1
-
-
-def dlpack(dtype: DType) -> int:
-    """An element type as the four bytes of a `DLDataType`: kind, bits, lanes."""
-    kind = _BFLOAT if dtype.name == "bfloat16" else _KINDS[dtype.kind]
-    return kind | (dtype.itemsize * 8) << 8 | 1 << 16

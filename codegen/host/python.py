@@ -37,7 +37,7 @@ from opweave.codegen.host.operands import (
 from opweave.codegen.host.segments import Segment
 from opweave.codegen.host.steps import Program, Step
 from opweave.codegen.kernel import KernelSource
-from opweave.codegen.segments import allocator, move_bytes, native, product, scratch
+from opweave.codegen.segments import allocator, call_op, move_bytes, native, product, scratch, tensor_at
 from opweave.codegen.tuning import tuned
 from opweave.registry import memory
 from opweave.registry.containers import is_dict, is_list, is_slice, is_tuple
@@ -252,6 +252,23 @@ class _Function:
         arguments += [f"{key}={self._text(value)}" for key, value in step.kwargs.items()]
         self._line(f"{step.result} = {function}({', '.join(arguments)})", step.origin.site)
 
+    def native_call(self, step: host.NativeCall) -> None:
+        """Outside of a segment, where no number that it needs is known as one."""
+
+        def memory(local: Local) -> str:
+            layout = f"{local}._sizes, {local}._strides, {local}._dtype, {local}"
+            return f"{self._inject('tensor_at', tensor_at)}({local}.data_ptr(), {layout})"
+
+        self._line(self.op_call(step, memory), step.origin.site)
+
+    def op_call(self, step: host.NativeCall, memory: Callable[[Local], str]) -> str:
+        """The text of a native call; `memory` gives that of a tensor."""
+        target = self._inject(step.target.label, step.target.function)
+        tensors = {*step.tensors}
+        args = [memory(value) if value in tensors else self._text(value) for value in step.args]
+        parts = [f"({', '.join(texts)}{',' * (len(texts) == 1)})" for texts in (args, [*map(memory, step.results)])]
+        return f"{self._inject('call_op', call_op)}({target}, {', '.join(parts)})"
+
     def item(self, step: host.Item) -> None:
         self._line(f"{step.result} = {step.of}[{self._text(step.key)}]", step.origin.site)
 
@@ -291,7 +308,7 @@ class _Function:
         if block is not None:
             self._line(f"{block} = {self._call(memory.allocate, step.nbytes, name='block')}")
             given.append(f"{block}.ptr")
-        self._line(f"{step.name}({', '.join([*given, *map(str, step.numbers)])})")
+        self._line(f"{step.name}({', '.join([*given, *map(str, (*step.numbers, *step.owners))])})")
         if block is not None:
             self._line(f"del {block}")
 
@@ -316,6 +333,7 @@ class _Segment:
         if step.memory is not None and not step.on_stack:
             given.append(f"{step.memory}: int")
         given += [f"{local}: {self._annotation(local)}" for local in step.numbers]
+        given += [f"{owner}: object" for owner in step.owners.values()]
         self.found = [f"def {step.name}({', '.join(given)}):"]
         if step.memory is not None and step.on_stack:
             self._line(f"{step.memory} = {self.outer._call(scratch, step.nbytes)}")
@@ -327,6 +345,8 @@ class _Segment:
                 self._line(f"{self.outer._text(inner.kernel)}({self._listed((*inner.grid, *inner.arguments))})", inner)
             elif isinstance(inner, host.Product):
                 self.product(inner)
+            elif isinstance(inner, host.NativeCall):
+                self._line(self.outer.op_call(inner, self._memory), inner)
             else:
                 assert isinstance(inner, host.Copy)
                 parts = f"{inner.to}, {inner.of}, {self.outer._text(step.copied[inner.to])}"
@@ -347,6 +367,14 @@ class _Segment:
         if isinstance(local.type, TensorType):
             return self.outer._text(local.type.dtype)
         return local.type.kind if isinstance(local.type, NumberType) else "int"
+
+    def _memory(self, local: Local) -> str:
+        """A tensor that an op is called with."""
+        layout, place = self.step.layouts[local], self.step.places.get(local)
+        owner = self.step.owners.get(local if place is None else place.of)
+        parts = [str(local), self._tuple(layout.sizes), self._tuple(layout.strides), self.outer._text(layout.dtype)]
+        parts += [] if owner is None else [str(owner)]
+        return f"{self.outer._inject('tensor_at', tensor_at)}({', '.join(parts)})"
 
     def _matrix(self, local: Local) -> str:
         layout = self.step.layouts[local]
@@ -370,6 +398,7 @@ _PRINTERS: dict[type[Step], Callable[[_Function, Any], None]] = {
     host.View: _Function.view, host.Copy: _Function.copy, host.Move: _Function.move, host.Align: _Function.align,
     host.Cell: _Function.cell, host.Launch: _Function.launch, host.Group: _Function.group,
     host.Product: _Function.product, host.Call: _Function.call, host.Item: _Function.item,
+    host.NativeCall: _Function.native_call,
     host.Count: _Function.count, host.Conform: _Function.conform, host.Check: _Function.check,
     host.Bump: _Function.bump, host.Tuned: _Function.tuned, Segment: _Function.segment,
     host.Free: _Function.free, host.Return: _Function.return_,

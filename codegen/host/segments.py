@@ -30,6 +30,7 @@ from opweave.codegen.host.steps import (
     Free,
     Launch,
     Move,
+    NativeCall,
     Product,
     Program,
     Read,
@@ -48,7 +49,7 @@ from opweave.tracer.loops.size import sizes
 ALIGNMENT = 64
 #: Bytes of a block that is on the stack.
 ON_STACK = 1 << 15
-_WORK = (Launch, Product, Copy)
+_WORK = (Launch, Product, Copy, NativeCall)
 
 
 @dataclass(frozen=True)
@@ -80,9 +81,11 @@ class Segment(Step):
     places : mapping of Local to Place
         What is not given but lies in something that is, or in the block.
     layouts : mapping of Local to Layout
-        Of the operands of products.
+        Of the operands of products and native calls.
     copied : mapping of Local to Number
         Bytes of what is copied to.
+    owners : mapping of Local to Local
+        Of tensors that it is given and calls ops with, the name under which it has the tensor itself.
     work : tuple of Step
         Launches, products and copies, in their order.
     """
@@ -96,6 +99,7 @@ class Segment(Step):
     places: Mapping[Local, Place]
     layouts: Mapping[Local, Layout]
     copied: Mapping[Local, Number]
+    owners: Mapping[Local, Local]
     work: tuple[Step, ...]
 
     @property
@@ -162,7 +166,7 @@ def _fits(step: Step, before: Sequence[Step]) -> bool:
     if isinstance(step, Read):
         made = {local for earlier in before for local in earlier.defines}
         return step.promise is None and step.of not in made
-    return isinstance(step, (Move, Free, Bump, Constant, Cell))
+    return isinstance(step, (Move, Free, Bump, Constant, Cell, NativeCall))
 
 
 def _is_native(launch: Launch) -> bool:
@@ -310,14 +314,18 @@ class _Maker:
             if isinstance(step, (View, Move)):
                 places[step.result] = self._shown(step, places)
         products = [step for step in self.work if isinstance(step, Product)]
+        calls = [step for step in self.work if isinstance(step, NativeCall)]
         layouts = {x: self._layout(x) for step in products for x in (step.out, step.a, step.b)}
+        layouts |= {x: self._layout(x) for step in calls for x in (*step.tensors, *step.results)}
         copied = {s.to: self._number(nbytes_of(s.to)) for s in self.work if isinstance(s, Copy)}
         used = {local for step in self.work for local in step.uses}
         places = {local: place for local, place in places.items() if local in used}
         inputs, numbers = self._given(places, memory, layouts, copied)
+        handed = {places[x].of if x in places else x for step in calls for x in (*step.tensors, *step.results)}
+        owners = {x: Local(names.fresh(f"{x}_itself"), OpaqueType("tensor")) for x in inputs if x in handed}
         segment = Segment(
             self.work[0].origin, names.fresh("steps"), inputs, numbers, memory, total,
-            type(total) is int and total <= ON_STACK, places, layouts, copied, tuple(self.work),
+            type(total) is int and total <= ON_STACK, places, layouts, copied, owners, tuple(self.work),
         )  # fmt: skip
         return [*before, segment, *_joined(after)]
 

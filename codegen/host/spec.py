@@ -135,6 +135,8 @@ class _Check:
             self._numbers((step.sizes, step.strides, step.shift))
         elif isinstance(step, (host.Copy, host.Move, host.Align, host.Bump)):
             self._tensors([*step.uses])
+        elif isinstance(step, host.NativeCall):
+            self._tensors((step.results, step.changed))
         elif isinstance(step, Segment):
             self._segment(step)
         elif isinstance(step, host.Conform):
@@ -190,6 +192,8 @@ def _read(step: Step) -> Iterable[Local]:
         return (step.a, step.b, *(() if step.epilogue is None else step.epilogue.launch.inputs))
     if isinstance(step, host.Launch):
         return [local for local in step.inputs if isinstance(local.type, TensorType)]
+    if isinstance(step, host.NativeCall):
+        return step.tensors
     if isinstance(step, Segment):
         return step.reads
     if isinstance(step, host.Group):

@@ -22,6 +22,7 @@ from opweave.codegen.host.operands import (
     Number,
     Spliced,
     Target,
+    TensorType,
 )
 from opweave.codegen.kernel import KernelSource
 from opweave.registry.containers import is_sequence
@@ -290,6 +291,48 @@ class Call(Step):
     target: Target | Local
     args: tuple[Any, ...]
     kwargs: Mapping[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class NativeCall(Step):
+    """A kernel of a library runs without Python (`registry.native_kernel`); its results are memory that is there.
+
+    Attributes
+    ----------
+    target : Target
+        The op.
+    args : tuple of operands
+        All of its arguments, in the order of the schema.
+    results : tuple of Local
+        What it makes.
+    changed : tuple of Local
+        Arguments that it writes.
+    label : str
+        The op, for messages.
+    """
+
+    target: Target
+    args: tuple[Any, ...]
+    results: tuple[Local, ...]
+    changed: tuple[Local, ...]
+    label: str
+
+    @property
+    def defines(self) -> tuple[Local, ...]:
+        return ()
+
+    @functools.cached_property
+    def uses(self) -> tuple[Local, ...]:
+        return (*locals_in(self.args), *self.results)
+
+    @property
+    def writes(self) -> tuple[Local, ...]:
+        return (*self.results, *self.changed)
+
+    @property
+    def tensors(self) -> tuple[Local, ...]:
+        """The tensors that it is given."""
+        return tuple([value for value in self.args if isinstance(value, Local) and isinstance(value.type, TensorType)])
 
 
 @dataclass(frozen=True, eq=False)

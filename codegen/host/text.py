@@ -132,6 +132,11 @@ def _call(step: host.Call) -> str:
     return f"call {step.result} = {step.target}({', '.join(given)})"
 
 
+def _native_call(step: host.NativeCall) -> str:
+    results = f" -> {_names(step.results)}" if step.results else ""
+    return f"native call {step.label}: {_names(step.args)}{results}"
+
+
 def _conform(step: host.Conform) -> str:
     layouts = (step.layouts,) if isinstance(step.layouts, Layout) else step.layouts
     return f"conform {step.of}: {'; '.join(map(str, layouts))} by {step.label}"
@@ -162,6 +167,7 @@ _DESCRIBE: dict[type[Step], Callable[[Any], str]] = {
     host.Product: _product,
     Segment: _segment,
     host.Call: _call,
+    host.NativeCall: _native_call,
     host.Item: lambda step: f"item {step.result} = {step.of}[{_operand(step.key)}]",
     host.Count: lambda step: f"count {step.of}: {step.number} by {step.label}",
     host.Conform: _conform,

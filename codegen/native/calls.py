@@ -231,7 +231,7 @@ def install(may_compile: bool) -> bool:
     bool
         Whether there is nothing left to do: it was done, or cannot be done here.
     """
-    if layout.tensors() is None or allocation.places() is None or not _has_vectorcall():
+    if layout.tensors() is None or allocation.places() is None or not has_vectorcall():
         return True
     with _installing, deferred():
         if code.loaded is not None:
@@ -240,7 +240,7 @@ def install(may_compile: bool) -> bool:
             return False
         code.load()
         for kind in _KINDS:
-            _let_be_called(kind)
+            let_be_called(kind)
         replay.adopt = _adopt
         for op in registry.operators.values():
             if op._table and op.decl is not None:
@@ -260,7 +260,7 @@ def _adopt(op: OpOverload) -> None:
         _Known(op, types.MethodType(OpOverload.__call__, op))
 
 
-def _has_vectorcall() -> bool:
+def has_vectorcall() -> bool:
     """Whether functions are objects that can have native code, laid out as is known here."""
     if not getattr(sys, "_is_gil_enabled", lambda: True)():
         return False  # what is noted is looked through without locks
@@ -269,7 +269,7 @@ def _has_vectorcall() -> bool:
     )
 
 
-def _let_be_called(kind: type) -> None:
+def let_be_called(kind: type) -> None:
     """Have the interpreter look for the code of objects of a class, and bind no methods where it calls them."""
     ctypes.c_ulong.from_address(id(kind) + _FLAGS_AT).value |= _HAVE_VECTORCALL | _METHOD_DESCRIPTOR
     ctypes.pythonapi.PyType_Modified(ctypes.py_object(kind))

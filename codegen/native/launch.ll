@@ -44,7 +44,11 @@ next:                                                    ; the first three param
                                       i64 2, label %bool
                                       i64 3, label %float32
                                       i64 4, label %float64
-                                      i64 5, label %tensor ]
+                                      i64 5, label %tensor
+                                      i64 6, label %object ]
+object:                                                  ; itself: who calls has it as long
+  %itself = ptrtoint ptr %arg to i64
+  br label %store
 pointer:
   %u = call i64 @PyLong_AsUnsignedLongLong(ptr %arg)
   %u.suspect = icmp eq i64 %u, -1
@@ -127,7 +131,7 @@ doubt:                                                   ; -1 is a value, or the
   br i1 %fine, label %store, label %fallback
 store:
   %v = phi i64 [ %u, %pointer ], [ %s, %integer.in ], [ %b, %bool ], [ %f.slot, %float32 ], [ %d.slot, %float64 ],
-               [ %first, %addressed ], [ %told.address, %told.value ], [ %v0, %doubt ]
+               [ %first, %addressed ], [ %told.address, %told.value ], [ %v0, %doubt ], [ %itself, %object ]
   %slot = getelementptr i64, ptr %slots, i64 %i
   store i64 %v, ptr %slot
   %i1 = add i64 %i, 1

@@ -22,10 +22,11 @@ import time
 import types
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any, NoReturn, Protocol
 
 from opweave.codegen import blas, native
-from opweave.codegen.native import layout, objects, pool
+from opweave.codegen.native import foreign, layout, objects, pool
 from opweave.codegen.native.arguments import HALVES, Parameter, half_bits
 from opweave.codegen.native.launch import (
     BOOL,
@@ -33,6 +34,7 @@ from opweave.codegen.native.launch import (
     FLOAT64,
     INTEGER,
     MAX_GRID,
+    OBJECT,
     POINTER,
     TENSOR,
     Launcher,
@@ -41,8 +43,12 @@ from opweave.codegen.native.launch import (
     launcher_of,
     profiling,
 )
-from opweave.codegen.segments import move_bytes, product, scratch
+from opweave.codegen.segments import Memory, call_op, move_bytes, product, scratch, tensor_at
+from opweave.registry import replay
+from opweave.registry.device import Device, cpu
 from opweave.registry.dtypes import DType
+from opweave.registry.memory_format import MemoryFormat
+from opweave.registry.op import OpOverload
 from opweave.registry.tensor import Tensor
 
 _OPERATIONS = (
@@ -56,6 +62,7 @@ _OPERATIONS = (
 #: Words of a frame that is on the stack.
 _STACK_WORDS = 1 << 13
 _LOW, _HIGH = -(2**63), 2**63 - 1
+_WORD = NativeParameter(INTEGER, _LOW, _HIGH)
 #: What multiplies, once a product was recorded; few programs need it, and it takes long to compile.
 _product = ctypes.c_void_p(None)
 objects.keep_forever(_product)
@@ -101,7 +108,13 @@ class _Program(ctypes.Structure):
         ("failed", ctypes.c_int64),
         ("cell", ctypes.c_int64 * 4),
         ("steady", ctypes.c_int64),
+        ("epoch", ctypes.c_int64),
     ]
+
+
+def _foreign(symbol: str) -> int:
+    """An address in the code for calls of libraries."""
+    return foreign.code(_runner(), _Program.epoch.offset).address(symbol)
 
 
 def segment(function: types.FunctionType) -> Callable[..., None]:
@@ -114,9 +127,9 @@ def segment(function: types.FunctionType) -> Callable[..., None]:
         `int` or `float` for a number.
     """
     kinds = [kind for name, kind in function.__annotations__.items() if name != "return"]
-    if not all(kind is int or kind is float or isinstance(kind, DType) for kind in kinds):
-        raise TypeError(f"{function.__name__}: its parameters are annotated by dtypes, int and float, not {kinds}")
-    plain = _Plain(function)
+    if not all(kind in (int, float, object) or isinstance(kind, DType) for kind in kinds):
+        raise TypeError(f"{function.__name__}: its parameters are annotated by dtypes, int, float, object, not {kinds}")
+    plain = _Plain(function, [kind is object for kind in kinds])
     try:
         recorder = Recorder(kinds)
         recorder.record(function)
@@ -133,15 +146,23 @@ def segment(function: types.FunctionType) -> Callable[..., None]:
     program.words, program.own = recorder.end, len(recorder.template)
     program.inputs, program.count = len(kinds), len(instructions)
     program.template, program.table = map(ctypes.addressof, memory)
-    program.steady = all(isinstance(kind, DType) for kind in kinds)
+    calls = recorder.calls
+    program.steady = all(isinstance(kind, DType) for kind in kinds) and not calls
+    program.epoch = replay.epoch.value
     plain.program = program
     plain.launches = [launch for launch in recorder.launches if isinstance(launch, Launcher)]
-    keep = (program, memory, recorder.launches)
-    where = ctypes.addressof(program)
-    return c_function(function.__name__, where, parameters, plain, keep, runner=_runner(), has_grid=False)[0]
+    plain.calls = calls
+    keep = (program, memory, recorder.launches, calls)
+    where, runner = ctypes.addressof(program), _foreign("opweave_execute_foreign") if calls else _runner()
+    made, description = c_function(function.__name__, where, parameters, plain, keep, runner=runner, has_grid=False)
+    if calls:
+        description.cost = 1.0  # brief, so that the interpreter's lock is held until the runner has looked at its state
+    return made
 
 
 def _parameter(kind: Any) -> NativeParameter:
+    if kind is object:
+        return NativeParameter(OBJECT, 0, 0)
     if isinstance(kind, DType):
         return NativeParameter(TENSOR, kind.itemsize, 0)
     return NativeParameter(FLOAT64, 0, 0) if kind is float else NativeParameter(INTEGER, _LOW, _HIGH)
@@ -156,18 +177,27 @@ class _Plain:
         Of the native form.
     launches : list of Launcher
         The kernels that it launches, in order.
+    calls : list of foreign.Call
+        The functions of libraries that it calls.
     """
 
-    def __init__(self, function: Callable[..., None]) -> None:
+    def __init__(self, function: Callable[..., None], objects: Sequence[bool] = ()) -> None:
         self.function = function
         self.program: _Program | None = None
         self.launches: list[Launcher] = []
+        self.calls: list[foreign.Call] = []
+        self._objects = objects
 
     def __call__(self, *args: Any) -> None:
         if not args and self.program is not None:
             number, x, y, z = map(int, self.program.cell)
             self.launches[int(self.program.failed)].fail(number, x, y, z)
-        self.function(*[arg.data_ptr() if isinstance(arg, Tensor) else arg for arg in args])
+        if self.program is not None and self.calls:
+            epoch = replay.epoch.value
+            if all(call.holds() for call in self.calls):
+                self.program.epoch = epoch  # something else was registered
+        pairs = zip_longest(args, self._objects)
+        self.function(*[arg.data_ptr() if isinstance(arg, Tensor) and not whole else arg for arg, whole in pairs])
 
 
 @dataclass(frozen=True)
@@ -276,6 +306,8 @@ class Recorder:
         Instructions that compute numbers, and those that launch: they run later, when all numbers have been found fit.
     launches : list of Launcher
         What is launched, in order.
+    calls : list of foreign.Call
+        Functions of libraries that are called.
     """
 
     def __init__(self, kinds: Sequence[Any]) -> None:
@@ -284,6 +316,7 @@ class Recorder:
         self.computing: list[tuple[int, int, int, int]] = []
         self.running: list[tuple[int, int, int, int]] = []
         self.launches: list[Kernel] = []
+        self.calls: list[foreign.Call] = []
         self._constants: dict[int | Symbol, int] = {}
         #: Instructions about memory behind the template, and where in it.
         self._scratch: list[tuple[int, int]] = []
@@ -316,10 +349,14 @@ class Recorder:
             return self.move
         if value is scratch:
             return self.scratch
+        if value is call_op:
+            return self.call_op
+        if value is None and name == "float":
+            return float
         launcher = launcher_of(value)
         if launcher is not None:
             return functools.partial(self.launch, launcher)
-        if isinstance(value, DType):
+        if value is tensor_at or isinstance(value, (DType, Device, MemoryFormat, OpOverload)):
             return value
         raise NotRecorded
 
@@ -494,3 +531,26 @@ class Recorder:
     def move(self, to: Any, of: Any, nbytes: Any) -> None:
         """Bytes that are copied."""
         self.running.append((MOVE, self.place(to), self.place(of), self.place(nbytes)))
+
+    def call_op(self, op: OpOverload, args: Sequence[Any], results: Sequence[Memory]) -> None:
+        """A call of an op whose kernel is a function of a library."""
+        call = foreign.Call.of(op)
+        if call is None:
+            raise NotRecorded
+        self.calls.append(call)
+        where = [call.put(self, args, results), call.put_results(self, results)]
+        place = self.fresh(3)
+        for i, at in enumerate(where):
+            self.put_place(place + i, at)
+        self.running.append((CALL, place, self.constant(_foreign("opweave_call_foreign")), 0))
+
+    def put_tensor(self, place: int, address: Any, sizes: Sequence[Any], strides: Sequence[Any], dtype: DType) -> None:
+        """Have a `DLTensor` of the CPU at a place, with its sizes and strides elsewhere in the frame."""
+        dims = self.fresh(2 * len(sizes) + 1)
+        for i, number in enumerate((*sizes, *strides)):
+            self.put(dims + i, number, _WORD)
+        self.put(place, address, _WORD)
+        self.set(place + 1, cpu.memory.dlpack)
+        self.set(place + 2, len(sizes) | dtype.dlpack << 32)
+        self.put_place(place + 3, dims)
+        self.put_place(place + 4, dims + len(sizes))

@@ -23,6 +23,11 @@ from opweave.registry import folders
 from opweave.registry.errors import CompileError, Site, UnsupportedError
 from opweave.registry.interrupts import let_through
 
+#: What nvcc is given with every source, as PyTorch does: operators of halves are those of `c10::Half` alone.
+CUDA_FLAGS = (
+    "-std=c++17", "-D__CUDA_NO_HALF_OPERATORS__", "-D__CUDA_NO_HALF_CONVERSIONS__", "-D__CUDA_NO_HALF2_OPERATORS__",
+    "-D__CUDA_NO_BFLOAT16_CONVERSIONS__", "--expt-relaxed-constexpr",
+)  # fmt: skip
 _CUDA_SUFFIXES = (".cu", ".cuh")
 
 

@@ -22,7 +22,7 @@ from opweave.utils import compiling
 __all__ = ["CUDAExtension", "CppExtension", "include_paths", "library_paths", "load", "load_inline"]
 
 _CFLAGS = ("-std=c++17", "-O2")
-_CUDA_CFLAGS = ("-std=c++17", "-O2")
+_CUDA_CFLAGS = (*compiling.CUDA_FLAGS, "-O2")
 
 
 def include_paths(device_type: str = "cpu") -> list[str]:
@@ -204,7 +204,9 @@ def CppExtension(name: str, sources: Sequence[str], *args: Any, **kwargs: Any) -
     kwargs["library_dirs"] = [*kwargs.get("library_dirs", ()), *library_paths()]
     kwargs["language"] = "c++"
     kwargs.setdefault("py_limited_api", True)  # nothing of Python's ABI is used
-    kwargs["extra_link_args"] = [*kwargs.get("extra_link_args", ()), *_link_flags()]
+    # Where the runtime is installed beside the package, wherever that is; else where it is here.
+    beside = f"-Wl,-rpath,$ORIGIN/{'../' * name.count('.')}tvm_ffi/lib"
+    kwargs["extra_link_args"] = [*kwargs.get("extra_link_args", ()), beside, *_link_flags()]
     return load_heavy("setuptools").Extension(name, list(sources), *args, **kwargs)
 
 

@@ -10,19 +10,23 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from opweave.registry import autocast, dtypes
 from opweave.registry.autograd.function import Function
 from opweave.registry.cpp import values
+from opweave.registry.device import cpu
 from opweave.registry.errors import ArgumentError, UnsupportedError
 from opweave.registry.exchange import facts
 from opweave.registry.ffi import _ffi as tvm_ffi
 from opweave.registry.hooks import Hook
 from opweave.registry.keys import BATCHED_BIT, GRAD, DispatchKeySet, state
 from opweave.registry.op import OpOverload, registry
-from opweave.registry.tensor import Tensor
+from opweave.registry.ops import random
+from opweave.registry.tensor import Tensor, describe
 
 #: Gives the address of what runs programs on the pool of threads, for `at::parallel_for`.
 pool_address: Hook[[], int] = Hook()
 _REQUIRES_GRAD, _IS_LEAF = 1, 2
+_SEED = 2**64 - 1
 
 
 @functools.cache
@@ -203,8 +207,39 @@ def _apply(forward: Any, backward: Any, name: str, *args: Any) -> list[Any]:
     return [values.Reference(t) if isinstance(t, Tensor) and t.requires_grad else values.given(t) for t in outputs]
 
 
+# ---- values that only Python has
+
+
+def _complex(*parts: Any) -> Any:
+    if len(parts) == 2:
+        return complex(*parts)
+    if not isinstance(parts[0], complex):
+        raise TypeError(f"expected a number but got {describe(parts[0])}")
+    return parts[0].real, parts[0].imag
+
+
+def _kind(value: Any) -> int:
+    return 1 if isinstance(value, (values.Reference, Tensor)) else 2 if isinstance(value, complex) else 0
+
+
+def _generator(generator: Any, what: str, seed: int) -> Any:
+    """What C++ does with a generator; seeds cross as 64 bits, with a sign."""
+    if str(what) == "create":
+        return random.Generator().manual_seed(seed & _SEED)
+    found = random.default_generator(cpu) if generator is None else generator
+    if str(what) == "set_current_seed":
+        found.manual_seed(seed & _SEED)
+        return None
+    number = found.seed() if str(what) == "seed" else found.initial_seed()
+    return (number & _SEED) - (number & 2**63) * 2
+
+
+def _cached_cast(reference: Any, dtype: int, kind: str) -> Any:
+    return values.Reference(autocast.cached_cast(values.tensor(reference), str(kind), dtypes.BY_DLPACK[dtype]))
+
+
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "describe": _described, "data": _data, "set_requires_grad": _set_requires_grad, "find_op": _find_op,
     "redispatch": _redispatch, "schema": _schema, "guard": _guard, "is_enabled": _is_enabled, "pool": _pool,
-    "apply": _apply,
+    "apply": _apply, "complex": _complex, "kind": _kind, "generator": _generator, "cached_cast": _cached_cast,
 }  # fmt: skip

@@ -14,6 +14,7 @@ from opweave.registry.cpp import values
 from opweave.registry.entry import compile_function, identifier, parameters
 from opweave.registry.kernels import Kernel, KeysetKernel
 from opweave.registry.keys import GRAD, DispatchKey, state
+from opweave.registry.native_kernel import Argument, NativeKernel
 from opweave.registry.op import OpOverload
 from opweave.registry.python_dispatch import tensors_in
 from opweave.registry.tensor import Tensor
@@ -49,7 +50,8 @@ def kernel(op: OpOverload, key: DispatchKey, function: Callable[..., Any]) -> Ke
     if key in _COMPOSITE and not op.is_view:
         on_memory = _on_memory(op, function)
         counted = key is not DispatchKey.CompositeImplicitAutograd  # else ops count what they write, and C++ is none
-        return _by_tensors(on_memory if counted or not op.is_mutable else _counting(op, on_memory), watched)
+        made = _by_tensors(on_memory if counted or not op.is_mutable else _counting(op, on_memory), watched)
+        return _with_native_form(op, made, function)
     return watched
 
 
@@ -94,7 +96,7 @@ def _on_memory(op: OpOverload, function: Callable[..., Any]) -> Kernel:
     has_tensor = any(a.type == TENSOR for a in schema.arguments)
     if simple and has_tensor and convert is None:
         function.__dict__["unlinked"] = True  # see `registry.results`: what comes out is memory of its own
-        return function  # nothing in between
+        return _with_native_form(op, function, function)  # nothing in between
     taken, given, names = parameters(schema)
     sent = []
     for argument in schema.arguments:
@@ -121,19 +123,33 @@ def _on_memory(op: OpOverload, function: Callable[..., Any]) -> Kernel:
     made = compiled(*body)
     made.unlinked = True
     if schema.aliased_returns and returned is None:
-        return _returning_arguments(op, made)
+        return _with_native_form(op, _returning_arguments(op, made), function)
     if schema.arguments and list(op.mutated_args) == [schema.arguments[0].name] and schema.arguments[0].type == TENSOR:
         first = identifier(schema.arguments[0].name)
+        direct = returned in (None, first) and all(str(a.type.base) in _AS_THEY_ARE for a in schema.arguments)
 
         def counting(otherwise: Kernel) -> Kernel:
             names.update(otherwise=otherwise, Tensor=Tensor, state=state, grad=GRAD)
             plain = f"if {first}.__class__ is $Tensor and ({first}._view_of is None or $state.exclude & $grad):"
             counted = [f"    {line}" for line in (body[0].removeprefix("return "), f"{first}._bump()")]
             last = f"    return {returned}" if returned else "    return None"
-            return compiled(plain, *counted, last, f"return $otherwise({given})")
+            found = compiled(plain, *counted, last, f"return $otherwise({given})")
+            if not direct:
+                return found
+            found.changes_first = function, returned is not None  # what native code does in its place
+            return found
 
         made.counting = counting  # see `registry.kernels.noting_mutation`
-    return made
+    return _with_native_form(op, made, function)
+
+
+def _with_native_form(op: OpOverload, kernel: Kernel, function: Callable[..., Any]) -> Kernel:
+    """A kernel that compiled graphs can call without Python."""
+    arguments = tuple([Argument(position) for position in range(len(op._schema.arguments))])
+    result = values.results([r.type for r in op._schema.returns])
+    op.is_direct = True
+    vars(kernel)["native"] = NativeKernel(kernel, function, arguments, result, for_cpp=True)
+    return kernel
 
 
 def _watched(op: OpOverload, function: Callable[..., Any]) -> Kernel:

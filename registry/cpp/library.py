@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import functools
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -13,7 +15,8 @@ from opweave.registry.errors import LibraryError, OpweaveError, RegistrationErro
 from opweave.registry.interrupts import deferred, let_through
 from opweave.registry.kernels import fallthrough_kernel
 from opweave.registry.keys import DispatchKey
-from opweave.registry.library import Library
+from opweave.registry.library import Library, Undo, add_kernel
+from opweave.registry.loading import load_heavy
 from opweave.registry.op import OpOverload
 from opweave.registry.schema import FunctionSchema, ListType, OptionalType, Type, parse_schema
 
@@ -106,7 +109,22 @@ def load_library(path: str | os.PathLike[str]) -> None:
                 hint="is it a shared library for this machine, and are the libraries that it needs found?",
             ) from None  # fmt: skip
         _kept.append(module)
+        _require_one_runtime(full, site)
         _loaded[full] = Loaded(full, module, register(read_records(module, full, site), site))
+
+
+def _require_one_runtime(path: str, site: Site) -> None:
+    """Refuse a library that is linked to another copy of the runtime than this process uses: objects would not fit."""
+    ours = ctypes.CDLL(load_heavy("tvm_ffi.libinfo").find_libtvm_ffi())
+    theirs = ctypes.CDLL(path)
+    name = "TVMFFIFunctionCall"
+    places = [ctypes.cast(getattr(each, name), ctypes.c_void_p).value for each in (ours, theirs) if hasattr(each, name)]
+    if len({*places}) > 1:
+        raise LibraryError(
+            f"load_library: {os.path.basename(path)} has brought another copy of libtvm_ffi along", at=site,
+            got="it was imported before tvm_ffi, and finds the copy that it was linked to",
+            hint="import tvm_ffi before it; or install it beside apache-tvm-ffi, where it looks first",
+        )  # fmt: skip
 
 
 def read_records(module: Any, path: str, site: Site) -> list[Record]:
@@ -217,20 +235,33 @@ def _define(library: Library, record: Record) -> OpOverload:
 
 
 def _implement(library: Library, record: Record) -> None:
-    op = library._find(record.name, record.site)
-    if record.text:
-        _require_agreement(op, record)
-    if record.key in ABSENT_KEYS:
-        return
-    if record.flags & _FALLTHROUGH:
-        library.impl(op, fallthrough_kernel, record.key)
-    elif record.flags & _BOXED:
-        made = kernels.boxed_kernel(op, record.function)
-        library.impl(op, made.fn, record.key, with_keyset=True)
-    elif record.flags & _TAKES_KEYS:
-        library.impl(op, kernels.kernel_with_keys(op, record.function), record.key, with_keyset=True)
-    else:
-        library.impl(op, kernels.kernel(op, DispatchKey[record.key], record.function), record.key)
+    key = None if record.key in ABSENT_KEYS else DispatchKey[record.key]
+    register = functools.partial(_register, record, key)
+    library._implement(record.name, register, key or DispatchKey.Undefined, record.site)
+
+
+def _register(record: Record, key: DispatchKey | None, op: OpOverload) -> Undo:
+    """Register a kernel on its op; one for a key that no tensor has is only compared with the schema."""
+    try:
+        if record.text:
+            _require_agreement(op, record)
+        if key is None:
+            return _nothing
+        add = functools.partial(add_kernel, op, key=key, site=record.site, override=False)
+        if record.flags & _FALLTHROUGH:
+            return add(fn=fallthrough_kernel, with_keyset=False)
+        if record.flags & _BOXED:
+            return add(fn=kernels.boxed_kernel(op, record.function).fn, with_keyset=True)
+        if record.flags & _TAKES_KEYS:
+            return add(fn=kernels.kernel_with_keys(op, record.function), with_keyset=True)
+        return add(fn=kernels.kernel(op, key, record.function), with_keyset=False)
+    except OpweaveError as error:
+        error.at = record.site
+        raise
+
+
+def _nothing() -> None:
+    """What takes back nothing."""
 
 
 def _fall_back(library: Library, record: Record) -> None:

@@ -79,7 +79,7 @@ def _empty_spec(
 
 
 @extern(f"aten::empty.memory_format(SymInt[] size, *, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor",
-        spec=_empty_spec, outs="out")  # fmt: skip
+        spec=_empty_spec, outs="out", is_uninitialised=True)  # fmt: skip
 def empty(size: Sequence[int], *, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Tensor:
     return _uninitialised(_new("empty", size, dtype, device, memory_format))
 
@@ -95,6 +95,7 @@ def _empty_strided_spec(size: Any, stride: Any, dtype: Any, layout: Any, device:
     f"aten::empty_strided(SymInt[] size, SymInt[] stride, *, {_OPTIONS}) -> Tensor",
     spec=_empty_strided_spec,
     outs="out",
+    is_uninitialised=True,
 )
 def empty_strided(size: Any, stride: Any, *, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
     return _uninitialised(_empty_strided_spec(size, stride, dtype, layout, device, pin_memory))
@@ -107,7 +108,7 @@ def _empty_like_spec(
 
 
 @extern(f"aten::empty_like(Tensor self, *, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor",
-        spec=_empty_like_spec, outs="out")  # fmt: skip
+        spec=_empty_like_spec, outs="out", is_uninitialised=True)  # fmt: skip
 def empty_like(self: Tensor, *, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Tensor:
     return _uninitialised(layout_like("empty_like", self, dtype, device, memory_format))
 

@@ -1,4 +1,4 @@
-"""Building: `load_inline`, setuptools, CMake, and a program without Python."""
+"""Building: `load_inline`, CMake, and a program without Python; `test_other_pythons` has setuptools."""
 
 import os
 import shutil
@@ -82,38 +82,6 @@ def test_a_program_without_python(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.process
-def test_setuptools_builds_a_package_that_is_imported(tmp_path):
-    pytest.importorskip("setuptools")
-    package = tmp_path / "extension_pkg"
-    package.mkdir()
-    source = TUTORIAL.read_text().replace("extension_cpp", "extension_pkg")
-    (package / "muladd.cpp").write_text(source)
-    (package / "__init__.py").write_text("from . import _C\n")
-    (tmp_path / "setup.py").write_text(
-        textwrap.dedent("""
-        from setuptools import setup
-        from opweave.utils.cpp_extension import BuildExtension, CppExtension
-        setup(name="extension_pkg", version="1", packages=["extension_pkg"], ext_modules=[CppExtension(
-                  "extension_pkg._C", ["extension_pkg/muladd.cpp"],
-                  extra_compile_args={"cxx": ["-O0", "-DPy_LIMITED_API=0x03090000"]}, py_limited_api=True)],
-              cmdclass={"build_ext": BuildExtension})
-    """)
-    )
-    run = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
-    subprocess.run(run, cwd=tmp_path, check=True, capture_output=True)
-    (library,) = package.glob("_C*.so")
-    assert library.name == "_C.abi3.so"  # for any Python
-    code = textwrap.dedent("""
-        import opweave, extension_pkg
-        x = opweave.ones(2)
-        print(opweave.ops.extension_pkg.mymuladd(x, x, 2.0).tolist(), opweave.ops.extension_pkg.mymul.default._schema)
-    """)
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.stdout == "[3.0, 3.0] extension_pkg::mymul(Tensor a, Tensor b) -> Tensor\n", done.stderr
-
-
-@pytest.mark.slow
-@pytest.mark.process
 def test_cmake_finds_the_headers(tmp_path):
     if shutil.which("cmake") is None:
         pytest.skip("there is no cmake")
@@ -144,7 +112,17 @@ def test_cuda_sources_compile_where_nvcc_is(tmp_path):
     except UnsupportedError as error:
         pytest.skip(str(error))
     flags = [f"-I{p}" for p in cpp_extension.include_paths("cuda")]
-    command = [nvcc, "-std=c++17", "-c", "-Xcompiler", "-fPIC", *flags, str(SOURCES / "cuda.cu"), "-o", "cuda.o"]
+    command = [
+        nvcc,
+        *compiling.CUDA_FLAGS,
+        "-c",
+        "-Xcompiler",
+        "-fPIC",
+        *flags,
+        str(SOURCES / "cuda.cu"),
+        "-o",
+        "cuda.o",
+    ]
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
     assert (tmp_path / "cuda.o").stat().st_size
 

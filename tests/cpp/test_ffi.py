@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import gc
-import hashlib
 import importlib.util
 import os
 import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import threading
 import types
 from pathlib import Path
@@ -20,7 +18,7 @@ import pytest
 
 import opweave
 from opweave import ops
-from opweave.library import Library, register_autograd, register_fake, register_ffi, register_vmap, to_ffi
+from opweave.library import Library, register_autograd, register_fake, register_ffi, to_ffi
 from opweave.registry import errors
 from opweave.registry.errors import (
     ArgumentError,
@@ -38,59 +36,6 @@ tvm_ffi = pytest.importorskip("tvm_ffi", reason="apache-tvm-ffi is not installed
 CXX = shutil.which("c++") or shutil.which("clang++")
 needs_compiler = pytest.mark.skipif(CXX is None, reason="there is no C++ compiler")
 SOURCE = Path(__file__).parent / "others" / "kernels.cpp"
-
-
-@pytest.fixture(scope="session")
-def library():
-    """The library of `others/kernels.cpp`, built once for all processes."""
-    if CXX is None:
-        pytest.skip("there is no C++ compiler")
-    home = Path(tvm_ffi.__file__).parent
-    key = hashlib.sha256(SOURCE.read_bytes() + tvm_ffi.__version__.encode()).hexdigest()[:16]
-    built = Path(tempfile.gettempdir()) / f"opweave-test-{os.getuid()}-{key}.so"
-    if not built.exists():
-        with tempfile.TemporaryDirectory() as folder:
-            made = Path(folder) / "kernels.so"
-            options = ["-O1", "-std=c++17", "-shared", "-fPIC", f"-I{home}/include", f"-L{home}/lib", "-ltvm_ffi"]
-            subprocess.run([CXX, str(SOURCE), *options, "-o", str(made)], check=True)
-            part = built.with_suffix(f".{os.getpid()}")
-            shutil.copy(made, part)
-            part.rename(built)
-    return built
-
-
-@pytest.fixture(scope="session")
-def norm(library):
-    """Ops of functions that write their results, differentiable as any op."""
-    made = register_ffi(library, {
-        "ffi_norm::rms(Tensor x, Tensor w, float eps=1e-6) -> Tensor out":
-            ("rms(out, x, w, eps)", lambda x, w, eps: opweave.empty_like(x)),
-        "ffi_norm::rms_backward(Tensor grad, Tensor x, Tensor w, float eps) -> (Tensor dx, Tensor dw)":
-            ("rms_backward(dx, dw, grad, x, w, eps)",
-             lambda grad, x, w, eps: (opweave.empty_like(x), opweave.empty_like(w))),
-        "ffi_norm::scale_(Tensor(a!) x, float by) -> ()": "scale",
-        "ffi_norm::scaled_(Tensor(a!) x, *, float by=2.0) -> Tensor(a!)": "scale",
-        "ffi_norm::scaled(Tensor x, float by) -> Tensor out": ("scale(out, by)", lambda x, by: x.clone()),
-    })  # fmt: skip
-
-    def keep(ctx, inputs, output):
-        ctx.save_for_backward(*inputs[:2])
-        ctx.eps = inputs[2]
-
-    def backward(ctx, grad):
-        x, w = ctx.saved_tensors
-        return *ops.ffi_norm.rms_backward(grad.contiguous(), x, w, ctx.eps), None
-
-    register_autograd("ffi_norm::rms", backward, setup_context=keep)
-    register_autograd("ffi_norm::scaled", lambda ctx, grad: (grad * ctx.by, None),
-                      setup_context=lambda ctx, inputs, output: setattr(ctx, "by", inputs[1]))  # fmt: skip
-
-    @register_vmap("ffi_norm::rms")
-    def _(info, in_dims, x, w, eps):
-        assert in_dims[1] is None
-        return ops.ffi_norm.rms(x.movedim(in_dims[0], 0).contiguous(), w, eps), 0
-
-    return made
 
 
 def reference(x, w, eps=1e-6):

@@ -5,6 +5,7 @@ import pytest
 
 import opweave
 from opweave import FakeTensorMode, make_fx
+from opweave.registry import autocast
 from opweave.registry.errors import FakeTensorError, RegistrationError
 from opweave.testing import assert_close
 
@@ -179,3 +180,18 @@ def test_the_module_that_a_library_names_is_imported(k, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     with FakeTensorMode() as mode:
         assert k.elsewhere(mode.from_tensor(opweave.randn(3))).shape == (3,)
+
+
+def test_autocast_casts_a_parameter_once(k):
+    x, w = opweave.randn(3), opweave.randn(3, requires_grad=True)
+    with opweave.autocast("cpu", opweave.bfloat16):
+        assert not autocast.thread.casts
+        result = k.lower(x, w)
+        assert [dtype for _, dtype in autocast.thread.casts] == [opweave.bfloat16]
+        assert k.lower(x, w).tolist() == result.tolist() and len(autocast.thread.casts) == 1
+        with opweave.no_grad():
+            assert k.lower(x, w).tolist() == result.tolist()
+    low = w.detach().to(opweave.bfloat16)
+    assert result.tolist() == (x.to(opweave.bfloat16) * low + low).tolist()
+    result.sum().backward()
+    assert w.grad is not None and w.grad.dtype is opweave.float32

@@ -156,3 +156,32 @@ def test_eight_threads_call_at_once(t):
     [thread.start() for thread in threads]
     [thread.join() for thread in threads]
     assert not wrong
+
+
+def test_generators_of_ones_own(t):
+    g, other = opweave.Generator().manual_seed(7), opweave.Generator().manual_seed(7)
+    x, y = opweave.empty(5), opweave.empty(5)
+    t.uniform_(x, g)
+    y.uniform_(generator=other)
+    assert x.tolist() == y.tolist()
+    before, after, back = t.seeds(g, -3)
+    assert (before, after) == (7, -3) and back is g and g.initial_seed() == 2**64 - 3
+    made = t.source(7)
+    assert type(made) is opweave.Generator and made.initial_seed() == 7
+    t.uniform_(y, made)
+    assert x.tolist() == y.tolist()
+    opweave.manual_seed(3)
+    t.uniform_(x, None)
+    opweave.manual_seed(3)
+    assert x.tolist() == opweave.empty(5).uniform_().tolist()
+
+
+def test_complex_numbers(t):
+    assert t.negated(1 + 2j) == -1 - 2j and type(t.negated(2j)) is complex and t.negated(3) == -3
+    x = opweave.tensor([1 + 2j, -0.5j, 3.0], dtype=opweave.complex128)
+    assert np.array_equal(t.times(x, 1 - 2j).numpy(), (x * (1 - 2j)).numpy())
+    assert np.array_equal(t.times(x, 2, 1j).numpy(), (x * 2j).numpy())
+    assert np.array_equal(t.times(opweave.ones(2), 1j).numpy(), [1j, 1j])
+    with pytest.raises(ValueError, match="a complex number was asked for as a real one"):
+        t.real(1j)
+    assert t.real(2 + 0j) == 2

@@ -63,7 +63,7 @@ def snapshot():
         {name: (op.fake, op.derivative, op.batch_rule, op.dispatch_rules, op.autocast_rules, op.disabled)
          for name, op in registry.operators.items() if op.decl is None},
         {name: list(packet._overloads) for name, packet in registry.packets.items()},
-        dict(registry.fallbacks), set(definitions), registry.redefining,
+        dict(registry.fallbacks), set(definitions), registry.redefining, list(registry.implementations.waiting),
     )  # fmt: skip
 
 
@@ -987,7 +987,7 @@ FAILING = {
     "define in another's library": lambda ns, lib: define("other::g", "(Tensor x) -> Tensor", lib=lib),
     "define owned by none": lambda ns, lib: define(f"{ns}::g", "(Tensor x) -> Tensor", lib=3),
     "define a number": lambda ns, lib: define(3, "(Tensor x) -> Tensor"),
-    "impl unknown": lambda ns, lib: lib.impl("g", returns(1), "CPU"),
+    "impl unknown": lambda ns, lib: lib.impl("g", returns(1), "Meta"),
     "impl elsewhere": lambda ns, lib: lib.impl("aten::sin", returns(1), "CPU"),
     "impl of another's op": lambda ns, lib: lib.impl(ops.aten.sin.default, returns(1), "CPU"),
     "impl key": lambda ns, lib: lib.impl("f", returns(1), "Nope"),
@@ -1109,3 +1109,66 @@ def test_library_ops_are_compiled(ns):
     np.testing.assert_allclose(compiled(X).numpy(), expected, rtol=1e-6)
     lib.impl("opaque", lambda x: x * 0, "CPU", allow_override=True)
     np.testing.assert_allclose(compiled(X).numpy(), [3, 3])
+
+
+# ---- kernels of ops that are not defined yet -------------------------------------------------------------------------
+
+
+def test_a_kernel_waits_for_its_definition(ns):
+    early = Library(ns, "IMPL", "CPU")
+    early.impl("f", returns(1))
+    impl(f"{ns}::f.default", "CompositeExplicitAutograd", returns(2), lib=early)
+    with pytest.raises(
+        AttributeError, match=f"no op {ns}::f is registered; a kernel for it waits .* from test_library"
+    ):
+        _ = getattr(ops, ns).f
+    with pytest.raises(RegistrationError, match="CPU already has a kernel, which waits"):
+        early.impl("f", returns(3))
+    lib = Library(ns, "DEF")
+    lib.define("f(Tensor x) -> Tensor")
+    assert getattr(ops, ns).f(X).tolist() == returns(1)(X).tolist()
+    with pytest.raises(RegistrationError, match="CPU already has a kernel"):
+        lib.impl("f", returns(3), "CPU")
+    early._destroy()
+    with pytest.raises(DispatchError):
+        getattr(ops, ns).f(X)
+    known = registry.implementations
+    assert f"{ns}::f" not in known.waiting and f"{ns}::f" not in known.registered
+
+
+def test_a_kernel_that_does_not_fit_refuses_the_definition(ns):
+    early, lib = Library(ns, "IMPL"), Library(ns, "DEF")
+    early.impl("f", lambda x: x, "CPU")
+    early.impl("f", lambda x, y: x, "CUDA")
+    before = snapshot()
+    with pytest.raises(RegistrationError, match="cannot be called with the op's arguments"):
+        lib.define("f(Tensor x) -> Tensor")
+    assert snapshot() == before
+    lib.define("f.other(Tensor x) -> Tensor")  # another op
+    early._destroy()
+    lib.define("f(Tensor x) -> Tensor")
+    assert not getattr(ops, ns).f.default.kernels
+
+
+def test_a_kernel_outlives_its_op(ns):
+    first, early = Library(ns, "DEF"), Library(ns, "IMPL")
+    first.define("f(Tensor x) -> Tensor")
+    early.impl("f", lambda x: x + 1, "CPU")
+    f = getattr(ops, ns).f.default
+    first._destroy()
+    assert f.kernels == {} and not hasattr(getattr(ops, ns), "f")
+    second = Library(ns, "DEF")
+    second.define("f(Tensor x) -> Tensor")
+    assert getattr(ops, ns).f(X).tolist() == (X + 1).tolist()
+    second._destroy()
+    third = Library(ns, "DEF")
+    third.define("f(Tensor x, Tensor y) -> Tensor")  # another one of the name: what does not fit goes on waiting
+    assert not getattr(ops, ns).f.default.kernels
+
+
+def test_libraries_of_waiting_kernels_are_collected(ns):
+    early = Library(ns, "IMPL")
+    early.impl("f", lambda x: x, "CPU")
+    del early
+    gc.collect()
+    assert f"{ns}::f" not in registry.implementations.waiting

@@ -101,13 +101,23 @@ struct Type<MemoryFormat> {
   static MemoryFormat from(const TVMFFIAny& a) { return MemoryFormat(int_of(a)); }
   static IValue to(MemoryFormat f) { return IValue(int64_t(f)); }
 };
+inline Generator generator_of(IValue object) {
+  auto* kept = new IValue(std::move(object));
+  return {std::shared_ptr<void>(kept, [](void* p) { delete static_cast<IValue*>(p); })};
+}
+inline IValue ask_generator(const Generator& g, const char* what, uint64_t seed) {
+  TVMFFIAny args[3]{};
+  if (g.defined()) args[0] = static_cast<IValue*>(g.object.get())->raw();
+  args[1].type_index = kTVMFFIRawStr, args[1].v_c_str = what;
+  args[2].type_index = kTVMFFIInt, args[2].v_int64 = int64_t(seed);
+  return IValue::steal(host::generator(args, 3));
+}
 template <>
 struct Type<Generator> {
   static std::string name() { return "Generator"; }
   static Generator from(const TVMFFIAny& a) {
     if (a.type_index == kTVMFFINone) return {};
-    auto* kept = new IValue(IValue::share(a));
-    return {std::shared_ptr<void>(kept, [](void* p) { delete static_cast<IValue*>(p); })};
+    return generator_of(IValue::share(a));
   }
   static IValue to(const Generator& g) { return g.defined() ? *static_cast<IValue*>(g.object.get()) : IValue(); }
 };
@@ -384,5 +394,18 @@ class Unboxed<F, R(A...)> final : public Kernel {
 
 template <class T>
 T IValue::to() const { return detail::Type<T>::from(a_); }
+
+inline uint64_t Generator::current_seed() const { return uint64_t(detail::ask_generator(*this, "current_seed", 0).toInt()); }
+inline void Generator::set_current_seed(uint64_t s) { detail::ask_generator(*this, "set_current_seed", s); }
+inline uint64_t Generator::seed() { return uint64_t(detail::ask_generator(*this, "seed", 0).toInt()); }
+struct CPUGeneratorImpl {};
+namespace detail {
+inline Generator createCPUGenerator(uint64_t seed = 67280421310721) {
+  return generator_of(ask_generator({}, "create", seed));
+}
+inline Generator getDefaultCPUGenerator() { return {}; }
+}  // namespace detail
+template <class Implementation>
+Generator make_generator(uint64_t seed = 67280421310721) { return detail::createCPUGenerator(seed); }
 
 }  // namespace opweave

@@ -57,8 +57,7 @@ class Call {
   Call& arg(MemoryFormat v) { return arg(int64_t(v)); }
   Call& arg(Layout) { return none(); }
   Call& arg(const Generator& v) {
-    if (v.defined()) throw UnsupportedError("a generator other than the default one does not cross to the host");
-    return none();
+    return v.defined() ? own(*static_cast<IValue*>(v.object.get())) : none();
   }
   Call& arg(IntArrayRef v) { return own(IValue::list(v)); }
   Call& arg(ArrayRef<double> v) { return own(IValue::list(v)); }

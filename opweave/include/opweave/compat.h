@@ -49,6 +49,10 @@ using ::opweave::internal::GRAIN_SIZE;
 namespace autocast {
 using namespace ::opweave::autocast;
 }
+namespace detail {
+using ::opweave::detail::createCPUGenerator;
+using ::opweave::detail::getDefaultCPUGenerator;
+}
 }  // namespace at
 namespace OPWEAVE_HIDDEN torch {
 using namespace ::opweave;

@@ -7,6 +7,10 @@
 #include <ostream>
 
 #include "abi.h"
+#if defined(__CUDACC__)
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#endif
 
 namespace OPWEAVE_HIDDEN opweave {
 namespace detail {
@@ -50,7 +54,20 @@ OPWEAVE_HOST_DEVICE inline uint16_t bfloat_bits(float f) {
 OPWEAVE_HOST_DEVICE inline float bfloat_value(uint16_t b) { return bits_float(uint32_t(b) << 16); }
 }  // namespace detail
 
-#define OPWEAVE_HALF_CLASS(T, to_bits, to_value) \
+// To CUDA's own type of the same bits and from it.
+#if defined(__CUDACC__)
+#define OPWEAVE_HALF_NATIVE(T, Native, how) \
+  OPWEAVE_HOST_DEVICE T(const Native& v) { std::memcpy(&x, &v, 2); } \
+  OPWEAVE_HOST_DEVICE how operator Native() const { \
+    Native made; \
+    std::memcpy(&made, &x, 2); \
+    return made; \
+  }
+#else
+#define OPWEAVE_HALF_NATIVE(T, Native, how)
+#endif
+#define OPWEAVE_IMPLICIT
+#define OPWEAVE_HALF_CLASS(T, to_bits, to_value, Native, how) \
   struct alignas(2) T { \
     uint16_t x = 0; \
     struct from_bits_t {}; \
@@ -59,6 +76,7 @@ OPWEAVE_HOST_DEVICE inline float bfloat_value(uint16_t b) { return bits_float(ui
     OPWEAVE_HOST_DEVICE constexpr T(uint16_t bits, from_bits_t) : x(bits) {} \
     OPWEAVE_HOST_DEVICE T(float v) : x(detail::to_bits(v)) {} \
     OPWEAVE_HOST_DEVICE operator float() const { return detail::to_value(x); } \
+    OPWEAVE_HALF_NATIVE(T, Native, how) \
     OPWEAVE_HOST_DEVICE T& operator+=(T o) { return *this = T(float(*this) + float(o)); } \
     OPWEAVE_HOST_DEVICE T& operator-=(T o) { return *this = T(float(*this) - float(o)); } \
     OPWEAVE_HOST_DEVICE T& operator*=(T o) { return *this = T(float(*this) * float(o)); } \
@@ -69,11 +87,19 @@ OPWEAVE_HOST_DEVICE inline float bfloat_value(uint16_t b) { return bits_float(ui
   OPWEAVE_HOST_DEVICE inline T operator*(T a, T b) { return T(float(a) * float(b)); } \
   OPWEAVE_HOST_DEVICE inline T operator/(T a, T b) { return T(float(a) / float(b)); } \
   OPWEAVE_HOST_DEVICE inline T operator-(T a) { return T(-float(a)); } \
+  OPWEAVE_HALF_COMPARED(T, ==) \
+  OPWEAVE_HALF_COMPARED(T, !=) \
+  OPWEAVE_HALF_COMPARED(T, <) \
+  OPWEAVE_HALF_COMPARED(T, <=) \
+  OPWEAVE_HALF_COMPARED(T, >) \
+  OPWEAVE_HALF_COMPARED(T, >=) \
   OPWEAVE_HALF_MIXED(T, float, float) \
   OPWEAVE_HALF_MIXED(T, double, double) \
   OPWEAVE_HALF_MIXED(T, int, T) \
   OPWEAVE_HALF_MIXED(T, int64_t, T) \
   inline std::ostream& operator<<(std::ostream& out, T v) { return out << float(v); }
+#define OPWEAVE_HALF_COMPARED(T, op) \
+  OPWEAVE_HOST_DEVICE inline bool operator op(T a, T b) { return float(a) op float(b); }
 #define OPWEAVE_HALF_MIXED(T, U, R) \
   OPWEAVE_HOST_DEVICE inline R operator+(T a, U b) { return R(R(a) + R(b)); } \
   OPWEAVE_HOST_DEVICE inline R operator-(T a, U b) { return R(R(a) - R(b)); } \
@@ -83,10 +109,19 @@ OPWEAVE_HOST_DEVICE inline float bfloat_value(uint16_t b) { return bits_float(ui
   OPWEAVE_HOST_DEVICE inline R operator-(U a, T b) { return R(R(a) - R(b)); } \
   OPWEAVE_HOST_DEVICE inline R operator*(U a, T b) { return R(R(a) * R(b)); } \
   OPWEAVE_HOST_DEVICE inline R operator/(U a, T b) { return R(R(a) / R(b)); }
-OPWEAVE_HALF_CLASS(Half, half_bits, half_value)
-OPWEAVE_HALF_CLASS(BFloat16, bfloat_bits, bfloat_value)
+OPWEAVE_HALF_CLASS(Half, half_bits, half_value, __half, OPWEAVE_IMPLICIT)
+OPWEAVE_HALF_CLASS(BFloat16, bfloat_bits, bfloat_value, __nv_bfloat16, explicit)
 #undef OPWEAVE_HALF_CLASS
+#undef OPWEAVE_HALF_NATIVE
+#undef OPWEAVE_IMPLICIT
+#undef OPWEAVE_HALF_COMPARED
 #undef OPWEAVE_HALF_MIXED
+#if defined(__CUDACC__)
+inline __device__ Half __ldg(const Half* p) { return Half(::__ldg(reinterpret_cast<const __half*>(p))); }
+inline __device__ BFloat16 __ldg(const BFloat16* p) {
+  return BFloat16(::__ldg(reinterpret_cast<const __nv_bfloat16*>(p)));
+}
+#endif
 
 // The type that sums and products of elements are formed in.
 template <class T>

@@ -52,6 +52,10 @@ inline HostFunction is_enabled("opweave.is_enabled");  // (what) -> bool
 inline HostFunction apply("opweave.apply");         // (forward, backward, name, *args) -> results
 inline HostFunction pool("opweave.pool");           // () -> address of the runner, or 0
 inline HostFunction set_requires_grad("opweave.set_requires_grad");
+inline HostFunction complex("opweave.complex");     // (real, imaginary) -> a complex number; (that) -> [real, imaginary]
+inline HostFunction kind("opweave.kind");           // (object) -> 1 for a tensor, 2 for a complex number, 0 for others
+inline HostFunction generator("opweave.generator");  // (generator or none, what, seed) -> a generator, or its seed
+inline HostFunction cached_cast("opweave.cached_cast");  // (tensor, dtype, device type) -> tensor
 }  // namespace host
 
 // Whether somebody looks at what the running kernel does (a trace, fake tensors): new tensors then come from the host.

@@ -45,7 +45,17 @@ inline Scalar scalar_of(const TVMFFIAny& a) {
   if (a.type_index == kTVMFFIInt) return Scalar(a.v_int64);
   if (a.type_index == kTVMFFIBool) return Scalar(a.v_int64 != 0);
   if (a.type_index == kTVMFFIFloat) return Scalar(a.v_float64);
-  wrong_type("a number", a);
+  if (a.type_index != kTVMFFIOpaquePyObject) wrong_type("a number", a);
+  TVMFFIAny arg = a, parts = host::complex(&arg, 1);  // an object of the host's
+  auto items = items_of(parts);
+  std::complex<double> found(items[0].v_float64, items[1].v_float64);
+  TVMFFIObjectDecRef(object_of(parts));
+  return Scalar(found);
+}
+inline int64_t kind_of(const TVMFFIAny& a) {
+  if (a.type_index != kTVMFFIOpaquePyObject) return a.type_index == kTVMFFITensor;
+  TVMFFIAny arg = a;
+  return host::kind(&arg, 1).v_int64;
 }
 }  // namespace detail
 
@@ -60,7 +70,14 @@ class IValue {
   IValue(ScalarType v) : IValue(toWord(v)) {}
   IValue(Device v) : IValue(v.str()) {}
   IValue(const Scalar& v) {
-    if (v.isComplex()) throw UnsupportedError("complex numbers do not cross as a Scalar; make a tensor of one");
+    if (v.isComplex()) {
+      auto c = v.toComplexDouble();
+      TVMFFIAny parts[2]{};
+      parts[0].type_index = parts[1].type_index = kTVMFFIFloat;
+      parts[0].v_float64 = c.real(), parts[1].v_float64 = c.imag();
+      a_ = detail::host::complex(parts, 2);
+      return;
+    }
     *this = v.isFloatingPoint() ? IValue(v.toDouble()) : v.isBoolean() ? IValue(v.toBool()) : IValue(v.toLong());
   }
   IValue(const Tensor& t) {
@@ -124,18 +141,19 @@ class IValue {
   template <class T>
   T to() const;
   bool isNone() const { return a_.type_index == kTVMFFINone; }
-  bool isTensor() const { return a_.type_index == kTVMFFITensor || a_.type_index == kTVMFFIOpaquePyObject; }
+  bool isTensor() const { return detail::kind_of(a_) == 1; }
   bool isInt() const { return a_.type_index == kTVMFFIInt; }
   bool isDouble() const { return a_.type_index == kTVMFFIFloat; }
   bool isBool() const { return a_.type_index == kTVMFFIBool; }
-  bool isScalar() const { return isInt() || isDouble() || isBool(); }
+  bool isComplexDouble() const { return detail::kind_of(a_) == 2; }
+  bool isScalar() const { return isInt() || isDouble() || isBool() || isComplexDouble(); }
   bool isString() const { return a_.type_index == kTVMFFIStr || a_.type_index == kTVMFFISmallStr; }
   bool isList() const { return a_.type_index == kTVMFFIArray || a_.type_index == kTVMFFIList; }
   bool isTuple() const { return isList(); }
   bool isTensorList() const {
     if (!isList()) return false;
     for (auto& item : detail::items_of(a_))
-      if (item.type_index != kTVMFFITensor && item.type_index != kTVMFFIOpaquePyObject) return false;
+      if (detail::kind_of(item) != 1) return false;
     return true;
   }
   Tensor toTensor() const { return detail::tensor_of(a_); }
@@ -144,6 +162,7 @@ class IValue {
     return a_.v_int64;
   }
   double toDouble() const { return toScalar().toDouble(); }
+  std::complex<double> toComplexDouble() const { return toScalar().toComplexDouble(); }
   bool toBool() const {
     if (!isInt() && !isBool()) detail::wrong_type("a bool", a_);
     return a_.v_int64 != 0;

@@ -16,10 +16,14 @@ namespace OPWEAVE_HIDDEN opweave {
 class Tensor;
 using TensorList = ArrayRef<Tensor>;
 using ITensorListRef = TensorList;
+// A source of random numbers: the host's object, or none, which is the default one.
 struct Generator {
-  // None: the default one. A generator of the user's own is known to the host alone.
   std::shared_ptr<void> object;
   bool defined() const { return object != nullptr; }
+  uint64_t current_seed() const;
+  void set_current_seed(uint64_t seed);
+  uint64_t seed();
+  Device device() const { return Device(kCPU); }
 };
 namespace indexing {
 struct TensorIndex;

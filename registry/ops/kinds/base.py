@@ -123,6 +123,7 @@ class Kind:
     accuracy: Literal["rounded", "cancels", ""] = ""
     #: Whether a zero among them may have either sign.
     either_zero: bool = False
+    is_uninitialised: bool = False
     #: Whether each element follows from one element of each operand, if any.
     elementwise: ClassVar[bool] = False
     #: Whether alone it is a copy that a library makes as well as a kernel.

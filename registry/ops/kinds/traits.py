@@ -33,6 +33,8 @@ class Traits(TypedDict, total=False):
         computed; where products that may be contracted are added, or slopes that nearly cancel, digits are lost.
     either_zero : bool
         Whether a zero may have either sign, since neither of -0.0 and 0.0 is larger.
+    is_uninitialised : bool
+        Whether there is nothing in what it makes.
     inplace : bool or str
         Whether to declare the `op_` variant too; a string is its overload name, where that is another.
     out : bool or str
@@ -50,6 +52,7 @@ class Traits(TypedDict, total=False):
     is_strict: bool
     accuracy: Literal["rounded", "cancels"]
     either_zero: bool
+    is_uninitialised: bool
     inplace: bool | str
     out: bool | str
     outs: str | tuple[str, ...]

@@ -47,9 +47,9 @@ OPWEAVE_LIBRARY_IMPL(aten, PreDispatch, m) {
 OPWEAVE_LIBRARY_IMPL(cppbad_half, CPU, m) {
   if (is('4')) m.impl("f", [](const Tensor&) { return 1.0; });
 }
-// 5: an op that is not there
-OPWEAVE_LIBRARY_IMPL(cppbad_none, CPU, m) {
-  if (is('5')) m.impl("f", same);
+// 5: a built-in op that is not there
+OPWEAVE_LIBRARY_IMPL(aten, CPU, m) {
+  if (is('5')) m.impl("there_is_none", same);
 }
 // 6: throws while it registers
 OPWEAVE_LIBRARY(cppbad_throws, m) {

@@ -71,7 +71,15 @@ static at::Tensor cast_autocast(const at::Tensor& x) {
   return op.call(at::autocast::cached_cast(at::kFloat, x, at::kCPU));
 }
 
+static at::Tensor lower_autocast(const at::Tensor& x, const at::Tensor& w) {
+  c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::DispatchKey::Autocast);
+  at::Tensor a = at::autocast::cached_cast(at::kBFloat16, w, at::kCPU), b = at::autocast::cached_cast(at::kBFloat16, w, at::kCPU);
+  TORCH_CHECK(at::autocast::cached_cast(at::kBFloat16, x).scalar_type() == x.scalar_type(), "not of that device");
+  return at::mul(at::autocast::cached_cast(at::kBFloat16, x, at::kCPU), a) + b;
+}
+
 TORCH_LIBRARY(cppkeys, m) {
+  m.def("lower(Tensor x, Tensor w) -> Tensor");
   m.def("keyed(Tensor x, float by) -> Tensor");
   m.def("cast(Tensor x) -> Tensor");
   m.def("part(Tensor x) -> Tensor", [](const at::Tensor& x) { return x.narrow(0, 1, 1); });
@@ -111,7 +119,10 @@ TORCH_LIBRARY_IMPL(cppkeys, Autograd, m) {
   m.impl("counted", torch::CppFunction::makeFromBoxedFunction<&count>());
 }
 TORCH_LIBRARY_IMPL(cppkeys, AutogradCPU, m) { m.impl("keyed", keyed_autograd); }
-TORCH_LIBRARY_IMPL(cppkeys, Autocast, m) { m.impl("cast", cast_autocast); }
+TORCH_LIBRARY_IMPL(cppkeys, Autocast, m) {
+  m.impl("cast", cast_autocast);
+  m.impl("lower", lower_autocast);
+}
 TORCH_LIBRARY_IMPL(cppkeys, FuncTorchBatched, m) { m.impl("batched", batched_rule); }
 TORCH_LIBRARY_FRAGMENT(cppkeys, m) {
   m.set_python_module("cppkeys_rules_that_are_not_installed", "pip install cppkeys");

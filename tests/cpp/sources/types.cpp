@@ -26,6 +26,16 @@ TORCH_LIBRARY(cpptypes, m) {
     return std::make_tuple(x.clone(), x.numel(), std::vector<at::Tensor>{x.clone(), x.clone()}, optional<at::Tensor>());
   });
   m.def("draw(int n, Generator? generator=None) -> Tensor", [](int64_t n, optional<at::Generator> g) { return at::rand({n}); });
+  m.def("uniform_(Tensor(a!) x, Generator? generator) -> ()", [](at::Tensor x, optional<at::Generator> g) { x.uniform_(0, 1, g); });
+  m.def("seeds(Generator g, int seed) -> (int, int, Generator)", [](at::Generator g, int64_t seed) {
+    int64_t before = int64_t(g.current_seed());
+    g.set_current_seed(uint64_t(seed));
+    return std::make_tuple(before, int64_t(g.current_seed()), g);
+  });
+  m.def("source(int seed) -> Generator", [](int64_t seed) { return at::make_generator<at::CPUGeneratorImpl>(uint64_t(seed)); });
+  m.def("negated(Scalar s) -> Scalar", [](const at::Scalar& s) { return -s; });
+  m.def("times(Tensor x, Scalar s, Scalar? t=None) -> Tensor", [](const at::Tensor& x, const at::Scalar& s, const optional<at::Scalar>& t) { return x.mul(t ? s.toComplexDouble() * t->toComplexDouble() : at::Scalar(s)); });
+  m.def("real(Scalar s) -> float", [](const at::Scalar& s) { return s.toDouble(); });
   m.def("write_(Tensor(a!) self, Tensor other) -> Tensor(a!)", [](at::Tensor& self, const at::Tensor& other) -> at::Tensor& { return self.add_(other); });
   m.def("by_value(Tensor x, *, float scale=2.0) -> Tensor", [](at::Tensor x, double scale) { return x * scale; });
   m.def("itself(Tensor x) -> Tensor", [](const at::Tensor& x) { return x; });

@@ -1,0 +1,2 @@
+#pragma once
+#include <opweave/cuda_index.h>
