@@ -7,9 +7,26 @@ copied first. All results are the same with any number of threads.
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from opweave.registry import dtypes
+from opweave.registry.dtypes import DType
+from opweave.registry.loading import load_heavy
+from opweave.registry.op import ops
+from opweave.registry.tensor import Tensor
+
+if TYPE_CHECKING:
+    from opweave.tracer.graph import Node
+
+#: What is computed natively, and LLVM's name of it.
+STORED = {
+    dtypes.float32: "float", dtypes.float64: "double", dtypes.float16: "half", dtypes.bfloat16: "bfloat",
+}  # fmt: skip
+#: The most spatial dimensions.
+_DIMS = 3
 
 #: What native code does with the words (`correlation.CORRELATE` and so on).
 _CORRELATE, _WEIGHT, _DEPTHWISE, _DEPTHWISE_WEIGHT = range(4)
@@ -19,12 +36,8 @@ _FEW = 4
 Operand = tuple[Any, Sequence[Any], Sequence[Any]]
 
 
-class Steps(NamedTuple):
-    """How windows lie: a number for each spatial dimension, at most three of them."""
-
-    stride: Sequence[int]
-    padding: Sequence[int]
-    dilation: Sequence[int]
+#: Stride, padding and dilation: each a number for each spatial dimension, at most three of them.
+Steps = Sequence[Sequence[int]]
 
 
 class _Axis(NamedTuple):
@@ -82,7 +95,7 @@ def _phases(count: Any, size: Any, kernel: int, steps: tuple[int, int, int], of:
     return found
 
 
-def correlations(item: int, out: Operand, x: Operand, w: Operand, bias: Any, groups: int, steps: Steps) -> list[Any]:
+def correlations(item: int, out: Operand, x: Operand, w: Operand, bias: Operand | None, groups: int, steps: Steps) -> list[Any]:
     """A convolution: (n, c, *sizes) with (o, c / groups, *kernel) to (n, o, *counts).
 
     Parameters
@@ -91,8 +104,8 @@ def correlations(item: int, out: Operand, x: Operand, w: Operand, bias: Any, gro
         Bytes of an element.
     out, x, w : Operand
         The result, the input and the weight.
-    bias : int
-        The address of the bias, or 0.
+    bias : Operand or None
+        What is added to each channel.
     groups, steps
         As for `aten.convolution`.
 
@@ -111,7 +124,7 @@ def correlations(item: int, out: Operand, x: Operand, w: Operand, bias: Any, gro
     return [_words(_kind(_CORRELATE, o, c, groups), item, x, w, out, bias, groups, o, c, o, w[2][0], w[2][1], axes)]
 
 
-def adjoints(item: int, out: Operand, y: Operand, w: Operand, bias: Any, groups: int, steps: Steps) -> list[Any]:
+def adjoints(item: int, out: Operand, y: Operand, w: Operand, bias: Operand | None, groups: int, steps: Steps) -> list[Any]:
     """The adjoint of a convolution in its input: (n, o, *counts) with (o, c / groups, *kernel) to (n, c, *sizes).
 
     Parameters and result are those of `correlations`.
@@ -139,7 +152,7 @@ def weight_adjoints(item: int, out: Operand, y: Operand, x: Operand, groups: int
         )
     ]
     o, c = _each(out[1][0], groups), out[1][1]
-    return [_words(_kind(_WEIGHT, o, c, groups), item, x, out, y, 0, groups, o, c, o, out[2][0], out[2][1], axes)]
+    return [_words(_kind(_WEIGHT, o, c, groups), item, x, out, y, None, groups, o, c, o, out[2][0], out[2][1], axes)]
 
 
 def _each(channels: Any, groups: int) -> Any:
@@ -152,17 +165,161 @@ def _kind(kind: int, rows: Any, channels: Any, groups: int) -> int:
 
 
 def _words(
-    kind: int, item: int, x: Operand, w: Operand, out: Operand, bias: Any, groups: int, rows: Any, channels: Any,
+    kind: int, item: int, x: Operand, w: Operand, out: Operand, bias: Operand | None, groups: int, rows: Any, channels: Any,
     filters: Any, w_row: Any, w_channel: Any, axes: Sequence[_Axis],
 ) -> tuple[Any, ...]:  # fmt: skip
     """The words of `correlation.FIELDS`; a group has `filters` of the weight."""
     first = begin = least = 0
+    added, apart = (0, 0) if bias is None else (bias[0], bias[2][0])
     for axis in axes:
         first, begin, least = first + axis.first, begin + axis.begin, least + axis.least
     words: list[Any] = [
-        kind, x[0] + first * item, w[0] + least * item, out[0] + begin * item, bias, 0, x[1][0], groups, rows, channels,
+        kind, x[0] + first * item, w[0] + least * item, out[0] + begin * item, added, apart, 0, x[1][0], groups, rows, channels,
         x[2][0], x[2][1] * channels, x[2][1], w[2][0] * filters, w_row, w_channel, out[2][0], out[2][1] * rows, out[2][1],
     ]  # fmt: skip
     for axis in (*[_LONE] * (3 - len(axes)), *axes):
         words += axis[:9]
     return tuple(words)
+
+
+# ---- calls ---------------------------------------------------------------------------------------------------------
+
+_WORDS = 47
+_FORMS: dict[str, Callable[..., list[Any]]] = {
+    "forward": correlations,
+    "input": adjoints,
+    "weight": lambda item, out, y, x, bias, groups, steps: weight_adjoints(item, out, y, x, groups, steps),
+}
+
+
+def words_of(
+    form: str, dtype: DType, out: Operand, a: Operand, b: Operand, bias: Operand | None, groups: int, steps: Steps
+) -> list[tuple[Any, ...]]:
+    """A convolution or an adjoint as native code is told of it.
+
+    Parameters
+    ----------
+    form : {"forward", "input", "weight"}
+        `correlations` of `a` and a weight `b`, `adjoints` of them, or `weight_adjoints` of results `a` and an input.
+    dtype : DType
+        One of `STORED`.
+    out, a, b, bias, groups, steps
+        As there.
+    """
+    return _FORMS[form](dtype.itemsize, out, a, b, bias, groups, steps)
+
+
+def takes(form: str, dtype: DType, dims: int) -> bool:
+    """Whether native code has it, of so many spatial dimensions."""
+    return dtype in STORED and 1 <= dims <= _DIMS
+
+
+def convolve(
+    form: str, out: Tensor, a: Tensor, b: Tensor, bias: Tensor | None, groups: int, *steps: Sequence[int]
+) -> None:
+    """Write a convolution or an adjoint; see `words_of`. Tensors are on the CPU."""
+    given = None if bias is None else _operand(bias)
+    run(form, out._dtype, _operand(out), _operand(a), _operand(b), given, groups, *steps)
+
+
+def run(
+    form: str, dtype: DType, out: Operand, a: Operand, b: Operand, bias: Operand | None, groups: int,
+    *steps: Sequence[int],
+) -> None:  # fmt: skip
+    """`convolve` of what is at addresses."""
+    function = _native(STORED[dtype]).call
+    for words in words_of(form, dtype, out, a, b, bias, groups, steps):
+        function(*words)
+
+
+def _operand(x: Tensor) -> Operand:
+    return x.data_ptr(), x._sizes, x._strides
+
+
+def address(dtype: DType) -> int:
+    """Of `i32 convolve(ptr words)`."""
+    return _native(STORED[dtype]).address
+
+
+def symbol(dtype: DType) -> str:
+    """The name of the same."""
+    return f"opweave_convolve_{STORED[dtype]}"
+
+
+class _Native(NamedTuple):
+    call: Callable[..., None]
+    address: int
+
+
+@functools.cache
+def _native(stored: str) -> _Native:
+    launch, pool = (load_heavy(f"opweave.codegen.native.{name}") for name in ("launch", "pool"))
+    name = f"opweave_convolve_{stored}"
+    loaded = _code(stored).load((name, f"{name}_run"), {"opweave_run": pool.run_address()})
+    return _Native(
+        launch.words_function("convolution", _WORDS, loaded.address(f"{name}_run"), loaded), loaded.address(name)
+    )
+
+
+def code(dtype: DType) -> Any:
+    """The native code of a type (`objects.Code`)."""
+    return _code(STORED[dtype])
+
+
+@functools.cache
+def _code(stored: str) -> Any:
+    def source() -> str:
+        return load_heavy("opweave.codegen.native.correlation").source_for_host(stored)
+
+    return load_heavy("opweave.codegen.native.objects").Code(source, f"convolutions of {stored}", 2, f"convolutions of {stored}")
+
+
+# ---- nodes ---------------------------------------------------------------------------------------------------------
+
+
+class Convolution(NamedTuple):
+    """What a call of a graph computes.
+
+    Attributes
+    ----------
+    form : str
+        As of `words_of`.
+    a, b, bias
+        Its operands.
+    groups : int
+        Of channels.
+    stride, padding, dilation : tuple of int
+        By spatial dimension.
+    """
+
+    form: str
+    a: Any
+    b: Any
+    bias: Any
+    groups: int
+    stride: tuple[int, ...]
+    padding: tuple[int, ...]
+    dilation: tuple[int, ...]
+
+
+def convolution_of(node: Node) -> Convolution | None:
+    """What a call computes, if it is a convolution that native code makes."""
+    value: Any = node.meta.get("val")
+    if node.target is ops.aten.convolution.default:
+        a, b, bias, stride, padding, dilation, transposed, _, groups = node.args
+        form = "input" if transposed else "forward"
+    elif node.target is ops.opweave.convolution_weight.default:
+        a, b, _, stride, padding, dilation, groups = node.args
+        form, bias = "weight", None
+    else:
+        return None
+    dims = len(value._sizes) - 2
+    if value._device.type != "cpu" or not takes(form, value._dtype, dims):
+        return None
+    steps = [tuple(values) * (dims if len(values) == 1 else 1) for values in (stride, padding, dilation)]
+    if any(type(n) is not int for values in (*steps, (groups,)) for n in values):
+        return None
+    kernel = value._sizes[2:] if form == "weight" else b.meta["val"]._sizes[2:]
+    if any(type(n) is not int for n in kernel):
+        return None
+    return Convolution(form, a, b, bias, groups, *steps)

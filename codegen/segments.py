@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from opweave.codegen import blas
+from opweave.codegen import blas, convolution as convolution_
 from opweave.registry import memory
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
@@ -48,6 +48,20 @@ def product(
         See `blas.multiply_then`.
     """
     blas.run(dtype, out, a, b, elements, each, kernel, grid, arguments)
+
+
+def convolution(
+    form: str,
+    dtype: DType,
+    out: convolution_.Operand,
+    a: convolution_.Operand,
+    b: convolution_.Operand,
+    bias: convolution_.Operand | None,
+    groups: int,
+    *steps: Sequence[int],
+) -> None:
+    """A convolution or an adjoint at addresses; see `convolution.words_of`."""
+    convolution_.run(form, dtype, out, a, b, bias, groups, *steps)
 
 
 def move_bytes(to: int, of: int, nbytes: int) -> None:

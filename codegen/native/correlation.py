@@ -16,12 +16,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from opweave.codegen.native import llvm
 from opweave.codegen.native.emitting import Function, Int, Number
+from opweave.codegen.native.llvm import Host
 
 #: What describes a correlation, in words. Steps count elements; `input`, `weight` and `output` are addresses of what
 #: the first place, tap and channel see: of places before `lo` there may be nothing.
 FIELDS = (
-    "kind", "input", "weight", "output", "bias", "relu", "n", "groups", "rows", "channels", "in_n", "in_g", "in_c",
+    "kind", "input", "weight", "output", "bias", "bias_by", "relu", "n", "groups", "rows", "channels", "in_n", "in_g", "in_c",
     "w_g", "w_m", "w_c", "out_n", "out_g", "out_m",
     *(f"{name}{d}" for d in range(3) for name in ("count", "step", "taps", "dstep", "lo", "hi", "in", "out", "w")),
 )  # fmt: skip
@@ -64,6 +66,12 @@ class Kind:
     bits: int
     registers: int
 
+    @classmethod
+    def of(cls, stored: str, machine: Host) -> Kind:
+        """For a machine."""
+        many = machine.vector_bits == 512 or machine.triple.startswith(("aarch64", "arm64"))
+        return cls(stored, machine.vector_bits, 32 if many else 16)
+
     @property
     def real(self) -> str:
         """The type that is computed in."""
@@ -78,6 +86,11 @@ class Kind:
     def height(self) -> int:
         """Rows of the kernel in registers."""
         return 8 if self.registers >= 32 else 4
+
+
+def source_for_host(stored: str) -> str:
+    """`source` for this machine."""
+    return source(Kind.of(stored, llvm.host()))
 
 
 def source(kind: Kind) -> str:
@@ -567,7 +580,7 @@ class _Module:
         left = self._room(f, height * _PITCH)
         sums = self._room(f, height * width)
         bias = f.room(f"[{self.high} x {self.real}]")
-        out_m, out2, relu = c["out_m"], c["out2"], c["relu"]
+        out_m, out2, relu, bias_by = c["out_m"], c["out2"], c["relu"], c["bias_by"]
         unit = out2.equals(1) if self.stored == self.real else f.const(0).equals(1)
         with f.loop(f.param("start"), f.param("end")) as i:
             block = i % blocks
@@ -612,7 +625,7 @@ class _Module:
                         there_is = Int(f, f.op(f"icmp ne ptr {given}, null"))
                         with f.when(there_is):
                             with f.loop(0, (some - m).least(self.high)) as row:
-                                at = self._stored_at(f, given, g * rows + m0 + m + row)
+                                at = self._stored_at(f, given, (g * rows + m0 + m + row) * bias_by)
                                 f.line(f"store {self.real} {self._get(f, at)}, ptr {self._at(f, bias, row)}")
                         a = self._at(f, left, m * _PITCH)
                         self._multiply(f, vectors, k, a, columns, to, ldc, bias, later + last)
@@ -810,7 +823,7 @@ class _Module:
                 start = f.room(self.real)
                 f.line(f"store {self.real} 0.0, ptr {start}")
                 with f.when(there_is):
-                    value = self._get(f, self._stored_at(f, given, g * rows + m))
+                    value = self._get(f, self._stored_at(f, given, (g * rows + m) * c["bias_by"]))
                     f.line(f"store {self.real} {value}, ptr {start}")
                 first = self._splat(f, f.op(f"load {self.real}, ptr {start}"))
                 out = self._stored_at(f, c.pointer("output"), n * c["out_n"] + g * c["out_g"] + m * c["out_m"])
@@ -1035,9 +1048,14 @@ class _Module:
             go("depthwise", c["n"] * groups, image * (window + 8) * rows // 4)
         with f.when(kind.equals(DEPTHWISE_WEIGHT).both(rows > 0)):
             go("depthwise_weight", groups, c["n"] * image * (window + 8) * rows // 4)
-        return f.end(f"i32 {f.op(f'load i32, ptr {result}')}")
+        text = f.end(f"i32 {f.op(f'load i32, ptr {result}')}")
+        # As a launch from Python runs it.
+        f = Function("i32", f"{self.name}_run", _RUN)
+        found = f.op(f"call i32 @{self.name}(ptr %packed)")
+        return f"{text}\n\n{f.end(f'i32 {found}')}"
 
 
+_RUN = ("ptr code", "ptr packed", "i64 n", "i32 gx", "i32 gy", "i32 gz", "ptr cost")
 _HEAD = """\
 declare ptr @malloc(i64)
 declare void @free(ptr)

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol
 
-from opweave.codegen import blas, native
+from opweave.codegen import blas, convolution as convolutions, native
 from opweave.codegen.native import layout, objects, pool
 from opweave.codegen.native.arguments import HALVES, Parameter, half_bits
 from opweave.codegen.native.launch import (
@@ -41,17 +41,17 @@ from opweave.codegen.native.launch import (
     launcher_of,
     profiling,
 )
-from opweave.codegen.segments import move_bytes, product, scratch
+from opweave.codegen.segments import convolution, move_bytes, product, scratch
 from opweave.registry.dtypes import DType
 from opweave.registry.tensor import Tensor
 
 _OPERATIONS = (
     "COPY", "ADD", "SUB", "MUL", "FLOORDIV", "MOD", "MIN", "MAX", "PLACE", "SINGLE", "FITS", "LAUNCH", "PRODUCT",
-    "MOVE", "ASSERTED", "EXPECT", "LEAST", "MOST", "SKIP", "CALL", "LOAD",
+    "MOVE", "ASSERTED", "EXPECT", "LEAST", "MOST", "SKIP", "CALL", "LOAD", "CONVOLVE",
 )  # fmt: skip
 (
     COPY, ADD, SUB, MUL, FLOORDIV, MOD, MIN, MAX, PLACE, SINGLE, FITS, LAUNCH, PRODUCT, MOVE, ASSERTED, EXPECT, LEAST,
-    MOST, SKIP, CALL, LOAD,
+    MOST, SKIP, CALL, LOAD, CONVOLVE,
 ) = range(len(_OPERATIONS))  # fmt: skip
 #: Words of a frame that is on the stack.
 _STACK_WORDS = 1 << 13
@@ -312,6 +312,8 @@ class Recorder:
             return self.minimum if name == "min" else self.maximum
         if value is product:
             return self.product
+        if value is convolution:
+            return self.convolve
         if value is move_bytes:
             return self.move
         if value is scratch:
@@ -490,6 +492,20 @@ class Recorder:
         self.running.append((PRODUCT, 0, place, 0))
         if launcher is not None and not launcher.is_plain:
             self.launch(launcher, *grid, *arguments)
+
+    def convolve(self, form: str, dtype: DType, *operands: Any) -> None:
+        """A convolution or an adjoint of one."""
+        out, a, b, bias, groups, *steps = operands
+        function = self.constant(self.convolution(dtype))
+        for words in convolutions.words_of(form, dtype, out, a, b, bias, groups, steps):
+            place = self.fresh(len(words))
+            for i, word in enumerate(words):
+                self.put(place + i, word, NativeParameter(INTEGER, _LOW, _HIGH))
+            self.running.append((CONVOLVE, 0, place, function))
+
+    def convolution(self, dtype: DType) -> int | Symbol:
+        """What makes convolutions of a type."""
+        return convolutions.address(dtype)
 
     def move(self, to: Any, of: Any, nbytes: Any) -> None:
         """Bytes that are copied."""
