@@ -30,7 +30,7 @@ FIELDS = (
 #: What follows from them.
 _DERIVED = (
     "window", "image", "places", "terms", "depth", "width", "blocks", "height", "row_blocks", "splits", "stretch",
-    "phase", "pitch", "direct", "plain", "failed", "partial", "tall", "deep",
+    "phase", "pitch", "direct", "plain", "partial", "packed", "odd", "padded", "deep",
 )  # fmt: skip
 #: What a program keeps of its block.
 _BLOCK = (
@@ -138,7 +138,7 @@ class _Module:
         parts = [
             _HEAD, self._masked_load(), self._narrow(), *(self._micro(v) for v in (1, 2, 3)), self._copy(),
             self._zero(), self._fill(), self._plan(), self._columns(), self._filters(), self._turned(),
-            self._scatter(), self._correlate(), self._weight(), self._gather(), self._depthwise(),
+            self._scatter(), self._survey(), self._careful(), self._correlate(), self._weight(), self._gather(), self._depthwise(),
             self._depthwise_weight(), self._entry(),
             '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.unroll.disable"}',
         ]  # fmt: skip
@@ -567,6 +567,99 @@ class _Module:
         size = elements * self.item + 64 * 4
         return f.op(f"call ptr @malloc(i64 {size})")
 
+    def _is_odd(self, f: Function, value: str, kind: str, found: str, bits: str) -> None:
+        """Note numbers that are not finite."""
+        zero = f.op(f"fsub {kind} {value}, {value}")
+        odd = f.op(f"fcmp uno {kind} {zero}, zeroinitializer")
+        old = f.op(f"load {bits}, ptr {found}")
+        f.line(f"store {bits} {f.op(f'or {bits} {old}, {odd}')}, ptr {found}")
+
+    def _survey(self) -> str:
+        """Look at filters, some a program: are all numbers finite; those that do not lie in order are put so."""
+        f, c = self._task("survey")
+        rows, terms, window, channels = c["rows"], c["terms"], c["window"], c["channels"]
+        one, bits = f.room("i1"), f"<{self.lanes} x i1>"
+        several = f.room(bits)
+        f.line(f"store i1 false, ptr {one}")
+        f.line(f"store {bits} zeroinitializer, ptr {several}")
+        plain, w_c, w_m, w_g = c["plain"].equals(1), c["w_c"], c["w_m"], c["w_g"]
+        weight, packed = c.pointer("weight"), c.pointer("packed")
+        taps, by = ([c[f"{name}{d}"] for d in range(3)] for name in ("taps", "w"))
+        blocks = rows.up(self.high)
+
+        def move(of: str, offset: Int, to: str, place: Int) -> None:
+            value = f.op(f"load {self.stored}, ptr {self._stored_at(f, of, offset)}")
+            f.line(f"store {self.stored} {value}, ptr {self._stored_at(f, to, place)}")
+            self._is_odd(f, self._widened(f, value), self.real, one, "i1")
+
+        even = by[1].equals(taps[2] * by[2]).either(taps[1].equals(1))
+        even = even.both(by[0].equals(taps[1] * taps[2] * by[2]).either(taps[0].equals(1)))
+        with f.loop(f.param("start"), f.param("end")) as i:
+            g, m0 = i // blocks, i % blocks * self.high
+            m1 = (m0 + self.high).least(rows)
+            with f.when(plain), f.loop(m0, m1) as m:
+                of = self._stored_at(f, weight, g * w_g + m * w_m)
+                with f.loop(0, terms, self.lanes) as k:
+                    value = f.op(f"call {self.vector} @first(ptr {self._stored_at(f, of, k)}, i64 {terms - k})")
+                    self._is_odd(f, value, self.vector, several, bits)
+            # What a channel has for these filters lies together, if that is the gradient by the input.
+            with f.when(plain.denied()), f.loop(0, channels) as channel, f.loop(m0, m1) as m:
+                of = self._stored_at(f, weight, g * w_g + m * w_m + channel * w_c)
+                to = self._stored_at(f, packed, (g * rows + m) * terms + channel * window)
+                with f.when(even), f.loop(0, window) as tap:
+                    move(of, tap * by[2], to, tap)
+                with f.when(even.denied()), f.loop(0, taps[0]) as z, f.loop(0, taps[1]) as y:
+                    begin, row = z * by[0] + y * by[1], (z * taps[1] + y) * taps[2]
+                    with f.loop(0, taps[2]) as x:
+                        move(of, begin + x * by[2], to, row + x)
+        some = f.op(f"call i1 @llvm.vector.reduce.or.v{self.lanes}i1({bits} {f.op(f'load {bits}, ptr {several}')})")
+        found = Int(f, f.op(f"or i1 {some}, {f.op(f'load i1, ptr {one}')}"))
+        with f.when(found):
+            c["odd"] = 1
+        return f.end()
+
+    def _careful(self) -> str:
+        """Programs of a correlation of one filter each, where nothing is multiplied by the zeros around the input."""
+        f, c = self._task("careful")
+        rows, channels, n_ = c["rows"], c["channels"], c["n"]
+        dims = range(3)
+        counts, taps, by = ([c[f"{name}{d}"] for d in dims] for name in ("count", "taps", "w"))
+        lows, highs, of, to = ([c[f"{name}{d}"] for d in dims] for name in ("lo", "hi", "in", "out"))
+        steps, apart = ([c[f"{name}{d}"] for d in dims] for name in ("step", "dstep"))
+        total = f.room(self.real)
+        given = c.pointer("bias")
+        there_is = Int(f, f.op(f"icmp ne ptr {given}, null"))
+        with f.loop(f.param("start"), f.param("end")) as i:
+            g, m = i // rows, i % rows
+            weight = self._stored_at(f, c.pointer("weight"), g * c["w_g"] + m * c["w_m"])
+            base = self._stored_at(f, c.pointer("input"), g * c["in_g"])
+            out = self._stored_at(f, c.pointer("output"), g * c["out_g"] + m * c["out_m"])
+            with f.loop(0, n_) as n, f.loop(0, counts[0]) as z, f.loop(0, counts[1]) as y, f.loop(0, counts[2]) as x:
+                place = (z, y, x)
+                f.line(f"store {self.real} 0.0, ptr {total}")
+                with f.when(there_is):
+                    value = self._get(f, self._stored_at(f, given, (g * rows + m) * c["bias_by"]))
+                    f.line(f"store {self.real} {value}, ptr {total}")
+                with (
+                    f.loop(0, channels) as channel, f.loop(0, taps[0]) as tz, f.loop(0, taps[1]) as ty,
+                    f.loop(0, taps[2]) as tx,
+                ):  # fmt: skip
+                    seen = [place[d] * steps[d] + (tz, ty, tx)[d] * apart[d] for d in dims]
+                    inside = f.const(0).equals(0)
+                    for d in dims:
+                        inside = inside.both((seen[d] >= lows[d]).both(seen[d] < highs[d]))
+                    with f.when(inside):
+                        at = n * c["in_n"] + channel * c["in_c"] + sum((seen[d] * of[d] for d in dims), start=f.const(0))
+                        filters = channel * c["w_c"] + tz * by[0] + ty * by[1] + tx * by[2]
+                        a = self._get(f, self._stored_at(f, base, at))
+                        b = self._get(f, self._stored_at(f, weight, filters))
+                        old = f.op(f"load {self.real}, ptr {total}")
+                        new = f.op(f"fadd contract {self.real} {old}, {f.op(f'fmul contract {self.real} {a}, {b}')}")
+                        f.line(f"store {self.real} {new}, ptr {total}")
+                end = n * c["out_n"] + sum((place[d] * to[d] for d in dims), start=f.const(0))
+                self._put(f, f.op(f"load {self.real}, ptr {total}"), self._stored_at(f, out, end))
+        return f.end()
+
     def _correlate(self) -> str:
         """Programs of a correlation: a block of places and some filters each."""
         f, c = self._task("correlate")
@@ -986,7 +1079,7 @@ class _Module:
         tight = tight.both(c["w_c"].equals(window).either(channels.equals(1)))
         for name, value in {
             "window": window, "image": image, "places": places, "terms": terms, "phase": phase,
-            "pitch": phase * c["step2"], "direct": direct.choose(1, 0), "plain": tight.choose(1, 0), "failed": 0,
+            "pitch": phase * c["step2"], "direct": direct.choose(1, 0), "plain": tight.choose(1, 0), "odd": 0, "packed": 0, "padded": inside.choose(0, 1),
             "deep": (counts[0] - 1) * c["step0"] + (taps[0] - 1) * c["dstep0"] + 1, "partial": 0,
         }.items():  # fmt: skip
             c[name] = value
@@ -1002,6 +1095,21 @@ class _Module:
             f.line(f"store i32 {found}, ptr {result}")
 
         some = (places > 0).both(rows > 0).both(groups > 0)
+        correlates = kind.equals(CORRELATE).either(kind.equals(DEPTHWISE)).both(some)
+        apart = tight.denied().both(terms > 0)
+        with f.when(correlates.both(apart)):
+            c.keep("packed", self._room(f, groups * rows * terms))
+        with f.when(correlates.both(apart.either(inside.denied().both(tight)))):
+            go("survey", groups * rows.up(self.high), terms * 20 * self.high)
+        with f.when(correlates.both(apart)):
+            c.keep("weight", c.pointer("packed"))
+            c["plain"], c["w_g"], c["w_m"], c["w_c"] = 1, rows * terms, terms, window
+            for d in range(3):
+                c[f"w{d}"] = math.prod(taps[d + 1 :], start=f.const(1))
+        odd = c["odd"].equals(1).both(inside.denied())
+        with f.when(correlates.both(odd)):
+            go("careful", groups * rows, c["n"] * image * terms * 8)
+        some = some.both(odd.denied())
         with f.when(kind.equals(CORRELATE).both(some)):
             most = 4 * self.wide
             width = (places.up(self.lanes) * self.lanes).least(most)
@@ -1048,6 +1156,8 @@ class _Module:
             go("depthwise", c["n"] * groups, image * (window + 8) * rows // 4)
         with f.when(kind.equals(DEPTHWISE_WEIGHT).both(rows > 0)):
             go("depthwise_weight", groups, c["n"] * image * (window + 8) * rows // 4)
+        with f.when(correlates.both(apart)):
+            f.line(f"call void @free(ptr {c.pointer('packed')})")
         text = f.end(f"i32 {f.op(f'load i32, ptr {result}')}")
         # As a launch from Python runs it.
         f = Function("i32", f"{self.name}_run", _RUN)
@@ -1068,4 +1178,8 @@ declare float @llvm.vector.reduce.fadd.v4f32(float, <4 x float>)
 declare double @llvm.vector.reduce.fadd.v8f64(double, <8 x double>)
 declare double @llvm.vector.reduce.fadd.v4f64(double, <4 x double>)
 declare double @llvm.vector.reduce.fadd.v2f64(double, <2 x double>)
+declare i1 @llvm.vector.reduce.or.v16i1(<16 x i1>)
+declare i1 @llvm.vector.reduce.or.v8i1(<8 x i1>)
+declare i1 @llvm.vector.reduce.or.v4i1(<4 x i1>)
+declare i1 @llvm.vector.reduce.or.v2i1(<2 x i1>)
 declare i32 @opweave_run(ptr, ptr, i64, i32, i32, i32, ptr)"""
