@@ -208,23 +208,49 @@ class _Module:
         found = f.op(f"select i1 {nan}, i32 {quiet}, i32 {high}")
         return f.end(f"i16 {f.op(f'trunc i32 {found} to i16')}")
 
-    def _masked_load(self) -> str:
-        """Some numbers in a row as they are computed with, zeros behind them."""
-        n, stored = self.lanes, self.stored
-        f = Function(f"internal {self.vector}", "first", ["ptr p", "i64 count"], "alwaysinline")
-        some = f.op("call i64 @llvm.smin.i64(i64 %count, i64 64)")
-        short = f.op(f"trunc i64 {some} to i32")
+    def _numbers(self, f: Function, value: Int) -> str:
+        """A register full of a number, and the numbers of its places before it, to be compared."""
+        n = self.lanes
+        short = f.op(f"trunc i64 {value.least(1 << 20).most(-(1 << 20))} to i32")
         one = f.op(f"insertelement <{n} x i32> poison, i32 {short}, i64 0")
-        limit = f.op(f"shufflevector <{n} x i32> {one}, <{n} x i32> poison, <{n} x i32> zeroinitializer")
-        numbers = ", ".join(f"i32 {i}" for i in range(n))
-        mask = f.op(f"icmp slt <{n} x i32> <{numbers}>, {limit}")
+        return f.op(f"shufflevector <{n} x i32> {one}, <{n} x i32> poison, <{n} x i32> zeroinitializer")
+
+    def _below(self, f: Function, count: Int) -> str:
+        """Which places are before one."""
+        n = self.lanes
+        places = ", ".join(f"i32 {i}" for i in range(n))
+        return f.op(f"icmp slt <{n} x i32> <{places}>, {self._numbers(f, count)}")
+
+    def _loaded(self, f: Function, place: str, mask: str) -> str:
+        """Some of the numbers in a row as they are computed with, zeros for the others."""
+        n = self.lanes
+        return self._widened(f, f.op(self._masked_bits(place, mask)), n)
+
+    def _masked_bits(self, place: str, mask: str) -> str:
+        n, stored = self.lanes, self.stored
         suffix = {"float": "f32", "double": "f64", "half": "f16", "i16": "i16"}[stored]
-        value = f.op(
-            f"call <{n} x {stored}> @llvm.masked.load.v{n}{suffix}.p0(ptr align {2 if self.item == 4 and stored in ('half', 'i16') else self.item} %p,"
+        return (
+            f"call <{n} x {stored}> @llvm.masked.load.v{n}{suffix}.p0(ptr align {self._item_stored()} {place},"
             f" <{n} x i1> {mask}, <{n} x {stored}> zeroinitializer)"
         )
-        self.declared = f"declare <{n} x {stored}> @llvm.masked.load.v{n}{suffix}.p0(ptr, <{n} x i1>, <{n} x {stored}>)"
-        return self.declared + "\n" + f.end(f"{self.vector} {self._widened(f, value, n)}")
+
+    def _item_stored(self) -> int:
+        return 2 if self.stored in ("half", "i16") else self.item
+
+    def _masked_load(self) -> str:
+        """Functions: the first numbers of a row, or those between two places, zeros around them."""
+        n, stored, vector = self.lanes, self.stored, self.vector
+        suffix = {"float": "f32", "double": "f64", "half": "f16", "i16": "i16"}[stored]
+        declared = f"declare <{n} x {stored}> @llvm.masked.load.v{n}{suffix}.p0(ptr, <{n} x i1>, <{n} x {stored}>)"
+        f = Function(f"internal {vector}", "first", ["ptr p", "i64 count"], "alwaysinline")
+        first = f.end(f"{vector} {self._loaded(f, '%p', self._below(f, f.param('count')))}")
+        f = Function(f"internal {vector}", "between", ["ptr p", "i64 begin", "i64 end"], "alwaysinline")
+        outside = self._below(f, f.param("begin"))
+        mask = f.op(f"select <{n} x i1> {outside}, <{n} x i1> zeroinitializer, <{n} x i1> {self._below(f, f.param('end'))}")
+        between = f.end(f"{vector} {self._loaded(f, '%p', mask)}")
+        real = "f64" if self.real == "double" else "f32"
+        stores = f"declare void @llvm.masked.store.v{n}{real}.p0({vector}, ptr, <{n} x i1>)"
+        return "\n\n".join((declared, stores, first, between))
 
     # ---- the kernel in registers -----------------------------------------------------------------------------------
 
@@ -299,10 +325,20 @@ class _Module:
                 left = count - i
                 value = f.op(f"call {self.vector} @first(ptr {self._stored_at(f, '%of', i)}, i64 {left})")
                 self._vstore(f, value, self._at(f, "%to", i))
-        with f.when(step.equals(1).denied()):
-            with f.loop(0, count, rolled=False) as i:
-                value = self._get(f, self._stored_at(f, "%of", i * step))
-                f.line(f"store {self.real} {value}, ptr {self._at(f, '%to', i)}")
+        with f.when(step.equals(2)), f.loop(0, count, self.lanes) as i:
+            left = (count - i) * 2 - 1
+            parts = [
+                f.op(f"call {self.vector} @first(ptr {self._stored_at(f, '%of', i * 2 + k)}, i64 {left - k})")
+                for k in (0, self.lanes)
+            ]
+            even = ", ".join(f"i32 {2 * k}" for k in range(self.lanes))
+            value = f.op(
+                f"shufflevector {self.vector} {parts[0]}, {self.vector} {parts[1]}, <{self.lanes} x i32> <{even}>"
+            )
+            self._vstore(f, value, self._at(f, "%to", i))
+        with f.when(step.equals(1).either(step.equals(2)).denied()), f.loop(0, count, rolled=False) as i:
+            value = self._get(f, self._stored_at(f, "%of", i * step))
+            f.line(f"store {self.real} {value}, ptr {self._at(f, '%to', i)}")
         return f.end()
 
     def _zero(self) -> str:
@@ -339,7 +375,14 @@ class _Module:
                         f.line(f"call void @zero(ptr {row}, i64 {pitch})")
                     with f.when(seen):
                         of = self._stored_at(f, base, uz * in0 + uy * in1)
-                        with f.loop(0, step) as p:
+                        with f.when(apart.equals(1)):
+                            first, last = f.load(edges, 0), f.load(edges, 1)
+                            with f.loop(0, pitch, self.lanes) as i:
+                                place = self._stored_at(f, of, i)
+                                begins, ends = first - i, last - i
+                                value = f.op(f"call {self.vector} @between(ptr {place}, i64 {begins}, i64 {ends})")
+                                self._vstore(f, value, self._at(f, row, i))
+                        with f.when(apart.equals(1).denied()), f.loop(0, step) as p:
                             first, last = f.load(edges, p * 2), f.load(edges, p * 2 + 1)
                             to = self._at(f, row, p * phase)
                             f.line(f"call void @zero(ptr {to}, i64 {first})")
@@ -527,6 +570,9 @@ class _Module:
         with f.when(plain):
             with f.loop(0, rows) as m:
                 of = self._stored_at(f, "%base", m * w_m + r0)
+                with f.loop(0, r1 - r0, 64 // self.item) as k:
+                    later = self._stored_at(f, of, w_m * 3 + k)
+                    f.line(f"call void @llvm.prefetch.p0(ptr {later}, i32 0, i32 3, i32 1)")
                 f.line(f"call void @copy(ptr {self._at(f, '%to', m * _PITCH)}, ptr {of}, i64 1, i64 {r1 - r0})")
         with f.when(plain.denied()):
             with f.loop(0, rows) as m:
@@ -604,9 +650,23 @@ class _Module:
                     self._is_odd(f, value, self.vector, several, bits)
             # What a channel has for these filters lies together, if that is the gradient by the input.
             with f.when(plain.denied()), f.loop(0, channels) as channel, f.loop(m0, m1) as m:
+                channel = channels - 1 - channel
                 of = self._stored_at(f, weight, g * w_g + m * w_m + channel * w_c)
-                to = self._stored_at(f, packed, (g * rows + m) * terms + channel * window)
-                with f.when(even), f.loop(0, window) as tap:
+                to = self._stored_at(f, packed, (g * rows + m) * (terms + self.lanes) + channel * window)
+                # Turned around in a register, and put where only channels are that come after it.
+                turned = even.both(by[2].equals(-1)).both(window <= self.lanes)
+                even_ = even.both(turned.denied())
+                with f.when(turned):
+                    lowest = self._stored_at(f, of, 1 - window)
+                    mask = self._below(f, window)
+                    bits_ = f.op(self._masked_bits(lowest, mask))
+                    order = ", ".join(f"i32 {k}" for k in reversed(range(self.lanes)))
+                    kind = f"<{self.lanes} x {self.stored}>"
+                    back = f.op(f"shufflevector {kind} {bits_}, {kind} poison, <{self.lanes} x i32> <{order}>")
+                    place = self._stored_at(f, to, window - self.lanes)
+                    f.line(f"store {kind} {back}, ptr {place}, align {self._item_stored()}")
+                    self._is_odd(f, self._widened(f, bits_, self.lanes), self.vector, several, bits)
+                with f.when(even_), f.loop(0, window) as tap:
                     move(of, tap * by[2], to, tap)
                 with f.when(even.denied()), f.loop(0, taps[0]) as z, f.loop(0, taps[1]) as y:
                     begin, row = z * by[0] + y * by[1], (z * taps[1] + y) * taps[2]
@@ -898,10 +958,13 @@ class _Module:
         c0, c1, c2 = (c[f"count{d}"] for d in range(3))
         taps, weights = record.pointer("taps"), record.pointer("weights")
         filters = self._room(f, window * self.lanes + 4 * self.lanes)
-        line = self._room(f, c2 + 8 * self.lanes)
+        # Rows whose windows lie side by side are one long row.
+        batch = c["step1"].equals(1).choose(c1, 1)
+        along = (batch - 1) * pitch + c2
+        line = self._room(f, along + 8 * self.lanes)
         out2, given = c["out2"], c.pointer("bias")
         there_is = Int(f, f.op(f"icmp ne ptr {given}, null"))
-        unit = out2.equals(1)
+        unit = out2.equals(1) if self.stored == self.real else f.const(0).equals(1)
         with f.loop(f.param("start"), f.param("end")) as i:
             g, n = i % groups, i // groups
             high = self._image(f, c, record, n)
@@ -920,40 +983,37 @@ class _Module:
                     f.line(f"store {self.real} {value}, ptr {start}")
                 first = self._splat(f, f.op(f"load {self.real}, ptr {start}"))
                 out = self._stored_at(f, c.pointer("output"), n * c["out_n"] + g * c["out_g"] + m * c["out_m"])
-                with f.loop(0, c0) as z:
-                    with f.loop(0, c1) as y:
-                        of = self._at(f, scratch, (z * c["step0"] * high + y * c["step1"]) * pitch)
-                        for vectors, begin, stop in (
-                            (4, f.const(0), c2 // (4 * self.lanes) * 4), (1, c2 // (4 * self.lanes) * 4, c2.up(self.lanes))
-                        ):
-                            with f.loop(begin, stop, vectors) as x:
-                                sums = [f.room(self.vector) for _ in range(vectors)]
-                                for one in sums:
-                                    f.line(f"store {self.vector} {first}, ptr {one}")
-                                begins = self._at(f, of, x * self.lanes)
-                                with f.loop(0, window) as tap:
-                                    weight = self._splat(f, f.op(f"load {self.real}, ptr {self._at(f, filters, tap)}"))
-                                    seen = self._at(f, begins, f.load(taps, tap))
-                                    for v, one in enumerate(sums):
-                                        old = f.op(f"load {self.vector}, ptr {one}")
-                                        value = self._vload(f, self._at(f, seen, v * self.lanes))
-                                        f.line(f"store {self.vector} {self._fma(f, weight, value, old)}, ptr {one}")
+                with f.loop(0, c0) as z, f.loop(0, c1, batch) as y0:
+                    of = self._at(f, scratch, (z * c["step0"] * high + y0 * c["step1"]) * pitch)
+                    fours = along // (4 * self.lanes) * 4
+                    for vectors, begin, stop in ((4, f.const(0), fours), (1, fours, along.up(self.lanes))):
+                        with f.loop(begin, stop, vectors) as x:
+                            sums = [f.room(self.vector) for _ in range(vectors)]
+                            for one in sums:
+                                f.line(f"store {self.vector} {first}, ptr {one}")
+                            begins = self._at(f, of, x * self.lanes)
+                            with f.loop(0, window) as tap:
+                                weight = self._splat(f, f.op(f"load {self.real}, ptr {self._at(f, filters, tap)}"))
+                                seen = self._at(f, begins, f.load(taps, tap))
                                 for v, one in enumerate(sums):
-                                    value = f.op(f"load {self.vector}, ptr {one}")
-                                    self._vstore(f, value, self._at(f, line, (x + v) * self.lanes))
+                                    old = f.op(f"load {self.vector}, ptr {one}")
+                                    value = self._vload(f, self._at(f, seen, v * self.lanes))
+                                    f.line(f"store {self.vector} {self._fma(f, weight, value, old)}, ptr {one}")
+                            for v, one in enumerate(sums):
+                                value = f.op(f"load {self.vector}, ptr {one}")
+                                self._vstore(f, value, self._at(f, line, (x + v) * self.lanes))
+                    with f.loop(0, batch) as more:
+                        y = y0 + more
+                        of = self._at(f, line, more * pitch)
                         to = self._stored_at(f, out, z * c["out0"] + y * c["out1"])
-                        direct = unit if self.stored == self.real else f.const(0).equals(1)
-                        with f.when(direct):
-                            whole = c2 // self.lanes * self.lanes
-                            with f.loop(0, whole, self.lanes) as x:
-                                self._vstore(f, self._vload(f, self._at(f, line, x)), self._at(f, to, x))
-                            with f.loop(whole, c2) as x:
-                                value = f.op(f"load {self.real}, ptr {self._at(f, line, x)}")
-                                self._put(f, value, self._stored_at(f, to, x))
-                        with f.when(direct.denied()):
-                            with f.loop(0, c2) as x:
-                                value = f.op(f"load {self.real}, ptr {self._at(f, line, x)}")
-                                self._put(f, value, self._stored_at(f, to, x * out2))
+                        whole = unit.choose(c2 // self.lanes * self.lanes, 0)
+                        with f.loop(0, whole, self.lanes) as x:
+                            self._vstore(f, self._vload(f, self._at(f, of, x)), self._at(f, to, x))
+                        with f.when(unit.both(whole < c2)):
+                            self._put_first(f, self._vload(f, self._at(f, of, whole)), self._at(f, to, whole), c2 - whole)
+                        with f.when(unit.denied()), f.loop(0, c2) as x:
+                            value = f.op(f"load {self.real}, ptr {self._at(f, of, x)}")
+                            self._put(f, value, self._stored_at(f, to, x * out2))
         self._close(f, record, filters, line)
         return f"{self._planned()}\n\n{f.end()}"
 
@@ -987,68 +1047,84 @@ class _Module:
         slots = window.up(4) * 4
         sums = self._room(f, rows * slots * lanes)
         breadth = c2.up(lanes) * lanes
-        grads = self._room(f, c0 * c1 * breadth + lanes)
+        grads = self._room(f, c0 * c1 * pitch.most(breadth) + 4 * lanes)
+        odd = f.room("i1")
         with f.loop(f.param("start"), f.param("end")) as g:
-            with f.loop(0, rows * slots) as s:
-                self._vstore(f, "zeroinitializer", self._at(f, sums, s * lanes))
-            with f.loop(0, c["n"]) as n:
-                high = self._image(f, c, record, n)
-                channel = self._stored_at(f, c.pointer("input"), g * c["in_g"])
-                f.line(f"call void @fill(ptr %c, ptr {t}, ptr {channel})")
-                scratch = record.pointer("scratch")
-                with f.loop(0, rows) as m:
-                    of = self._stored_at(
-                        f, c.pointer("output"), n * c["out_n"] + g * c["out_g"] + m * c["out_m"]
-                    )
-                    with f.loop(0, c0 * c1) as y:
-                        row = self._stored_at(f, of, y // c1 * c["out0"] + y % c1 * c["out1"])
-                        f.line(
-                            f"call void @copy(ptr {self._at(f, grads, y * breadth)}, ptr {row}, i64 {c['out2']},"
-                            f" i64 {c2})"
-                        )
-                    with f.loop(0, window, 4) as tap:
-                        views = [self._at(f, scratch, f.load(taps, (tap + k).least(window - 1))) for k in range(4)]
-                        totals = [f.room(self.vector) for _ in range(4)]
-                        places = [self._at(f, sums, (m * slots + tap + k) * lanes) for k in range(4)]
-                        for total, place in zip(totals, places, strict=True):
-                            f.line(f"store {self.vector} {self._vload(f, place)}, ptr {total}")
-                        with f.loop(0, c0) as z:
-                            with f.loop(0, c1) as y:
+            # Rows side by side are one long row with zeros between them, if all numbers are finite.
+            batch = f.variable(c["step1"].equals(1).choose(c1, 1))
+            with f.repeat(batch):
+                rows_ = batch.value
+                apart = (rows_ > 1).choose(pitch, breadth)
+                along = (rows_ - 1) * pitch + c2
+                f.line(f"store i1 false, ptr {odd}")
+                with f.loop(0, rows * slots) as s:
+                    self._vstore(f, "zeroinitializer", self._at(f, sums, s * lanes))
+                with f.loop(0, c["n"]) as n:
+                    high = self._image(f, c, record, n)
+                    channel = self._stored_at(f, c.pointer("input"), g * c["in_g"])
+                    f.line(f"call void @fill(ptr %c, ptr {t}, ptr {channel})")
+                    scratch = record.pointer("scratch")
+                    with f.loop(0, rows) as m:
+                        of = self._stored_at(f, c.pointer("output"), n * c["out_n"] + g * c["out_g"] + m * c["out_m"])
+                        with f.loop(0, c0 * c1) as y:
+                            row = self._stored_at(f, of, y // c1 * c["out0"] + y % c1 * c["out1"])
+                            to, by = self._at(f, grads, y * apart), c["out2"]
+                            f.line(f"call void @copy(ptr {to}, ptr {row}, i64 {by}, i64 {c2})")
+                            with f.when(rows_ > 1):
+                                f.line(f"call void @zero(ptr {self._at(f, to, c2)}, i64 {pitch - c2})")
+                        with f.loop(0, window, 4) as tap:
+                            views = [self._at(f, scratch, f.load(taps, (tap + k).least(window - 1))) for k in range(4)]
+                            totals = [f.room(self.vector) for _ in range(4)]
+                            places = [self._at(f, sums, (m * slots + tap + k) * lanes) for k in range(4)]
+                            for total, place in zip(totals, places, strict=True):
+                                f.line(f"store {self.vector} {self._vload(f, place)}, ptr {total}")
+                            with f.loop(0, c0) as z, f.loop(0, c1, rows_) as y:
                                 seen = (z * c["step0"] * high + y * c["step1"]) * pitch
-                                given = self._at(f, grads, (z * c1 + y) * breadth)
-                                with f.loop(0, c2, lanes) as x:
-                                    left = c2 - x
-                                    grad = self._some(f, self._vload(f, self._at(f, given, x)), left)
+                                given = self._at(f, grads, (z * c1 + y) * apart)
+
+                                def add(x: Int, count: Int | None) -> None:
+                                    grad = self._vload(f, self._at(f, given, x))
+                                    grad = grad if count is None else self._some(f, grad, count)
                                     for view, total in zip(views, totals, strict=True):
-                                        # An infinite number beyond the row times zero would not be zero.
                                         value = self._vload(f, self._at(f, view, seen + x))
-                                        value = self._some(f, value, left)
+                                        value = value if count is None else self._some(f, value, count)
                                         old = f.op(f"load {self.vector}, ptr {total}")
-                                        f.line(
-                                            f"store {self.vector} {self._fma(f, grad, value, old)}, ptr {total}"
-                                        )
-                        for total, place in zip(totals, places, strict=True):
-                            self._vstore(f, f.op(f"load {self.vector}, ptr {total}"), place)
-            with f.loop(0, rows) as m:
-                to = self._stored_at(f, c.pointer("weight"), g * c["w_g"] + m * c["w_m"])
-                with f.loop(0, window) as tap:
-                    value = self._vload(f, self._at(f, sums, (m * slots + tap) * lanes))
-                    total = f.op(
-                        f"call reassoc {self.real} @llvm.vector.reduce.fadd.{self.suffix}({self.real} -0.0,"
-                        f" {self.vector} {value})"
-                    )
-                    self._put(f, total, self._stored_at(f, to, f.load(weights, tap)))
+                                        f.line(f"store {self.vector} {self._fma(f, grad, value, old)}, ptr {total}")
+
+                                whole = along // lanes * lanes
+                                with f.loop(0, whole, lanes) as x:
+                                    add(x, None)
+                                with f.when(whole < along):
+                                    add(whole, along - whole)
+                            for total, place in zip(totals, places, strict=True):
+                                self._vstore(f, f.op(f"load {self.vector}, ptr {total}"), place)
+                with f.loop(0, rows) as m:
+                    to = self._stored_at(f, c.pointer("weight"), g * c["w_g"] + m * c["w_m"])
+                    with f.loop(0, window) as tap:
+                        value = self._vload(f, self._at(f, sums, (m * slots + tap) * lanes))
+                        total = f.op(
+                            f"call reassoc {self.real} @llvm.vector.reduce.fadd.{self.suffix}({self.real} -0.0,"
+                            f" {self.vector} {value})"
+                        )
+                        self._is_odd(f, total, self.real, odd, "i1")
+                        self._put(f, total, self._stored_at(f, to, f.load(weights, tap)))
+                again = Int(f, f.op(f"load i1, ptr {odd}")).both(rows_ > 1)
+                batch.set(again.choose(1, 0))
         self._close(f, record, sums, grads)
         return f.end()
 
+    def _put_first(self, f: Function, value: str, place: str, count: Int) -> None:
+        """Store the first numbers of a register."""
+        suffix = "f64" if self.real == "double" else "f32"
+        f.line(
+            f"call void @llvm.masked.store.v{self.lanes}{suffix}.p0({self.vector} {value}, ptr align {self.item} {place},"
+            f" <{self.lanes} x i1> {self._below(f, count)})"
+        )
+
     def _some(self, f: Function, value: str, count: Int) -> str:
         """The first numbers of a register, zeros behind."""
-        n = self.lanes
-        short = f.op(f"trunc i64 {count.least(64)} to i32")
-        one = f.op(f"insertelement <{n} x i32> poison, i32 {short}, i64 0")
-        limit = f.op(f"shufflevector <{n} x i32> {one}, <{n} x i32> poison, <{n} x i32> zeroinitializer")
-        mask = f.op(f"icmp slt <{n} x i32> <{', '.join(f'i32 {i}' for i in range(n))}>, {limit}")
-        return f.op(f"select <{n} x i1> {mask}, {self.vector} {value}, {self.vector} zeroinitializer")
+        mask = self._below(f, count)
+        return f.op(f"select <{self.lanes} x i1> {mask}, {self.vector} {value}, {self.vector} zeroinitializer")
 
     # ---- the entry -------------------------------------------------------------------------------------------------
 
@@ -1098,12 +1174,14 @@ class _Module:
         correlates = kind.equals(CORRELATE).either(kind.equals(DEPTHWISE)).both(some)
         apart = tight.denied().both(terms > 0)
         with f.when(correlates.both(apart)):
-            c.keep("packed", self._room(f, groups * rows * terms))
+            room = self._room(f, groups * rows * (terms + self.lanes) + self.lanes)
+            c.keep("packed", self._stored_at(f, room, self.lanes))
         with f.when(correlates.both(apart.either(inside.denied().both(tight)))):
             go("survey", groups * rows.up(self.high), terms * 20 * self.high)
         with f.when(correlates.both(apart)):
             c.keep("weight", c.pointer("packed"))
-            c["plain"], c["w_g"], c["w_m"], c["w_c"] = 1, rows * terms, terms, window
+            filter_ = terms + self.lanes
+            c["plain"], c["w_g"], c["w_m"], c["w_c"] = 1, rows * filter_, filter_, window
             for d in range(3):
                 c[f"w{d}"] = math.prod(taps[d + 1 :], start=f.const(1))
         odd = c["odd"].equals(1).both(inside.denied())
@@ -1131,7 +1209,7 @@ class _Module:
             row_blocks = terms.up(_DEPTH)
             height = terms.up(row_blocks * self.high) * self.high
             row_blocks = terms.up(height)
-            blocks = rows.up(2 * self.wide)
+            blocks = rows.up(4 * self.wide)
             width = rows.up(blocks * self.lanes) * self.lanes
             blocks = rows.up(width)
             tasks = row_blocks * blocks * groups
@@ -1157,7 +1235,7 @@ class _Module:
         with f.when(kind.equals(DEPTHWISE_WEIGHT).both(rows > 0)):
             go("depthwise_weight", groups, c["n"] * image * (window + 8) * rows // 4)
         with f.when(correlates.both(apart)):
-            f.line(f"call void @free(ptr {c.pointer('packed')})")
+            f.line(f"call void @free(ptr {self._stored_at(f, c.pointer('packed'), -self.lanes)})")
         text = f.end(f"i32 {f.op(f'load i32, ptr {result}')}")
         # As a launch from Python runs it.
         f = Function("i32", f"{self.name}_run", _RUN)
@@ -1178,6 +1256,7 @@ declare float @llvm.vector.reduce.fadd.v4f32(float, <4 x float>)
 declare double @llvm.vector.reduce.fadd.v8f64(double, <8 x double>)
 declare double @llvm.vector.reduce.fadd.v4f64(double, <4 x double>)
 declare double @llvm.vector.reduce.fadd.v2f64(double, <2 x double>)
+declare void @llvm.prefetch.p0(ptr, i32, i32, i32)
 declare i1 @llvm.vector.reduce.or.v16i1(<16 x i1>)
 declare i1 @llvm.vector.reduce.or.v8i1(<8 x i1>)
 declare i1 @llvm.vector.reduce.or.v4i1(<4 x i1>)
