@@ -185,6 +185,8 @@ def _words(
 # ---- calls ---------------------------------------------------------------------------------------------------------
 
 _WORDS = 47
+#: It is written as it should run (`llvm.PROMOTED`).
+_PROMOTED = -1
 _FORMS: dict[str, Callable[..., list[Any]]] = {
     "forward": correlations,
     "input": adjoints,
@@ -209,7 +211,7 @@ def words_of(
     return _FORMS[form](dtype.itemsize, out, a, b, bias, groups, steps)
 
 
-def takes(form: str, dtype: DType, dims: int) -> bool:
+def takes(dtype: DType, dims: int) -> bool:
     """Whether native code has it, of so many spatial dimensions."""
     return dtype in STORED and 1 <= dims <= _DIMS
 
@@ -261,6 +263,12 @@ def _native(stored: str) -> _Native:
     )
 
 
+def source(dtype: DType, machine: Any) -> str:
+    """The LLVM IR of `address` for a machine (`llvm.Host`)."""
+    correlation = load_heavy("opweave.codegen.native.correlation")
+    return correlation.source(correlation.Kind.of(STORED[dtype], machine))
+
+
 def code(dtype: DType) -> Any:
     """The native code of a type (`objects.Code`)."""
     return _code(STORED[dtype])
@@ -268,10 +276,11 @@ def code(dtype: DType) -> Any:
 
 @functools.cache
 def _code(stored: str) -> Any:
-    def source() -> str:
+    def text() -> str:
         return load_heavy("opweave.codegen.native.correlation").source_for_host(stored)
 
-    return load_heavy("opweave.codegen.native.objects").Code(source, f"convolutions of {stored}", 2, f"convolutions of {stored}")
+    name = f"convolutions of {stored}"
+    return load_heavy("opweave.codegen.native.objects").Code(text, name, _PROMOTED, name)
 
 
 # ---- nodes ---------------------------------------------------------------------------------------------------------
@@ -314,7 +323,7 @@ def convolution_of(node: Node) -> Convolution | None:
     else:
         return None
     dims = len(value._sizes) - 2
-    if value._device.type != "cpu" or not takes(form, value._dtype, dims):
+    if value._device.type != "cpu" or not takes(value._dtype, dims):
         return None
     steps = [tuple(values) * (dims if len(values) == 1 else 1) for values in (stride, padding, dilation)]
     if any(type(n) is not int for values in (*steps, (groups,)) for n in values):

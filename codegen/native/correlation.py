@@ -160,9 +160,7 @@ class _Module:
 
     def _splat(self, f: Function, value: str) -> str:
         one = f.op(f"insertelement {self.vector} poison, {self.real} {value}, i64 0")
-        return f.op(
-            f"shufflevector {self.vector} {one}, {self.vector} poison, <{self.lanes} x i32> zeroinitializer"
-        )
+        return f.op(f"shufflevector {self.vector} {one}, {self.vector} poison, <{self.lanes} x i32> zeroinitializer")
 
     def _fma(self, f: Function, a: str, b: str, c: str) -> str:
         product = f.op(f"fmul contract {self.vector} {a}, {b}")
@@ -246,7 +244,9 @@ class _Module:
         first = f.end(f"{vector} {self._loaded(f, '%p', self._below(f, f.param('count')))}")
         f = Function(f"internal {vector}", "between", ["ptr p", "i64 begin", "i64 end"], "alwaysinline")
         outside = self._below(f, f.param("begin"))
-        mask = f.op(f"select <{n} x i1> {outside}, <{n} x i1> zeroinitializer, <{n} x i1> {self._below(f, f.param('end'))}")
+        mask = f.op(
+            f"select <{n} x i1> {outside}, <{n} x i1> zeroinitializer, <{n} x i1> {self._below(f, f.param('end'))}"
+        )
         between = f.end(f"{vector} {self._loaded(f, '%p', mask)}")
         real = "f64" if self.real == "double" else "f32"
         stores = f"declare void @llvm.masked.store.v{n}{real}.p0({vector}, ptr, <{n} x i1>)"
@@ -296,9 +296,7 @@ class _Module:
                 for v in range(vectors):
                     old = f.op(f"load {kind}, ptr {sums[m][v]}")
                     low = f.op(f"fcmp olt {kind} {old}, zeroinitializer")
-                    new = f.op(
-                        f"select <{self.lanes} x i1> {low}, {kind} zeroinitializer, {kind} {old}"
-                    )
+                    new = f.op(f"select <{self.lanes} x i1> {low}, {kind} zeroinitializer, {kind} {old}")
                     f.line(f"store {kind} {new}, ptr {sums[m][v]}")
         for m in rows:
             for v in range(vectors):
@@ -310,9 +308,7 @@ class _Module:
     ) -> None:
         for v in (1, 2, 3):
             with f.when(vectors.equals(v)):
-                f.line(
-                    f"call void @micro.{v}(i64 {k}, ptr {a}, ptr {b}, ptr {c}, i64 {ldc}, ptr {bias}, i64 {flags})"
-                )
+                f.line(f"call void @micro.{v}(i64 {k}, ptr {a}, ptr {b}, ptr {c}, i64 {ldc}, ptr {bias}, i64 {flags})")
 
     # ---- rows of the input -----------------------------------------------------------------------------------------
 
@@ -709,7 +705,9 @@ class _Module:
                     for d in dims:
                         inside = inside.both((seen[d] >= lows[d]).both(seen[d] < highs[d]))
                     with f.when(inside):
-                        at = n * c["in_n"] + channel * c["in_c"] + sum((seen[d] * of[d] for d in dims), start=f.const(0))
+                        at = (
+                            n * c["in_n"] + channel * c["in_c"] + sum((seen[d] * of[d] for d in dims), start=f.const(0))
+                        )
                         filters = channel * c["w_c"] + tz * by[0] + ty * by[1] + tx * by[2]
                         a = self._get(f, self._stored_at(f, base, at))
                         b = self._get(f, self._stored_at(f, weight, filters))
@@ -1010,7 +1008,9 @@ class _Module:
                         with f.loop(0, whole, self.lanes) as x:
                             self._vstore(f, self._vload(f, self._at(f, of, x)), self._at(f, to, x))
                         with f.when(unit.both(whole < c2)):
-                            self._put_first(f, self._vload(f, self._at(f, of, whole)), self._at(f, to, whole), c2 - whole)
+                            self._put_first(
+                                f, self._vload(f, self._at(f, of, whole)), self._at(f, to, whole), c2 - whole
+                            )
                         with f.when(unit.denied()), f.loop(0, c2) as x:
                             value = f.op(f"load {self.real}, ptr {self._at(f, of, x)}")
                             self._put(f, value, self._stored_at(f, to, x * out2))

@@ -268,6 +268,13 @@ class Word:
 class Recorder:
     """What a function does, as instructions over a frame.
 
+    Parameters
+    ----------
+    kinds : sequence
+        `float`, or what stands for whole numbers, for each input.
+    linked : bool
+        Whether the runtime's code is linked with the table, so that it is known by its symbols.
+
     Attributes
     ----------
     template : list of int or Symbol
@@ -278,7 +285,10 @@ class Recorder:
         What is launched, in order.
     """
 
-    def __init__(self, kinds: Sequence[Any]) -> None:
+    def __init__(self, kinds: Sequence[Any], *, linked: bool = False) -> None:
+        self.linked = linked
+        #: The types of the convolutions that are made.
+        self.convolved: set[DType] = set()
         self.inputs = [Word(self, i, is_float=kind is float) for i, kind in enumerate(kinds)]
         self.template: list[int | Symbol] = []
         self.computing: list[tuple[int, int, int, int]] = []
@@ -496,16 +506,14 @@ class Recorder:
     def convolve(self, form: str, dtype: DType, *operands: Any) -> None:
         """A convolution or an adjoint of one."""
         out, a, b, bias, groups, *steps = operands
-        function = self.constant(self.convolution(dtype))
+        self.convolved.add(dtype)
+        symbol = Symbol(convolutions.symbol(dtype))
+        function = self.constant(symbol if self.linked else convolutions.address(dtype))
         for words in convolutions.words_of(form, dtype, out, a, b, bias, groups, steps):
             place = self.fresh(len(words))
             for i, word in enumerate(words):
                 self.put(place + i, word, NativeParameter(INTEGER, _LOW, _HIGH))
             self.running.append((CONVOLVE, 0, place, function))
-
-    def convolution(self, dtype: DType) -> int | Symbol:
-        """What makes convolutions of a type."""
-        return convolutions.address(dtype)
 
     def move(self, to: Any, of: Any, nbytes: Any) -> None:
         """Bytes that are copied."""
