@@ -86,16 +86,19 @@ def _phases(count: Any, size: Any, kernel: int, steps: tuple[int, int, int], of:
             continue
         last = (phase + padding - taps[0] * dilation) // stride
         each = taps[0] - taps[1] if len(taps) > 1 else 1
+        low, high = -last, count - last
+        first, least = of * last, by * taps[0]
         found.append(
             _Axis(
-                places, 1, len(taps), each * dilation // stride, -last, count - last, of, apart, by * -each,
-                of * last, begin, by * taps[0],
-            )  # fmt: skip
+                places, 1, len(taps), each * dilation // stride, low, high, of, apart, by * -each, first, begin, least
+            )
         )
     return found
 
 
-def correlations(item: int, out: Operand, x: Operand, w: Operand, bias: Operand | None, groups: int, steps: Steps) -> list[Any]:
+def correlations(
+    item: int, out: Operand, x: Operand, w: Operand, bias: Operand | None, groups: int, steps: Steps
+) -> list[Any]:
     """A convolution: (n, c, *sizes) with (o, c / groups, *kernel) to (n, o, *counts).
 
     Parameters
@@ -124,7 +127,9 @@ def correlations(item: int, out: Operand, x: Operand, w: Operand, bias: Operand 
     return [_words(_kind(_CORRELATE, o, c, groups), item, x, w, out, bias, groups, o, c, o, w[2][0], w[2][1], axes)]
 
 
-def adjoints(item: int, out: Operand, y: Operand, w: Operand, bias: Operand | None, groups: int, steps: Steps) -> list[Any]:
+def adjoints(
+    item: int, out: Operand, y: Operand, w: Operand, bias: Operand | None, groups: int, steps: Steps
+) -> list[Any]:
     """The adjoint of a convolution in its input: (n, o, *counts) with (o, c / groups, *kernel) to (n, c, *sizes).
 
     Parameters and result are those of `correlations`.
@@ -165,8 +170,8 @@ def _kind(kind: int, rows: Any, channels: Any, groups: int) -> int:
 
 
 def _words(
-    kind: int, item: int, x: Operand, w: Operand, out: Operand, bias: Operand | None, groups: int, rows: Any, channels: Any,
-    filters: Any, w_row: Any, w_channel: Any, axes: Sequence[_Axis],
+    kind: int, item: int, x: Operand, w: Operand, out: Operand, bias: Operand | None, groups: int, rows: Any,
+    channels: Any, filters: Any, w_row: Any, w_channel: Any, axes: Sequence[_Axis],
 ) -> tuple[Any, ...]:  # fmt: skip
     """The words of `correlation.FIELDS`; a group has `filters` of the weight."""
     first = begin = least = 0
@@ -174,8 +179,9 @@ def _words(
     for axis in axes:
         first, begin, least = first + axis.first, begin + axis.begin, least + axis.least
     words: list[Any] = [
-        kind, x[0] + first * item, w[0] + least * item, out[0] + begin * item, added, apart, 0, x[1][0], groups, rows, channels,
-        x[2][0], x[2][1] * channels, x[2][1], w[2][0] * filters, w_row, w_channel, out[2][0], out[2][1] * rows, out[2][1],
+        kind, x[0] + first * item, w[0] + least * item, out[0] + begin * item, added, apart, x[1][0], groups, rows,
+        channels, x[2][0], x[2][1] * channels, x[2][1], w[2][0] * filters, w_row, w_channel, out[2][0],
+        out[2][1] * rows, out[2][1],
     ]  # fmt: skip
     for axis in (*[_LONE] * (3 - len(axes)), *axes):
         words += axis[:9]
@@ -184,7 +190,7 @@ def _words(
 
 # ---- calls ---------------------------------------------------------------------------------------------------------
 
-_WORDS = 47
+_WORDS = 46
 #: It is written as it should run (`llvm.PROMOTED`).
 _PROMOTED = -1
 _FORMS: dict[str, Callable[..., list[Any]]] = {

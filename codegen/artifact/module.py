@@ -131,7 +131,10 @@ def compile_module(artifact: Artifact) -> tuple[bytes, tuple[str, ...]]:
         ("the artifact", source(artifact), 2),
         ("what stands for Python", native.source("standalone", numbers={}), 1),
         ("matrix products", _products(artifact.blas), 2),
-        *[(f"convolutions of {t}", convolution.source(t, artifact.machine), llvm.PROMOTED) for t in _convolved(artifact)],
+        *[
+            (f"convolutions of {t}", convolution.source(t, artifact.machine), llvm.PROMOTED)
+            for t in _convolved(artifact)
+        ],
         *[(kernel.name, kernel.lowered.llvm_ir, 2) for kernel in artifact.kernels],
     ]
     exported = [f"{artifact.name}_{function}" for function in FUNCTIONS]

@@ -6,11 +6,11 @@
     launch fused_relu_1: exp -> relu           launch fused_relu_1: exp -> relu
     free exp
 
-Launches, products, convolutions and copies go into a segment, with the views between them; what else stands there and can wait moves
-before or behind it. Where each intermediate lies in the block is planned by size: the largest first, at the lowest
-place that nothing holds meanwhile (sizes that are not fixed: at the place of one of the same size that is done with,
-else at a new one). Where the block is too large for the stack, what is done with before a result is first written
-lies in the memory of that result.
+Launches, products, convolutions and copies go into a segment, with the views between them; what else stands there and
+can wait moves before or behind it. Where each intermediate lies in the block is planned by size: the largest first, at
+the lowest place that nothing holds meanwhile (sizes that are not fixed: at the place of one of the same size that is
+done with, else at a new one). Where the block is too large for the stack, what is done with before a result is first
+written lies in the memory of that result.
 """
 
 from __future__ import annotations

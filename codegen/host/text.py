@@ -129,7 +129,9 @@ def _product(step: host.Product) -> str:
 
 def _convolve(step: host.Convolve) -> str:
     given = ", ".join(map(str, step.operands))
-    steps = " ".join(f"{name} {_operand([*n])}" for name, n in zip(("stride", "padding", "dilation"), step.steps))
+    steps = " ".join(
+        f"{name} {_operand([*n])}" for name, n in zip(("stride", "padding", "dilation"), step.steps, strict=True)
+    )
     return f"convolution {step.out} = {step.form}({given}), {step.groups} groups {steps}"
 
 

@@ -30,8 +30,8 @@ from opweave.registry.tensor import Tensor, allocate_like, describe
 
 Sizes = Sequence[int]
 
-#: Writes a convolution or an adjoint on the CPU: form, result, operands, bias, groups and windows; `opweave` supplies it.
-#: It has no other types than `_TYPES`, and three spatial dimensions at most.
+#: Writes a convolution or an adjoint on the CPU: form, result, operands, bias, groups and windows. `opweave` supplies
+#: it. It has no other types than `_TYPES`, and three spatial dimensions at most.
 native: Hook[[str, Tensor, Tensor, Tensor, Tensor | None, int, Sizes, Sizes, Sizes], None] = Hook()
 
 _TYPES = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
@@ -225,9 +225,7 @@ def convolution_weight(
     windows = Windows(input._sizes[2:], grad_output._sizes[2:], weight_sizes[2:], stride, padding, dilation)
     if native.call is not None and _is_native(input, windows):
         out = allocate_like(spec)
-        native.call(
-            "weight", out, grad_output, input, None, groups, windows.stride, windows.padding, windows.dilation
-        )
+        native.call("weight", out, grad_output, input, None, groups, windows.stride, windows.padding, windows.dilation)
         return out
     with np.errstate(all="ignore"):
         found = correlate_weight(input._device.xp, computed(grad_output), computed(input), groups, windows)

@@ -31,7 +31,7 @@ from opweave.codegen.native.correlation.words import (
     Kind,
     Record,
 )
-from opweave.codegen.native.emitting import Function, Int
+from opweave.codegen.native.emitting import Function, Int, Number
 
 
 def source_for_host(stored: str) -> str:
@@ -50,8 +50,8 @@ class _Module(Depthwise):
         parts = [
             _HEAD, self._masked_load(), self._narrow(), *(self._micro(v) for v in (1, 2, 3)), self._copy(),
             self._zero(), self._fill(), self._plan(), self._columns(), self._filters(), self._turned(),
-            self._scatter(), self._survey(), self._careful(), self._correlate(), self._weight(), self._gather(), self._depthwise(),
-            self._depthwise_weight(), self._entry(),
+            self._scatter(), self._survey(), self._careful(), self._correlate(), self._weight(), self._gather(),
+            self._depthwise(), self._depthwise_weight(), self._entry(),
             '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.unroll.disable"}',
         ]  # fmt: skip
         return "\n\n".join(parts)
@@ -83,7 +83,8 @@ class _Module(Depthwise):
         tight = tight.both(c["w_c"].equals(window).either(channels.equals(1)))
         for name, value in {
             "window": window, "image": image, "places": places, "terms": terms, "phase": phase,
-            "pitch": phase * c["step2"], "direct": direct.choose(1, 0), "plain": tight.choose(1, 0), "odd": 0, "packed": 0, "padded": inside.choose(0, 1),
+            "pitch": phase * c["step2"], "direct": direct.choose(1, 0), "plain": tight.choose(1, 0), "odd": 0,
+            "packed": 0,
             "deep": (counts[0] - 1) * c["step0"] + (taps[0] - 1) * c["dstep0"] + 1, "partial": 0,
         }.items():  # fmt: skip
             c[name] = value
@@ -94,7 +95,8 @@ class _Module(Depthwise):
             each = f.op(f"sitofp i64 {work} to double")
             f.line(f"store double {f.op(f'fdiv double {each}, {RATE:e}')}, ptr {cost}")
             found = f.op(
-                f"call i32 @opweave_run(ptr @{function}, ptr {context}, i64 {programs}, i32 1, i32 1, i32 1, ptr {cost})"
+                f"call i32 @opweave_run(ptr @{function}, ptr {context}, i64 {programs}, i32 1, i32 1, i32 1,"
+                f" ptr {cost})"
             )
             f.line(f"store i32 {found}, ptr {result}")
 

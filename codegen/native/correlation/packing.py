@@ -25,15 +25,17 @@ class Packing(Vectors):
                 f.op(f"call {self.vector} @first(ptr {self._stored_at(f, '%of', i * 2 + k)}, i64 {left - k})")
                 for k in (0, self.lanes)
             ]
-            even = ", ".join(f"i32 {2 * k}" for k in range(self.lanes))
-            value = f.op(
-                f"shufflevector {self.vector} {parts[0]}, {self.vector} {parts[1]}, <{self.lanes} x i32> <{even}>"
-            )
+            value = self._halved(f, parts, 0)
             self._vstore(f, value, self._at(f, "%to", i))
         with f.when(step.equals(1).either(step.equals(2)).denied()), f.loop(0, count, rolled=False) as i:
             value = self._get(f, self._stored_at(f, "%of", i * step))
             f.line(f"store {self.real} {value}, ptr {self._at(f, '%to', i)}")
         return f.end()
+
+    def _halved(self, f: Function, parts: list[str], first: int) -> str:
+        """Every other number of two registers, from the first or the second."""
+        order = ", ".join(f"i32 {2 * k + first}" for k in range(self.lanes))
+        return f.op(f"shufflevector {self.vector} {parts[0]}, {self.vector} {parts[1]}, <{self.lanes} x i32> <{order}>")
 
     def _zero(self) -> str:
         """Zeros; may write a register's width beyond the last."""
@@ -46,7 +48,7 @@ class Packing(Vectors):
         """Put the rows of a channel that the block sees into `scratch`, with the zeros around."""
         f, c, t = self._open("fill", "ptr channel")
         pitch, phase, step = c["pitch"], c["phase"], c["step2"]
-        lo0, hi0, lo1, hi1 = c["lo0"], c["hi0"], c["lo1"], c["hi1"]
+        lo0, hi0, lo1, hi1, lo2, hi2 = (c[f"{name}{d}"] for d in range(3) for name in ("lo", "hi"))
         in_n, in0, in1, in2 = c["in_n"], c["in0"], c["in1"], c["in2"]
         pieces, edges, scratch = t.pointer("pieces"), t.pointer("edges"), t.pointer("scratch")
         apart = step * in2
@@ -72,7 +74,20 @@ class Packing(Vectors):
                                 begins, ends = first - i, last - i
                                 value = f.op(f"call {self.vector} @between(ptr {place}, i64 {begins}, i64 {ends})")
                                 self._vstore(f, value, self._at(f, row, i))
-                        with f.when(apart.equals(1).denied()), f.loop(0, step) as p:
+                        halved = step.equals(2).both(in2.equals(1))
+                        for p in (0, 1):
+                            # Every other number of two registers.
+                            with f.when(halved), f.loop(0, phase, self.lanes) as i:
+                                parts: list[str] = []
+                                for k in (0, self.lanes):
+                                    u = i * 2 + k
+                                    place = self._stored_at(f, of, u)
+                                    parts.append(
+                                        f.op(f"call {self.vector} @between(ptr {place}, i64 {lo2 - u}, i64 {hi2 - u})")
+                                    )
+                                self._vstore(f, self._halved(f, parts, p), self._at(f, row, phase * p + i))
+                        other = apart.equals(1).either(halved).denied()
+                        with f.when(other), f.loop(0, step) as p:
                             first, last = f.load(edges, p * 2), f.load(edges, p * 2 + 1)
                             to = self._at(f, row, p * phase)
                             f.line(f"call void @zero(ptr {to}, i64 {first})")
@@ -86,7 +101,7 @@ class Packing(Vectors):
         """Where the places [p0, p1) read and write: stretches of them, by panels of `panel` places."""
         f, c, t = self._open("plan", "i64 p0", "i64 p1", "i64 panel")
         p0, p1, panel = (f.param(name) for name in ("p0", "p1", "panel"))
-        c0, c1, c2 = (c[f"count{d}"] for d in range(3))
+        c1, c2 = c["count1"], c["count2"]
         s0, s1, s2 = (c[f"step{d}"] for d in range(3))
         direct = c["direct"].equals(1)
         image, pitch, phase = c["image"], c["pitch"], c["phase"]
@@ -315,6 +330,11 @@ class Packing(Vectors):
 
         even = by[1].equals(taps[2] * by[2]).either(taps[1].equals(1))
         even = even.both(by[0].equals(taps[1] * taps[2] * by[2]).either(taps[0].equals(1)))
+        turned = even.both(by[2].equals(-1)).both(window <= self.lanes)
+        offsets, tap = f.op(f"call ptr @malloc(i64 {window * 8 + 8})"), f.variable(0)
+        with f.loop(0, taps[0]) as z, f.loop(0, taps[1]) as y, f.loop(0, taps[2]) as x:
+            f.store(z * by[0] + y * by[1] + x * by[2], offsets, tap.value)
+            tap.set(tap.value + 1)
         with f.loop(f.param("start"), f.param("end")) as i:
             g, m0 = i // blocks, i % blocks * self.high
             m1 = (m0 + self.high).least(rows)
@@ -329,8 +349,6 @@ class Packing(Vectors):
                 of = self._stored_at(f, weight, g * w_g + m * w_m + channel * w_c)
                 to = self._stored_at(f, packed, (g * rows + m) * (terms + self.lanes) + channel * window)
                 # Turned around in a register, and put where only channels are that come after it.
-                turned = even.both(by[2].equals(-1)).both(window <= self.lanes)
-                even_ = even.both(turned.denied())
                 with f.when(turned):
                     lowest = self._stored_at(f, of, 1 - window)
                     mask = self._below(f, window)
@@ -341,12 +359,9 @@ class Packing(Vectors):
                     place = self._stored_at(f, to, window - self.lanes)
                     f.line(f"store {kind} {back}, ptr {place}, align {self._item_stored()}")
                     self._is_odd(f, self._widened(f, bits_, self.lanes), self.vector, several, bits)
-                with f.when(even_), f.loop(0, window) as tap:
-                    move(of, tap * by[2], to, tap)
-                with f.when(even.denied()), f.loop(0, taps[0]) as z, f.loop(0, taps[1]) as y:
-                    begin, row = z * by[0] + y * by[1], (z * taps[1] + y) * taps[2]
-                    with f.loop(0, taps[2]) as x:
-                        move(of, begin + x * by[2], to, row + x)
+                with f.when(turned.denied()), f.loop(0, window, rolled=False) as k:
+                    move(of, f.load(offsets, k), to, k)
+        f.line(f"call void @free(ptr {offsets})")
         some = f.op(f"call i1 @llvm.vector.reduce.or.v{self.lanes}i1({bits} {f.op(f'load {bits}, ptr {several}')})")
         found = Int(f, f.op(f"or i1 {some}, {f.op(f'load i1, ptr {one}')}"))
         with f.when(found):

@@ -67,7 +67,7 @@ class Programs(Packing):
         left = self._room(f, height * PITCH)
         sums = self._room(f, height * width)
         bias = f.room(f"[{self.high} x {self.real}]")
-        out_m, out2, relu, bias_by = c["out_m"], c["out2"], c["relu"], c["bias_by"]
+        out_m, out2, bias_by = c["out_m"], c["out2"], c["bias_by"]
         unit = out2.equals(1) if self.stored == self.real else f.const(0).equals(1)
         with f.loop(f.param("start"), f.param("end")) as i:
             block = i % blocks
@@ -93,7 +93,6 @@ class Programs(Packing):
                         f"call void @filters(ptr %c, ptr {t}, ptr {weight}, i64 {some}, i64 {r0}, i64 {r1}, ptr {left})"
                     )
                 later = (r0 > 0).choose(1, 0)
-                last = (r1 >= terms).choose(relu * 2, 0)
                 with f.loop(0, panels) as j:
                     here = (p1 - p0 - j * panel).least(panel)
                     vectors = here.up(self.lanes)
@@ -115,7 +114,7 @@ class Programs(Packing):
                                 at = self._stored_at(f, given, (g * rows + m0 + m + row) * bias_by)
                                 f.line(f"store {self.real} {self._get(f, at)}, ptr {self._at(f, bias, row)}")
                         a = self._at(f, left, m * PITCH)
-                        self._multiply(f, vectors, k, a, columns, to, ldc, bias, later + last)
+                        self._multiply(f, vectors, k, a, columns, to, ldc, bias, later)
             with f.loop(0, panels) as j:
                 here = (p1 - p0 - j * panel).least(panel)
                 full = (here % self.lanes).equals(0).both(f.load(counts, j * 2 + 1).equals(1)).both(unit)

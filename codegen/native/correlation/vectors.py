@@ -132,13 +132,13 @@ class Vectors:
         return "\n\n".join((declared, stores, first, between))
 
     def _micro(self, vectors: int) -> str:
-        """Rows by `vectors` registers of columns; `flags`: 1 go on with what is there, 2 what is negative is zero."""
+        """Rows by `vectors` registers of columns; `more`: add to what is there."""
         rows, kind = range(self.high), self.vector
         f = Function(
             "internal void", f"micro.{vectors}",
-            ["i64 k", "ptr a", "ptr b", "ptr c", "i64 ldc", "ptr bias", "i64 flags"], "noinline",
+            ["i64 k", "ptr a", "ptr b", "ptr c", "i64 ldc", "ptr bias", "i64 more"], "noinline",
         )  # fmt: skip
-        ldc, flags = f.param("ldc"), f.param("flags")
+        ldc, more = f.param("ldc"), f.param("more")
         starts = [self._at(f, "%c", ldc * m) for m in rows]
         places = [[self._at(f, start, v * self.lanes) for v in range(vectors)] for start in starts]
         sums = [[f.room(kind) for _ in range(vectors)] for _ in rows]
@@ -146,7 +146,7 @@ class Vectors:
             one = self._splat(f, f.op(f"load {self.real}, ptr {self._at(f, '%bias', m)}"))
             for v in range(vectors):
                 f.line(f"store {kind} {one}, ptr {sums[m][v]}")
-        with f.when((flags & 1).equals(1)):
+        with f.when(more.equals(1)):
             for m in rows:
                 for v in range(vectors):
                     f.line(f"store {kind} {self._vload(f, places[m][v])}, ptr {sums[m][v]}")
@@ -168,31 +168,24 @@ class Vectors:
             step(i + 1)
         with f.loop(even, k) as i:
             step(i)
-        with f.when((flags & 2).equals(2)):
-            for m in rows:
-                for v in range(vectors):
-                    old = f.op(f"load {kind}, ptr {sums[m][v]}")
-                    low = f.op(f"fcmp olt {kind} {old}, zeroinitializer")
-                    new = f.op(f"select <{self.lanes} x i1> {low}, {kind} zeroinitializer, {kind} {old}")
-                    f.line(f"store {kind} {new}, ptr {sums[m][v]}")
         for m in rows:
             for v in range(vectors):
                 self._vstore(f, f.op(f"load {kind}, ptr {sums[m][v]}"), places[m][v])
         return f.end()
 
     def _multiply(
-        self, f: Function, vectors: Int, k: Number, a: str, b: str, c: str, ldc: Number, bias: str, flags: Number
+        self, f: Function, vectors: Int, k: Number, a: str, b: str, c: str, ldc: Number, bias: str, more: Number
     ) -> None:
         for v in (1, 2, 3):
             with f.when(vectors.equals(v)):
-                f.line(f"call void @micro.{v}(i64 {k}, ptr {a}, ptr {b}, ptr {c}, i64 {ldc}, ptr {bias}, i64 {flags})")
+                f.line(f"call void @micro.{v}(i64 {k}, ptr {a}, ptr {b}, ptr {c}, i64 {ldc}, ptr {bias}, i64 {more})")
 
     def _put_first(self, f: Function, value: str, place: str, count: Int) -> None:
         """Store the first numbers of a register."""
         suffix = "f64" if self.real == "double" else "f32"
         f.line(
-            f"call void @llvm.masked.store.v{self.lanes}{suffix}.p0({self.vector} {value}, ptr align {self.item} {place},"
-            f" <{self.lanes} x i1> {self._below(f, count)})"
+            f"call void @llvm.masked.store.v{self.lanes}{suffix}.p0({self.vector} {value},"
+            f" ptr align {self.item} {place}, <{self.lanes} x i1> {self._below(f, count)})"
         )
 
     def _some(self, f: Function, value: str, count: Int) -> str:

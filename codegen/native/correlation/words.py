@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from opweave.codegen.native.emitting import Function, Int, Number
 from opweave.codegen.native.llvm import Host
 
+#: What describes a correlation, in words. Steps count elements; `input`, `weight` and `output` are addresses of what
 #: the first place, tap and channel see: of places before `lo` there may be nothing.
 FIELDS = (
-    "kind", "input", "weight", "output", "bias", "bias_by", "relu", "n", "groups", "rows", "channels", "in_n", "in_g", "in_c",
+    "kind", "input", "weight", "output", "bias", "bias_by", "n", "groups", "rows", "channels", "in_n", "in_g", "in_c",
     "w_g", "w_m", "w_c", "out_n", "out_g", "out_m",
     *(f"{name}{d}" for d in range(3) for name in ("count", "step", "taps", "dstep", "lo", "hi", "in", "out", "w")),
 )  # fmt: skip
 #: What follows from them.
 _DERIVED = (
     "window", "image", "places", "terms", "depth", "width", "blocks", "height", "row_blocks", "splits", "stretch",
-    "phase", "pitch", "direct", "plain", "partial", "packed", "odd", "padded", "deep",
+    "phase", "pitch", "direct", "plain", "partial", "packed", "odd", "deep",
 )  # fmt: skip
 #: What a program keeps of its block.
 BLOCK = (
