@@ -265,7 +265,7 @@ def _native(stored: str) -> _Native:
     name = f"opweave_convolve_{stored}"
     loaded = _code(stored).load((name, f"{name}_run"), {"opweave_run": pool.run_address()})
     return _Native(
-        launch.words_function("convolution", _WORDS, loaded.address(f"{name}_run"), loaded), loaded.address(name)
+        launch.words_function("convolutions", _WORDS, loaded.address(f"{name}_run"), loaded), loaded.address(name)
     )
 
 

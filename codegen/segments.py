@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from opweave.codegen import blas, convolution as convolution_
+from opweave.codegen import blas, convolution
 from opweave.registry import memory
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType
@@ -50,18 +50,18 @@ def product(
     blas.run(dtype, out, a, b, elements, each, kernel, grid, arguments)
 
 
-def convolution(
+def convolution_at(
     form: str,
     dtype: DType,
-    out: convolution_.Operand,
-    a: convolution_.Operand,
-    b: convolution_.Operand,
-    bias: convolution_.Operand | None,
+    out: convolution.Operand,
+    a: convolution.Operand,
+    b: convolution.Operand,
+    bias: convolution.Operand | None,
     groups: int,
     *steps: Sequence[int],
 ) -> None:
     """A convolution or an adjoint at addresses; see `convolution.words_of`."""
-    convolution_.run(form, dtype, out, a, b, bias, groups, *steps)
+    convolution.run(form, dtype, out, a, b, bias, groups, *steps)
 
 
 def move_bytes(to: int, of: int, nbytes: int) -> None:

@@ -38,7 +38,7 @@ from opweave.codegen.host.operands import (
 from opweave.codegen.host.segments import Segment
 from opweave.codegen.host.steps import Program, Step
 from opweave.codegen.kernel import KernelSource
-from opweave.codegen.segments import allocator, convolution, move_bytes, native, product, scratch
+from opweave.codegen.segments import allocator, convolution_at, move_bytes, native, product, scratch
 from opweave.codegen.tuning import tuned
 from opweave.registry import memory
 from opweave.registry.containers import is_dict, is_list, is_slice, is_tuple
@@ -356,7 +356,7 @@ class _Segment:
         operands.append("None" if step.bias is None else self._matrix(step.bias))
         text = self.outer._text
         parts = [repr(step.form), text(step.out.tensor.dtype), *operands, str(step.groups), *map(text, step.steps)]
-        self._line(f"{self.outer._inject('convolution', convolution)}({', '.join(parts)})", step)
+        self._line(f"{self.outer._inject('convolution_at', convolution_at)}({', '.join(parts)})", step)
 
     def _annotation(self, local: Local) -> str:
         if isinstance(local.type, TensorType):

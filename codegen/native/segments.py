@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol
 
-from opweave.codegen import blas, convolution as convolutions, native
+from opweave.codegen import blas, convolution, native
 from opweave.codegen.native import layout, objects, pool
 from opweave.codegen.native.arguments import HALVES, Parameter, half_bits
 from opweave.codegen.native.launch import (
@@ -41,7 +41,7 @@ from opweave.codegen.native.launch import (
     launcher_of,
     profiling,
 )
-from opweave.codegen.segments import convolution, move_bytes, product, scratch
+from opweave.codegen.segments import convolution_at, move_bytes, product, scratch
 from opweave.registry.dtypes import DType
 from opweave.registry.tensor import Tensor
 
@@ -322,7 +322,7 @@ class Recorder:
             return self.minimum if name == "min" else self.maximum
         if value is product:
             return self.product
-        if value is convolution:
+        if value is convolution_at:
             return self.convolve
         if value is move_bytes:
             return self.move
@@ -507,9 +507,9 @@ class Recorder:
         """A convolution or an adjoint of one."""
         out, a, b, bias, groups, *steps = operands
         self.convolved.add(dtype)
-        symbol = Symbol(convolutions.symbol(dtype))
-        function = self.constant(symbol if self.linked else convolutions.address(dtype))
-        for words in convolutions.words_of(form, dtype, out, a, b, bias, groups, steps):
+        symbol = Symbol(convolution.symbol(dtype))
+        function = self.constant(symbol if self.linked else convolution.address(dtype))
+        for words in convolution.words_of(form, dtype, out, a, b, bias, groups, steps):
             place = self.fresh(len(words))
             for i, word in enumerate(words):
                 self.put(place + i, word, NativeParameter(INTEGER, _LOW, _HIGH))

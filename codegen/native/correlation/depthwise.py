@@ -44,7 +44,7 @@ class Depthwise(Programs):
             g, n = i % groups, i // groups
             high = self._image(f, c, record, n)
             channel = self._stored_at(f, c.pointer("input"), g * c["in_g"])
-            f.line(f"call void @fill(ptr %c, ptr {t}, ptr {channel})")
+            f.line(f"call void @channel_rows(ptr %c, ptr {t}, ptr {channel})")
             scratch = record.pointer("scratch")
             with f.loop(0, rows) as m:
                 own = self._stored_at(f, c.pointer("weight"), g * c["w_g"] + m * c["w_m"])
@@ -139,16 +139,16 @@ class Depthwise(Programs):
                 with f.loop(0, c["n"]) as n:
                     high = self._image(f, c, record, n)
                     channel = self._stored_at(f, c.pointer("input"), g * c["in_g"])
-                    f.line(f"call void @fill(ptr %c, ptr {t}, ptr {channel})")
+                    f.line(f"call void @channel_rows(ptr %c, ptr {t}, ptr {channel})")
                     scratch = record.pointer("scratch")
                     with f.loop(0, rows) as m:
                         of = self._stored_at(f, c.pointer("output"), n * c["out_n"] + g * c["out_g"] + m * c["out_m"])
                         with f.loop(0, c0 * c1) as y:
                             row = self._stored_at(f, of, y // c1 * c["out0"] + y % c1 * c["out1"])
                             to, by = self._at(f, grads, y * apart), c["out2"]
-                            f.line(f"call void @copy(ptr {to}, ptr {row}, i64 {by}, i64 {c2})")
+                            f.line(f"call void @spaced(ptr {to}, ptr {row}, i64 {by}, i64 {c2})")
                             with f.when(rows_ > 1):
-                                f.line(f"call void @zero(ptr {self._at(f, to, c2)}, i64 {pitch - c2})")
+                                f.line(f"call void @clear(ptr {self._at(f, to, c2)}, i64 {pitch - c2})")
                         with f.loop(0, window, 4) as tap:
                             views = [self._at(f, scratch, f.load(taps, (tap + k).least(window - 1))) for k in range(4)]
                             totals = [f.room(self.vector) for _ in range(4)]

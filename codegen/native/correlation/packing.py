@@ -12,7 +12,7 @@ class Packing(Vectors):
 
     def _copy(self) -> str:
         """Numbers that lie `step` apart, as they are computed with; may write a register's width beyond the last."""
-        f = Function("internal void", "copy", ["ptr to", "ptr of", "i64 step", "i64 count"], "noinline")
+        f = Function("internal void", "spaced", ["ptr to", "ptr of", "i64 step", "i64 count"], "noinline")
         step, count = f.param("step"), f.param("count")
         with f.when(step.equals(1)):
             with f.loop(0, count, self.lanes) as i:
@@ -39,14 +39,14 @@ class Packing(Vectors):
 
     def _zero(self) -> str:
         """Zeros; may write a register's width beyond the last."""
-        f = Function("internal void", "zero", ["ptr to", "i64 count"], "alwaysinline")
+        f = Function("internal void", "clear", ["ptr to", "i64 count"], "alwaysinline")
         with f.loop(0, f.param("count"), self.lanes) as i:
             self._vstore(f, "zeroinitializer", self._at(f, "%to", i))
         return f.end()
 
     def _fill(self) -> str:
         """Put the rows of a channel that the block sees into `scratch`, with the zeros around."""
-        f, c, t = self._open("fill", "ptr channel")
+        f, c, t = self._open("channel_rows", "ptr channel")
         pitch, phase, step = c["pitch"], c["phase"], c["step2"]
         lo0, hi0, lo1, hi1, lo2, hi2 = (c[f"{name}{d}"] for d in range(3) for name in ("lo", "hi"))
         in_n, in0, in1, in2 = c["in_n"], c["in0"], c["in1"], c["in2"]
@@ -64,7 +64,7 @@ class Packing(Vectors):
                     seen = inside.both((uy >= lo1).both(uy < hi1))
                     row = self._at(f, scratch, begin + (z * high + y) * pitch)
                     with f.when(seen.denied()):
-                        f.line(f"call void @zero(ptr {row}, i64 {pitch})")
+                        f.line(f"call void @clear(ptr {row}, i64 {pitch})")
                     with f.when(seen):
                         of = self._stored_at(f, base, uz * in0 + uy * in1)
                         with f.when(apart.equals(1)):
@@ -90,11 +90,11 @@ class Packing(Vectors):
                         with f.when(other), f.loop(0, step) as p:
                             first, last = f.load(edges, p * 2), f.load(edges, p * 2 + 1)
                             to = self._at(f, row, p * phase)
-                            f.line(f"call void @zero(ptr {to}, i64 {first})")
+                            f.line(f"call void @clear(ptr {to}, i64 {first})")
                             begins = self._stored_at(f, of, (p + first * step) * in2)
                             place = self._at(f, to, first)
-                            f.line(f"call void @copy(ptr {place}, ptr {begins}, i64 {apart}, i64 {last - first})")
-                            f.line(f"call void @zero(ptr {self._at(f, to, last)}, i64 {phase - last})")
+                            f.line(f"call void @spaced(ptr {place}, ptr {begins}, i64 {apart}, i64 {last - first})")
+                            f.line(f"call void @clear(ptr {self._at(f, to, last)}, i64 {phase - last})")
         return f.end()
 
     def _plan(self) -> str:
@@ -241,7 +241,7 @@ class Packing(Vectors):
             first, last = (r0 - begin).most(0), (r1 - begin).least(window)
             given = self._stored_at(f, "%base", channel * in_c)
             with f.when(direct.denied()):
-                f.line(f"call void @fill(ptr %c, ptr %t, ptr {given})")
+                f.line(f"call void @channel_rows(ptr %c, ptr %t, ptr {given})")
             scratch = t.pointer("scratch")
             with f.loop(0, panels) as j:
                 count = f.load(counts, j * 2)
@@ -253,7 +253,7 @@ class Packing(Vectors):
                             one = f.at(runs, q * 3)
                             of = self._stored_at(f, given, f.load(one, 0))
                             to = self._at(f, row, f.load(one, 1))
-                            f.line(f"call void @copy(ptr {to}, ptr {of}, i64 {in2}, i64 {f.load(one, 2)})")
+                            f.line(f"call void @spaced(ptr {to}, ptr {of}, i64 {in2}, i64 {f.load(one, 2)})")
                     with f.when(direct.denied()):
                         shifted = self._at(f, scratch, f.load(taps, tap))
                         with f.loop(0, count) as q:
@@ -278,7 +278,7 @@ class Packing(Vectors):
                 with f.loop(0, r1 - r0, 64 // self.item) as k:
                     later = self._stored_at(f, of, w_m * 3 + k)
                     f.line(f"call void @llvm.prefetch.p0(ptr {later}, i32 0, i32 3, i32 1)")
-                f.line(f"call void @copy(ptr {self._at(f, '%to', m * PITCH)}, ptr {of}, i64 1, i64 {r1 - r0})")
+                f.line(f"call void @spaced(ptr {self._at(f, '%to', m * PITCH)}, ptr {of}, i64 1, i64 {r1 - r0})")
         with f.when(plain.denied()):
             with f.loop(0, rows) as m:
                 channel, tap = f.variable(r0 // window), f.variable(r0 % window)
@@ -411,5 +411,5 @@ class Packing(Vectors):
                 with f.loop(0, long) as i:
                     place = self._stored_at(f, "%base", source + i * out2)
                     to = self._at(f, "%to", (lane + i) * self.wide)
-                    f.line(f"call void @copy(ptr {to}, ptr {place}, i64 {out_m}, i64 {count})")
+                    f.line(f"call void @spaced(ptr {to}, ptr {place}, i64 {out_m}, i64 {count})")
         return f.end()

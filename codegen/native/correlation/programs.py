@@ -158,7 +158,7 @@ class Programs(Packing):
             partial = self._at(f, c.pointer("partial"), i * (height * width))
             sums = f.op(f"select i1 {parted}, ptr {partial}, ptr {own}")
             with f.when(places.equals(0)):
-                f.line(f"call void @zero(ptr {sums}, i64 {height * width})")
+                f.line(f"call void @clear(ptr {sums}, i64 {height * width})")
             with f.loop(split * stretch, ((split + 1) * stretch).least(places), DEPTH) as p0:
                 p1 = (p0 + DEPTH).least(places).least((split + 1) * stretch)
                 f.line(f"call void @plan(ptr %c, ptr {t}, i64 {p0}, i64 {p1}, i64 {DEPTH})")

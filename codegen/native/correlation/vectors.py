@@ -68,12 +68,12 @@ class Vectors:
         if self.kind.stored == "half":
             value = f.op(f"fptrunc float {value} to half")
         elif self.kind.stored == "bfloat":
-            value = f.op(f"call i16 @narrow(float {value})")
+            value = f.op(f"call i16 @rounded(float {value})")
         f.line(f"store {self.stored} {value}, ptr {place}")
 
     def _narrow(self) -> str:
         """float32 to bfloat16, to the nearest, ties to even."""
-        f = Function("internal i16", "narrow", ["float x"], "alwaysinline")
+        f = Function("internal i16", "rounded", ["float x"], "alwaysinline")
         bits = f.op("bitcast float %x to i32")
         low = f.op(f"lshr i32 {bits}, 16")
         odd = f.op(f"and i32 {low}, 1")
