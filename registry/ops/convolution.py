@@ -1,9 +1,9 @@
-"""Convolution and its adjoints, by matrix products over the windows of the input.
+"""Convolution and its adjoints, as products of the windows of the input.
 
-Three kernels do all of it: the product with the windows (`correlate`), its adjoint in the input (`spread`, which is
-transposed convolution too) and its adjoint in the weight (`correlate_weight`). Each is linear in both operands and the
-derivative of one is the others, so second derivatives need nothing more. `registry/ops/windows.py` has them; half types
-are computed in float32 and rounded once.
+There are three: the product with the windows, its adjoint in the input, which is transposed convolution too, and its
+adjoint in the weight. Each is linear in both operands and the derivative of one is the others, so second derivatives
+need nothing more. On the CPU native code has them (`native`); what it has not, `registry/ops/windows.py` computes by
+products of arrays. Half types are computed in float32 and rounded once.
 """
 
 from __future__ import annotations
