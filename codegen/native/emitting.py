@@ -230,6 +230,21 @@ class Function:
         self.line(f"br label %{out}")
         self._label(out)
 
+    def leave(self, condition: Int, result: str = "void") -> None:
+        """Return where a truth value holds."""
+        yes, no = self.fresh("yes"), self.fresh("no")
+        self.line(f"br i1 {condition}, label %{yes}, label %{no}")
+        self._label(yes)
+        self.line(f"ret {result}")
+        self._label(no)
+
+    def is_null(self, *pointers: str) -> Int:
+        """Whether one of some addresses is nowhere."""
+        found = Int(self, "false")
+        for pointer in pointers:
+            found = found.either(Int(self, self.op(f"icmp eq ptr {pointer}, null")))
+        return found
+
     def end(self, result: str = "void") -> str:
         """The text of the function."""
         self.line(f"ret {result}")

@@ -84,7 +84,7 @@ class _Module(Depthwise):
         for name, value in {
             "window": window, "image": image, "places": places, "terms": terms, "phase": phase,
             "pitch": phase * c["step2"], "direct": direct.choose(1, 0), "plain": tight.choose(1, 0), "odd": 0,
-            "packed": 0,
+            "packed": 0, "failed": 0,
             "deep": (counts[0] - 1) * c["step0"] + (taps[0] - 1) * c["dstep0"] + 1, "partial": 0,
         }.items():  # fmt: skip
             c[name] = value
@@ -99,6 +99,8 @@ class _Module(Depthwise):
                 f" ptr {cost})"
             )
             f.line(f"store i32 {found}, ptr {result}")
+            with f.when(c["failed"].equals(1)):
+                f.line(f"store i32 3, ptr {result}")
 
         some = (places > 0).both(rows > 0).both(groups > 0)
         correlates = kind.equals(CORRELATE).either(kind.equals(DEPTHWISE)).both(some)
@@ -106,6 +108,7 @@ class _Module(Depthwise):
         with f.when(correlates.both(apart)):
             room = self._room(f, groups * rows * (terms + self.lanes) + self.lanes)
             c.keep("packed", self._stored_at(f, room, self.lanes))
+            f.leave(f.is_null(room), "i32 3")
         with f.when(correlates.both(apart.either(inside.denied().both(tight)))):
             go("survey", groups * rows.up(self.high), terms * 20 * self.high)
         with f.when(correlates.both(apart)):
@@ -153,7 +156,9 @@ class _Module(Depthwise):
             }.items():  # fmt: skip
                 c[name] = value
             with f.when(splits > 1):
-                c.keep("partial", self._room(f, tasks * splits * height * width))
+                partial = self._room(f, tasks * splits * height * width)
+                c.keep("partial", partial)
+                f.leave(f.is_null(partial), "i32 3")
             go("weight", tasks * splits, width * height * stretch * DEPTH)
             fine = Int(f, f.op(f"icmp eq i32 {f.op(f'load i32, ptr {result}')}, 0"))
             with f.when(fine.both(splits > 1)):

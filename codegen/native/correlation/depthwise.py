@@ -13,6 +13,7 @@ class Depthwise(Programs):
     def _plane(self, f: Function, c: Record) -> tuple[str, Record]:
         """Room for a whole channel of an image, and where its taps lie."""
         t, record = self._block(f, c, f.const(self.lanes), f.const(self.lanes))
+        self._need(f, c, record, planned=False)
         return t, record
 
     def _image(self, f: Function, c: Record, record: Record, n: Int) -> Int:
@@ -37,6 +38,7 @@ class Depthwise(Programs):
         batch = c["step1"].equals(1).choose(c1, 1)
         along = (batch - 1) * pitch + c2
         line = self._room(f, along + 8 * self.lanes)
+        self._need(f, c, record, filters, line)
         out2, given = c["out2"], c.pointer("bias")
         there_is = Int(f, f.op(f"icmp ne ptr {given}, null"))
         unit = out2.equals(1) if self.stored == self.real else f.const(0).equals(1)
@@ -108,6 +110,8 @@ class Depthwise(Programs):
                     row = tz * c["dstep0"] * high + ty * c["dstep1"]
                     f.store(row * c["pitch"] + along % s2 * c["phase"] + along // s2, taps, tap.value)
                     tap.set(tap.value + 1)
+        t["phase"], t["pitch"], t["begin"] = c["phase"], c["pitch"], 0
+        self._mark(f, c, t)
         f.line(f"call void @free(ptr {t.pointer('scratch')})")
         t.keep("scratch", self._room(f, c["deep"] * high * c["pitch"] + 8 * self.lanes))
         return f.end()
@@ -125,6 +129,7 @@ class Depthwise(Programs):
         sums = self._room(f, rows * slots * lanes)
         breadth = c2.up(lanes) * lanes
         grads = self._room(f, c0 * c1 * pitch.most(breadth) + 4 * lanes)
+        self._need(f, c, record, sums, grads)
         odd = f.room("i1")
         with f.loop(f.param("start"), f.param("end")) as g:
             # Rows side by side are one long row with zeros between them, if all numbers are finite.

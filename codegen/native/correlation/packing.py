@@ -47,8 +47,9 @@ class Packing(Vectors):
     def _fill(self) -> str:
         """Put the rows of a channel that the block sees into `scratch`, with the zeros around."""
         f, c, t = self._open("channel_rows", "ptr channel")
-        pitch, phase, step = c["pitch"], c["phase"], c["step2"]
-        lo0, hi0, lo1, hi1, lo2, hi2 = (c[f"{name}{d}"] for d in range(3) for name in ("lo", "hi"))
+        pitch, phase, step, seen_from = t["pitch"], t["phase"], c["step2"], t["begin"]
+        lo0, hi0, lo1, hi1 = (c[f"{name}{d}"] for d in range(2) for name in ("lo", "hi"))
+        lo2, hi2 = c["lo2"] - seen_from, c["hi2"] - seen_from
         in_n, in0, in1, in2 = c["in_n"], c["in0"], c["in1"], c["in2"]
         pieces, edges, scratch = t.pointer("pieces"), t.pointer("edges"), t.pointer("scratch")
         apart = step * in2
@@ -66,7 +67,7 @@ class Packing(Vectors):
                     with f.when(seen.denied()):
                         f.line(f"call void @clear(ptr {row}, i64 {pitch})")
                     with f.when(seen):
-                        of = self._stored_at(f, base, uz * in0 + uy * in1)
+                        of = self._stored_at(f, base, uz * in0 + uy * in1 + seen_from * in2)
                         with f.when(apart.equals(1)):
                             first, last = f.load(edges, 0), f.load(edges, 1)
                             with f.loop(0, pitch, self.lanes) as i:
@@ -104,7 +105,7 @@ class Packing(Vectors):
         c1, c2 = c["count1"], c["count2"]
         s0, s1, s2 = (c[f"step{d}"] for d in range(3))
         direct = c["direct"].equals(1)
-        image, pitch, phase = c["image"], c["pitch"], c["phase"]
+        image = c["image"]
         pieces, counts, ins, outs = (t.pointer(name) for name in ("pieces", "counts", "ins", "outs"))
         reach0 = (c["taps0"] - 1) * c["dstep0"]
         reach1 = (c["taps1"] - 1) * c["dstep1"]
@@ -116,6 +117,13 @@ class Packing(Vectors):
         out_n, out0, out1, out2 = (c[name] for name in ("out_n", "out0", "out1", "out2"))
         first, last = p0 // image, (p1 - 1) // image
         single = first.equals(last)
+        # Of one row of places only what they see is taken.
+        one_row = single.both((p0 // c2).equals((p1 - 1) // c2))
+        x0 = one_row.choose(p0 % c2, 0)
+        along = one_row.choose(p1 - p0, c2)
+        phase = ((along - 1) * s2 + (c["taps2"] - 1) * c["dstep2"] + 1).up(s2)
+        pitch = phase * s2
+        t["phase"], t["pitch"], t["begin"] = phase, pitch, x0 * s2
         f.store(0, counts, 0)
         f.store(0, counts, 1)
         tap_rows = f.variable(whole)
@@ -157,7 +165,7 @@ class Packing(Vectors):
             with f.repeat(left):
                 count = (c2 - x.value).least(left.value).least(panel - lane.value)
                 row = (z.value - z0) * s0 * high + (y.value - y0) * s1
-                packed = begin + row * pitch + x.value
+                packed = begin + row * pitch + x.value - x0
                 plain = n * in_n + z.value * in0 + y.value * in1 + x.value * in2
                 run(ins, 0, direct.choose(plain, packed), lane.value, count, direct.choose(in2, 1))
                 target = n * out_n + z.value * out0 + y.value * out1 + x.value * out2
@@ -178,7 +186,7 @@ class Packing(Vectors):
                         z.set(z.value + 1)
         t["found"] = number.value
         t["panels"] = filled.value + (lane.value > 0).choose(1, 0)
-        taps, weights, edges = t.pointer("taps"), t.pointer("weights"), t.pointer("edges")
+        taps, weights = t.pointer("taps"), t.pointer("weights")
         tap = f.variable(0)
         with f.loop(0, c["taps0"]) as tz:
             with f.loop(0, c["taps1"]) as ty:
@@ -189,18 +197,22 @@ class Packing(Vectors):
                     f.store(direct.choose(0, offset), taps, tap.value)
                     f.store(tz * c["w0"] + ty * c["w1"] + tx * c["w2"], weights, tap.value)
                     tap.set(tap.value + 1)
-        with f.loop(0, s2) as p:
-            start = (c["lo2"] - p + s2 - 1) // s2
-            stop = (c["hi2"] - p + s2 - 1) // s2
-            start = start.most(0).least(phase)
-            f.store(start, edges, p * 2)
-            f.store(stop.most(start).least(phase), edges, p * 2 + 1)
+        self._mark(f, c, t)
         # The slabs of a longer block before may have been larger.
         elements = direct.choose(0, scratch.value) + 8 * self.lanes
         f.line(f"call void @free(ptr {t.pointer('scratch')})")
         made = f.op(f"call ptr @malloc(i64 {elements * self.item})")
         t.keep("scratch", made)
         return f.end()
+
+    def _mark(self, f: Function, c: Record, t: Record) -> None:
+        """Note which places of a row's phases are numbers of the input, and no zeros around it."""
+        step, phase, begin, edges = c["step2"], t["phase"], t["begin"], t.pointer("edges")
+        with f.loop(0, step) as p:
+            start, stop = ((c[name] - begin - p + step - 1) // step for name in ("lo2", "hi2"))
+            start = start.most(0).least(phase)
+            f.store(start, edges, p * 2)
+            f.store(stop.most(start).least(phase), edges, p * 2 + 1)
 
     def _block(self, f: Function, c: Record, places: Int, panel: Int) -> tuple[str, Record]:
         """Room for what `plan` finds."""
@@ -224,6 +236,14 @@ class Packing(Vectors):
         for name, offset in offsets.items():
             record.keep(name, f.at(memory, offset))
         return t, record
+
+    def _need(self, f: Function, c: Record, t: Record, *more: str, planned: bool = True) -> None:
+        """Leave a program where there is no memory for it."""
+        missing = f.is_null(t.pointer("memory"), *([t.pointer("scratch")] if planned else []), *more)
+        with f.when(missing):
+            c["failed"] = 1
+            self._close(f, t, *more)
+        f.leave(missing)
 
     def _close(self, f: Function, t: Record, *more: str) -> None:
         for pointer in (t.pointer("memory"), t.pointer("scratch"), *more):

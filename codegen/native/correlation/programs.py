@@ -66,6 +66,7 @@ class Programs(Packing):
         slab = self._room(f, width.up(panel) * far)
         left = self._room(f, height * PITCH)
         sums = self._room(f, height * width)
+        self._need(f, c, record, slab, left, sums, planned=False)
         bias = f.room(f"[{self.high} x {self.real}]")
         out_m, out2, bias_by = c["out_m"], c["out2"], c["bias_by"]
         unit = out2.equals(1) if self.stored == self.real else f.const(0).equals(1)
@@ -76,6 +77,7 @@ class Programs(Packing):
             p0, m0 = block * width, row_block * height
             p1, some = (p0 + width).least(places), height.least(rows - m0)
             f.line(f"call void @plan(ptr %c, ptr {t}, i64 {p0}, i64 {p1}, i64 {panel})")
+            self._need(f, c, record, slab, left, sums)
             base = self._stored_at(f, c.pointer("input"), g * c["in_g"])
             weight = self._stored_at(f, c.pointer("weight"), g * c["w_g"] + m0 * c["w_m"])
             out = self._stored_at(f, c.pointer("output"), g * c["out_g"] + m0 * out_m)
@@ -141,6 +143,7 @@ class Programs(Packing):
         far = (DEPTH + self.lanes) * self.wide
         right = self._room(f, panels * far)
         own = self._room(f, height * width)
+        self._need(f, c, record, left, right, own, planned=False)
         none = f.room(f"[{self.high} x {self.real}]")
         f.line(f"store [{self.high} x {self.real}] zeroinitializer, ptr {none}")
         each = (width // self.lanes).up(panels)
@@ -162,6 +165,7 @@ class Programs(Packing):
             with f.loop(split * stretch, ((split + 1) * stretch).least(places), DEPTH) as p0:
                 p1 = (p0 + DEPTH).least(places).least((split + 1) * stretch)
                 f.line(f"call void @plan(ptr %c, ptr {t}, i64 {p0}, i64 {p1}, i64 {DEPTH})")
+                self._need(f, c, record, left, right, own)
                 f.line(
                     f"call void @columns(ptr %c, ptr {t}, ptr {base}, i64 {r0}, i64 {r1}, ptr {left}, i64 0,"
                     f" i64 {PITCH})"

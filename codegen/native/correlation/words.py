@@ -17,11 +17,12 @@ FIELDS = (
 #: What follows from them.
 _DERIVED = (
     "window", "image", "places", "terms", "depth", "width", "blocks", "height", "row_blocks", "splits", "stretch",
-    "phase", "pitch", "direct", "plain", "partial", "packed", "odd", "deep",
+    "phase", "pitch", "direct", "plain", "partial", "packed", "odd", "deep", "failed",
 )  # fmt: skip
 #: What a program keeps of its block.
 BLOCK = (
     "pieces", "taps", "weights", "edges", "counts", "ins", "outs", "scratch", "found", "panels", "panel", "memory",
+    "phase", "pitch", "begin",
 )  # fmt: skip
 CORRELATE, WEIGHT, DEPTHWISE, DEPTHWISE_WEIGHT = range(4)
 #: Terms that are summed in registers, and the distance of rows of the left operand: not a power of two, or rows would
