@@ -92,15 +92,18 @@ class _Module(Depthwise):
         f.line(f"store i32 0, ptr {result}")
 
         def go(function: str, programs: Int, work: Int) -> None:
-            each = f.op(f"sitofp i64 {work} to double")
-            f.line(f"store double {f.op(f'fdiv double {each}, {RATE:e}')}, ptr {cost}")
-            found = f.op(
-                f"call i32 @opweave_run(ptr @{function}, ptr {context}, i64 {programs}, i32 1, i32 1, i32 1,"
-                f" ptr {cost})"
-            )
-            f.line(f"store i32 {found}, ptr {result}")
-            with f.when(c["failed"].equals(1)):
-                f.line(f"store i32 3, ptr {result}")
+            """Run programs, unless the handler of a signal has raised while others ran."""
+            fine = Int(f, f.op(f"icmp eq i32 {f.op(f'load i32, ptr {result}')}, 0"))
+            with f.when(fine):
+                each = f.op(f"sitofp i64 {work} to double")
+                f.line(f"store double {f.op(f'fdiv double {each}, {RATE:e}')}, ptr {cost}")
+                found = f.op(
+                    f"call i32 @opweave_run(ptr @{function}, ptr {context}, i64 {programs}, i32 1, i32 1, i32 1,"
+                    f" ptr {cost})"
+                )
+                f.line(f"store i32 {found}, ptr {result}")
+                with f.when(c["failed"].equals(1)):
+                    f.line(f"store i32 3, ptr {result}")
 
         some = (places > 0).both(rows > 0).both(groups > 0)
         correlates = kind.equals(CORRELATE).either(kind.equals(DEPTHWISE)).both(some)
@@ -160,10 +163,8 @@ class _Module(Depthwise):
                 c.keep("partial", partial)
                 f.leave(f.is_null(partial), "i32 3")
             go("weight", tasks * splits, width * height * stretch * DEPTH)
-            fine = Int(f, f.op(f"icmp eq i32 {f.op(f'load i32, ptr {result}')}, 0"))
-            with f.when(fine.both(splits > 1)):
-                go("gathered", tasks, height * width * splits * 8)
             with f.when(splits > 1):
+                go("gathered", tasks, height * width * splits * 8)
                 f.line(f"call void @free(ptr {c.pointer('partial')})")
         with f.when(kind.equals(DEPTHWISE).both(some)):
             go("depthwise", c["n"] * groups, image * (window + 8) * rows // 4)
