@@ -135,6 +135,20 @@ def test_results_do_not_depend_on_the_number_of_threads() -> None:
             np.testing.assert_array_equal(one, other)
 
 
+def test_filters_whose_channels_are_parted() -> None:
+    """Terms of 15 taps and 256 channels do not divide into blocks of whole channels."""
+    draw = np.random.default_rng(3)
+    y, w = draw.standard_normal((1, 256, 4, 6), np.float32), draw.standard_normal((256, 8, 3, 5), np.float32)
+    x = ow.zeros(1, 8, 4, 6)
+    case = Case(0)
+    case.groups, case.kernel, case.stride, case.padding, case.dilation = 1, [3, 5], [1, 1], [1, 2], [1, 1]
+    exact = case.exact(np.zeros((1, 8, 4, 6)), w.astype(np.float64), y.astype(np.float64))[1]
+    found = aten.convolution_backward(
+        ow.from_numpy(y), x, ow.from_numpy(w), None, *case.steps(), False, [0, 0], 1, [True, False, False]
+    )[0]
+    close(found.numpy(), exact, "float32")
+
+
 def test_an_empty_batch_has_no_gradient() -> None:
     for groups, channels in ((1, 4), (4, 1)):
         x, w = ow.zeros(0, 4, 6, 5), ow.ones(8, channels, 3, 3)

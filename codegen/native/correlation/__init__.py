@@ -107,14 +107,19 @@ class _Module(Depthwise):
 
         some = (places > 0).both(rows > 0).both(groups > 0)
         correlates = kind.equals(CORRELATE).either(kind.equals(DEPTHWISE)).both(some)
-        apart = tight.denied().both(terms > 0)
-        with f.when(correlates.both(apart)):
+        width = (places.up(self.lanes) * self.lanes).least(4 * self.wide)
+        blocks = places.up(width.most(1))
+        # Filters that are read once or twice are looked at where they are read.
+        at_once = kind.equals(CORRELATE).both(blocks <= 2).both(tight)
+        surveyed = correlates.both(at_once.denied())
+        apart = tight.denied().both(terms > 0).both(surveyed)
+        with f.when(apart):
             room = self._room(f, groups * rows * (terms + self.lanes) + self.lanes)
             c.keep("packed", self._stored_at(f, room, self.lanes))
             f.leave(f.is_null(room), "i32 3")
-        with f.when(correlates.both(apart.either(inside.denied().both(tight)))):
+        with f.when(apart.either(surveyed.both(inside.denied()).both(tight))):
             go("survey", groups * rows.up(self.high), terms * 20 * self.high)
-        with f.when(correlates.both(apart)):
+        with f.when(apart):
             c.keep("weight", c.pointer("packed"))
             filter_ = terms + self.lanes
             c["plain"], c["w_g"], c["w_m"], c["w_c"] = 1, rows * filter_, filter_, window
@@ -125,11 +130,8 @@ class _Module(Depthwise):
             go("careful", groups * rows, c["n"] * image * terms * 8)
         some = some.both(odd.denied())
         with f.when(kind.equals(CORRELATE).both(some)):
-            most = 4 * self.wide
-            width = (places.up(self.lanes) * self.lanes).least(most)
-            blocks = places.up(width)
             even = places.up(blocks * self.lanes) * self.lanes
-            width = (blocks < ENOUGH).choose(even, width)
+            wide = (blocks < ENOUGH).choose(even, width)
             height = (rows.up(self.high) * self.high).least(TALL)
             for _ in range(3):
                 few = (blocks * rows.up(height) * groups < ENOUGH).both(height > 32)
@@ -138,9 +140,11 @@ class _Module(Depthwise):
             parts = terms.up(DEPTH).most(1)
             depth = (channels.up(parts) * window).most(1)
             c["depth"] = (depth <= DEPTH).choose(depth, DEPTH)
-            for name, value in {"width": width, "blocks": blocks, "height": height, "row_blocks": row_blocks}.items():
+            for name, value in {"width": wide, "blocks": blocks, "height": height, "row_blocks": row_blocks}.items():
                 c[name] = value
-            go("correlate", blocks * row_blocks * groups, width * height * terms + 1000)
+            go("correlate", blocks * row_blocks * groups, wide * height * terms + 1000)
+            with f.when(c["odd"].equals(1).both(inside.denied())):
+                go("careful", groups * rows, c["n"] * image * terms * 8)
         with f.when(kind.equals(WEIGHT).both(rows > 0).both(terms > 0)):
             row_blocks = terms.up(DEPTH)
             height = terms.up(row_blocks * self.high) * self.high
@@ -170,7 +174,7 @@ class _Module(Depthwise):
             go("depthwise", c["n"] * groups, image * (window + 8) * rows // 4)
         with f.when(kind.equals(DEPTHWISE_WEIGHT).both(rows > 0)):
             go("depthwise_weight", groups, c["n"] * image * (window + 8) * rows // 4)
-        with f.when(correlates.both(apart)):
+        with f.when(apart):
             f.line(f"call void @free(ptr {self._stored_at(f, c.pointer('packed'), -self.lanes)})")
         text = f.end(f"i32 {f.op(f'load i32, ptr {result}')}")
         # As a launch from Python runs it.

@@ -286,31 +286,53 @@ class Packing(Vectors):
                                 self._vstore(f, self._vload(f, self._at(f, of, i)), self._at(f, to, i))
         return f.end()
 
+    def _is_turned(self, c: Record) -> Int:
+        """Whether a channel's taps lie side by side in the opposite order, and a register has them all."""
+        taps, by = ([c[f"{name}{d}"] for d in range(3)] for name in ("taps", "w"))
+        even = by[1].equals(taps[2] * by[2]).either(taps[1].equals(1))
+        even = even.both(by[0].equals(taps[1] * taps[2] * by[2]).either(taps[0].equals(1)))
+        return even.both(by[2].equals(-1)).both(c["window"] <= self.lanes)
+
+    def _backwards(self, f: Function, of: str, window: Int) -> tuple[str, str]:
+        """The taps of a channel that lie before an address, as they are and at the end of a register, turned around."""
+        bits = f.op(self._masked_bits(self._stored_at(f, of, 1 - window), self._below(f, window)))
+        order = ", ".join(f"i32 {k}" for k in reversed(range(self.lanes)))
+        kind = f"<{self.lanes} x {self.stored}>"
+        return bits, f.op(f"shufflevector {kind} {bits}, {kind} poison, <{self.lanes} x i32> <{order}>")
+
     def _filters(self) -> str:
         """Terms [r0, r1) of some filters, a row each."""
-        f, c, t = self._open("filters", "ptr base", "i64 rows", "i64 r0", "i64 r1", "ptr to")
-        rows, r0, r1 = (f.param(name) for name in ("rows", "r0", "r1"))
-        plain, w_m, w_c, window = c["plain"].equals(1), c["w_m"], c["w_c"], c["window"]
-        weights = t.pointer("weights")
-        with f.when(plain):
-            with f.loop(0, rows) as m:
-                of = self._stored_at(f, "%base", m * w_m + r0)
-                with f.loop(0, r1 - r0, 64 // self.item) as k:
-                    later = self._stored_at(f, of, w_m * 3 + k)
-                    f.line(f"call void @llvm.prefetch.p0(ptr {later}, i32 0, i32 3, i32 1)")
-                f.line(f"call void @spaced(ptr {self._at(f, '%to', m * PITCH)}, ptr {of}, i64 1, i64 {r1 - r0})")
-        with f.when(plain.denied()):
-            with f.loop(0, rows) as m:
-                channel, tap = f.variable(r0 // window), f.variable(r0 % window)
-                with f.loop(0, r1 - r0) as k:
-                    offset = m * w_m + channel.value * w_c + f.load(weights, tap.value)
-                    value = self._get(f, self._stored_at(f, "%base", offset))
-                    f.line(f"store {self.real} {value}, ptr {self._at(f, '%to', m * PITCH + k)}")
-                    tap.set(tap.value + 1)
-                    with f.when(tap.value.equals(window)):
-                        tap.set(0)
-                        channel.set(channel.value + 1)
+        f, c, _ = self._open("filters", "ptr base", "i64 rows", "i64 r0", "i64 r1", "ptr to")
+        rows, r0, r1, w_m = f.param("rows"), f.param("r0"), f.param("r1"), c["w_m"]
+        bits = f"<{self.lanes} x i1>"
+        several = f.room(bits)
+        f.line(f"store {bits} zeroinitializer, ptr {several}")
+        with f.loop(0, rows) as m:
+            of, to = self._stored_at(f, "%base", m * w_m + r0), self._at(f, "%to", m * PITCH)
+            with f.loop(0, r1 - r0, 64 // self.item) as k:
+                later = self._stored_at(f, of, w_m * 3 + k)
+                self._ahead(f, later)
+            with f.loop(0, r1 - r0, self.lanes) as k:
+                place, left = self._stored_at(f, of, k), r1 - r0 - k
+                value = f.op(f"call {self.vector} @first(ptr {place}, i64 {left})")
+                self._vstore(f, value, self._at(f, to, k))
+                self._is_odd(f, value, self.vector, several, bits)
+        self._note(f, c, several)
         return f.end()
+
+    def _ahead(self, f: Function, place: str) -> None:
+        """Ask for what is read soon; there may be nothing."""
+        f.line(f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 3, i32 1)")
+
+    def _note(self, f: Function, c: Record, several: str, one: str | None = None) -> None:
+        """Have it known that numbers are not finite."""
+        bits = f"<{self.lanes} x i1>"
+        some = f.op(f"call i1 @llvm.vector.reduce.or.v{self.lanes}i1({bits} {f.op(f'load {bits}, ptr {several}')})")
+        found = Int(f, some)
+        if one is not None:
+            found = found.either(Int(f, f.op(f"load i1, ptr {one}")))
+        with f.when(found):
+            c["odd"] = 1
 
     def _scatter(self) -> str:
         """A panel's results to where they belong: rows `pitch` apart, from `of`."""
@@ -348,9 +370,7 @@ class Packing(Vectors):
             f.line(f"store {self.stored} {value}, ptr {self._stored_at(f, to, place)}")
             self._is_odd(f, self._widened(f, value), self.real, one, "i1")
 
-        even = by[1].equals(taps[2] * by[2]).either(taps[1].equals(1))
-        even = even.both(by[0].equals(taps[1] * taps[2] * by[2]).either(taps[0].equals(1)))
-        turned = even.both(by[2].equals(-1)).both(window <= self.lanes)
+        turned = self._is_turned(c)
         offsets, tap = f.op(f"call ptr @malloc(i64 {window * 8 + 8})"), f.variable(0)
         with f.loop(0, taps[0]) as z, f.loop(0, taps[1]) as y, f.loop(0, taps[2]) as x:
             f.store(z * by[0] + y * by[1] + x * by[2], offsets, tap.value)
@@ -367,25 +387,19 @@ class Packing(Vectors):
             with f.when(plain.denied()), f.loop(0, channels) as channel, f.loop(m0, m1) as m:
                 channel = channels - 1 - channel
                 of = self._stored_at(f, weight, g * w_g + m * w_m + channel * w_c)
+                self._ahead(f, self._stored_at(f, of, w_c * -4))
                 to = self._stored_at(f, packed, (g * rows + m) * (terms + self.lanes) + channel * window)
                 # Turned around in a register, and put where only channels are that come after it.
                 with f.when(turned):
-                    lowest = self._stored_at(f, of, 1 - window)
-                    mask = self._below(f, window)
-                    bits_ = f.op(self._masked_bits(lowest, mask))
-                    order = ", ".join(f"i32 {k}" for k in reversed(range(self.lanes)))
+                    bits_, back = self._backwards(f, of, window)
                     kind = f"<{self.lanes} x {self.stored}>"
-                    back = f.op(f"shufflevector {kind} {bits_}, {kind} poison, <{self.lanes} x i32> <{order}>")
                     place = self._stored_at(f, to, window - self.lanes)
                     f.line(f"store {kind} {back}, ptr {place}, align {self._item_stored()}")
                     self._is_odd(f, self._widened(f, bits_, self.lanes), self.vector, several, bits)
                 with f.when(turned.denied()), f.loop(0, window, rolled=False) as k:
                     move(of, f.load(offsets, k), to, k)
         f.line(f"call void @free(ptr {offsets})")
-        some = f.op(f"call i1 @llvm.vector.reduce.or.v{self.lanes}i1({bits} {f.op(f'load {bits}, ptr {several}')})")
-        found = Int(f, f.op(f"or i1 {some}, {f.op(f'load i1, ptr {one}')}"))
-        with f.when(found):
-            c["odd"] = 1
+        self._note(f, c, several, one)
         return f.end()
 
     def _transposed(self, f: Function, rows: list[str]) -> list[str]:
