@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from opweave.codegen import blas
+from opweave.codegen import blas, convolution
 from opweave.codegen.conform import conform, conform_all
 from opweave.registry import memory
 from opweave.registry.device import Device, cpu
@@ -51,6 +51,20 @@ def product(
         See `blas.multiply_then`.
     """
     blas.run(dtype, out, a, b, elements, each, kernel, grid, arguments)
+
+
+def convolution_at(
+    form: str,
+    dtype: DType,
+    out: convolution.Operand,
+    a: convolution.Operand,
+    b: convolution.Operand,
+    bias: convolution.Operand | None,
+    groups: int,
+    *steps: Sequence[int],
+) -> None:
+    """A convolution or an adjoint at addresses; see `convolution.words_of`."""
+    convolution.run(form, dtype, out, a, b, bias, groups, *steps)
 
 
 def move_bytes(to: int, of: int, nbytes: int) -> None:

@@ -75,7 +75,7 @@ with _deferred(patient=False), _uncollected():
         ops,
         registry as _registry,
     )
-    from opweave.registry.ops import surface as _surface
+    from opweave.registry.ops import convolution as _convolution, surface as _surface
     from opweave.registry.packet import OpOverloadPacket
     from opweave.registry.printing import get_printoptions, set_printoptions
     from opweave.registry.promote import result_type
@@ -93,6 +93,7 @@ with _deferred(patient=False), _uncollected():
         _replay.install = lambda may_compile: _load_heavy("opweave.codegen.native.calls").install(may_compile)
         _replay.direct = lambda op, keys: _load_heavy("opweave.codegen.native.direct").adopt(op, keys)
     _exchange.make_table.supply(lambda: _load_heavy("opweave.codegen.native.exchange").table())
+    _convolution.native.supply(lambda *args: _load_heavy("opweave.codegen.convolution").convolve(*args))
     if os.environ.get("OPWEAVE_LOGS"):  # kernels are compiled and launched without the compiler, too
         importlib.import_module("opweave.runtime.logging")
 

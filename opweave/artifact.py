@@ -21,8 +21,7 @@ from typing import Any
 import optree
 
 from opweave.codegen import blas
-from opweave.codegen.artifact import copies, description, entries, linking, module, products
-from opweave.codegen.artifact.convolution import TABLE
+from opweave.codegen.artifact import convolution, copies, description, entries, linking, module, products
 from opweave.codegen.artifact.entries import Entry
 from opweave.codegen.artifact.kernels import Compiled, compiled
 from opweave.codegen.artifact.tensors import Dynamic, Weights
@@ -239,7 +238,8 @@ class _Maker:
 
     def _entry(self, name: str, program: ExportedProgram) -> Entry:
         brought = program.tensors
-        program = _own(program).run_decompositions(TABLE)
+        program = _own(program)
+        program = program.run_decompositions(convolution.table(program.graph))
         env = program.shape_env
         if env is not None:
             env.frozen = False  # what the passes decide is checked at each call: `demands`, below

@@ -8,7 +8,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import Any
 
-from opweave.codegen import blas
+from opweave.codegen import blas, convolution
 from opweave.codegen.native import preparing
 from opweave.passes.partition import TANGENT, WAY_BACK, Partition
 from opweave.registry.errors import CompileError
@@ -58,6 +58,10 @@ def make(request: Request, wanted: Wanted) -> Entry:
         _graph_log.debug("%s", print_graph(module.graph, name, takes_self=bool(module.constants)))
     if blas.is_native() and any(n.op == "call_function" and blas.is_product(n) for n in captured.module.graph):
         preparing.begin(blas.code())
+    calls = [n for n in captured.module.graph if n.op == "call_function"]
+    types = {n.meta["val"]._dtype for n in calls if convolution.convolution_of(n) is not None}
+    if types:
+        preparing.begin(*map(convolution.code, types))
     captured.inputs = _drop_unused(captured)
     joined = join(captured)
     keep = _without_gradients(captured)

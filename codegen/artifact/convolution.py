@@ -1,13 +1,15 @@
-"""Convolutions as matrix products of the windows that they see, for artifacts: they need no library then."""
+"""Convolutions as matrix products of the windows that they see, for artifacts: those that native code has not."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from opweave.registry.op import ops
+from opweave.codegen.convolution import convolution_of
+from opweave.registry.op import OpOverload, ops
 from opweave.registry.tensor import Tensor
+from opweave.tracer.graph import Graph
 
 aten = ops.aten
 
@@ -83,4 +85,7 @@ def _turned(weight: Tensor, groups: int) -> Tensor:
     return aten.flip.default(turned, [*range(2, 2 + len(kernel))])
 
 
-TABLE = {aten.convolution.default: convolution}
+def table(graph: Graph) -> dict[OpOverload, Callable[..., Tensor]]:
+    """What a graph's convolutions are to become: none of them changes where native code has all."""
+    found = (n for n in graph.nodes if n.op == "call_function" and n.target is aten.convolution.default)
+    return {aten.convolution.default: convolution} if any(convolution_of(n) is None for n in found) else {}

@@ -138,7 +138,7 @@ class _Maker:
             self._refuse("a result that is no tensor", str(returned.value))
         self.results: list[Local] = [*returned.value]
         given = GIVEN + sum(1 + 2 * len(x.tensor.sizes) for x in program.inputs) + len(self.results)
-        self.recorder = Recorder([int] * given)
+        self.recorder = Recorder([int] * given, linked=True)
         self.kernels: dict[str, Compiled] = {}
         self.operators: dict[str, int] = {}
         #: The addresses of tensors, and numbers.
@@ -413,6 +413,10 @@ class _Maker:
         if then is not None:
             self._launch(then.launch)
 
+    def _convolve(self, step: host.Convolve) -> None:
+        parts = [None if x is None else self._matrix(x) for x in (step.out, step.a, step.b, step.bias)]
+        self.recorder.convolve(step.form, step.out.tensor.dtype, *parts, step.groups, *step.steps)
+
     def _matrix(self, local: Local) -> tuple[Any, list[Any], list[Any]]:
         kind = local.tensor
         return self.words[local], [self._value(n) for n in kind.sizes], [self._value(n) for n in kind.strides]
@@ -509,6 +513,7 @@ def _said(name: str, assertion: str) -> str:
 _STEPS: dict[type[Step], Callable[[_Maker, Any], None]] = {
     host.Constant: _Maker._constant, host.Read: _Maker._read, host.View: _Maker._view, host.Copy: _Maker._copy,
     host.Move: _Maker._move, host.Cell: _Maker._cell, host.Launch: _Maker._launch, host.Product: _Maker._product,
+    host.Convolve: _Maker._convolve,
     host.Call: _Maker._call, host.Check: _Maker._check_cell, host.Alloc: _Maker._nothing, host.Item: _Maker._nothing,
     host.Count: _Maker._nothing, host.Conform: _Maker._nothing, host.Bump: _Maker._nothing, host.Free: _Maker._nothing,
     host.Return: _Maker._nothing,

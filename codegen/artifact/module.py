@@ -10,13 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from opweave.codegen import blas, native
+from opweave.codegen import blas, convolution, native
 from opweave.codegen.artifact.entries import FIRST_MESSAGE, Entry
 from opweave.codegen.artifact.kernels import Compiled
 from opweave.codegen.artifact.tensors import Described
 from opweave.codegen.native import llvm, pool, segments
 from opweave.codegen.native.llvm import Host
 from opweave.codegen.native.segments import Symbol
+from opweave.registry.dtypes import DType
 
 #: What stands at the start of a file of weights, before their digest.
 MAGIC = b"opweave weights\0"
@@ -130,10 +131,20 @@ def compile_module(artifact: Artifact) -> tuple[bytes, tuple[str, ...]]:
         ("the artifact", source(artifact), 2),
         ("what stands for Python", native.source("standalone", numbers={}), 1),
         ("matrix products", _products(artifact.blas), 2),
+        *[
+            (f"convolutions of {t}", convolution.source(t, artifact.machine), llvm.PROMOTED)
+            for t in _convolved(artifact)
+        ],
         *[(kernel.name, kernel.lowered.llvm_ir, 2) for kernel in artifact.kernels],
     ]
     exported = [f"{artifact.name}_{function}" for function in FUNCTIONS]
     return llvm.join_objects(modules, exported, of=artifact.machine)
+
+
+def _convolved(artifact: Artifact) -> list[DType]:
+    """The types of the convolutions in it."""
+    found = {dtype for entry in artifact.entries for dtype in entry.recorder.convolved}
+    return sorted(found, key=lambda dtype: dtype.name)
 
 
 def _products(by_blas: bool) -> str:
@@ -223,6 +234,8 @@ def source(artifact: Artifact) -> str:
         data.line("@weights = internal constant ptr @weights.data")
     else:
         data.line("@weights = internal constant ptr null")
+    for dtype in _convolved(artifact):
+        data.line(f"declare i32 @{convolution.symbol(dtype)}(ptr)")
     for kernel in artifact.kernels:
         data.line(
             f"@{kernel.word.name} = internal global %Kernel {{ ptr @{kernel.name}, ptr null, i64 0, double 0.0, "

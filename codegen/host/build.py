@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from opweave.codegen import blas
+from opweave.codegen import blas, convolution
 from opweave.codegen.backends import backend_of
 from opweave.codegen.host.operands import (
     Address,
@@ -37,6 +37,7 @@ from opweave.codegen.host.steps import (
     Choice,
     Conform,
     Constant,
+    Convolve,
     Copy,
     Count,
     Item,
@@ -229,8 +230,22 @@ class _Builder:
             value, (a, b) = node.meta["val"], node.args[:2]  # a third says how the result lies
             self._allocate(self._local(node), sizes_from(value._sizes), sizes_from(value._strides))
             self._add(Product(self.origin, self._local(node), self._operands(a), self._operands(b)))
+        elif self.device.type == "cpu" and declared(node) is not None and self._convolve(node):
+            pass
         else:
             self._call(node)
+
+    def _convolve(self, node: Node) -> bool:
+        """Have native code make a convolution, if it is one."""
+        found = convolution.convolution_of(node)
+        if found is None:
+            return False
+        value, local = node.meta["val"], self._local(node)
+        self._allocate(local, sizes_from(value._sizes), sizes_from(value._strides))
+        a, b, bias = (self._operands(x) for x in (found.a, found.b, found.bias))
+        steps = found.stride, found.padding, found.dilation
+        self._add(Convolve(self.origin, local, found.form, a, b, bias, found.groups, steps))
+        return True
 
     def _call(self, node: Node) -> None:
         target: Any = node.target

@@ -23,6 +23,7 @@ from opweave.codegen.host.steps import (
     Cell,
     Check,
     Constant,
+    Convolve,
     Copy,
     Epilogue,
     Group,
@@ -85,7 +86,7 @@ def _first_reader(product: Product, after: Sequence[Step]) -> tuple[int | None, 
             if reads:
                 break
             fresh.update(step.defines)
-        elif isinstance(step, (Launch, Group, Tuned, Copy, Product)):
+        elif isinstance(step, (Launch, Group, Tuned, Copy, Product, Convolve)):
             written = {*step.writes} - {*step.defines} - fresh
             if isinstance(step, Launch) and reads and written <= shown:
                 return place, shown

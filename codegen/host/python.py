@@ -22,6 +22,7 @@ from typing import Any
 from opweave.codegen import blas
 from opweave.codegen.checks import cell_of, passed
 from opweave.codegen.conform import conform, conform_all, size_in, straightened
+from opweave.codegen.convolution import convolve
 from opweave.codegen.groups import addresses, tables
 from opweave.codegen.host import steps as host
 from opweave.codegen.host.operands import (
@@ -37,7 +38,16 @@ from opweave.codegen.host.operands import (
 from opweave.codegen.host.segments import Segment
 from opweave.codegen.host.steps import Program, Step
 from opweave.codegen.kernel import KernelSource
-from opweave.codegen.segments import allocator, call_op, move_bytes, native, product, scratch, tensor_at
+from opweave.codegen.segments import (
+    allocator,
+    call_op,
+    convolution_at,
+    move_bytes,
+    native,
+    product,
+    scratch,
+    tensor_at,
+)
 from opweave.codegen.tuning import tuned
 from opweave.registry import memory
 from opweave.registry.containers import is_dict, is_list, is_slice, is_tuple
@@ -245,6 +255,10 @@ class _Function:
         parts = (*operands, then.elements, then.programs, launch.kernel, *launch.grid, *launch.arguments)
         self._line(self._call(blas.multiply_then, *parts), step.origin.site)
 
+    def convolve(self, step: host.Convolve) -> None:
+        parts = step.form, step.out, step.a, step.b, step.bias, step.groups, *step.steps
+        self._line(self._call(convolve, *parts), step.origin.site)
+
     def call(self, step: host.Call) -> None:
         target = step.target
         function = self._inject(target.label, target.function) if isinstance(target, Target) else str(target)
@@ -347,6 +361,8 @@ class _Segment:
                 self.product(inner)
             elif isinstance(inner, host.NativeCall):
                 self._line(self.outer.op_call(inner, self._memory), inner)
+            elif isinstance(inner, host.Convolve):
+                self.convolve(inner)
             else:
                 assert isinstance(inner, host.Copy)
                 parts = f"{inner.to}, {inner.of}, {self.outer._text(step.copied[inner.to])}"
@@ -362,6 +378,14 @@ class _Segment:
             parts += map(str, (then.elements, then.programs, self.outer._text(launch.kernel)))
             parts += [self._tuple(launch.grid), self._tuple(launch.arguments)]
         self._line(f"{self.outer._inject('product', product)}({', '.join(parts)})", step)
+
+    def convolve(self, step: host.Convolve) -> None:
+        """A convolution or an adjoint."""
+        operands = [*map(self._matrix, (step.out, step.a, step.b))]
+        operands.append("None" if step.bias is None else self._matrix(step.bias))
+        text = self.outer._text
+        parts = [repr(step.form), text(step.out.tensor.dtype), *operands, str(step.groups), *map(text, step.steps)]
+        self._line(f"{self.outer._inject('convolution_at', convolution_at)}({', '.join(parts)})", step)
 
     def _annotation(self, local: Local) -> str:
         if isinstance(local.type, TensorType):
@@ -397,8 +421,8 @@ _PRINTERS: dict[type[Step], Callable[[_Function, Any], None]] = {
     host.Constant: _Function.constant, host.Read: _Function.read, host.Alloc: _Function.alloc,
     host.View: _Function.view, host.Copy: _Function.copy, host.Move: _Function.move, host.Align: _Function.align,
     host.Cell: _Function.cell, host.Launch: _Function.launch, host.Group: _Function.group,
-    host.Product: _Function.product, host.Call: _Function.call, host.Item: _Function.item,
-    host.NativeCall: _Function.native_call,
+    host.Product: _Function.product, host.Convolve: _Function.convolve, host.Call: _Function.call,
+    host.Item: _Function.item, host.NativeCall: _Function.native_call,
     host.Count: _Function.count, host.Conform: _Function.conform, host.Check: _Function.check,
     host.Bump: _Function.bump, host.Tuned: _Function.tuned, Segment: _Function.segment,
     host.Free: _Function.free, host.Return: _Function.return_,

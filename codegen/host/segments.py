@@ -6,11 +6,11 @@
     launch fused_relu_1: exp -> relu           launch fused_relu_1: exp -> relu
     free exp
 
-Launches, products and copies go into a segment, with the views between them; what else stands there and can wait moves
-before or behind it. Where each intermediate lies in the block is planned by size: the largest first, at the lowest
-place that nothing holds meanwhile (sizes that are not fixed: at the place of one of the same size that is done with,
-else at a new one). Where the block is too large for the stack, what is done with before a result is first written
-lies in the memory of that result.
+Launches, products, convolutions and copies go into a segment, with the views between them; what else stands there and
+can wait moves before or behind it. Where each intermediate lies in the block is planned by size: the largest first, at
+the lowest place that nothing holds meanwhile (sizes that are not fixed: at the place of one of the same size that is
+done with, else at a new one). Where the block is too large for the stack, what is done with before a result is first
+written lies in the memory of that result.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from opweave.codegen.host.steps import (
     Bump,
     Cell,
     Constant,
+    Convolve,
     Copy,
     Free,
     Launch,
@@ -49,7 +50,7 @@ from opweave.tracer.loops.size import sizes
 ALIGNMENT = 64
 #: Bytes of a block that is on the stack.
 ON_STACK = 1 << 15
-_WORK = (Launch, Product, Copy, NativeCall)
+_WORK = (Launch, Product, Convolve, Copy, NativeCall)
 
 
 @dataclass(frozen=True)
@@ -81,13 +82,13 @@ class Segment(Step):
     places : mapping of Local to Place
         What is not given but lies in something that is, or in the block.
     layouts : mapping of Local to Layout
-        Of the operands of products and native calls.
+        Of the operands of products, convolutions and native calls.
     copied : mapping of Local to Number
         Bytes of what is copied to.
     owners : mapping of Local to Local
         Of tensors that it is given and calls ops with, the name under which it has the tensor itself.
     work : tuple of Step
-        Launches, products and copies, in their order.
+        Launches, products, convolutions and copies, in their order.
     """
 
     name: str
@@ -157,6 +158,8 @@ def _fits(step: Step, before: Sequence[Step]) -> bool:
     if isinstance(step, Product):
         then = step.epilogue
         return blas.is_native() and (then is None or _is_native(then.launch))
+    if isinstance(step, Convolve):
+        return True
     if isinstance(step, Copy):
         return nbytes_of(step.to) is not None and lie_alike(step.to, step.of)
     if isinstance(step, Alloc):
@@ -317,6 +320,8 @@ class _Maker:
         calls = [step for step in self.work if isinstance(step, NativeCall)]
         layouts = {x: self._layout(x) for step in products for x in (step.out, step.a, step.b)}
         layouts |= {x: self._layout(x) for step in calls for x in (*step.tensors, *step.results)}
+        convolutions = [step for step in self.work if isinstance(step, Convolve)]
+        layouts |= {x: self._layout(x) for step in convolutions for x in (step.out, *step.operands)}
         copied = {s.to: self._number(nbytes_of(s.to)) for s in self.work if isinstance(s, Copy)}
         used = {local for step in self.work for local in step.uses}
         places = {local: place for local, place in places.items() if local in used}

@@ -126,6 +126,8 @@ class _Check:
             self._tensors((step.out, step.a, step.b))
             if step.epilogue is not None:
                 self._launch(step.epilogue.launch)
+        elif isinstance(step, host.Convolve):
+            self._tensors((step.out, step.operands))
         elif isinstance(step, host.Alloc):
             self._tensors(step.result)
             self._layout(step.layout)
@@ -194,6 +196,8 @@ def _read(step: Step) -> Iterable[Local]:
         return [local for local in step.inputs if isinstance(local.type, TensorType)]
     if isinstance(step, host.NativeCall):
         return step.tensors
+    if isinstance(step, host.Convolve):
+        return step.operands
     if isinstance(step, Segment):
         return step.reads
     if isinstance(step, host.Group):

@@ -284,6 +284,38 @@ class Product(Step):
 
 
 @dataclass(frozen=True, eq=False)
+class Convolve(Step):
+    """A convolution or one of its adjoints is written to memory (`codegen.convolution`).
+
+    Attributes
+    ----------
+    form : str
+        Which; `a`, `b` and `bias` are its operands (`convolution.words_of`).
+    groups : int
+        Of channels.
+    steps : tuple of tuple of int
+        Stride, padding and dilation, by spatial dimension.
+    """
+
+    out: Local
+    form: str
+    a: Local
+    b: Local
+    bias: Local | None
+    groups: int
+    steps: tuple[tuple[int, ...], ...]
+
+    @property
+    def operands(self) -> tuple[Local, ...]:
+        """What it reads."""
+        return (self.a, self.b) if self.bias is None else (self.a, self.b, self.bias)
+
+    @property
+    def writes(self) -> tuple[Local, ...]:
+        return (self.out,)
+
+
+@dataclass(frozen=True, eq=False)
 class Call(Step):
     """A function is called with operands as the graph has them; a `Program` among them is handed on as a function."""
 

@@ -127,6 +127,14 @@ def _product(step: host.Product) -> str:
     return f"{text}, {step.epilogue.elements} elements {programs}"
 
 
+def _convolve(step: host.Convolve) -> str:
+    given = ", ".join(map(str, step.operands))
+    steps = " ".join(
+        f"{name} {_operand([*n])}" for name, n in zip(("stride", "padding", "dilation"), step.steps, strict=True)
+    )
+    return f"convolution {step.out} = {step.form}({given}), {step.groups} groups {steps}"
+
+
 def _call(step: host.Call) -> str:
     given = [*map(_operand, step.args), *(f"{key}={_operand(value)}" for key, value in step.kwargs.items())]
     return f"call {step.result} = {step.target}({', '.join(given)})"
@@ -165,6 +173,7 @@ _DESCRIBE: dict[type[Step], Callable[[Any], str]] = {
     host.Launch: _launch,
     host.Group: _group,
     host.Product: _product,
+    host.Convolve: _convolve,
     Segment: _segment,
     host.Call: _call,
     host.NativeCall: _native_call,

@@ -20,6 +20,8 @@ from opweave.registry.errors import ArgumentError, CompileError
 from opweave.registry.interrupts import let_through
 from opweave.registry.loading import load_heavy
 
+#: The level of code that is written as it should run: variables become registers, and that is all.
+PROMOTED = -1
 _lock = forking.short_lock()
 
 
@@ -119,7 +121,7 @@ def compile_object(llvm_ir: str, *, name: str = "kernel", level: int = 2) -> byt
     name : str
         What is being compiled, for messages.
     level : int
-        Optimisation level, 0 to 3.
+        Optimisation level, 0 to 3, or `PROMOTED`.
 
     Returns
     -------
@@ -279,7 +281,16 @@ def _optimised(llvm_ir: str, name: str, level: int) -> Generator[Any]:
             yield module
 
 
+def _promote(passes: Any) -> None:
+    passes.add_always_inliner_pass()
+    passes.add_sroa_pass()
+    passes.add_simplify_cfg_pass()
+
+
 def _optimise(module: Any, level: int, of: Host) -> None:
+    if level == PROMOTED:
+        _run_passes(module, of, _promote)
+        return
     builder = _pass_builder(level, of)
     passes = builder.getModulePassManager()
     passes.run(module, builder)

@@ -135,11 +135,14 @@ class Code:
         Gives the LLVM IR.
     name, level
         As for `llvm.compile_object`.
+    about : str
+        What the cache knows it by; where it is empty, by its source, which takes longer.
     """
 
     source: Callable[[], str]
     name: str
     level: int
+    about: str = ""
 
     def load(self, symbols: Iterable[str], imports: Mapping[str, int] | None = None) -> LoadedCode:
         """Have it in memory; `symbols` and `imports` as for the function `load`."""
@@ -149,20 +152,19 @@ class Code:
 
     def fetch(self) -> bytes:
         """Its object code."""
-        source = self.source()
 
         def make() -> bytes:
-            return load_heavy(_LLVM).compile_object(source, name=self.name, level=self.level)
+            return load_heavy(_LLVM).compile_object(self.source(), name=self.name, level=self.level)
 
         with _fetching:
-            return cache.fetch_object(self._key(source), make)
+            return cache.fetch_object(self._key(), make)
 
     def is_kept(self) -> bool:
         """Whether the cache has it."""
-        return next(iter(cache.entries(self._key(self.source()))), None) is not None
+        return next(iter(cache.entries(self._key())), None) is not None
 
-    def _key(self, source: str) -> str:
-        return cache.key_of("native", source, str(self.level))
+    def _key(self) -> str:
+        return cache.key_of("native", self.about or self.source(), str(self.level))
 
 
 _LLVM = "opweave.codegen.native.llvm"

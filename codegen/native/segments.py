@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, NoReturn, Protocol
 
-from opweave.codegen import blas, native
+from opweave.codegen import blas, convolution, native
 from opweave.codegen.native import foreign, layout, objects, pool
 from opweave.codegen.native.arguments import HALVES, Parameter, half_bits
 from opweave.codegen.native.launch import (
@@ -43,7 +43,7 @@ from opweave.codegen.native.launch import (
     launcher_of,
     profiling,
 )
-from opweave.codegen.segments import Memory, call_op, move_bytes, product, scratch, tensor_at
+from opweave.codegen.segments import Memory, call_op, convolution_at, move_bytes, product, scratch, tensor_at
 from opweave.registry import replay
 from opweave.registry.device import Device, cpu
 from opweave.registry.dtypes import DType
@@ -53,11 +53,11 @@ from opweave.registry.tensor import Tensor
 
 _OPERATIONS = (
     "COPY", "ADD", "SUB", "MUL", "FLOORDIV", "MOD", "MIN", "MAX", "PLACE", "SINGLE", "FITS", "LAUNCH", "PRODUCT",
-    "MOVE", "ASSERTED", "EXPECT", "LEAST", "MOST", "SKIP", "CALL", "LOAD",
+    "MOVE", "ASSERTED", "EXPECT", "LEAST", "MOST", "SKIP", "CALL", "LOAD", "CONVOLVE",
 )  # fmt: skip
 (
     COPY, ADD, SUB, MUL, FLOORDIV, MOD, MIN, MAX, PLACE, SINGLE, FITS, LAUNCH, PRODUCT, MOVE, ASSERTED, EXPECT, LEAST,
-    MOST, SKIP, CALL, LOAD,
+    MOST, SKIP, CALL, LOAD, CONVOLVE,
 ) = range(len(_OPERATIONS))  # fmt: skip
 #: Words of a frame that is on the stack.
 _STACK_WORDS = 1 << 13
@@ -298,6 +298,13 @@ class Word:
 class Recorder:
     """What a function does, as instructions over a frame.
 
+    Parameters
+    ----------
+    kinds : sequence
+        `float`, or what stands for whole numbers, for each input.
+    linked : bool
+        Whether the runtime's code is linked with the table, so that it is known by its symbols.
+
     Attributes
     ----------
     template : list of int or Symbol
@@ -310,7 +317,10 @@ class Recorder:
         Functions of libraries that are called.
     """
 
-    def __init__(self, kinds: Sequence[Any]) -> None:
+    def __init__(self, kinds: Sequence[Any], *, linked: bool = False) -> None:
+        self.linked = linked
+        #: The types of the convolutions that are made.
+        self.convolved: set[DType] = set()
         self.inputs = [Word(self, i, is_float=kind is float) for i, kind in enumerate(kinds)]
         self.template: list[int | Symbol] = []
         self.computing: list[tuple[int, int, int, int]] = []
@@ -345,6 +355,8 @@ class Recorder:
             return self.minimum if name == "min" else self.maximum
         if value is product:
             return self.product
+        if value is convolution_at:
+            return self.convolve
         if value is move_bytes:
             return self.move
         if value is scratch:
@@ -527,6 +539,18 @@ class Recorder:
         self.running.append((PRODUCT, 0, place, 0))
         if launcher is not None and not launcher.is_plain:
             self.launch(launcher, *grid, *arguments)
+
+    def convolve(self, form: str, dtype: DType, *operands: Any) -> None:
+        """A convolution or an adjoint of one."""
+        out, a, b, bias, groups, *steps = operands
+        self.convolved.add(dtype)
+        symbol = Symbol(convolution.symbol(dtype))
+        function = self.constant(symbol if self.linked else convolution.address(dtype))
+        for words in convolution.words_of(form, dtype, out, a, b, bias, groups, steps):
+            place = self.fresh(len(words))
+            for i, word in enumerate(words):
+                self.put(place + i, word, NativeParameter(INTEGER, _LOW, _HIGH))
+            self.running.append((CONVOLVE, 0, place, function))
 
     def move(self, to: Any, of: Any, nbytes: Any) -> None:
         """Bytes that are copied."""

@@ -62,7 +62,8 @@ read:
                                  i32 @MOST@, label %most
                                  i32 @SKIP@, label %skip
                                  i32 @CALL@, label %call
-                                 i32 @LOAD@, label %load ]
+                                 i32 @LOAD@, label %load
+                                 i32 @CONVOLVE@, label %convolve ]
 copy:
   br label %computed
 add:
@@ -142,6 +143,10 @@ launch:                                                  ; the kernel `a` with t
 product:
   %product.r = call i32 @opweave_product(ptr %a.at)
   br label %ran
+convolve:                                                ; the function `b` of the words at `a`
+  %convolution = inttoptr i64 %b to ptr
+  %convolve.r = call i32 %convolution(ptr %a.at)
+  br label %ran
 move:                                                    ; the bytes from `a` to `d`
   %to.i = load i64, ptr %d
   %to = inttoptr i64 %to.i to ptr
@@ -193,7 +198,7 @@ called:
 unwell:
   br label %failed
 ran:
-  %status = phi i32 [ %launch.r, %launch ], [ %product.r, %product ]
+  %status = phi i32 [ %launch.r, %launch ], [ %product.r, %product ], [ %convolve.r, %convolve ]
   %fine = icmp eq i32 %status, 0
   br i1 %fine, label %often, label %stopped
 often:                                                   ; each launch asks for signals, but only if it takes long

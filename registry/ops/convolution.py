@@ -1,9 +1,9 @@
-"""Convolution and its adjoints, by matrix products over the windows of the input.
+"""Convolution and its adjoints, as products of the windows of the input.
 
-Three kernels do all of it: the product with the windows (`correlate`), its adjoint in the input (`spread`, which is
-transposed convolution too) and its adjoint in the weight (`correlate_weight`). Each is linear in both operands and the
-derivative of one is the others, so second derivatives need nothing more. `registry/ops/windows.py` has them; half types
-are computed in float32 and rounded once.
+There are three: the product with the windows, its adjoint in the input, which is transposed convolution too, and its
+adjoint in the weight. Each is linear in both operands and the derivative of one is the others, so second derivatives
+need nothing more. On the CPU native code has them (`native`); what it has not, `registry/ops/windows.py` computes by
+products of arrays. Half types are computed in float32 and rounded once.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from opweave.registry import dtypes
 from opweave.registry.batched import Level, make_batched
 from opweave.registry.batching import bound, call, check_example, is_at, joined, one_by_one, parted, stretched, wrap
 from opweave.registry.errors import ArgumentError, DTypeError, ShapeError, UnsupportedError
+from opweave.registry.hooks import Hook
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.copies import format_of, laid_out, spec_like
 from opweave.registry.ops.gradients import conjugate
@@ -28,6 +29,10 @@ from opweave.registry.spec import TensorSpec, contiguous, is_contiguous
 from opweave.registry.tensor import Tensor, allocate_like, describe
 
 Sizes = Sequence[int]
+
+#: Writes a convolution or an adjoint on the CPU: form, result, operands, bias, groups and windows. `opweave` supplies
+#: it. It has no other types than `_TYPES`, and three spatial dimensions at most.
+native: Hook[[str, Tensor, Tensor, Tensor, Tensor | None, int, Sizes, Sizes, Sizes], None] = Hook()
 
 _TYPES = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
 
@@ -155,6 +160,10 @@ def stored(spec: TensorSpec, values: Any) -> Tensor:
     return out
 
 
+def _is_native(t: Tensor, windows: Windows) -> bool:
+    return t._device.type == "cpu" and t._dtype in _TYPES and len(windows.kernel) <= 3
+
+
 @extern(
     "aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding,"
     " SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
@@ -170,6 +179,11 @@ def convolution(
     arguments = input, weight, bias, stride, padding, dilation, transposed, output_padding, groups
     spec = _convolution_spec(*arguments)
     windows = _geometry("convolution", *arguments)
+    if native.call is not None and _is_native(input, windows):
+        out = allocate_like(spec)
+        form = "input" if transposed else "forward"
+        native.call(form, out, input, weight, bias, groups, windows.stride, windows.padding, windows.dilation)
+        return out
     xp = input._device.xp
     with np.errstate(all="ignore"):
         out = allocate_like(spec)
@@ -209,6 +223,10 @@ def convolution_weight(
     """The adjoint of a convolution (not transposed) in its weight."""
     spec = _weight_spec(grad_output, input, weight_sizes, stride, padding, dilation, groups)
     windows = Windows(input._sizes[2:], grad_output._sizes[2:], weight_sizes[2:], stride, padding, dilation)
+    if native.call is not None and _is_native(input, windows):
+        out = allocate_like(spec)
+        native.call("weight", out, grad_output, input, None, groups, windows.stride, windows.padding, windows.dilation)
+        return out
     with np.errstate(all="ignore"):
         found = correlate_weight(input._device.xp, computed(grad_output), computed(input), groups, windows)
     return stored(spec, found)

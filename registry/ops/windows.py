@@ -1,9 +1,7 @@
-"""Products with the windows of an input, on arrays: what convolution and its adjoints compute.
+"""Products with the windows of an input, on arrays: what convolutions are where native code has none.
 
 `correlate` multiplies the windows by filters, `spread` is its adjoint in the input (transposed convolution too) and
 `correlate_weight` its adjoint in the filters. Windows are copied to columns block by block, as many as a cache holds.
-With groups the products are small, and what they cost is the copying: there the columns are runs (`Runs`), and `spread`
-is one correlation for each phase of its result.
 """
 
 from __future__ import annotations
@@ -13,14 +11,10 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
 Sizes = Sequence[int]
 
 #: Bytes of the columns made at once.
 _BLOCK = 1 << 22
-#: The same where the products are small, so that what is copied must be near.
-_NEAR = 1 << 20
 
 
 class Windows:
@@ -111,241 +105,6 @@ class Windows:
                 yield slice(image, image + 1), start, min(start + step, rows)
 
 
-class Runs:
-    """Windows as runs: the input lies so that each place of all windows is one stretch of memory.
-
-    A row of `counts` windows goes on into the next one: past its end come places that belong to no window, which are
-    computed and dropped, and in return nothing is done row by row. With a stride, the elements `stride` apart lie side
-    by side: every phase of the input has a stretch of its own.
-
-    Attributes
-    ----------
-    rows : tuple of int
-        Cells of a phase by spatial dimension.
-    steps : tuple of int
-        How far apart neighbours are in a phase, by spatial dimension.
-    length : int
-        Of a run.
-    """
-
-    def __init__(
-        self, sizes: Sizes, counts: Sizes, kernel: Sizes, begin: Sizes, stride: Sizes, dilation: Sizes
-    ) -> None:
-        self.counts, self.kernel = tuple(counts), tuple(kernel)
-        self.rows = tuple(n + (k - 1) * d // s for n, k, d, s in zip(counts, kernel, dilation, stride, strict=True))
-        self.steps = tuple(math.prod(self.rows[i + 1 :]) for i in range(len(self.rows)))
-        self.length = sum((n - 1) * step for n, step in zip(counts, self.steps, strict=True)) + 1
-        self.dilated = tuple(d * step for d, step in zip(dilation, self.steps, strict=True))
-        numbers: dict[tuple[int, ...], int] = {}
-        self.taps: list[tuple[int, int]] = []  # (phase, first element of the run)
-        for tap in itertools.product(*map(range, kernel)):
-            places = [divmod(t * d, s) for t, d, s in zip(tap, dilation, stride, strict=True)]
-            phase = numbers.setdefault(tuple(p for _, p in places), len(numbers))
-            self.taps.append((phase, sum(q * step for (q, _), step in zip(places, self.steps, strict=True))))
-        self.phases = [
-            tuple(_overlap(n, b + p, s, r) for n, b, p, s, r in zip(sizes, begin, at, stride, self.rows, strict=True))
-            for at in numbers
-        ]
-
-    @property
-    def is_dense(self) -> bool:
-        """Whether most of what is computed belongs to a window."""
-        return self.length <= 2 * math.prod(self.counts)
-
-    def room(self, *lead: int, dtype: Any) -> Any:
-        """(*lead, phases, *rows) of zeros, for `fill`."""
-        return np.zeros((*lead, len(self.phases), *self.rows), dtype)
-
-    def fill(self, room: Any, x: Any) -> None:
-        """Copy (*lead, *sizes) to where the runs expect it; what lies outside the input stays zero."""
-        for number, at in enumerate(self.phases):
-            room[(..., number, *(cells for cells, _ in at))] = x[(..., *(elements for _, elements in at))]
-
-    def views(self, room: Any, start: int, stop: int) -> list[tuple[Any, Any]]:
-        """Pairs (index of taps, view of a filled room), together (*lead, *kernel, stop - start): a part of all runs."""
-        lead = room.shape[: -len(self.rows) - 1]
-        strides, size = room.strides[: len(lead)], room.itemsize
-        flat = room.reshape(*lead, len(self.phases), -1)
-        if len(self.phases) > 1:
-            kernel = itertools.product(*map(range, self.kernel))
-            return [
-                ((..., *tap, slice(None)), flat[..., phase, first + start : first + stop])
-                for tap, (phase, first) in zip(kernel, self.taps, strict=True)
-            ]
-        # The one phase has the first tap at its start, and all others are as many elements on as its index says.
-        first, last = self.taps[0][1], self.taps[-1][1]
-        source = flat[..., 0, first + start : last + stop]
-        shape = (*lead, *self.kernel, stop - start)
-        apart = self._apart()
-        return [(..., np.lib.stride_tricks.as_strided(source, shape, (*strides, *(a * size for a in apart), size)))]
-
-    def _apart(self) -> tuple[int, ...]:
-        """Elements between the runs of neighbouring taps, where there is one phase."""
-        span = [1] * len(self.kernel)
-        for i in reversed(range(len(self.kernel) - 1)):
-            span[i] = span[i + 1] * self.kernel[i + 1]
-        return tuple(
-            self.taps[by][1] - self.taps[0][1] if k > 1 else 0 for by, k in zip(span, self.kernel, strict=True)
-        )
-
-    def windows(self, values: Any) -> Any:
-        """The values of windows, (..., *counts), in (..., length) without a copy."""
-        size = values.itemsize
-        return np.lib.stride_tricks.as_strided(
-            values, (*values.shape[:-1], *self.counts), (*values.strides[:-1], *(step * size for step in self.steps))
-        )
-
-    def blocks(self, images: int, groups: int, rows: int, itemsize: int) -> Iterator[tuple[slice, slice]]:
-        """(images, groups) whose columns, `rows` of them in a group, fit in the cache together."""
-        step = max(1, _NEAR // max(rows * self.length * itemsize, 1))
-        some = min(step, groups)
-        step = max(1, step // groups)
-        for image in range(0, images, step):
-            for group in range(0, groups, some):
-                yield slice(image, min(image + step, images)), slice(group, min(group + some, groups))
-
-    def columns(self, room: Any, rows: int) -> list[tuple[int, int, Any, list[tuple[Any, Any]]]]:
-        """How the columns of a room are made, a part of the runs at a time, of which `rows` fit in the cache.
-
-        Each is (start, stop, columns (*lead, rows, stop - start), pairs of what to write to and what to write there).
-        """
-        count = max(1, -(-rows * self.length * room.itemsize // _NEAR))
-        longest = -(-self.length // count)
-        lead = room.shape[: -len(self.rows) - 1]
-        memory = np.empty((*lead[:-1], rows, longest), room.dtype)
-        found = []
-        for start in range(0, self.length, longest):
-            stop = min(start + longest, self.length)
-            piece = memory[..., : stop - start]
-            by_tap = piece.reshape(*lead, *self.kernel, stop - start)
-            parts = [(by_tap[index], view) for index, view in self.views(room, start, stop)]
-            found.append((start, stop, piece, parts))
-        return found
-
-
-def _overlap(size: int, begin: int, stride: int, cells: int) -> tuple[slice, slice]:
-    """Of `cells`, which hold an element each `stride` from `begin` on: those inside (0, size), and these elements."""
-    first = max(0, -(begin // stride))
-    stop = max(first, min(cells, (size - 1 - begin) // stride + 1))
-    if first == stop:
-        return slice(0, 0), slice(0, 0)
-    start = begin + first * stride
-    return slice(first, stop), slice(start, start + (stop - first - 1) * stride + 1, stride)
-
-
-def _correlate_runs(out: Any, x: Any, filters: Any, runs: Runs) -> None:
-    """(n, groups, c, *sizes) and (groups, o, c, *kernel) to `out`, (n, groups, o, *counts)."""
-    n, groups, c = x.shape[:3]
-    taps = len(runs.taps)
-    rows, o = c * taps, filters.shape[1]
-    filters = filters.reshape(groups, o, rows)
-    made: dict[tuple[int, int], tuple[Any, ...]] = {}
-    for images, some in runs.blocks(n, groups, rows, x.itemsize):
-        lead = images.stop - images.start, some.stop - some.start
-        if lead not in made:
-            room, found = runs.room(*lead, c, dtype=x.dtype), np.empty((*lead, o, runs.length), x.dtype)
-            made[lead] = room, runs.columns(room, rows), found, runs.windows(found)
-        room, columns, found, windows = made[lead]
-        runs.fill(room, x[images, some])
-        for start, stop, piece, parts in columns:
-            for target, view in parts:
-                target[...] = view
-            np.matmul(filters[some], piece, out=found[..., start:stop])
-        out[images, some] = windows
-
-
-def _spread_runs(out: Any, y: Any, w: Any, groups: int, windows: Windows) -> bool:
-    """`_spread` as one correlation of `y` for each phase of the result; whether it was worth while, and done."""
-    n, o = y.shape[:2]
-    c = w.shape[1]
-    found = out.reshape(n, groups, c, *windows.sizes)
-    y = y.reshape(n, groups, o // groups, *windows.counts)
-    filters = w.reshape(groups, o // groups, c, *windows.kernel).swapaxes(1, 2)
-    # By dimension and phase: (cells of the result, taps in reverse, first element of `y`, dilation).
-    each = [
-        [_phase(p, *numbers) for p in range(numbers[-2])]
-        for numbers in zip(windows.kernel, windows.padding, windows.stride, windows.dilation, strict=True)
-    ]  # fmt: skip
-    todo = []
-    for parts in itertools.product(*each):
-        target = found[(..., *(part[0] for part in parts))]
-        if not target.size:
-            continue
-        some = filters[(..., *(part[1] for part in parts))]
-        if not some.size:
-            todo.append((target, some, None))
-            continue
-        counts, kernel = target.shape[3:], some.shape[3:]
-        begin, dilation = [part[2] for part in parts], [part[3] for part in parts]
-        runs = Runs(windows.counts, counts, kernel, begin, [1] * len(counts), dilation)
-        if not runs.is_dense:
-            return False
-        todo.append((target, some, runs))
-    for target, some, runs in todo:
-        if runs is None:
-            target[...] = 0
-        else:
-            _correlate_runs(target, y, np.ascontiguousarray(some), runs)
-    return True
-
-
-def _phase(phase: int, kernel: int, padding: int, stride: int, dilation: int) -> tuple[slice, slice, int, int]:
-    """Along one dimension, the elements of a spread result that are `phase` modulo `stride` in its padded form.
-
-    Returns the elements, the taps that reach them, in reverse, the place in `y` that the last of these taps takes the
-    first element from, and how far apart in `y` two neighbouring taps are.
-    """
-    apart = math.gcd(stride, dilation)
-    cell = max(0, -((phase - padding) // stride))  # the first whose element is not padding
-    elements = slice(cell * stride + phase - padding, None, stride)
-    taps = [t for t in range(kernel) if (t * dilation - phase) % stride == 0]
-    if not taps:
-        return elements, slice(0, 0), 0, 1
-    before = taps[0] - stride // apart
-    last = (taps[-1] * dilation - phase) // stride
-    return elements, slice(taps[-1], None if before < 0 else before, -(stride // apart)), cell - last, dilation // apart
-
-
-def _weight_runs(total: Any, y: Any, x: Any, runs: Runs) -> None:
-    """(n, groups, o, *counts) and (n, groups, c, *sizes) to `total`, (groups, o, c, *kernel)."""
-    n, groups, c = x.shape[:3]
-    o, taps = y.shape[2], len(runs.taps)
-    alone = o == c == 1
-    # Alone, a channel needs no columns: each place of the windows is a scalar product of two runs.
-    rows = 1 if alone else c * taps
-    flat = total.reshape(groups, o, c * taps)
-    made: dict[tuple[int, int], tuple[Any, ...]] = {}
-    for images, some in runs.blocks(n, groups, rows, x.itemsize):
-        lead = images.stop - images.start, some.stop - some.start
-        if lead not in made:
-            room, grads = runs.room(*lead, c, dtype=x.dtype), np.zeros((*lead, o, runs.length), x.dtype)
-            columns = _tap_views(runs, room, grads) if alone else runs.columns(room, rows)
-            made[lead] = room, columns, grads, runs.windows(grads)
-        room, columns, grads, windows = made[lead]
-        runs.fill(room, x[images, some])
-        windows[...] = y[images, some]
-        if alone:
-            products = np.empty((*lead, *runs.kernel), x.dtype)
-            for index, row, column in columns:
-                products[index] = np.matmul(row, column)[..., 0, 0]
-            flat[some, 0] += products.reshape(*lead, taps).sum(axis=0)
-            continue
-        for start, stop, piece, parts in columns:
-            for target, view in parts:
-                target[...] = view
-            flat[some] += np.matmul(grads[..., start:stop], piece.swapaxes(-1, -2)).sum(axis=0)
-
-
-def _tap_views(runs: Runs, room: Any, grads: Any) -> list[tuple[Any, Any, Any]]:
-    """(index of taps, gradients as a row, run as a column), for rooms of one channel in a group."""
-    found = []
-    for index, view in runs.views(room[:, :, 0], 0, runs.length):
-        around = (1,) * (view.ndim - 3)
-        row = grads.reshape(*grads.shape[:2], *around, 1, runs.length)
-        found.append((index if index is ... else index[:-1], row, view[..., None]))
-    return found
-
-
 def correlate(xp: Any, out: Any, x: Any, w: Any, groups: int, windows: Windows) -> None:
     """(n, c, *sizes) and (o, c / groups, *kernel) to `out`, (n, o, *counts): each window times each filter, summed."""
     n, c = x.shape[:2]
@@ -359,14 +118,6 @@ def correlate(xp: Any, out: Any, x: Any, w: Any, groups: int, windows: Windows) 
     if windows.is_identity:
         xp.matmul(filters, x.reshape(n, groups, c // groups, places), out=by_place)
         return
-    if _takes_runs(xp, x, groups):
-        begin = [-p for p in windows.padding]
-        runs = Runs(windows.sizes, windows.counts, windows.kernel, begin, windows.stride, windows.dilation)
-        if runs.is_dense:
-            each = groups, o // groups, c // groups, *windows.kernel
-            grouped = x.reshape(n, groups, c // groups, *windows.sizes)
-            _correlate_runs(out.reshape(n, groups, o // groups, *windows.counts), grouped, w.reshape(each), runs)
-            return
     padded = windows.pad(xp, x)
     if c == o == groups:
         out[...] = 0
@@ -407,11 +158,6 @@ def correlate_innermost(xp: Any, out: Any, x: Any, w: Any, windows: Windows) -> 
         by_place[images, start * rest : stop * rest] = xp.matmul(columns, filters)
 
 
-def _takes_runs(xp: Any, x: Any, groups: int) -> bool:
-    """Whether `Runs` may serve: with groups the products are small and columns of short rows cost more than they do."""
-    return xp is np and groups > 1 and x.dtype.kind in "fc"
-
-
 def spread(xp: Any, out: Any, y: Any, w: Any, groups: int, windows: Windows) -> None:
     """(n, o, *counts) and (o, c / groups, *kernel) to `out`, (n, c, *sizes): `_correlate`'s adjoint in the input."""
     n, o = y.shape[:2]
@@ -419,9 +165,6 @@ def spread(xp: Any, out: Any, y: Any, w: Any, groups: int, windows: Windows) -> 
     places, taps, rest = math.prod(windows.counts), math.prod(windows.kernel), math.prod(windows.counts[1:])
     if not n * places * w.size:
         out[...] = 0
-        return
-    # Runs take zeros from around `y`, which must not meet an infinite weight.
-    if _takes_runs(xp, y, groups) and np.isfinite(w).all() and _spread_runs(out, y, w, groups, windows):
         return
     padded = xp.zeros((n, c, *windows.padded), y.dtype)
     if c == o == groups:
@@ -448,17 +191,6 @@ def correlate_weight(xp: Any, y: Any, x: Any, groups: int, windows: Windows) -> 
     total = xp.zeros((groups, o // groups, c // groups * taps), x.dtype)
     if not n * places * total.size:
         return total.reshape(o, c // groups, *windows.kernel)
-    if _takes_runs(xp, x, groups):
-        begin = [-p for p in windows.padding]
-        runs = Runs(windows.sizes, windows.counts, windows.kernel, begin, windows.stride, windows.dilation)
-        if runs.is_dense:
-            grads = y.reshape(n, groups, o // groups, *windows.counts)
-            grouped = x.reshape(n, groups, c // groups, *windows.sizes)
-            _weight_runs(total, grads, grouped, runs)
-            # Between the windows a run has zeros for `y`, which may have met an infinite `x`.
-            if np.isfinite(total).all():
-                return total.reshape(o, c // groups, *windows.kernel)
-            total[...] = 0
     padded = windows.pad(xp, x)
     spatial = len(windows.kernel)
     if c == o == groups:

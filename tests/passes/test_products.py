@@ -147,12 +147,12 @@ ADDED: dict[str, tuple[Callable[..., Any], tuple[Tensor, ...], str]] = {
     "a convolution's bias": (
         lambda x, w, b: opweave.relu(opweave.nn.functional.conv2d(x, w, b, stride=2, padding=1)),
         (real(2, 3, 8, 9), real(5, 3, 3, 3), real(5)),
-        "aten_convolution",
+        "convolution_at",
     ),
     "a transposed convolution's": (
         lambda x, w, b: opweave.relu(opweave.nn.functional.conv_transpose2d(x, w, b, stride=2)),
         (real(2, 3, 8, 9), real(3, 5, 3, 3), real(5)),
-        "aten_convolution",
+        "convolution_at",
     ),
     "windows of one element": (
         lambda x, w, b: opweave.relu(opweave.nn.functional.conv2d(x, w, b)),
@@ -167,12 +167,12 @@ ADDED: dict[str, tuple[Callable[..., Any], tuple[Tensor, ...], str]] = {
     "windows of one element with gaps": (
         lambda x, w, b: opweave.relu(opweave.nn.functional.conv2d(x, w, b, stride=2)),
         (real(2, 3, 8, 9), real(5, 3, 1, 1), real(5)),
-        "aten_convolution",
+        "convolution_at",
     ),
     "windows of one element in groups": (
         lambda x, w, b: opweave.relu(opweave.nn.functional.conv2d(x, w, b, groups=2)),
         (real(2, 6, 8, 9), real(4, 3, 1, 1), real(4)),
-        "aten_convolution",
+        "convolution_at",
     ),
 }
 
@@ -181,7 +181,7 @@ ADDED: dict[str, tuple[Callable[..., Any], tuple[Tensor, ...], str]] = {
 def test_what_is_added_is_left_to_a_kernel(case: tuple[Callable[..., Any], tuple[Tensor, ...], str]) -> None:
     function, args, call = case
     wrapper = opweave.explain(function)(*args).versions[-1].code.partition("import triton")[0]
-    assert re.findall(r"aten_\w+|product(?=\()", wrapper) == [call]
+    assert re.findall(r"aten_\w+|(?:convolution_at|product)(?=\()", wrapper) == [call]
     assert len(re.findall(r"\bfused_\w+", wrapper)) == 1
     np.testing.assert_allclose(opweave.compile(function)(*args).numpy(), function(*args).numpy(), rtol=2e-5, atol=1e-5)
 

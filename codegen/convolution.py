@@ -1,0 +1,340 @@
+"""Convolutions on the CPU as correlations, which native code computes (`codegen/native/correlation.py`).
+
+There are three: a convolution; its adjoint in the input, which is transposed convolution too, as a correlation for each
+phase of the stride; and its adjoint in the weight. Each is a few words that say where operands lie, and nothing is
+copied first. All results are the same with any number of threads.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from opweave.registry import dtypes
+from opweave.registry.dtypes import DType
+from opweave.registry.loading import load_heavy
+from opweave.registry.op import ops
+from opweave.registry.tensor import Tensor
+
+if TYPE_CHECKING:
+    from opweave.tracer.graph import Node
+
+#: What is computed natively, and LLVM's name of it.
+STORED = {
+    dtypes.float32: "float", dtypes.float64: "double", dtypes.float16: "half", dtypes.bfloat16: "bfloat",
+}  # fmt: skip
+#: The most spatial dimensions.
+_DIMS = 3
+
+#: What native code does with the words (`correlation.CORRELATE` and so on).
+_CORRELATE, _WEIGHT, _DEPTHWISE, _DEPTHWISE_WEIGHT = range(4)
+#: The most filters of each channel that are correlated one by one.
+_FEW = 4
+#: The address of a tensor, its sizes and its strides; whole numbers, or what stands for them.
+Operand = tuple[Any, Sequence[Any], Sequence[Any]]
+
+
+#: Stride, padding and dilation: each a number for each spatial dimension, at most three of them.
+Steps = Sequence[Sequence[int]]
+
+
+class _Axis(NamedTuple):
+    """One dimension of a correlation.
+
+    The taps of place `i` see `u = i * step + t * dstep`; the input has them at `first + u * of` if `low <= u < high`.
+    Results lie at `begin + i * to`, weights at `least + t * by`.
+    """
+
+    count: Any
+    step: int
+    taps: int
+    dstep: int
+    low: Any
+    high: Any
+    of: Any
+    to: Any
+    by: Any
+    first: Any = 0
+    begin: Any = 0
+    least: Any = 0
+
+
+_LONE = _Axis(1, 1, 1, 1, 0, 1, 0, 0, 0)
+
+
+def _forward(count: Any, size: Any, kernel: Any, steps: tuple[int, int, int], of: Any, to: Any, by: Any) -> _Axis:
+    stride, padding, dilation = steps
+    if kernel == 1:
+        # Between the windows nothing is seen.
+        low, high = -(-padding // stride), (size + (padding - 1)) // stride + 1
+        return _Axis(count, 1, 1, 1, low, high, of * stride, to, by, of * -padding)
+    return _Axis(count, stride, kernel, dilation, padding, size + padding, of, to, by, of * -padding)
+
+
+def _phases(count: Any, size: Any, kernel: int, steps: tuple[int, int, int], of: Any, to: Any, by: Any) -> list[_Axis]:
+    """The places of each phase of the stride, and the taps that see something there; `size` is that of the result."""
+    stride, padding, dilation = steps
+    found: list[_Axis] = []
+    for phase in range(stride):
+        places = (size + (stride - 1 - phase)) // stride
+        taps = [t for t in reversed(range(kernel)) if (phase + padding - t * dilation) % stride == 0]
+        begin, apart = to * phase, to * stride
+        if not taps:
+            found.append(_Axis(places, 1, 0, 0, 0, 0, of, apart, by, 0, begin, 0))
+            continue
+        last = (phase + padding - taps[0] * dilation) // stride
+        each = taps[0] - taps[1] if len(taps) > 1 else 1
+        low, high = -last, count - last
+        first, least = of * last, by * taps[0]
+        found.append(
+            _Axis(
+                places, 1, len(taps), each * dilation // stride, low, high, of, apart, by * -each, first, begin, least
+            )
+        )
+    return found
+
+
+def correlations(
+    item: int, out: Operand, x: Operand, w: Operand, bias: Operand | None, groups: int, steps: Steps
+) -> list[Any]:
+    """A convolution: (n, c, *sizes) with (o, c / groups, *kernel) to (n, o, *counts).
+
+    Parameters
+    ----------
+    item : int
+        Bytes of an element.
+    out, x, w : Operand
+        The result, the input and the weight.
+    bias : Operand or None
+        What is added to each channel.
+    groups, steps
+        As for `aten.convolution`.
+
+    Returns
+    -------
+    list of tuple
+        The words of each correlation.
+    """
+    axes = [
+        _forward(count, size, kernel, each, of, to, by)
+        for count, size, kernel, each, of, to, by in zip(
+            out[1][2:], x[1][2:], w[1][2:], zip(*steps, strict=True), x[2][2:], out[2][2:], w[2][2:], strict=True
+        )
+    ]
+    o, c = _each(w[1][0], groups), w[1][1]
+    return [_words(_kind(_CORRELATE, o, c, groups), item, x, w, out, bias, groups, o, c, o, w[2][0], w[2][1], axes)]
+
+
+def adjoints(
+    item: int, out: Operand, y: Operand, w: Operand, bias: Operand | None, groups: int, steps: Steps
+) -> list[Any]:
+    """The adjoint of a convolution in its input: (n, o, *counts) with (o, c / groups, *kernel) to (n, c, *sizes).
+
+    Parameters and result are those of `correlations`.
+    """
+    phases = [
+        _phases(count, size, kernel, each, of, to, by)
+        for count, size, kernel, each, of, to, by in zip(
+            y[1][2:], out[1][2:], w[1][2:], zip(*steps, strict=True), y[2][2:], out[2][2:], w[2][2:], strict=True
+        )
+    ]
+    o, c = _each(w[1][0], groups), w[1][1]
+    kind = _kind(_CORRELATE, c, o, groups)
+    return [
+        _words(kind, item, y, w, out, bias, groups, c, o, o, w[2][1], w[2][0], axes)
+        for axes in itertools.product(*phases)
+    ]
+
+
+def weight_adjoints(item: int, out: Operand, y: Operand, x: Operand, groups: int, steps: Steps) -> list[Any]:
+    """The adjoint in the weight: (n, o, *counts) and (n, c, *sizes) to (o, c / groups, *kernel), as `correlations`."""
+    axes = [
+        _forward(count, size, kernel, each, of, to, by)
+        for count, size, kernel, each, of, to, by in zip(
+            y[1][2:], x[1][2:], out[1][2:], zip(*steps, strict=True), x[2][2:], y[2][2:], out[2][2:], strict=True
+        )
+    ]
+    o, c = _each(out[1][0], groups), out[1][1]
+    return [_words(_kind(_WEIGHT, o, c, groups), item, x, out, y, None, groups, o, c, o, out[2][0], out[2][1], axes)]
+
+
+def _each(channels: Any, groups: int) -> Any:
+    return channels if groups == 1 else channels // groups
+
+
+def _kind(kind: int, rows: Any, channels: Any, groups: int) -> int:
+    lone = groups > 1 and type(channels) is int and channels == 1 and type(rows) is int and rows <= _FEW
+    return kind + _DEPTHWISE if lone else kind
+
+
+def _words(
+    kind: int, item: int, x: Operand, w: Operand, out: Operand, bias: Operand | None, groups: int, rows: Any,
+    channels: Any, filters: Any, w_row: Any, w_channel: Any, axes: Sequence[_Axis],
+) -> tuple[Any, ...]:  # fmt: skip
+    """The words of `correlation.FIELDS`; a group has `filters` of the weight."""
+    first = begin = least = 0
+    added, apart = (0, 0) if bias is None else (bias[0], bias[2][0])
+    for axis in axes:
+        first, begin, least = first + axis.first, begin + axis.begin, least + axis.least
+    words: list[Any] = [
+        kind, x[0] + first * item, w[0] + least * item, out[0] + begin * item, added, apart, x[1][0], groups, rows,
+        channels, x[2][0], x[2][1] * channels, x[2][1], w[2][0] * filters, w_row, w_channel, out[2][0],
+        out[2][1] * rows, out[2][1],
+    ]  # fmt: skip
+    for axis in (*[_LONE] * (3 - len(axes)), *axes):
+        words += axis[:9]
+    return tuple(words)
+
+
+# ---- calls ---------------------------------------------------------------------------------------------------------
+
+_WORDS = 46
+#: It is written as it should run (`llvm.PROMOTED`).
+_PROMOTED = -1
+_FORMS: dict[str, Callable[..., list[Any]]] = {
+    "forward": correlations,
+    "input": adjoints,
+    "weight": lambda item, out, y, x, bias, groups, steps: weight_adjoints(item, out, y, x, groups, steps),
+}
+
+
+def words_of(
+    form: str, dtype: DType, out: Operand, a: Operand, b: Operand, bias: Operand | None, groups: int, steps: Steps
+) -> list[tuple[Any, ...]]:
+    """A convolution or an adjoint as native code is told of it.
+
+    Parameters
+    ----------
+    form : {"forward", "input", "weight"}
+        `correlations` of `a` and a weight `b`, `adjoints` of them, or `weight_adjoints` of results `a` and an input.
+    dtype : DType
+        One of `STORED`.
+    out, a, b, bias, groups, steps
+        As there.
+    """
+    return _FORMS[form](dtype.itemsize, out, a, b, bias, groups, steps)
+
+
+def takes(dtype: DType, dims: int) -> bool:
+    """Whether native code has it, of so many spatial dimensions."""
+    return dtype in STORED and 1 <= dims <= _DIMS
+
+
+def convolve(
+    form: str, out: Tensor, a: Tensor, b: Tensor, bias: Tensor | None, groups: int, *steps: Sequence[int]
+) -> None:
+    """Write a convolution or an adjoint; see `words_of`. Tensors are on the CPU."""
+    given = None if bias is None else _operand(bias)
+    run(form, out._dtype, _operand(out), _operand(a), _operand(b), given, groups, *steps)
+
+
+def run(
+    form: str, dtype: DType, out: Operand, a: Operand, b: Operand, bias: Operand | None, groups: int,
+    *steps: Sequence[int],
+) -> None:  # fmt: skip
+    """`convolve` of what is at addresses."""
+    function = _native(STORED[dtype]).call
+    for words in words_of(form, dtype, out, a, b, bias, groups, steps):
+        function(*words)
+
+
+def _operand(x: Tensor) -> Operand:
+    return x.data_ptr(), x._sizes, x._strides
+
+
+def address(dtype: DType) -> int:
+    """Of `i32 convolve(ptr words)`."""
+    return _native(STORED[dtype]).address
+
+
+def symbol(dtype: DType) -> str:
+    """The name of the same."""
+    return f"opweave_convolve_{STORED[dtype]}"
+
+
+class _Native(NamedTuple):
+    call: Callable[..., None]
+    address: int
+
+
+@functools.cache
+def _native(stored: str) -> _Native:
+    launch, pool = (load_heavy(f"opweave.codegen.native.{name}") for name in ("launch", "pool"))
+    name = f"opweave_convolve_{stored}"
+    loaded = _code(stored).load((name, f"{name}_run"), {"opweave_run": pool.run_address()})
+    return _Native(
+        launch.words_function("convolutions", _WORDS, loaded.address(f"{name}_run"), loaded), loaded.address(name)
+    )
+
+
+def source(dtype: DType, machine: Any) -> str:
+    """The LLVM IR of `address` for a machine (`llvm.Host`)."""
+    correlation = load_heavy("opweave.codegen.native.correlation")
+    return correlation.source(correlation.Kind.of(STORED[dtype], machine))
+
+
+def code(dtype: DType) -> Any:
+    """The native code of a type (`objects.Code`)."""
+    return _code(STORED[dtype])
+
+
+@functools.cache
+def _code(stored: str) -> Any:
+    def text() -> str:
+        return load_heavy("opweave.codegen.native.correlation").source_for_host(stored)
+
+    name = f"convolutions of {stored}"
+    return load_heavy("opweave.codegen.native.objects").Code(text, name, _PROMOTED, name)
+
+
+# ---- nodes ---------------------------------------------------------------------------------------------------------
+
+
+class Convolution(NamedTuple):
+    """What a call of a graph computes.
+
+    Attributes
+    ----------
+    form : str
+        As of `words_of`.
+    a, b, bias
+        Its operands.
+    groups : int
+        Of channels.
+    stride, padding, dilation : tuple of int
+        By spatial dimension.
+    """
+
+    form: str
+    a: Any
+    b: Any
+    bias: Any
+    groups: int
+    stride: tuple[int, ...]
+    padding: tuple[int, ...]
+    dilation: tuple[int, ...]
+
+
+def convolution_of(node: Node) -> Convolution | None:
+    """What a call computes, if it is a convolution that native code makes."""
+    value: Any = node.meta.get("val")
+    if node.target is ops.aten.convolution.default:
+        a, b, bias, stride, padding, dilation, transposed, _, groups = node.args
+        form = "input" if transposed else "forward"
+    elif node.target is ops.opweave.convolution_weight.default:
+        a, b, _, stride, padding, dilation, groups = node.args
+        form, bias = "weight", None
+    else:
+        return None
+    dims = len(value._sizes) - 2
+    if value._device.type != "cpu" or not takes(value._dtype, dims):
+        return None
+    steps = [tuple(values) * (dims if len(values) == 1 else 1) for values in (stride, padding, dilation)]
+    if any(type(n) is not int for values in (*steps, (groups,)) for n in values):
+        return None
+    kernel = value._sizes[2:] if form == "weight" else b.meta["val"]._sizes[2:]
+    if any(type(n) is not int for n in kernel):
+        return None
+    return Convolution(form, a, b, bias, groups, *steps)

@@ -1,0 +1,204 @@
+"""The native code of convolutions: implicit products of matrices, whose columns are packed a cache full at a time.
+
+A *correlation* is `out[n, g, m, p] = bias[g, m] + sum over c and t of weight[g, m, c, t] * in[n, g, c, p * step + t *
+dstep]`, in up to three dimensions of places p and taps t; what lies outside of [lo, hi) is zero. A convolution is one,
+its gradient by the input is one for each phase of the stride, and its gradient by the weight is the product of the same
+columns with the gradients of the result. `codegen/convolution.py` says what of what.
+
+A program has a block of places of all images, in a row, and some filters. For some channels at a time it puts the rows
+of the input that the block sees into memory of its own, with the zeros around and places of one phase side by side;
+from there each tap's columns are copied in stretches, and the kernel in registers multiplies them with the filters.
+Sums are formed in an order that follows from the sizes.
+"""
+
+from __future__ import annotations
+
+import math
+
+from opweave.codegen.native import llvm
+from opweave.codegen.native.correlation.depthwise import Depthwise
+from opweave.codegen.native.correlation.words import (
+    CORRELATE,
+    DEPTH,
+    DEPTHWISE,
+    DEPTHWISE_WEIGHT,
+    ENOUGH,
+    FIELDS,
+    RATE,
+    TALL,
+    WEIGHT,
+    WORDS,
+    Kind,
+    Record,
+)
+from opweave.codegen.native.emitting import Function, Int, Number
+
+
+def source_for_host(stored: str) -> str:
+    """`source` for this machine."""
+    return source(Kind.of(stored, llvm.host()))
+
+
+def source(kind: Kind) -> str:
+    """The LLVM IR of `i32 opweave_convolve(ptr words)`: 0 done, 1 the handler of a signal raised, 3 no memory."""
+    return _Module(kind).text()
+
+
+class _Module(Depthwise):
+    def text(self) -> str:
+        """All functions."""
+        parts = [
+            _HEAD, self._masked_load(), self._narrow(), *(self._micro(v) for v in (1, 2, 3)), self._copy(),
+            self._zero(), self._fill(), self._plan(), self._columns(), self._filters(), self._turned(),
+            self._scatter(), self._survey(), self._careful(), self._correlate(), self._weight(), self._gather(),
+            self._depthwise(), self._depthwise_weight(), self._entry(),
+            '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.unroll.disable"}',
+        ]  # fmt: skip
+        return "\n\n".join(parts)
+
+    def _entry(self) -> str:
+        f = Function("i32", self.name, ["ptr words"])
+        context = f.room(f"[{len(WORDS)} x i64]")
+        f.line(f"call void @llvm.memcpy.p0.p0.i64(ptr {context}, ptr %words, i64 {8 * len(FIELDS)}, i1 false)")
+        c = Record(f, context, WORDS)
+        counts, taps = [c[f"count{d}"] for d in range(3)], [c[f"taps{d}"] for d in range(3)]
+        window, image = math.prod(taps[1:], start=taps[0]), math.prod(counts[1:], start=counts[0])
+        rows, groups, kind, channels = c["rows"], c["groups"], c["kind"], c["channels"]
+        places, terms = c["n"] * image, channels * window
+        reach = (counts[2] - 1) * c["step2"] + (taps[2] - 1) * c["dstep2"] + 1
+        phase = reach.up(c["step2"])
+        inside = f.const(0).equals(0)
+        for d in range(3):
+            inside = inside.both((c[f"lo{d}"] <= 0).both(c[f"hi{d}"] > (counts[d] - 1) * c[f"step{d}"]))
+        lone = kind >= DEPTHWISE
+        steps = f.const(0).equals(0)
+        for d in range(3):
+            steps = steps.both(c[f"step{d}"].equals(1))
+        direct = inside.both(steps).both(window.equals(1)).both(lone.denied())
+        tight = f.const(0).equals(0)
+        unit: Number = 1
+        for d in (2, 1, 0):
+            tight = tight.both(c[f"w{d}"].equals(unit).either(taps[d].equals(1)))
+            unit = unit * taps[d]
+        tight = tight.both(c["w_c"].equals(window).either(channels.equals(1)))
+        for name, value in {
+            "window": window, "image": image, "places": places, "terms": terms, "phase": phase,
+            "pitch": phase * c["step2"], "direct": direct.choose(1, 0), "plain": tight.choose(1, 0), "odd": 0,
+            "packed": 0, "failed": 0,
+            "deep": (counts[0] - 1) * c["step0"] + (taps[0] - 1) * c["dstep0"] + 1, "partial": 0,
+        }.items():  # fmt: skip
+            c[name] = value
+        result, cost = f.room("i32"), f.room("double")
+        f.line(f"store i32 0, ptr {result}")
+
+        def go(function: str, programs: Int, work: Int) -> None:
+            """Run programs, unless the handler of a signal has raised while others ran."""
+            fine = Int(f, f.op(f"icmp eq i32 {f.op(f'load i32, ptr {result}')}, 0"))
+            with f.when(fine):
+                each = f.op(f"sitofp i64 {work} to double")
+                f.line(f"store double {f.op(f'fdiv double {each}, {RATE:e}')}, ptr {cost}")
+                found = f.op(
+                    f"call i32 @opweave_run(ptr @{function}, ptr {context}, i64 {programs}, i32 1, i32 1, i32 1,"
+                    f" ptr {cost})"
+                )
+                f.line(f"store i32 {found}, ptr {result}")
+                with f.when(c["failed"].equals(1)):
+                    f.line(f"store i32 3, ptr {result}")
+
+        some = (places > 0).both(rows > 0).both(groups > 0)
+        correlates = kind.equals(CORRELATE).either(kind.equals(DEPTHWISE)).both(some)
+        width = (places.up(self.lanes) * self.lanes).least(4 * self.wide)
+        blocks = places.up(width.most(1))
+        # Filters that are read once or twice are looked at where they are read.
+        at_once = kind.equals(CORRELATE).both(blocks <= 2).both(tight)
+        surveyed = correlates.both(at_once.denied())
+        apart = tight.denied().both(terms > 0).both(surveyed)
+        with f.when(apart):
+            room = self._room(f, groups * rows * (terms + self.lanes) + self.lanes)
+            c.keep("packed", self._stored_at(f, room, self.lanes))
+            f.leave(f.is_null(room), "i32 3")
+        with f.when(apart.either(surveyed.both(inside.denied()).both(tight))):
+            go("survey", groups * rows.up(self.high), terms * 20 * self.high)
+        with f.when(apart):
+            c.keep("weight", c.pointer("packed"))
+            filter_ = terms + self.lanes
+            c["plain"], c["w_g"], c["w_m"], c["w_c"] = 1, rows * filter_, filter_, window
+            for d in range(3):
+                c[f"w{d}"] = math.prod(taps[d + 1 :], start=f.const(1))
+        odd = c["odd"].equals(1).both(inside.denied())
+        with f.when(correlates.both(odd)):
+            go("careful", groups * rows, c["n"] * image * terms * 8)
+        some = some.both(odd.denied())
+        with f.when(kind.equals(CORRELATE).both(some)):
+            even = places.up(blocks * self.lanes) * self.lanes
+            wide = (blocks < ENOUGH).choose(even, width)
+            height = (rows.up(self.high) * self.high).least(TALL)
+            for _ in range(3):
+                few = (blocks * rows.up(height) * groups < ENOUGH).both(height > 32)
+                height = few.choose(height.up(2 * self.high) * self.high, height)
+            row_blocks = rows.up(height)
+            parts = terms.up(DEPTH).most(1)
+            depth = (channels.up(parts) * window).most(1)
+            c["depth"] = (depth <= DEPTH).choose(depth, DEPTH)
+            for name, value in {"width": wide, "blocks": blocks, "height": height, "row_blocks": row_blocks}.items():
+                c[name] = value
+            go("correlate", blocks * row_blocks * groups, wide * height * terms + 1000)
+            with f.when(c["odd"].equals(1).both(inside.denied())):
+                go("careful", groups * rows, c["n"] * image * terms * 8)
+        with f.when(kind.equals(WEIGHT).both(rows > 0).both(terms > 0)):
+            row_blocks = terms.up(DEPTH)
+            height = terms.up(row_blocks * self.high) * self.high
+            row_blocks = terms.up(height)
+            blocks = rows.up(4 * self.wide)
+            width = rows.up(blocks * self.lanes) * self.lanes
+            blocks = rows.up(width)
+            tasks = row_blocks * blocks * groups
+            chunks = places.up(DEPTH).most(1)
+            splits = f.const(2 * ENOUGH).up(tasks).least(chunks).most(1)
+            stretch = chunks.up(splits)
+            splits = chunks.up(stretch)
+            for name, value in {
+                "height": height, "row_blocks": row_blocks, "blocks": blocks, "width": width, "splits": splits,
+                "stretch": stretch * DEPTH,
+            }.items():  # fmt: skip
+                c[name] = value
+            with f.when(splits > 1):
+                partial = self._room(f, tasks * splits * height * width)
+                c.keep("partial", partial)
+                f.leave(f.is_null(partial), "i32 3")
+            go("weight", tasks * splits, width * height * stretch * DEPTH)
+            with f.when(splits > 1):
+                go("gathered", tasks, height * width * splits * 8)
+                f.line(f"call void @free(ptr {c.pointer('partial')})")
+        with f.when(kind.equals(DEPTHWISE).both(some)):
+            go("depthwise", c["n"] * groups, image * (window + 8) * rows // 4)
+        with f.when(kind.equals(DEPTHWISE_WEIGHT).both(rows > 0)):
+            go("depthwise_weight", groups, c["n"] * image * (window + 8) * rows // 4)
+        with f.when(apart):
+            f.line(f"call void @free(ptr {self._stored_at(f, c.pointer('packed'), -self.lanes)})")
+        text = f.end(f"i32 {f.op(f'load i32, ptr {result}')}")
+        # As a launch from Python runs it.
+        f = Function("i32", f"{self.name}_run", _RUN)
+        found = f.op(f"call i32 @{self.name}(ptr %packed)")
+        return f"{text}\n\n{f.end(f'i32 {found}')}"
+
+
+_RUN = ("ptr code", "ptr packed", "i64 n", "i32 gx", "i32 gy", "i32 gz", "ptr cost")
+_HEAD = """\
+declare ptr @malloc(i64)
+declare void @free(ptr)
+declare i64 @llvm.smin.i64(i64, i64)
+declare i64 @llvm.smax.i64(i64, i64)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare float @llvm.vector.reduce.fadd.v16f32(float, <16 x float>)
+declare float @llvm.vector.reduce.fadd.v8f32(float, <8 x float>)
+declare float @llvm.vector.reduce.fadd.v4f32(float, <4 x float>)
+declare double @llvm.vector.reduce.fadd.v8f64(double, <8 x double>)
+declare double @llvm.vector.reduce.fadd.v4f64(double, <4 x double>)
+declare double @llvm.vector.reduce.fadd.v2f64(double, <2 x double>)
+declare void @llvm.prefetch.p0(ptr, i32, i32, i32)
+declare i1 @llvm.vector.reduce.or.v16i1(<16 x i1>)
+declare i1 @llvm.vector.reduce.or.v8i1(<8 x i1>)
+declare i1 @llvm.vector.reduce.or.v4i1(<4 x i1>)
+declare i1 @llvm.vector.reduce.or.v2i1(<2 x i1>)
+declare i32 @opweave_run(ptr, ptr, i64, i32, i32, i32, ptr)"""

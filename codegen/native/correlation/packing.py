@@ -1,0 +1,449 @@
+"""Rows of the input and filters, a cache full of them at a time."""
+
+from __future__ import annotations
+
+from opweave.codegen.native.correlation.vectors import Vectors
+from opweave.codegen.native.correlation.words import BLOCK, PIECE, PITCH, Record
+from opweave.codegen.native.emitting import Function, Int
+
+
+class Packing(Vectors):
+    """What brings operands to where the kernel in registers reads them, and results to where they belong."""
+
+    def _copy(self) -> str:
+        """Numbers that lie `step` apart, as they are computed with; may write a register's width beyond the last."""
+        f = Function("internal void", "spaced", ["ptr to", "ptr of", "i64 step", "i64 count"], "noinline")
+        step, count = f.param("step"), f.param("count")
+        with f.when(step.equals(1)):
+            with f.loop(0, count, self.lanes) as i:
+                left = count - i
+                value = f.op(f"call {self.vector} @first(ptr {self._stored_at(f, '%of', i)}, i64 {left})")
+                self._vstore(f, value, self._at(f, "%to", i))
+        with f.when(step.equals(2)), f.loop(0, count, self.lanes) as i:
+            left = (count - i) * 2 - 1
+            parts = [
+                f.op(f"call {self.vector} @first(ptr {self._stored_at(f, '%of', i * 2 + k)}, i64 {left - k})")
+                for k in (0, self.lanes)
+            ]
+            value = self._halved(f, parts, 0)
+            self._vstore(f, value, self._at(f, "%to", i))
+        with f.when(step.equals(1).either(step.equals(2)).denied()), f.loop(0, count, rolled=False) as i:
+            value = self._get(f, self._stored_at(f, "%of", i * step))
+            f.line(f"store {self.real} {value}, ptr {self._at(f, '%to', i)}")
+        return f.end()
+
+    def _halved(self, f: Function, parts: list[str], first: int) -> str:
+        """Every other number of two registers, from the first or the second."""
+        order = ", ".join(f"i32 {2 * k + first}" for k in range(self.lanes))
+        return f.op(f"shufflevector {self.vector} {parts[0]}, {self.vector} {parts[1]}, <{self.lanes} x i32> <{order}>")
+
+    def _zero(self) -> str:
+        """Zeros; may write a register's width beyond the last."""
+        f = Function("internal void", "clear", ["ptr to", "i64 count"], "alwaysinline")
+        with f.loop(0, f.param("count"), self.lanes) as i:
+            self._vstore(f, "zeroinitializer", self._at(f, "%to", i))
+        return f.end()
+
+    def _fill(self) -> str:
+        """Put the rows of a channel that the block sees into `scratch`, with the zeros around."""
+        f, c, t = self._open("channel_rows", "ptr channel")
+        pitch, phase, step, seen_from = t["pitch"], t["phase"], c["step2"], t["begin"]
+        lo0, hi0, lo1, hi1 = (c[f"{name}{d}"] for d in range(2) for name in ("lo", "hi"))
+        lo2, hi2 = c["lo2"] - seen_from, c["hi2"] - seen_from
+        in_n, in0, in1, in2 = c["in_n"], c["in0"], c["in1"], c["in2"]
+        pieces, edges, scratch = t.pointer("pieces"), t.pointer("edges"), t.pointer("scratch")
+        apart = step * in2
+        with f.loop(0, t["found"]) as number:
+            piece = f.at(pieces, number * PIECE)
+            image, z0, deep, y0, high, begin = (f.load(piece, i) for i in range(PIECE))
+            base = self._stored_at(f, "%channel", image * in_n)
+            with f.loop(0, deep) as z:
+                uz = z + z0
+                inside = (uz >= lo0).both(uz < hi0)
+                with f.loop(0, high) as y:
+                    uy = y + y0
+                    seen = inside.both((uy >= lo1).both(uy < hi1))
+                    row = self._at(f, scratch, begin + (z * high + y) * pitch)
+                    with f.when(seen.denied()):
+                        f.line(f"call void @clear(ptr {row}, i64 {pitch})")
+                    with f.when(seen):
+                        of = self._stored_at(f, base, uz * in0 + uy * in1 + seen_from * in2)
+                        with f.when(apart.equals(1)):
+                            first, last = f.load(edges, 0), f.load(edges, 1)
+                            with f.loop(0, pitch, self.lanes) as i:
+                                place = self._stored_at(f, of, i)
+                                begins, ends = first - i, last - i
+                                value = f.op(f"call {self.vector} @between(ptr {place}, i64 {begins}, i64 {ends})")
+                                self._vstore(f, value, self._at(f, row, i))
+                        halved = step.equals(2).both(in2.equals(1))
+                        for p in (0, 1):
+                            # Every other number of two registers.
+                            with f.when(halved), f.loop(0, phase, self.lanes) as i:
+                                parts: list[str] = []
+                                for k in (0, self.lanes):
+                                    u = i * 2 + k
+                                    place = self._stored_at(f, of, u)
+                                    parts.append(
+                                        f.op(f"call {self.vector} @between(ptr {place}, i64 {lo2 - u}, i64 {hi2 - u})")
+                                    )
+                                self._vstore(f, self._halved(f, parts, p), self._at(f, row, phase * p + i))
+                        other = apart.equals(1).either(halved).denied()
+                        with f.when(other), f.loop(0, step) as p:
+                            first, last = f.load(edges, p * 2), f.load(edges, p * 2 + 1)
+                            to = self._at(f, row, p * phase)
+                            f.line(f"call void @clear(ptr {to}, i64 {first})")
+                            begins = self._stored_at(f, of, (p + first * step) * in2)
+                            place = self._at(f, to, first)
+                            f.line(f"call void @spaced(ptr {place}, ptr {begins}, i64 {apart}, i64 {last - first})")
+                            f.line(f"call void @clear(ptr {self._at(f, to, last)}, i64 {phase - last})")
+        return f.end()
+
+    def _plan(self) -> str:
+        """Where the places [p0, p1) read and write: stretches of them, by panels of `panel` places."""
+        f, c, t = self._open("plan", "i64 p0", "i64 p1", "i64 panel")
+        p0, p1, panel = (f.param(name) for name in ("p0", "p1", "panel"))
+        c1, c2 = c["count1"], c["count2"]
+        s0, s1, s2 = (c[f"step{d}"] for d in range(3))
+        direct = c["direct"].equals(1)
+        image = c["image"]
+        pieces, counts, ins, outs = (t.pointer(name) for name in ("pieces", "counts", "ins", "outs"))
+        reach0 = (c["taps0"] - 1) * c["dstep0"]
+        reach1 = (c["taps1"] - 1) * c["dstep1"]
+        area = c1 * c2
+        whole = (c1 - 1) * s1 + reach1 + 1
+        flat = c["taps0"].equals(1)
+        number, lane, filled, scratch = f.variable(0), f.variable(0), f.variable(0), f.variable(0)
+        in_n, in0, in1, in2 = (c[name] for name in ("in_n", "in0", "in1", "in2"))
+        out_n, out0, out1, out2 = (c[name] for name in ("out_n", "out0", "out1", "out2"))
+        first, last = p0 // image, (p1 - 1) // image
+        single = first.equals(last)
+        # Of one row of places only what they see is taken.
+        one_row = single.both((p0 // c2).equals((p1 - 1) // c2))
+        x0 = one_row.choose(p0 % c2, 0)
+        along = one_row.choose(p1 - p0, c2)
+        phase = ((along - 1) * s2 + (c["taps2"] - 1) * c["dstep2"] + 1).up(s2)
+        pitch = phase * s2
+        t["phase"], t["pitch"], t["begin"] = phase, pitch, x0 * s2
+        f.store(0, counts, 0)
+        f.store(0, counts, 1)
+        tap_rows = f.variable(whole)
+
+        def run(of: str, slot: int, source: Int, lane_: Int, count: Int, step: Int) -> None:
+            """One more stretch, or a longer one; `step` is between its places."""
+            at = filled.value
+            have = f.load(counts, at * 2 + slot)
+            base = f.at(of, at * (panel * 3))
+            before = f.at(base, (have - 1).most(0) * 3)
+            long = f.load(before, 2)
+            follows = (have > 0).both((f.load(before, 0) + long * step).equals(source))
+            with f.when(follows):
+                f.store(long + count, before, 2)
+            with f.when(follows.denied()):
+                new = f.at(base, have * 3)
+                f.store(source, new, 0)
+                f.store(lane_, new, 1)
+                f.store(count, new, 2)
+                f.store(have + 1, counts, at * 2 + slot)
+
+        with f.loop(first, last + 1) as n:
+            q0, q1 = (p0 - n * image).most(0), (p1 - n * image).least(image)
+            z0, z1 = q0 // area, (q1 - 1) // area
+            same = z0.equals(z1).both(flat.either(single))
+            y0 = same.choose(q0 % area // c2, 0)
+            y1 = same.choose((q1 - 1) % area // c2, c1 - 1)
+            high = (y1 - y0) * s1 + reach1 + 1
+            deep = (z1 - z0) * s0 + reach0 + 1
+            tap_rows.set(high)
+            piece = f.at(pieces, number.value * PIECE)
+            begin = scratch.value
+            for i, word in enumerate((n, z0 * s0, deep, y0 * s1, high, begin)):
+                f.store(word, piece, i)
+            scratch.set(begin + deep * high * pitch)
+            number.set(number.value + 1)
+            z, y, x = f.variable(z0), f.variable(q0 % area // c2), f.variable(q0 % c2)
+            left = f.variable(q1 - q0)
+            with f.repeat(left):
+                count = (c2 - x.value).least(left.value).least(panel - lane.value)
+                row = (z.value - z0) * s0 * high + (y.value - y0) * s1
+                packed = begin + row * pitch + x.value - x0
+                plain = n * in_n + z.value * in0 + y.value * in1 + x.value * in2
+                run(ins, 0, direct.choose(plain, packed), lane.value, count, direct.choose(in2, 1))
+                target = n * out_n + z.value * out0 + y.value * out1 + x.value * out2
+                run(outs, 1, target, lane.value, count, out2)
+                left.set(left.value - count)
+                lane.set(lane.value + count)
+                x.set(x.value + count)
+                with f.when(lane.value.equals(panel)):
+                    lane.set(0)
+                    filled.set(filled.value + 1)
+                    f.store(0, counts, filled.value * 2)
+                    f.store(0, counts, filled.value * 2 + 1)
+                with f.when(x.value.equals(c2)):
+                    x.set(0)
+                    y.set(y.value + 1)
+                    with f.when(y.value.equals(c1)):
+                        y.set(0)
+                        z.set(z.value + 1)
+        t["found"] = number.value
+        t["panels"] = filled.value + (lane.value > 0).choose(1, 0)
+        taps, weights = t.pointer("taps"), t.pointer("weights")
+        tap = f.variable(0)
+        with f.loop(0, c["taps0"]) as tz:
+            with f.loop(0, c["taps1"]) as ty:
+                with f.loop(0, c["taps2"]) as tx:
+                    along = tx * c["dstep2"]
+                    row = tz * c["dstep0"] * tap_rows.value + ty * c["dstep1"]
+                    offset = row * pitch + along % s2 * phase + along // s2
+                    f.store(direct.choose(0, offset), taps, tap.value)
+                    f.store(tz * c["w0"] + ty * c["w1"] + tx * c["w2"], weights, tap.value)
+                    tap.set(tap.value + 1)
+        self._mark(f, c, t)
+        # The slabs of a longer block before may have been larger.
+        elements = direct.choose(0, scratch.value) + 8 * self.lanes
+        f.line(f"call void @free(ptr {t.pointer('scratch')})")
+        made = f.op(f"call ptr @malloc(i64 {elements * self.item})")
+        t.keep("scratch", made)
+        return f.end()
+
+    def _mark(self, f: Function, c: Record, t: Record) -> None:
+        """Note which places of a row's phases are numbers of the input, and no zeros around it."""
+        step, phase, begin, edges = c["step2"], t["phase"], t["begin"], t.pointer("edges")
+        with f.loop(0, step) as p:
+            start, stop = ((c[name] - begin - p + step - 1) // step for name in ("lo2", "hi2"))
+            start = start.most(0).least(phase)
+            f.store(start, edges, p * 2)
+            f.store(stop.most(start).least(phase), edges, p * 2 + 1)
+
+    def _block(self, f: Function, c: Record, places: Int, panel: Int) -> tuple[str, Record]:
+        """Room for what `plan` finds."""
+        t = f.room(f"[{len(BLOCK)} x i64]")
+        record = Record(f, t, BLOCK)
+        panels = places.up(panel) + 1
+        window, step = c["window"].most(1), c["step2"]
+        sizes = {
+            "pieces": places * PIECE, "taps": window, "weights": window, "edges": step * 2, "counts": panels * 2,
+            "ins": panels * panel * 3, "outs": panels * panel * 3,
+        }  # fmt: skip
+        total: Int = f.const(0)
+        offsets: dict[str, Int] = {}
+        for name, size in sizes.items():
+            offsets[name] = total
+            total = total + size
+        memory = f.op(f"call ptr @malloc(i64 {total * 8})")
+        record.keep("memory", memory)
+        record.keep("scratch", "null")
+        record["panel"] = panel
+        for name, offset in offsets.items():
+            record.keep(name, f.at(memory, offset))
+        return t, record
+
+    def _need(self, f: Function, c: Record, t: Record, *more: str, planned: bool = True) -> None:
+        """Leave a program where there is no memory for it."""
+        missing = f.is_null(t.pointer("memory"), *([t.pointer("scratch")] if planned else []), *more)
+        with f.when(missing):
+            c["failed"] = 1
+            self._close(f, t, *more)
+        f.leave(missing)
+
+    def _close(self, f: Function, t: Record, *more: str) -> None:
+        for pointer in (t.pointer("memory"), t.pointer("scratch"), *more):
+            f.line(f"call void @free(ptr {pointer})")
+
+    def _columns(self) -> str:
+        """Rows [r0, r1) of the columns of a block: to panels `far` apart, rows `pitch` apart."""
+        f, c, t = self._open("columns", "ptr base", "i64 r0", "i64 r1", "ptr to", "i64 far", "i64 pitch")
+        r0, r1, far, pitch = (f.param(name) for name in ("r0", "r1", "far", "pitch"))
+        window, direct = c["window"], c["direct"].equals(1)
+        taps, counts, ins = t.pointer("taps"), t.pointer("counts"), t.pointer("ins")
+        panel, panels, in2, in_c = t["panel"], t["panels"], c["in2"], c["in_c"]
+        with f.loop(r0 // window, r1.up(window)) as channel:
+            begin = channel * window
+            first, last = (r0 - begin).most(0), (r1 - begin).least(window)
+            given = self._stored_at(f, "%base", channel * in_c)
+            with f.when(direct.denied()):
+                f.line(f"call void @channel_rows(ptr %c, ptr %t, ptr {given})")
+            scratch = t.pointer("scratch")
+            with f.loop(0, panels) as j:
+                count = f.load(counts, j * 2)
+                runs = f.at(ins, j * (panel * 3))
+                with f.loop(first, last) as tap:
+                    row = self._at(f, "%to", j * far + (begin + tap - r0) * pitch)
+                    with f.when(direct):
+                        with f.loop(0, count) as q:
+                            one = f.at(runs, q * 3)
+                            of = self._stored_at(f, given, f.load(one, 0))
+                            to = self._at(f, row, f.load(one, 1))
+                            f.line(f"call void @spaced(ptr {to}, ptr {of}, i64 {in2}, i64 {f.load(one, 2)})")
+                    with f.when(direct.denied()):
+                        shifted = self._at(f, scratch, f.load(taps, tap))
+                        with f.loop(0, count) as q:
+                            one = f.at(runs, q * 3)
+                            of = self._at(f, shifted, f.load(one, 0))
+                            to = self._at(f, row, f.load(one, 1))
+                            long = f.load(one, 2)
+                            self._vstore(f, self._vload(f, of), to)
+                            with f.loop(self.lanes, long, self.lanes) as i:
+                                self._vstore(f, self._vload(f, self._at(f, of, i)), self._at(f, to, i))
+        return f.end()
+
+    def _is_turned(self, c: Record) -> Int:
+        """Whether a channel's taps lie side by side in the opposite order, and a register has them all."""
+        taps, by = ([c[f"{name}{d}"] for d in range(3)] for name in ("taps", "w"))
+        even = by[1].equals(taps[2] * by[2]).either(taps[1].equals(1))
+        even = even.both(by[0].equals(taps[1] * taps[2] * by[2]).either(taps[0].equals(1)))
+        return even.both(by[2].equals(-1)).both(c["window"] <= self.lanes)
+
+    def _backwards(self, f: Function, of: str, window: Int) -> tuple[str, str]:
+        """The taps of a channel that lie before an address, as they are and at the end of a register, turned around."""
+        bits = f.op(self._masked_bits(self._stored_at(f, of, 1 - window), self._below(f, window)))
+        order = ", ".join(f"i32 {k}" for k in reversed(range(self.lanes)))
+        kind = f"<{self.lanes} x {self.stored}>"
+        return bits, f.op(f"shufflevector {kind} {bits}, {kind} poison, <{self.lanes} x i32> <{order}>")
+
+    def _filters(self) -> str:
+        """Terms [r0, r1) of some filters, a row each."""
+        f, c, _ = self._open("filters", "ptr base", "i64 rows", "i64 r0", "i64 r1", "ptr to")
+        rows, r0, r1, w_m = f.param("rows"), f.param("r0"), f.param("r1"), c["w_m"]
+        bits = f"<{self.lanes} x i1>"
+        several = f.room(bits)
+        f.line(f"store {bits} zeroinitializer, ptr {several}")
+        with f.loop(0, rows) as m:
+            of, to = self._stored_at(f, "%base", m * w_m + r0), self._at(f, "%to", m * PITCH)
+            with f.loop(0, r1 - r0, 64 // self.item) as k:
+                later = self._stored_at(f, of, w_m * 3 + k)
+                self._ahead(f, later)
+            with f.loop(0, r1 - r0, self.lanes) as k:
+                place, left = self._stored_at(f, of, k), r1 - r0 - k
+                value = f.op(f"call {self.vector} @first(ptr {place}, i64 {left})")
+                self._vstore(f, value, self._at(f, to, k))
+                self._is_odd(f, value, self.vector, several, bits)
+        self._note(f, c, several)
+        return f.end()
+
+    def _ahead(self, f: Function, place: str) -> None:
+        """Ask for what is read soon; there may be nothing."""
+        f.line(f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 3, i32 1)")
+
+    def _note(self, f: Function, c: Record, several: str, one: str | None = None) -> None:
+        """Have it known that numbers are not finite."""
+        bits = f"<{self.lanes} x i1>"
+        some = f.op(f"call i1 @llvm.vector.reduce.or.v{self.lanes}i1({bits} {f.op(f'load {bits}, ptr {several}')})")
+        found = Int(f, some)
+        if one is not None:
+            found = found.either(Int(f, f.op(f"load i1, ptr {one}")))
+        with f.when(found):
+            c["odd"] = 1
+
+    def _scatter(self) -> str:
+        """A panel's results to where they belong: rows `pitch` apart, from `of`."""
+        f, c, t = self._open("scatter", "ptr base", "i64 rows", "i64 j", "ptr of", "i64 pitch")
+        rows, j, pitch = (f.param(name) for name in ("rows", "j", "pitch"))
+        counts, outs, panel = t.pointer("counts"), t.pointer("outs"), t["panel"]
+        out_m, out2 = c["out_m"], c["out2"]
+        count = f.load(counts, j * 2 + 1)
+        runs = f.at(outs, j * (panel * 3))
+        with f.loop(0, rows) as m:
+            with f.loop(0, count) as q:
+                one = f.at(runs, q * 3)
+                to = self._stored_at(f, "%base", m * out_m + f.load(one, 0))
+                of = self._at(f, "%of", m * pitch + f.load(one, 1))
+                with f.loop(0, f.load(one, 2), rolled=False) as i:
+                    value = f.op(f"load {self.real}, ptr {self._at(f, of, i)}")
+                    self._put(f, value, self._stored_at(f, to, i * out2))
+        return f.end()
+
+    def _survey(self) -> str:
+        """Look at filters, some a program: are all numbers finite; those that do not lie in order are put so."""
+        f, c = self._task("survey")
+        rows, terms, window, channels = c["rows"], c["terms"], c["window"], c["channels"]
+        one, bits = f.room("i1"), f"<{self.lanes} x i1>"
+        several = f.room(bits)
+        f.line(f"store i1 false, ptr {one}")
+        f.line(f"store {bits} zeroinitializer, ptr {several}")
+        plain, w_c, w_m, w_g = c["plain"].equals(1), c["w_c"], c["w_m"], c["w_g"]
+        weight, packed = c.pointer("weight"), c.pointer("packed")
+        taps, by = ([c[f"{name}{d}"] for d in range(3)] for name in ("taps", "w"))
+        blocks = rows.up(self.high)
+
+        def move(of: str, offset: Int, to: str, place: Int) -> None:
+            value = f.op(f"load {self.stored}, ptr {self._stored_at(f, of, offset)}")
+            f.line(f"store {self.stored} {value}, ptr {self._stored_at(f, to, place)}")
+            self._is_odd(f, self._widened(f, value), self.real, one, "i1")
+
+        turned = self._is_turned(c)
+        offsets, tap = f.op(f"call ptr @malloc(i64 {window * 8 + 8})"), f.variable(0)
+        with f.loop(0, taps[0]) as z, f.loop(0, taps[1]) as y, f.loop(0, taps[2]) as x:
+            f.store(z * by[0] + y * by[1] + x * by[2], offsets, tap.value)
+            tap.set(tap.value + 1)
+        with f.loop(f.param("start"), f.param("end")) as i:
+            g, m0 = i // blocks, i % blocks * self.high
+            m1 = (m0 + self.high).least(rows)
+            with f.when(plain), f.loop(m0, m1) as m:
+                of = self._stored_at(f, weight, g * w_g + m * w_m)
+                with f.loop(0, terms, self.lanes) as k:
+                    value = f.op(f"call {self.vector} @first(ptr {self._stored_at(f, of, k)}, i64 {terms - k})")
+                    self._is_odd(f, value, self.vector, several, bits)
+            # What a channel has for these filters lies together, if that is the gradient by the input.
+            with f.when(plain.denied()), f.loop(0, channels) as channel, f.loop(m0, m1) as m:
+                channel = channels - 1 - channel
+                of = self._stored_at(f, weight, g * w_g + m * w_m + channel * w_c)
+                self._ahead(f, self._stored_at(f, of, w_c * -4))
+                to = self._stored_at(f, packed, (g * rows + m) * (terms + self.lanes) + channel * window)
+                # Turned around in a register, and put where only channels are that come after it.
+                with f.when(turned):
+                    bits_, back = self._backwards(f, of, window)
+                    kind = f"<{self.lanes} x {self.stored}>"
+                    place = self._stored_at(f, to, window - self.lanes)
+                    f.line(f"store {kind} {back}, ptr {place}, align {self._item_stored()}")
+                    self._is_odd(f, self._widened(f, bits_, self.lanes), self.vector, several, bits)
+                with f.when(turned.denied()), f.loop(0, window, rolled=False) as k:
+                    move(of, f.load(offsets, k), to, k)
+        f.line(f"call void @free(ptr {offsets})")
+        self._note(f, c, several, one)
+        return f.end()
+
+    def _transposed(self, f: Function, rows: list[str]) -> list[str]:
+        """As many registers as they have lanes, rows for columns."""
+        n, half = len(rows), 1
+        while half < n:
+            new = list(rows)
+            for i in range(n):
+                if i & half:
+                    continue
+                low = [(j & ~half) + (n if j & half else 0) for j in range(n)]
+                high = [x + half for x in low]
+                for to, order in ((i, low), (i + half, high)):
+                    mask = ", ".join(f"i32 {x}" for x in order)
+                    new[to] = f.op(
+                        f"shufflevector {self.vector} {rows[i]}, {self.vector} {rows[i + half]}, <{n} x i32> <{mask}>"
+                    )
+            rows, half = new, half * 2
+        return rows
+
+    def _turned(self) -> str:
+        """The results' gradients of a block, places for rows: `count` filters from `base`, `wide` numbers a place."""
+        f, c, t = self._open("turned", "ptr base", "i64 count", "ptr to")
+        count = f.param("count")
+        out_m, out2 = c["out_m"], c["out2"]
+        outs = t.pointer("outs")
+        runs = f.load(t.pointer("counts"), 1)
+        unit = out2.equals(1)
+        with f.loop(0, runs) as q:
+            one = f.at(outs, q * 3)
+            source, lane, long = (f.load(one, i) for i in range(3))
+            with f.when(unit):
+                with f.loop(0, count, self.lanes) as m:
+                    with f.loop(0, long, self.lanes) as i:
+                        rows: list[str] = []
+                        for r in range(self.lanes):
+                            row = (m + r).least(count - 1)
+                            place = self._stored_at(f, "%base", row * out_m + source + i)
+                            rows.append(f.op(f"call {self.vector} @first(ptr {place}, i64 {long - i})"))
+                        for r, value in enumerate(self._transposed(f, rows)):
+                            self._vstore(f, value, self._at(f, "%to", (lane + i + r) * self.wide + m))
+            with f.when(unit.denied()):
+                with f.loop(0, long) as i:
+                    place = self._stored_at(f, "%base", source + i * out2)
+                    to = self._at(f, "%to", (lane + i) * self.wide)
+                    f.line(f"call void @spaced(ptr {to}, ptr {place}, i64 {out_m}, i64 {count})")
+        return f.end()

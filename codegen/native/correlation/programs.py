@@ -1,0 +1,223 @@
+"""Correlations, and their gradients by the weight, as products of what is packed."""
+
+from __future__ import annotations
+
+from opweave.codegen.native.correlation.packing import Packing
+from opweave.codegen.native.correlation.words import DEPTH, PITCH
+from opweave.codegen.native.emitting import Int
+
+
+class Programs(Packing):
+    """Programs that compute blocks of correlations, and of gradients by the weight."""
+
+    def _careful(self) -> str:
+        """Programs of a correlation of one filter each, where nothing is multiplied by the zeros around the input."""
+        f, c = self._task("careful")
+        rows, channels, n_ = c["rows"], c["channels"], c["n"]
+        dims = range(3)
+        counts, taps, by = ([c[f"{name}{d}"] for d in dims] for name in ("count", "taps", "w"))
+        lows, highs, of, to = ([c[f"{name}{d}"] for d in dims] for name in ("lo", "hi", "in", "out"))
+        steps, apart = ([c[f"{name}{d}"] for d in dims] for name in ("step", "dstep"))
+        total = f.room(self.real)
+        given = c.pointer("bias")
+        there_is = Int(f, f.op(f"icmp ne ptr {given}, null"))
+        with f.loop(f.param("start"), f.param("end")) as i:
+            g, m = i // rows, i % rows
+            weight = self._stored_at(f, c.pointer("weight"), g * c["w_g"] + m * c["w_m"])
+            base = self._stored_at(f, c.pointer("input"), g * c["in_g"])
+            out = self._stored_at(f, c.pointer("output"), g * c["out_g"] + m * c["out_m"])
+            with f.loop(0, n_) as n, f.loop(0, counts[0]) as z, f.loop(0, counts[1]) as y, f.loop(0, counts[2]) as x:
+                place = (z, y, x)
+                f.line(f"store {self.real} 0.0, ptr {total}")
+                with f.when(there_is):
+                    value = self._get(f, self._stored_at(f, given, (g * rows + m) * c["bias_by"]))
+                    f.line(f"store {self.real} {value}, ptr {total}")
+                with (
+                    f.loop(0, channels) as channel, f.loop(0, taps[0]) as tz, f.loop(0, taps[1]) as ty,
+                    f.loop(0, taps[2]) as tx,
+                ):  # fmt: skip
+                    seen = [place[d] * steps[d] + (tz, ty, tx)[d] * apart[d] for d in dims]
+                    inside = f.const(0).equals(0)
+                    for d in dims:
+                        inside = inside.both((seen[d] >= lows[d]).both(seen[d] < highs[d]))
+                    with f.when(inside):
+                        at = (
+                            n * c["in_n"] + channel * c["in_c"] + sum((seen[d] * of[d] for d in dims), start=f.const(0))
+                        )
+                        filters = channel * c["w_c"] + tz * by[0] + ty * by[1] + tx * by[2]
+                        a = self._get(f, self._stored_at(f, base, at))
+                        b = self._get(f, self._stored_at(f, weight, filters))
+                        old = f.op(f"load {self.real}, ptr {total}")
+                        new = f.op(f"fadd contract {self.real} {old}, {f.op(f'fmul contract {self.real} {a}, {b}')}")
+                        f.line(f"store {self.real} {new}, ptr {total}")
+                end = n * c["out_n"] + sum((place[d] * to[d] for d in dims), start=f.const(0))
+                self._put(f, f.op(f"load {self.real}, ptr {total}"), self._stored_at(f, out, end))
+        return f.end()
+
+    def _correlate(self) -> str:
+        """Programs of a correlation: a block of places and some filters each."""
+        f, c = self._task("correlate")
+        width, blocks, height, row_blocks = c["width"], c["blocks"], c["height"], c["row_blocks"]
+        depth, terms, rows, places = c["depth"], c["terms"], c["rows"], c["places"]
+        panel_ = (width // self.lanes).least(3) * self.lanes
+        panel = ((width // self.lanes).equals(4)).choose(2 * self.lanes, panel_)
+        far = depth * self.wide + self.lanes
+        t, record = self._block(f, c, width, panel)
+        slab = self._room(f, width.up(panel) * far)
+        left = self._room(f, height * PITCH)
+        sums = self._room(f, height * width)
+        self._need(f, c, record, slab, left, sums, planned=False)
+        bias = f.room(f"[{self.high} x {self.real}]")
+        out_m, out2, bias_by = c["out_m"], c["out2"], c["bias_by"]
+        unit = out2.equals(1) if self.stored == self.real else f.const(0).equals(1)
+        with f.loop(f.param("start"), f.param("end")) as i:
+            block = i % blocks
+            row_block = i // blocks % row_blocks
+            g = i // blocks // row_blocks
+            p0, m0 = block * width, row_block * height
+            p1, some = (p0 + width).least(places), height.least(rows - m0)
+            f.line(f"call void @plan(ptr %c, ptr {t}, i64 {p0}, i64 {p1}, i64 {panel})")
+            self._need(f, c, record, slab, left, sums)
+            base = self._stored_at(f, c.pointer("input"), g * c["in_g"])
+            weight = self._stored_at(f, c.pointer("weight"), g * c["w_g"] + m0 * c["w_m"])
+            out = self._stored_at(f, c.pointer("output"), g * c["out_g"] + m0 * out_m)
+            counts, outs = record.pointer("counts"), record.pointer("outs")
+            panels = record["panels"]
+            with f.loop(0, terms.most(1), depth) as r0:
+                r1 = (r0 + depth).least(terms)
+                k = r1 - r0
+                with f.when(k > 0):
+                    f.line(
+                        f"call void @columns(ptr %c, ptr {t}, ptr {base}, i64 {r0}, i64 {r1}, ptr {slab}, i64 {far},"
+                        f" i64 {self.wide})"
+                    )
+                    f.line(
+                        f"call void @filters(ptr %c, ptr {t}, ptr {weight}, i64 {some}, i64 {r0}, i64 {r1}, ptr {left})"
+                    )
+                later = (r0 > 0).choose(1, 0)
+                with f.loop(0, panels) as j:
+                    here = (p1 - p0 - j * panel).least(panel)
+                    vectors = here.up(self.lanes)
+                    runs = f.at(outs, j * (panel * 3))
+                    full = (here % self.lanes).equals(0).both(f.load(counts, j * 2 + 1).equals(1)).both(unit)
+                    columns = self._at(f, slab, j * far)
+                    with f.loop(0, some, self.high) as m:
+                        placed = full.both(some - m >= self.high)
+                        own = self._at(f, sums, m * width + j * panel)
+                        there = self._stored_at(f, out, m * out_m + f.load(runs, 0))
+                        to = f.op(f"select i1 {placed}, ptr {there}, ptr {own}")
+                        ldc = placed.choose(out_m, width)
+                        for row in range(self.high):
+                            f.line(f"store {self.real} 0.0, ptr {self._at(f, bias, row)}")
+                        given = c.pointer("bias")
+                        there_is = Int(f, f.op(f"icmp ne ptr {given}, null"))
+                        with f.when(there_is):
+                            with f.loop(0, (some - m).least(self.high)) as row:
+                                at = self._stored_at(f, given, (g * rows + m0 + m + row) * bias_by)
+                                f.line(f"store {self.real} {self._get(f, at)}, ptr {self._at(f, bias, row)}")
+                        a = self._at(f, left, m * PITCH)
+                        self._multiply(f, vectors, k, a, columns, to, ldc, bias, later)
+            with f.loop(0, panels) as j:
+                here = (p1 - p0 - j * panel).least(panel)
+                full = (here % self.lanes).equals(0).both(f.load(counts, j * 2 + 1).equals(1)).both(unit)
+                done = full.choose(some // self.high * self.high, 0)
+                with f.when(done < some):
+                    own = self._at(f, sums, done * width + j * panel)
+                    there = self._stored_at(f, out, done * out_m)
+                    f.line(
+                        f"call void @scatter(ptr %c, ptr {t}, ptr {there}, i64 {some - done}, i64 {j}, ptr {own},"
+                        f" i64 {width})"
+                    )
+        self._close(f, record, slab, left, sums)
+        return f.end()
+
+    def _weight(self) -> str:
+        """Programs of a gradient by the weight: some terms of some filters, of a stretch of the places."""
+        f, c = self._task("weight")
+        height, row_blocks, width, blocks = c["height"], c["row_blocks"], c["width"], c["blocks"]
+        splits, stretch, terms, rows, places = c["splits"], c["stretch"], c["terms"], c["rows"], c["places"]
+        deep = f.const(DEPTH)
+        t, record = self._block(f, c, deep, deep)
+        left = self._room(f, height * PITCH)
+        panels = width.up(self.wide)
+        far = (DEPTH + self.lanes) * self.wide
+        right = self._room(f, panels * far)
+        own = self._room(f, height * width)
+        self._need(f, c, record, left, right, own, planned=False)
+        none = f.room(f"[{self.high} x {self.real}]")
+        f.line(f"store [{self.high} x {self.real}] zeroinitializer, ptr {none}")
+        each = (width // self.lanes).up(panels)
+        with f.loop(f.param("start"), f.param("end")) as i:
+            split = i % splits
+            task = i // splits
+            column = task % blocks
+            row_block = task // blocks % row_blocks
+            g = task // blocks // row_blocks
+            r0, m0 = row_block * height, column * width
+            r1, m1 = (r0 + height).least(terms), (m0 + width).least(rows)
+            base = self._stored_at(f, c.pointer("input"), g * c["in_g"])
+            grads = self._stored_at(f, c.pointer("output"), g * c["out_g"] + m0 * c["out_m"])
+            parted = splits > 1
+            partial = self._at(f, c.pointer("partial"), i * (height * width))
+            sums = f.op(f"select i1 {parted}, ptr {partial}, ptr {own}")
+            with f.when(places.equals(0)):
+                f.line(f"call void @clear(ptr {sums}, i64 {height * width})")
+            with f.loop(split * stretch, ((split + 1) * stretch).least(places), DEPTH) as p0:
+                p1 = (p0 + DEPTH).least(places).least((split + 1) * stretch)
+                f.line(f"call void @plan(ptr %c, ptr {t}, i64 {p0}, i64 {p1}, i64 {DEPTH})")
+                self._need(f, c, record, left, right, own)
+                f.line(
+                    f"call void @columns(ptr %c, ptr {t}, ptr {base}, i64 {r0}, i64 {r1}, ptr {left}, i64 0,"
+                    f" i64 {PITCH})"
+                )
+                later = (p0 > split * stretch).choose(1, 0)
+                with f.loop(0, panels) as j:
+                    begin = j * each * self.lanes
+                    here = (m1 - m0 - begin).least(each * self.lanes)
+                    with f.when(here > 0):
+                        columns = self._at(f, right, j * far)
+                        of = self._stored_at(f, grads, begin * c["out_m"])
+                        f.line(f"call void @turned(ptr %c, ptr {t}, ptr {of}, i64 {here}, ptr {columns})")
+                        vectors = here.up(self.lanes)
+                        with f.loop(0, r1 - r0, self.high) as m:
+                            a = self._at(f, left, m * PITCH)
+                            to = self._at(f, sums, m * width + begin)
+                            self._multiply(f, vectors, p1 - p0, a, columns, to, width, none, later)
+            with f.when(parted.denied()):
+                f.line(f"call void @gather(ptr %c, ptr {t}, ptr {own}, i64 {task})")
+        self._close(f, record, left, right, own)
+        return f.end()
+
+    def _gather(self) -> str:
+        """The sums of all stretches of the places, in their order, to the gradient."""
+        f, c, _ = self._open("gather", "ptr of", "i64 task")
+        height, row_blocks, width, blocks = c["height"], c["row_blocks"], c["width"], c["blocks"]
+        task, splits, window = f.param("task"), c["splits"], c["window"]
+        column = task % blocks
+        row_block = task // blocks % row_blocks
+        g = task // blocks // row_blocks
+        r0, m0 = row_block * height, column * width
+        r1, m1 = (r0 + height).least(c["terms"]), (m0 + width).least(c["rows"])
+        t1, t2 = c["taps1"], c["taps2"]
+        base = self._stored_at(f, c.pointer("weight"), g * c["w_g"] + m0 * c["w_m"])
+        size, w_m = height * width, c["w_m"]
+        with f.loop(r0, r1) as r:
+            tap = r % window
+            steps = tap // t2 // t1 * c["w0"] + tap // t2 % t1 * c["w1"] + tap % t2 * c["w2"]
+            row = self._stored_at(f, base, r // window * c["w_c"] + steps)
+            with f.loop(0, m1 - m0) as m:
+                total = f.room(self.real)
+                at = (r - r0) * width + m
+                first = f.op(f"load {self.real}, ptr {self._at(f, '%of', at)}")
+                f.line(f"store {self.real} {first}, ptr {total}")
+                with f.loop(1, splits) as s:
+                    value = f.op(f"load {self.real}, ptr {self._at(f, '%of', s * size + at)}")
+                    old = f.op(f"load {self.real}, ptr {total}")
+                    f.line(f"store {self.real} {f.op(f'fadd {self.real} {old}, {value}')}, ptr {total}")
+                self._put(f, f.op(f"load {self.real}, ptr {total}"), self._stored_at(f, row, m * w_m))
+        text = f.end()
+        f, c = self._task("gathered")
+        with f.loop(f.param("start"), f.param("end")) as i:
+            of = self._at(f, c.pointer("partial"), i * (c["splits"] * c["height"] * c["width"]))
+            f.line(f"call void @gather(ptr %c, ptr null, ptr {of}, i64 {i})")
+        return f"{text}\n\n{f.end()}"

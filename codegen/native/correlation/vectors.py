@@ -1,0 +1,213 @@
+"""Loads, stores and arithmetic of registers, and the kernel that multiplies in them."""
+
+from __future__ import annotations
+
+from opweave.codegen.native.correlation.words import BLOCK, PITCH, WORDS, Kind, Record
+from opweave.codegen.native.emitting import Function, Int, Number
+
+
+class Vectors:
+    """Numbers in registers and in memory.
+
+    Parameters
+    ----------
+    kind : Kind
+        How they are kept and computed.
+    """
+
+    def __init__(self, kind: Kind) -> None:
+        self.kind = kind
+        self.real, self.lanes, self.high = kind.real, kind.lanes, kind.height
+        self.item = 8 if kind.real == "double" else 4
+        self.stored = {"bfloat": "i16"}.get(kind.stored, kind.stored)
+        self.vector = f"<{self.lanes} x {self.real}>"
+        self.wide = 3 * self.lanes
+        self.suffix = f"v{self.lanes}{'f64' if self.real == 'double' else 'f32'}"
+        self.name = f"opweave_convolve_{kind.stored}"
+
+    def _at(self, f: Function, base: str, index: Number) -> str:
+        return f.at(base, index, self.real)
+
+    def _stored_at(self, f: Function, base: str, index: Number) -> str:
+        return f.at(base, index, self.stored)
+
+    def _vload(self, f: Function, place: str) -> str:
+        return f.op(f"load {self.vector}, ptr {place}, align {self.item}")
+
+    def _vstore(self, f: Function, value: str, place: str) -> None:
+        f.line(f"store {self.vector} {value}, ptr {place}, align {self.item}")
+
+    def _splat(self, f: Function, value: str) -> str:
+        one = f.op(f"insertelement {self.vector} poison, {self.real} {value}, i64 0")
+        return f.op(f"shufflevector {self.vector} {one}, {self.vector} poison, <{self.lanes} x i32> zeroinitializer")
+
+    def _fma(self, f: Function, a: str, b: str, c: str) -> str:
+        product = f.op(f"fmul contract {self.vector} {a}, {b}")
+        return f.op(f"fadd contract {self.vector} {product}, {c}")
+
+    def _get(self, f: Function, place: str) -> str:
+        """A number in memory as it is computed with."""
+        value = f.op(f"load {self.stored}, ptr {place}")
+        return self._widened(f, value)
+
+    def _widened(self, f: Function, value: str, lanes: int = 1) -> str:
+        def of(kind: str) -> str:
+            return kind if lanes == 1 else f"<{lanes} x {kind}>"
+
+        if self.kind.stored == "half":
+            return f.op(f"fpext {of('half')} {value} to {of('float')}")
+        if self.kind.stored == "bfloat":
+            whole = f.op(f"zext {of('i16')} {value} to {of('i32')}")
+            by = "16" if lanes == 1 else "splat (i32 16)"
+            high = f.op(f"shl {of('i32')} {whole}, {by}")
+            return f.op(f"bitcast {of('i32')} {high} to {of('float')}")
+        return value
+
+    def _put(self, f: Function, value: str, place: str) -> None:
+        """A number to memory, rounded once."""
+        if self.kind.stored == "half":
+            value = f.op(f"fptrunc float {value} to half")
+        elif self.kind.stored == "bfloat":
+            value = f.op(f"call i16 @rounded(float {value})")
+        f.line(f"store {self.stored} {value}, ptr {place}")
+
+    def _narrow(self) -> str:
+        """float32 to bfloat16, to the nearest, ties to even."""
+        f = Function("internal i16", "rounded", ["float x"], "alwaysinline")
+        bits = f.op("bitcast float %x to i32")
+        low = f.op(f"lshr i32 {bits}, 16")
+        odd = f.op(f"and i32 {low}, 1")
+        more = f.op(f"add i32 {odd}, 32767")
+        sums = f.op(f"add i32 {bits}, {more}")
+        high = f.op(f"lshr i32 {sums}, 16")
+        nan = f.op("fcmp uno float %x, %x")
+        quiet = f.op(f"or i32 {low}, 64")
+        found = f.op(f"select i1 {nan}, i32 {quiet}, i32 {high}")
+        return f.end(f"i16 {f.op(f'trunc i32 {found} to i16')}")
+
+    def _numbers(self, f: Function, value: Int) -> str:
+        """A register full of a number, and the numbers of its places before it, to be compared."""
+        n = self.lanes
+        short = f.op(f"trunc i64 {value.least(1 << 20).most(-(1 << 20))} to i32")
+        one = f.op(f"insertelement <{n} x i32> poison, i32 {short}, i64 0")
+        return f.op(f"shufflevector <{n} x i32> {one}, <{n} x i32> poison, <{n} x i32> zeroinitializer")
+
+    def _below(self, f: Function, count: Int) -> str:
+        """Which places are before one."""
+        n = self.lanes
+        places = ", ".join(f"i32 {i}" for i in range(n))
+        return f.op(f"icmp slt <{n} x i32> <{places}>, {self._numbers(f, count)}")
+
+    def _loaded(self, f: Function, place: str, mask: str) -> str:
+        """Some of the numbers in a row as they are computed with, zeros for the others."""
+        n = self.lanes
+        return self._widened(f, f.op(self._masked_bits(place, mask)), n)
+
+    def _masked_bits(self, place: str, mask: str) -> str:
+        n, stored = self.lanes, self.stored
+        suffix = {"float": "f32", "double": "f64", "half": "f16", "i16": "i16"}[stored]
+        return (
+            f"call <{n} x {stored}> @llvm.masked.load.v{n}{suffix}.p0(ptr align {self._item_stored()} {place},"
+            f" <{n} x i1> {mask}, <{n} x {stored}> zeroinitializer)"
+        )
+
+    def _item_stored(self) -> int:
+        return 2 if self.stored in ("half", "i16") else self.item
+
+    def _masked_load(self) -> str:
+        """Functions: the first numbers of a row, or those between two places, zeros around them."""
+        n, stored, vector = self.lanes, self.stored, self.vector
+        suffix = {"float": "f32", "double": "f64", "half": "f16", "i16": "i16"}[stored]
+        declared = f"declare <{n} x {stored}> @llvm.masked.load.v{n}{suffix}.p0(ptr, <{n} x i1>, <{n} x {stored}>)"
+        f = Function(f"internal {vector}", "first", ["ptr p", "i64 count"], "alwaysinline")
+        first = f.end(f"{vector} {self._loaded(f, '%p', self._below(f, f.param('count')))}")
+        f = Function(f"internal {vector}", "between", ["ptr p", "i64 begin", "i64 end"], "alwaysinline")
+        outside = self._below(f, f.param("begin"))
+        mask = f.op(
+            f"select <{n} x i1> {outside}, <{n} x i1> zeroinitializer, <{n} x i1> {self._below(f, f.param('end'))}"
+        )
+        between = f.end(f"{vector} {self._loaded(f, '%p', mask)}")
+        real = "f64" if self.real == "double" else "f32"
+        stores = f"declare void @llvm.masked.store.v{n}{real}.p0({vector}, ptr, <{n} x i1>)"
+        return "\n\n".join((declared, stores, first, between))
+
+    def _micro(self, vectors: int) -> str:
+        """Rows by `vectors` registers of columns; `more`: add to what is there."""
+        rows, kind = range(self.high), self.vector
+        f = Function(
+            "internal void", f"micro.{vectors}",
+            ["i64 k", "ptr a", "ptr b", "ptr c", "i64 ldc", "ptr bias", "i64 more"], "noinline",
+        )  # fmt: skip
+        ldc, more = f.param("ldc"), f.param("more")
+        starts = [self._at(f, "%c", ldc * m) for m in rows]
+        places = [[self._at(f, start, v * self.lanes) for v in range(vectors)] for start in starts]
+        sums = [[f.room(kind) for _ in range(vectors)] for _ in rows]
+        for m in rows:
+            one = self._splat(f, f.op(f"load {self.real}, ptr {self._at(f, '%bias', m)}"))
+            for v in range(vectors):
+                f.line(f"store {kind} {one}, ptr {sums[m][v]}")
+        with f.when(more.equals(1)):
+            for m in rows:
+                for v in range(vectors):
+                    f.line(f"store {kind} {self._vload(f, places[m][v])}, ptr {sums[m][v]}")
+
+        def step(k: Int) -> None:
+            base = self._at(f, "%b", k * self.wide)
+            columns = [self._vload(f, self._at(f, base, v * self.lanes)) for v in range(vectors)]
+            along = self._at(f, "%a", k)
+            for m in rows:
+                one = self._splat(f, f.op(f"load {self.real}, ptr {self._at(f, along, m * PITCH)}"))
+                for v in range(vectors):
+                    old = f.op(f"load {kind}, ptr {sums[m][v]}")
+                    f.line(f"store {kind} {self._fma(f, one, columns[v], old)}, ptr {sums[m][v]}")
+
+        k = f.param("k")
+        even = k & -2
+        with f.loop(0, even, 2) as i:
+            step(i)
+            step(i + 1)
+        with f.loop(even, k) as i:
+            step(i)
+        for m in rows:
+            for v in range(vectors):
+                self._vstore(f, f.op(f"load {kind}, ptr {sums[m][v]}"), places[m][v])
+        return f.end()
+
+    def _multiply(
+        self, f: Function, vectors: Int, k: Number, a: str, b: str, c: str, ldc: Number, bias: str, more: Number
+    ) -> None:
+        for v in (1, 2, 3):
+            with f.when(vectors.equals(v)):
+                f.line(f"call void @micro.{v}(i64 {k}, ptr {a}, ptr {b}, ptr {c}, i64 {ldc}, ptr {bias}, i64 {more})")
+
+    def _put_first(self, f: Function, value: str, place: str, count: Int) -> None:
+        """Store the first numbers of a register."""
+        suffix = "f64" if self.real == "double" else "f32"
+        f.line(
+            f"call void @llvm.masked.store.v{self.lanes}{suffix}.p0({self.vector} {value},"
+            f" ptr align {self.item} {place}, <{self.lanes} x i1> {self._below(f, count)})"
+        )
+
+    def _some(self, f: Function, value: str, count: Int) -> str:
+        """The first numbers of a register, zeros behind."""
+        mask = self._below(f, count)
+        return f.op(f"select <{self.lanes} x i1> {mask}, {self.vector} {value}, {self.vector} zeroinitializer")
+
+    def _task(self, name: str) -> tuple[Function, Record]:
+        f = Function("internal void", name, ["ptr c", "i64 start", "i64 end", "i32 gx", "i32 gy", "i32 gz"])
+        return f, Record(f, "%c", WORDS)
+
+    def _room(self, f: Function, elements: Number) -> str:
+        size = elements * self.item + 64 * 4
+        return f.op(f"call ptr @malloc(i64 {size})")
+
+    def _is_odd(self, f: Function, value: str, kind: str, found: str, bits: str) -> None:
+        """Note numbers that are not finite."""
+        zero = f.op(f"fsub {kind} {value}, {value}")
+        odd = f.op(f"fcmp uno {kind} {zero}, zeroinitializer")
+        old = f.op(f"load {bits}, ptr {found}")
+        f.line(f"store {bits} {f.op(f'or {bits} {old}, {odd}')}, ptr {found}")
+
+    def _open(self, name: str, *parameters: str) -> tuple[Function, Record, Record]:
+        f = Function("internal void", name, ["ptr c", "ptr t", *parameters], "noinline")
+        return f, Record(f, "%c", WORDS), Record(f, "%t", BLOCK)

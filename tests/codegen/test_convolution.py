@@ -1,0 +1,203 @@
+"""Native convolutions and their gradients against their definition in float64, on one thread and on several."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import opweave as ow
+from opweave.codegen import convolution
+from opweave.codegen.native import correlation, llvm, objects, pool
+
+aten = ow.ops.aten
+Array = np.ndarray[Any, Any]
+
+
+class Case:
+    """A convolution of some sizes, steps and layouts."""
+
+    def __init__(self, seed: int) -> None:
+        draw = random.Random(seed)
+        dims = draw.choice([1, 2, 2, 2, 3])
+        some = lambda *values: [draw.choice(values) for _ in range(dims)]  # noqa: E731
+        self.groups, channels, filters = draw.choice(
+            [(1, 5, 33), (1, 17, 8), (2, 3, 7), (3, 8, 16), (4, 1, 1), (7, 1, 2), (1, 1, 9)]
+        )
+        self.kernel, self.stride = some(1, 1, 2, 3, 3, 5), some(1, 1, 2, 3)
+        self.padding, self.dilation = some(0, 1, 2, 6), some(1, 1, 2)
+        sizes = [
+            max(draw.choice([1, 4, 7, 18] if dims < 3 else [2, 5]) + d * (k - 1) - p, 1)
+            for k, d, p in zip(self.kernel, self.dilation, self.padding, strict=True)
+        ]
+        self.x_sizes = draw.choice([1, 2, 5]), self.groups * channels, *sizes
+        self.w_sizes = self.groups * filters, channels, *self.kernel
+        counts = [
+            (n + 2 * p - d * (k - 1) - 1) // s + 1
+            for n, k, s, p, d in zip(sizes, self.kernel, self.stride, self.padding, self.dilation, strict=True)
+        ]
+        self.y_sizes = self.x_sizes[0], self.w_sizes[0], *counts
+        self.layouts = [draw.choice(["plain", "plain", "last", "gaps"]) for _ in range(3)]
+
+    def drawn(self, seed: int) -> list[Array]:
+        """Input, weight and the gradient of the result."""
+        draw = np.random.default_rng(seed)
+        return [draw.standard_normal(sizes) for sizes in (self.x_sizes, self.w_sizes, self.y_sizes)]
+
+    def exact(self, x: Array, w: Array, y: Array) -> tuple[Array, Array, Array]:
+        """Result, gradient by the input, gradient by the weight: a tap at a time."""
+        n, g = x.shape[0], self.groups
+        pads = [(0, 0), (0, 0), *((p, p) for p in self.padding)]
+        padded = np.pad(x, pads).reshape(n, g, -1, *(s + 2 * p for s, p in zip(x.shape[2:], self.padding, strict=True)))
+        grads, filters = y.reshape(n, g, -1, *y.shape[2:]), w.reshape(g, -1, *w.shape[1:])
+        out, of_x, of_w = np.zeros(grads.shape), np.zeros(padded.shape), np.zeros(filters.shape)
+        for tap in itertools.product(*map(range, self.kernel)):
+            at = (..., *(
+                slice(t * d, t * d + (c - 1) * s + 1, s)
+                for t, d, c, s in zip(tap, self.dilation, y.shape[2:], self.stride, strict=True)
+            ))  # fmt: skip
+            out += np.einsum("goc,ngc...->ngo...", filters[(..., *tap)], padded[at])
+            of_x[at] += np.einsum("goc,ngo...->ngc...", filters[(..., *tap)], grads)
+            places = (n, g, -1, grads[0, 0, 0].size)
+            seen = padded[at].reshape(n, g, padded.shape[2], -1)
+            of_w[(..., *tap)] = np.einsum("ngop,ngcp->goc", grads.reshape(places), seen)
+        inside = (..., *(slice(p, p + s) for p, s in zip(self.padding, x.shape[2:], strict=True)))
+        return (
+            out.reshape(y.shape),
+            of_x.reshape(n, -1, *of_x.shape[3:])[inside].reshape(x.shape),
+            of_w.reshape(w.shape),
+        )
+
+    def laid(self, array: Array, layout: str) -> ow.Tensor:
+        """The same numbers in a layout of their own."""
+        if layout == "last":
+            return ow.from_numpy(np.moveaxis(np.ascontiguousarray(np.moveaxis(array, 1, -1)), -1, 1))
+        if layout == "gaps":
+            return ow.from_numpy(np.repeat(array, 2, axis=-1)[..., ::2])
+        return ow.from_numpy(array)
+
+    def steps(self) -> tuple[list[int], list[int], list[int]]:
+        return self.stride, self.padding, self.dilation
+
+
+TOLERANCE = {"float32": 2e-6, "float64": 2e-14, "float16": 1e-3, "bfloat16": 8e-3}
+
+
+def close(found: Array, exact: Array, dtype: str) -> None:
+    assert found.shape == exact.shape
+    if exact.size:
+        np.testing.assert_allclose(found, exact, rtol=0, atol=TOLERANCE[dtype] * max(np.abs(exact).max(), 1e-3))
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE)
+def test_results_and_gradients_follow_the_definition(dtype: str) -> None:
+    for seed in range(40 if dtype == "float32" else 12):
+        case = Case(seed)
+        kind = getattr(ow, dtype)
+        given = [
+            case.laid(array, layout).to(kind) for array, layout in zip(case.drawn(seed), case.layouts, strict=True)
+        ]
+        x, w, y = given
+        bias = ow.from_numpy(np.arange(case.w_sizes[0]) / 8.0).to(kind)
+        none = [0] * len(case.kernel)
+        wide = [t.to(ow.float64).numpy() for t in given]
+        exact = case.exact(*wide)
+        added = exact[0] + bias.to(ow.float64).numpy().reshape(-1, *[1] * len(case.kernel))
+        out = aten.convolution(x, w, bias, *case.steps(), False, none, case.groups)
+        close(out.to(ow.float64).numpy(), added, dtype)
+        grads = aten.convolution_backward(y, x, w, None, *case.steps(), False, none, case.groups, [True, True, False])
+        for found, right in zip(grads[:2], exact[1:], strict=True):
+            close(found.to(ow.float64).numpy(), right, dtype)
+
+
+def test_results_do_not_depend_on_the_number_of_threads() -> None:
+    draw = np.random.default_rng(0)
+    x, w = draw.standard_normal((3, 40, 31, 29), np.float32), draw.standard_normal((72, 40, 3, 3), np.float32)
+    y = draw.standard_normal((3, 72, 31, 29), np.float32)
+    a, b, g = map(ow.from_numpy, (x, w, y))
+    steps = [1, 1], [1, 1], [1, 1]
+    found: list[list[Array]] = []
+    before = pool.get_num_threads()
+    try:
+        for threads in (1, 2, 3):
+            pool.set_num_threads(threads)
+            grads = aten.convolution_backward(g, a, b, None, *steps, False, [0, 0], 1, [True, True, False])
+            out = aten.convolution(a, b, None, *steps, False, [0, 0], 1)
+            found.append([t.numpy() for t in (out, *grads[:2])])
+    finally:
+        pool.set_num_threads(before)
+    for others in found[1:]:
+        for one, other in zip(found[0], others, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_filters_whose_channels_are_parted() -> None:
+    """Terms of 15 taps and 256 channels do not divide into blocks of whole channels."""
+    draw = np.random.default_rng(3)
+    y, w = draw.standard_normal((1, 256, 4, 6), np.float32), draw.standard_normal((256, 8, 3, 5), np.float32)
+    x = ow.zeros(1, 8, 4, 6)
+    case = Case(0)
+    case.groups, case.kernel, case.stride, case.padding, case.dilation = 1, [3, 5], [1, 1], [1, 2], [1, 1]
+    exact = case.exact(np.zeros((1, 8, 4, 6)), w.astype(np.float64), y.astype(np.float64))[1]
+    found = aten.convolution_backward(
+        ow.from_numpy(y), x, ow.from_numpy(w), None, *case.steps(), False, [0, 0], 1, [True, False, False]
+    )[0]
+    close(found.numpy(), exact, "float32")
+
+
+def test_an_empty_batch_has_no_gradient() -> None:
+    for groups, channels in ((1, 4), (4, 1)):
+        x, w = ow.zeros(0, 4, 6, 5), ow.ones(8, channels, 3, 3)
+        y = aten.convolution(x, w, None, [1, 1], [1, 1], [1, 1], False, [0, 0], groups)
+        assert tuple(y.shape) == (0, 8, 6, 5)
+        grads = aten.convolution_backward(
+            y, x, w, None, [1, 1], [1, 1], [1, 1], False, [0, 0], groups, [True, True, False]
+        )
+        assert tuple(grads[0].shape) == (0, 4, 6, 5)
+        np.testing.assert_array_equal(grads[1].numpy(), np.zeros(w.shape, np.float32))
+
+
+def test_compiled_convolutions_take_other_sizes() -> None:
+    draw = np.random.default_rng(1)
+    w, v = (ow.from_numpy(draw.standard_normal(s, np.float32)) for s in ((6, 3, 3, 3), (6, 4, 4, 4)))
+
+    def function(x: ow.Tensor) -> ow.Tensor:
+        y = ow.nn.functional.conv2d(x, w, stride=2, padding=1)
+        return ow.nn.functional.conv_transpose2d(ow.relu(y), v, stride=2, padding=1)
+
+    compiled = ow.compile(function, dynamic=True)
+    for sizes in ((2, 3, 12, 10), (3, 3, 15, 22), (1, 3, 7, 9)):
+        x = ow.from_numpy(draw.standard_normal(sizes, np.float32))
+        np.testing.assert_allclose(compiled(x).numpy(), function(x).numpy(), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.skipif(not llvm.host().streams, reason="registers of other widths")
+@pytest.mark.parametrize(("bits", "registers"), [(128, 16), (256, 16)])
+def test_narrow_registers_compute_the_same(bits: int, registers: int) -> None:
+    if bits > llvm.host().vector_bits:
+        pytest.skip("this machine has no such registers")
+    source = correlation.source(correlation.Kind("float", bits, registers))
+    name = convolution.symbol(ow.float32)
+    code = objects.load(
+        llvm.compile_object(source, level=llvm.PROMOTED), (name,), imports={"opweave_run": pool.run_address()}
+    )
+    run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(code.address(name))
+
+    def operand(array: Array) -> convolution.Operand:
+        return array.ctypes.data, array.shape, [s // array.itemsize for s in array.strides]
+
+    for seed in range(25):
+        case = Case(seed)
+        x, w, y = (array.astype(np.float32) for array in case.drawn(seed))
+        exact = case.exact(*(array.astype(np.float64) for array in (x, w, y)))
+        for form, a, b, right in (("forward", x, w, exact[0]), ("input", y, w, exact[1]), ("weight", y, x, exact[2])):
+            out = np.full(right.shape, np.nan, np.float32)
+            parts = operand(out), operand(a), operand(b)
+            for words in convolution.words_of(form, ow.float32, *parts, None, case.groups, case.steps()):
+                packed = (ctypes.c_int64 * len(words))(*words)
+                assert run(ctypes.addressof(packed)) == 0
+            close(out, right, "float32")
