@@ -221,6 +221,9 @@ def _names_of_outside(fn: Any) -> dict[int, str]:
     """Names of the tensors that a function closes over, reads from its module, or has as attributes."""
     found: dict[int, str] = {}
     owner = getattr(fn, "__self__", None if isinstance(fn, types.FunctionType) else fn)
+    if hasattr(type(owner), "__opweave_module__"):
+        for name, value in [*owner.named_parameters(), *owner.named_buffers()]:
+            found.setdefault(id(value), name)
     for name, value in _attributes(owner, "", set()):
         found.setdefault(id(value), name)
     function = getattr(fn, "__func__", fn)
@@ -234,6 +237,9 @@ def _names_of_outside(fn: Any) -> dict[int, str]:
         for name, value in variables:
             if isinstance(value, Tensor):
                 found.setdefault(id(value), name)
+            elif hasattr(type(value), "__opweave_module__"):
+                for inner, tensor in [*value.named_parameters(), *value.named_buffers()]:
+                    found.setdefault(id(tensor), f"{name}.{inner}")
             else:
                 for inner, tensor in _attributes(value, f"{name}.", set()):
                     found.setdefault(id(tensor), inner)

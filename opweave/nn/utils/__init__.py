@@ -1,6 +1,7 @@
 """What works on parameters of any module: norms of gradients, vectors of parameters, parametrizations, sequences."""
 
-from opweave.nn.utils import parametrizations, parametrize, rnn, stateless
+from opweave.nn import stateless
+from opweave.nn.utils import parametrizations, parametrize, rnn
 from opweave.nn.utils.clip_grad import clip_grad_norm, clip_grad_norm_, clip_grad_value_, get_total_norm
 from opweave.nn.utils.convert_parameters import parameters_to_vector, vector_to_parameters
 
