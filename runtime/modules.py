@@ -29,8 +29,42 @@ def is_module(kind: type) -> bool:
     return hasattr(kind, "__opweave_module__")
 
 
+def is_optimizer(kind: type) -> bool:
+    """Whether a class is an optimizer's."""
+    return hasattr(kind, "__opweave_optimizer__")
+
+
 class ModuleGuards(ObjectGuards):
-    """Guards of modules."""
+    """Guards of modules and of optimizers."""
+
+    def optimizer(self, source: Source, value: Any) -> None:
+        """Guard an optimizer: the settings of its groups, and the gradients and the state of its parameters."""
+        kind: Any = type(value)
+        self.exact_type(source, value)
+        if not is_library(kind.__module__):
+            self.user_class(kind, source.site)
+            self.instance(source, value)
+        where = self.source(f"{source.var}.__dict__['state']", f"{source.text}.state", source.site)
+        self.get(where)
+        count, text, state = len(value.state), source.text, value.state
+        self.seen[id(state)] = (state, where)
+        self.require(
+            f"len({where.var} := {where.load}) == {count}",
+            where,
+            lambda now: f"len({text}.state) {count} → {len(now)}",
+        )
+        for name in ("_pre_hooks", "_post_hooks"):
+            self._attribute(source, name, getattr(value, name), stored=True)
+        self._attribute(source, "param_groups", value.param_groups, stored=True)
+        for i, group in enumerate(value.param_groups):
+            for k, parameter in enumerate(group["params"]):
+                var = self.seen[id(parameter)][1].var
+                part = f"{text}.param_groups[{i}]['params'][{k}]"
+                self.visit(self.source(f"{var}.grad", f"{part}.grad", source.site), parameter.grad)
+                if parameter in state:
+                    self.visit(
+                        self.source(f"{where.var}[{var}]", f"state of {part}", source.site), state[parameter]
+                    )
 
     def module(self, source: Source, value: Any) -> None:
         """Guard a module: its class, its mode, what it keeps, and all modules in it."""

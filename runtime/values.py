@@ -36,7 +36,7 @@ from opweave.registry.replay import Function
 from opweave.registry.tensor import Tensor
 from opweave.runtime.classes import SPECIAL, ClassFacts
 from opweave.runtime.exact import PARTS, READERS, reader_of
-from opweave.runtime.modules import ModuleGuards, is_module
+from opweave.runtime.modules import ModuleGuards, is_module, is_optimizer
 from opweave.runtime.objects import unrecorded
 from opweave.runtime.purity import is_library
 from opweave.runtime.sources import MISSING, PYTREES, Source, TensorInput, brief, is_named_tuple, is_registered
@@ -274,8 +274,8 @@ class ValueGuards(ModuleGuards):
             self._payload(source, value, kind)
         elif kind is np.ndarray:
             self._array(source, value)
-        elif is_module(kind):
-            self.module(source, value)
+        elif is_module(kind) or is_optimizer(kind):
+            (self.module if is_module(kind) else self.optimizer)(source, value)
         elif isinstance(value, enum.Enum):
             self.same(source, value)
             self.instance(source, value)
