@@ -96,8 +96,8 @@ class MultiheadAttention(Module):
             self.register_parameter("in_proj_weight", None)
         self.register_parameter("in_proj_bias", empty(3 * embed_dim, **options) if bias else None)
         self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias, **options)
-        for name in ("bias_k", "bias_v"):
-            self.register_parameter(name, empty(1, 1, embed_dim, **options) if add_bias_kv else None)
+        self.bias_k = empty(1, 1, embed_dim, **options) if add_bias_kv else None
+        self.bias_v = empty(1, 1, embed_dim, **options) if add_bias_kv else None
         self.add_zero_attn = add_zero_attn
         self._reset_parameters()
 

@@ -35,6 +35,7 @@ class _NormBase(Module):
         track_running_stats: bool = True,
         device: Any = None,
         dtype: Any = None,
+        bias: bool = True,
     ) -> None:
         super().__init__()
         self.num_features = num_features
@@ -44,7 +45,7 @@ class _NormBase(Module):
         self.track_running_stats = track_running_stats
         options = {"device": device, "dtype": dtype}
         self.register_parameter("weight", empty(num_features, **options) if affine else None)
-        self.register_parameter("bias", empty(num_features, **options) if affine else None)
+        self.register_parameter("bias", empty(num_features, **options) if affine and bias else None)
         kept = track_running_stats
         self.register_buffer("running_mean", aten.zeros.default([num_features], **options) if kept else None)
         self.register_buffer("running_var", aten.ones.default([num_features], **options) if kept else None)
@@ -62,8 +63,9 @@ class _NormBase(Module):
     def reset_parameters(self) -> None:
         """Ones and zeros."""
         self.reset_running_stats()
-        if self.weight is not None and self.bias is not None:
+        if self.weight is not None:
             init.ones_(self.weight)
+        if self.bias is not None:
             init.zeros_(self.bias)
 
     def _check_input_dim(self, input: Tensor) -> None:
@@ -73,7 +75,7 @@ class _NormBase(Module):
         """Settings."""
         return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-            f"track_running_stats={self.track_running_stats}"
+            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
         )
 
     def _load_from_state_dict(
@@ -139,9 +141,11 @@ class BatchNorm2d(_BatchNorm):
     momentum : float or None
         The part of the running statistics that a batch replaces; None for the mean of all batches.
     affine : bool
-        Whether there are a weight and a bias for each channel.
+        Whether there is a weight for each channel.
     track_running_stats : bool
         Whether statistics are kept for evaluation.
+    bias : bool
+        Whether there is a bias, where there is a weight.
     """
 
     def _check_input_dim(self, input: Tensor) -> None:
@@ -167,8 +171,9 @@ class _InstanceNorm(_NormBase):
         track_running_stats: bool = False,
         device: Any = None,
         dtype: Any = None,
+        bias: bool = True,
     ) -> None:
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias)
 
     def forward(self, input: Tensor) -> Tensor:
         """Each channel of each example normalized."""

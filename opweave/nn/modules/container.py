@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, Self
 
-from opweave.nn.modules.module import Module
+from opweave.nn.modules.module import Module, indented
 from opweave.nn.parameter import Parameter
 from opweave.registry.errors import ArgumentError
-from opweave.registry.tensor import Tensor, describe
+from opweave.registry.tensor import Tensor
 
 
 def _index(owner: Any, index: Any) -> int:
@@ -160,6 +160,23 @@ class ModuleList(Module):
     def insert(self, index: int, module: Module) -> None:
         """Add a module before a place."""
         _insert(self, index, module)
+
+    def __repr__(self) -> str:
+        """As of any module, with equal neighbours in one line."""
+        runs: list[tuple[int, int, str]] = []
+        for i, module in enumerate(self):
+            text = repr(module)
+            if runs and runs[-1][2] == text:
+                runs[-1] = runs[-1][0], i, text
+            else:
+                runs.append((i, i, text))
+        if not runs:
+            return f"{self._get_name()}()"
+        lines = [
+            indented(f"({a}): {text}" if a == b else f"({a}-{b}): {b - a + 1} x {text}") for a, b, text in runs
+        ]
+        body = "\n  ".join(lines)
+        return f"{self._get_name()}(\n  {body}\n)"
 
     def append(self, module: Module) -> Self:
         """Add a module at the end."""
@@ -310,7 +327,7 @@ class ParameterList(Module):
 
     def extra_repr(self) -> str:
         """A line for each."""
-        return "\n".join(f"({i}): {_about(value)}" for i, value in enumerate(self))
+        return "\n".join(f"  ({i}): {_about(value)}" for i, value in enumerate(self))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("ParameterList should not be called.")
@@ -419,7 +436,7 @@ class ParameterDict(Module):
 
     def extra_repr(self) -> str:
         """A line for each."""
-        return "\n".join(f"({key}): {_about(value)}" for key, value in self.items())
+        return "\n".join(f"  ({key}): {_about(value)}" for key, value in self.items())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("ParameterDict should not be called.")
@@ -429,4 +446,5 @@ def _about(value: Any) -> str:
     if not isinstance(value, Tensor):
         return f"Object of type: {type(value).__name__}"
     kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
-    return f"{kind} containing: [{describe(value)}]"
+    sort = {"float32": "FloatTensor", "float64": "DoubleTensor"}.get(value._dtype.name, value._dtype.name)
+    return f"{kind} containing: [opweave.{sort} of size {'x'.join(map(str, value._sizes))}]"

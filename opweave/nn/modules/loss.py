@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from opweave.nn import functional as F
+from opweave.nn.modules.arranging import PairwiseDistance
 from opweave.nn.modules.module import Module
 from opweave.registry.tensor import Tensor
 
@@ -376,7 +377,7 @@ class TripletMarginWithDistanceLoss(_Loss):
         super().__init__(reduction=reduction)
         if margin <= 0:
             raise ValueError(f"expected margin to be greater than 0, got {margin} instead")
-        self.distance_function = distance_function if distance_function is not None else F.pairwise_distance
+        self.distance_function = distance_function if distance_function is not None else PairwiseDistance()
         self.margin = margin
         self.swap = swap
 

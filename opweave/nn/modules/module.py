@@ -483,14 +483,15 @@ class Module(Hooked, Stateful):
     def __repr__(self) -> str:
         extra = self.extra_repr()
         lines = extra.split("\n") if extra else []
-        children = [f"({name}): {_indented(repr(module))}" for name, module in self._modules.items()]
+        children = [f"({name}): {indented(repr(module))}" for name, module in self._modules.items()]
         if len(lines) == 1 and not children:
             return f"{self._get_name()}({lines[0]})"
         body = "\n  ".join([*lines, *children])
         return f"{self._get_name()}(\n  {body}\n)" if body else f"{self._get_name()}()"
 
 
-def _indented(text: str) -> str:
+def indented(text: str) -> str:
+    """A text whose lines but the first are two spaces further in."""
     first, *rest = text.split("\n")
     return "\n".join([first, *("  " + line for line in rest)])
 

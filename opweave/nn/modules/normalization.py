@@ -128,7 +128,9 @@ class GroupNorm(Module):
     eps : float
         Added to the variance.
     affine : bool
-        Whether there are a weight and a bias for each channel.
+        Whether there is a weight for each channel.
+    bias : bool
+        And a bias.
     """
 
     weight: Parameter | None
@@ -142,6 +144,7 @@ class GroupNorm(Module):
         affine: bool = True,
         device: Any = None,
         dtype: Any = None,
+        bias: bool = True,
     ) -> None:
         super().__init__()
         if num_channels % num_groups:
@@ -150,14 +153,15 @@ class GroupNorm(Module):
         self.num_channels = num_channels
         self.eps = eps
         self.affine = affine
-        for name in ("weight", "bias"):
-            self.register_parameter(name, empty(num_channels, device=device, dtype=dtype) if affine else None)
+        for name, is_there in (("weight", affine), ("bias", affine and bias)):
+            self.register_parameter(name, empty(num_channels, device=device, dtype=dtype) if is_there else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Ones and zeros."""
-        if self.weight is not None and self.bias is not None:
+        if self.weight is not None:
             init.ones_(self.weight)
+        if self.bias is not None:
             init.zeros_(self.bias)
 
     def forward(self, input: Tensor) -> Tensor:
@@ -166,7 +170,8 @@ class GroupNorm(Module):
 
     def extra_repr(self) -> str:
         """Settings."""
-        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
+        settings = f"eps={self.eps}, affine={self.affine}, bias={self.bias is not None}"
+        return f"{self.num_groups}, {self.num_channels}, {settings}"
 
 
 class LocalResponseNorm(Module):
