@@ -46,7 +46,7 @@ class Block(nn.Module):
 
 
 class GPT(nn.Module):
-    def __init__(self, vocab=17, width=16, heads=2, length=8, layers=2):
+    def __init__(self, vocab=17, width=16, heads=2, length=8, layers=1):
         super().__init__()
         self.transformer = nn.ModuleDict(
             dict(
@@ -115,7 +115,7 @@ class LlamaLayer(nn.Module):
 
 
 class Llama(nn.Module):
-    def __init__(self, vocab=17, width=16, heads=4, kv_heads=2, layers=2, length=8):
+    def __init__(self, vocab=17, width=16, heads=4, kv_heads=2, layers=1, length=8):
         super().__init__()
         self.embed_tokens = nn.Embedding(vocab, width)
         self.layers = nn.ModuleList(LlamaLayer(width, heads, kv_heads) for _ in range(layers))
@@ -142,7 +142,7 @@ class Llama(nn.Module):
 
 
 class Bert(nn.Module):
-    def __init__(self, vocab=17, width=16, heads=2, length=8, layers=2, classes=3):
+    def __init__(self, vocab=17, width=16, heads=2, length=8, layers=1, classes=3):
         super().__init__()
         self.word = nn.Embedding(vocab, width, padding_idx=0)
         self.position = nn.Embedding(length, width)
@@ -334,7 +334,7 @@ class GraphNet(nn.Module):
 
 
 class ViT(nn.Module):
-    def __init__(self, image=8, patch=4, width=16, heads=2, layers=2, classes=5):
+    def __init__(self, image=8, patch=4, width=16, heads=2, layers=1, classes=5):
         super().__init__()
         self.conv_proj = nn.Conv2d(3, width, kernel_size=patch, stride=patch)
         self.class_token = nn.Parameter(torch.zeros(1, 1, width))
