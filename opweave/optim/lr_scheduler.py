@@ -23,6 +23,18 @@ from opweave.optim.scheduling import (
 )
 
 
+def _cosine(start: float, end: float, part: float) -> float:
+    return end + (start - end) / 2.0 * (math.cos(math.pi * part) + 1)
+
+
+def _straight(start: float, end: float, part: float) -> float:
+    return (end - start) * part + start
+
+
+#: How `OneCycleLR` goes from one rate to another.
+_ANNEALING = dict(cos=_cosine, linear=_straight)  # noqa: C408  # as names
+
+
 class LambdaLR(LRScheduler):
     """The first rates times functions of the epoch.
 
@@ -331,8 +343,8 @@ class OneCycleLR(LRScheduler):
             raise ValueError(f"Expected positive integer total_steps, but got {total_steps}")
         if not 0 <= pct_start <= 1:
             raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
-        if anneal_strategy not in ("cos", "linear"):
-            raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
+        if anneal_strategy not in _ANNEALING:
+            raise ValueError(f"OneCycleLR: unknown anneal_strategy {anneal_strategy!r}")
         self.total_steps = total_steps
         self._anneal = anneal_strategy
         rise = float(pct_start * total_steps)
@@ -368,11 +380,6 @@ class OneCycleLR(LRScheduler):
         else:
             group["momentum"] = value
 
-    def _between(self, start: float, end: float, part: float) -> float:
-        if self._anneal == "cos":
-            return end + (start - end) / 2.0 * (math.cos(math.pi * part) + 1)
-        return (end - start) * part + start
-
     def get_lr(self) -> list[float]:
         """Of this step; sets the momentum too."""
         step = self.last_epoch
@@ -385,11 +392,12 @@ class OneCycleLR(LRScheduler):
             begin = end
         end, first_lr, last_lr, first_momentum, last_momentum = self._phases[at]
         part = (step - begin) / (end - begin)
+        between = _ANNEALING[self._anneal]
         found = []
         for group in self.optimizer.param_groups:
-            found.append(self._between(group[first_lr], group[last_lr], part))
+            found.append(between(group[first_lr], group[last_lr], part))
             if self.cycle_momentum:
-                self._set_momentum(group, self._between(group[first_momentum], group[last_momentum], part))
+                self._set_momentum(group, between(group[first_momentum], group[last_momentum], part))
         return found
 
 
