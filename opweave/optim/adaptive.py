@@ -16,7 +16,6 @@ from opweave.optim.optimizer import (
     hints,
     number,
     root,
-    shrink_,
     squares_,
     zeros,
 )
@@ -85,24 +84,24 @@ class Adam(Optimizer):
         if group["amsgrad"]:
             kept["max_exp_avg_sq"] = zeros(parameter)
 
-    def update(self, parameter: Tensor, grad: Tensor, kept: dict[str, Any], group: dict[str, Any]) -> None:
+    def update(self, parameter: Any, grad: Any, kept: dict[str, Any], group: dict[str, Any]) -> None:
         """One step."""
         (first, second), decay = group["betas"], group["weight_decay"]
         lr = number(group["lr"], group["capturable"])
         mean, square = kept["exp_avg"], kept["exp_avg_sq"]
-        aten.add_.Scalar(kept["step"], 1)
+        kept["step"].add_(1)
         if decay != 0:
             if group["decoupled_weight_decay"]:
-                shrink_(parameter, 1 - lr * decay)
+                parameter.mul_(1 - lr * decay)
             else:
                 grad = decayed(parameter, grad, decay)
-        aten.lerp_.Scalar(mean, grad, 1 - first)
+        mean.lerp_(grad, 1 - first)
         squares_(square, grad, second)
         step = number(kept["step"], group["capturable"])
         if group["amsgrad"]:
-            square = aten.copy_.default(kept["max_exp_avg_sq"], aten.maximum.default(kept["max_exp_avg_sq"], square))
-        under = aten.div.Tensor(aten.sqrt.default(square), root(1 - second**step))
-        add_ratio_(parameter, mean, aten.add_.Scalar(under, group["eps"]), -(lr / (1 - first**step)))
+            square = kept["max_exp_avg_sq"].copy_(kept["max_exp_avg_sq"].maximum(square))
+        under = (square.sqrt() / root(1 - second**step)).add_(group["eps"])
+        add_ratio_(parameter, mean, under, -(lr / (1 - first**step)))
 
 
 class AdamW(Adam):
@@ -159,14 +158,14 @@ class Adamax(Optimizer):
         """The running mean and the largest gradient."""
         kept.update(step=count(parameter), exp_avg=zeros(parameter), exp_inf=zeros(parameter))
 
-    def update(self, parameter: Tensor, grad: Tensor, kept: dict[str, Any], group: dict[str, Any]) -> None:
+    def update(self, parameter: Any, grad: Any, kept: dict[str, Any], group: dict[str, Any]) -> None:
         """One step."""
         first, second = group["betas"]
-        aten.add_.Scalar(kept["step"], 1)
+        kept["step"].add_(1)
         grad = decayed(parameter, grad, group["weight_decay"])
-        aten.lerp_.Scalar(kept["exp_avg"], grad, 1 - first)
-        fallen = aten.mul_.Scalar(kept["exp_inf"], second)
-        aten.copy_.default(fallen, aten.maximum.default(fallen, aten.add_.Scalar(aten.abs.default(grad), group["eps"])))
+        kept["exp_avg"].lerp_(grad, 1 - first)
+        fallen = kept["exp_inf"].mul_(second)
+        fallen.copy_(fallen.maximum(grad.abs().add_(group["eps"])))
         step = number(kept["step"], group["capturable"])
         rate = number(group["lr"], group["capturable"]) / (1 - first**step)
         add_ratio_(parameter, kept["exp_avg"], kept["exp_inf"], -rate)
@@ -208,25 +207,24 @@ class NAdam(Optimizer):
         kept["mu_product"] = aten.ones.default([], device=parameter._device)
         kept.update(exp_avg=zeros(parameter), exp_avg_sq=zeros(parameter))
 
-    def update(self, parameter: Tensor, grad: Tensor, kept: dict[str, Any], group: dict[str, Any]) -> None:
+    def update(self, parameter: Any, grad: Any, kept: dict[str, Any], group: dict[str, Any]) -> None:
         """One step."""
         (first, second), decay, capturable = group["betas"], group["weight_decay"], group["capturable"]
         lr = number(group["lr"], capturable)
-        aten.add_.Scalar(kept["step"], 1)
+        kept["step"].add_(1)
         step = number(kept["step"], capturable)
         if decay != 0:
             if group["decoupled_weight_decay"]:
-                shrink_(parameter, 1 - lr * decay)
+                parameter.mul_(1 - lr * decay)
             else:
                 grad = decayed(parameter, grad, decay)
         falls = group["momentum_decay"]
         now = first * (1.0 - 0.5 * (0.96 ** (step * falls)))
         after = first * (1.0 - 0.5 * (0.96 ** ((step + 1) * falls)))
-        shrink_(kept["mu_product"], now)
-        aten.lerp_.Scalar(kept["exp_avg"], grad, 1 - first)
+        kept["mu_product"].mul_(now)
+        kept["exp_avg"].lerp_(grad, 1 - first)
         squares_(kept["exp_avg_sq"], grad, second)
-        under = aten.sqrt_.default(aten.div.Tensor(kept["exp_avg_sq"], 1 - second**step))
-        aten.add_.Scalar(under, group["eps"])
+        under = (kept["exp_avg_sq"] / (1 - second**step)).sqrt_().add_(group["eps"])
         product = number(kept["mu_product"], capturable)
         add_ratio_(parameter, grad, under, -lr * (1.0 - now) / (1.0 - product))
         add_ratio_(parameter, kept["exp_avg"], under, (-lr * after) / (1.0 - product * after))
@@ -263,32 +261,31 @@ class RAdam(Optimizer):
         """The running means."""
         kept.update(step=count(parameter), exp_avg=zeros(parameter), exp_avg_sq=zeros(parameter))
 
-    def update(self, parameter: Tensor, grad: Tensor, kept: dict[str, Any], group: dict[str, Any]) -> None:
+    def update(self, parameter: Any, grad: Any, kept: dict[str, Any], group: dict[str, Any]) -> None:
         """One step."""
         (first, second), decay, capturable = group["betas"], group["weight_decay"], group["capturable"]
         lr = number(group["lr"], capturable)
-        aten.add_.Scalar(kept["step"], 1)
+        kept["step"].add_(1)
         step = number(kept["step"], capturable)
         if decay != 0:
             if group["decoupled_weight_decay"]:
-                shrink_(parameter, 1 - lr * decay)
+                parameter.mul_(1 - lr * decay)
             else:
                 grad = decayed(parameter, grad, decay)
-        aten.lerp_.Scalar(kept["exp_avg"], grad, 1 - first)
+        kept["exp_avg"].lerp_(grad, 1 - first)
         squares_(kept["exp_avg_sq"], grad, second)
-        mean = aten.mul.Tensor(aten.div.Tensor(kept["exp_avg"], 1 - first**step), lr)
+        mean = kept["exp_avg"] / (1 - first**step) * lr
         most = 2 / (1 - second) - 1
         length = most - 2 * step * (second**step) / (1 - second**step)
         rooted = root(1 - second**step)
 
-        def rectified() -> Tensor:
-            under = aten.add_.Scalar(aten.sqrt.default(kept["exp_avg_sq"]), group["eps"])
+        def rectified() -> Any:
+            under = kept["exp_avg_sq"].sqrt().add_(group["eps"])
             ratio = (length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length)
-            steps = aten.div.Tensor(mean, aten.div.Tensor(under, rooted))
-            return aten.mul.Tensor(steps, root(ratio))
+            return mean / (under / rooted) * root(ratio)
 
         if isinstance(length, Tensor):
-            found = aten.where.self(aten.gt.Scalar(length, 5.0), rectified(), mean)
+            found = aten.where.self(length > 5.0, rectified(), mean)
         else:
             found = rectified() if length > 5.0 else mean
         add_scaled_(parameter, found, -1.0)

@@ -73,17 +73,17 @@ class SGD(Optimizer):
         if group["momentum"] != 0:
             kept["momentum_buffer"] = zeros(parameter) if group["dampening"] == 0 else None
 
-    def update(self, parameter: Tensor, grad: Tensor, kept: dict[str, Any], group: dict[str, Any]) -> None:
+    def update(self, parameter: Any, grad: Any, kept: dict[str, Any], group: dict[str, Any]) -> None:
         """One step."""
         lr, momentum = number(group["lr"]), group["momentum"]
         grad = decayed(parameter, grad, group["weight_decay"])
         if momentum != 0:
             velocity = kept.get("momentum_buffer")
             if velocity is None:
-                velocity = kept["momentum_buffer"] = aten.clone.default(grad)
+                velocity = kept["momentum_buffer"] = grad.clone()
             else:
-                aten.add_.Tensor(aten.mul_.Scalar(velocity, momentum), grad, alpha=1 - group["dampening"])
-            grad = aten.add.Tensor(grad, velocity, alpha=momentum) if group["nesterov"] else velocity
+                velocity.mul_(momentum).add_(grad, alpha=1 - group["dampening"])
+            grad = grad.add(velocity, alpha=momentum) if group["nesterov"] else velocity
         add_scaled_(parameter, grad, -lr)
 
 
@@ -140,13 +140,13 @@ class Adagrad(Optimizer):
             parameter.detach(), complex(first, first) if parameter._dtype.kind == "c" else first
         )
 
-    def update(self, parameter: Tensor, grad: Tensor, kept: dict[str, Any], group: dict[str, Any]) -> None:
+    def update(self, parameter: Any, grad: Any, kept: dict[str, Any], group: dict[str, Any]) -> None:
         """One step."""
-        aten.add_.Scalar(kept["step"], 1)
+        kept["step"].add_(1)
         grad = decayed(parameter, grad, group["weight_decay"])
         rate = number(group["lr"]) / (1 + (number(kept["step"]) - 1) * group["lr_decay"])
-        aten.addcmul_.default(kept["sum"], grad, grad, value=1)
-        add_ratio_(parameter, grad, aten.add_.Scalar(aten.sqrt.default(kept["sum"]), group["eps"]), -rate)
+        kept["sum"].addcmul_(grad, grad, value=1)
+        add_ratio_(parameter, grad, kept["sum"].sqrt().add_(group["eps"]), -rate)
 
 
 class RMSprop(Optimizer):
@@ -205,23 +205,23 @@ class RMSprop(Optimizer):
         if group["centered"]:
             kept["grad_avg"] = zeros(parameter)
 
-    def update(self, parameter: Tensor, grad: Tensor, kept: dict[str, Any], group: dict[str, Any]) -> None:
+    def update(self, parameter: Any, grad: Any, kept: dict[str, Any], group: dict[str, Any]) -> None:
         """One step."""
         alpha, lr = group["alpha"], number(group["lr"], group["capturable"])
-        aten.add_.Scalar(kept["step"], 1)
+        kept["step"].add_(1)
         grad = decayed(parameter, grad, group["weight_decay"])
         square = kept["square_avg"]
         squares_(square, grad, alpha)
         if group["centered"]:
             mean = kept["grad_avg"]
-            aten.lerp_.Scalar(mean, grad, 1 - alpha)
-            under = aten.sqrt_.default(aten.addcmul.default(square, mean, mean, value=-1))
+            mean.lerp_(grad, 1 - alpha)
+            under = square.addcmul(mean, mean, value=-1).sqrt_()
         else:
-            under = aten.sqrt.default(square)
-        under = aten.add_.Scalar(under, group["eps"])
+            under = square.sqrt()
+        under = under.add_(group["eps"])
         if group["momentum"] > 0:
             velocity = kept["momentum_buffer"]
-            aten.addcdiv_.default(aten.mul_.Scalar(velocity, group["momentum"]), grad, under)
+            velocity.mul_(group["momentum"]).addcdiv_(grad, under)
             add_scaled_(parameter, velocity, -lr)
         else:
             add_ratio_(parameter, grad, under, -lr)
@@ -272,14 +272,14 @@ class Adadelta(Optimizer):
         """The running means."""
         kept.update(step=count(parameter), square_avg=zeros(parameter), acc_delta=zeros(parameter))
 
-    def update(self, parameter: Tensor, grad: Tensor, kept: dict[str, Any], group: dict[str, Any]) -> None:
+    def update(self, parameter: Any, grad: Any, kept: dict[str, Any], group: dict[str, Any]) -> None:
         """One step."""
         rho, eps = group["rho"], group["eps"]
-        aten.add_.Scalar(kept["step"], 1)
+        kept["step"].add_(1)
         grad = decayed(parameter, grad, group["weight_decay"])
         squares_(kept["square_avg"], grad, rho)
-        std = aten.sqrt_.default(aten.add.Scalar(kept["square_avg"], eps))
-        delta = aten.sqrt_.default(aten.add.Scalar(kept["acc_delta"], eps))
-        delta = aten.mul_.Tensor(aten.div_.Tensor(delta, std), grad)
+        std = kept["square_avg"].add(eps).sqrt_()
+        delta = kept["acc_delta"].add(eps).sqrt_()
+        delta = delta.div_(std).mul_(grad)
         squares_(kept["acc_delta"], delta, rho)
         add_scaled_(parameter, delta, -number(group["lr"], group["capturable"]))

@@ -18,8 +18,6 @@ from opweave.registry.tensor import Tensor, describe
 
 _ = _surface  # declares the ops
 aten = ops.aten
-#: Settings that stand in a group for the sake of state dicts: updates are written once here.
-HINTS = {"foreach": None, "fused": None, "differentiable": False}
 
 
 class Optimizer:
@@ -254,6 +252,7 @@ def _cast(name: str, value: Any, parameter: Tensor) -> Any:
 
 
 # ---- what updates are written with -----------------------------------------------------------------------------------
+# Methods, not ops: calls of methods are replayed by native code.
 
 
 def check(**settings: float | Tensor) -> None:
@@ -310,35 +309,27 @@ def as_real(value: Any) -> Any:
     return aten.view_as_real.default(value) if isinstance(value, Tensor) and value._dtype.kind == "c" else value
 
 
-def add_scaled_(target: Tensor, value: Tensor, factor: Any) -> None:
+def add_scaled_(target: Any, value: Any, factor: Any) -> None:
     """target += factor value, in place."""
     if isinstance(factor, Tensor):
-        aten.add_.Tensor(target, aten.mul.Tensor(value, factor))
+        target.add_(value * factor)
     else:
-        aten.add_.Tensor(target, value, alpha=factor)
+        target.add_(value, alpha=factor)
 
 
-def add_ratio_(target: Tensor, over: Tensor, under: Tensor, factor: Any) -> None:
+def add_ratio_(target: Any, over: Any, under: Any, factor: Any) -> None:
     """target += factor over / under, in place."""
     if isinstance(factor, Tensor):
-        aten.add_.Tensor(target, aten.mul.Tensor(aten.div.Tensor(over, under), factor))
+        target.add_(over / under * factor)
     else:
-        aten.addcdiv_.default(target, over, under, value=factor)
+        target.addcdiv_(over, under, value=factor)
 
 
-def decayed(parameter: Tensor, grad: Tensor, weight_decay: Any) -> Tensor:
+def decayed(parameter: Any, grad: Any, weight_decay: Any) -> Any:
     """The gradient with that of a penalty on squares."""
     if isinstance(weight_decay, Tensor):
-        return aten.add.Tensor(grad, aten.mul.Tensor(parameter, weight_decay))
-    return aten.add.Tensor(grad, parameter, alpha=weight_decay) if weight_decay != 0 else grad
-
-
-def shrink_(parameter: Tensor, factor: Any) -> None:
-    """parameter *= factor, in place."""
-    if isinstance(factor, Tensor):
-        aten.mul_.Tensor(parameter, factor)
-    else:
-        aten.mul_.Scalar(parameter, factor)
+        return grad + parameter * weight_decay
+    return grad.add(parameter, alpha=weight_decay) if weight_decay != 0 else grad
 
 
 def root(value: Any) -> Any:
@@ -346,9 +337,9 @@ def root(value: Any) -> Any:
     return aten.sqrt.default(value) if isinstance(value, Tensor) else math.sqrt(value)
 
 
-def squares_(kept: Tensor, grad: Tensor, beta: float) -> None:
+def squares_(kept: Any, grad: Any, beta: float) -> None:
     """A running mean of squares, in place."""
-    aten.addcmul_.default(aten.mul_.Scalar(kept, beta), grad, grad, value=1 - beta)
+    kept.mul_(beta).addcmul_(grad, grad, value=1 - beta)
 
 
 Params = Iterable[Any]

@@ -73,10 +73,15 @@ class Module(Hooked, Stateful):
 
     def __getattr__(self, name: str) -> Any:
         own = self.__dict__
-        for store in _STORES:
-            held = own.get(store)
-            if held is not None and name in held:
-                return held[name]
+        held = own.get("_parameters", ())
+        if name in held:
+            return own["_parameters"][name]
+        held = own.get("_modules", ())
+        if name in held:
+            return own["_modules"][name]
+        held = own.get("_buffers", ())
+        if name in held:
+            return own["_buffers"][name]
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __setattr__(self, name: str, value: Any) -> None:
