@@ -96,7 +96,7 @@ with _deferred(patient=False), _uncollected():
         importlib.import_module("opweave.runtime.logging")
 
 if TYPE_CHECKING:
-    from opweave import amp, autograd, export, fft, func, fx, linalg, nn, optim, safetensors, testing, utils
+    from opweave import amp, autograd, export, fft, func, fx, linalg, nn, optim, safetensors, testing
     from opweave.amp import (
         autocast,
         clear_autocast_cache,
@@ -208,7 +208,8 @@ __all__ = [
     "amp", "autocast", "clear_autocast_cache", "get_autocast_dtype", "is_autocast_cache_enabled", "is_autocast_enabled",
     "set_autocast_cache_enabled", "set_autocast_dtype", "set_autocast_enabled",
     "ShapeEnv", "SymBool", "SymFloat", "SymInt", "associative_scan", "check", "check_is_size", "checkpoint", "cond",
-    "explain", "export", "fft", "func", "linalg", "load_compiled", "map", "mark_dynamic", "mark_static", "optim", "safetensors",
+    "explain", "export", "fft", "func", "linalg", "load_compiled", "map", "mark_dynamic", "mark_static", "optim",
+    "safetensors",
     "scan", "sym_float", "sym_int", "sym_max", "sym_min", "sym_not", "uint8", "vmap", "while_loop",
     *_surface.functions(),
 ]  # fmt: skip

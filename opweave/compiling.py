@@ -33,8 +33,8 @@ def compile(
     Parameters
     ----------
     fn : callable, optional
-        A function, method, module or callable object on tensors. Arguments and results may be nested in tuples, lists, dicts,
-        dataclasses and registered pytree nodes; Python values count as constants. Without it a decorator is returned.
+        A function, method, module or callable object on tensors. Arguments and results may be nested in tuples, lists,
+        dicts, dataclasses and registered pytree nodes; Python values count as constants. Without it a decorator is returned.
     fullgraph : bool, optional
         A function is always one graph, and what cannot be traced is an error. What it reads beside its arguments is
         guarded; where that cannot be, as what another library's function asks the system for: True raises; None and

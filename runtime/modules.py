@@ -62,9 +62,7 @@ class ModuleGuards(ObjectGuards):
                 part = f"{text}.param_groups[{i}]['params'][{k}]"
                 self.visit(self.source(f"{var}.grad", f"{part}.grad", source.site), parameter.grad)
                 if parameter in state:
-                    self.visit(
-                        self.source(f"{where.var}[{var}]", f"state of {part}", source.site), state[parameter]
-                    )
+                    self.visit(self.source(f"{where.var}[{var}]", f"state of {part}", source.site), state[parameter])
 
     def module(self, source: Source, value: Any) -> None:
         """Guard a module: its class, its mode, what it keeps, and all modules in it."""

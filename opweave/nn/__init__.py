@@ -57,8 +57,10 @@ _FILES = {
     "sparse": "Embedding EmbeddingBag",
     "transformer": "Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer",
 }
-_WHERE = {name: f"opweave.nn.modules.{file}" for file, names in _FILES.items() for name in names.split()}
-_WHERE |= {"Parameter": "opweave.nn.parameter", "Buffer": "opweave.nn.parameter"}
+_WHERE = {
+    **{name: f"opweave.nn.modules.{file}" for file, names in _FILES.items() for name in names.split()},
+    **dict.fromkeys(("Parameter", "Buffer"), "opweave.nn.parameter"),
+}
 _PARTS = frozenset({"functional", "init", "modules", "parameter", "utils"})
 
 __all__ = [*_PARTS, *_WHERE]  # pyright: ignore[reportUnsupportedDunderAll]

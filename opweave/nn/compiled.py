@@ -28,7 +28,7 @@ class CompiledModule(Module):
         self.__dict__["function"] = function
 
     @property
-    def training(self) -> bool:  # type: ignore[override]  # the module's
+    def training(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]  # the module's
         """Whether the module is in training mode."""
         return self._orig_mod.training
 
@@ -45,9 +45,9 @@ class CompiledModule(Module):
         if name == "_orig_mod" or "_orig_mod" not in held:
             return super().__getattr__(name)
         module, function = held["_orig_mod"], self.__dict__["function"]
-        if hasattr(module, name) or not hasattr(type(function), name):
-            return getattr(module, name)
-        return getattr(function, name)
+        return (
+            getattr(function, name) if not hasattr(module, name) and hasattr(function, name) else getattr(module, name)
+        )
 
     def __setattr__(self, name: str, value: Any) -> None:
         if "function" not in self.__dict__ or name == "training":

@@ -189,9 +189,7 @@ class NAdam(Optimizer):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check(
-            learning_rate=lr, epsilon_value=eps, weight_decay_value=weight_decay, momentum_decay_value=momentum_decay
-        )
+        check(learning_rate=lr, epsilon_value=eps, weight_decay_value=weight_decay, momentum_decay_value=momentum_decay)
         check_betas(betas)
         more = hints(foreach, None, differentiable)
         del more["fused"]

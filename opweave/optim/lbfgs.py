@@ -115,7 +115,8 @@ class LBFGS(Optimizer):
                 curvature = float(aten.dot.default(change, made))
                 if curvature > 1e-10:
                     if len(changes) == group["history_size"]:
-                        changes.pop(0), steps.pop(0), weights.pop(0)
+                        for remembered in (changes, steps, weights):
+                            del remembered[0]
                     changes.append(change)
                     steps.append(made)
                     weights.append(1.0 / curvature)
@@ -152,9 +153,7 @@ def _largest(t: Tensor) -> float:
     return float(aten.max.default(aten.abs.default(t)))
 
 
-def _two_loops(
-    grad: Tensor, changes: list[Tensor], steps: list[Tensor], weights: list[float], scale: float
-) -> Tensor:
+def _two_loops(grad: Tensor, changes: list[Tensor], steps: list[Tensor], weights: list[float], scale: float) -> Tensor:
     """Minus the approximate inverse of second derivatives times the gradient (Nocedal 1980)."""
     q = aten.neg.default(grad)
     factors = []

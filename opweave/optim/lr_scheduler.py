@@ -368,7 +368,10 @@ class OneCycleLR(LRScheduler):
                 group["max_lr"] = highest
                 group["min_lr"] = group["initial_lr"] / final_div_factor
             if cycle_momentum:
-                bounds = each_group("base_momentum", groups, base_momentum), each_group("max_momentum", groups, max_momentum)
+                bounds = (
+                    each_group("base_momentum", groups, base_momentum),
+                    each_group("max_momentum", groups, max_momentum),
+                )
                 for group, least, most in zip(groups, *bounds, strict=True):
                     group["base_momentum"], group["max_momentum"] = least, most
                     self._set_momentum(group, most)
@@ -385,7 +388,7 @@ class OneCycleLR(LRScheduler):
         step = self.last_epoch
         if step > self.total_steps:
             raise ValueError(f"Tried to step {step} times. The specified number of total steps is {self.total_steps}")
-        begin = 0.0
+        begin, at = 0.0, 0
         for at, (end, *_) in enumerate(self._phases):
             if step <= end or at == len(self._phases) - 1:
                 break

@@ -215,7 +215,9 @@ class Optimizer:
         if len(groups) != len(self.param_groups):
             raise ValueError("loaded state dict has a different number of parameter groups")
         if any(len(a["params"]) != len(b["params"]) for a, b in zip(groups, self.param_groups, strict=True)):
-            raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
+            raise ValueError(
+                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+            )
         numbers = [number for group in groups for number in group["params"]]
         own = [parameter for group in self.param_groups for parameter in group["params"]]
         by_number = dict(zip(numbers, own, strict=True))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from opweave.registry.loading import load_heavy
 
 if TYPE_CHECKING:
-    from opweave.utils import checkpoint, cpp_extension, data
+    from opweave.utils import checkpoint as checkpoint, cpp_extension as cpp_extension, data as data
 
 #: For `cmake -DCMAKE_PREFIX_PATH=...`: where `find_package(opweave)` finds the headers of C++ op libraries.
 cmake_prefix_path = str(Path(sys.modules["opweave"].__path__[0]) / "share" / "cmake")

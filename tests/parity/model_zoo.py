@@ -6,7 +6,6 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-
 # ---- GPT -----------------------------------------------------------------------------------------------------------
 
 
@@ -49,12 +48,12 @@ class GPT(nn.Module):
     def __init__(self, vocab=17, width=16, heads=2, length=8, layers=1):
         super().__init__()
         self.transformer = nn.ModuleDict(
-            dict(
-                wte=nn.Embedding(vocab, width),
-                wpe=nn.Embedding(length, width),
-                h=nn.ModuleList([Block(width, heads, length) for _ in range(layers)]),
-                ln_f=nn.LayerNorm(width),
-            )
+            {
+                "wte": nn.Embedding(vocab, width),
+                "wpe": nn.Embedding(length, width),
+                "h": nn.ModuleList([Block(width, heads, length) for _ in range(layers)]),
+                "ln_f": nn.LayerNorm(width),
+            }
         )
         self.lm_head = nn.Linear(width, vocab, bias=False)
         self.transformer.wte.weight = self.lm_head.weight
@@ -231,7 +230,11 @@ class DoubleConv(nn.Sequential):
 class UNet(nn.Module):
     def __init__(self, width=4):
         super().__init__()
-        self.inc, self.down1, self.down2 = DoubleConv(1, width), DoubleConv(width, 2 * width), DoubleConv(2 * width, 2 * width)
+        self.inc, self.down1, self.down2 = (
+            DoubleConv(1, width),
+            DoubleConv(width, 2 * width),
+            DoubleConv(2 * width, 2 * width),
+        )
         self.pool = nn.MaxPool2d(2)
         self.up1 = nn.ConvTranspose2d(2 * width, 2 * width, 2, stride=2)
         self.conv1 = DoubleConv(4 * width, width)

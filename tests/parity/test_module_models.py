@@ -25,7 +25,11 @@ import opweave
 def _replaced() -> types.ModuleType:
     """The zoo, with opweave for torch."""
     path = Path(model_zoo.__file__)
-    text = path.read_text().replace("import torch.nn", "import opweave.nn").replace("import torch\n", "import opweave as torch\n")
+    text = (
+        path.read_text()
+        .replace("import torch.nn", "import opweave.nn")
+        .replace("import torch\n", "import opweave as torch\n")
+    )
     assert "import torch" not in text
     module = types.ModuleType("opweave_model_zoo")
     module.__file__ = str(path)
@@ -57,6 +61,8 @@ INPUTS = {
     "ViT": lambda: (_normal(3, 3, 8, 8), _numbers(5, 3)),
     "Diffusion": lambda: (_normal(3, 1, 8, 8), _numbers(10, 3), _normal(3, 1, 8, 8)),
 }
+
+
 def _tensors(lib: Any, arrays: tuple[np.ndarray, ...], wide: bool = False) -> list[Any]:
     made = [lib.from_numpy(array.copy()) for array in arrays]
     return [t.double() if wide and t.is_floating_point() else t for t in made]

@@ -25,7 +25,11 @@ def normal(*sizes: int) -> np.ndarray:
 
 
 LINE, IMAGE, VOLUME = normal(2, 4, 9), normal(2, 4, 9, 8), normal(2, 4, 5, 6, 5)
-#: Class -> arguments of the constructor and of the call. A string is the class of activations: no arguments, any input.
+ACTIVATIONS = (
+    "ReLU SiLU Mish Hardswish Hardsigmoid SELU Hardtanh ReLU6 ELU CELU LeakyReLU GELU Sigmoid Tanh LogSigmoid Softsign "
+    "Tanhshrink Softplus Hardshrink Softshrink"
+)
+#: Class -> arguments of the constructor and of the call.
 CASES: dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = {
     "Identity": ((), (LINE,)),
     "Linear": ((9, 3), (LINE,)),
@@ -127,16 +131,13 @@ CASES: dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = {
     "MarginRankingLoss": ((0.1,), (LINE[0], LINE[1], np.sign(normal(4, 9)))),
     "TripletMarginLoss": ((), (LINE[0], LINE[1], LINE[0] + 1)),
     "TripletMarginWithDistanceLoss": ((), (LINE[0], LINE[1], LINE[0] + 1)),
-    **{
-        name: ((), (LINE,))
-        for name in """ReLU SiLU Mish Hardswish Hardsigmoid SELU Hardtanh ReLU6 ELU CELU LeakyReLU GELU Sigmoid Tanh
-        LogSigmoid Softsign Tanhshrink Softplus Hardshrink Softshrink""".split()
-    },
+    **dict.fromkeys(ACTIVATIONS.split(), ((), (LINE,))),
 }
 #: Compared by their signatures only: what they draw, or are, is told by other tests.
 DRAWN = {"Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout", "RReLU"}
 APART = {
-    "Module", "Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict", "Parameter", "Buffer", "CTCLoss",
+    "Module", "Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict", "Parameter", "Buffer",
+    "CTCLoss",
     "TransformerEncoder", "TransformerDecoder", "RNNBase", "RNNCellBase", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d",
 }  # fmt: skip
 
@@ -176,7 +177,9 @@ def test_a_class_does_what_pytorchs_does(name):
     ours, theirs = getattr(nn, name)(*arguments).double(), getattr(torch.nn, name)(*arguments).double()
     assert repr(ours) == repr(theirs)
     state = theirs.state_dict()
-    assert [(k, tuple(v.shape)) for k, v in ours.state_dict().items()] == [(k, tuple(v.shape)) for k, v in state.items()]
+    assert [(k, tuple(v.shape)) for k, v in ours.state_dict().items()] == [
+        (k, tuple(v.shape)) for k, v in state.items()
+    ]
     ours.load_state_dict({k: opweave.from_numpy(v.numpy().copy()) for k, v in state.items()})
     for mode in (True, False):
         ours.train(mode)

@@ -185,7 +185,9 @@ class MultiheadAttention(Module):
     def _heads(self, t: Tensor) -> Tensor:
         """(length, batch, width) to (batch, heads, length, width of a head)."""
         length, batch, _ = t._sizes
-        return aten.permute.default(aten.reshape.default(t, [length, batch, self.num_heads, self.head_dim]), [1, 2, 0, 3])
+        return aten.permute.default(
+            aten.reshape.default(t, [length, batch, self.num_heads, self.head_dim]), [1, 2, 0, 3]
+        )
 
     def _mask(self, padding: Tensor | None, attn_mask: Tensor | None, batch: int, extra: int, dtype: Any) -> Any:
         """What is added to scores (batch, heads, queries, keys)."""

@@ -179,9 +179,7 @@ class _InstanceNorm(_NormBase):
         """Each channel of each example normalized."""
         _refuse(self, input, (self._dims + 1, self._dims + 2))
         if self.affine and input._sizes[-self._dims - 1] != self.num_features:
-            raise ShapeError(
-                f"{type(self).__name__}: expected {self.num_features} channels", got=describe(input)
-            )
+            raise ShapeError(f"{type(self).__name__}: expected {self.num_features} channels", got=describe(input))
         alone = input.ndim == self._dims + 1
         batch = aten.unsqueeze.default(input, 0) if alone else input
         by_input = self.training or not self.track_running_stats

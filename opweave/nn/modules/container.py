@@ -172,9 +172,7 @@ class ModuleList(Module):
                 runs.append((i, i, text))
         if not runs:
             return f"{self._get_name()}()"
-        lines = [
-            indented(f"({a}): {text}" if a == b else f"({a}-{b}): {b - a + 1} x {text}") for a, b, text in runs
-        ]
+        lines = [indented(f"({a}): {text}" if a == b else f"({a}-{b}): {b - a + 1} x {text}") for a, b, text in runs]
         body = "\n  ".join(lines)
         return f"{self._get_name()}(\n  {body}\n)"
 
@@ -412,7 +410,7 @@ class ParameterDict(Module):
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
         """Another dict, with one value for all names."""
-        return ParameterDict({key: default for key in keys})
+        return ParameterDict(dict.fromkeys(keys, default))
 
     def keys(self) -> Any:
         """The names."""

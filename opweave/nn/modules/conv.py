@@ -206,6 +206,7 @@ class _ConvTransposeNd(_ConvNd):
             return several(self.output_padding, self._dims)
         dims = self._dims
         batched = input.ndim == dims + 2
+        padding: Any = self.padding
         wanted = [int(n) for n in output_size]
         if len(wanted) == dims + (2 if batched else 1):
             wanted = wanted[-dims:]
@@ -215,7 +216,7 @@ class _ConvTransposeNd(_ConvNd):
         for d, size in enumerate(wanted):
             least = (
                 (input._sizes[d - dims] - 1) * self.stride[d]
-                - 2 * self.padding[d]
+                - 2 * padding[d]
                 + self.dilation[d] * (self.kernel_size[d] - 1)
                 + 1
             )
@@ -230,8 +231,9 @@ class _ConvTransposeNd(_ConvNd):
     def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
         """(N, in_channels, ...) to (N, out_channels, ...), with or without N."""
         added = self._output_padding(input, output_size)
+        padding: Any = self.padding
         return _TRANSPOSED[self._dims](
-            input, self.weight, self.bias, self.stride, self.padding, added, self.groups, self.dilation
+            input, self.weight, self.bias, self.stride, padding, added, self.groups, self.dilation
         )
 
 

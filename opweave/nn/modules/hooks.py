@@ -89,7 +89,7 @@ class Hooked:
         return self._add_hook("_backward_pre_hooks", hook, prepend)
 
     def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Call `hook(module, grad_input, grad_output)` once the gradients of the inputs are known; it may return others.
+        """Call `hook(module, grad_input, grad_output)` once gradients of the inputs are known; it may return others.
 
         Both are tuples with an entry for each tensor among the positional arguments and the results.
         """

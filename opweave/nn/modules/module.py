@@ -266,7 +266,9 @@ class Module(Hooked, Stateful):
         if not hasattr(owner, name):
             raise AttributeError(f"{type(owner).__name__} has no attribute `{name}`")
         if name not in owner.__dict__[store]:
-            raise AttributeError(f"`{name}` is not an nn.{kind}" if kind == "Parameter" else f"`{name}` is not a buffer")
+            raise AttributeError(
+                f"`{name}` is not an nn.{kind}" if kind == "Parameter" else f"`{name}` is not a buffer"
+            )
         return owner.__dict__[store][name]
 
     def get_parameter(self, target: str) -> Parameter:
@@ -354,7 +356,8 @@ class Module(Hooked, Stateful):
         if recurse:
             for module in self.children():
                 module._apply(fn)
-        for parameter in self._parameters.values():
+        held: dict[str, Any] = self._parameters
+        for parameter in held.values():
             if parameter is None:
                 continue
             with no_grad():
@@ -372,7 +375,7 @@ class Module(Hooked, Stateful):
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
-        """Move and convert parameters and buffers, in place: `to(device)`, `to(dtype)`, `to(device, dtype)`, `to(other)`.
+        """Move and convert parameters and buffers, in place: `to(device)`, `to(dtype)`, `to(device, dtype)`, `to(t)`.
 
         Parameters
         ----------
@@ -469,7 +472,8 @@ class Module(Hooked, Stateful):
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients of the parameters, or set them to zeros."""
-        for parameter in self.parameters():
+        found: Iterator[Any] = self.parameters()
+        for parameter in found:
             if parameter.grad is not None:
                 if set_to_none:
                     parameter.grad = None
@@ -529,4 +533,3 @@ def _destination(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Device 
     if other is not None:
         device, dtype = other._device, other._dtype
     return None if device is None else parse_device(device), None if dtype is None else as_dtype(dtype), layout
-

@@ -175,7 +175,7 @@ class GroupNorm(Module):
 
 
 class LocalResponseNorm(Module):
-    """Divide by the activity of neighbouring channels (Krizhevsky et al. 2012); see `functional.local_response_norm`."""
+    """Divide by the activity of neighbouring channels (Krizhevsky et al. 2012); as in `functional`."""
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
         super().__init__()

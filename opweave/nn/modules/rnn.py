@@ -152,7 +152,7 @@ class RNNBase(Module):
         found: list[Any] = [None] * len(steps)
         begin = state
         count = counts[-1 if reverse else 0]
-        now = tuple([_rows(t, 0, count) for t in begin])
+        now: tuple[Any, ...] = tuple([_rows(t, 0, count) for t in begin])
         ended: list[tuple[Tensor, ...]] = []
         for at in range(len(steps))[:: -1 if reverse else 1]:
             if counts[at] < count:

@@ -123,9 +123,7 @@ class Embedding(_Table):
 
     def forward(self, input: Tensor) -> Tensor:
         """(...) numbers to (..., embedding_dim)."""
-        return F.embedding(
-            input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq
-        )
+        return F.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq)
 
     def extra_repr(self) -> str:
         """Sizes and settings."""

@@ -151,9 +151,7 @@ class TransformerEncoder(Module):
     ) -> Tensor:
         """Of the input's sizes; masks as of `MultiheadAttention`."""
         for layer in self.layers:
-            src = layer(
-                src, src_mask=mask, src_key_padding_mask=src_key_padding_mask, is_causal=bool(is_causal)
-            )
+            src = layer(src, src_mask=mask, src_key_padding_mask=src_key_padding_mask, is_causal=bool(is_causal))
         return src if self.norm is None else self.norm(src)
 
 
@@ -321,9 +319,7 @@ class Transformer(Module):
         """Of the sizes of `tgt`; masks as of `MultiheadAttention`."""
         if src._sizes[-1] != self.d_model or tgt._sizes[-1] != self.d_model:
             raise ShapeError(f"Transformer: expected a width of {self.d_model}", got=describe([src, tgt]))
-        memory = self.encoder(
-            src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal
-        )
+        memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
         return self.decoder(
             tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask, tgt_key_padding_mask=tgt_key_padding_mask,
             memory_key_padding_mask=memory_key_padding_mask, tgt_is_causal=tgt_is_causal,

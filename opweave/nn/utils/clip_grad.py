@@ -68,7 +68,9 @@ def clip_grad_norm_(
     grads = _gradients(parameters)
     total = get_total_norm(grads, norm_type, error_if_nonfinite)
     with no_grad():
-        factor = aten.clamp.default(aten.mul.Scalar(aten.reciprocal.default(aten.add.Scalar(total, 1e-6)), float(max_norm)), max=1.0)
+        factor = aten.clamp.default(
+            aten.mul.Scalar(aten.reciprocal.default(aten.add.Scalar(total, 1e-6)), float(max_norm)), max=1.0
+        )
         for grad in grads:
             aten.mul_.Tensor(grad, factor)
     return total

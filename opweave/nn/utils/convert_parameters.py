@@ -31,7 +31,8 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     if not isinstance(given, Tensor):
         raise ArgumentError("vector_to_parameters: expected a tensor", got=type(vec).__name__)
     begin = 0
-    for parameter in parameters:
+    given_parameters: Iterable[Any] = parameters
+    for parameter in given_parameters:
         count = math.prod(parameter._sizes)
         if begin + count > vec.numel():
             raise ShapeError("vector_to_parameters: the vector is too short", got=describe(vec))

@@ -37,7 +37,7 @@ def cached() -> Iterator[None]:
 class ParametrizationList(ModuleList):
     """The modules that make a tensor, and what they make it from: `original`, or `original0`, `original1`, ..."""
 
-    def __init__(self, modules: list[Module], original: Tensor, unsafe: bool = False) -> None:
+    def __init__(self, modules: list[Module], original: Any, unsafe: bool = False) -> None:
         super().__init__(modules)
         if not modules:
             raise ValueError("ParametrizationList requires one or more modules.")
@@ -50,7 +50,12 @@ class ParametrizationList(ModuleList):
         self.is_tensor = isinstance(value, Tensor)
         keep = isinstance(original, Parameter)
         if self.is_tensor:
-            if keep and isinstance(original, Tensor) and value._sizes == original._sizes and value._dtype is original._dtype:
+            if (
+                keep
+                and isinstance(original, Tensor)
+                and value._sizes == original._sizes
+                and value._dtype is original._dtype
+            ):
                 if value is not original:
                     original.data = value.detach()
                 self.register_parameter("original", original)

@@ -234,13 +234,11 @@ class _Workers:
     """The processes of a loader."""
 
     def __init__(self, loader: DataLoader, seed: int) -> None:
-        context = loader.multiprocessing_context
+        context: Any = loader.multiprocessing_context
         if context is None or isinstance(context, str):
             context = multiprocessing.get_context(context)
         count = loader.num_workers
-        plan = Plan(
-            loader.dataset, loader._fetch(), loader._is_iterable, loader.worker_init_fn, count, os.getpid()
-        )
+        plan = Plan(loader.dataset, loader._fetch(), loader._is_iterable, loader.worker_init_fn, count, os.getpid())
         self.ahead = count * (loader.prefetch_factor or 2)
         self.results = context.Queue()
         self.tasks = [context.Queue() for _ in range(count)]

@@ -125,9 +125,7 @@ class WeightedRandomSampler(Sampler[int]):
         self.generator = generator
 
     def __iter__(self) -> Iterator[int]:
-        drawn = aten.multinomial.default(
-            self.weights, self.num_samples, self.replacement, generator=self.generator
-        )
+        drawn = aten.multinomial.default(self.weights, self.num_samples, self.replacement, generator=self.generator)
         return iter(drawn.tolist())
 
     def __len__(self) -> int:
