@@ -34,7 +34,8 @@ def compile(
     ----------
     fn : callable, optional
         A function, method, module or callable object on tensors. Arguments and results may be nested in tuples, lists,
-        dicts, dataclasses and registered pytree nodes; Python values count as constants. Without it a decorator is returned.
+        dicts, dataclasses and registered pytree nodes; Python values count as constants. Without it a decorator is
+        returned.
     fullgraph : bool, optional
         A function is always one graph, and what cannot be traced is an error. What it reads beside its arguments is
         guarded; where that cannot be, as what another library's function asks the system for: True raises; None and

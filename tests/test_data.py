@@ -171,7 +171,7 @@ def test_a_file_has_the_bytes_of_the_format(tmp_path):
 def test_tensors_come_back(tmp_path):
     tensors = {
         "bf16": opweave.randn(3, 4).to(opweave.bfloat16), "bool": opweave.tensor(True), "empty": opweave.zeros(0, 3),
-        "turned": opweave.randn(4, 3).t(), "wide": opweave.arange(5).double(), 
+        "turned": opweave.randn(4, 3).t(), "wide": opweave.arange(5).double(),
         "c": opweave.randn(2).to(opweave.complex64),
     }  # fmt: skip
     safetensors.save_file(tensors, tmp_path / "x.safetensors")

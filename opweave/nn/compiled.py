@@ -28,7 +28,7 @@ class CompiledModule(Module):
         self.__dict__["function"] = function
 
     @property
-    def training(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]  # the module's
+    def training(self) -> bool:  # type: ignore[override]  # the module's
         """Whether the module is in training mode."""
         return self._orig_mod.training
 

@@ -166,12 +166,12 @@ class RNNBase(Module):
             if projection is not None:
                 now = (F.linear(now[0], projection), *now[1:])
             found[at] = now[0]
-        last = [now, *reversed(ended)]
+        last: list[Any] = [now, *reversed(ended)]
         return found, tuple([aten.cat.default(list(parts)) if ended else parts[0] for parts in zip(*last, strict=True)])
 
     def _run(self, steps: list[Tensor], state: tuple[Tensor, ...]) -> tuple[list[Tensor], tuple[Tensor, ...]]:
         """All layers; `state` is (layers · directions, batch, width) each."""
-        last: list[tuple[Tensor, ...]] = []
+        last: list[Any] = []
         for layer in range(self.num_layers):
             found = []
             for suffix in self._suffixes(layer):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import Any
 
 from opweave.registry.errors import ArgumentError, ShapeError
 from opweave.registry.op import ops

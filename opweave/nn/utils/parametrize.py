@@ -48,14 +48,9 @@ class ParametrizationList(ModuleList):
                 if hasattr(module, "right_inverse"):
                     value = module.right_inverse(value)
         self.is_tensor = isinstance(value, Tensor)
-        keep = isinstance(original, Parameter)
+        keep: bool = isinstance(original, Parameter)
         if self.is_tensor:
-            if (
-                keep
-                and isinstance(original, Tensor)
-                and value._sizes == original._sizes
-                and value._dtype is original._dtype
-            ):
+            if keep and value._sizes == original._sizes and value._dtype is original._dtype:
                 if value is not original:
                     original.data = value.detach()
                 self.register_parameter("original", original)
