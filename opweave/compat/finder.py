@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from opweave.compat.absent import absent
-from opweave.compat.names import ABSENT, PRESENT, PLACES, VERSION
+from opweave.compat.names import ABSENT, PLACES, PRESENT, VERSION
 from opweave.registry.errors import ArgumentError
 from opweave.registry.interrupts import let_through
 

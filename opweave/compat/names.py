@@ -15,11 +15,12 @@ import numpy as np
 import optree
 
 from opweave import amp, utils
+from opweave.compiling import compile
 from opweave.registry import dtypes
 from opweave.registry.autograd.checkpoint import checkpoint
 from opweave.registry.device import Device, is_cuda_available
 from opweave.registry.dtypes import DTYPES, DType
-from opweave.registry.keys import state
+from opweave.registry.keys import DispatchMode, state
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor
 from opweave.tracer.proxy import ProxyMode
@@ -91,7 +92,7 @@ class _Limits:
         return f"{type(self).__name__}({inner})"
 
 
-class finfo(_Limits):  # noqa: N801  # PyTorch's name
+class finfo(_Limits):  # PyTorch's name
     """Of a floating dtype: `bits`, `min`, `max`, `eps`, `tiny`, `smallest_normal`, `resolution`, `dtype`."""
 
     def _about(self, dtype: DType) -> None:
@@ -112,7 +113,7 @@ class finfo(_Limits):  # noqa: N801  # PyTorch's name
         self.dtype = name
 
 
-class iinfo(_Limits):  # noqa: N801  # PyTorch's name
+class iinfo(_Limits):  # PyTorch's name
     """Of a dtype of whole numbers: `bits`, `min`, `max`, `dtype`."""
 
     def _about(self, dtype: DType) -> None:
@@ -135,6 +136,15 @@ def _custom_fwd(fn: Any = None, *, device_type: str = "cpu", cast_inputs: Any = 
 
 def _custom_bwd(fn: Any = None, *, device_type: str = "cpu") -> Any:
     return _same(fn)
+
+
+def _compile(
+    model: Any = None, *, mode: Any = None, disable: bool = False, options: Any = None, **settings: Any
+) -> Any:
+    """`opweave.compile`; modes and options choose among PyTorch's ways to the same, and are left out."""
+    if model is None:
+        return functools.partial(_compile, mode=mode, disable=disable, options=options, **settings)
+    return model if disable else compile(model, **settings)
 
 
 class _DeviceContext(contextlib.AbstractContextManager[None]):
@@ -174,13 +184,17 @@ PRESENT: dict[str, dict[str, Any]] = {
         "use_deterministic_algorithms": _none, "are_deterministic_algorithms_enabled": _no,
         "is_tensor": lambda value: isinstance(value, Tensor),
         "is_floating_point": lambda t: t._dtype.kind == "f", "is_complex": lambda t: t._dtype.kind == "c",
-        "is_autocast_cache_enabled": amp.is_autocast_cache_enabled, "typename": lambda t: type(t).__name__,
+        "is_autocast_cache_enabled": amp.is_autocast_cache_enabled, "compile": _compile,
+        "typename": lambda t: type(t).__name__,
         "bool": dtypes.bool_, "int": dtypes.int32, "float": dtypes.float32, "device": Device, "dtype": DType,
     },
     "torch.cuda": {**_UNAVAILABLE, "is_available": is_cuda_available},
     "torch.cuda.amp": {"autocast": functools.partial(amp.autocast, "cuda"), **_CUSTOM},
     "torch.cuda.nvtx": {"range_push": _none, "range_pop": _none},
     **{f"torch.{name}": dict(_UNAVAILABLE) for name in ("xpu", "mps", "hpu", "npu", "musa", "mtia")},
+    "torch.cpu": {
+        **_UNAVAILABLE, "is_available": lambda: True, "device_count": lambda: 1, "current_device": lambda: "cpu",
+    },
     "torch.accelerator": {**_UNAVAILABLE, "current_accelerator": _none},
     "torch.amp": dict(_CUSTOM),
     "torch.backends": {},
@@ -218,6 +232,7 @@ PRESENT: dict[str, dict[str, Any]] = {
     },
     "torch.utils": {"checkpoint": utils.checkpoint},
     "torch.utils.checkpoint": {"checkpoint": checkpoint},
+    "torch.utils._python_dispatch": {"TorchDispatchMode": DispatchMode},
     "torch.utils._pytree": {
         "tree_map": functools.partial(optree.tree_map, none_is_leaf=True),
         "tree_flatten": functools.partial(optree.tree_flatten, none_is_leaf=True),
