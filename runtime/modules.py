@@ -7,12 +7,15 @@ checkpoint and another tensor in the place of a parameter are read at the next c
 
 from __future__ import annotations
 
+import functools
 import operator
+import types
 from typing import Any
 
 from opweave.runtime.classes import static_lookup
 from opweave.runtime.objects import ObjectGuards
 from opweave.runtime.purity import is_library
+from opweave.runtime.reads import scan
 from opweave.runtime.sources import MISSING, Source, brief
 
 _STORES = ("_parameters", "_buffers", "_modules")
@@ -27,6 +30,13 @@ _SIMPLE = (bool, int, str, type(None))
 def is_module(kind: type) -> bool:
     """Whether a class is a module's."""
     return hasattr(kind, "__opweave_module__")
+
+
+@functools.cache
+def _mentioned(kind: type) -> frozenset[str]:
+    """Attributes that the code of a layer of this library's names, for classes of the user's that derive from it."""
+    functions = [f for f in vars(kind).values() if isinstance(f, types.FunctionType)]
+    return frozenset(name for f in functions for name in scan(f.__code__).attributes)
 
 
 def is_optimizer(kind: type) -> bool:
@@ -84,11 +94,13 @@ class ModuleGuards(ObjectGuards):
 
     def _names(self, kind: type, own: dict[str, Any]) -> frozenset[str]:
         """The attributes, other than parameters, buffers and modules, that a call may read."""
-        bases = [base for base in kind.__mro__ if is_module(base) and "__opweave_module__" not in vars(base)]
-        if self.scope.reflects or any(is_library(base.__module__) for base in bases):
+        if self.scope.reflects or is_library(kind.__module__):
             found = frozenset(own)
         else:
             found = self.scope.names | _ALWAYS
+            for base in kind.__mro__:
+                if is_library(base.__module__) and is_module(base) and "__opweave_module__" not in vars(base):
+                    found |= _mentioned(base)
         if "_hooked" in own:
             found |= frozenset(_HOOKS)
         elif not self.scope.reflects:

@@ -198,11 +198,11 @@ PRESENT: dict[str, dict[str, Any]] = {
     "torch.accelerator": {**_UNAVAILABLE, "current_accelerator": _none},
     "torch.amp": dict(_CUSTOM),
     "torch.backends": {},
-    "torch.backends.cuda": {
-        "matmul": _Settings(allow_tf32=False, allow_fp16_reduced_precision_reduction=True), "is_built": _no,
-        "flash_sdp_enabled": _no, "mem_efficient_sdp_enabled": _no, "math_sdp_enabled": lambda: True,
-        "enable_flash_sdp": _none, "enable_mem_efficient_sdp": _none, "enable_math_sdp": _none,
-    },
+    "torch.backends.cuda": dict(  # noqa: C408  # names that are ops' elsewhere
+        matmul=_Settings(allow_tf32=False, allow_fp16_reduced_precision_reduction=True), is_built=_no,
+        flash_sdp_enabled=_no, mem_efficient_sdp_enabled=_no, math_sdp_enabled=lambda: True,
+        enable_flash_sdp=_none, enable_mem_efficient_sdp=_none, enable_math_sdp=_none,
+    ),
     "torch.backends.cudnn": {
         "enabled": False, "benchmark": False, "deterministic": False, "allow_tf32": False, "is_available": _no,
         "version": _none,

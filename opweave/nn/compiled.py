@@ -23,18 +23,9 @@ class CompiledModule(Module):
 
     def __init__(self, module: Module, function: CompiledFunction) -> None:
         super().__init__()
-        del self.__dict__["training"]
+        del self.__dict__["training"]  # the module's is read and written
         self._orig_mod = module
         self.__dict__["function"] = function
-
-    @property
-    def training(self) -> bool:  # type: ignore[override]  # the module's
-        """Whether the module is in training mode."""
-        return self._orig_mod.training
-
-    @training.setter
-    def training(self, mode: bool) -> None:
-        self._orig_mod.training = mode
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Call the module, compiled."""
@@ -50,10 +41,10 @@ class CompiledModule(Module):
         )
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if "function" not in self.__dict__ or name == "training":
-            super().__setattr__(name, value)
-        else:
+        if "function" in self.__dict__:
             setattr(self._orig_mod, name, value)
+        else:
+            super().__setattr__(name, value)
 
     def __repr__(self) -> str:
         return repr(self.__dict__["function"])

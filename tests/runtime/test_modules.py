@@ -130,6 +130,24 @@ def test_a_module_that_writes_its_attributes_is_refused(net):
     assert keeps.kept.tolist() == [0, 0]
 
 
+def test_a_class_derived_from_a_layer():
+    class Scaled(nn.LeakyReLU):
+        def __init__(self):
+            super().__init__(0.5)
+            self.times, self.history = 2.0, object()  # nothing could guard the latter
+
+        def forward(self, x):
+            return super().forward(x) * self.times
+
+    module, x = Scaled(), opweave.tensor([-1.0, 2.0])
+    compiled = opweave.compile(module)
+    assert compiled(x).tolist() == [-1, 4]
+    module.negative_slope = 0.25
+    assert compiled(x).tolist() == [-0.5, 4]
+    module.times = 4.0
+    assert compiled(x).tolist() == [-1, 8]
+
+
 @pytest.mark.parametrize("name", ["SGD", "Adam"])
 def test_a_compiled_training_step_is_the_eager_one(name):
     opweave.manual_seed(0)

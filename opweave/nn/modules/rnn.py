@@ -173,7 +173,7 @@ class RNNBase(Module):
         """All layers; `state` is (layers · directions, batch, width) each."""
         last: list[Any] = []
         for layer in range(self.num_layers):
-            found = []
+            found: list[Any] = []
             for suffix in self._suffixes(layer):
                 first = tuple([aten.select.int(t, 0, len(last)) for t in state])
                 outputs, end = self._layer(steps, suffix, first, suffix.endswith("_reverse"))

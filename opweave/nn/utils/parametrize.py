@@ -52,7 +52,8 @@ class ParametrizationList(ModuleList):
         if self.is_tensor:
             if keep and value._sizes == original._sizes and value._dtype is original._dtype:
                 if value is not original:
-                    original.data = value.detach()
+                    whole: Any = original
+                    whole.data = value.detach()
                 self.register_parameter("original", original)
             else:
                 self._keep("original", value, keep, original.requires_grad)
