@@ -25,7 +25,7 @@ class Stand(ModuleType):
     def __init__(self, name: str, real: ModuleType | None) -> None:
         super().__init__(name, f"`{name}`, which opweave stands for.")
         self.__dict__["_real"] = real
-        self.__path__: list[str] = []
+        self.__dict__["__path__"] = []
         if name == _TOP:
             self.__version__ = VERSION
 

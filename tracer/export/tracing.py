@@ -224,7 +224,7 @@ def _lift(
     return {name: tensor for name, (_, tensor) in found.items()}
 
 
-def _is_module(value: Any) -> bool:
+def _is_module(value: object) -> bool:
     return hasattr(type(value), "__opweave_module__")
 
 

@@ -179,7 +179,8 @@ class RNNBase(Module):
                 outputs, end = self._layer(steps, suffix, first, suffix.endswith("_reverse"))
                 found.append(outputs)
                 last.append(end)
-            steps = [aten.cat.default(list(p), -1) if len(p) > 1 else p[0] for p in zip(*found, strict=True)]
+            pairs: list[Any] = list(zip(*found, strict=True))
+            steps = [aten.cat.default(list(p), -1) if len(p) > 1 else p[0] for p in pairs]
             if self.dropout and self.training and layer < self.num_layers - 1:
                 steps = [F.dropout(t, self.dropout) for t in steps]
         return steps, tuple([aten.stack.default(list(parts)) for parts in zip(*last, strict=True)])
