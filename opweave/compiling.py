@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from opweave.registry.errors import ArgumentError, UnsupportedError
 from opweave.registry.loading import load_heavy
 from opweave.runtime.compiled import CompiledFunction
+from opweave.runtime.modules import is_module
 from opweave.runtime.request import Program
 
 if TYPE_CHECKING:
@@ -32,8 +33,9 @@ def compile(
     Parameters
     ----------
     fn : callable, optional
-        A function, method or callable object on tensors. Arguments and results may be nested in tuples, lists, dicts,
-        dataclasses and registered pytree nodes; Python values count as constants. Without it a decorator is returned.
+        A function, method, module or callable object on tensors. Arguments and results may be nested in tuples, lists,
+        dicts, dataclasses and registered pytree nodes; Python values count as constants. Without it a decorator is
+        returned.
     fullgraph : bool, optional
         A function is always one graph, and what cannot be traced is an error. What it reads beside its arguments is
         guarded; where that cannot be, as what another library's function asks the system for: True raises; None and
@@ -56,7 +58,7 @@ def compile(
     Returns
     -------
     CompiledFunction
-        Called like `fn`.
+        Called like `fn`. Of an `nn.Module` a module that shares its parameters, buffers and mode.
 
     Raises
     ------
@@ -109,16 +111,19 @@ def compile(
     # What is saved within a budget may be chosen in another way by another process.
     known = f"fuse_launches={fuse_launches}" if own and budget == 1 else None
 
-    def wrap(function: Any) -> CompiledFunction:
+    def wrap(function: Any) -> Any:
         if not callable(function):
             raise UnsupportedError(
                 "compile: expected a function",
                 got=f"{function!r} ({type(function).__name__})",
                 hint="opweave.compile(f), or @opweave.compile above its definition",
             )
-        return CompiledFunction(
+        made = CompiledFunction(
             function, build, split=halves, limit=limit, dynamic=dynamic, fullgraph=fullgraph, settings=known
         )
+        if is_module(type(function)):
+            return load_heavy("opweave.nn.compiled").CompiledModule(function, made)
+        return made
 
     return wrap if fn is None else wrap(fn)
 

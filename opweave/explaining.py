@@ -12,6 +12,7 @@ from opweave.registry.triton import effects
 from opweave.registry.triton.access import KernelAccesses
 from opweave.registry.triton_op import wrap_triton
 from opweave.runtime.compiled import CompiledFunction
+from opweave.runtime.modules import is_module
 from opweave.tracer.graph import Graph
 
 
@@ -116,6 +117,8 @@ def explain(fn: Callable[..., Any]) -> Callable[..., Explanation]:
     --------
     >>> print(opweave.explain(f)(x))  # doctest: +SKIP
     """
+    if is_module(type(fn)):  # a compiled one has its function; any other is called as one
+        fn = vars(fn).get("function", fn.__call__)
     compiled: CompiledFunction = fn if isinstance(fn, CompiledFunction) else compile(fn)
 
     def explained(*args: Any, **kwargs: Any) -> Explanation:

@@ -14,6 +14,7 @@ from typing import Any
 
 import optree
 
+from opweave.nn.stateless import functional_call, stack_module_state
 from opweave.registry.autograd import engine
 from opweave.registry.autograd.graph import Edge, Grads, Node, alias_of, attach, edge_of, nodes_from
 from opweave.registry.autograd.mode import enable_grad, is_grad_enabled
@@ -24,7 +25,10 @@ from opweave.registry.tensor import Tensor, describe
 from opweave.registry.vmap.levels import lift
 from opweave.registry.vmap.transform import vmap
 
-__all__ = ["functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "vjp", "vmap"]
+__all__ = [
+    "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
+    "stack_module_state", "vjp", "vmap",
+]  # fmt: skip
 
 ArgNums = int | tuple[int, ...]
 

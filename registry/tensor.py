@@ -50,6 +50,8 @@ class Tensor(Strided):
     _autograd: Any
     #: Sizes and strides as another library was shown them (`codegen/native/exchange.ll`); mostly not there.
     _dims: bytes
+    #: What a module keeps it as (`registry.autograd.surface`).
+    _role: str | None
 
     # NumPy must leave `ndarray + Tensor` to Tensor.__radd__.
     __array_priority__ = 1000.0
@@ -377,13 +379,14 @@ class Tensor(Strided):
         return id(self)
 
     def __repr__(self) -> str:
-        return printing.shown(self, "tensor" if type(self) is Tensor else type(self).__name__)
+        text = printing.shown(self, "tensor" if type(self) is Tensor else type(self).__name__)
+        return f"Parameter containing:\n{text}" if self._role == "parameter" else text
 
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if not self._sizes and spec else repr(self)
 
     def __reduce__(self) -> tuple[object, ...]:
-        about = str(self._device), self.requires_grad
+        about = str(self._device), self.requires_grad, self._role
         if self._strides == contiguous_strides(self._sizes) or not self.numel():
             return (_unpickle, (self.numpy(force=True).copy(), *about))
         flat: Any = self.detach()
@@ -399,6 +402,7 @@ class Tensor(Strided):
         if self.requires_grad:
             copy.requires_grad_()
             setattr(copy, "grad", deepcopy(self.grad, memo))  # noqa: B010  # a property that autograd adds
+        copy._role = self._role
         return copy
 
 
@@ -434,11 +438,19 @@ def _require_subclass(cls: Any, what: str) -> None:
         raise ArgumentError(f"{what}: expected a subclass of Tensor", got=repr(cls), hint=f"Tensor.{what}(cls, ...)")
 
 
-def _unpickle(array: Any, device: str, requires_grad: bool = False, sizes: Any = None, strides: Any = None) -> Tensor:
+def _unpickle(
+    array: Any,
+    device: str,
+    requires_grad: bool = False,
+    role: str | None = None,
+    sizes: Any = None,
+    strides: Any = None,
+) -> Tensor:
     target = Device(device)
     made = Tensor._from_array(target.memory.from_host(array, target.index), target)
     if sizes is not None:
         made = make(made._storage, sizes, strides, 0, made._dtype, target)
+    made._role = role
     return made.requires_grad_() if requires_grad else made
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from opweave.registry.tensor import Tensor
 from opweave.runtime.containers import DICTS
+from opweave.runtime.modules import is_module
 from opweave.runtime.purity import is_library
 from opweave.runtime.reads import scan
 from opweave.runtime.sources import MISSING, Scope, brief
@@ -35,7 +36,11 @@ class PythonState:
                 self.arrays.append((value, copy.copy(value)))
             if kind in (list, set, collections.deque, *DICTS, collections.Counter):
                 self.saved.append((value, value, copy.copy(value)))
-            elif hasattr(value, "__dict__") and isinstance(value.__dict__, dict) and not is_library(kind.__module__):
+            elif (
+                hasattr(value, "__dict__")
+                and isinstance(value.__dict__, dict)
+                and (not is_library(kind.__module__) or is_module(kind))
+            ):
                 if not isinstance(value, (types.FunctionType, Tensor)):
                     self.saved.append((value, value.__dict__, dict(value.__dict__)))
         written = {n.path[0] for f in scope.functions for n in scan(f.__code__).names if n.written}

@@ -36,7 +36,8 @@ from opweave.registry.replay import Function
 from opweave.registry.tensor import Tensor
 from opweave.runtime.classes import SPECIAL, ClassFacts
 from opweave.runtime.exact import PARTS, READERS, reader_of
-from opweave.runtime.objects import ObjectGuards, unrecorded
+from opweave.runtime.modules import ModuleGuards, is_module, is_optimizer
+from opweave.runtime.objects import unrecorded
 from opweave.runtime.purity import is_library
 from opweave.runtime.sources import MISSING, PYTREES, Source, TensorInput, brief, is_named_tuple, is_registered
 
@@ -66,7 +67,7 @@ _OFFSETS = frozenset({"storage_offset", "_offset"})
 _TENSOR_NAMES = frozenset(dir(Tensor))
 
 
-class ValueGuards(ObjectGuards):
+class ValueGuards(ModuleGuards):
     """Guards of values of every sort."""
 
     def visit(self, source: Source, value: Any) -> None:
@@ -273,6 +274,8 @@ class ValueGuards(ObjectGuards):
             self._payload(source, value, kind)
         elif kind is np.ndarray:
             self._array(source, value)
+        elif is_module(kind) or is_optimizer(kind):
+            (self.module if is_module(kind) else self.optimizer)(source, value)
         elif isinstance(value, enum.Enum):
             self.same(source, value)
             self.instance(source, value)

@@ -37,6 +37,15 @@ def test_the_page_on_triton_runs(tmp_path):
     assert not done.returncode, done.stderr
 
 
+def test_the_page_on_training_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    blocks = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs" / "training.md").read_text(), re.M | re.S)
+    assert len(blocks) == 5
+    script = tmp_path / "training.py"  # a file, so that errors and traces have lines to show
+    script.write_text("\n".join(blocks))
+    monkeypatch.chdir(tmp_path)
+    exec(compile(script.read_text(), str(script), "exec"), {"__name__": "training"})
+
+
 def test_the_page_on_deploying_runs(tmp_path: Path) -> None:
     """Its files, run one after the other; the static program in a folder that it takes for the whole system."""
     text = (ROOT / "docs" / "deploying.md").read_text()

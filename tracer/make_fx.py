@@ -279,6 +279,8 @@ def _leaf_names(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
 
 def parameter_names(fn: Callable[..., Any], count: int) -> list[str]:
     """Names of the parameters that the first `count` positional arguments go to."""
+    if hasattr(type(fn), "__opweave_module__"):
+        fn = cast(Any, fn).forward
     if isinstance(fn, OpOverload):
         names = [argument.name for argument in fn._schema.arguments]
     else:

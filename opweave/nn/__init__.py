@@ -1,5 +1,81 @@
-"""Functions of neural networks; `functional` is all there is."""
+"""Neural networks under the names of `torch.nn`: modules, parameters, initial values, and functions in `functional`.
 
-from opweave.nn import functional
+What is asked for is loaded then.
+"""
 
-__all__ = ["functional"]
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from opweave.registry.loading import load_heavy
+
+if TYPE_CHECKING:
+    from opweave.nn import functional, init, modules, parameter, utils
+    from opweave.nn.modules.activation import *
+    from opweave.nn.modules.arranging import *
+    from opweave.nn.modules.attention import MultiheadAttention
+    from opweave.nn.modules.batchnorm import *
+    from opweave.nn.modules.container import *
+    from opweave.nn.modules.conv import *
+    from opweave.nn.modules.dropout import *
+    from opweave.nn.modules.linear import *
+    from opweave.nn.modules.loss import *
+    from opweave.nn.modules.module import Module
+    from opweave.nn.modules.normalization import *
+    from opweave.nn.modules.padding import *
+    from opweave.nn.modules.pooling import *
+    from opweave.nn.modules.rnn import *
+    from opweave.nn.modules.sparse import *
+    from opweave.nn.modules.transformer import *
+    from opweave.nn.parameter import Buffer, Parameter
+
+#: The classes of each file of `opweave.nn.modules`.
+_FILES = {
+    "activation": "CELU ELU GELU GLU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyReLU LogSigmoid LogSoftmax Mish "
+    "PReLU RReLU ReLU ReLU6 SELU SiLU Sigmoid Softmax Softmax2d Softmin Softplus Softshrink Softsign Tanh Tanhshrink "
+    "Threshold",
+    "arranging": "ChannelShuffle CosineSimilarity Flatten Fold PairwiseDistance PixelShuffle PixelUnshuffle Unflatten "
+    "Unfold Upsample UpsamplingBilinear2d UpsamplingNearest2d",
+    "attention": "MultiheadAttention",
+    "batchnorm": "BatchNorm1d BatchNorm2d BatchNorm3d InstanceNorm1d InstanceNorm2d InstanceNorm3d",
+    "container": "ModuleDict ModuleList ParameterDict ParameterList Sequential",
+    "conv": "Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d",
+    "dropout": "AlphaDropout Dropout Dropout1d Dropout2d Dropout3d FeatureAlphaDropout",
+    "linear": "Bilinear Identity Linear",
+    "loss": "BCELoss BCEWithLogitsLoss CTCLoss CosineEmbeddingLoss CrossEntropyLoss GaussianNLLLoss "
+    "HingeEmbeddingLoss HuberLoss KLDivLoss L1Loss MSELoss MarginRankingLoss MultiLabelMarginLoss "
+    "MultiLabelSoftMarginLoss MultiMarginLoss NLLLoss PoissonNLLLoss SmoothL1Loss SoftMarginLoss TripletMarginLoss "
+    "TripletMarginWithDistanceLoss",
+    "module": "Module",
+    "normalization": "GroupNorm LayerNorm LocalResponseNorm RMSNorm",
+    "padding": "CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d ReflectionPad1d "
+    "ReflectionPad2d ReflectionPad3d ReplicationPad1d ReplicationPad2d ReplicationPad3d ZeroPad1d ZeroPad2d ZeroPad3d",
+    "pooling": "AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d "
+    "AdaptiveMaxPool3d AvgPool1d AvgPool2d AvgPool3d LPPool1d LPPool2d LPPool3d MaxPool1d MaxPool2d MaxPool3d "
+    "MaxUnpool1d MaxUnpool2d MaxUnpool3d",
+    "rnn": "GRU GRUCell LSTM LSTMCell RNN RNNBase RNNCell RNNCellBase",
+    "sparse": "Embedding EmbeddingBag",
+    "transformer": "Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer",
+}
+_WHERE = {
+    **{name: f"opweave.nn.modules.{file}" for file, names in _FILES.items() for name in names.split()},
+    **dict.fromkeys(("Parameter", "Buffer"), "opweave.nn.parameter"),
+}
+_PARTS = frozenset({"functional", "init", "modules", "parameter", "utils"})
+
+__all__ = [*_PARTS, *_WHERE]  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PARTS:
+        found = load_heavy(f"opweave.nn.{name}")
+    elif name in _WHERE:
+        found = getattr(load_heavy(_WHERE[name]), name)
+    else:
+        raise AttributeError(f"module 'opweave.nn' has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

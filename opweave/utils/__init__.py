@@ -1,17 +1,21 @@
-"""The names of `torch.utils` that opweave has: `cpp_extension`."""
+"""The names of `torch.utils` that opweave has: `checkpoint`, `cpp_extension`, `data`."""
 
 from __future__ import annotations
 
-import importlib
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from opweave.registry.loading import load_heavy
+
+if TYPE_CHECKING:
+    from opweave.utils import checkpoint as checkpoint, cpp_extension as cpp_extension, data as data
 
 #: For `cmake -DCMAKE_PREFIX_PATH=...`: where `find_package(opweave)` finds the headers of C++ op libraries.
 cmake_prefix_path = str(Path(sys.modules["opweave"].__path__[0]) / "share" / "cmake")
 
 
 def __getattr__(name: str) -> Any:
-    if name != "cpp_extension":
+    if name not in ("checkpoint", "cpp_extension", "data"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return importlib.import_module("opweave.utils.cpp_extension")
+    return load_heavy(f"opweave.utils.{name}")

@@ -189,6 +189,8 @@ class AutogradMeta:
         Version of the storage for which `grad_fn` is right, where the tensor is a view.
     restriction : str or None
         Why a view cannot be written where that is recorded, nor get another history; see `views`.
+    role : str or None
+        What a module keeps the tensor as: `"parameter"`, `"buffer"`, or `"passing buffer"`, which no state has.
     """
 
     # In the class, since most tensors have most of them so, and each call that is recorded makes one of these.
@@ -200,6 +202,7 @@ class AutogradMeta:
     restriction: str | None = None
     retains = False
     hooks: dict[int, Callable[..., Any]] | None = None
+    role: str | None = None
 
 
 def meta_of(t: Tensor) -> AutogradMeta:

@@ -11,7 +11,7 @@ from opweave.registry.autograd.graph import AccumulateGrad, Node, RemovableHandl
 from opweave.registry.errors import ArgumentError, AutogradError
 from opweave.registry.keys import GRAD, VIEW_BIT
 from opweave.registry.op import ops
-from opweave.registry.tensor import Tensor, describe
+from opweave.registry.tensor import Tensor, describe, take_place
 
 
 def _get_requires_grad(self: Tensor) -> bool:
@@ -157,6 +157,42 @@ def _data(self: Tensor) -> Tensor:
     return ops.aten.detach.default(self)
 
 
+def _set_data(self: Tensor, value: Tensor) -> None:
+    """Look into the memory of another tensor from now on, with its sizes and dtype; history and gradient stay.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no tensor, or of another class, as while tracing.
+    AutogradError
+        If this is a view, whose base would not follow, or requires grad and the new elements cannot.
+    """
+    given: object = value
+    if not isinstance(given, Tensor) or type(given) is not type(self):
+        raise ArgumentError(
+            "data: expected a tensor of the same class", got=f"{type(given).__name__} for {type(self).__name__}",
+            hint="with no_grad(): x.copy_(value) writes elements",
+        )  # fmt: skip
+    if self._view_of is not None:
+        raise AutogradError("data: a view cannot look elsewhere", got=describe(self), hint="x.copy_(value)")
+    if self._keys & GRAD and given._dtype.kind not in "fc":
+        raise AutogradError("data: only floating and complex tensors have gradients", got=describe(given))
+    if hasattr(self, "_dims"):
+        del self._dims
+    take_place(self, given)
+    self._keys = (given._keys & ~GRAD) | (self._keys & GRAD)
+
+
+def _get_role(self: Tensor) -> str | None:
+    """What a module keeps the tensor as: its class stays the plain one, which ops are fastest with."""
+    return None if self._autograd is None else self._autograd.role
+
+
+def _set_role(self: Tensor, role: str | None) -> None:
+    if role is not None or self._autograd is not None:
+        meta_of(self).role = role
+
+
 def is_inference(self: Tensor) -> bool:
     """Whether the tensor was made in inference mode."""
     return not self._keys & VIEW_BIT
@@ -176,7 +212,8 @@ def bind() -> None:
         "grad_fn": property(_grad_fn),
         "retains_grad": property(_retains_grad),
         "output_nr": property(_output_nr),
-        "data": property(_data),
+        "data": property(_data, _set_data),
+        "_role": property(_get_role, _set_role),
     }
     for function in (
         requires_grad_,

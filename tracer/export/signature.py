@@ -113,12 +113,12 @@ class ExportGraphSignature:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """Names of lifted tensors that require grad."""
+        """Names of lifted tensors that require grad, or are parameters of a module."""
         return tuple(spec.target or "" for spec in self._of_kind(InputKind.PARAMETER))
 
     @property
     def buffers(self) -> tuple[str, ...]:
-        """Names of lifted tensors that the graph writes."""
+        """Names of lifted tensors that the graph writes, or that are buffers of a module."""
         return tuple(spec.target or "" for spec in self._of_kind(InputKind.BUFFER))
 
     @property

@@ -88,8 +88,9 @@ def export(
             raise UnsupportedError(
                 "export: an example argument has symbolic sizes", got=describe(t), hint="pass one with fixed sizes"
             )
-    positional = parameter_names(fn, len(args))
-    wanted = wanted_sizes(dynamic_shapes, args, kwargs, positional, fn)
+    signed = cast(Any, fn).forward if _is_module(fn) else fn
+    positional = parameter_names(signed, len(args))
+    wanted = wanted_sizes(dynamic_shapes, args, kwargs, positional, signed)
     leaves, in_spec = optree.tree_flatten(cast(Any, (args, kwargs)))
     paths = [_path_text(path, positional) for path in optree.tree_paths(cast(Any, (args, kwargs)))]
     mode = next((t.fake_mode for t in tensors_in(leaves) if isinstance(t, FakeTensor)), None) or FakeTensorMode(
@@ -115,7 +116,7 @@ def export(
     )
     _refuse_backward([*constants.values(), *tensors_in(leaves)])
     specs = [_user_input(node, path) for node, path in zip(graph.placeholders(), paths, strict=True)]
-    tensors = _lift(graph, constants, _names_of_outside(fn), specs)
+    tensors = _lift(graph, constants, *_names_of_outside(fn), specs)
     for node in list(calls(graph, bodies=False)):
         if node.target.is_triton_op:
             _add_body(node, mode, tensors)
@@ -176,7 +177,11 @@ def _user_input(node: Node, path: str) -> InputSpec:
 
 
 def _lift(
-    graph: Graph, constants: dict[str, Tensor], names: dict[int, str], specs: list[InputSpec]
+    graph: Graph,
+    constants: dict[str, Tensor],
+    names: dict[int, str],
+    kinds: dict[int, InputKind],
+    specs: list[InputSpec],
 ) -> dict[str, Tensor]:
     """Make inputs of the constants, before all others: parameters, buffers, then the rest; gives them by name."""
     found: dict[str, tuple[Node, Tensor]] = {}
@@ -198,8 +203,10 @@ def _lift(
     lifted: list[InputSpec] = []
     before: Node | None = None
     for name, (node, tensor) in found.items():
-        kind = InputKind.CONSTANT_TENSOR
-        if node.name in written:
+        kind = kinds.get(id(tensor), InputKind.CONSTANT_TENSOR)
+        if kind is not InputKind.CONSTANT_TENSOR:
+            pass
+        elif node.name in written:
             kind = InputKind.BUFFER
         elif tensor.requires_grad and tensor.is_leaf:
             kind = InputKind.PARAMETER
@@ -217,12 +224,32 @@ def _lift(
     return {name: tensor for name, (_, tensor) in found.items()}
 
 
-def _names_of_outside(fn: Any) -> dict[int, str]:
-    """Names of the tensors that a function closes over, reads from its module, or has as attributes."""
+def _is_module(value: object) -> bool:
+    return hasattr(type(value), "__opweave_module__")
+
+
+def _names_of_outside(fn: Any) -> tuple[dict[int, str], dict[int, InputKind]]:
+    """Names of the tensors that a function closes over, reads from its module, or has as attributes.
+
+    Of what modules keep (`opweave.nn.Module`) also what it is.
+    """
     found: dict[int, str] = {}
-    owner = getattr(fn, "__self__", None if isinstance(fn, types.FunctionType) else fn)
-    for name, value in _attributes(owner, "", set()):
-        found.setdefault(id(value), name)
+    kinds: dict[int, InputKind] = {}
+
+    def note(value: Any, prefix: str) -> None:
+        if _is_module(value):
+            kept = value.state_dict(keep_vars=True)
+            for name, t in value.named_parameters():
+                found.setdefault(id(t), f"{prefix}{name}")
+                kinds[id(t)] = InputKind.PARAMETER
+            for name, t in value.named_buffers():
+                found.setdefault(id(t), f"{prefix}{name}")
+                if name in kept:
+                    kinds[id(t)] = InputKind.BUFFER
+        for name, tensor in _attributes(value, prefix, set()):
+            found.setdefault(id(tensor), name)
+
+    note(getattr(fn, "__self__", None if isinstance(fn, types.FunctionType) else fn), "")
     function = getattr(fn, "__func__", fn)
     if not isinstance(function, types.FunctionType):
         function = type(fn).__call__
@@ -235,9 +262,8 @@ def _names_of_outside(fn: Any) -> dict[int, str]:
             if isinstance(value, Tensor):
                 found.setdefault(id(value), name)
             else:
-                for inner, tensor in _attributes(value, f"{name}.", set()):
-                    found.setdefault(id(tensor), inner)
-    return found
+                note(value, f"{name}.")
+    return found, kinds
 
 
 def _attributes(value: Any, prefix: str, seen: set[int]) -> Iterator[tuple[str, Tensor]]:

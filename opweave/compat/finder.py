@@ -1,0 +1,127 @@
+"""`import torch` where there is no PyTorch: a finder that makes modules of opweave's, and of the tables of names."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any
+
+from opweave.compat.absent import absent
+from opweave.compat.names import ABSENT, PLACES, PRESENT, VERSION
+from opweave.registry.errors import ArgumentError
+from opweave.registry.interrupts import let_through
+
+_TOP = "torch"
+
+
+class Stand(ModuleType):
+    """A module of PyTorch's: names from opweave's module of that name, and from the tables."""
+
+    def __init__(self, name: str, real: ModuleType | None) -> None:
+        super().__init__(name, f"`{name}`, which opweave stands for.")
+        self.__dict__["_real"] = real
+        self.__dict__["__path__"] = []
+        if name == _TOP:
+            self.__version__ = VERSION
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name != "__all__":
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        found = self._found(name)
+        if not isinstance(found, (bool, int, float)):  # settings may be assigned, and are read each time
+            self.__dict__[name] = found
+        return found
+
+    def _found(self, name: str) -> Any:
+        own = PRESENT.get(self.__name__, {})
+        if name in own:
+            return own[name]
+        real = self.__dict__["_real"]
+        full = f"{self.__name__}.{name}"
+        if full in PRESENT or full in ABSENT:
+            return importlib.import_module(full)
+        if real is not None and name != "__all__" and hasattr(real, name):
+            value = getattr(real, name)
+            return importlib.import_module(full) if isinstance(value, ModuleType) else value
+        if name in ABSENT.get(self.__name__, ()):
+            return absent(full)
+        if _real_module(full) is not None:
+            return importlib.import_module(full)
+        raise AttributeError(f"module {self.__name__!r}, which opweave stands for, has no attribute {name!r}")
+
+    def __dir__(self) -> list[str]:
+        real = self.__dict__["_real"]
+        own = [*PRESENT.get(self.__name__, ()), *ABSENT.get(self.__name__, ())]
+        return sorted({*own, *(dir(real) if real is not None else ())})
+
+
+def _real_module(name: str) -> ModuleType | None:
+    """opweave's module for one of PyTorch's."""
+    path = PLACES.get(name, "opweave" + name.removeprefix(_TOP))
+    if path.startswith("opweave.compat"):
+        return None
+    try:
+        if importlib.util.find_spec(path) is None:
+            return None
+    except (ImportError, ValueError) as error:
+        let_through(error)
+        return None
+    return importlib.import_module(path)
+
+
+class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if fullname != _TOP and not fullname.startswith(f"{_TOP}."):
+            return None
+        if fullname not in PRESENT and fullname not in ABSENT and _real_module(fullname) is None:
+            return None
+        return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        return Stand(spec.name, _real_module(spec.name))
+
+    def exec_module(self, module: ModuleType) -> None:
+        pass
+
+
+_finder = _Finder()
+
+
+def install(*, force: bool = False) -> None:
+    """Make `import torch` give opweave, in this process.
+
+    Parameters
+    ----------
+    force : bool
+        Also where PyTorch is installed, and not imported yet.
+
+    Raises
+    ------
+    ArgumentError
+        If PyTorch is imported, or installed and not `force`.
+    """
+    if _finder in sys.meta_path:
+        return
+    if _TOP in sys.modules:
+        raise ArgumentError("compat.install: torch is imported already", got=repr(sys.modules[_TOP]))
+    if not force and importlib.util.find_spec(_TOP) is not None:
+        raise ArgumentError(
+            "compat.install: PyTorch is installed", got="import torch finds it", hint="install(force=True) hides it"
+        )
+    sys.meta_path.insert(0, _finder)
+
+
+def uninstall() -> None:
+    """Take back what `install` did; modules that imported `torch` keep what they have."""
+    if _finder not in sys.meta_path:
+        return
+    sys.meta_path.remove(_finder)
+    for name in [n for n, m in sys.modules.items() if isinstance(m, Stand) and n.partition(".")[0] == _TOP]:
+        del sys.modules[name]

@@ -1,0 +1,267 @@
+"""Convolutions and transposed ones, of one, two and three dimensions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from opweave.nn import functional as F, init
+from opweave.nn.modules.linear import empty
+from opweave.nn.modules.module import Module
+from opweave.nn.parameter import Parameter
+from opweave.registry.errors import ShapeError
+from opweave.registry.tensor import Tensor, describe
+
+_MODES = ("zeros", "reflect", "replicate", "circular")
+_CONV = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
+_TRANSPOSED = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3d}
+
+
+def several(value: Any, count: int) -> tuple[Any, ...]:
+    """A number for each dimension, from one for all."""
+    return tuple(value) if isinstance(value, Iterable) else (value,) * count
+
+
+class _ConvNd(Module):
+    """What all have in common."""
+
+    weight: Parameter
+    bias: Parameter | None
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: tuple[int, ...],
+        stride: tuple[int, ...],
+        padding: Any,
+        dilation: tuple[int, ...],
+        transposed: bool,
+        output_padding: tuple[int, ...],
+        groups: int,
+        bias: bool,
+        padding_mode: str,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        if groups <= 0:
+            raise ValueError("groups must be a positive integer")
+        if in_channels % groups:
+            raise ValueError("in_channels must be divisible by groups")
+        if out_channels % groups:
+            raise ValueError("out_channels must be divisible by groups")
+        if isinstance(padding, str):
+            if padding not in ("same", "valid"):
+                raise ValueError(f"Invalid padding string {padding!r}, should be one of 'same', 'valid'")
+            if padding == "same" and any(step != 1 for step in stride):
+                raise ValueError("padding='same' is not supported for strided convolutions")
+        if padding_mode not in _MODES:
+            raise ValueError(f"padding_mode must be one of {_MODES}, but got padding_mode='{padding_mode}'")
+        self.in_channels = in_channels
+        self.out_channels = out_channels
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.padding = padding
+        self.dilation = dilation
+        self.transposed = transposed
+        self.output_padding = output_padding
+        self.groups = groups
+        self.padding_mode = padding_mode
+        if isinstance(padding, str):
+            total = [d * (k - 1) if padding == "same" else 0 for d, k in zip(dilation, kernel_size, strict=True)]
+            sides = [side for n in reversed(total) for side in (n // 2, n - n // 2)]
+        else:
+            sides = [n for n in reversed(padding) for _ in range(2)]
+        self._reversed_padding_repeated_twice = sides
+        channels = (in_channels, out_channels // groups) if transposed else (out_channels, in_channels // groups)
+        self.weight = empty(*channels, *kernel_size, device=device, dtype=dtype)
+        self.register_parameter("bias", empty(out_channels, device=device, dtype=dtype) if bias else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the parameters anew."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
+            if fan_in != 0:
+                bound = 1 / math.sqrt(fan_in)
+                init.uniform_(self.bias, -bound, bound)
+
+    def extra_repr(self) -> str:
+        """Sizes."""
+        text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
+        count = len(self.kernel_size)
+        for name, usual in (("padding", 0), ("dilation", 1), ("output_padding", 0)):
+            value = getattr(self, name)
+            if value != (usual,) * count:
+                text += f", {name}={value}"
+        if self.groups != 1:
+            text += f", groups={self.groups}"
+        if self.bias is None:
+            text += ", bias=False"
+        if self.padding_mode != "zeros":
+            text += f", padding_mode={self.padding_mode}"
+        return text
+
+
+class _Forwards(_ConvNd):
+    _dims = 0
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        dims = self._dims
+        sides = padding if isinstance(padding, str) else several(padding, dims)
+        super().__init__(
+            in_channels, out_channels, several(kernel_size, dims), several(stride, dims), sides,
+            several(dilation, dims), False, (0,) * dims, groups, bias, padding_mode, device, dtype,
+        )  # fmt: skip
+
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        padding = self.padding
+        if self.padding_mode != "zeros":
+            input = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
+            padding = (0,) * self._dims
+        return _CONV[self._dims](input, weight, bias, self.stride, padding, self.dilation, self.groups)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """(N, in_channels, ...) to (N, out_channels, ...), with or without N."""
+        return self._conv_forward(input, self.weight, self.bias)
+
+
+class Conv1d(_Forwards):
+    """Convolution of (N, C, L): see `Conv2d`."""
+
+    _dims = 1
+
+
+class Conv2d(_Forwards):
+    """Convolution of images (N, C, H, W).
+
+    Parameters
+    ----------
+    in_channels, out_channels : int
+        Of the images before and after.
+    kernel_size, stride, padding, dilation : int or tuple of int
+        For each dimension, or for all. A padding may be `"same"` or `"valid"`.
+    groups : int
+        Parts of the channels that do not see each other.
+    bias : bool
+        Whether something is added to each channel.
+    padding_mode : str
+        `"zeros"`, `"reflect"`, `"replicate"` or `"circular"`.
+    """
+
+    _dims = 2
+
+
+class Conv3d(_Forwards):
+    """Convolution of (N, C, D, H, W): see `Conv2d`."""
+
+    _dims = 3
+
+
+class _ConvTransposeNd(_ConvNd):
+    _dims = 0
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Any = 1,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        dims = self._dims
+        if padding_mode != "zeros":
+            raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
+        super().__init__(
+            in_channels, out_channels, several(kernel_size, dims), several(stride, dims), several(padding, dims),
+            several(dilation, dims), True, several(output_padding, dims), groups, bias, padding_mode, device, dtype,
+        )  # fmt: skip
+
+    def _output_padding(self, input: Tensor, output_size: Any) -> tuple[int, ...]:
+        """What has to be added at the ends so that the result has the wanted sizes."""
+        if output_size is None:
+            return several(self.output_padding, self._dims)
+        dims = self._dims
+        batched = input.ndim == dims + 2
+        padding: Any = self.padding
+        wanted = [int(n) for n in output_size]
+        if len(wanted) == dims + (2 if batched else 1):
+            wanted = wanted[-dims:]
+        if len(wanted) != dims:
+            raise ValueError(f"ConvTranspose{dims}D: output_size must have {dims} or {dims + 2} elements")
+        added = []
+        for d, size in enumerate(wanted):
+            least = (
+                (input._sizes[d - dims] - 1) * self.stride[d]
+                - 2 * padding[d]
+                + self.dilation[d] * (self.kernel_size[d] - 1)
+                + 1
+            )
+            if not least <= size < least + self.stride[d]:
+                raise ShapeError(
+                    f"{type(self).__name__}: no such output size", got=f"{output_size} of {describe(input)}",
+                    hint=f"size {d} may be from {least} to {least + self.stride[d] - 1}",
+                )  # fmt: skip
+            added.append(size - least)
+        return tuple(added)
+
+    def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
+        """(N, in_channels, ...) to (N, out_channels, ...), with or without N."""
+        added = self._output_padding(input, output_size)
+        padding: Any = self.padding
+        return _TRANSPOSED[self._dims](
+            input, self.weight, self.bias, self.stride, padding, added, self.groups, self.dilation
+        )
+
+
+class ConvTranspose1d(_ConvTransposeNd):
+    """The gradient of a convolution of (N, C, L) as a layer: see `ConvTranspose2d`."""
+
+    _dims = 1
+
+
+class ConvTranspose2d(_ConvTransposeNd):
+    """The gradient of a convolution of images with respect to them, as a layer.
+
+    Parameters
+    ----------
+    in_channels, out_channels : int
+        Of the images before and after.
+    kernel_size, stride, padding, output_padding, dilation : int or tuple of int
+        For each dimension, or for all.
+    groups : int
+        Parts of the channels that do not see each other.
+    bias : bool
+        Whether something is added to each channel.
+    """
+
+    _dims = 2
+
+
+class ConvTranspose3d(_ConvTransposeNd):
+    """The gradient of a convolution of (N, C, D, H, W) as a layer: see `ConvTranspose2d`."""
+
+    _dims = 3

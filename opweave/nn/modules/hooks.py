@@ -1,0 +1,221 @@
+"""Calls of modules, and the hooks around them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import optree
+
+from opweave.registry.autograd.function import Function
+from opweave.registry.autograd.graph import RemovableHandle, grad_fn_of
+from opweave.registry.errors import ArgumentError, AutogradError
+from opweave.registry.keys import GRAD
+from opweave.registry.tensor import Tensor
+
+Hook = Callable[..., Any]
+_NONE: Mapping[int, Any] = MappingProxyType({})
+
+
+class Hooked:
+    """What a call of a module runs besides `forward`.
+
+    A module without hooks has none of these dicts; the first hook of a kind makes it.
+    """
+
+    #: Whether there was ever a hook; then a call looks for them.
+    _hooked = False
+    _forward_pre_hooks: Mapping[int, tuple[Hook, bool]] = _NONE
+    #: Hook, whether it takes kwargs, whether it is called after an error too.
+    _forward_hooks: Mapping[int, tuple[Hook, bool, bool]] = _NONE
+    _backward_pre_hooks: Mapping[int, Hook] = _NONE
+    _backward_hooks: Mapping[int, Hook] = _NONE
+    forward: Callable[..., Any]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._hooked:
+            return self._call_with_hooks(args, kwargs)
+        return self.forward(*args, **kwargs)
+
+    def _add_hook(self, store: str, hook: Any, prepend: bool = False) -> RemovableHandle:
+        held = self.__dict__.get(store)
+        if held is None:
+            held = self.__dict__[store] = OrderedDict()
+        handle = RemovableHandle(held)
+        held[handle.id] = hook
+        if prepend:
+            held.move_to_end(handle.id, last=False)
+        self.__dict__["_hooked"] = True
+        return handle
+
+    def register_forward_pre_hook(
+        self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(module, args)` before `forward`; what it returns, if anything, are the arguments.
+
+        Parameters
+        ----------
+        hook : callable
+            With `with_kwargs` it gets `(module, args, kwargs)` and returns `(args, kwargs)` or None.
+        prepend : bool
+            Before the hooks there are.
+        with_kwargs : bool
+            Whether it gets the keyword arguments.
+        """
+        return self._add_hook("_forward_pre_hooks", (hook, with_kwargs), prepend)
+
+    def register_forward_hook(
+        self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(module, args, output)` after `forward`; what it returns, if anything, is the result.
+
+        Parameters
+        ----------
+        hook : callable
+            With `with_kwargs` it gets `(module, args, kwargs, output)`.
+        prepend : bool
+            Before the hooks there are.
+        with_kwargs : bool
+            Whether it gets the keyword arguments.
+        always_call : bool
+            Call it where `forward` raises, too, with None for the output.
+        """
+        return self._add_hook("_forward_hooks", (hook, with_kwargs, always_call), prepend)
+
+    def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
+        """Call `hook(module, grad_output)` before gradients go back through the module; it may return others."""
+        return self._add_hook("_backward_pre_hooks", hook, prepend)
+
+    def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
+        """Call `hook(module, grad_input, grad_output)` once gradients of the inputs are known; it may return others.
+
+        Both are tuples with an entry for each tensor among the positional arguments and the results.
+        """
+        return self._add_hook("_backward_hooks", hook, prepend)
+
+    def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        called = set[int]()
+        try:
+            return self._steps(args, kwargs, called)
+        except Exception:
+            for number, (hook, with_kwargs, always) in list(self._forward_hooks.items()):
+                if always and number not in called:
+                    hook(self, args, kwargs, None) if with_kwargs else hook(self, args, None)
+            raise
+
+    def _steps(self, args: tuple[Any, ...], kwargs: dict[str, Any], called: set[int]) -> Any:
+        for hook, with_kwargs in list(self._forward_pre_hooks.values()):
+            if with_kwargs:
+                found = hook(self, args, kwargs)
+                if found is not None:
+                    if not isinstance(found, tuple) or len(found) != 2:
+                        raise ArgumentError(
+                            "forward pre-hook: must return None or (args, kwargs)", got=type(found).__name__
+                        )
+                    args, kwargs = found
+            else:
+                found = hook(self, args)
+                if found is not None:
+                    args = found if isinstance(found, tuple) else (found,)
+        back = None
+        if self._backward_hooks or self._backward_pre_hooks:
+            back = _Backward(self, list(self._backward_hooks.values()), list(self._backward_pre_hooks.values()))
+            args = back.enter(args)
+        result = self.forward(*args, **kwargs)
+        for number, (hook, with_kwargs, _) in list(self._forward_hooks.items()):
+            called.add(number)
+            found = hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
+            if found is not None:
+                result = found
+        return result if back is None else back.leave(result)
+
+
+class _Passage(Function):
+    """Tensors as they are, with one node behind them."""
+
+    @staticmethod
+    def forward(ctx: Any, *tensors: Tensor) -> Any:
+        made = tuple(t.view_as(t) for t in tensors)  # type: ignore[attr-defined]  # bound from the declarations
+        return made
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Any:
+        return grads
+
+
+def _passed(tensors: list[Tensor]) -> tuple[list[Tensor], Any]:
+    """The tensors behind one node, and the node; None where no gradient comes by."""
+    if not any(t._keys & GRAD for t in tensors):
+        return tensors, None
+    found = _Passage.apply(*tensors)
+    found = [found] if isinstance(found, Tensor) else list(found)
+    return found, next((node for t in found if (node := grad_fn_of(t)) is not None), None)
+
+
+class _Backward:
+    """One call of a module, as its backward hooks see it."""
+
+    def __init__(self, module: Any, hooks: list[Hook], before: list[Hook]) -> None:
+        self.module, self.hooks, self.before = module, hooks, before
+        self.grad_outputs: tuple[Any, ...] | None = None
+        self.has_input_node = False
+        self.input_count = 0
+
+    def enter(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments, with a node before them that sees their gradients."""
+        places = [i for i, value in enumerate(args) if isinstance(value, Tensor)]
+        self.input_count = len(places)
+        tensors, node = _passed([args[i] for i in places])
+        if node is None:
+            return args
+        self.has_input_node = True
+        node.register_hook(self._after)
+        replaced = dict(zip(places, tensors, strict=True))
+        return tuple([replaced.get(i, value) for i, value in enumerate(args)])
+
+    def leave(self, result: Any) -> Any:
+        """The results, with a node behind them that sees their gradients."""
+        leaves, spec = optree.tree_flatten(result, none_is_leaf=True)
+        places = [i for i, value in enumerate(leaves) if isinstance(value, Tensor)]
+        tensors, node = _passed([leaves[i] for i in places])
+        if node is None:
+            return result
+        node.register_prehook(self._before)
+        for i, t in zip(places, tensors, strict=True):
+            leaves[i] = t
+        return optree.tree_unflatten(spec, leaves)
+
+    def _before(self, grads: Any) -> Any:
+        grads = tuple(grads)
+        for hook in self.before:
+            grads = _replaced(grads, hook(self.module, grads))
+        self.grad_outputs = grads
+        if not self.has_input_node:
+            for hook in self.hooks:
+                found = hook(self.module, (None,) * self.input_count, grads)
+                if found is not None and not (isinstance(found, tuple) and all(part is None for part in found)):
+                    raise AutogradError(
+                        "full backward hook: gradients of inputs that do not require grad cannot be replaced"
+                    )
+        return grads
+
+    def _after(self, grads: Any, _: Any) -> Any:
+        if self.grad_outputs is None:
+            raise AutogradError("full backward hook: gradients came to the inputs before any came to the results")
+        grads = tuple(grads)
+        for hook in self.hooks:
+            grads = _replaced(grads, hook(self.module, grads, self.grad_outputs))
+        return grads
+
+
+def _replaced(grads: tuple[Any, ...], found: Any) -> tuple[Any, ...]:
+    if found is None:
+        return grads
+    made = found if isinstance(found, tuple) else (found,)
+    if len(made) != len(grads):
+        raise AutogradError(
+            "backward hook: must return as many gradients as it got", got=f"{len(made)} instead of {len(grads)}"
+        )
+    return made

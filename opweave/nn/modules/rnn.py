@@ -1,0 +1,434 @@
+"""Recurrent networks: an Elman network, LSTM and GRU, as layers over sequences and as cells."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from opweave.nn import functional as F, init
+from opweave.nn.modules.linear import empty
+from opweave.nn.modules.module import Module
+from opweave.nn.parameter import Parameter
+from opweave.nn.utils.rnn import PackedSequence
+from opweave.registry.errors import ArgumentError, ShapeError
+from opweave.registry.op import ops
+from opweave.registry.tensor import Tensor, describe
+
+aten = ops.aten
+#: Rows of weights for each hidden number.
+_GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
+
+
+def _lstm(gates: Tensor, state: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+    """One step of Hochreiter & Schmidhuber, 1997, with forget gates; the gates are the sum of both products."""
+    i, f, g, o = aten.chunk.default(gates, 4, -1)
+    cell = aten.add.Tensor(
+        aten.mul.Tensor(aten.sigmoid.default(f), state[1]),
+        aten.mul.Tensor(aten.sigmoid.default(i), aten.tanh.default(g)),
+    )
+    return aten.mul.Tensor(aten.sigmoid.default(o), aten.tanh.default(cell)), cell
+
+
+def _gru(from_input: Tensor, from_hidden: Tensor, hidden: Tensor) -> Tensor:
+    """One step of Cho et al., 2014, with the reset gate behind the product."""
+    r_x, z_x, n_x = aten.chunk.default(from_input, 3, -1)
+    r_h, z_h, n_h = aten.chunk.default(from_hidden, 3, -1)
+    r = aten.sigmoid.default(aten.add.Tensor(r_x, r_h))
+    z = aten.sigmoid.default(aten.add.Tensor(z_x, z_h))
+    n = aten.tanh.default(aten.add.Tensor(n_x, aten.mul.Tensor(r, n_h)))
+    return aten.add.Tensor(n, aten.mul.Tensor(z, aten.sub.Tensor(hidden, n)))
+
+
+def step(mode: str, from_input: Tensor, from_hidden: Tensor, state: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    """The state after a step, from the two products."""
+    if mode == "LSTM":
+        return _lstm(aten.add.Tensor(from_input, from_hidden), (state[0], state[1]))
+    if mode == "GRU":
+        return (_gru(from_input, from_hidden, state[0]),)
+    total = aten.add.Tensor(from_input, from_hidden)
+    return (aten.relu.default(total) if mode == "RNN_RELU" else aten.tanh.default(total),)
+
+
+class RNNBase(Module):
+    """What `RNN`, `LSTM` and `GRU` have in common; parameters as of `LSTM`."""
+
+    def __init__(
+        self,
+        mode: str,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        if mode not in _GATES:
+            raise ValueError(f"Unrecognized RNN mode: {mode}")
+        if not isinstance(hidden_size, int):
+            raise ArgumentError("hidden_size should be of type int", got=type(hidden_size).__name__)
+        if hidden_size <= 0 or num_layers <= 0:
+            raise ValueError("hidden_size and num_layers must be greater than zero")
+        if isinstance(dropout, bool) or not isinstance(dropout, (int, float)) or not 0 <= dropout <= 1:
+            raise ValueError("dropout should be a number in range [0, 1], the probability of an element being zeroed")
+        if proj_size < 0 or proj_size >= hidden_size:
+            raise ValueError("proj_size has to be a positive integer, smaller than hidden_size, or zero")
+        if proj_size and mode != "LSTM":
+            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+        self.mode = mode
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.num_layers = num_layers
+        self.bias = bias
+        self.batch_first = batch_first
+        self.dropout = float(dropout)
+        self.bidirectional = bidirectional
+        self.proj_size = proj_size
+        rows = _GATES[mode] * hidden_size
+        out = proj_size or hidden_size
+        for layer in range(num_layers):
+            width = input_size if layer == 0 else out * (2 if bidirectional else 1)
+            for suffix in self._suffixes(layer):
+                sizes = {"weight_ih": (rows, width), "weight_hh": (rows, out)}
+                sizes |= {"bias_ih": (rows,), "bias_hh": (rows,)} if bias else {}
+                sizes |= {"weight_hr": (proj_size, hidden_size)} if proj_size else {}
+                for name, each in sizes.items():
+                    self.register_parameter(f"{name}{suffix}", empty(*each, device=device, dtype=dtype))
+        self.reset_parameters()
+
+    def _suffixes(self, layer: int) -> list[str]:
+        return [f"_l{layer}", f"_l{layer}_reverse"] if self.bidirectional else [f"_l{layer}"]
+
+    @property
+    def all_weights(self) -> list[list[Parameter]]:
+        """The parameters of each layer and direction."""
+        suffixes = [s for layer in range(self.num_layers) for s in self._suffixes(layer)]
+        return [[p for n, p in self._parameters.items() if n.endswith(s) and p is not None] for s in suffixes]
+
+    def reset_parameters(self) -> None:
+        """Draw the parameters anew, uniform within ±1 / sqrt(hidden_size)."""
+        bound = 1.0 / math.sqrt(self.hidden_size)
+        for weight in self.parameters():
+            init.uniform_(weight, -bound, bound)
+
+    def flatten_parameters(self) -> None:
+        """Nothing: weights need not lie together in memory."""
+
+    # ---- running -----------------------------------------------------------------------------------------------------
+
+    def _zeros(self, batch: int, like: Tensor) -> tuple[Tensor, ...]:
+        count = self.num_layers * (2 if self.bidirectional else 1)
+        widths = [self.proj_size or self.hidden_size] + ([self.hidden_size] if self.mode == "LSTM" else [])
+        options = {"dtype": like._dtype, "device": like._device}
+        return tuple([aten.zeros.default([count, batch, width], **options) for width in widths])
+
+    def _checked(self, state: tuple[Tensor, ...], batch: int) -> tuple[Tensor, ...]:
+        count = self.num_layers * (2 if self.bidirectional else 1)
+        widths = (self.proj_size or self.hidden_size, self.hidden_size)
+        for t, width in zip(state, widths, strict=False):
+            if tuple(t._sizes) != (count, batch, width):
+                raise ShapeError(
+                    f"{type(self).__name__}: the first state must be f32[{count}, {batch}, {width}]", got=describe(t)
+                )
+        return state
+
+    def _layer(
+        self, steps: list[Tensor], suffix: str, state: tuple[Tensor, ...], reverse: bool
+    ) -> tuple[list[Tensor], tuple[Tensor, ...]]:
+        """One layer in one direction: what it gives at each step, and the last state.
+
+        Batches may get smaller from step to step, as in a packed sequence: state of those that end is kept.
+        """
+        own = self._parameters
+        weight, b_ih = own[f"weight_hh{suffix}"], own.get(f"bias_ih{suffix}")
+        b_hh, projection = own.get(f"bias_hh{suffix}"), own.get(f"weight_hr{suffix}")
+        counts = [t._sizes[0] for t in steps]
+        joined = F.linear(aten.cat.default(steps), own[f"weight_ih{suffix}"], b_ih)  # type: ignore[arg-type]
+        from_input = aten.split_with_sizes.default(joined, counts)
+        found: list[Any] = [None] * len(steps)
+        begin = state
+        count = counts[-1 if reverse else 0]
+        now: tuple[Any, ...] = tuple([_rows(t, 0, count) for t in begin])
+        ended: list[tuple[Tensor, ...]] = []
+        for at in range(len(steps))[:: -1 if reverse else 1]:
+            if counts[at] < count:
+                ended.append(tuple([_rows(t, counts[at], count) for t in now]))
+                now = tuple([_rows(t, 0, counts[at]) for t in now])
+            elif counts[at] > count:
+                later = [_rows(t, count, counts[at]) for t in begin]
+                now = tuple([aten.cat.default([t, more]) for t, more in zip(now, later, strict=True)])
+            count = counts[at]
+            now = step(self.mode, from_input[at], F.linear(now[0], weight, b_hh), now)  # type: ignore[arg-type]
+            if projection is not None:
+                now = (F.linear(now[0], projection), *now[1:])
+            found[at] = now[0]
+        last: list[Any] = [now, *reversed(ended)]
+        return found, tuple([aten.cat.default(list(parts)) if ended else parts[0] for parts in zip(*last, strict=True)])
+
+    def _run(self, steps: list[Tensor], state: tuple[Tensor, ...]) -> tuple[list[Tensor], tuple[Tensor, ...]]:
+        """All layers; `state` is (layers · directions, batch, width) each."""
+        last: list[Any] = []
+        for layer in range(self.num_layers):
+            found: list[Any] = []
+            for suffix in self._suffixes(layer):
+                first = tuple([aten.select.int(t, 0, len(last)) for t in state])
+                outputs, end = self._layer(steps, suffix, first, suffix.endswith("_reverse"))
+                found.append(outputs)
+                last.append(end)
+            pairs: list[Any] = list(zip(*found, strict=True))
+            steps = [aten.cat.default(list(p), -1) if len(p) > 1 else p[0] for p in pairs]
+            if self.dropout and self.training and layer < self.num_layers - 1:
+                steps = [F.dropout(t, self.dropout) for t in steps]
+        return steps, tuple([aten.stack.default(list(parts)) for parts in zip(*last, strict=True)])
+
+    def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
+        """The outputs of the last layer at each step, and the last state of each layer.
+
+        Parameters
+        ----------
+        input : Tensor or PackedSequence
+            (length, batch, input_size), with `batch_first` (batch, length, input_size), or without a batch.
+        hx : Tensor or tuple of Tensor, optional
+            The first state (layers · directions, batch, hidden_size); of an LSTM a pair. Zeros by default.
+        """
+        state = None if hx is None else tuple(hx) if isinstance(hx, (tuple, list)) else (hx,)
+        if state is not None and len(state) != (2 if self.mode == "LSTM" else 1):
+            raise ArgumentError(
+                f"{type(self).__name__}: the first state must be "
+                + ("a pair of tensors" if self.mode == "LSTM" else "a tensor"),
+                got=f"{len(state)} tensors",
+            )
+        if isinstance(input, PackedSequence):
+            return self._packed(input, state)
+        if input.ndim not in (2, 3):
+            raise ShapeError(f"{type(self).__name__}: expected input of 2 or 3 dimensions", got=describe(input))
+        if input._sizes[-1] != self.input_size:
+            raise ShapeError(
+                f"{type(self).__name__}: input.size(-1) must be equal to input_size. Expected {self.input_size}",
+                got=describe(input),
+            )
+        alone = input.ndim == 2
+        if alone:
+            input = aten.unsqueeze.default(input, 1)
+            state = None if state is None else tuple([aten.unsqueeze.default(t, 1) for t in state])
+        elif self.batch_first:
+            input = aten.transpose.int(input, 0, 1)
+        batch = input._sizes[1]
+        state = self._zeros(batch, input) if state is None else self._checked(state, batch)
+        steps, last = self._run(list(aten.unbind.int(input, 0)), state)
+        output = aten.stack.default(steps, 1 if self.batch_first and not alone else 0)
+        if alone:
+            output, last = aten.squeeze.dim(output, 1), tuple([aten.squeeze.dim(t, 1) for t in last])
+        return output, last if self.mode == "LSTM" else last[0]
+
+    def _packed(self, input: PackedSequence, state: tuple[Tensor, ...] | None) -> tuple[Any, Any]:
+        counts = [int(n) for n in input.batch_sizes.tolist()]
+        if state is None:
+            state = self._zeros(counts[0], input.data)
+        elif input.sorted_indices is not None:
+            state = tuple([aten.index_select.default(t, 1, input.sorted_indices) for t in state])
+        self._checked(state, counts[0])
+        steps, last = self._run(list(aten.split_with_sizes.default(input.data, counts)), state)
+        if input.unsorted_indices is not None:
+            last = tuple([aten.index_select.default(t, 1, input.unsorted_indices) for t in last])
+        output = input._replace(data=aten.cat.default(steps))
+        return output, last if self.mode == "LSTM" else last[0]
+
+    def extra_repr(self) -> str:
+        """Sizes and settings."""
+        text = f"{self.input_size}, {self.hidden_size}"
+        for name, usual in (
+            ("proj_size", 0), ("num_layers", 1), ("bias", True), ("batch_first", False), ("dropout", 0.0),
+            ("bidirectional", False),
+        ):  # fmt: skip
+            if getattr(self, name) != usual:
+                text += f", {name}={getattr(self, name)}"
+        return text
+
+
+def _rows(t: Tensor, begin: int, end: int) -> Tensor:
+    return t if begin == 0 and end == t._sizes[0] else aten.slice.Tensor(t, 0, begin, end)
+
+
+class RNN(RNNBase):
+    """Layers of h = tanh(W x + b + V h + c) (Elman 1990); parameters as of `LSTM`, and `nonlinearity`."""
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        nonlinearity: str = "tanh",
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        if nonlinearity not in ("tanh", "relu"):
+            raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
+        super().__init__(
+            f"RNN_{nonlinearity.upper()}", input_size, hidden_size, num_layers, bias, batch_first, dropout,
+            bidirectional, 0, device, dtype,
+        )  # fmt: skip
+        self.nonlinearity = nonlinearity
+
+
+class LSTM(RNNBase):
+    """Layers of long short-term memory (Hochreiter & Schmidhuber 1997).
+
+    Parameters
+    ----------
+    input_size, hidden_size : int
+        Widths of the input and of the state.
+    num_layers : int
+        One on the other.
+    bias : bool
+        Whether two vectors are added to each gate.
+    batch_first : bool
+        (batch, length, width) rather than (length, batch, width); states are not affected.
+    dropout : float
+        Between layers, in training.
+    bidirectional : bool
+        Whether a second network goes backwards.
+    proj_size : int
+        Project the outputs to this width; 0 for not at all.
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(
+            "LSTM", input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, proj_size, device,
+            dtype,
+        )  # fmt: skip
+
+
+class GRU(RNNBase):
+    """Layers of gated recurrent units (Cho et al. 2014); parameters as of `LSTM`."""
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(
+            "GRU", input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, 0, device, dtype
+        )
+
+
+class RNNCellBase(Module):
+    """One step of a recurrent network."""
+
+    weight_ih: Parameter
+    weight_hh: Parameter
+    bias_ih: Parameter | None
+    bias_hh: Parameter | None
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__()
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.bias = bias
+        rows = num_chunks * hidden_size
+        self.weight_ih = empty(rows, input_size, device=device, dtype=dtype)
+        self.weight_hh = empty(rows, hidden_size, device=device, dtype=dtype)
+        for name in ("bias_ih", "bias_hh"):
+            self.register_parameter(name, empty(rows, device=device, dtype=dtype) if bias else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the parameters anew, uniform within ±1 / sqrt(hidden_size)."""
+        bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
+        for weight in self.parameters():
+            init.uniform_(weight, -bound, bound)
+
+    def _step(self, mode: str, input: Tensor, state: tuple[Tensor, ...] | None) -> tuple[Tensor, ...]:
+        if input.ndim not in (1, 2):
+            raise ShapeError(f"{type(self).__name__}: Expected input to be 1D or 2D", got=describe(input))
+        alone = input.ndim == 1
+        if alone:
+            input = aten.unsqueeze.default(input, 0)
+            state = None if state is None else tuple([aten.unsqueeze.default(t, 0) for t in state])
+        if state is None:
+            sizes = [input._sizes[0], self.hidden_size]
+            zeros = aten.zeros.default(sizes, dtype=input._dtype, device=input._device)
+            state = (zeros, zeros) if mode == "LSTM" else (zeros,)
+        products = F.linear(input, self.weight_ih, self.bias_ih), F.linear(state[0], self.weight_hh, self.bias_hh)
+        found = step(mode, *products, state)
+        return tuple([aten.squeeze.dim(t, 0) for t in found]) if alone else found
+
+    def extra_repr(self) -> str:
+        """Sizes and settings."""
+        text = f"{self.input_size}, {self.hidden_size}"
+        text += "" if self.bias else f", bias={self.bias}"
+        chosen = getattr(self, "nonlinearity", "tanh")
+        return text if chosen == "tanh" else f"{text}, nonlinearity={chosen}"
+
+
+class RNNCell(RNNCellBase):
+    """tanh(W x + b + V h + c)."""
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh", device: Any = None,
+        dtype: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__(input_size, hidden_size, bias, 1, device, dtype)
+        if nonlinearity not in ("tanh", "relu"):
+            raise ValueError(f"Unknown nonlinearity: {nonlinearity}")
+        self.nonlinearity = nonlinearity
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+        """The next state."""
+        return self._step(f"RNN_{self.nonlinearity.upper()}", input, None if hx is None else (hx,))[0]
+
+
+class LSTMCell(RNNCellBase):
+    """One step of an LSTM."""
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, 4, device, dtype)
+
+    def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+        """The next state, a pair."""
+        hidden, cell = self._step("LSTM", input, None if hx is None else tuple(hx))
+        return hidden, cell
+
+
+class GRUCell(RNNCellBase):
+    """One step of a GRU."""
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, 3, device, dtype)
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+        """The next state."""
+        return self._step("GRU", input, None if hx is None else (hx,))[0]

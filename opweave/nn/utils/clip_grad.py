@@ -1,0 +1,88 @@
+"""Gradients kept small, in place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from opweave.registry.autograd.mode import no_grad
+from opweave.registry.op import ops
+from opweave.registry.ops import surface as _surface
+from opweave.registry.tensor import Tensor
+
+_ = _surface  # declares the ops
+aten = ops.aten
+Parameters = Tensor | Iterable[Tensor]
+
+
+def _gradients(parameters: Parameters) -> list[Tensor]:
+    given = [parameters] if isinstance(parameters, Tensor) else parameters
+    return [grad.detach() for p in given if (grad := p.grad) is not None]
+
+
+def get_total_norm(
+    tensors: Parameters, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
+) -> Tensor:
+    """The norm of several tensors as if they were one vector.
+
+    Raises
+    ------
+    RuntimeError
+        If it is not finite, where `error_if_nonfinite`.
+    """
+    given = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    if not given:
+        return aten.scalar_tensor.default(0.0)
+    with no_grad():
+        norms = [aten.linalg_vector_norm.default(t, float(norm_type)) for t in given]
+        total = aten.linalg_vector_norm.default(aten.stack.default(norms), float(norm_type))
+    if error_if_nonfinite and not bool(aten.isfinite.default(total)):
+        raise RuntimeError(
+            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be "
+            "clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
+            "`error_if_nonfinite=False`"
+        )
+    return total
+
+
+def clip_grad_norm_(
+    parameters: Parameters,
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """Scale the gradients of parameters so that their norm, as of one vector, is at most `max_norm`; gives the norm.
+
+    Parameters
+    ----------
+    parameters : Tensor or iterable of Tensor
+        Those without gradient do not count.
+    max_norm, norm_type : float
+        The largest norm, and which.
+    error_if_nonfinite : bool
+        Refuse a norm that is not finite, which takes a look at it.
+    foreach : bool, optional
+        For the signature's sake.
+    """
+    grads = _gradients(parameters)
+    total = get_total_norm(grads, norm_type, error_if_nonfinite)
+    with no_grad():
+        factor = aten.clamp.default(
+            aten.mul.Scalar(aten.reciprocal.default(aten.add.Scalar(total, 1e-6)), float(max_norm)), max=1.0
+        )
+        for grad in grads:
+            aten.mul_.Tensor(grad, factor)
+    return total
+
+
+def clip_grad_norm(parameters: Parameters, max_norm: float, norm_type: float = 2.0, **options: Any) -> Tensor:
+    """`clip_grad_norm_`, by its earlier name."""
+    return clip_grad_norm_(parameters, max_norm, norm_type, **options)
+
+
+def clip_grad_value_(parameters: Parameters, clip_value: float, foreach: bool | None = None) -> None:
+    """Limit the elements of gradients to [-clip_value, clip_value]."""
+    with no_grad():
+        for grad in _gradients(parameters):
+            aten.clamp_.default(grad, -float(clip_value), float(clip_value))

@@ -1,0 +1,165 @@
+"""Sequences of different lengths in one tensor: padded, or packed step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from opweave.registry.errors import ArgumentError, ShapeError
+from opweave.registry.op import ops
+from opweave.registry.ops import surface as _surface
+from opweave.registry.tensor import Tensor, describe, from_numpy
+
+_ = _surface  # declares the ops
+aten = ops.aten
+
+
+class PackedSequence(NamedTuple):
+    """Sequences, longest first, step by step: at each step the elements of those that are not over.
+
+    Attributes
+    ----------
+    data : Tensor
+        (elements, ...).
+    batch_sizes : Tensor
+        int64: how many sequences there are at each step.
+    sorted_indices, unsorted_indices : Tensor or None
+        How sequences were sorted by length, and the way back.
+    """
+
+    data: Tensor
+    batch_sizes: Tensor
+    sorted_indices: Tensor | None = None
+    unsorted_indices: Tensor | None = None
+
+    def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
+        """The same with the elements moved or converted."""
+        return self._replace(data=self.data.to(*args, **kwargs))  # type: ignore[attr-defined]
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the elements are on a CUDA device."""
+        return self.data._device.type == "cuda"
+
+
+def _lengths(lengths: Any) -> np.ndarray[Any, Any]:
+    found = np.asarray(lengths.tolist() if isinstance(lengths, Tensor) else list(lengths), dtype=np.int64)
+    if found.ndim != 1 or (found <= 0).any():
+        raise ArgumentError("pack_padded_sequence: lengths must be positive numbers", got=f"{found.tolist()}")
+    return found
+
+
+def pack_padded_sequence(
+    input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
+) -> PackedSequence:
+    """Pack sequences that are padded to one length.
+
+    Parameters
+    ----------
+    input : Tensor
+        (length, batch, ...), or with `batch_first` (batch, length, ...).
+    lengths : sequence of int, or Tensor
+        Of each sequence.
+    batch_first : bool
+        Which dimension comes first.
+    enforce_sorted : bool
+        Whether the sequences must be sorted, longest first; else they are sorted here.
+
+    Raises
+    ------
+    ShapeError
+        If there are not as many lengths as sequences, or one is too long.
+    RuntimeError
+        If the sequences are not sorted and must be.
+    """
+    if input.ndim < 2:
+        raise ShapeError("pack_padded_sequence: expected (length, batch, ...)", got=describe(input))
+    steps = input if not batch_first else aten.transpose.int(input, 0, 1)
+    count = _lengths(lengths)
+    if len(count) != steps._sizes[1] or count.max(initial=0) > steps._sizes[0]:
+        raise ShapeError(
+            "pack_padded_sequence: lengths do not fit the input", got=f"{count.tolist()}, {describe(input)}"
+        )
+    order = None
+    if enforce_sorted:
+        if (np.diff(count) > 0).any():
+            raise RuntimeError(
+                "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. "
+                "You can pass `enforce_sorted=False` to pack_padded_sequence to sidestep this requirement"
+            )
+    else:
+        order = np.argsort(-count, kind="stable")
+        count = count[order]
+        steps = aten.index_select.default(steps, 1, from_numpy(order))
+    sizes = (count[None, :] > np.arange(count.max(initial=0))[:, None]).sum(1)
+    parts = [aten.slice.Tensor(aten.select.int(steps, 0, i), 0, 0, int(n)) for i, n in enumerate(sizes)]
+    packed = PackedSequence(aten.cat.default(parts), from_numpy(sizes.astype(np.int64)))
+    if order is None:
+        return packed
+    return packed._replace(sorted_indices=from_numpy(order), unsorted_indices=from_numpy(np.argsort(order)))
+
+
+def pad_packed_sequence(
+    sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
+) -> tuple[Tensor, Tensor]:
+    """`pack_padded_sequence` taken back: the padded sequences, and their lengths in int64.
+
+    Raises
+    ------
+    ValueError
+        If `total_length` is too short.
+    """
+    sizes = np.asarray(sequence.batch_sizes.tolist(), dtype=np.int64)
+    longest = len(sizes)
+    if total_length is not None and total_length < longest:
+        raise ValueError(
+            "Expected total_length to be at least the length of the longest sequence in input, "
+            f"but got total_length={total_length} and max sequence length being {longest}"
+        )
+    rows = []
+    for part in aten.split_with_sizes.default(sequence.data, sizes.tolist()):
+        short = int(sizes[0]) - part._sizes[0]
+        if short:
+            fill = aten.new_full.default(part, [short, *part._sizes[1:]], padding_value)
+            part = aten.cat.default([part, fill])
+        rows.append(part)
+    for _ in range((total_length or longest) - longest):
+        rows.append(aten.full_like.default(rows[0], padding_value))
+    padded = aten.stack.default(rows, 1 if batch_first else 0)
+    lengths = from_numpy((sizes[None, :] > np.arange(int(sizes[0]))[:, None]).sum(1).astype(np.int64))
+    if sequence.unsorted_indices is not None:
+        padded = aten.index_select.default(padded, 0 if batch_first else 1, sequence.unsorted_indices)
+        lengths = aten.index_select.default(lengths, 0, sequence.unsorted_indices)
+    return padded, lengths
+
+
+def pad_sequence(
+    sequences: Sequence[Tensor], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
+) -> Tensor:
+    """Sequences (length, ...) of different lengths in one tensor (longest, batch, ...)."""
+    if padding_side not in ("left", "right"):
+        raise ValueError(f"padding_side must be 'left' or 'right', got {padding_side!r}")
+    given = list(sequences)
+    longest = max(t._sizes[0] for t in given)
+    rows = []
+    for t in given:
+        if t._sizes[0] < longest:
+            fill = aten.new_full.default(t, [longest - t._sizes[0], *t._sizes[1:]], padding_value)
+            t = aten.cat.default([t, fill] if padding_side == "right" else [fill, t])
+        rows.append(t)
+    return aten.stack.default(rows, 0 if batch_first else 1)
+
+
+def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
+    """`pad_sequence` taken back."""
+    batch = padded_sequences if batch_first else aten.transpose.int(padded_sequences, 0, 1)
+    found = zip(aten.unbind.int(batch, 0), lengths.tolist(), strict=True)
+    return [aten.slice.Tensor(t, 0, 0, int(n)) for t, n in found]
+
+
+def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
+    """Pack sequences (length, ...) of different lengths."""
+    lengths = [t._sizes[0] for t in sequences]
+    return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)

@@ -1,0 +1,47 @@
+"""Optimizers: classes under the names of `torch.optim`, schedules in `lr_scheduler`, and plain functions on pytrees.
+
+    optimizer = optim.AdamW(model.parameters(), lr=1e-3)
+
+    loss = loss_of(model(x), y)
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+
+The functions write parameters in place, given gradients and a state, and so suit a training step that is compiled as a
+whole: see `adam_`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from opweave.optim.functional import AdamState, SgdState, adam_, adam_init, adamw_, sgd_, sgd_init
+from opweave.registry.loading import load_heavy
+
+if TYPE_CHECKING:
+    from opweave.optim import lr_scheduler
+    from opweave.optim.adaptive import Adam, Adamax, AdamW, NAdam, RAdam
+    from opweave.optim.descent import SGD, Adadelta, Adagrad, RMSprop
+    from opweave.optim.lbfgs import LBFGS
+    from opweave.optim.optimizer import Optimizer
+
+_WHERE = {
+    **dict.fromkeys(("Adam", "AdamW", "Adamax", "NAdam", "RAdam"), "adaptive"),
+    **dict.fromkeys(("SGD", "Adadelta", "Adagrad", "RMSprop"), "descent"),
+    "LBFGS": "lbfgs",
+    "Optimizer": "optimizer",
+    "lr_scheduler": "lr_scheduler",
+}
+
+__all__ = [
+    "LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamState", "AdamW", "Adamax", "NAdam", "Optimizer", "RAdam",
+    "RMSprop", "SgdState", "adam_", "adam_init", "adamw_", "lr_scheduler", "sgd_", "sgd_init",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module 'opweave.optim' has no attribute {name!r}")
+    module = load_heavy(f"opweave.optim.{_WHERE[name]}")
+    found = globals()[name] = module if name == "lr_scheduler" else getattr(module, name)
+    return found

@@ -1,0 +1,285 @@
+"""Gradient descent, with momentum or with steps by the size of past gradients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opweave.optim.optimizer import (
+    Optimizer,
+    Params,
+    add_ratio_,
+    add_scaled_,
+    check,
+    count,
+    decayed,
+    hints,
+    number,
+    squares_,
+    zeros,
+)
+from opweave.registry.op import ops
+from opweave.registry.tensor import Tensor
+
+aten = ops.aten
+
+
+class SGD(Optimizer):
+    """Gradient descent (Sutskever et al. 2013 for the momentum).
+
+    Parameters
+    ----------
+    params : iterable
+        Parameters or groups.
+    lr : float or Tensor
+        Learning rate.
+    momentum, dampening : float
+        Part of the last velocity that is kept, and of the gradient that is not added to it.
+    weight_decay : float
+        Factor of the parameters in the gradient.
+    nesterov : bool
+        Whether the gradient is added once more.
+    maximize : bool
+        Climb.
+    foreach, differentiable, fused
+        For the signature's sake.
+    """
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 1e-3,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float | Tensor = 0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        check(learning_rate=lr, momentum_value=momentum, weight_decay_value=weight_decay)
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        more = hints(foreach, fused, differentiable)
+        super().__init__(
+            params,
+            {"lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay,
+             "nesterov": nesterov, "maximize": maximize, **more},
+        )  # fmt: skip
+
+    def init_parameter(self, parameter: Tensor, kept: dict[str, Any], group: dict[str, Any]) -> None:
+        """The velocity, where there is a momentum; zeros where the first one would be the gradient anyway."""
+        if group["momentum"] != 0:
+            kept["momentum_buffer"] = zeros(parameter) if group["dampening"] == 0 else None
+
+    def update(self, parameter: Any, grad: Any, kept: dict[str, Any], group: dict[str, Any]) -> None:
+        """One step."""
+        lr, momentum = number(group["lr"]), group["momentum"]
+        grad = decayed(parameter, grad, group["weight_decay"])
+        if momentum != 0:
+            velocity = kept.get("momentum_buffer")
+            if velocity is None:
+                velocity = kept["momentum_buffer"] = grad.clone()
+            else:
+                velocity.mul_(momentum).add_(grad, alpha=1 - group["dampening"])
+            grad = grad.add(velocity, alpha=momentum) if group["nesterov"] else velocity
+        add_scaled_(parameter, grad, -lr)
+
+
+class Adagrad(Optimizer):
+    """Steps over the root of the sum of squares of all gradients (Duchi et al. 2011).
+
+    Parameters
+    ----------
+    params : iterable
+        Parameters or groups.
+    lr : float or Tensor
+        Learning rate.
+    lr_decay : float
+        How it falls with the number of steps.
+    weight_decay : float
+        Factor of the parameters in the gradient.
+    initial_accumulator_value : float
+        What the sums start from.
+    eps : float
+        Added to the root.
+    """
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 1e-2,
+        lr_decay: float = 0,
+        weight_decay: float = 0,
+        initial_accumulator_value: float = 0,
+        eps: float = 1e-10,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        check(
+            learning_rate=lr, lr_decay_value=lr_decay, weight_decay_value=weight_decay, epsilon_value=eps,
+            initial_accumulator_value_value=initial_accumulator_value,
+        )  # fmt: skip
+        more = hints(foreach, fused, differentiable)
+        super().__init__(
+            params,
+            {"lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
+             "initial_accumulator_value": initial_accumulator_value, "maximize": maximize, **more},
+        )  # fmt: skip
+        self.init_state()
+
+    def init_parameter(self, parameter: Tensor, kept: dict[str, Any], group: dict[str, Any]) -> None:
+        """The sums, which are there from the start."""
+        kept["step"] = count(parameter)
+        first = group["initial_accumulator_value"]
+        kept["sum"] = aten.full_like.default(
+            parameter.detach(), complex(first, first) if parameter._dtype.kind == "c" else first
+        )
+
+    def update(self, parameter: Any, grad: Any, kept: dict[str, Any], group: dict[str, Any]) -> None:
+        """One step."""
+        kept["step"].add_(1)
+        grad = decayed(parameter, grad, group["weight_decay"])
+        rate = number(group["lr"]) / (1 + (number(kept["step"]) - 1) * group["lr_decay"])
+        kept["sum"].addcmul_(grad, grad, value=1)
+        add_ratio_(parameter, grad, kept["sum"].sqrt().add_(group["eps"]), -rate)
+
+
+class RMSprop(Optimizer):
+    """Steps over the root of a running mean of squares of gradients (Tieleman & Hinton 2012).
+
+    Parameters
+    ----------
+    params : iterable
+        Parameters or groups.
+    lr : float or Tensor
+        Learning rate.
+    alpha : float
+        Factor of the running mean.
+    eps : float
+        Added to the root.
+    weight_decay : float
+        Factor of the parameters in the gradient.
+    momentum : float
+        Part of the last step that is made again.
+    centered : bool
+        Divide by the root of the variance instead.
+    """
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 1e-2,
+        alpha: float = 0.99,
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum: float = 0,
+        centered: bool = False,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check(
+            learning_rate=lr, epsilon_value=eps, momentum_value=momentum, weight_decay_value=weight_decay,
+            alpha_value=alpha,
+        )  # fmt: skip
+        more = hints(foreach, None, differentiable)
+        del more["fused"]
+        super().__init__(
+            params,
+            {"lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered,
+             "weight_decay": weight_decay, "capturable": capturable, "maximize": maximize, **more},
+        )  # fmt: skip
+
+    def init_parameter(self, parameter: Tensor, kept: dict[str, Any], group: dict[str, Any]) -> None:
+        """The running means."""
+        kept["step"] = count(parameter)
+        kept["square_avg"] = zeros(parameter)
+        if group["momentum"] > 0:
+            kept["momentum_buffer"] = zeros(parameter)
+        if group["centered"]:
+            kept["grad_avg"] = zeros(parameter)
+
+    def update(self, parameter: Any, grad: Any, kept: dict[str, Any], group: dict[str, Any]) -> None:
+        """One step."""
+        alpha, lr = group["alpha"], number(group["lr"], group["capturable"])
+        kept["step"].add_(1)
+        grad = decayed(parameter, grad, group["weight_decay"])
+        square = kept["square_avg"]
+        squares_(square, grad, alpha)
+        if group["centered"]:
+            mean = kept["grad_avg"]
+            mean.lerp_(grad, 1 - alpha)
+            under = square.addcmul(mean, mean, value=-1).sqrt_()
+        else:
+            under = square.sqrt()
+        under = under.add_(group["eps"])
+        if group["momentum"] > 0:
+            velocity = kept["momentum_buffer"]
+            velocity.mul_(group["momentum"]).addcdiv_(grad, under)
+            add_scaled_(parameter, velocity, -lr)
+        else:
+            add_ratio_(parameter, grad, under, -lr)
+
+
+class Adadelta(Optimizer):
+    """Steps whose size follows that of past steps (Zeiler 2012).
+
+    Parameters
+    ----------
+    params : iterable
+        Parameters or groups.
+    lr : float or Tensor
+        Factor of the steps.
+    rho : float
+        Factor of the running means.
+    eps : float
+        Added under the roots.
+    weight_decay : float
+        Factor of the parameters in the gradient.
+    """
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 1.0,
+        rho: float = 0.9,
+        eps: float = 1e-6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        capturable: bool = False,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check(learning_rate=lr, epsilon_value=eps, weight_decay_value=weight_decay)
+        if not 0.0 <= rho <= 1.0:
+            raise ValueError(f"Invalid rho value: {rho}")
+        more = hints(foreach, None, differentiable)
+        del more["fused"]
+        super().__init__(
+            params,
+            {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
+             "capturable": capturable, **more},
+        )  # fmt: skip
+
+    def init_parameter(self, parameter: Tensor, kept: dict[str, Any], group: dict[str, Any]) -> None:
+        """The running means."""
+        kept.update(step=count(parameter), square_avg=zeros(parameter), acc_delta=zeros(parameter))
+
+    def update(self, parameter: Any, grad: Any, kept: dict[str, Any], group: dict[str, Any]) -> None:
+        """One step."""
+        rho, eps = group["rho"], group["eps"]
+        kept["step"].add_(1)
+        grad = decayed(parameter, grad, group["weight_decay"])
+        squares_(kept["square_avg"], grad, rho)
+        std = kept["square_avg"].add(eps).sqrt_()
+        delta = kept["acc_delta"].add(eps).sqrt_()
+        delta = delta.div_(std).mul_(grad)
+        squares_(kept["acc_delta"], delta, rho)
+        add_scaled_(parameter, delta, -number(group["lr"], group["capturable"]))

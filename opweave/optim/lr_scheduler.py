@@ -1,0 +1,407 @@
+"""Schedules of learning rates, under the names of `torch.optim.lr_scheduler`.
+
+A schedule is made over an optimizer, whose rates it sets at once; `scheduler.step()` after each epoch (or step, as its
+unit is) sets the next ones. A rate that is a tensor is written in place, so that a compiled step reads it.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from opweave.optim.optimizer import Optimizer
+from opweave.optim.scheduling import (
+    ChainedScheduler as ChainedScheduler,
+    LRScheduler as LRScheduler,
+    ReduceLROnPlateau as ReduceLROnPlateau,
+    SequentialLR as SequentialLR,
+    each_group,
+    set_rate,
+)
+
+
+def _cosine(start: float, end: float, part: float) -> float:
+    return end + (start - end) / 2.0 * (math.cos(math.pi * part) + 1)
+
+
+def _straight(start: float, end: float, part: float) -> float:
+    return (end - start) * part + start
+
+
+#: How `OneCycleLR` goes from one rate to another.
+_ANNEALING = dict(cos=_cosine, linear=_straight)  # noqa: C408  # as names
+
+
+class LambdaLR(LRScheduler):
+    """The first rates times functions of the epoch.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Whose rates are set.
+    lr_lambda : callable, or list of them
+        From an epoch to a factor, for all groups or for each.
+    last_epoch : int
+        As of `LRScheduler`.
+    """
+
+    def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
+        count = len(optimizer.param_groups)
+        self.lr_lambdas: list[Callable[[int], float]] = (
+            list(lr_lambda) if isinstance(lr_lambda, (list, tuple)) else [lr_lambda] * count
+        )
+        if len(self.lr_lambdas) != count:
+            raise ValueError(f"Expected {count} lr_lambdas, but got {len(self.lr_lambdas)}")
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        """Of this epoch."""
+        return [base * f(self.last_epoch) for base, f in zip(self.base_lrs, self.lr_lambdas, strict=True)]
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything but the optimizer; of the functions what objects among them keep."""
+        held = {k: v for k, v in self.__dict__.items() if k not in ("optimizer", "lr_lambdas")}
+        kept = [None if hasattr(f, "__code__") else dict(getattr(f, "__dict__", {})) for f in self.lr_lambdas]
+        return {**held, "lr_lambdas": kept}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over what `state_dict` gave."""
+        self.__dict__.update({k: v for k, v in state_dict.items() if k != "lr_lambdas"})
+        for function, kept in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=True):
+            if kept is not None:
+                function.__dict__.update(kept)
+
+
+class MultiplicativeLR(LambdaLR):
+    """The rates of the epoch before, times functions of the epoch; parameters as of `LambdaLR`."""
+
+    def get_lr(self) -> list[float]:
+        """Of this epoch."""
+        if self.last_epoch <= 0:
+            return self._rates
+        return [lr * f(self.last_epoch) for lr, f in zip(self._rates, self.lr_lambdas, strict=True)]
+
+
+class StepLR(LRScheduler):
+    """Rates that fall by a factor every `step_size` epochs."""
+
+    def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
+        self.step_size = step_size
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        """Of this epoch."""
+        stays = self.last_epoch == 0 or self.last_epoch % self.step_size != 0
+        return self._rates if stays else [lr * self.gamma for lr in self._rates]
+
+    def _closed(self) -> list[float]:
+        return [base * self.gamma ** (self.last_epoch // self.step_size) for base in self.base_lrs]
+
+
+class MultiStepLR(LRScheduler):
+    """Rates that fall by a factor at given epochs."""
+
+    def __init__(
+        self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
+    ) -> None:
+        self.milestones = Counter(milestones)
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        """Of this epoch."""
+        times = self.milestones.get(self.last_epoch, 0)
+        return [lr * self.gamma**times for lr in self._rates] if times else self._rates
+
+    def _closed(self) -> list[float]:
+        passed = bisect_right(sorted(self.milestones.elements()), self.last_epoch)
+        return [base * self.gamma**passed for base in self.base_lrs]
+
+
+class ConstantLR(LRScheduler):
+    """Rates that are smaller by a factor until epoch `total_iters`."""
+
+    def __init__(
+        self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
+    ) -> None:
+        if not 0 <= factor <= 1:
+            raise ValueError("Constant multiplicative factor expected to be between 0 and 1.")
+        self.factor = factor
+        self.total_iters = total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        """Of this epoch."""
+        if self.last_epoch == 0:
+            return [lr * self.factor for lr in self._rates]
+        if self.last_epoch != self.total_iters:
+            return self._rates
+        return [lr * (1.0 / self.factor) for lr in self._rates]
+
+    def _closed(self) -> list[float]:
+        factor = 1.0 if self.last_epoch >= self.total_iters else self.factor
+        return [base * factor for base in self.base_lrs]
+
+
+class LinearLR(LRScheduler):
+    """Rates times a factor that goes from one to another in `total_iters` epochs, in a straight line."""
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        start_factor: float = 1.0 / 3,
+        end_factor: float = 1.0,
+        total_iters: int = 5,
+        last_epoch: int = -1,
+    ) -> None:
+        if not 0 < start_factor <= 1:
+            raise ValueError("Starting multiplicative factor expected to be greater than 0 and less or equal to 1.")
+        if not 0 <= end_factor <= 1:
+            raise ValueError("Ending multiplicative factor expected to be between 0 and 1.")
+        self.start_factor = start_factor
+        self.end_factor = end_factor
+        self.total_iters = total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        """Of this epoch."""
+        if self.last_epoch == 0:
+            return [lr * self.start_factor for lr in self._rates]
+        if self._is_initial or self.last_epoch > self.total_iters:
+            return self._rates
+        rise = self.end_factor - self.start_factor
+        before = self.total_iters * self.start_factor + (self.last_epoch - 1) * rise
+        return [lr * (1.0 + rise / before) for lr in self._rates]
+
+    def _closed(self) -> list[float]:
+        part = min(self.total_iters, self.last_epoch) / self.total_iters
+        return [base * (self.start_factor + (self.end_factor - self.start_factor) * part) for base in self.base_lrs]
+
+
+class ExponentialLR(LRScheduler):
+    """Rates that fall by a factor each epoch."""
+
+    def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        """Of this epoch."""
+        stays = self._is_initial or self.last_epoch == 0
+        return self._rates if stays else [lr * self.gamma for lr in self._rates]
+
+    def _closed(self) -> list[float]:
+        return [base * self.gamma**self.last_epoch for base in self.base_lrs]
+
+
+class PolynomialLR(LRScheduler):
+    """Rates that fall to 0 in `total_iters` epochs, as a power of what is left of them."""
+
+    def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
+        self.total_iters = total_iters
+        self.power = power
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        """Of this epoch."""
+        if self._is_initial or self.last_epoch == 0 or self.last_epoch > self.total_iters:
+            return self._rates
+        now = 1.0 - self.last_epoch / self.total_iters
+        factor = (now / (1.0 - (self.last_epoch - 1) / self.total_iters)) ** self.power
+        return [lr * factor for lr in self._rates]
+
+    def _closed(self) -> list[float]:
+        left = 1.0 - min(self.total_iters, self.last_epoch) / self.total_iters
+        return [base * left**self.power for base in self.base_lrs]
+
+
+class CosineAnnealingLR(LRScheduler):
+    """Rates that fall to `eta_min` in `T_max` epochs as half a cosine, and rise again (Loshchilov & Hutter 2017)."""
+
+    def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
+        self.T_max = T_max
+        self.eta_min = eta_min
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        """Of this epoch."""
+        epoch, half, least = self.last_epoch, self.T_max, self.eta_min
+        if self._is_initial or epoch == 0:
+            return self._rates
+        if self._step_count == 1 and epoch > 0:
+            return self._closed()
+        if (epoch - 1 - half) % (2 * half) == 0:
+            rise = (1 - math.cos(math.pi / half)) / 2
+            return [lr + (base - least) * rise for base, lr in zip(self.base_lrs, self._rates, strict=True)]
+        ratio = (1 + math.cos(math.pi * epoch / half)) / (1 + math.cos(math.pi * (epoch - 1) / half))
+        return [ratio * (lr - least) + least for lr in self._rates]
+
+    def _closed(self) -> list[float]:
+        part = (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2
+        return [self.eta_min + (base - self.eta_min) * part for base in self.base_lrs]
+
+
+class CosineAnnealingWarmRestarts(LRScheduler):
+    """Rates that fall as half a cosine again and again, each time `T_mult` as long (Loshchilov & Hutter 2017)."""
+
+    def __init__(
+        self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1
+    ) -> None:
+        if T_0 <= 0 or not isinstance(T_0, int):
+            raise ValueError(f"Expected positive integer T_0, but got {T_0}")
+        if T_mult < 1 or not isinstance(T_mult, int):
+            raise ValueError(f"Expected integer T_mult >= 1, but got {T_mult}")
+        self.T_0 = self.T_i = T_0
+        self.T_mult = T_mult
+        self.eta_min = eta_min
+        self.T_cur: float = last_epoch
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        """Of this epoch."""
+        part = (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
+        return [self.eta_min + (base - self.eta_min) * part for base in self.base_lrs]
+
+    def step(self, epoch: float | None = None) -> None:  # type: ignore[override]  # parts of epochs too
+        """Go to the next epoch, or to a given one, which may be a fraction."""
+        self._step_count += 1
+        if epoch is None and self.last_epoch >= 0:
+            epoch = self.last_epoch + 1
+            self.T_cur += 1
+            if self.T_cur >= self.T_i:
+                self.T_cur %= self.T_i
+                self.T_i *= self.T_mult
+        else:
+            epoch = 0 if epoch is None else epoch
+            if epoch < 0:
+                raise ValueError(f"Expected non-negative epoch, but got {epoch}")
+            self.T_i, self.T_cur = self.T_0, epoch
+            while self.T_cur >= self.T_i:
+                self.T_cur -= self.T_i
+                self.T_i *= self.T_mult
+        self.last_epoch = math.floor(epoch)
+        for group, value in zip(self.optimizer.param_groups, self.get_lr(), strict=True):
+            set_rate(group, "lr", value)
+        self._last_lr = self._rates
+
+
+class OneCycleLR(LRScheduler):
+    """Rates that rise to `max_lr` and fall far below where they began, in one cycle of all steps (Smith & Topin 2018).
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Whose rates are set.
+    max_lr : float or list of float
+        The highest rate, of all groups or of each.
+    total_steps : int, optional
+        Of the cycle; `epochs * steps_per_epoch` where None.
+    epochs, steps_per_epoch : int, optional
+        Of training.
+    pct_start : float
+        The part of the cycle in which rates rise.
+    anneal_strategy : str
+        `"cos"` or `"linear"`.
+    cycle_momentum : bool
+        Whether the momentum falls while rates rise, and the other way round.
+    base_momentum, max_momentum : float or list of float
+        Its bounds.
+    div_factor, final_div_factor : float
+        `max_lr / div_factor` is the first rate, and that over `final_div_factor` the last.
+    three_phase : bool
+        Fall to the first rate as long as rates rose, then to the last.
+    last_epoch : int
+        As of `LRScheduler`.
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        max_lr: float | Sequence[float],
+        total_steps: int | None = None,
+        epochs: int | None = None,
+        steps_per_epoch: int | None = None,
+        pct_start: float = 0.3,
+        anneal_strategy: str = "cos",
+        cycle_momentum: bool = True,
+        base_momentum: float | Sequence[float] = 0.85,
+        max_momentum: float | Sequence[float] = 0.95,
+        div_factor: float = 25.0,
+        final_div_factor: float = 1e4,
+        three_phase: bool = False,
+        last_epoch: int = -1,
+    ) -> None:
+        if total_steps is None:
+            if epochs is None or steps_per_epoch is None:
+                raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
+            total_steps = epochs * steps_per_epoch
+        if total_steps <= 0:
+            raise ValueError(f"Expected positive integer total_steps, but got {total_steps}")
+        if not 0 <= pct_start <= 1:
+            raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
+        if anneal_strategy not in _ANNEALING:
+            raise ValueError(f"OneCycleLR: unknown anneal_strategy {anneal_strategy!r}")
+        self.total_steps = total_steps
+        self._anneal = anneal_strategy
+        rise = float(pct_start * total_steps)
+        #: For each phase its last step, and where rate and momentum begin and end.
+        self._phases = [(rise - 1, "initial_lr", "max_lr", "max_momentum", "base_momentum")]
+        if three_phase:
+            self._phases += [
+                (2 * rise - 2, "max_lr", "initial_lr", "base_momentum", "max_momentum"),
+                (total_steps - 1, "initial_lr", "min_lr", "max_momentum", "max_momentum"),
+            ]
+        else:
+            self._phases.append((total_steps - 1, "max_lr", "min_lr", "base_momentum", "max_momentum"))
+        groups = optimizer.param_groups
+        self.cycle_momentum = cycle_momentum
+        self.use_beta1 = "betas" in optimizer.defaults
+        if cycle_momentum and not self.use_beta1 and "momentum" not in optimizer.defaults:
+            raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
+        if last_epoch == -1:
+            for group, highest in zip(groups, each_group("max_lr", groups, max_lr), strict=True):
+                group["initial_lr"] = highest / div_factor
+                group["max_lr"] = highest
+                group["min_lr"] = group["initial_lr"] / final_div_factor
+            if cycle_momentum:
+                bounds = (
+                    each_group("base_momentum", groups, base_momentum),
+                    each_group("max_momentum", groups, max_momentum),
+                )
+                for group, least, most in zip(groups, *bounds, strict=True):
+                    group["base_momentum"], group["max_momentum"] = least, most
+                    self._set_momentum(group, most)
+        super().__init__(optimizer, last_epoch)
+
+    def _set_momentum(self, group: dict[str, Any], value: float) -> None:
+        if self.use_beta1:
+            group["betas"] = (value, *group["betas"][1:])
+        else:
+            group["momentum"] = value
+
+    def get_lr(self) -> list[float]:
+        """Of this step; sets the momentum too."""
+        step = self.last_epoch
+        if step > self.total_steps:
+            raise ValueError(f"Tried to step {step} times. The specified number of total steps is {self.total_steps}")
+        begin, at = 0.0, 0
+        for at, (end, *_) in enumerate(self._phases):
+            if step <= end or at == len(self._phases) - 1:
+                break
+            begin = end
+        end, first_lr, last_lr, first_momentum, last_momentum = self._phases[at]
+        part = (step - begin) / (end - begin)
+        between = _ANNEALING[self._anneal]
+        found = []
+        for group in self.optimizer.param_groups:
+            found.append(between(group[first_lr], group[last_lr], part))
+            if self.cycle_momentum:
+                self._set_momentum(group, between(group[first_momentum], group[last_momentum], part))
+        return found
+
+
+_LRScheduler = LRScheduler

@@ -1,0 +1,347 @@
+"""`Optimizer`: parameters in groups with settings, a state for each parameter, and both as a state dict."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from opweave.registry.autograd.graph import RemovableHandle
+from opweave.registry.autograd.mode import enable_grad, no_grad
+from opweave.registry.errors import ArgumentError, UnsupportedError
+from opweave.registry.keys import state as threads
+from opweave.registry.op import ops
+from opweave.registry.ops import surface as _surface
+from opweave.registry.tensor import Tensor, describe
+
+_ = _surface  # declares the ops
+aten = ops.aten
+
+
+class Optimizer:
+    """Base of all optimizers.
+
+    Parameters
+    ----------
+    params : iterable of Tensor, of (str, Tensor), or of dict
+        Parameters, or groups `{"params": ..., "lr": ...}` with settings of their own.
+    defaults : dict
+        Settings of groups that do not have them.
+
+    Attributes
+    ----------
+    param_groups : list of dict
+        Settings, and `"params"`.
+    state : dict of Tensor to dict
+        What is kept of each parameter; filled by the first step.
+    """
+
+    #: Tells the compiler how to guard it (`runtime.modules`).
+    __opweave_optimizer__ = True
+    state: defaultdict[Tensor, Any]
+
+    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+        if isinstance(params, Tensor):
+            raise ArgumentError(
+                "params argument given to the optimizer should be an iterable of Tensors or dicts",
+                got=describe(params), hint="[parameter]",
+            )  # fmt: skip
+        self.defaults = defaults
+        self.state = defaultdict(dict)
+        self.param_groups: list[dict[str, Any]] = []
+        self._pre_hooks: OrderedDict[int, Callable[..., Any]] = OrderedDict()
+        self._post_hooks: OrderedDict[int, Callable[..., Any]] = OrderedDict()
+        groups = list(params)
+        if not groups:
+            raise ValueError("optimizer got an empty parameter list")
+        if not isinstance(groups[0], dict):
+            groups = [{"params": groups}]
+        for group in groups:
+            self.add_param_group(dict(group))
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Add a group of parameters, `{"params": ..., "lr": ...}`.
+
+        Raises
+        ------
+        ArgumentError
+            If something is no tensor.
+        ValueError
+            If a parameter is no leaf, or in a group already, or a setting is missing.
+        """
+        given: object = param_group
+        if not isinstance(given, dict):
+            raise ArgumentError("param_group must be a dict", got=type(param_group).__name__)
+        params = param_group["params"]
+        if isinstance(params, set):
+            raise ArgumentError("parameters have an order, which a set does not keep", hint="pass a list")
+        params = [params] if isinstance(params, Tensor) else list(params)
+        if params and all(isinstance(each, tuple) for each in params):
+            param_group["param_names"] = [name for name, _ in params]
+            params = [parameter for _, parameter in params]
+        for parameter in params:
+            if not isinstance(parameter, Tensor):
+                raise ArgumentError("optimizer can only optimize Tensors", got=type(parameter).__name__)
+            if not parameter.is_leaf and not parameter.retains_grad:
+                raise ValueError("can't optimize a non-leaf Tensor")
+        if len({id(p) for p in params}) != len(params):
+            raise ValueError("optimizer contains a parameter group with duplicate parameters")
+        known = {id(p) for group in self.param_groups for p in group["params"]}
+        if any(id(p) in known for p in params):
+            raise ValueError("some parameters appear in more than one parameter group")
+        self.param_groups.append({"params": params, **{k: v for k, v in param_group.items() if k != "params"}})
+        for name, value in self.defaults.items():
+            self.param_groups[-1].setdefault(name, value)
+
+    # ---- steps -------------------------------------------------------------------------------------------------------
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Change the parameters by their gradients, in place.
+
+        Parameters
+        ----------
+        closure : callable, optional
+            Computes the loss and its gradients; called before, and what it gives is given.
+        """
+        for hook in list(self._pre_hooks.values()):
+            hook(self, (closure,) if closure is not None else (), {})
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        with no_grad():
+            for group in self.param_groups:
+                self._step_group(group)
+        for hook in list(self._post_hooks.values()):
+            hook(self, (closure,) if closure is not None else (), {})
+        return loss
+
+    def _step_group(self, group: dict[str, Any]) -> None:
+        ascends = group.get("maximize", False)
+        for parameter in group["params"]:
+            grad = parameter.grad
+            if grad is None:
+                continue
+            kept = self.state.get(parameter) or self._first(parameter, group)
+            grad = aten.neg.default(grad) if ascends else grad
+            if parameter._dtype.kind == "c":
+                kept = {k: as_real(v) for k, v in kept.items()}
+                parameter, grad = as_real(parameter), as_real(grad)
+            self.update(parameter, grad, kept, group)
+
+    def _first(self, parameter: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        """The state of a parameter before its first step."""
+        made: dict[str, Any] = {}
+        self.init_parameter(parameter, made, group)
+        if made:
+            if threads.modes:
+                raise UnsupportedError(
+                    f"{type(self).__name__}: a first step makes the state, which compiled code would not do",
+                    hint="call optimizer.init_state() before",
+                )
+            self.state[parameter] = made
+        return made
+
+    def init_state(self) -> None:
+        """Make the state of all parameters now, which the first step does otherwise: before `step` is compiled."""
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if not self.state.get(parameter):
+                    self._first(parameter, group)
+
+    def init_parameter(self, parameter: Tensor, kept: dict[str, Any], group: dict[str, Any]) -> None:
+        """Make the state of a parameter; a subclass that has one says it."""
+
+    def update(self, parameter: Tensor, grad: Tensor, kept: dict[str, Any], group: dict[str, Any]) -> None:
+        """Change a parameter by its gradient; a subclass says how, or overrides `step`."""
+        raise NotImplementedError(f"{type(self).__name__} has no step of its own")
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients of the parameters, or set them to zeros."""
+        if threads.modes and set_to_none:
+            raise UnsupportedError(
+                "zero_grad: compiled code would not do it", hint="call it outside of the compiled function"
+            )
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                grad = parameter.grad
+                if grad is None:
+                    continue
+                if set_to_none:
+                    parameter.grad = None
+                elif grad.grad_fn is not None:
+                    parameter.grad = aten.zeros_like.default(grad.detach())
+                else:
+                    with no_grad():
+                        aten.zero_.default(grad)
+
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(optimizer, args, kwargs)` before each step."""
+        handle = RemovableHandle(self._pre_hooks)
+        self._pre_hooks[handle.id] = hook
+        return handle
+
+    def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(optimizer, args, kwargs)` after each step."""
+        handle = RemovableHandle(self._post_hooks)
+        self._post_hooks[handle.id] = hook
+        return handle
+
+    # ---- states ------------------------------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        """`{"state": ..., "param_groups": ...}`, with numbers for the parameters."""
+        numbers: dict[int, int] = {}
+        groups = []
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                numbers.setdefault(id(parameter), len(numbers))
+            packed = {name: value for name, value in group.items() if name != "params"}
+            groups.append({**packed, "params": [numbers[id(p)] for p in group["params"]]})
+        held = {numbers.get(id(p), p) if isinstance(p, Tensor) else p: kept for p, kept in self.state.items()}
+        return {"state": held, "param_groups": groups}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over a state dict; tensors are copied, in the dtypes of the parameters.
+
+        Raises
+        ------
+        ValueError
+            If its groups are not those of this optimizer.
+        """
+        groups = copy.deepcopy(state_dict["param_groups"])
+        if len(groups) != len(self.param_groups):
+            raise ValueError("loaded state dict has a different number of parameter groups")
+        if any(len(a["params"]) != len(b["params"]) for a, b in zip(groups, self.param_groups, strict=True)):
+            raise ValueError(
+                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+            )
+        numbers = [number for group in groups for number in group["params"]]
+        own = [parameter for group in self.param_groups for parameter in group["params"]]
+        by_number = dict(zip(numbers, own, strict=True))
+        held: defaultdict[Any, Any] = defaultdict(dict)
+        for key, kept in state_dict["state"].items():
+            parameter = by_number.get(key)
+            if parameter is None:
+                held[key] = kept
+            else:
+                held[parameter] = {name: _cast(name, value, parameter) for name, value in kept.items()}
+        for group, loaded in zip(self.param_groups, groups, strict=True):
+            params = group["params"]
+            group.clear()
+            group.update({**loaded, "params": params})
+            for name, value in self.defaults.items():
+                group.setdefault(name, value)
+        self.state = held
+
+    def __repr__(self) -> str:
+        lines = [f"{type(self).__name__} ("]
+        for i, group in enumerate(self.param_groups):
+            lines.append(f"Parameter Group {i}")
+            lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
+        return "\n".join([*lines, ")"])
+
+
+def _cast(name: str, value: Any, parameter: Tensor) -> Any:
+    if not isinstance(value, Tensor):
+        return copy.deepcopy(value)
+    if name == "step" or parameter._dtype.kind not in "fc":
+        return value.detach().clone()  # type: ignore[attr-defined]  # bound from the declarations
+    found: Tensor = aten._to_copy.default(value.detach(), dtype=parameter._dtype, device=parameter._device)
+    return found
+
+
+# ---- what updates are written with -----------------------------------------------------------------------------------
+# Methods, not ops: calls of methods are replayed by native code.
+
+
+def check(**settings: float | Tensor) -> None:
+    """Refuse settings that are negative."""
+    for name, value in settings.items():
+        if isinstance(value, Tensor):
+            if value.numel() != 1:
+                raise ValueError(f"Tensor {name} must be 1-element")
+        elif not value >= 0.0:
+            raise ValueError(f"Invalid {name.replace('_', ' ')}: {value}")
+
+
+def check_betas(betas: Any) -> None:
+    """Refuse factors of running means that are not in [0, 1)."""
+    for i, beta in enumerate(betas):
+        if not 0.0 <= beta < 1.0:
+            raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
+
+
+def hints(foreach: bool | None, fused: bool | None, differentiable: bool) -> dict[str, Any]:
+    """Settings that choose among PyTorch's ways to do the same.
+
+    Raises
+    ------
+    UnsupportedError
+        For a step that can be differentiated.
+    """
+    if differentiable:
+        raise UnsupportedError(
+            "an optimizer's step is not recorded", got="differentiable=True", hint="write it with opweave.func.grad"
+        )
+    return {"foreach": foreach, "differentiable": differentiable, "fused": fused}
+
+
+def count(parameter: Tensor) -> Tensor:
+    """How many steps were made, as a state: float32, 0-d."""
+    return aten.zeros.default([], device=parameter._device)
+
+
+def zeros(parameter: Tensor) -> Tensor:
+    """A state that starts from zeros."""
+    return aten.zeros_like.default(parameter.detach())
+
+
+def number(value: Any, capturable: bool = False) -> Any:
+    """A setting or a count as a number, which is exact; where it is traced, or must not be looked at, as the tensor."""
+    if not isinstance(value, Tensor) or capturable or threads.modes:
+        return value
+    return value.item()
+
+
+def as_real(value: Any) -> Any:
+    """A complex tensor as pairs of real numbers in the same memory."""
+    return aten.view_as_real.default(value) if isinstance(value, Tensor) and value._dtype.kind == "c" else value
+
+
+def add_scaled_(target: Any, value: Any, factor: Any) -> None:
+    """target += factor value, in place."""
+    if isinstance(factor, Tensor):
+        target.add_(value * factor)
+    else:
+        target.add_(value, alpha=factor)
+
+
+def add_ratio_(target: Any, over: Any, under: Any, factor: Any) -> None:
+    """target += factor over / under, in place."""
+    if isinstance(factor, Tensor):
+        target.add_(over / under * factor)
+    else:
+        target.addcdiv_(over, under, value=factor)
+
+
+def decayed(parameter: Any, grad: Any, weight_decay: Any) -> Any:
+    """The gradient with that of a penalty on squares."""
+    if isinstance(weight_decay, Tensor):
+        return grad + parameter * weight_decay
+    return grad.add(parameter, alpha=weight_decay) if weight_decay != 0 else grad
+
+
+def root(value: Any) -> Any:
+    """Square root of a number or tensor."""
+    return aten.sqrt.default(value) if isinstance(value, Tensor) else math.sqrt(value)
+
+
+def squares_(kept: Any, grad: Any, beta: float) -> None:
+    """A running mean of squares, in place."""
+    kept.mul_(beta).addcmul_(grad, grad, value=1 - beta)
+
+
+Params = Iterable[Any]

@@ -1,0 +1,175 @@
+"""Optimizer classes and schedules beside PyTorch's: parameters, states and rates after each step."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import opweave
+
+torch = pytest.importorskip("torch", reason="the oracle of parity tests is PyTorch, which is not installed")
+
+from oracle import close
+
+CASES: list[tuple[str, dict[str, Any]]] = [
+    ("SGD", {"lr": 0.1}),
+    ("SGD", {"lr": 0.1, "momentum": 0.9, "weight_decay": 0.01}),
+    ("SGD", {"lr": 0.1, "momentum": 0.9, "nesterov": True}),
+    ("SGD", {"lr": 0.1, "momentum": 0.9, "dampening": 0.3, "maximize": True}),
+    ("Adam", {"lr": 0.01}),
+    ("Adam", {"lr": 0.01, "amsgrad": True, "weight_decay": 0.1, "maximize": True}),
+    ("AdamW", {"lr": 0.01}),
+    ("Adamax", {"lr": 0.01}),
+    ("NAdam", {}),
+    ("NAdam", {"weight_decay": 0.1, "decoupled_weight_decay": True}),
+    ("RAdam", {"lr": 0.01, "weight_decay": 0.1}),
+    ("Adagrad", {"lr_decay": 0.1, "weight_decay": 0.1, "initial_accumulator_value": 0.5}),
+    ("RMSprop", {}),
+    ("RMSprop", {"momentum": 0.9, "centered": True}),
+    ("Adadelta", {"weight_decay": 0.1}),
+]
+
+
+def parameters(lib: Any, arrays: list[np.ndarray]) -> list[Any]:
+    return [lib.nn.Parameter(lib.from_numpy(a.copy())) for a in arrays]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize(("name", "options"), CASES)
+def test_steps(name: str, options: dict[str, Any], compiled: bool) -> None:
+    if compiled and name not in ("Adam", "NAdam", "RMSprop"):
+        pytest.skip("compiled ones are a few: they take the same formulas")
+    draw = np.random.default_rng(0)
+    arrays = [draw.standard_normal(size).astype(np.float32) for size in ((4, 3), (7,), (2,))]
+    made = parameters(opweave, arrays), parameters(torch, arrays)
+    groups = [[{"params": ps[:1], "lr": 0.02}, {"params": ps[1:]}] for ps in made]
+    ours, theirs = getattr(opweave.optim, name)(groups[0], **options), getattr(torch.optim, name)(groups[1], **options)
+    step = ours.step
+    if compiled:
+        ours.init_state()
+        step = opweave.compile(ours.step)
+    for i in range(7):
+        for ps, lib in zip(made, (opweave, torch), strict=True):
+            for p, a in zip(ps[:2], arrays, strict=False):
+                p.grad = lib.from_numpy((a * np.float32(np.cos(i)) + np.float32(0.1)).copy())
+        step()
+        theirs.step()
+        for one, other in zip(*made, strict=True):
+            close(one.detach().numpy(), other.detach().numpy(), "optim")
+    states = ours.state_dict(), theirs.state_dict()
+    assert [sorted(g) for g in states[0]["param_groups"]] == [sorted(g) for g in states[1]["param_groups"]]
+    if compiled:
+        assert len(step.entries) == 1
+        return
+    assert states[0]["state"].keys() == states[1]["state"].keys() or name == "Adagrad"
+    for key, kept in states[1]["state"].items():
+        assert list(states[0]["state"][key]) == list(kept)
+        for part, value in kept.items():
+            close(states[0]["state"][key][part].numpy(), value.numpy(), "optim")
+    # A fresh optimizer goes on from the state.
+    again = getattr(opweave.optim, name)([{"params": made[0][:1]}, {"params": made[0][1:]}], lr=9.0)
+    again.load_state_dict(copy.deepcopy(states[0]))
+    again.step()
+    theirs.step()
+    for one, other in zip(*made, strict=True):
+        close(one.detach().numpy(), other.detach().numpy(), "optim")
+
+
+def test_closures_of_lbfgs():
+    found = []
+    for lib in (opweave, torch):
+        p = lib.nn.Parameter(lib.tensor([-1.2, 1.0, 0.5], dtype=lib.float64))
+        optimizer = lib.optim.LBFGS([p], lr=0.1, max_iter=25, history_size=5)
+
+        def closure(optimizer=optimizer, p=p):
+            optimizer.zero_grad()
+            loss = (1 - p[0]) ** 2 + 100 * (p[1] - p[0] ** 2) ** 2 + (p[2] * 3 - 1) ** 2
+            loss.backward()
+            return loss
+
+        losses = [optimizer.step(closure).item() for _ in range(3)]
+        found.append([*losses, *p.tolist()])
+    close(found[0], found[1], "optim")
+
+
+def test_wrong_arguments_are_refused_as_in_pytorch():
+    for lib in (opweave, torch):
+        p, q = lib.nn.Parameter(lib.ones(1)), lib.nn.Parameter(lib.ones(1))
+        for wrong, error in (
+            (lambda lib, p, q: lib.optim.SGD([], 0.1), ValueError),
+            (lambda lib, p, q: lib.optim.SGD(p, 0.1), TypeError),
+            (lambda lib, p, q: lib.optim.SGD([p], -0.1), ValueError),
+            (lambda lib, p, q: lib.optim.SGD([p * 2], 0.1), ValueError),
+            (lambda lib, p, q: lib.optim.SGD([3.0], 0.1), TypeError),
+            (lambda lib, p, q: lib.optim.SGD([p], 0.1, nesterov=True), ValueError),
+            (lambda lib, p, q: lib.optim.SGD([{"params": [p]}, {"params": [p, q]}], 0.1), ValueError),
+            (lambda lib, p, q: lib.optim.Adam([p], betas=(1.0, 0.9)), ValueError),
+            (lambda lib, p, q: lib.optim.SGD([p], 0.1).load_state_dict(
+                lib.optim.SGD([p, q], 0.1).state_dict()), ValueError),
+        ):  # fmt: skip
+            with pytest.raises(error):
+                wrong(lib, p, q)
+
+
+SCHEDULES: dict[str, Any] = {
+    "lambda": lambda s, o: s.LambdaLR(o, lambda e: 0.9**e),
+    "multiplicative": lambda s, o: s.MultiplicativeLR(o, lambda e: 0.9),
+    "step": lambda s, o: s.StepLR(o, 3, 0.5),
+    "multistep": lambda s, o: s.MultiStepLR(o, [2, 2, 5], 0.3),
+    "constant": lambda s, o: s.ConstantLR(o, 0.3, 4),
+    "line": lambda s, o: s.LinearLR(o, 0.3, 0.9, 4),
+    "exponential": lambda s, o: s.ExponentialLR(o, 0.8),
+    "polynomial": lambda s, o: s.PolynomialLR(o, 6, 2.0),
+    "cosine": lambda s, o: s.CosineAnnealingLR(o, 4, 0.01),
+    "restarts": lambda s, o: s.CosineAnnealingWarmRestarts(o, 3, 2, 0.01),
+    "one cycle": lambda s, o: s.OneCycleLR(o, [1.0, 2.0], total_steps=13),
+    "three phases": lambda s, o: s.OneCycleLR(
+        o, 1.0, epochs=13, steps_per_epoch=1, three_phase=True, anneal_strategy="linear"
+    ),
+    "sequence": lambda s, o: s.SequentialLR(
+        o, [s.LinearLR(o, 0.1, 1.0, 3), s.CosineAnnealingLR(o, 5), s.ExponentialLR(o, 0.5)], [3, 8]
+    ),
+    "chain": lambda s, o: s.ChainedScheduler([s.ConstantLR(o, 0.1, 4), s.ExponentialLR(o, 0.9)]),
+}
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+@pytest.mark.parametrize("kind", ["SGD", "Adam"])
+def test_schedules(name: str, kind: str) -> None:
+    warnings.simplefilter("ignore")  # PyTorch's, on the order of calls
+    found = []
+    for lib in (opweave, torch):
+        first, second = (lib.nn.Parameter(lib.ones(2)) for _ in range(2))
+        options = {"momentum": 0.9} if kind == "SGD" else {}
+        optimizer = getattr(lib.optim, kind)([{"params": [first]}, {"params": [second], "lr": 0.5}], lr=0.1, **options)
+        schedule = SCHEDULES[name](lib.optim.lr_scheduler, optimizer)
+        rates = []
+        for i in range(12):
+            rates.append([(g["lr"], g.get("momentum"), g.get("betas")) for g in optimizer.param_groups])
+            schedule.step()
+            if i == 5:
+                schedule.load_state_dict(copy.deepcopy(schedule.state_dict()))
+        found.append((rates, schedule.get_last_lr()))
+    assert found[0] == found[1]
+
+
+def test_rates_fall_on_a_plateau_and_tensors_of_rates_are_written():
+    found = []
+    for lib in (opweave, torch):
+        optimizer = lib.optim.SGD([lib.nn.Parameter(lib.ones(2))], lr=0.1)
+        schedule = lib.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=1, cooldown=1, factor=0.5, min_lr=0.01)
+        draw = np.random.default_rng(0)
+        rates = []
+        for _ in range(30):
+            schedule.step(draw.random())
+            rates.append(optimizer.param_groups[0]["lr"])
+        found.append(rates)
+    assert found[0] == found[1]
+    rate = opweave.tensor(0.1)
+    optimizer = opweave.optim.SGD([opweave.nn.Parameter(opweave.ones(2))], lr=rate)
+    opweave.optim.lr_scheduler.ExponentialLR(optimizer, 0.5).step()
+    assert optimizer.param_groups[0]["lr"] is rate and rate.item() == pytest.approx(0.05)

@@ -1,0 +1,71 @@
+"""`import torch` where there is no PyTorch: in a process of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+PROGRAM = """
+import sys
+import opweave, opweave.compat
+assert "torch" not in sys.modules
+opweave.compat.install(force=True)
+opweave.compat.install()
+
+import torch, torch.distributed as dist
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.modules.utils import _pair
+from torch.distributed.tensor import DTensor
+from torch.optim.lr_scheduler import LambdaLR
+from torch.utils.data import DataLoader
+import torch.utils.checkpoint
+
+assert torch.Tensor is Tensor is opweave.Tensor and torch.nn.Linear is opweave.nn.Linear
+assert nn.Module is opweave.nn.Module and F.relu is opweave.nn.functional.relu
+assert issubclass(nn.BatchNorm2d, _BatchNorm) and _pair(3) == (3, 3)
+assert not dist.is_available() and torch.version.cuda is None
+assert not dist.is_initialized() and int(torch.__version__.split(".")[0]) >= 2
+assert isinstance(torch.ones(2), torch.FloatTensor) and torch.LongTensor([1, 2]).dtype is torch.int64
+assert torch.finfo(torch.float32).max == 3.4028234663852886e38 and torch.iinfo(torch.int8).min == -128
+assert not hasattr(torch, "nonsense") and not torch.compiler.is_compiling()
+torch.backends.cudnn.benchmark = True
+assert torch.backends.cudnn.benchmark
+
+@torch.compile(mode="max-autotune")
+def f(x):
+    return x * 2 if torch.compiler.is_compiling() else x * 3
+
+assert f(torch.ones(1)).item() in (2, 3)
+
+class Mine(DTensor):
+    def of(self, x: DTensor | None, group: dist.ProcessGroup = None): ...
+
+for use in (lambda: dist.all_reduce(torch.ones(1)), Mine, lambda: dist.ReduceOp.SUM(), torch.cuda.Stream):
+    try:
+        use()
+    except NotImplementedError as error:
+        assert "is not there" in str(error), error
+    else:
+        raise AssertionError(use)
+assert dist.ReduceOp.SUM is not None and not isinstance(torch.ones(1), DTensor)
+try:
+    import torch.nonsense
+except ModuleNotFoundError:
+    pass
+else:
+    raise AssertionError
+opweave.compat.uninstall()
+assert "torch" not in sys.modules
+try:
+    opweave.compat.install()
+except TypeError as error:
+    assert "PyTorch is installed" in str(error)
+print("done")
+"""
+
+
+def test_code_written_for_pytorch_runs_without_it():
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False)
+    assert done.stdout == "done\n", done.stderr
