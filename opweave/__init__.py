@@ -96,7 +96,7 @@ with _deferred(patient=False), _uncollected():
         importlib.import_module("opweave.runtime.logging")
 
 if TYPE_CHECKING:
-    from opweave import amp, autograd, export, fft, func, fx, linalg, nn, optim, testing
+    from opweave import amp, autograd, export, fft, func, fx, linalg, nn, optim, special, testing
     from opweave.amp import (
         autocast,
         clear_autocast_cache,
@@ -177,6 +177,7 @@ _LAZY = {
     "utils": ("opweave.utils", None),
     "fft": ("opweave.fft", None),
     "linalg": ("opweave.linalg", None),
+    "special": ("opweave.special", None),
     "checkpoint": ("opweave.registry.autograd.checkpoint", "checkpoint"),
     "vmap": ("opweave.registry.vmap.transform", "vmap"),
     "cond": ("opweave.tracer.control_flow", "cond"),
@@ -208,7 +209,7 @@ __all__ = [
     "set_autocast_cache_enabled", "set_autocast_dtype", "set_autocast_enabled",
     "ShapeEnv", "SymBool", "SymFloat", "SymInt", "associative_scan", "check", "check_is_size", "checkpoint", "cond",
     "explain", "export", "fft", "func", "linalg", "load_compiled", "map", "mark_dynamic", "mark_static", "optim",
-    "scan", "sym_float", "sym_int", "sym_max", "sym_min", "sym_not", "uint8", "vmap", "while_loop",
+    "scan", "special", "sym_float", "sym_int", "sym_max", "sym_min", "sym_not", "uint8", "vmap", "while_loop",
     *_surface.functions(),
 ]  # fmt: skip
 

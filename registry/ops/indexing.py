@@ -391,7 +391,7 @@ def add_at(self: Tensor, target: Any, where: Any, source: Any) -> None:
 # ---- of the flattened tensor ---------------------------------------------------------------------------------------
 
 
-@composite("aten::take(Tensor self, Tensor index) -> Tensor")
+@composite("aten::take(Tensor self, Tensor index) -> Tensor", outs="out")
 def take(self: Tensor, index: Tensor) -> Tensor:
     """Elements of the flattened tensor."""
     if index._dtype is not dtypes.int64:

@@ -395,6 +395,44 @@ def argwhere(self: Tensor) -> Tensor:
     return aten.nonzero.default(self)
 
 
+@composite("aten::nonzero_numpy(Tensor self) -> Tensor[]", tags="dynamic_output_shape")
+def nonzero_numpy(self: Tensor) -> list[Tensor]:
+    """The indices of all elements other than 0, a tensor for each dimension."""
+    rows = aten.nonzero.default(self if self.ndim else aten.unsqueeze.default(self, 0))
+    return list(aten.unbind.int(rows, 1))
+
+
+@composite("aten::where(Tensor condition) -> Tensor[]", tags="dynamic_output_shape")
+def where_true(condition: Tensor) -> list[Tensor]:
+    """The indices of all elements other than 0, a tensor for each dimension."""
+    return nonzero_numpy.body(condition)
+
+
+def nonzero_function(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
+    """The indices of all elements other than 0.
+
+    Parameters
+    ----------
+    input : Tensor
+    out : Tensor, optional
+        Where to write them, if they are one tensor.
+    as_tuple : bool
+        Whether to give a tensor for each dimension, so that `input[input.nonzero(as_tuple=True)]` are these elements.
+
+    Returns
+    -------
+    Tensor or tuple of Tensor
+        int64; a row for each element, or a tensor for each dimension.
+    """
+    if as_tuple:
+        return tuple(aten.nonzero_numpy.default(input))
+    return aten.nonzero.default(input) if out is None else aten.nonzero.out(input, out=out)
+
+
+#: A function of the package, and method, that is more than its op.
+METHODS: dict[str, Callable[..., Any]] = {"nonzero": nonzero_function}
+
+
 # ---- gradients -----------------------------------------------------------------------------------------------------
 
 

@@ -167,7 +167,7 @@ def _polygamma_spec(n: int, self: Tensor) -> TensorSpec:
     return TensorSpec(self._sizes, pointwise_strides(self._sizes, [self]), dtype, self._device)
 
 
-@extern("aten::polygamma(int n, Tensor self) -> Tensor", spec=_polygamma_spec, tags="pointwise")
+@extern("aten::polygamma(int n, Tensor self) -> Tensor", spec=_polygamma_spec, tags="pointwise", outs="out")
 def polygamma(n: int, self: Tensor) -> Tensor:
     """The n-th derivative of the digamma function; NaN below -1e6, if n is 2 or more."""
     out = allocate_like(_polygamma_spec(n, self))
