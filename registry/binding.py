@@ -37,6 +37,7 @@ from opweave.registry.return_types import named
 from opweave.registry.tensor import Tensor, describe
 
 _INTS = re.compile(r"(?:Sym)?[Ii]nt\[\d*\]")
+_SINGLE = ("int ", "SymInt ", "bool ")
 _LIST = re.compile(r"-> \(?Tensor(?:\([^)]*\))?\[\]\)?$")
 
 
@@ -59,36 +60,41 @@ def _texts(packet: OpOverloadPacket) -> list[str]:
     return [text for text in found if isinstance(text, str)]
 
 
-def may_be_written_out(packet: OpOverloadPacket, skipped: int) -> bool:
-    """Whether an overload takes nothing but a list of ints by position, after the first arguments."""
-    for text in _texts(packet):
-        if "nt[" in text:
-            taken = _positional(text)[skipped:]
-            if len(taken) == 1 and _INTS.match(taken[0]):
-                return True
-    return False
+def may_be_written_out(packet: OpOverloadPacket, skipped: int) -> tuple[bool, bool]:
+    """Whether an overload takes nothing but a list of ints by position, after the first arguments; whether of one int.
+
+    One int is for an overload that takes an int, where there is one: `x.hsplit(2)` is sections, not places.
+    """
+    texts = _texts(packet)
+    if not any("nt[" in text for text in texts):
+        return False, False
+    taken = [_positional(text)[skipped:] for text in texts]
+    found = any(len(items) == 1 and _INTS.match(items[0]) for items in taken)
+    return found, found and not any(items and items[0].startswith(_SINGLE) for items in taken)
 
 
 def method(packet: OpOverloadPacket) -> Callable[..., Any]:
     """What a method of `Tensor` does by the name of an op."""
     function = _given(packet)
-    if not may_be_written_out(packet, 1):
+    several, one = may_be_written_out(packet, 1)
+    if not several:
         return function
 
     def written_out(self: Tensor, *items: Any, **kwargs: Any) -> Any:
-        if len(items) > 1 or (len(items) == 1 and not isinstance(items[0], (list, tuple))):
+        if len(items) > 1 or (one and items and not isinstance(items[0], (list, tuple))):
             if all(hasattr(item, "__index__") for item in items):
                 return function(self, items, **kwargs)
         return function(self, *items, **kwargs)
 
     written_out.__name__ = packet.opname
+    written_out.packet = packet  # type: ignore[attr-defined]  # for who has to know what it calls
     return written_out
 
 
 def function(packet: OpOverloadPacket) -> Callable[..., Any]:
     """What a function of the package does by the name of an op."""
     called = _given(packet)
-    if not may_be_written_out(packet, 0):
+    if not may_be_written_out(packet, 0)[1]:
         return called
 
     def written_out(*size: Any, **kwargs: Any) -> Any:
@@ -108,6 +114,8 @@ def _given(packet: OpOverloadPacket) -> Callable[..., Any]:
         return named(packet)
 
     def tupled(*args: Any, **kwargs: Any) -> Any:
+        if type(kwargs.get("out")) in (list, tuple):
+            return write(packet.opname, kwargs.pop("out"), packet(*args, **kwargs), args, kwargs)
         found = packet(*args, **kwargs)
         return tuple(found) if type(found) is list else found
 

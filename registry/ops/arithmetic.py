@@ -328,6 +328,7 @@ def _double(x: Any) -> Any:
     "aten::float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
     tags="pointwise",
     outs="Tensor_Scalar_out",
+    inplace="Scalar",
 )
 def float_power_number(self: Tensor, exponent: Any) -> Tensor:
     return aten.pow.Tensor_Scalar(_double(self), exponent)
@@ -342,6 +343,7 @@ def float_power_of_number(self: Any, exponent: Tensor) -> Tensor:
     "aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
     tags="pointwise",
     outs="Tensor_Tensor_out",
+    inplace="Tensor",
 )
 def float_power(self: Tensor, exponent: Tensor) -> Tensor:
     """The power in double precision."""

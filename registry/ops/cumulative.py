@@ -98,6 +98,7 @@ def cumsum(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     combine="cumprod",
     autocast={"cuda": "fp32_set_opt_dtype"},
     outs="out",
+    inplace=True,
 )
 def cumprod(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     return _running("cumprod", self, dim, dtype)

@@ -394,7 +394,7 @@ for _schema, _decl in (
 # ---- functions of the package --------------------------------------------------------------------------------------
 
 
-def tensordot_function(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
+def tensordot_function(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor:
     """The sum of products over the last dimensions of one and the first of the other, or over pairs of them.
 
     Parameters
@@ -402,15 +402,20 @@ def tensordot_function(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     a, b : Tensor
     dims : int or (list of int, list of int)
         How many, or which of each.
+    out : Tensor, optional
+        Where to write the result.
     """
     if isinstance(dims, Tensor):
         dims = dims.tolist()
     if isinstance(dims, (list, tuple)):
         first, second = ([d] if isinstance(d, int) else list(d) for d in dims)
-        return aten.tensordot.default(a, b, first, second)
-    if not 0 <= dims <= min(a.ndim, b.ndim):
+    elif not 0 <= dims <= min(a.ndim, b.ndim):
         raise ShapeError("tensordot: more dimensions than there are", got=f"dims={dims}, {describe([a, b])}")
-    return aten.tensordot.default(a, b, list(range(a.ndim - dims, a.ndim)), list(range(dims)))
+    else:
+        first, second = list(range(a.ndim - dims, a.ndim)), list(range(dims))
+    if out is not None:
+        return aten.tensordot.out(a, b, first, second, out=out)
+    return aten.tensordot.default(a, b, first, second)
 
 
 #: What has another signature than the op.

@@ -6,7 +6,9 @@ threads neither wait for nor disturb each other; `manual_seed` seeds the calling
 
 from __future__ import annotations
 
+import json
 import math
+import os
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -102,6 +104,47 @@ def manual_seed(seed: int) -> Generator:
     for generator in _thread.__dict__.setdefault("generators", {}).values():
         generator.manual_seed(seed)
     return default_generator(cpu)
+
+
+def initial_seed() -> int:
+    """The seed that the calling thread's generator of the CPU started from."""
+    return default_generator(cpu).initial_seed()
+
+
+def seed() -> int:
+    """Seed the calling thread's generators of all devices with a number that nobody knows before, and give it."""
+    chosen = int.from_bytes(os.urandom(8), "little") >> 1
+    manual_seed(chosen)
+    return chosen
+
+
+def get_rng_state() -> Tensor:
+    """What the next numbers of the calling thread's generator of the CPU depend on, as bytes.
+
+    Returns
+    -------
+    Tensor
+        A vector of uint8, for `set_rng_state`.
+    """
+    text = json.dumps(default_generator(cpu).state(), default=lambda v: v.tolist()).encode()
+    return Tensor._from_array(np.frombuffer(text, np.uint8).copy(), cpu)
+
+
+def set_rng_state(new_state: Tensor) -> None:
+    """Let the calling thread's generator of the CPU go on from an earlier `get_rng_state`.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no such state.
+    """
+    try:
+        state = json.loads(new_state.numpy().tobytes())
+        default_generator(cpu).set_state(state)
+    except (ValueError, KeyError, TypeError, UnicodeDecodeError):
+        raise ArgumentError(
+            "set_rng_state: this is no state of a generator", got=describe(new_state), hint="get_rng_state() gives one"
+        ) from None
 
 
 def _source(device: Device, generator: Generator | None) -> Any:
@@ -346,6 +389,40 @@ def _normal_spec(
 def normal(mean: float, std: float, size: Any, *, generator: Any, **options: Any) -> Tensor:
     spec = _normal_spec(mean, std, size, generator, **options)
     return _filled(spec, lambda source, _: _normal(source, spec) * std + mean, generator)
+
+
+def _normal_of(mean: Any, std: Any, generator: Any) -> Tensor:
+    """Numbers of normal distributions, one for each of the means and deviations, of which one is a tensor at least."""
+    operands = [t for t in (mean, std) if isinstance(t, Tensor)]
+    if isinstance(std, Tensor):
+        if std._dtype.kind == "c":
+            raise DTypeError("normal: std must be real", got=describe(std))
+    elif std < 0:
+        raise ArgumentError("normal: std must not be negative", got=f"std={std}")
+    shape = list(broadcast_shapes("normal", *[t._sizes for t in operands]))
+    like = operands[0]
+    drawn = ops.aten.normal_functional.default(ops.aten.new_empty.default(like, shape), 0.0, 1.0, generator=generator)
+    return ops.aten.add(ops.aten.mul(drawn, std), mean)
+
+
+for _overload, _arguments in (
+    ("Tensor_float", "Tensor mean, float std=1"),
+    ("float_Tensor", "float mean, Tensor std"),
+    ("Tensor_Tensor", "Tensor mean, Tensor std"),
+):
+
+    @composite(
+        f"aten::normal.{_overload}({_arguments}, *, Generator? generator=None) -> Tensor", explicit=True, tags=_SEEDED,
+        outs=f"{_overload}_out",
+    )  # fmt: skip
+    def _normal_by(mean: Any, std: Any = 1.0, *, generator: Any = None) -> Tensor:
+        return _normal_of(mean, std, generator)
+
+    # A constant to autograd, as in PyTorch: what is drawn does not follow from where it is drawn.
+    _normal_by.backward(**{
+        name: lambda grad: ops.aten.zeros_like.default(grad)
+        for name in ("mean", "std") if f"Tensor {name}" in _arguments
+    })  # fmt: skip
 
 
 @extern("aten::normal_functional(Tensor self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor",

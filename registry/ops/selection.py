@@ -258,11 +258,15 @@ def _nan_to_num_backward(grad: Tensor, self: Tensor) -> tuple[Tensor]:
 
 @composite("aten::clamp_min.Tensor(Tensor self, Tensor min) -> Tensor", tags="pointwise", outs="Tensor_out")
 def clamp_min_tensor(self: Tensor, min: Tensor) -> Tensor:
+    if self._dtype is dtypes.bool_:
+        return aten.maximum.default(self, min)
     return aten.clamp.Tensor(self, min)
 
 
 @composite("aten::clamp_max.Tensor(Tensor self, Tensor max) -> Tensor", tags="pointwise", outs="Tensor_out")
 def clamp_max_tensor(self: Tensor, max: Tensor) -> Tensor:
+    if self._dtype is dtypes.bool_:
+        return aten.minimum.default(self, max)
     return aten.clamp.Tensor(self, None, max)
 
 
@@ -278,11 +282,15 @@ def clamp_max_(self: Tensor, max: Any) -> Tensor:
 
 @composite("aten::clamp_min_.Tensor(Tensor(a!) self, Tensor min) -> Tensor(a!)", tags="pointwise")
 def clamp_min_tensor_(self: Tensor, min: Tensor) -> Tensor:
+    if self._dtype is dtypes.bool_:
+        return aten.copy_.default(self, aten.maximum.default(self, min))
     return aten.clamp_.Tensor(self, min)
 
 
 @composite("aten::clamp_max_.Tensor(Tensor(a!) self, Tensor max) -> Tensor(a!)", tags="pointwise")
 def clamp_max_tensor_(self: Tensor, max: Tensor) -> Tensor:
+    if self._dtype is dtypes.bool_:
+        return aten.copy_.default(self, aten.minimum.default(self, max))
     return aten.clamp_.Tensor(self, None, max)
 
 

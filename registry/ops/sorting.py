@@ -275,10 +275,9 @@ def _distinct_specs(self: Tensor, inverse: bool, counts: bool, shape: Sequence[A
 
 def _results(self: Tensor, arrays: Sequence[Any]) -> tuple[Tensor, ...]:
     xp = self._device.xp
-    return tuple(
-        Tensor._from_array(xp.ascontiguousarray(xp.zeros(0, np.int64) if a is None else a), self._device)
-        for a in arrays
-    )
+    arrays = [xp.zeros(0, np.int64) if a is None else xp.asarray(a) for a in arrays]
+    # What is without dimensions stays so, which `ascontiguousarray` does not see to.
+    return tuple(Tensor._from_array(xp.ascontiguousarray(a).reshape(a.shape), self._device) for a in arrays)
 
 
 def _check_distinct(self: Tensor) -> None:

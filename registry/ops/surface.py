@@ -20,6 +20,7 @@ import numpy as np
 from opweave.registry import binding, dtypes, replay
 from opweave.registry.autograd import surface as autograd_surface
 from opweave.registry.errors import DTypeError, UnsupportedError
+from opweave.registry.memory_format import strided
 from opweave.registry.op import OpOverload, ops, registry
 from opweave.registry.ops import copies, creation, random, subscript
 from opweave.registry.packet import OpOverloadPacket
@@ -65,6 +66,8 @@ def _factory(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """A function that makes tensors, which takes `requires_grad` too."""
 
     def function(*args: Any, requires_grad: bool = False, **kwargs: Any) -> Tensor:
+        if kwargs.get("layout") is not None:
+            kwargs = {name: value for name, value in kwargs.items() if name != "layout" or value is not strided}
         if kwargs.get("out") is not None:
             kwargs = _options_of(kwargs["out"], kwargs)
         made = make(*args, **kwargs)
@@ -160,7 +163,7 @@ def _operators() -> dict[str, Callable[..., Any]]:
         table[f"__{name}__"] = _binary(getattr(aten, name).Tensor)
     for name, op in (("neg", aten.neg.default), ("abs", aten.abs.default), ("invert", aten.bitwise_not.default)):
         table[f"__{name}__"] = _unary(op)
-    table["__rtruediv__"] = _divided
+    table["__rtruediv__"] = table["__rdiv__"] = _divided
     table["__pos__"] = lambda self: self
     return table
 
@@ -235,7 +238,7 @@ _METHODS: dict[str, Any] = {
     "__setitem__": subscript.setitem,
     **{name: _cast(getattr(dtypes, target)) for name, target in (
         ("float", "float32"), ("double", "float64"), ("half", "float16"), ("bfloat16", "bfloat16"), ("int", "int32"),
-        ("long", "int64"), ("short", "int16"), ("bool", "bool_"), ("char", "int8"), ("byte", "uint8"))},
+        ("long", "int64"), ("cfloat", "complex64"), ("cdouble", "complex128"), ("short", "int16"), ("bool", "bool_"), ("char", "int8"), ("byte", "uint8"))},
 }  # fmt: skip
 
 _SELF = re.compile(r"\((Tensor(\(a(!| -> \*)?\))? self|Tensor condition)\b")
@@ -291,8 +294,11 @@ def bind() -> None:
             method = binding.method(packet)
             _bind(name, _factory(method) if _is_factory(packet) else method)
     for alias, name in _ALIASES.items():
-        if alias not in taken:
-            setattr(Tensor, alias, getattr(ops.aten, name))
+        for suffix in ("", "_"):  # in place, too
+            if f"aten::{name}{suffix}" in registry.packets:
+                registry.aliases[f"aten::{alias}{suffix}"] = f"aten::{name}{suffix}"
+                if alias + suffix not in taken:
+                    setattr(Tensor, alias + suffix, getattr(ops.aten, name + suffix))
 
 
 def _takes_self(packet: OpOverloadPacket) -> bool:
@@ -333,7 +339,9 @@ def functions() -> dict[str, Any]:
             function = _factory(function)
         table[name] = replay.Function(function) if isinstance(function, types.FunctionType) else function
     for alias, name in _ALIASES.items():
-        table[alias] = table[name]
+        for suffix in ("", "_"):
+            if name + suffix in table:
+                table[alias + suffix] = table[name + suffix]
     table.update(
         tensor=_factory(creation.tensor), as_tensor=creation.as_tensor, manual_seed=random.manual_seed,
         Generator=random.Generator,
