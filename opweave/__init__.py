@@ -109,6 +109,7 @@ if TYPE_CHECKING:
         set_autocast_dtype,
         set_autocast_enabled,
     )
+    from opweave.codegen.native.pool import get_num_threads, set_num_threads
     from opweave.compiling import compile
     from opweave.explaining import explain, kernel_accesses
     from opweave.fake.mode import FakeTensorMode
@@ -126,11 +127,10 @@ if TYPE_CHECKING:
         sym_not,
     )
     from opweave.fake.tensor import FakeTensor
-    from opweave.codegen.native.pool import get_num_threads, set_num_threads
     from opweave.registry import return_types
     from opweave.registry.conversion import asarray, frombuffer
     from opweave.registry.numeric_limits import finfo, iinfo
-    from opweave.registry.ops.random import get_rng_state, initial_seed, seed, set_rng_state
+    from opweave.registry.random_state import get_rng_state, initial_seed, seed, set_rng_state
     from opweave.registry.vmap.transform import vmap
     from opweave.runtime.artifact import load_compiled
     from opweave.saving import load, save
@@ -190,10 +190,10 @@ _LAZY = {
     "iinfo": ("opweave.registry.numeric_limits", "iinfo"),
     "asarray": ("opweave.registry.conversion", "asarray"),
     "frombuffer": ("opweave.registry.conversion", "frombuffer"),
-    "get_rng_state": ("opweave.registry.ops.random", "get_rng_state"),
-    "set_rng_state": ("opweave.registry.ops.random", "set_rng_state"),
-    "initial_seed": ("opweave.registry.ops.random", "initial_seed"),
-    "seed": ("opweave.registry.ops.random", "seed"),
+    "get_rng_state": ("opweave.registry.random_state", "get_rng_state"),
+    "set_rng_state": ("opweave.registry.random_state", "set_rng_state"),
+    "initial_seed": ("opweave.registry.random_state", "initial_seed"),
+    "seed": ("opweave.registry.random_state", "seed"),
     "get_num_threads": ("opweave.codegen.native.pool", "get_num_threads"),
     "set_num_threads": ("opweave.codegen.native.pool", "set_num_threads"),
     "save": ("opweave.saving", "save"),
@@ -224,15 +224,15 @@ __all__ = [
     "float16", "float32", "float64", "from_dlpack", "from_numpy", "fx", "get_default_dtype", "half", "inference_mode",
     "int16", "int32", "int64", "int8", "is_grad_enabled", "is_inference_mode_enabled", "library", "long", "make_fx",
     "nn", "no_grad", "ops", "promote_types", "result_type", "return_types", "set_default_dtype", "set_grad_enabled",
-    "short", "testing", "channels_last", "channels_last_3d", "contiguous_format", "memory_format", "preserve_format", "strided", "layout", "finfo", "iinfo", "asarray",
-    "frombuffer", "get_rng_state", "set_rng_state", "initial_seed", "seed", "get_num_threads", "set_num_threads",
+    "short", "testing", "channels_last", "channels_last_3d", "contiguous_format", "memory_format", "preserve_format",
+    "strided", "layout", "finfo", "iinfo", "asarray", "frombuffer", "get_rng_state", "set_rng_state", "initial_seed", "seed", "get_num_threads", "set_num_threads",
     "save", "load",
     "get_printoptions", "kernel_accesses", "set_printoptions",
     "amp", "autocast", "clear_autocast_cache", "get_autocast_dtype", "is_autocast_cache_enabled", "is_autocast_enabled",
     "set_autocast_cache_enabled", "set_autocast_dtype", "set_autocast_enabled",
     "ShapeEnv", "SymBool", "SymFloat", "SymInt", "associative_scan", "check", "check_is_size", "checkpoint", "cond",
-    "explain", "export", "fft", "func", "linalg", "load_compiled", "map", "mark_dynamic", "mark_static", "masked", "optim",
-    "scan", "signal", "special", "sym_float", "sym_int", "sym_max", "sym_min", "sym_not", "uint8", "vmap", "while_loop",
+    "explain", "export", "fft", "func", "linalg", "load_compiled", "map", "mark_dynamic", "mark_static", "masked",
+    "optim", "scan", "signal", "special", "sym_float", "sym_int", "sym_max", "sym_min", "sym_not", "uint8", "vmap", "while_loop",
     *_surface.functions(),
 ]  # fmt: skip
 

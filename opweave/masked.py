@@ -3,7 +3,8 @@
     opweave.masked.mean(x, 1, mask=x > 0)
 
 A mask is a bool tensor that broadcasts to the input; where it is false an element takes no part. Reductions of nothing
-give what the operation begins with (0 for `sum`, -inf for `amax`), normalizations NaN or 0. Without a mask all take part.
+give what the operation begins with (0 for `sum`, -inf for `amax`), normalizations NaN or 0. Without a mask all elements
+take part.
 """
 
 from __future__ import annotations

@@ -350,6 +350,12 @@ def float_power(self: Tensor, exponent: Tensor) -> Tensor:
     return aten.pow.Tensor_Tensor(_double(self), _double(exponent))
 
 
+float_power.with_samples(lambda make: [((make(3, 4, low=0.5, high=2.0), make(4, low=0.5, high=2.0)), {})])
+float_power_number.with_samples(lambda make: [((make(3, 4, low=0.5, high=2.0), 1.5), {})])
+for _decl in (aten.float_power_.Scalar.decl, aten.float_power_.Tensor.decl):
+    _decl.sample_dtypes = (dtypes.float64, dtypes.complex128)
+
+
 @composite("aten::positive(Tensor(a) self) -> Tensor(a)", tags="pointwise")
 def positive(self: Tensor) -> Tensor:
     """The tensor itself."""

@@ -26,11 +26,8 @@ from opweave.registry.ops.matrices import (
     diag_embed,
     diagonal,
     each,
-    halved_diagonal,
     mH,
-    mT,
     raise_errors,
-    real_type,
     rows,
     spec_of,
     tril,
@@ -265,7 +262,7 @@ def _lu_specs(A: Tensor, pivot: bool = True, check_errors: bool = False) -> tupl
     outs=("out", "LU", "pivots", "info"),
 )
 def linalg_lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> tuple[Tensor, Tensor, Tensor]:
-    """L below the diagonal of LU and U above, with the rows that were swapped, counted from 1 (Golub & Van Loan 3.4)."""
+    """L below the diagonal of LU and U above, with the swapped rows, counted from 1 (Golub & Van Loan 3.4)."""
     LU, pivots, info = (allocate_like(spec) for spec in _lu_specs(A))
     m, n = A._sizes[-2:]
     xp = A._device.xp

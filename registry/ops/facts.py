@@ -11,12 +11,12 @@ from opweave.registry import dtypes
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
 from opweave.registry.op import ops
-from opweave.registry.ops.kinds import composite
+from opweave.registry.ops.kinds import composite, extern
 from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.promote import can_cast as _can_cast
-from opweave.registry.spec import contiguous_strides
+from opweave.registry.spec import TensorSpec, contiguous, contiguous_strides
 from opweave.registry.strided import wrap_dim
-from opweave.registry.tensor import Tensor, describe
+from opweave.registry.tensor import Tensor, allocate_like, describe
 
 aten = ops.aten
 
@@ -150,20 +150,23 @@ def as_strided_scatter(
     return aten.reshape.default(found, list(self._sizes))
 
 
-@composite(
-    "aten::nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor", tags="dynamic_output_shape",
-    outs="out",
-)  # fmt: skip
-def nonzero_static(self: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
-    """The first `size` indices of elements other than 0, a row for each, and rows of a number where there are fewer."""
+def _static_spec(self: Tensor, size: int, fill_value: int = -1) -> TensorSpec:
     if size < 0:
         raise ShapeError("nonzero_static: 'size' must be a non-negative integer", got=f"size={size}")
-    found = aten.nonzero.default(self)
-    count = found._sizes[0]
-    if count >= size:
-        return aten.clone.default(aten.slice.Tensor(found, 0, 0, size))
-    rest = aten.full.default([size - count, self.ndim], fill_value, dtype=dtypes.int64, device=self._device)
-    return aten.cat.default([found, rest])
+    return contiguous((size, self.ndim), dtypes.int64, self._device)
+
+
+@extern("aten::nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor", spec=_static_spec, outs="out")
+def nonzero_static(self: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
+    """The first `size` indices of elements other than 0, a row for each, and rows of a number where there are fewer."""
+    out = allocate_like(_static_spec(self, size))
+    out._array[...] = fill_value
+    found = aten.nonzero.default(self)._array[:size]
+    out._array[: found.shape[0]] = found
+    return out
+
+
+nonzero_static.backward()
 
 
 @composite("aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor")
@@ -204,7 +207,7 @@ def _unsafe_masked_index_put_accumulate(self: Tensor, mask: Tensor, indices: Seq
 
 @composite("aten::_chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor", outs="out")
 def _chunk_cat(tensors: Sequence[Tensor], dim: int, num_chunks: int) -> Tensor:
-    """Each tensor in chunks of one size, zeros behind the last, side by side; a new dimension tells the chunks apart."""
+    """Each tensor in chunks of one size, zeros behind the last, side by side; a new dimension tells chunks apart."""
     if not tensors:
         raise ShapeError("_chunk_cat: expected a non-empty list of tensors", got="[]")
     if num_chunks < 1:

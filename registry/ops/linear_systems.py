@@ -20,7 +20,6 @@ from opweave.registry.ops.matrices import (
     check_matrix,
     check_square,
     diag_embed,
-    diagonal,
     each,
     identity_like,
     mH,

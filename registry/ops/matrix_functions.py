@@ -399,8 +399,10 @@ def linalg_tensorsolve(self: Tensor, other: Tensor, dims: Sequence[int] | None =
     shape = self._sizes[other.ndim :]
     size = math.prod(shape)
     if size != math.prod(self._sizes[: other.ndim]):
-        raise ShapeError("linalg.tensorsolve: Expected self to satisfy prod(shape[other.ndim:]) == prod(shape[:other.ndim])",
-                         got=describe([self, other]))  # fmt: skip
+        raise ShapeError(
+            "linalg.tensorsolve: Expected self to satisfy prod(shape[other.ndim:]) == prod(shape[:other.ndim])",
+            got=describe([self, other]),
+        )
     matrix = aten.reshape.default(self, [size, size])
     return aten.reshape.default(aten.linalg_solve.default(matrix, aten.reshape.default(other, [-1])), list(shape))
 

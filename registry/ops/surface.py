@@ -238,7 +238,8 @@ _METHODS: dict[str, Any] = {
     "__setitem__": subscript.setitem,
     **{name: _cast(getattr(dtypes, target)) for name, target in (
         ("float", "float32"), ("double", "float64"), ("half", "float16"), ("bfloat16", "bfloat16"), ("int", "int32"),
-        ("long", "int64"), ("cfloat", "complex64"), ("cdouble", "complex128"), ("short", "int16"), ("bool", "bool_"), ("char", "int8"), ("byte", "uint8"))},
+        ("long", "int64"), ("cfloat", "complex64"),
+        ("cdouble", "complex128"), ("short", "int16"), ("bool", "bool_"), ("char", "int8"), ("byte", "uint8"))},
 }  # fmt: skip
 
 _SELF = re.compile(r"\((Tensor(\(a(!| -> \*)?\))? self|Tensor condition)\b")
