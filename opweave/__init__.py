@@ -225,15 +225,15 @@ __all__ = [
     "int16", "int32", "int64", "int8", "is_grad_enabled", "is_inference_mode_enabled", "library", "long", "make_fx",
     "nn", "no_grad", "ops", "promote_types", "result_type", "return_types", "set_default_dtype", "set_grad_enabled",
     "short", "testing", "channels_last", "channels_last_3d", "contiguous_format", "memory_format", "preserve_format",
-    "strided", "layout", "finfo", "iinfo", "asarray", "frombuffer", "get_rng_state", "set_rng_state", "initial_seed", "seed", "get_num_threads", "set_num_threads",
-    "save", "load",
+    "strided", "layout", "finfo", "iinfo", "asarray", "frombuffer", "get_rng_state",
+    "set_rng_state", "initial_seed", "seed", "get_num_threads", "set_num_threads", "save", "load",
     "get_printoptions", "kernel_accesses", "set_printoptions",
     "amp", "autocast", "clear_autocast_cache", "get_autocast_dtype", "is_autocast_cache_enabled", "is_autocast_enabled",
     "set_autocast_cache_enabled", "set_autocast_dtype", "set_autocast_enabled",
     "ShapeEnv", "SymBool", "SymFloat", "SymInt", "associative_scan", "check", "check_is_size", "checkpoint", "cond",
     "explain", "export", "fft", "func", "linalg", "load_compiled", "map", "mark_dynamic", "mark_static", "masked",
-    "optim", "scan", "signal", "special", "sym_float", "sym_int", "sym_max", "sym_min", "sym_not", "uint8", "vmap", "while_loop",
-    *_surface.functions(),
+    "optim", "scan", "signal", "special", "sym_float", "sym_int", "sym_max", "sym_min", "sym_not", "uint8", "vmap",
+    "while_loop", *_surface.functions(),
 ]  # fmt: skip
 
 

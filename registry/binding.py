@@ -126,10 +126,10 @@ def _given(packet: OpOverloadPacket) -> Callable[..., Any]:
 
 def respelling(function: Callable[..., Any]) -> Callable[..., Any]:
     """A Python function that takes other names for its arguments, too."""
-    code = getattr(function, "__code__", None)
+    code = getattr(getattr(function, "__wrapped__", function), "__code__", None)
     if code is None:
         return function
-    own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    own = (*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount], "out")
 
     def respelled(*args: Any, **kwargs: Any) -> Any:
         if kwargs and not OTHER_NAMES.keys().isdisjoint(kwargs):

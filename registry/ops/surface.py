@@ -179,8 +179,10 @@ def _type(self: Tensor, dtype: Any = None) -> Any:
     return f"opweave.{self._dtype.name}" if dtype is None else copies.to(self, dtype)
 
 
-def _view(self: Tensor, *args: Any, dtype: Any = None) -> Tensor:
+def _view(self: Tensor, *args: Any, dtype: Any = None, size: Any = None) -> Tensor:
     """Other sizes, or another element type, over the same memory."""
+    if size is not None:
+        return ops.aten.view.default(self, size)
     if dtype is not None or (len(args) == 1 and isinstance(args[0], dtypes.DType)):
         return ops.aten.view.dtype(self, dtype or args[0])
     size = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
