@@ -43,7 +43,8 @@ def gradient(
     if dim is None:
         dims = list(range(input.ndim))
     else:
-        dims = [wrap_dim(d, input.ndim, "gradient") for d in (dim if isinstance(dim, (list, tuple)) else [dim])]
+        given: Any = dim if isinstance(dim, (list, tuple)) else [dim]
+        dims = [wrap_dim(d, input.ndim, "gradient") for d in given]
     if len(set(dims)) < len(dims):
         raise ShapeError("gradient: a dimension is given twice", got=f"dim={dim}")
     spacing = 1 if spacing is None else spacing
@@ -63,11 +64,12 @@ def _slope(x: Any, dim: int, step: Any, edge_order: int) -> Any:
     def at(start: int, end: int | None) -> Any:
         return aten.slice.Tensor(x, dim, start, end)
 
+    gaps: Any = None
     if isinstance(step, Tensor):
         if step.ndim != 1 or step._sizes[0] != size:
             raise ShapeError("gradient: coordinates must be a vector of the dimension's size", got=describe(step))
         line = [-1 if d == dim else 1 for d in range(x.ndim)]
-        gaps: Any = aten.reshape.default(aten.diff.default(step), line)
+        gaps = aten.reshape.default(aten.diff.default(step), line)
         before, after = aten.slice.Tensor(gaps, dim, 0, size - 2), aten.slice.Tensor(gaps, dim, 1, None)
         first, last = aten.slice.Tensor(gaps, dim, 0, 1), aten.slice.Tensor(gaps, dim, size - 2, None)
     else:
@@ -106,11 +108,11 @@ def _slope(x: Any, dim: int, step: Any, edge_order: int) -> Any:
 def _range_of(A: Any, q: int, niter: int) -> Any:
     """Orthonormal columns that span most of what A maps to."""
     drawn = aten.randn.default([A._sizes[-1], q], dtype=A._dtype.to_real(), device=A._device)
-    Q = aten.linalg_qr.default(A @ aten._to_copy.default(drawn, dtype=A._dtype))[0]
+    found = aten.linalg_qr.default(A @ aten._to_copy.default(drawn, dtype=A._dtype))[0]
     for _ in range(niter):
-        Q = aten.linalg_qr.default(mH(A) @ Q)[0]
-        Q = aten.linalg_qr.default(A @ Q)[0]
-    return Q
+        other = aten.linalg_qr.default(mH(A) @ found)[0]
+        found = aten.linalg_qr.default(A @ other)[0]
+    return found
 
 
 def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None) -> tuple[Any, Any, Any]:
@@ -137,13 +139,10 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
     m, n = A._sizes[-2:]
     count = min(6 if q is None else q, m, n)
     rounds = 2 if niter is None else niter
-    if m < n:
-        Q = _range_of(mH(whole), count, rounds)
-        U, S, Vh = aten._linalg_svd.default(whole @ Q, False, True)
-        return U, S, Q @ mH(Vh)
-    Q = _range_of(whole, count, rounds)
-    U, S, Vh = aten._linalg_svd.default(mH(Q) @ whole, False, True)
-    return Q @ U, S, mH(Vh)
+    is_wide = m < n
+    q_columns = _range_of(mH(whole) if is_wide else whole, count, rounds)
+    U, S, Vh = aten._linalg_svd.default(whole @ q_columns if is_wide else mH(q_columns) @ whole, False, True)
+    return (U, S, q_columns @ mH(Vh)) if is_wide else (q_columns @ U, S, mH(Vh))
 
 
 def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> tuple[Any, Any, Any]:

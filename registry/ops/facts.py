@@ -177,7 +177,11 @@ def _safe_softmax(self: Tensor, dim: int, dtype: Any = None) -> Tensor:
     return aten.where.ScalarSelf(masked, 0.0, out)
 
 
-@composite("aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor", outs="out")
+@composite(
+    "aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor",
+    tags="pointwise",
+    outs="out",
+)
 def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
     return aten.mul.Tensor(aten.mul.Scalar(grad_output, scale), mask)
 

@@ -132,17 +132,17 @@ def _solve_backward(grads: Any, A: Tensor, B_spec: Any, left: bool, result: Tens
 @linalg_solve_ex.batching
 def _batch_solve(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     values = bound(op, args, kwargs)
-    A, B = values["A"], values["B"]
-    vector = _is_vector(A, B)
+    matrix, right = values["A"], values["B"]
+    vector = _is_vector(matrix, right)
     if vector:
-        B = aten.unsqueeze.default(B, -1)
-    rank = max(A.ndim, B.ndim)
+        right = aten.unsqueeze.default(right, -1)
+    rank = max(matrix.ndim, right.ndim)
     # What each matrix has to say needs a dimension for it, so none is shared.
-    A = stretched(A, level)
-    for _ in range(rank + 1 - A.ndim):
-        A = aten.unsqueeze.default(A, 1)
-    result, info = call(op, {**values, "A": A, "B": ranked(B, level, rank)})
-    for _ in range(rank - values["A"].ndim):
+    whole = stretched(matrix, level)
+    for _ in range(rank - matrix.ndim):
+        whole = aten.unsqueeze.default(whole, 1)
+    result, info = call(op, {**values, "A": whole, "B": ranked(right, level, rank)})
+    for _ in range(rank - matrix.ndim):
         info = aten.select.int(info, 1, 0)
     return wrap((aten.squeeze.dim(result, -1) if vector else result, info), level)
 
@@ -457,6 +457,7 @@ def _is_vector_right(A: Tensor, b: Tensor) -> bool:
     "aten::linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None)"
     " -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)",
     spec=_lstsq_specs,
+    tags="dynamic_output_shape",
     outs=("out", "solution", "residuals", "rank", "singular_values"),
 )
 def linalg_lstsq(

@@ -24,7 +24,7 @@ from opweave.registry.strided import wrap_dim
 from opweave.registry.tensor import Tensor, describe
 
 aten = ops.aten
-_ = spectra  # declares what these are written with
+_NEEDED = spectra  # declares what these are written with
 Dims = int | Sequence[int] | None
 
 
@@ -60,23 +60,23 @@ def _matrix_norm(A: Tensor, ord: Any, dim: Sequence[int], keepdim: bool, dtype: 
         raise ShapeError(f"{op}: dims must be different", got=f"dim={dim}")
     if ord == "fro":
         return _vector_norm(A, 2, [of_rows, of_columns], keepdim, dtype)
-    if dtype is not None:
-        A = aten._to_copy.default(A, dtype=dtype)
+    whole = A if dtype is None else aten._to_copy.default(A, dtype=dtype)
     if ord == "nuc" or (not isinstance(ord, str) and abs(ord) == 2):
         order = [d for d in range(A.ndim) if d not in (of_rows, of_columns)]
-        values = aten.linalg_svdvals.default(aten.permute.default(A, [*order, of_rows, of_columns]))
+        values = aten.linalg_svdvals.default(aten.permute.default(whole, [*order, of_rows, of_columns]))
         if ord == "nuc":
             found = aten.sum.dim_IntList(values, [-1])
         else:
             found = (aten.amax if ord > 0 else aten.amin).default(values, [-1])
         if keepdim:
-            for d in sorted((of_rows, of_columns)):
-                found = aten.unsqueeze.default(found, d)
+            found = aten.unsqueeze.default(aten.unsqueeze.default(found, -1), -1)
+            places = [*order, of_rows, of_columns]
+            found = aten.permute.default(found, [places.index(d) for d in range(A.ndim)])
         return found
     if isinstance(ord, str) or abs(ord) not in (1, math.inf):
         raise ShapeError(f"{op}: Order {ord} not supported", hint="'fro', 'nuc', 1, -1, 2, -2, inf or -inf")
     summed, compared = (of_rows, of_columns) if abs(ord) == 1 else (of_columns, of_rows)
-    sums = _vector_norm(A, 1, [summed], True, None)
+    sums = _vector_norm(whole, 1, [summed], True, None)
     found = (aten.amax if ord > 0 else aten.amin).default(sums, [compared], True)
     return found if keepdim else aten.squeeze.dims(found, [of_rows, of_columns])
 
@@ -237,14 +237,14 @@ def _pinv(A: Tensor, atol: Any, rtol: Any, hermitian: bool) -> Any:
     if 0 in A._sizes:
         return aten.new_empty.default(A, [*A._sizes[:-2], A._sizes[-1], A._sizes[-2]])
     if hermitian:
-        values, V = aten.linalg_eigh.default(A)
-        U, Vh, size = V, mH(V), aten.abs.default(values)
+        values, left = aten.linalg_eigh.default(A)
+        right, size = mH(left), aten.abs.default(values)
     else:
-        U, values, Vh = aten._linalg_svd.default(A, False, True)
+        left, values, right = aten._linalg_svd.default(A, False, True)
         size = values
     kept = aten.gt.Tensor(size, _threshold(A, aten.amax.default(size, [-1], True), atol, rtol))
     inverse = aten.where.self(kept, aten.reciprocal.default(aten.where.self(kept, values, 1)), 0)
-    return aten.matmul.default(mH(Vh) * aten.unsqueeze.default(inverse, -2), mH(U))
+    return aten.matmul.default(mH(right) * aten.unsqueeze.default(inverse, -2), mH(left))
 
 
 @composite(

@@ -55,12 +55,17 @@ def _declare(name: str, target: OpOverload, overload: str = "") -> None:
 _SPECIAL = {
     "expit": "sigmoid", "exp2": "exp2", "expm1": "expm1", "erf": "erf", "erfc": "erfc", "erfinv": "erfinv",
     "gammaln": "lgamma", "digamma": "digamma", "psi": "digamma", "log1p": "log1p", "sinc": "sinc",
-    "gammainc": "igamma", "gammaincc": "igammac", "logit": "logit", "multigammaln": "mvlgamma", "round": "round",
+    "gammainc": "igamma", "gammaincc": "igammac", "logit": "logit", "multigammaln": "mvlgamma",
     "polygamma": "polygamma", "logsumexp": "logsumexp",
 }  # fmt: skip
 
 for _name, _target in _SPECIAL.items():
     _declare(f"special_{_name}", getattr(aten, _target).default)
+
+
+@composite("aten::special_round(Tensor self, *, int decimals=0) -> Tensor", outs="out")
+def special_round(self: Tensor, *, decimals: int = 0) -> Tensor:
+    return aten.round.decimals(self, decimals=decimals) if decimals else aten.round.default(self)
 
 
 @composite("aten::special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor")
@@ -123,7 +128,7 @@ def unsafe_split_with_sizes(self: Tensor, split_sizes: Sequence[int], dim: int =
     return [aten.alias_copy.default(t) for t in aten.split_with_sizes.default(self, split_sizes, dim)]
 
 
-@composite("aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]")
+@composite("aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", own_tags="maybe_aliasing_or_mutating")
 def unsafe_chunk(self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
     """`chunk`, of whose results autograd lets each be written."""
     return [aten.alias_copy.default(t) for t in aten.chunk.default(self, chunks, dim)]

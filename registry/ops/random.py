@@ -376,10 +376,8 @@ for _overload, _arguments in (
         return _normal_of(mean, std, generator)
 
     # A constant to autograd, as in PyTorch: what is drawn does not follow from where it is drawn.
-    _normal_by.backward(**{
-        name: lambda grad: ops.aten.zeros_like.default(grad)
-        for name in ("mean", "std") if f"Tensor {name}" in _arguments
-    })  # fmt: skip
+    _formulas: dict[str, Any] = {name: zeros for name in ("mean", "std") if f"Tensor {name}" in _arguments}
+    _normal_by.backward(**_formulas)
 
 
 @extern("aten::normal_functional(Tensor self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor",

@@ -84,12 +84,12 @@ def _linalg_eigh(A: Tensor, UPLO: str = "L", compute_v: bool = True) -> tuple[Te
 
 @_linalg_eigh.backward
 def _eigh_backward(grads: Any, A: Tensor, UPLO: str, compute_v: bool, result: Tensor, result1: Tensor) -> tuple[Any]:
-    L, V = result, result1
-    gL, gV = grads[0], grads[1] if compute_v else None
+    L = result
+    gL: Any = grads[0]
+    gV: Any = grads[1] if compute_v else None
     if gL is None and gV is None:
         return (None,)
-    if not compute_v:
-        V = aten._linalg_eigh.default(A, UPLO, True)[1]
+    V = result1 if compute_v else aten._linalg_eigh.default(A, UPLO, True)[1]
     if gV is None:
         return (aten.matmul.default(V * _row(gL), mH(V)),)
     inner = _over_gaps(mH(V) @ gV, _row(L) - _column(L))
@@ -233,19 +233,22 @@ def _svd_backward(
 ) -> tuple[Any]:
     m, n = A._sizes[-2:]
     k = min(m, n)
-    U, S, Vh = result, result1, result2
-    gU, gS, gVh = grads if compute_uv else (None, grads[1], None)
+    left: Any = result
+    right: Any = result2
+    gU: Any = grads[0] if compute_uv else None
+    gS: Any = grads[1]
+    gVh: Any = grads[2] if compute_uv else None
     if gU is None and gS is None and gVh is None:
         return (None,)
     if not compute_uv:
-        U, _, Vh = aten._linalg_svd.default(A, False, True)
+        left, _, right = aten._linalg_svd.default(A, False, True)
     elif full_matrices:  # what the columns beyond are is not determined, so no function of theirs has a gradient
-        U, Vh = columns(U, 0, k), rows(Vh, 0, k)
+        left, right = columns(left, 0, k), rows(right, 0, k)
         gU = None if gU is None else columns(gU, 0, k)
         gVh = None if gVh is None else rows(gVh, 0, k)
     if gU is None and gVh is None:
-        return (aten.matmul.default(U * _row(gS), Vh),)
-    return (_svd_gradient(U, S, Vh, gU, gS, gVh, m, n, k),)
+        return (aten.matmul.default(left * _row(gS), right),)
+    return (_svd_gradient(left, result1, right, gU, gS, gVh, m, n, k),)
 
 
 def _svd_gradient(U: Any, S: Any, Vh: Any, gU: Any, gS: Any, gVh: Any, m: int, n: int, k: int) -> Any:
@@ -302,8 +305,8 @@ def svd(self: Tensor, some: bool = True, compute_uv: bool = True) -> tuple[Tenso
         U, S, Vh = aten._linalg_svd.default(self, not some, True)
         return U, S, mH(Vh)
     *batch, m, n = self._sizes
-    S = aten._linalg_svd.default(self, False, False)[1]
-    return aten.new_zeros.default(self, [*batch, m, m]), S, aten.new_zeros.default(self, [*batch, n, n])
+    values = aten._linalg_svd.default(self, False, False)[1]
+    return aten.new_zeros.default(self, [*batch, m, m]), values, aten.new_zeros.default(self, [*batch, n, n])
 
 
 # ---- symmetric indefinite matrices ---------------------------------------------------------------------------------
