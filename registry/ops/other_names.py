@@ -99,9 +99,11 @@ def _declare_copy(target: OpOverload) -> None:
     text = _ALIAS.sub("", str(target.schema_source)).replace(f"::{target.opname}", f"::{target.opname}_copy", 1)
     one = not text.endswith("[]")
     overload = "out" if target.overload == "default" else f"{target.overload}_out"
-    outs: Any = {"outs": overload} if one else {}
+    traits: Any = {"outs": overload} if one else {}
+    # PyTorch's `narrow_copy.out` has not the tag, those of others have it.
+    traits["own_tags" if target.opname == "narrow" else "tags"] = "view_copy"
 
-    @composite(text, tags="view_copy", **outs)
+    @composite(text, **traits)
     def copied(*args: Any, **kwargs: Any) -> Any:
         found: Any = target(*args, **kwargs)
         if one:
