@@ -62,11 +62,13 @@ with _deferred(patient=False), _uncollected():
     from opweave.registry.keys import DispatchKey, DispatchKeySet, DispatchMode
     from opweave.registry.loading import load_heavy as _load_heavy
     from opweave.registry.memory_format import (
+        Layout as layout,
         MemoryFormat as memory_format,
         channels_last,
         channels_last_3d,
         contiguous_format,
         preserve_format,
+        strided,
     )
     from opweave.registry.op import (
         OpOverload,
@@ -98,7 +100,22 @@ with _deferred(patient=False), _uncollected():
         importlib.import_module("opweave.runtime.logging")
 
 if TYPE_CHECKING:
-    from opweave import amp, autograd, export, fft, func, fx, linalg, nn, optim, safetensors, testing
+    from opweave import (
+        amp,
+        autograd,
+        export,
+        fft,
+        func,
+        fx,
+        linalg,
+        masked,
+        nn,
+        optim,
+        safetensors,
+        signal,
+        special,
+        testing,
+    )
     from opweave.amp import (
         autocast,
         clear_autocast_cache,
@@ -109,6 +126,7 @@ if TYPE_CHECKING:
         set_autocast_dtype,
         set_autocast_enabled,
     )
+    from opweave.codegen.native.pool import get_num_threads, set_num_threads
     from opweave.compiling import compile
     from opweave.explaining import explain, kernel_accesses
     from opweave.fake.mode import FakeTensorMode
@@ -127,8 +145,12 @@ if TYPE_CHECKING:
     )
     from opweave.fake.tensor import FakeTensor
     from opweave.registry import return_types
+    from opweave.registry.conversion import asarray, frombuffer
+    from opweave.registry.numeric_limits import finfo, iinfo
+    from opweave.registry.random_state import get_rng_state, initial_seed, seed, set_rng_state
     from opweave.registry.vmap.transform import vmap
     from opweave.runtime.artifact import load_compiled
+    from opweave.saving import load, save
     from opweave.tracer.control_flow import associative_scan, cond, map, scan, while_loop
     from opweave.tracer.make_fx import make_fx
 
@@ -180,6 +202,21 @@ _LAZY = {
     "safetensors": ("opweave.safetensors", None),
     "fft": ("opweave.fft", None),
     "linalg": ("opweave.linalg", None),
+    "special": ("opweave.special", None),
+    "masked": ("opweave.masked", None),
+    "finfo": ("opweave.registry.numeric_limits", "finfo"),
+    "iinfo": ("opweave.registry.numeric_limits", "iinfo"),
+    "asarray": ("opweave.registry.conversion", "asarray"),
+    "frombuffer": ("opweave.registry.conversion", "frombuffer"),
+    "get_rng_state": ("opweave.registry.random_state", "get_rng_state"),
+    "set_rng_state": ("opweave.registry.random_state", "set_rng_state"),
+    "initial_seed": ("opweave.registry.random_state", "initial_seed"),
+    "seed": ("opweave.registry.random_state", "seed"),
+    "get_num_threads": ("opweave.codegen.native.pool", "get_num_threads"),
+    "set_num_threads": ("opweave.codegen.native.pool", "set_num_threads"),
+    "save": ("opweave.saving", "save"),
+    "load": ("opweave.saving", "load"),
+    "signal": ("opweave.signal", None),
     "checkpoint": ("opweave.registry.autograd.checkpoint", "checkpoint"),
     "vmap": ("opweave.registry.vmap.transform", "vmap"),
     "cond": ("opweave.tracer.control_flow", "cond"),
@@ -206,14 +243,16 @@ __all__ = [
     "int16", "int32", "int64", "int8", "is_grad_enabled", "is_inference_mode_enabled", "library", "long", "make_fx",
     "nn", "no_grad", "ops", "promote_types", "result_type", "return_types", "set_default_dtype", "set_grad_enabled",
     "short", "testing", "channels_last", "channels_last_3d", "contiguous_format", "memory_format", "preserve_format",
-    "get_printoptions", "kernel_accesses", "set_printoptions",
+    "strided", "layout", "finfo", "iinfo", "asarray", "frombuffer", "get_rng_state",
+    "set_rng_state", "initial_seed", "seed", "get_num_threads", "set_num_threads", "save", "load",
+    "get_printoptions", "kernel_accesses", "set_printoptions", "KernelProfile", "LaunchProfile", "profile", "sanitize",
+    "utils",
     "amp", "autocast", "clear_autocast_cache", "get_autocast_dtype", "is_autocast_cache_enabled", "is_autocast_enabled",
     "set_autocast_cache_enabled", "set_autocast_dtype", "set_autocast_enabled",
     "ShapeEnv", "SymBool", "SymFloat", "SymInt", "associative_scan", "check", "check_is_size", "checkpoint", "cond",
-    "explain", "export", "fft", "func", "linalg", "load_compiled", "map", "mark_dynamic", "mark_static", "optim",
-    "safetensors",
-    "scan", "sym_float", "sym_int", "sym_max", "sym_min", "sym_not", "uint8", "vmap", "while_loop",
-    *_surface.functions(),
+    "explain", "export", "fft", "func", "linalg", "load_compiled", "map", "mark_dynamic", "mark_static", "masked",
+    "optim", "safetensors", "scan", "signal", "special", "sym_float", "sym_int", "sym_max", "sym_min", "sym_not", "uint8",
+    "vmap", "while_loop", *_surface.functions(),
 ]  # fmt: skip
 
 
@@ -256,8 +295,16 @@ def _register_imported() -> bool:
 def __getattr__(name: str) -> Any:
     found = _LAZY.get(name)
     if found is None:
+        packet = _registry.packets.get(f"aten::{name}") if name.startswith("_") else None
+        if packet is not None:
+            return packet  # `torch._softmax` and the like
         raise AttributeError(f"module 'opweave' has no attribute {name!r}")
     module = _load_heavy(found[0])
     value = module if found[1] is None else getattr(module, found[1] or name)
     globals()[name] = value
     return value
+
+
+def __dir__() -> list[str]:
+    """The public names, loaded or not."""
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opweave.registry import dtypes
+from opweave.registry import binding as _binding, dtypes
 from opweave.registry.device import Device
 from opweave.registry.dtypes import DType, get_default_dtype
 from opweave.registry.errors import DTypeError, OutOfRangeError, ShapeError
@@ -355,3 +355,13 @@ def fftshift(input: Tensor, dim: Dims = None) -> Tensor:
 def ifftshift(input: Tensor, dim: Dims = None) -> Tensor:
     """The inverse of `fftshift`."""
     return _shifted(input, dim, 1)
+
+
+def _bind() -> None:
+    """Let each transform be called as PyTorch's are: `fft(input=x, axis=0, out=y)`."""
+    for name in __all__:
+        if not name.endswith(("freq", "shift")):
+            globals()[name] = _binding.respelling(_binding.writing(globals()[name]))
+
+
+_bind()

@@ -119,7 +119,7 @@ def check_result(op: OpOverload, target: Tensor, result: Tensor) -> None:
     if result._sizes != target._sizes:
         raise ShapeError(
             f"{op.opname}: the result's shape {list(result._sizes)} does not fit the tensor written to",
-            got=describe(target), hint="opweave never resizes a tensor; pass one of the right shape",
+            got=describe(target), hint="pass one of the right shape; in place no tensor is resized",
         )  # fmt: skip
     if not can_cast(result._dtype, target._dtype):
         raise DTypeError(

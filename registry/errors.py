@@ -212,6 +212,10 @@ class ArgumentError(OpweaveError, TypeError):
     """An argument that does not fit an op's schema."""
 
 
+class LinAlgError(OpweaveError, RuntimeError):
+    """A matrix that cannot be factored or inverted, or an iteration that does not end; `opweave.linalg.LinAlgError`."""
+
+
 class DivisionByZeroError(OpweaveError, ZeroDivisionError, RuntimeError):
     """An integer was divided by zero."""
 

@@ -31,6 +31,20 @@ class MemoryFormat(enum.IntEnum):
 
 contiguous_format, preserve_format, channels_last, channels_last_3d = MemoryFormat
 
+
+class Layout(enum.IntEnum):
+    """How a tensor holds its elements: by strides. There are no sparse tensors."""
+
+    strided = 0
+
+    def __repr__(self) -> str:
+        return f"opweave.{self.name}"
+
+    __str__ = __repr__
+
+
+strided = Layout.strided
+
 #: By number of dimensions, those from the outermost in memory to the innermost, channels last.
 _ORDERS = {4: (0, 2, 3, 1), 5: (0, 2, 3, 4, 1)}
 _BY_RANK = {4: channels_last, 5: channels_last_3d}

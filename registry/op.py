@@ -384,7 +384,7 @@ class Namespace:
     def __getattr__(self, opname: str) -> OpOverloadPacket:
         if opname.startswith("__") or opname == "_name":
             raise AttributeError(opname)  # asked of a half-made copy
-        packet = registry.packets.get(f"{self._name}::{opname}")
+        packet = registry.packets.get(f"{self._name}::{opname}") or registry.alias(f"{self._name}::{opname}")
         if packet is None and load_imported.call is not None and load_imported.call():
             packet = registry.packets.get(f"{self._name}::{opname}")
         if packet is None:
@@ -440,6 +440,8 @@ class Registry:
         self.operators: dict[str, OpOverload] = {}
         self.packets: dict[str, OpOverloadPacket] = {}
         self.higher_order: dict[str, HigherOrderOperator] = {}
+        #: Other names of packets: `aten::multiply` is `aten::mul`.
+        self.aliases: dict[str, str] = {}
         #: What a key runs for every op that has nothing of its own for it (`Library("_", "IMPL").fallback`).
         self.fallbacks: dict[DispatchKey, Any] = {}
         #: Kernels by the names of their ops, those that are not defined yet, too.
@@ -526,6 +528,10 @@ class Registry:
                 self.implementations.removed(op)
             op.changed()
 
+    def alias(self, name: str) -> OpOverloadPacket | None:
+        """The packet that has another name, `aten::multiply`; None where nothing has."""
+        return self.packets.get(self.aliases.get(name, ""))
+
     def set_fallback(self, key: DispatchKey, fallback: Any) -> None:
         """Set (or with None remove) what a key runs for every op; takes effect everywhere."""
         with lock:
@@ -551,6 +557,10 @@ class Registry:
         if isinstance(name, OpOverload):
             return name
         found = self.operators.get(name) or self.operators.get(name.removesuffix(".default"))
+        if found is None:
+            base, _, overload = name.partition(".")
+            packet = self.alias(base)
+            found = None if packet is None else self.operators.get(f"{self.aliases[base]}.{overload}".rstrip("."))
         if found is None and load_imported.call is not None and load_imported.call():
             return self.find(name)
         if found is None:

@@ -6,12 +6,15 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from opweave.registry import replay
+from opweave.registry.argument_names import OTHER_NAMES, respell
 from opweave.registry.entry import binds, fits
 from opweave.registry.errors import ArgumentError
 from opweave.registry.tensor import Tensor, describe
 
 if TYPE_CHECKING:
     from opweave.registry.op import OpOverload
+
+_OTHER = frozenset(OTHER_NAMES)
 
 
 class OpOverloadPacket(replay.Replayable):
@@ -28,7 +31,13 @@ class OpOverloadPacket(replay.Replayable):
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if replay.calls >= 0:
             replay.count()
+        if kwargs and not _OTHER.isdisjoint(kwargs):
+            kwargs = self.respelled(kwargs)
         return self.pick(args, kwargs)(*args, **kwargs)
+
+    def respelled(self, kwargs: dict[str, Any]) -> dict[str, Any]:
+        """Keyword arguments by the names that the schemas have for them (see `registry.argument_names`)."""
+        return respell(kwargs, {a.name for op in self._overloads.values() for a in op._schema.arguments})
 
     def pick(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OpOverload:
         """The overload for these arguments; the choice is remembered by their types.
@@ -112,6 +121,8 @@ class _BoundPacket:
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if replay.calls >= 0:
             replay.count()
+        if kwargs and not _OTHER.isdisjoint(kwargs):
+            kwargs = self.packet.respelled(kwargs)
         return self.packet.pick((self.instance, *args), kwargs)(self.instance, *args, **kwargs)
 
     def __repr__(self) -> str:

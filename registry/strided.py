@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 from opweave.registry.device import Device, cuda
 from opweave.registry.dtypes import DType
 from opweave.registry.errors import OutOfRangeError
-from opweave.registry.memory_format import MemoryFormat, as_memory_format, contiguous_format, is_in_format
+from opweave.registry.memory_format import (
+    Layout,
+    MemoryFormat,
+    as_memory_format,
+    contiguous_format,
+    is_in_format,
+    strided,
+)
 from opweave.registry.spec import TensorSpec
 
 if TYPE_CHECKING:
@@ -175,6 +182,38 @@ class Strided:
     def is_complex(self) -> bool:
         """Whether elements are complex numbers."""
         return self._dtype.is_complex
+
+    @property
+    def layout(self) -> Layout:
+        """How the elements are held: by strides."""
+        return strided
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether only some elements are held: never, here."""
+        return False
+
+    @property
+    def is_quantized(self) -> bool:
+        """Whether elements are numbers of a coarse scale: never, here."""
+        return False
+
+    @property
+    def is_nested(self) -> bool:
+        """Whether it is a list of tensors: never, here."""
+        return False
+
+    def ndimension(self) -> int:
+        """Number of dimensions."""
+        return len(self._sizes)
+
+    def nelement(self) -> int:
+        """Number of elements."""
+        return self.numel()
+
+    def get_device(self) -> int:
+        """The number of the GPU that the data is on, -1 for main memory."""
+        return -1 if self._device.is_host else self._device.index or 0
 
     @property
     def spec(self) -> TensorSpec:

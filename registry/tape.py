@@ -408,7 +408,9 @@ class _Recorder(DispatchMode):
 
 def _changes_tensors(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether a call may change its arguments before any mode sees an op in place: it can be made but once."""
-    op = function.pick(args, kwargs) if isinstance(function, OpOverloadPacket) else function
+    function = getattr(getattr(function, "__wrapped__", function), "packet", function)
+    # A packet's first overload tells: all are in place, or none is.
+    op = next(iter(function._overloads.values())) if isinstance(function, OpOverloadPacket) else function
     return isinstance(op, OpOverload) and op.is_mutable and not getattr(op.decl, "is_inplace", False)
 
 

@@ -23,12 +23,12 @@ LONGEST = 600
 #: Words that ops have in common with expressions of sizes and of kernels, and with Python.
 COMMON = frozenset(
     "add sub mul div min max eq ne lt le gt ge any all sum prod argmax argmin clamp threshold "
-    "index slice complex random stack real imag inner full pad alias t put_".split()
+    "index slice complex random stack real imag inner full pad alias t put_ conj view_copy".split()
 )
 #: The core set of ops, as PyTorch publishes it.
 PUBLISHED = "registry/core_opset.py"
 #: Where words are options and names of functions, as PyTorch has them.
-SURFACE = ("opweave/nn/", "opweave/opcheck/")
+SURFACE = ("opweave/masked.py", "opweave/nn/", "opweave/opcheck/", "opweave/signal/")
 #: Where strings of Triton's own operations and functions stand.
 TRITON = ("codegen/triton_cpu/", "registry/triton/")
 

@@ -110,6 +110,7 @@ from opweave.nn.windows import (
     unfold as unfold,
 )
 from opweave.registry.autograd.mode import no_grad
+from opweave.registry.binding import writing as _writing
 from opweave.registry.errors import ArgumentError, DTypeError, ShapeError, UnsupportedError
 from opweave.registry.op import ops
 from opweave.registry.ops import surface as _surface
@@ -408,3 +409,14 @@ def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) 
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
     """`interpolate` of images by neighbours, with corners that are centres of pixels."""
     return interpolate(input, size, scale_factor, "bilinear", True)
+
+
+def _bind() -> None:
+    """Let those be called with `out=` that PyTorch's are."""
+    for name in (
+        "avg_pool2d", "avg_pool3d", "gelu", "hardshrink", "linear", "logsigmoid", "normalize", "softplus", "softshrink",
+    ):  # fmt: skip
+        globals()[name] = _writing(globals()[name])
+
+
+_bind()

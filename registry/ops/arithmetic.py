@@ -299,7 +299,7 @@ def _pair_spec(name: str, kinds: str) -> Callable[..., TensorSpec]:
 def _declare_pair(name: str, kinds: str, function: Callable[[Any], Any]) -> None:
     spec = _pair_spec(name, kinds)
 
-    @extern(f"aten::{name}(Tensor self, Tensor other) -> Tensor", spec=spec, tags="pointwise")
+    @extern(f"aten::{name}(Tensor self, Tensor other) -> Tensor", spec=spec, tags="pointwise", outs="out")
     def pair(self: Tensor, other: Tensor) -> Tensor:
         out = allocate_like(spec(self, other))
         wide = out._dtype.numpy
@@ -324,20 +324,36 @@ def _double(x: Any) -> Any:
     return x
 
 
-@composite("aten::float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", tags="pointwise")
+@composite(
+    "aten::float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
+    tags="pointwise",
+    outs="Tensor_Scalar_out",
+    inplace="Scalar",
+)
 def float_power_number(self: Tensor, exponent: Any) -> Tensor:
     return aten.pow.Tensor_Scalar(_double(self), exponent)
 
 
-@composite("aten::float_power.Scalar(Scalar self, Tensor exponent) -> Tensor", tags="pointwise")
+@composite("aten::float_power.Scalar(Scalar self, Tensor exponent) -> Tensor", tags="pointwise", outs="Scalar_out")
 def float_power_of_number(self: Any, exponent: Tensor) -> Tensor:
     return aten.pow.Scalar(self, _double(exponent))
 
 
-@composite("aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", tags="pointwise")
+@composite(
+    "aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
+    tags="pointwise",
+    outs="Tensor_Tensor_out",
+    inplace="Tensor",
+)
 def float_power(self: Tensor, exponent: Tensor) -> Tensor:
     """The power in double precision."""
     return aten.pow.Tensor_Tensor(_double(self), _double(exponent))
+
+
+float_power.with_samples(lambda make: [((make(3, 4, low=0.5, high=2.0), make(4, low=0.5, high=2.0)), {})])
+float_power_number.with_samples(lambda make: [((make(3, 4, low=0.5, high=2.0), 1.5), {})])
+for _decl in (aten.float_power_.Scalar.decl, aten.float_power_.Tensor.decl):
+    _decl.sample_dtypes = (dtypes.float64, dtypes.complex128)
 
 
 @composite("aten::positive(Tensor(a) self) -> Tensor(a)", tags="pointwise")

@@ -165,6 +165,7 @@ def _packed(t: Tensor) -> Tensor:
     own_tags="maybe_aliasing_or_mutating",
     tags=("pointwise",),
     outs="out",
+    inplace=True,
 )
 def conj_physical(self: Tensor) -> Tensor:
     """The complex conjugate, as a new tensor."""

@@ -98,6 +98,7 @@ def cumsum(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     combine="cumprod",
     autocast={"cuda": "fp32_set_opt_dtype"},
     outs="out",
+    inplace=True,
 )
 def cumprod(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     return _running("cumprod", self, dim, dtype)
@@ -119,7 +120,11 @@ def _running_specs(self: Tensor, dim: int) -> tuple[TensorSpec, TensorSpec]:
 
 
 def _declare_running(name: str, larger: bool) -> None:
-    @extern(f"aten::{name}(Tensor self, int dim) -> (Tensor values, Tensor indices)", spec=_running_specs)
+    @extern(
+        f"aten::{name}(Tensor self, int dim) -> (Tensor values, Tensor indices)",
+        spec=_running_specs,
+        outs=("out", "values", "indices"),
+    )
     def running(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
         values, indices = (allocate_like(spec) for spec in _running_specs(self, dim))
         if not self.ndim:
@@ -156,7 +161,7 @@ def _logcumsumexp_spec(self: Tensor, dim: int) -> TensorSpec:
     return TensorSpec(self._sizes, pointwise_strides(self._sizes, [self]), self._dtype, self._device)
 
 
-@extern("aten::logcumsumexp(Tensor self, int dim) -> Tensor", spec=_logcumsumexp_spec)
+@extern("aten::logcumsumexp(Tensor self, int dim) -> Tensor", spec=_logcumsumexp_spec, outs="out")
 def logcumsumexp(self: Tensor, dim: int) -> Tensor:
     """log(cumsum(exp(x))), without overflow."""
     out = allocate_like(_logcumsumexp_spec(self, dim))
@@ -190,7 +195,7 @@ logcumsumexp.backward(self=_logcumsumexp_gradient)
 
 
 @composite(
-    "aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor"
+    "aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", outs="out"
 )  # fmt: skip
 def diff(
     self: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None

@@ -131,7 +131,7 @@ def diagflat(self: Tensor, offset: int = 0) -> Tensor:
     return diag_embed.body(aten.reshape.default(self, [-1]), offset)
 
 
-@composite("aten::diag(Tensor self, int diagonal=0) -> Tensor")
+@composite("aten::diag(Tensor self, int diagonal=0) -> Tensor", outs="out")
 def diag(self: Tensor, diagonal: int = 0) -> Tensor:
     """The diagonal of a matrix, or a matrix of zeros with a vector as its diagonal."""
     if self.ndim == 1:

@@ -13,7 +13,7 @@ import numpy as np
 
 from opweave.registry import dtypes
 from opweave.registry.dtypes import DType
-from opweave.registry.errors import DTypeError, ShapeError, UnsupportedError
+from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.copies import rounded
 from opweave.registry.ops.kinds import composite, normalize_axes
@@ -85,30 +85,35 @@ def norm(
     ----------
     input : Tensor
     p : float or str, optional
-        A number, or `"fro"`, which is 2.
+        A number, `"fro"`, which is 2, or `"nuc"`, the sum of the singular values of the matrices in two dimensions.
     dim : int or sequence of int, optional
         All by default.
     keepdim : bool
         Keep these dimensions, of size 1.
-    out : None
-        Not there.
+    out : Tensor, optional
+        Where to write the result.
     dtype : DType, optional
         The type to convert to first.
 
     Raises
     ------
-    UnsupportedError
-        For `"nuc"`, which is by singular values, and with `out`.
+    ArgumentError
+        If p is another string.
     """
-    if out is not None or (isinstance(p, str) and p != "fro"):
-        raise UnsupportedError(
-            "norm: p is a number or 'fro', and there is no out", got=f"p={p!r}, out={out is not None}"
-        )
-    order = 2 if p is None or isinstance(p, str) else p
+    if isinstance(p, str) and p not in ("fro", "nuc"):
+        raise ArgumentError("norm: p is a number, 'fro' or 'nuc'", got=f"p={p!r}")
     x = input
+    if p == "nuc":
+        dims = [0, 1] if dim is None else dims_of(dim)
+        made = {"dtype": dtype} if out is None else {"dtype": dtype, "out": out}
+        matrix_norm = aten.linalg_matrix_norm
+        return (matrix_norm.str_ord if out is None else matrix_norm.str_ord_out)(x, "nuc", dims, keepdim, **made)
+    order = 2 if p is None or isinstance(p, str) else p
     if x._dtype.kind == "c":
         x = aten.abs.default(x if dtype is None else aten._to_copy.default(x, dtype=dtype))
         dtype = None
+    if out is not None:
+        return aten.linalg_vector_norm.out(x, order, dims_of(dim), keepdim, dtype=dtype, out=out)
     return aten.linalg_vector_norm.default(x, order, dims_of(dim), keepdim, dtype=dtype)
 
 
@@ -414,8 +419,36 @@ def _norm_backward(
 # ---- functions of the package --------------------------------------------------------------------------------------
 
 
+_COMPUTE_MODES = {
+    "use_mm_for_euclid_dist_if_necessary": None, "use_mm_for_euclid_dist": 1, "donot_use_mm_for_euclid_dist": 2,
+}  # fmt: skip
+
+
+def cdist_function(
+    x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary"
+) -> Tensor:
+    """The distance of each row of one matrix from each of the other.
+
+    Parameters
+    ----------
+    x1, x2 : Tensor
+        (..., rows, n) and (..., others, n)
+    p : float
+        Of the norm.
+    compute_mode : str
+        How PyTorch may compute it; here there is one way.
+    """
+    if compute_mode not in _COMPUTE_MODES:
+        raise ArgumentError(
+            f"cdist: {compute_mode} is not a valid value for compute_mode", hint=", ".join(_COMPUTE_MODES)
+        )
+    return aten.cdist.default(x1, x2, p, _COMPUTE_MODES[compute_mode])
+
+
 #: A function of the package, and method, that is more than its op.
 METHODS: dict[str, Callable[..., Any]] = {"norm": norm}
+#: A function of the package whose op takes a number for a name.
+FUNCTIONS: dict[str, Callable[..., Any]] = {"cdist": cdist_function}
 
 
 # ---- samples -------------------------------------------------------------------------------------------------------

@@ -138,7 +138,9 @@ def _check_norm(op: str, p: Any, maxnorm: Any) -> None:
         raise ArgumentError(f"{op}: the norm must be positive, and the limit not negative", got=f"{p}, {maxnorm}")
 
 
-@composite("aten::renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", autocast={"cuda": "fp32"})
+@composite(
+    "aten::renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", autocast={"cuda": "fp32"}, outs="out"
+)
 def renorm(self: Tensor, p: Any, dim: int, maxnorm: Any) -> Tensor:
     """The slices along a dimension, made smaller where their p-norm is above the limit."""
     _check_norm("renorm", p, maxnorm)

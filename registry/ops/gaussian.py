@@ -69,3 +69,18 @@ def _alone(make: Make) -> Iterable[Any]:
 for _decl in (special_erfcx, special_log_ndtr):
     _decl.with_samples(_alone)
     _decl.sample_dtypes = (dtypes.float32, dtypes.float64, dtypes.bfloat16)
+
+
+@pointwise("aten::special_entr(Tensor self) -> Tensor", kinds="buif", promote=INT_TO_FLOAT, inplace=False)
+def special_entr(k: Any, x: Any) -> Any:
+    """-x log(x), 0 at 0, and -inf for negative numbers."""
+    dtype = k.dtype(x)
+    zero = k.const(0.0, dtype)
+    inside = -x * k.log(k.where(x > zero, x, k.const(1.0, dtype)))
+    found = k.where(x > zero, inside, k.where(x == zero, zero, k.const(-math.inf, dtype)))
+    return k.where(x != x, x, found)
+
+
+special_entr.backward(self=lambda grad, self: grad * (-1 - aten.log.default(self)))
+special_entr.with_samples(lambda make: [((make(3, 4, low=0.1, high=2.0),), {})])
+special_entr.sample_dtypes = (dtypes.float32, dtypes.float64)

@@ -323,7 +323,7 @@ def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor:
 
 def _gather_spec(self: Tensor, dim: int, index: Tensor, sparse_grad: bool = False) -> TensorSpec:
     axis = wrap_dim(dim, self.ndim, "gather")
-    if index._dtype not in (dtypes.int64, dtypes.int32):
+    if index._dtype not in (dtypes.int64, dtypes.int32) and 0 not in index._sizes:
         raise DTypeError("gather: the index must be int64", got=describe(index))
     if max(index.ndim, 1) != max(self.ndim, 1) and index.numel():
         raise ShapeError("gather: the index must have as many dimensions as the tensor", got=describe([self, index]))
@@ -372,6 +372,8 @@ def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Ten
     if self.ndim != indices.ndim:
         raise ShapeError("take_along_dim: tensor and indices differ in dimensions", got=describe([self, indices]))
     axis = wrap_dim(dim, self.ndim, "take_along_dim")
+    if indices._dtype.kind == "i":  # counted from the end where they are negative
+        indices = aten.where.self(aten.lt.Scalar(indices, 0), aten.add.Scalar(indices, self._sizes[axis]), indices)
     rest = broadcast_shapes("take_along_dim", *[(*t._sizes[:axis], 1, *t._sizes[axis + 1 :]) for t in (self, indices)])
     wide = [aten.expand.default(t, [*rest[:axis], t._sizes[axis], *rest[axis + 1 :]]) for t in (self, indices)]
     return aten.gather.default(wide[0], axis, wide[1])
@@ -391,7 +393,7 @@ def add_at(self: Tensor, target: Any, where: Any, source: Any) -> None:
 # ---- of the flattened tensor ---------------------------------------------------------------------------------------
 
 
-@composite("aten::take(Tensor self, Tensor index) -> Tensor")
+@composite("aten::take(Tensor self, Tensor index) -> Tensor", outs="out")
 def take(self: Tensor, index: Tensor) -> Tensor:
     """Elements of the flattened tensor."""
     if index._dtype is not dtypes.int64:

@@ -270,13 +270,13 @@ for _count in (1, 2, 3):
 # ---- blocks and grids ----------------------------------------------------------------------------------------------
 
 
-@composite("aten::column_stack(Tensor[] tensors) -> Tensor")
+@composite("aten::column_stack(Tensor[] tensors) -> Tensor", outs="out")
 def column_stack(tensors: list[Tensor]) -> Tensor:
     """Side by side, vectors as columns."""
     return aten.hstack.default([t if t.ndim > 1 else aten.reshape.default(t, [-1, 1]) for t in tensors])
 
 
-@composite("aten::row_stack(Tensor[] tensors) -> Tensor")
+@composite("aten::row_stack(Tensor[] tensors) -> Tensor", outs="out")
 def row_stack(tensors: list[Tensor]) -> Tensor:
     """One above the other, vectors as rows."""
     return aten.vstack.default(tensors)

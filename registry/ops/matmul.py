@@ -182,12 +182,14 @@ addmv = extern(
     spec=_addmv_spec,
     autocast={"cuda": "lower_precision_fp"},
     outs="out",
+    inplace=True,
 )(_scaled(_addmv_spec))
 baddbmm = extern(
     "aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     spec=_baddbmm_spec,
     autocast="lower_precision_fp",
     outs="out",
+    inplace=True,
 )(_scaled(_baddbmm_spec))
 
 

@@ -260,7 +260,7 @@ einsum.sample_dtypes = (dtypes.float32, dtypes.float64, dtypes.complex64)
 # ---- of two tensors ------------------------------------------------------------------------------------------------
 
 
-@composite("aten::kron(Tensor self, Tensor other) -> Tensor")
+@composite("aten::kron(Tensor self, Tensor other) -> Tensor", outs="out")
 def kron(self: Tensor, other: Tensor) -> Tensor:
     """A block for each element of the first: its product with the second."""
     count = max(self.ndim, other.ndim)
@@ -273,6 +273,7 @@ def kron(self: Tensor, other: Tensor) -> Tensor:
 @composite(
     "aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor",
     autocast={"cuda": "promote"},
+    outs="out",
 )
 def tensordot(self: Tensor, other: Tensor, dims_self: Sequence[int], dims_other: Sequence[int]) -> Tensor:
     """The sum of products over pairs of dimensions; the other dimensions of the first, then of the second."""
@@ -300,7 +301,7 @@ def tensordot(self: Tensor, other: Tensor, dims_self: Sequence[int], dims_other:
     return aten.reshape.default(aten.mm.default(left, right), [*rows, *columns])
 
 
-@composite("aten::inner(Tensor self, Tensor other) -> Tensor")
+@composite("aten::inner(Tensor self, Tensor other) -> Tensor", outs="out")
 def inner(self: Tensor, other: Tensor) -> Tensor:
     """The sums of products over the last dimensions."""
     if not self.ndim or not other.ndim:
@@ -310,19 +311,19 @@ def inner(self: Tensor, other: Tensor) -> Tensor:
     return tensordot.body(self, other, [-1], [-1])
 
 
-@composite("aten::vdot(Tensor self, Tensor other) -> Tensor", autocast={"cuda": "promote"})
+@composite("aten::vdot(Tensor self, Tensor other) -> Tensor", autocast={"cuda": "promote"}, outs="out")
 def vdot(self: Tensor, other: Tensor) -> Tensor:
     """The sum of products of two vectors, the first conjugated."""
     return aten.dot.default(aten.conj_physical.default(self) if self._dtype.kind == "c" else self, other)
 
 
-@composite("aten::ger(Tensor self, Tensor vec2) -> Tensor")
+@composite("aten::ger(Tensor self, Tensor vec2) -> Tensor", outs="out")
 def ger(self: Tensor, vec2: Tensor) -> Tensor:
     """All products of two vectors' elements."""
     return aten.outer.default(self, vec2)
 
 
-@composite("aten::cross(Tensor self, Tensor other, int? dim=None) -> Tensor", autocast={"cuda": "promote"})
+@composite("aten::cross(Tensor self, Tensor other, int? dim=None) -> Tensor", autocast={"cuda": "promote"}, outs="out")
 def cross(self: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """The product of vectors in space, in the first dimension of 3 elements if none is named."""
     if self.ndim != other.ndim:
@@ -366,6 +367,7 @@ def _combined(op: str, self: Any, product: Any, beta: Any, alpha: Any) -> Tensor
 @composite(
     "aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     autocast={"cuda": "lower_precision_fp"},
+    outs="out",
 )
 def addr(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta x + alpha v wᵀ; where beta is 0, x does not count."""
@@ -375,6 +377,7 @@ def addr(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any 
 @composite(
     "aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     autocast="lower_precision_fp",
+    outs="out",
 )
 def addbmm(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta x + alpha Σ a b over a batch; where beta is 0, x does not count."""
@@ -391,7 +394,7 @@ for _schema, _decl in (
 # ---- functions of the package --------------------------------------------------------------------------------------
 
 
-def tensordot_function(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
+def tensordot_function(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor:
     """The sum of products over the last dimensions of one and the first of the other, or over pairs of them.
 
     Parameters
@@ -399,15 +402,20 @@ def tensordot_function(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     a, b : Tensor
     dims : int or (list of int, list of int)
         How many, or which of each.
+    out : Tensor, optional
+        Where to write the result.
     """
     if isinstance(dims, Tensor):
         dims = dims.tolist()
     if isinstance(dims, (list, tuple)):
         first, second = ([d] if isinstance(d, int) else list(d) for d in dims)
-        return aten.tensordot.default(a, b, first, second)
-    if not 0 <= dims <= min(a.ndim, b.ndim):
+    elif not 0 <= dims <= min(a.ndim, b.ndim):
         raise ShapeError("tensordot: more dimensions than there are", got=f"dims={dims}, {describe([a, b])}")
-    return aten.tensordot.default(a, b, list(range(a.ndim - dims, a.ndim)), list(range(dims)))
+    else:
+        first, second = list(range(a.ndim - dims, a.ndim)), list(range(dims))
+    if out is not None:
+        return aten.tensordot.out(a, b, first, second, out=out)
+    return aten.tensordot.default(a, b, first, second)
 
 
 #: What has another signature than the op.

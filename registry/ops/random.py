@@ -348,6 +348,38 @@ def normal(mean: float, std: float, size: Any, *, generator: Any, **options: Any
     return _filled(spec, lambda source, _: _normal(source, spec) * std + mean, generator)
 
 
+def _normal_of(mean: Any, std: Any, generator: Any) -> Tensor:
+    """Numbers of normal distributions, one for each of the means and deviations, of which one is a tensor at least."""
+    operands = [t for t in (mean, std) if isinstance(t, Tensor)]
+    if isinstance(std, Tensor):
+        if std._dtype.kind == "c":
+            raise DTypeError("normal: std must be real", got=describe(std))
+    elif std < 0:
+        raise ArgumentError("normal: std must not be negative", got=f"std={std}")
+    shape = list(broadcast_shapes("normal", *[t._sizes for t in operands]))
+    like = operands[0]
+    drawn = ops.aten.normal_functional.default(ops.aten.new_empty.default(like, shape), 0.0, 1.0, generator=generator)
+    return ops.aten.add(ops.aten.mul(drawn, std), mean)
+
+
+for _overload, _arguments in (
+    ("Tensor_float", "Tensor mean, float std=1"),
+    ("float_Tensor", "float mean, Tensor std"),
+    ("Tensor_Tensor", "Tensor mean, Tensor std"),
+):
+
+    @composite(
+        f"aten::normal.{_overload}({_arguments}, *, Generator? generator=None) -> Tensor", explicit=True, tags=_SEEDED,
+        outs=f"{_overload}_out",
+    )  # fmt: skip
+    def _normal_by(mean: Any, std: Any = 1.0, *, generator: Any = None) -> Tensor:
+        return _normal_of(mean, std, generator)
+
+    # A constant to autograd, as in PyTorch: what is drawn does not follow from where it is drawn.
+    _formulas: dict[str, Any] = {name: zeros for name in ("mean", "std") if f"Tensor {name}" in _arguments}
+    _normal_by.backward(**_formulas)
+
+
 @extern("aten::normal_functional(Tensor self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor",
         spec=_same, tags=_SEEDED)  # fmt: skip
 def normal_functional(self: Tensor, mean: float, std: float, *, generator: Any) -> Tensor:

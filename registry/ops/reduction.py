@@ -338,6 +338,7 @@ def _known(self: Any) -> Any:
 @composite(
     "aten::nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     tags="reduction",
+    outs="out",
 )
 def nansum(self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor:
     """The sum of what is a number."""
@@ -346,7 +347,9 @@ def nansum(self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: DType
     return aten.sum.dim_IntList(_known(self), dims_of(dim), keepdim, dtype=dtype)
 
 
-@composite("aten::nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor")
+@composite(
+    "aten::nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", outs="out"
+)
 def nanmean(self: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor:
     """The mean of what is a number."""
     if self._dtype.kind != "f":

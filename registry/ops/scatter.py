@@ -271,14 +271,20 @@ def _like(self: Tensor, found: Tensor) -> Tensor:
     return found if self.ndim else aten.reshape.default(found, [])
 
 
-@composite("aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor")
+@composite(
+    "aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", outs="out"
+)
 def index_add(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
     """A copy with slices of the source, times alpha, added to those of these numbers."""
     x, axis, at, source = _slices("index_add", self, dim, index, source)
     return _like(self, aten.scatter_add.default(x, axis, at, source if alpha == 1 else aten.mul.Tensor(source, alpha)))
 
 
-@composite("aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", autocast={"cpu": "promote"})
+@composite(
+    "aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
+    autocast={"cpu": "promote"},
+    outs="out",
+)
 def index_copy(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """A copy with slices of the source in the place of those of these numbers."""
     x, axis, at, source = _slices("index_copy", self, dim, index, source)
@@ -316,7 +322,8 @@ _INDEX_REDUCES = ("prod", "mean", "amax", "amin")
 
 @composite(
     "aten::index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True)"
-    " -> Tensor"
+    " -> Tensor",
+    outs="out",
 )
 def index_reduce(
     self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True

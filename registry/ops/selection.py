@@ -258,11 +258,15 @@ def _nan_to_num_backward(grad: Tensor, self: Tensor) -> tuple[Tensor]:
 
 @composite("aten::clamp_min.Tensor(Tensor self, Tensor min) -> Tensor", tags="pointwise", outs="Tensor_out")
 def clamp_min_tensor(self: Tensor, min: Tensor) -> Tensor:
+    if self._dtype is dtypes.bool_:
+        return aten.maximum.default(self, min)
     return aten.clamp.Tensor(self, min)
 
 
 @composite("aten::clamp_max.Tensor(Tensor self, Tensor max) -> Tensor", tags="pointwise", outs="Tensor_out")
 def clamp_max_tensor(self: Tensor, max: Tensor) -> Tensor:
+    if self._dtype is dtypes.bool_:
+        return aten.minimum.default(self, max)
     return aten.clamp.Tensor(self, None, max)
 
 
@@ -278,11 +282,15 @@ def clamp_max_(self: Tensor, max: Any) -> Tensor:
 
 @composite("aten::clamp_min_.Tensor(Tensor(a!) self, Tensor min) -> Tensor(a!)", tags="pointwise")
 def clamp_min_tensor_(self: Tensor, min: Tensor) -> Tensor:
+    if self._dtype is dtypes.bool_:
+        return aten.copy_.default(self, aten.maximum.default(self, min))
     return aten.clamp_.Tensor(self, min)
 
 
 @composite("aten::clamp_max_.Tensor(Tensor(a!) self, Tensor max) -> Tensor(a!)", tags="pointwise")
 def clamp_max_tensor_(self: Tensor, max: Tensor) -> Tensor:
+    if self._dtype is dtypes.bool_:
+        return aten.copy_.default(self, aten.minimum.default(self, max))
     return aten.clamp_.Tensor(self, None, max)
 
 
@@ -393,6 +401,44 @@ def masked_scatter_backward(grad_output: Tensor, mask: Tensor, sizes: Sequence[i
 def argwhere(self: Tensor) -> Tensor:
     """The indices of all elements other than 0, a row for each."""
     return aten.nonzero.default(self)
+
+
+@composite("aten::nonzero_numpy(Tensor self) -> Tensor[]", tags="dynamic_output_shape")
+def nonzero_numpy(self: Tensor) -> list[Tensor]:
+    """The indices of all elements other than 0, a tensor for each dimension."""
+    rows = aten.nonzero.default(self if self.ndim else aten.unsqueeze.default(self, 0))
+    return list(aten.unbind.int(rows, 1))
+
+
+@composite("aten::where(Tensor condition) -> Tensor[]", tags="dynamic_output_shape")
+def where_true(condition: Tensor) -> list[Tensor]:
+    """The indices of all elements other than 0, a tensor for each dimension."""
+    return nonzero_numpy.body(condition)
+
+
+def nonzero_function(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
+    """The indices of all elements other than 0.
+
+    Parameters
+    ----------
+    input : Tensor
+    out : Tensor, optional
+        Where to write them, if they are one tensor.
+    as_tuple : bool
+        Whether to give a tensor for each dimension, so that `input[input.nonzero(as_tuple=True)]` are these elements.
+
+    Returns
+    -------
+    Tensor or tuple of Tensor
+        int64; a row for each element, or a tensor for each dimension.
+    """
+    if as_tuple:
+        return tuple(aten.nonzero_numpy.default(input))
+    return aten.nonzero.default(input) if out is None else aten.nonzero.out(input, out=out)
+
+
+#: A function of the package, and method, that is more than its op.
+METHODS: dict[str, Callable[..., Any]] = {"nonzero": nonzero_function}
 
 
 # ---- gradients -----------------------------------------------------------------------------------------------------

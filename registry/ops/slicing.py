@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from opweave.registry import dtypes
 from opweave.registry.autograd.views import restrict
 from opweave.registry.errors import DataDependentError, OutOfRangeError, ShapeError
 from opweave.registry.keys import GRAD, state
@@ -218,6 +219,21 @@ def tensor_split_indices(self: Tensor, indices: Sizes, dim: int = 0) -> list[Ten
     at = _in_dim("tensor_split", self._sizes, dim)
     bounds = zip([0, *indices], [*indices, self._sizes[at]], strict=True)
     return [ops.aten.slice.Tensor(self, at, start, end) for start, end in bounds]
+
+
+@composite(
+    "aten::tensor_split.tensor_indices_or_sections(Tensor(a -> *) self, Tensor tensor_indices_or_sections, int dim=0)"
+    " -> Tensor(a)[]"
+)
+def tensor_split_by(self: Tensor, tensor_indices_or_sections: Tensor, dim: int = 0) -> list[Tensor]:
+    """By a number of sections, or by places, that a tensor holds."""
+    given = tensor_indices_or_sections
+    if given.ndim > 1 or given._dtype is not dtypes.int64 or not given._device.is_host:
+        raise ShapeError(
+            "tensor_split: sections or places are a number or a vector of int64 in main memory", got=describe(given)
+        )
+    found = given.tolist()
+    return (tensor_split if given.ndim == 0 else tensor_split_indices).body(self, found, dim)
 
 
 @composite("aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]")

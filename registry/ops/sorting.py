@@ -200,7 +200,8 @@ def _search_spec(
 
 @composite(
     "aten::searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False,"
-    " str? side=None, Tensor? sorter=None) -> Tensor"
+    " str? side=None, Tensor? sorter=None) -> Tensor",
+    outs="Scalar_out",
 )
 def searchsorted_number(sorted_sequence: Tensor, self: Any, **options: Any) -> Tensor:
     value = aten.scalar_tensor.default(self, dtype=sorted_sequence._dtype, device=sorted_sequence._device)
@@ -211,6 +212,7 @@ def searchsorted_number(sorted_sequence: Tensor, self: Any, **options: Any) -> T
     "aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False,"
     " str? side=None, Tensor? sorter=None) -> Tensor",
     spec=_search_spec,
+    outs="Tensor_out",
 )
 def searchsorted(
     sorted_sequence: Tensor, self: Tensor, *, out_int32: bool = False, right: bool = False, side: str | None = None,
@@ -243,14 +245,16 @@ def _vector(boundaries: Tensor) -> Tensor:
 
 
 @composite(
-    "aten::bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor"
+    "aten::bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
+    outs="Scalar_out",
 )
 def bucketize_number(self: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     return aten.searchsorted.Scalar(_vector(boundaries), self, out_int32=out_int32, right=right)
 
 
 @composite(
-    "aten::bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor"
+    "aten::bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
+    outs="Tensor_out",
 )
 def bucketize(self: Tensor, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """The number of boundaries below each element; with `right`, of those that it equals too."""
@@ -271,10 +275,9 @@ def _distinct_specs(self: Tensor, inverse: bool, counts: bool, shape: Sequence[A
 
 def _results(self: Tensor, arrays: Sequence[Any]) -> tuple[Tensor, ...]:
     xp = self._device.xp
-    return tuple(
-        Tensor._from_array(xp.ascontiguousarray(xp.zeros(0, np.int64) if a is None else a), self._device)
-        for a in arrays
-    )
+    arrays = [xp.zeros(0, np.int64) if a is None else xp.asarray(a) for a in arrays]
+    # What is without dimensions stays so, which `ascontiguousarray` does not see to.
+    return tuple(Tensor._from_array(xp.ascontiguousarray(a).reshape(a.shape), self._device) for a in arrays)
 
 
 def _check_distinct(self: Tensor) -> None:
@@ -419,7 +422,8 @@ def consecutive(
 
 @composite(
     "aten::isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False)"
-    " -> Tensor"
+    " -> Tensor",
+    outs="Tensor_Scalar_out",
 )
 def isin_number(elements: Tensor, test_element: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
     return (aten.ne if invert else aten.eq).Scalar(elements, test_element)
@@ -427,7 +431,8 @@ def isin_number(elements: Tensor, test_element: Any, *, assume_unique: bool = Fa
 
 @composite(
     "aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False)"
-    " -> Tensor"
+    " -> Tensor",
+    outs="Tensor_Tensor_out",
 )
 def isin(elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
     """Whether each element is among others."""

@@ -16,7 +16,7 @@ from opweave.registry.dtypes import get_default_dtype
 from opweave.registry.errors import ArgumentError, DTypeError
 from opweave.registry.op import ops
 from opweave.registry.ops.elementary import costly
-from opweave.registry.ops.kinds import INT_TO_FLOAT, composite, extern, pointwise
+from opweave.registry.ops.kinds import INT_TO_FLOAT, before_write, composite, extern, pointwise
 from opweave.registry.ops.samples import Make, near_and_far
 from opweave.registry.promote import pointwise_strides
 from opweave.registry.scalar import erfc_tail
@@ -167,7 +167,7 @@ def _polygamma_spec(n: int, self: Tensor) -> TensorSpec:
     return TensorSpec(self._sizes, pointwise_strides(self._sizes, [self]), dtype, self._device)
 
 
-@extern("aten::polygamma(int n, Tensor self) -> Tensor", spec=_polygamma_spec, tags="pointwise")
+@extern("aten::polygamma(int n, Tensor self) -> Tensor", spec=_polygamma_spec, tags="pointwise", outs="out")
 def polygamma(n: int, self: Tensor) -> Tensor:
     """The n-th derivative of the digamma function; NaN below -1e6, if n is 2 or more."""
     out = allocate_like(_polygamma_spec(n, self))
@@ -238,6 +238,11 @@ def _bessel(k: Any, x: Any, order: int, scaled: bool) -> Any:
     found = k.where(far, tail, found)
     found = k.where(k.signbit(wide), -found, found) if order else found
     return k.cast(k.where(wide != wide, wide, found), k.dtype(x))
+
+
+@composite("aten::polygamma_(Tensor(a!) self, int n) -> Tensor(a!)", tags="pointwise")
+def polygamma_(self: Tensor, n: int) -> Tensor:
+    return aten.copy_.default(self, aten.polygamma.default(n, before_write(self)))
 
 
 @pointwise("aten::i0(Tensor self) -> Tensor", kinds="buif", promote=INT_TO_FLOAT)

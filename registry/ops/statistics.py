@@ -190,7 +190,10 @@ def _nothing(self: Tensor) -> Tensor:
 
 
 def _declare_median(name: str, ignore: bool) -> tuple[CompositeDecl, CompositeDecl]:
-    @composite(f"aten::{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)")
+    @composite(
+        f"aten::{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+        outs=("dim_values", "values", "indices"),
+    )
     def by_dim(self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
         """The middle element in order, of an even number the lower, and its place."""
         _check_ordered(name, self)
@@ -292,7 +295,7 @@ for _name, _ignore in (("quantile", False), ("nanquantile", True)):
     _rest = 'int? dim=None, bool keepdim=False, *, str interpolation="linear") -> Tensor'
 
     def _declare_quantile(name: str, ignore: bool, rest: str) -> None:
-        @composite(f"aten::{name}.scalar(Tensor self, float q, {rest}", autocast={"cpu": "fp32"})
+        @composite(f"aten::{name}.scalar(Tensor self, float q, {rest}", autocast={"cpu": "fp32"}, outs="scalar_out")
         def by_number(
             self: Tensor, q: float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
         ) -> Tensor:
@@ -300,7 +303,7 @@ for _name, _ignore in (("quantile", False), ("nanquantile", True)):
             place = aten.scalar_tensor.default(q, dtype=self._dtype, device=self._device)
             return _quantile(name, self, place, dim, keepdim, interpolation, ignore)
 
-        @composite(f"aten::{name}(Tensor self, Tensor q, {rest}", autocast={"cpu": "fp32"})
+        @composite(f"aten::{name}(Tensor self, Tensor q, {rest}", autocast={"cpu": "fp32"}, outs="out")
         def by_tensor(
             self: Tensor, q: Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
         ) -> Tensor:
@@ -310,7 +313,10 @@ for _name, _ignore in (("quantile", False), ("nanquantile", True)):
     _declare_quantile(_name, _ignore, _rest)
 
 
-@composite("aten::mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)")
+@composite(
+    "aten::mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    outs=("values", "values", "indices"),
+)
 def mode(self: Tensor, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     """The most frequent element, of several the least, and the place of its last."""
     if self._dtype.kind == "c":
@@ -401,7 +407,9 @@ def _histogram_spec(self: Tensor, bins: int = 100, min: Any = 0, max: Any = 0) -
     return contiguous((bins,), self._dtype, self._device)
 
 
-@extern("aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", spec=_histogram_spec)
+@extern(
+    "aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", spec=_histogram_spec, outs="out"
+)
 def histc(self: Tensor, bins: int = 100, min: Any = 0, max: Any = 0) -> Tensor:
     """How many elements are in each of equal bins from min to max; of those found, where these are equal."""
     out = allocate_like(_histogram_spec(self, bins, min, max))

@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from opweave.registry import dtypes, replay
+from opweave.registry import binding, dtypes, replay
 from opweave.registry.autograd import surface as autograd_surface
-from opweave.registry.errors import UnsupportedError
+from opweave.registry.errors import DTypeError, UnsupportedError
+from opweave.registry.memory_format import strided
 from opweave.registry.op import OpOverload, ops, registry
 from opweave.registry.ops import copies, creation, random, subscript
 from opweave.registry.packet import OpOverloadPacket
-from opweave.registry.return_types import named
 from opweave.registry.symbolic import Symbolic
 from opweave.registry.tensor import Tensor, describe, from_numpy
 
@@ -36,13 +36,6 @@ FAMILIES = tuple(
 
 _NUMBERS = (int, float, complex, Symbolic)
 
-# Their list argument may be written out: x.view(2, 3), zeros(2, 3).
-_VARIADIC_METHODS = {
-    "view", "reshape", "expand", "permute", "repeat", "tile", "flip", "new_empty", "new_zeros", "new_ones",
-    "broadcast_to", "resize_",
-}  # fmt: skip
-_VARIADIC_FUNCTIONS = {"empty", "zeros", "ones", "rand", "randn"}
-
 _ALIASES = {"subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div", "negative": "neg",
             "absolute": "abs", "greater": "gt", "greater_equal": "ge", "less": "lt", "less_equal": "le",
             "not_equal": "ne", "arctan2": "atan2", "clip": "clamp", "concatenate": "concat", "fix": "trunc",
@@ -53,9 +46,8 @@ _ALIASES = {"subtract": "sub", "multiply": "mul", "divide": "div", "true_divide"
 _REFUSED = {"resize_as_": "x = empty_like(other)", "set_": "x = other.view(sizes)"}
 
 # Functions whose aten op has another signature than the function of the package, or none.
-_NOT_FUNCTIONS = {"copy", "fill", "zero", "normal_functional", "uniform", "numpy_T", "matrix_H", "mT", "mH", "index",
-                  "index_put", "select", "native_layer_norm", "native_layer_norm_backward", "nll_loss_forward",
-                  "native_group_norm", "native_group_norm_backward", "native_dropout", "sym_numel",
+_NOT_FUNCTIONS = {"copy", "zero", "normal_functional", "uniform", "numpy_T", "matrix_H", "mT", "mH", "index",
+                  "native_layer_norm_backward", "nll_loss_forward", "native_group_norm_backward", "sym_numel",
                   "sym_is_contiguous", "sym_size", "sym_stride", "sym_storage_offset",
                   "nll_loss_backward", "mse_loss", "cross_entropy_loss", "nll_loss", "linear", "silu", "elu",
                   "leaky_relu", "mish", "hardtanh", "relu6", "hardswish",
@@ -67,42 +59,42 @@ _NOT_FUNCTIONS = {"copy", "fill", "zero", "normal_functional", "uniform", "numpy
                   "im2col", "col2im",
                   "pad", "reflection_pad1d", "reflection_pad2d",
                   "reflection_pad3d", "replication_pad1d", "replication_pad2d",
-                  "replication_pad3d", "exponential", "geometric", "log_normal", "cauchy", "random",
-                  "special_xlog1py", "special_xlogy", "special_i0", "special_i0e", "special_i1",
-                  "special_i1e"}  # fmt: skip
-
-
-def _variadic(packet: OpOverloadPacket) -> Callable[..., Any]:
-    def method(self: Tensor, *items: Any, **kwargs: Any) -> Any:
-        if len(items) > 1 or (len(items) == 1 and not isinstance(items[0], (list, tuple))):
-            if all(hasattr(item, "__index__") for item in items):
-                return packet(self, items, **kwargs)
-        return packet(self, *items, **kwargs)
-
-    method.__name__ = packet.opname
-    return method
-
-
-def _variadic_function(packet: OpOverloadPacket) -> Callable[..., Tensor]:
-    def function(*size: Any, **kwargs: Any) -> Tensor:
-        if len(size) == 1 and isinstance(size[0], (list, tuple)):
-            size = tuple(size[0])
-        return packet(kwargs.pop("size") if not size and "size" in kwargs else size, **kwargs)
-
-    function.__name__ = packet.opname
-    return function
+                  "replication_pad3d", "exponential", "geometric", "log_normal", "cauchy", "random"}  # fmt: skip
 
 
 def _factory(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """A function that makes tensors, which takes `requires_grad` too."""
 
     def function(*args: Any, requires_grad: bool = False, **kwargs: Any) -> Tensor:
+        if kwargs.get("layout") is not None:
+            kwargs = {name: value for name, value in kwargs.items() if name != "layout" or value is not strided}
+        if kwargs.get("out") is not None:
+            kwargs = _options_of(kwargs["out"], kwargs)
         made = make(*args, **kwargs)
         return made.requires_grad_() if requires_grad else made
 
     function.__name__ = make.opname if isinstance(make, OpOverloadPacket) else make.__name__
     function.__doc__ = make.__doc__
     return function
+
+
+#: What a function that makes tensors is told of them.
+_OPTIONS = ("dtype", "layout", "device", "pin_memory")
+
+
+def _options_of(out: Tensor, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The other arguments of a function that makes a tensor in `out`, which has the type and device that it asks for.
+
+    Raises
+    ------
+    DTypeError
+        If it asks for another type.
+    """
+    wanted = kwargs.get("dtype")
+    if wanted is not None and dtypes.as_dtype(wanted) is not out._dtype:
+        raise DTypeError(f"out: dtype {wanted!r} does not match the tensor written to", got=describe(out))
+    kept = {name: value for name, value in kwargs.items() if name not in _OPTIONS}
+    return {name: value for name, value in kept.items() if name != "memory_format" or value is not None}
 
 
 def _is_factory(packet: OpOverloadPacket) -> bool:
@@ -171,7 +163,7 @@ def _operators() -> dict[str, Callable[..., Any]]:
         table[f"__{name}__"] = _binary(getattr(aten, name).Tensor)
     for name, op in (("neg", aten.neg.default), ("abs", aten.abs.default), ("invert", aten.bitwise_not.default)):
         table[f"__{name}__"] = _unary(op)
-    table["__rtruediv__"] = _divided
+    table["__rtruediv__"] = table["__rdiv__"] = _divided
     table["__pos__"] = lambda self: self
     return table
 
@@ -187,8 +179,10 @@ def _type(self: Tensor, dtype: Any = None) -> Any:
     return f"opweave.{self._dtype.name}" if dtype is None else copies.to(self, dtype)
 
 
-def _view(self: Tensor, *args: Any, dtype: Any = None) -> Tensor:
+def _view(self: Tensor, *args: Any, dtype: Any = None, size: Any = None) -> Tensor:
     """Other sizes, or another element type, over the same memory."""
+    if size is not None:
+        return ops.aten.view.default(self, size)
     if dtype is not None or (len(args) == 1 and isinstance(args[0], dtypes.DType)):
         return ops.aten.view.dtype(self, dtype or args[0])
     size = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
@@ -224,7 +218,11 @@ def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None
 
 def _of_families(table: str) -> dict[str, Any]:
     """What families add: `FUNCTIONS` of the package, and `METHODS`, which are functions of the package too."""
-    return {name: function for family in FAMILIES for name, function in getattr(family, table, {}).items()}
+    return {
+        name: binding.respelling(function)
+        for family in FAMILIES
+        for name, function in getattr(family, table, {}).items()
+    }
 
 
 _METHODS: dict[str, Any] = {
@@ -242,7 +240,8 @@ _METHODS: dict[str, Any] = {
     "__setitem__": subscript.setitem,
     **{name: _cast(getattr(dtypes, target)) for name, target in (
         ("float", "float32"), ("double", "float64"), ("half", "float16"), ("bfloat16", "bfloat16"), ("int", "int32"),
-        ("long", "int64"), ("short", "int16"), ("bool", "bool_"), ("char", "int8"), ("byte", "uint8"))},
+        ("long", "int64"), ("cfloat", "complex64"),
+        ("cdouble", "complex128"), ("short", "int16"), ("bool", "bool_"), ("char", "int8"), ("byte", "uint8"))},
 }  # fmt: skip
 
 _SELF = re.compile(r"\((Tensor(\(a(!| -> \*)?\))? self|Tensor condition)\b")
@@ -292,14 +291,17 @@ def bind() -> None:
         taken.add(name)
     for packet in list(registry.packets.values()):
         name = packet.opname
-        if packet.namespace != "aten" or name.startswith("_") or name in taken:
+        if packet.namespace != "aten" or name.startswith(("_", *_MODULES)) or name in taken:
             continue
         if _takes_self(packet):
-            method = _variadic(packet) if name in _VARIADIC_METHODS else named(packet)
+            method = binding.method(packet)
             _bind(name, _factory(method) if _is_factory(packet) else method)
     for alias, name in _ALIASES.items():
-        if alias not in taken:
-            setattr(Tensor, alias, getattr(ops.aten, name))
+        for suffix in ("", "_"):  # in place, too
+            if f"aten::{name}{suffix}" in registry.packets:
+                registry.aliases[f"aten::{alias}{suffix}"] = f"aten::{name}{suffix}"
+                if alias + suffix not in taken:
+                    setattr(Tensor, alias + suffix, getattr(ops.aten, name + suffix))
 
 
 def _takes_self(packet: OpOverloadPacket) -> bool:
@@ -307,6 +309,22 @@ def _takes_self(packet: OpOverloadPacket) -> bool:
     source = getattr(packet, packet.overloads()[0]).schema_source
     # Only the in-place and out= variants of declared ops make their schema on demand, and those are methods.
     return not isinstance(source, str) or _SELF.search(source) is not None
+
+
+#: Modules of the package whose functions are the ops of a prefix: `aten::linalg_inv` is `opweave.linalg.inv`.
+_MODULES = ("linalg_", "special_", "fft_")
+
+
+def functions_of(module: str) -> dict[str, Any]:
+    """The functions of a module of the package, by name: those of the ops that begin with its name."""
+    prefix = f"{module}_"
+    table: dict[str, Any] = {}
+    for packet in list(registry.packets.values()):
+        if packet.namespace == "aten" and packet.opname.startswith(prefix) and not packet.opname.endswith("_"):
+            function = binding.function(packet)
+            name = packet.opname.removeprefix(prefix)
+            table[name] = replay.Function(function) if isinstance(function, types.FunctionType) else function
+    return dict(sorted(table.items()))
 
 
 @functools.cache
@@ -317,10 +335,16 @@ def functions() -> dict[str, Any]:
         name = packet.opname
         if packet.namespace != "aten" or name.startswith("_") or name.endswith("_backward") or name in _NOT_FUNCTIONS:
             continue
-        function = _variadic_function(packet) if name in _VARIADIC_FUNCTIONS else named(packet)
-        table[name] = replay.Function(_factory(function)) if _is_factory(packet) else function
+        if name.startswith(_MODULES):
+            continue
+        function = binding.function(packet)
+        if _is_factory(packet):
+            function = _factory(function)
+        table[name] = replay.Function(function) if isinstance(function, types.FunctionType) else function
     for alias, name in _ALIASES.items():
-        table[alias] = table[name]
+        for suffix in ("", "_"):
+            if name + suffix in table:
+                table[alias + suffix] = table[name + suffix]
     table.update(
         tensor=_factory(creation.tensor), as_tensor=creation.as_tensor, manual_seed=random.manual_seed,
         Generator=random.Generator,

@@ -761,6 +761,42 @@ def left_out(name: str) -> bool:
     return INPUTS[name].left_out
 
 
+_SPARSE = "there are no sparse tensors"
+_ABSENT = "not there"
+_JIT = "compiles CUDA C++"
+_MEMORY = "a tensor keeps its memory and its sizes"
+_PYTHON = "the result, or an argument, is a Python value that depends on data, which one graph has not"
+
+#: Of PyTorch's OpInfo, by entry, or by entry and way to call it: what `test_opinfo` does not try.
+OPINFO: dict[str, str] = {
+    "chalf": "there are no complex numbers of half precision",
+    **dict.fromkeys(("sparse.sampled_addmm", "sparse.mm.reduce", "to_sparse"), _SPARSE),
+    **dict.fromkeys(("nn.functional.embedding function", "nn.functional.embedding_bag function"),
+                    f"{_SPARSE}: `sparse=True` is refused"),
+    **dict.fromkeys(("jiterator_unary", "jiterator_binary", "jiterator_4inputs_with_extra_args",
+                     "jiterator_binary_return_by_ref", "jiterator_2inputs_2outputs"), _JIT),
+    **dict.fromkeys(("resize_", "resize_as_"), f"{_MEMORY}; what `out=` names is resized"),
+    "addbmm inplace": f"{_MEMORY}: PyTorch resizes a tensor that is broadcast",
+    **dict.fromkeys(
+        ("nn.functional.linear_cross_entropy", "nn.functional.linear_cross_entropy.chunked",
+         "nn.functional.linear_cross_entropy.chunked_none", "native_batch_norm", "_batch_norm_with_update",
+         "nn.functional.fractional_max_pool2d", "nn.functional.fractional_max_pool3d",
+         "max_pool2d_with_indices_backward", "histogramdd", "nn.functional.multi_head_attention_forward",
+         "grid_sampler_3d", "hash_tensor", "_segment_reduce.lengths", "_segment_reduce.offsets",
+         "_native_batch_norm_legit out"), _ABSENT),
+    **dict.fromkeys(("item compiled", "allclose compiled", "equal compiled", "narrow compiled",
+                     "tensor_split compiled", "histogram compiled", "nn.functional.one_hot compiled"), _PYTHON),
+    "as_strided_scatter gradient": "PyTorch's gradient of what is overwritten is that of the other elements",
+    "native_layer_norm gradient": "the mean and the deviation have gradients",
+    "nn.functional.unfold function": "not defined for bool",
+    **dict.fromkeys(("nn.functional.multi_margin_loss", "nn.functional.multilabel_margin_loss"),
+                    "no classes, one number"),
+    "nn.functional.batch_norm": "tensors without a batch",
+    "nn.functional.dropout2d": "images without a batch",
+    "gather gradient": "an empty index of uint8",
+}  # fmt: skip
+
+
 PAGE = """# Parity with PyTorch
 
 `make parity` runs the tests that compare with PyTorch 2.13. At the end it prints how many comparisons it made; with
@@ -848,6 +884,16 @@ that the gradient is that of the program without a write, where PyTorch raises a
 |---|---|---|
 {registration}
 
+## OpInfo
+
+`tests/parity/test_opinfo.py` calls opweave by PyTorch's public names on the samples that PyTorch tests its own
+operators with (`op_db`, 702 entries): as functions, methods, in place, into `out=`, with gradients, and some compiled.
+It does not try:
+
+| entry, and way to call it | why |
+|---|---|
+{opinfo}
+
 ## Random programs
 
 `tests/parity/torch_programs.py` makes programs of views, in-place ops, dtypes and special values, and runs them in
@@ -883,6 +929,7 @@ def page() -> str:
         kernels=_rows(KERNELS, "`"),
         everywhere=_rows(EVERYWHERE), tests=_rows(TESTS),
         derivatives=_rows(NOT_DIFFERENTIATED, "`"), written=_rows(WRITTEN, "`"), registration=_rows(REGISTRATION, "`"),
+        opinfo="\n".join(f"| {_code(name, '')} | {reason} |" for name, reason in sorted(OPINFO.items())),
         inputs="\n".join(f"| {_code(name, '')} | {d.reason} |" for name, d in sorted(INPUTS.items())),
         programs="\n".join(f"| {meant.what} | {meant.reason} |" for meant in PROGRAMS),
         errors="\n".join(f"| {name} | {reason} |" for name, reason in sorted(ERRORS.items())),

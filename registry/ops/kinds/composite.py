@@ -29,7 +29,9 @@ class CompositeDecl(Decl):
     checks_devices = True
     apart = "composite op"
 
-    def __init__(self, schema: str, body: Callable[..., Any], explicit: bool, kernel: Callable[..., Any] | None):
+    def __init__(
+        self, schema: str, body: Callable[..., Any], explicit: bool, kernel: Callable[..., Any] | None = None
+    ) -> None:
         super().__init__(schema, body)
         self.explicit = explicit
         key = DispatchKey.CompositeExplicitAutograd if explicit else DispatchKey.CompositeImplicitAutograd

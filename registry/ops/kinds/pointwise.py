@@ -172,7 +172,7 @@ class PointwiseDecl(PointwiseEager):
             if rank > target.ndim:
                 raise ShapeError(
                     f"{op.opname}: the result does not fit the tensor written to", got=describe(tensors),
-                    hint="opweave never resizes a tensor; pass one of the right shape",
+                    hint="pass one of the right shape; in place no tensor is resized",
                 )  # fmt: skip
         values.update({name: ranked(t, level, rank) for name, t in logical.items()})
         if len({t._dtype for t in tensors}) > 1 and any(not t._sizes and is_at(t, level) for t in tensors):

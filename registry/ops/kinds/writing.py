@@ -20,6 +20,7 @@ from opweave.registry.ops.kinds.pointwise import PointwiseDecl
 from opweave.registry.ops.kinds.traits import Traits
 from opweave.registry.promote import can_cast
 from opweave.registry.python_dispatch import tensors_in
+from opweave.registry.resizing import resize_result
 from opweave.registry.spec import TensorSpec, overlaps_itself
 from opweave.registry.tags import parse_tags
 from opweave.registry.tensor import Tensor, allocate, allocate_like, describe
@@ -139,19 +140,17 @@ class WritingDecl(Decl):
         results = self.functional(*args, **rest)
         return write_each(self.op, targets, [results] if isinstance(results, Tensor) else list(results))
 
+    def _fit(self, target: Tensor, sizes: tuple[int, ...], dtype: DType) -> None:
+        """Check that a result can be written to a tensor with data."""
+        self._check(target, sizes, dtype)
+
     def _check(self, target: Tensor, sizes: tuple[int, ...], dtype: DType) -> None:
         name = self.op.opname
-        if not isinstance(target, Tensor):
-            raise ArgumentError(f"{name}: what is written to must be a tensor", got=describe(target))
+        self._check_type(target, dtype)
         if sizes != target._sizes:
             raise ShapeError(
                 f"{name}: the result's shape {list(sizes)} does not fit the tensor written to", got=describe(target),
-                hint="opweave never resizes a tensor; pass one of the right shape",
-            )  # fmt: skip
-        if not can_cast(dtype, target._dtype):
-            raise DTypeError(
-                f"{name}: result type {dtype.name} cannot be written to {target._dtype.name}", got=describe(target),
-                hint="use the functional form, or convert the tensor first",
+                hint="pass one of the right shape; in place, and without data, no tensor is resized",
             )  # fmt: skip
         if overlaps_itself(target._sizes, target._strides):
             raise ShapeError(
@@ -159,17 +158,27 @@ class WritingDecl(Decl):
                 got=f"{describe(target)} with strides {target._strides}", hint="call .clone() before mutating",
             )  # fmt: skip
 
+    def _check_type(self, target: Tensor, dtype: DType) -> None:
+        name = self.op.opname
+        if not isinstance(target, Tensor):
+            raise ArgumentError(f"{name}: what is written to must be a tensor", got=describe(target))
+        if not can_cast(dtype, target._dtype):
+            raise DTypeError(
+                f"{name}: result type {dtype.name} cannot be written to {target._dtype.name}", got=describe(target),
+                hint="use the functional form, or convert the tensor first",
+            )  # fmt: skip
+
     def _write(self, target: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
         decl = self.functional.decl
         if isinstance(decl, PointwiseDecl):
             operands, attributes = decl.operands(args, kwargs)
             spec = decl.spec(operands, attributes)
-            self._check(target, spec.sizes, spec.dtype)
+            self._fit(target, spec.sizes, spec.dtype)
             layout = TensorSpec(spec.sizes, target._strides, spec.dtype, target._device)
             decl.fill(operands, attributes, layout, target)
             return target
         result = self.functional(*args, **kwargs)
-        self._check(target, result._sizes, result._dtype)
+        self._fit(target, result._sizes, result._dtype)
         with np.errstate(all="ignore"):
             store(handler(target._device.xp), target._array, result._array, target._dtype)
         return target
@@ -184,6 +193,18 @@ class WritingDecl(Decl):
 
         result = self.functional.decl.meta(note, *self.arguments(args, kwargs))
         return found[-1] if found else result.spec  # a composite's is made by its ops
+
+
+class ResizingDecl(WritingDecl):
+    """What writes to tensors that are there for that alone: they get the sizes of the results, where there is data."""
+
+    writes_out = True
+
+    def _fit(self, target: Tensor, sizes: tuple[int, ...], dtype: DType) -> None:
+        self._check_type(target, dtype)
+        if sizes != target._sizes:
+            resize_result(self.op.opname, target, sizes)
+        self._check(target, sizes, dtype)
 
 
 class InplaceDecl(WritingDecl):
@@ -243,11 +264,10 @@ class InplaceDecl(WritingDecl):
         return args[0]
 
 
-class OutDecl(WritingDecl):
+class OutDecl(ResizingDecl):
     """`op.out`: writes the result of `functional` into the keyword argument `out` and returns it."""
 
     kind = "out"
-    writes_out = True
     apart = "out op"
 
     def split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Tensor], dict[str, Any]]:
@@ -270,7 +290,7 @@ class OutDecl(WritingDecl):
         return out
 
 
-class OutsDecl(WritingDecl):
+class OutsDecl(ResizingDecl):
     """An `out=` variant that writes each result of `functional` into an argument of its own.
 
     It stays one call in graphs. Where `functional` makes tensors, they have the type and device of the one that is
@@ -278,7 +298,6 @@ class OutsDecl(WritingDecl):
     """
 
     kind = "outs"
-    writes_out = True
     apart = "outs op"
 
     def __init__(
@@ -302,7 +321,7 @@ class OutsDecl(WritingDecl):
 
     def run(self, *args: Any, **kwargs: Any) -> Tensor | tuple[Tensor, ...]:
         targets, rest = self.split(args, kwargs)
-        results = self._results(targets, self.functional(*args, **rest))
+        results = self._results(targets, self.functional(*args, **rest), self._fit)
         with np.errstate(all="ignore"):
             for target, result in zip(targets, results, strict=True):
                 store(handler(target._device.xp), target._array, result._array, target._dtype)
@@ -310,10 +329,10 @@ class OutsDecl(WritingDecl):
 
     def meta(self, make: Maker, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor | tuple[Tensor, ...]:
         targets, rest = self.split(args, kwargs)
-        self._results(targets, self.functional.decl.meta(make, *self.arguments(args, rest)))
+        self._results(targets, self.functional.decl.meta(make, *self.arguments(args, rest)), self._check)
         return targets[0] if len(targets) == 1 else tuple(targets)
 
-    def _results(self, targets: list[Tensor], found: Any) -> list[Tensor]:
+    def _results(self, targets: list[Tensor], found: Any, check: Callable[..., None]) -> list[Tensor]:
         """What the functional op gave, after checking that it fits the tensors to write to."""
         results = [found] if isinstance(found, Tensor) else list(found)
         for name, target, result in zip(self.targets, targets, results, strict=True):
@@ -322,7 +341,7 @@ class OutsDecl(WritingDecl):
                     f"{self.op}: {name} would not be computed", got=describe(target),
                     hint="ask for all results, or use the functional form",
                 )  # fmt: skip
-            self._check(target, result._sizes, result._dtype)
+            check(target, result._sizes, result._dtype)
         return results
 
 

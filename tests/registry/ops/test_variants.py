@@ -55,17 +55,47 @@ def test_out_is_written_and_returned(op):
 
 
 @pytest.mark.parametrize("op", variants(), ids=str)
-def test_another_shape_is_refused(op):
+def test_another_shape_is_resized(op):
     for args, kwargs in op.decl.functional.decl.samples(maker(dtypes.float64)):
         try:
             (wanted,) = as_list(op.decl.functional(*args, **kwargs))
         except OpweaveError:
             continue
-        out = opweave.ones(*wanted.shape, 2, dtype=wanted.dtype)
-        with pytest.raises(ShapeError, match="does not fit the tensor written to"):
-            op(*args, **kwargs, out=out)
-        assert bool((out.to(opweave.int64) == 1).all())
+        larger = opweave.ones(*wanted.shape, 2, dtype=wanted.dtype)
+        at = larger.data_ptr()
+        if wanted.numel():
+            with pytest.warns(UserWarning, match="An output with one or more elements was resized"):
+                assert op(*args, **kwargs, out=larger) is larger
+            assert larger.data_ptr() == at  # it had enough memory
+            np.testing.assert_array_equal(larger.numpy(), wanted.numpy())
+        empty = opweave.empty(0, 7, dtype=wanted.dtype)
+        op(*args, **kwargs, out=empty)
+        assert empty.shape == wanted.shape and empty.is_contiguous()
+        np.testing.assert_array_equal(empty.numpy(), wanted.numpy())
         return
+
+
+def test_what_shares_memory_is_not_given_other_memory():
+    x = opweave.arange(12.0)
+    whole = opweave.zeros(4)
+    part = whole[:2]
+    for out in (part, whole):
+        with pytest.raises(ShapeError, match="needs more memory"):
+            opweave.exp(x, out=out)
+    del part
+    with pytest.warns(UserWarning, match="was resized since it had shape \\[4\\]"):
+        opweave.exp(x, out=whole)
+    np.testing.assert_array_equal(whole.numpy(), x.exp().numpy())
+    with pytest.raises(DTypeError, match="cannot be written to int64"):
+        opweave.exp(x, out=opweave.zeros(0, dtype=opweave.int64))
+    with pytest.raises(ShapeError, match="does not fit the tensor written to"):
+        opweave.exp(x.to("meta"), out=opweave.zeros(0, device="meta"))
+
+
+def test_a_compiled_function_does_not_resize():
+    compiled = opweave.compile(lambda x, out: opweave.exp(x, out=out), fullgraph=True)
+    with pytest.raises(ShapeError, match="does not fit the tensor written to"):
+        compiled(opweave.ones(3), opweave.zeros(0))
 
 
 @pytest.mark.parametrize("op", variants_of_several(), ids=str)
@@ -95,8 +125,9 @@ def test_each_result_is_written_and_returned(op):
 
 def test_nothing_is_written_where_one_of_several_does_not_fit():
     x = opweave.arange(12.0).reshape(3, 4)
-    values, places = opweave.zeros(3), opweave.zeros(2, dtype=opweave.int64)
-    with pytest.raises(ShapeError, match="does not fit the tensor written to"):
+    memory = opweave.zeros(2, dtype=opweave.int64)
+    values, places = opweave.zeros(3), memory[:]
+    with pytest.raises(ShapeError, match="needs more memory than the tensor written to has"):
         opweave.max(x, 1, out=(values, places))
     with pytest.raises(ShapeError, match="does not fit the tensor written to"):
         opweave.max(x.to("meta"), 1, out=(values.to("meta"), places.to("meta")))

@@ -1,0 +1,148 @@
+"""Saving tensors, and containers of them, to files: `save` and `load`. Nothing that is read is run.
+
+A file is a zip: `tree.json` has the containers with numbers in the place of tensors, `data/0.npy` and so on their
+elements. No object of another class can be saved, and none is made by loading.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import zipfile
+from collections.abc import Callable
+from typing import IO, Any
+
+import numpy as np
+
+from opweave.registry.device import Device, cpu, parse_device
+from opweave.registry.dtypes import DTYPES, DType, bfloat16
+from opweave.registry.errors import ArgumentError
+from opweave.registry.ops import copies
+from opweave.registry.strided import Size
+from opweave.registry.tensor import Tensor
+
+__all__ = ["load", "save"]
+
+#: The number of the format, which is counted up when it changes.
+_VERSION = 1
+File = str | os.PathLike[str] | IO[bytes]
+
+
+def save(obj: Any, f: File) -> None:
+    """Write tensors, and containers of them, to a file.
+
+    Parameters
+    ----------
+    obj : object
+        A tensor, number, string, dtype, None, or a list, tuple or dict of these (keys are strings or ints). Each tensor
+        is written with its own elements: tensors that share memory do not when they are loaded.
+    f : path or binary file
+        Where to.
+
+    Raises
+    ------
+    ArgumentError
+        If there is something else among them.
+    """
+    tensors: list[Tensor] = []
+    tree = {"format": "opweave.save", "version": _VERSION, "tree": _encoded(obj, tensors, "the object")}
+    with zipfile.ZipFile(f, "w") as archive:
+        archive.writestr("tree.json", json.dumps(tree))
+        for number, t in enumerate(tensors):
+            array = copies.to(t.detach(), "cpu").contiguous().numpy()
+            with archive.open(f"data/{number}.npy", "w", force_zip64=True) as file:
+                plain = array.view(np.uint16) if t._dtype is bfloat16 else array
+                np.lib.format.write_array(file, plain, allow_pickle=False)
+
+
+def _encoded(value: Any, tensors: list[Tensor], where: str) -> Any:
+    """A value as JSON: what JSON has as it is, all else as `{kind: ...}`."""
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    if isinstance(value, Tensor):
+        tensors.append(value)
+        about = {"dtype": value._dtype.name, "device": str(value._device), "requires_grad": value.requires_grad}
+        return {"tensor": len(tensors) - 1, **about}
+    if type(value) is complex:
+        return {"complex": [value.real, value.imag]}
+    if isinstance(value, DType):
+        return {"dtype": value.name}
+    if type(value) in (list, tuple, Size):
+        items = [_encoded(item, tensors, f"{where}[{i}]") for i, item in enumerate(value)]
+        return items if type(value) is list else {"size" if type(value) is Size else "tuple": items}
+    if isinstance(value, dict):
+        pairs = []
+        for key, item in value.items():
+            if type(key) not in (str, int):
+                raise ArgumentError("save: keys must be strings or ints", got=f"{key!r} in {where}")
+            pairs.append([key, _encoded(item, tensors, f"{where}[{key!r}]")])
+        return {"dict": pairs}
+    raise ArgumentError(
+        "save: only tensors, numbers, strings, and lists, tuples and dicts of these can be saved",
+        got=f"{type(value).__name__} at {where}", hint="save a state_dict(), or what the object is made from",
+    )  # fmt: skip
+
+
+def load(f: File, map_location: Device | str | None = None, *, weights_only: bool = True) -> Any:
+    """Read what `save` wrote.
+
+    Parameters
+    ----------
+    f : path or binary file
+        Where from.
+    map_location : Device or str, optional
+        Where to put all tensors; by default where they were.
+    weights_only : bool
+        For PyTorch's callers: it always is so.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no such file, or damaged.
+    """
+    place = None if map_location is None else parse_device(map_location)
+    try:
+        with zipfile.ZipFile(f) as archive:
+            tree = json.loads(archive.read("tree.json"))
+            if tree.get("format") != "opweave.save" or tree.get("version") != _VERSION:
+                raise ValueError(f"version {tree.get('version')}")
+            return _decoded(tree["tree"], lambda about: _tensor(archive, about, place))
+    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, AttributeError, EOFError) as error:
+        raise ArgumentError("load: this is no file of opweave.save, or a damaged one", got=f"{f}: {error}") from None
+
+
+def _tensor(archive: zipfile.ZipFile, about: dict[str, Any], place: Device | None) -> Tensor:
+    dtype = DTYPES[about["dtype"]]
+    data = archive.read(f"data/{int(about['tensor'])}.npy")
+    array = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
+    if dtype is bfloat16:
+        if array.dtype != np.uint16:
+            raise ValueError(f"elements of {array.dtype}")
+        array = array.view(bfloat16.numpy)
+    if array.dtype != dtype.numpy:
+        raise ValueError(f"elements of {array.dtype} for {dtype.name}")
+    made = Tensor._from_array(array, cpu)
+    target = parse_device(about["device"]) if place is None else place
+    made = made if target is cpu else copies.to(made, target)
+    return made.requires_grad_() if about["requires_grad"] else made
+
+
+def _decoded(value: Any, tensor: Callable[[dict[str, Any]], Tensor]) -> Any:
+    if isinstance(value, list):
+        return [_decoded(item, tensor) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "tensor" in value:
+        return tensor(value)
+    ((kind, content),) = value.items()
+    if kind == "complex":
+        return complex(*content)
+    if kind == "dtype":
+        return DTYPES[content]
+    if kind in ("tuple", "size"):
+        items = tuple(_decoded(item, tensor) for item in content)
+        return Size(items) if kind == "size" else items
+    if kind == "dict":
+        return {key: _decoded(item, tensor) for key, item in content}
+    raise ValueError(f"an unknown kind {kind!r}")

@@ -1,0 +1,5 @@
+"""Signals: `opweave.signal.windows`."""
+
+from opweave.signal import windows as windows
+
+__all__ = ["windows"]

@@ -1,0 +1,203 @@
+"""How PyTorch's functions and methods are called beyond what a schema says.
+
+Its argument parser, and not its schemas, knows these forms; they hold for each function of the package and each method
+of `Tensor` that follows from a declared op, and for those that families write as Python functions:
+
+======================================  ===========================================================================
+form                                    rule
+======================================  ===========================================================================
+`softmax(input=x, dim=0)`               the first argument, `self` in schemas, is called `input`
+`sum(x, axis=1, keepdims=True)`         an argument has the names that NumPy has for it (`registry.argument_names`)
+`x.permute(1, 0)`, `zeros(2, 3)`        where a list of ints is all that an overload takes by position, it may be
+                                        written out
+`a, b = x.split(2)`                     a list of tensors comes back as a tuple
+`x.max(0).values`, `out=(v, i)`         several results have names (`registry.return_types`)
+`add(x, y, out=z)`                      is the op's variant; `writing` makes one of a Python function
+======================================  ===========================================================================
+
+All of it happens where Python makes a call; what native code replays (`registry.replay`) is told by the names as they
+were written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from opweave.registry.argument_names import OTHER_NAMES, respell
+from opweave.registry.errors import ArgumentError, AutogradError, DTypeError
+from opweave.registry.keys import GRAD, PYTHON_BIT, state
+from opweave.registry.op import ops
+from opweave.registry.packet import OpOverloadPacket
+from opweave.registry.promote import can_cast
+from opweave.registry.python_dispatch import tensors_in
+from opweave.registry.resizing import resize_result
+from opweave.registry.return_types import named
+from opweave.registry.tensor import Tensor, describe
+
+_INTS = re.compile(r"(?:Sym)?[Ii]nt\[\d*\]")
+_SINGLE = ("int ", "SymInt ", "bool ")
+_LIST = re.compile(r"-> \(?Tensor(?:\([^)]*\))?\[\]\)?$")
+
+
+def _positional(source: str) -> list[str]:
+    """What a schema's text takes by position, as text."""
+    found = source[source.index("(") + 1 : source.rindex(" -> ") - 1]
+    parts, depth, start = [], 0, 0
+    for at, letter in enumerate(found):
+        depth += (letter in "([") - (letter in ")]")
+        if letter == "," and not depth:
+            parts.append(found[start:at].strip())
+            start = at + 1
+    parts.append(found[start:].strip())
+    return parts[: parts.index("*")] if "*" in parts else parts
+
+
+def _texts(packet: OpOverloadPacket) -> list[str]:
+    """The schemas that are written out; parsing them all takes time."""
+    found = [getattr(packet, name).schema_source for name in packet.overloads()]
+    return [text for text in found if isinstance(text, str)]
+
+
+def may_be_written_out(packet: OpOverloadPacket, skipped: int) -> tuple[bool, bool]:
+    """Whether an overload takes nothing but a list of ints by position, after the first arguments; whether of one int.
+
+    One int is for an overload that takes an int, where there is one: `x.hsplit(2)` is sections, not places.
+    """
+    texts = _texts(packet)
+    if not any("nt[" in text for text in texts):
+        return False, False
+    taken = [_positional(text)[skipped:] for text in texts]
+    found = any(len(items) == 1 and _INTS.match(items[0]) for items in taken)
+    return found, found and not any(items and items[0].startswith(_SINGLE) for items in taken)
+
+
+def method(packet: OpOverloadPacket) -> Callable[..., Any]:
+    """What a method of `Tensor` does by the name of an op."""
+    function = _given(packet)
+    several, one = may_be_written_out(packet, 1)
+    if not several:
+        return function
+
+    def written_out(self: Tensor, *items: Any, **kwargs: Any) -> Any:
+        if len(items) > 1 or (one and items and not isinstance(items[0], (list, tuple))):
+            if all(hasattr(item, "__index__") for item in items):
+                return function(self, items, **kwargs)
+        return function(self, *items, **kwargs)
+
+    written_out.__name__ = packet.opname
+    written_out.packet = packet  # type: ignore[attr-defined]  # for who has to know what it calls
+    return written_out
+
+
+def function(packet: OpOverloadPacket) -> Callable[..., Any]:
+    """What a function of the package does by the name of an op."""
+    called = _given(packet)
+    if not may_be_written_out(packet, 0)[1]:
+        return called
+
+    def written_out(*size: Any, **kwargs: Any) -> Any:
+        if not size:
+            return called(**kwargs)
+        if len(size) == 1 and isinstance(size[0], (list, tuple)):
+            size = tuple(size[0])
+        return called(size, **kwargs)
+
+    written_out.__name__ = packet.opname
+    return written_out
+
+
+def _given(packet: OpOverloadPacket) -> Callable[..., Any]:
+    """The op with its results as functions give them."""
+    if not any(text.endswith("]") and _LIST.search(text) for text in _texts(packet)):
+        return named(packet)
+
+    def tupled(*args: Any, **kwargs: Any) -> Any:
+        if type(kwargs.get("out")) in (list, tuple):
+            return write(packet.opname, kwargs.pop("out"), packet(*args, **kwargs), args, kwargs)
+        found = packet(*args, **kwargs)
+        return tuple(found) if type(found) is list else found
+
+    tupled.__name__ = packet.opname
+    tupled.__doc__ = packet.__doc__
+    return tupled
+
+
+def respelling(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A Python function that takes other names for its arguments, too."""
+    code = getattr(getattr(function, "__wrapped__", function), "__code__", None)
+    if code is None:
+        return function
+    own = (*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount], "out")
+
+    def respelled(*args: Any, **kwargs: Any) -> Any:
+        if kwargs and not OTHER_NAMES.keys().isdisjoint(kwargs):
+            kwargs = respell(kwargs, own)
+        return function(*args, **kwargs)
+
+    respelled.__name__ = function.__name__
+    respelled.__qualname__ = function.__qualname__
+    respelled.__doc__ = function.__doc__
+    respelled.__wrapped__ = function  # type: ignore[attr-defined]  # its signature is this one's
+    return respelled
+
+
+def writing(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that takes `out=` besides: a tensor, or one for each of several results."""
+
+    def written(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        if out is None:
+            return function(*args, **kwargs)
+        return write(function.__name__, out, function(*args, **kwargs), args, kwargs)
+
+    written.__name__ = function.__name__
+    written.__qualname__ = function.__qualname__
+    written.__doc__ = function.__doc__
+    written.__wrapped__ = function  # type: ignore[attr-defined]  # its signature is this one's, but for `out`
+    return written
+
+
+def write(name: str, out: Any, found: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
+    """Write what a function gave to the tensors of `out=`, which get its sizes; gives them.
+
+    Parameters
+    ----------
+    name : str
+        Of the function, for messages.
+    out : Tensor or sequence of Tensor
+        As many as there are results.
+    found : Tensor or sequence of Tensor
+        The results.
+    args, kwargs
+        What the function was called with: none of it may be recorded by autograd.
+
+    Raises
+    ------
+    ArgumentError
+        If there are other than as many.
+    DTypeError
+        If a result cannot be converted.
+    AutogradError
+        If something requires grad.
+    """
+    targets = [out] if isinstance(out, Tensor) else list(out)
+    results = [found] if isinstance(found, Tensor) else list(found)
+    if len(targets) != len(results) or not all(isinstance(t, Tensor) for t in targets):
+        raise ArgumentError(f"{name}: out= must be {len(results)} tensor(s)", got=describe(out))
+    recorded = not state.exclude & GRAD
+    if recorded and any(t._keys & GRAD for t in tensors_in([targets, args, kwargs or {}])):
+        raise AutogradError(
+            f"{name}: functions with out= do not differentiate, but one of the arguments requires grad",
+            got=describe(targets), hint="use the functional form, or no_grad",
+        )  # fmt: skip
+    for target, result in zip(targets, results, strict=True):
+        if not can_cast(result._dtype, target._dtype):
+            raise DTypeError(
+                f"{name}: result type {result._dtype.name} cannot be written to {target._dtype.name}",
+                got=describe(target), hint="use the functional form, or convert the tensor first",
+            )  # fmt: skip
+        if target._sizes != result._sizes and not state.include and not target._keys & PYTHON_BIT:
+            resize_result(name, target, result._sizes)
+        ops.aten.copy_.default(target, result)
+    return out

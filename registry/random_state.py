@@ -1,0 +1,54 @@
+"""The state of the calling thread's generator of the CPU: `seed`, `get_rng_state` and what belongs to them."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import numpy as np
+
+from opweave.registry.device import cpu
+from opweave.registry.errors import ArgumentError
+from opweave.registry.ops.random import default_generator, manual_seed
+from opweave.registry.tensor import Tensor, describe
+
+
+def initial_seed() -> int:
+    """The seed that the calling thread's generator of the CPU started from."""
+    return default_generator(cpu).initial_seed()
+
+
+def seed() -> int:
+    """Seed the calling thread's generators of all devices with a number that nobody knows before, and give it."""
+    chosen = int.from_bytes(os.urandom(8), "little") >> 1
+    manual_seed(chosen)
+    return chosen
+
+
+def get_rng_state() -> Tensor:
+    """What the next numbers of the calling thread's generator of the CPU depend on, as bytes.
+
+    Returns
+    -------
+    Tensor
+        A vector of uint8, for `set_rng_state`.
+    """
+    text = json.dumps(default_generator(cpu).state(), default=lambda v: v.tolist()).encode()
+    return Tensor._from_array(np.frombuffer(text, np.uint8).copy(), cpu)
+
+
+def set_rng_state(new_state: Tensor) -> None:
+    """Let the calling thread's generator of the CPU go on from an earlier `get_rng_state`.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no such state.
+    """
+    try:
+        state = json.loads(new_state.numpy().tobytes())
+        default_generator(cpu).set_state(state)
+    except (ValueError, KeyError, TypeError, UnicodeDecodeError):
+        raise ArgumentError(
+            "set_rng_state: this is no state of a generator", got=describe(new_state), hint="get_rng_state() gives one"
+        ) from None

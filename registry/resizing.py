@@ -1,0 +1,67 @@
+"""Giving a tensor other sizes, in its memory or in other memory: what `out=` asks for.
+
+Views, graphs and what autograd saved rely on a tensor's memory. So only a plain tensor gets other memory, which nothing
+else shares; the rest is refused.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+from opweave.registry.errors import ShapeError
+from opweave.registry.keys import GRAD, PYTHON_BIT
+from opweave.registry.spec import contiguous_strides, span
+from opweave.registry.tensor import Tensor, allocate, describe
+
+#: References to a storage that one tensor holds, besides the argument of `getrefcount`.
+_ONE = 2
+
+
+def resize_result(name: str, target: Tensor, sizes: tuple[int, ...]) -> None:
+    """Give a tensor that a result is written to the result's sizes, row-major, as PyTorch does.
+
+    What was in it is lost. A warning says so where it had elements.
+
+    Parameters
+    ----------
+    name : str
+        Of the op, for messages.
+    target : Tensor
+        On a device with data.
+    sizes : tuple of int
+        Other than its own.
+
+    Raises
+    ------
+    ShapeError
+        If it needs more memory and cannot have other memory: other tensors share it, it requires grad, or it is a
+        subclass.
+    """
+    if type(target) is not Tensor or target._keys & (GRAD | PYTHON_BIT):
+        raise ShapeError(
+            f"{name}: the result's shape {list(sizes)} does not fit the tensor written to", got=describe(target),
+            hint="only plain tensors that require no grad are resized; pass one of the right shape",
+        )  # fmt: skip
+    strides = contiguous_strides(sizes)
+    fits = (target._offset + span(sizes, strides)) * target._dtype.itemsize <= target._storage.nbytes
+    if not fits and (target._view_of is not None or sys.getrefcount(target._storage) > _ONE):
+        raise ShapeError(
+            f"{name}: the result's shape {list(sizes)} needs more memory than the tensor written to has",
+            got=f"{describe(target)}, whose memory other tensors share",
+            hint="pass a tensor of the right shape, or an empty one of its own",
+        )  # fmt: skip
+    if target.numel():
+        warnings.warn(
+            f"An output with one or more elements was resized since it had shape {list(target._sizes)}, which does not "
+            f"match the required output shape {list(sizes)}. Pass an empty tensor, or one of that shape.",
+            UserWarning, stacklevel=2,
+        )  # fmt: skip
+    if fits:
+        target._sizes, target._strides, target._cached = sizes, strides, None
+        return
+    made = allocate(sizes, strides, target._dtype, target._device)
+    version = target._storage.version
+    target._storage, target._sizes, target._strides, target._offset = made._storage, sizes, strides, 0
+    target._storage.version = version
+    target._cached = None
