@@ -4,13 +4,14 @@
     python benchmarks/peers.py --only softmax --rounds 5
 
 One library a process; the processes work in turns, as in `kernels.py`. Ratios are of the best other library's time over
-opweave's: above 1, opweave is first. Inputs are alike in all libraries, and results are compared with NumPy's in 64 bits
-before anything is timed.
+opweave's: above 1, opweave is first. Inputs are alike in all libraries, and results are compared with NumPy's in 64
+bits before anything is timed.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import importlib
 import math
 import statistics
@@ -38,8 +39,8 @@ class Names:
         self.m: Any = importlib.import_module({"jax": "jax.numpy", "numpy": "numpy"}.get(library, library))
         self.keep = {"keepdims" if library in ("jax", "numpy") else "keepdim": True}
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.m, name)
+    def sqrt(self, x: Array) -> Array:
+        return self.m.sqrt(x)
 
     def silu(self, x: Array) -> Array:
         return x / (1 + self.m.exp(-x))
@@ -72,52 +73,53 @@ class Names:
         return x.reshape(*x.shape[:-1], 8, -1).swapaxes(-2, -3)
 
 
-def attention(l: Names, q: Array, k: Array, v: Array) -> Array:
-    return l.softmax(q @ k.swapaxes(-1, -2) * q.shape[-1] ** -0.5) @ v
+def attention(lib: Names, q: Array, k: Array, v: Array) -> Array:
+    return lib.softmax(q @ k.swapaxes(-1, -2) * q.shape[-1] ** -0.5) @ v
 
 
-def block(l: Names, x: Array, w: Array, o: Array, up: Array, down: Array) -> Array:
+def block(lib: Names, x: Array, w: Array, o: Array, up: Array, down: Array) -> Array:
     d = x.shape[-1]
-    qkv = l.normed(x) @ w
-    y = attention(l, *(l.heads(qkv[..., i * d : (i + 1) * d]) for i in range(3)))
+    qkv = lib.normed(x) @ w
+    y = attention(lib, *(lib.heads(qkv[..., i * d : (i + 1) * d]) for i in range(3)))
     x = x + y.swapaxes(-2, -3).reshape(x.shape) @ o
-    return x + l.gelu(l.normed(x) @ up) @ down
+    return x + lib.gelu(lib.normed(x) @ up) @ down
 
 
-def adam(l: Names, *arrays: Array) -> list[Array]:
+def adam(lib: Names, *arrays: Array) -> list[Array]:
     found = []
     for p, g, m, v in zip(*(arrays[i::4] for i in range(4)), strict=True):
         m, v = m * 0.9 + g * 0.1, v * 0.999 + g * g * 0.001
-        found += [p - 1e-3 * m / (l.sqrt(v) + 1e-8), m, v]
+        found += [p - 1e-3 * m / (lib.sqrt(v) + 1e-8), m, v]
     return found
 
 
-def mlp(l: Names, x: Array, a: Array, b: Array) -> Array:
-    return l.relu(x @ a) @ b
+def mlp(lib: Names, x: Array, a: Array, b: Array) -> Array:
+    return lib.relu(x @ a) @ b
 
 
 ROWS, WIDE = (4096, 1024), (1024,)
 WORK: dict[str, Work] = {
-    "add": (lambda l, x, y: x + y, ((1_000_000,),) * 2),
-    "gelu(x a + b) silu(y)": (lambda l, x, a, b, y: l.gelu(x * a + b) * l.silu(y), ((1 << 22,),) * 4),
-    "bias, relu": (lambda l, x, b: l.relu(x + b), (ROWS, WIDE)),
-    "sum of rows": (lambda l, x: x.sum(-1), (ROWS,)),
-    "sum of columns": (lambda l, x: x.sum(0), (ROWS,)),
-    "softmax": (lambda l, x: l.softmax(x), (ROWS,)),
-    "layer norm": (lambda l, x, w, b: l.normed(x) * w + b, (ROWS, WIDE, WIDE)),
+    "add": (lambda lib, x, y: x + y, ((1_000_000,),) * 2),
+    "gelu(x a + b) silu(y)": (lambda lib, x, a, b, y: lib.gelu(x * a + b) * lib.silu(y), ((1 << 22,),) * 4),
+    "bias, relu": (lambda lib, x, b: lib.relu(x + b), (ROWS, WIDE)),
+    "sum of rows": (lambda lib, x: x.sum(-1), (ROWS,)),
+    "sum of columns": (lambda lib, x: x.sum(0), (ROWS,)),
+    "softmax": (lambda lib, x: lib.softmax(x), (ROWS,)),
+    "layer norm": (lambda lib, x, w, b: lib.normed(x) * w + b, (ROWS, WIDE, WIDE)),
     "rms norm, residual": (
-        lambda l, x, r, w: (lambda h: (h, h / l.sqrt((h * h).mean(-1, **l.keep) + EPS) * w))(x + r), (ROWS, ROWS, WIDE)
+        lambda lib, x, r, w: (lambda h: (h, h / lib.sqrt((h * h).mean(-1, **lib.keep) + EPS) * w))(x + r),
+        (ROWS, ROWS, WIDE),
     ),
-    "cross entropy": (lambda l, x, t: l.loss(x, t), ((2048, CLASSES), (2048,))),
-    "cross entropy, gradient": (lambda l, x, t: l.loss(x, t), ((2048, CLASSES), (2048,))),
+    "cross entropy": (lambda lib, x, t: lib.loss(x, t), ((2048, CLASSES), (2048,))),
+    "cross entropy, gradient": (lambda lib, x, t: lib.loss(x, t), ((2048, CLASSES), (2048,))),
     "Adam, 20 of 100,000": (adam, ((100_000,),) * 80),
     "two layers": (mlp, ((256, 512), (512, 2048), (2048, 512))),
-    "two layers, gradient": (lambda l, x, a, b: mlp(l, x, a, b).mean(), ((256, 512), (512, 2048), (2048, 512))),
+    "two layers, gradient": (lambda lib, x, a, b: mlp(lib, x, a, b).mean(), ((256, 512), (512, 2048), (2048, 512))),
     "attention": (attention, ((4, 8, 256, 64),) * 3),
     "transformer block": (block, ((4, 256, 512), (512, 1536), (512, 512), (512, 2048), (2048, 512))),
-    "transpose, add, relu": (lambda l, x, y: l.relu(x.T + y), ((2048, 2048),) * 2),
-    "softmax of 16 x 16": (lambda l, x: l.softmax(x * 2), ((16, 16),)),
-    "add of 8": (lambda l, x, y: x + y, ((8,),) * 2),
+    "transpose, add, relu": (lambda lib, x, y: lib.relu(x.T + y), ((2048, 2048),) * 2),
+    "softmax of 16 x 16": (lambda lib, x: lib.softmax(x * 2), ((16, 16),)),
+    "add of 8": (lambda lib, x, y: x + y, ((8,),) * 2),
 }  # fmt: skip
 SMALL = ("softmax of 16 x 16", "add of 8")
 
@@ -157,21 +159,25 @@ def of(library: str) -> Calls:
         gradient = name.endswith("gradient")
         if library == "jax":
             jax = importlib.import_module("jax")
-            function = (lambda f: lambda *a: f(names, *a))(f)
-            call = jax.jit(jax.value_and_grad(function, tuple(range(max(len(WORK[name][1]) - 1, 1)))) if gradient
-                           else function)  # fmt: skip
+            function = functools.partial(f, names)
+            if gradient:
+                function = jax.value_and_grad(function, tuple(range(max(len(WORK[name][1]) - 1, 1))))
             arrays = [jax.numpy.asarray(x) for x in inputs(name)]
-            found[name] = (lambda c, a: lambda: jax.block_until_ready(c(*a)))(call, arrays)
+            found[name] = functools.partial(_ready, jax, jax.jit(function), arrays)
         else:
             arrays = [names.m.from_numpy(x) for x in inputs(name)]
             leaves = [x for x in arrays if x.dtype is names.m.float32][: max(len(arrays) - 1, 1)] if gradient else []
-            compiled = names.m.compile((lambda f: lambda *a: f(names, *a))(f))
+            compiled = names.m.compile(functools.partial(f, names))
             for leaf in leaves:
                 leaf.requires_grad_()
             found[name] = (_with_gradient if gradient else _plain)(compiled, arrays, leaves)
         result = found[name]()
         checked(name, result[0] if gradient and library == "jax" else result)
     return found
+
+
+def _ready(jax: Any, compiled: Callable[..., Any], arrays: list[Any]) -> Any:
+    return jax.block_until_ready(compiled(*arrays))
 
 
 def _plain(compiled: Callable[..., Any], arrays: list[Any], _: list[Any]) -> Callable[[], Any]:
