@@ -22,7 +22,8 @@ from opweave.codegen.generated import Generated
 from opweave.codegen.host import epilogue, group, kernels, lifetimes, natives, reuse, segments, spec
 from opweave.codegen.host.build import build
 from opweave.codegen.host.python import Printer
-from opweave.codegen.host.steps import Program, with_programs
+from opweave.codegen.host.steps import Program
+from opweave.codegen.host.subprograms import with_programs
 from opweave.registry.device import Device
 from opweave.tracer.graph import Graph, Node
 

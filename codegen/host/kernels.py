@@ -17,8 +17,8 @@ from opweave.codegen.host.steps import (
     Program,
     Step,
     Tuned,
-    with_programs,
 )
+from opweave.codegen.host.subprograms import with_programs
 from opweave.codegen.kernel import KernelSource
 from opweave.codegen.loops.lowering import label_of
 from opweave.codegen.triton_source import kernel_name, print_group, print_kernel

@@ -14,6 +14,7 @@ from opweave.codegen.host import steps as host
 from opweave.codegen.host.operands import Address, Layout, Local, NumberType, TensorType
 from opweave.codegen.host.segments import Segment
 from opweave.codegen.host.steps import Program, Step, locals_in
+from opweave.codegen.host.subprograms import programs_in
 from opweave.codegen.host.text import describe
 from opweave.codegen.kernel import KernelSource
 from opweave.registry.errors import HostError
@@ -59,7 +60,7 @@ class _Check:
         for step in steps:
             self.step = step
             self._step(step)
-            for inner in host.programs_in(step):
+            for inner in programs_in(step):
                 chosen = isinstance(step, host.Tuned) and inner is not step.unfused
                 _Check(inner, self.freed and not chosen, self.made).run()
         self._require(bool(steps) and isinstance(steps[-1], host.Return), "the program does not return")

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from opweave.codegen.host.operands import (
@@ -25,10 +25,9 @@ from opweave.codegen.host.operands import (
     TensorType,
 )
 from opweave.codegen.kernel import KernelSource
-from opweave.registry.containers import is_sequence
 from opweave.registry.device import Device
 from opweave.registry.errors import Site
-from opweave.tracer.operands import ImmutableDict, ImmutableList, map_operands
+from opweave.tracer.operands import ImmutableDict, ImmutableList
 
 
 @dataclass(frozen=True, eq=False)
@@ -547,26 +546,6 @@ class Program:
         return [list(steps) for _, steps in itertools.groupby(self.steps, lambda step: step.origin)]
 
 
-def programs_in(step: Step) -> Iterator[Program]:
-    """The functions that a step hands on."""
-    if isinstance(step, Call):
-        yield from _programs((step.args, step.kwargs))
-    elif isinstance(step, Tuned):
-        yield from (choice.program for choice in step.choices)
-        yield step.unfused
-
-
-def with_programs(step: Step, change: Callable[[Program], Program]) -> Step:
-    """A step with the functions changed that it hands on; what a tuned launch chooses from stays."""
-    if isinstance(step, Call) and next(programs_in(step), None) is not None:
-
-        def changed(value: Any) -> Any:
-            return change(value) if isinstance(value, Program) else value
-
-        return replace(step, args=map_operands(step.args, changed), kwargs=map_operands(step.kwargs, changed))
-    return replace(step, unfused=change(step.unfused)) if isinstance(step, Tuned) else step
-
-
 def locals_in(value: Any) -> list[Local]:
     """The names in operands."""
     found: list[Local] = []
@@ -598,16 +577,6 @@ def _collect(value: Any, found: list[Local]) -> None:
         _collect((value.start, value.stop, value.step), found)
     elif isinstance(value, tuple):
         _collect((*value,), found)
-
-
-def _programs(value: Any) -> Iterator[Program]:
-    if isinstance(value, Program):
-        yield value
-    elif is_sequence(value):
-        for item in value:
-            yield from _programs(item)
-    elif isinstance(value, dict):
-        yield from _programs((*value.values(),))
 
 
 _fields: dict[type, tuple[str, ...]] = {}

@@ -20,6 +20,7 @@ from opweave.codegen.host import steps as host
 from opweave.codegen.host.operands import Address, Expression, Layout, Local
 from opweave.codegen.host.segments import Segment
 from opweave.codegen.host.steps import Program, Step
+from opweave.codegen.host.subprograms import programs_in
 from opweave.codegen.kernel import KernelSource
 from opweave.registry.containers import is_dict, is_list, is_slice, is_tuple
 
@@ -42,7 +43,7 @@ def _function(program: Program) -> list[str]:
     sees = f" sees {_names(program.captured)}" if program.captured else ""
     lines = [f"def {program.name}({', '.join(parameters)}){sees}:"]
     for step in program.steps:
-        for inner in host.programs_in(step):
+        for inner in programs_in(step):
             lines += [f"    {line}" for line in _function(inner)]
         line, site = f"    {describe(step)}", step.origin.site
         lines.append(f"{line:<{_COMMENT_COLUMN}}  # {site.short}" if site is not None else line)
