@@ -130,6 +130,9 @@ class _Module(Depthwise):
             go("careful", groups * rows, c["n"] * image * terms * 8)
         some = some.both(odd.denied())
         with f.when(kind.equals(CORRELATE).both(some)):
+            # To pack columns again for other filters takes longer than to pack filters for other places.
+            width = (blocks < ENOUGH).choose(width.least(2 * self.wide), width)
+            blocks = places.up(width)
             even = places.up(blocks * self.lanes) * self.lanes
             wide = (blocks < ENOUGH).choose(even, width)
             height = (rows.up(self.high) * self.high).least(TALL)
