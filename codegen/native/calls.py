@@ -85,7 +85,7 @@ class _Known:
         ctypes.c_void_p.from_address(at + _WORD).value = ctypes.addressof(self.head)
         ctypes.c_void_p.from_address(at).value = code.address("opweave_call")
 
-    def learn(self, *args: Any, **kwargs: Any) -> Any:
+    def learn(self, /, *args: Any, **kwargs: Any) -> Any:
         """Make a call in Python, and write it down."""
         if not _lock.acquire(blocking=False):
             return self.otherwise(*args, **kwargs)
