@@ -68,7 +68,22 @@ def _opweave(folder: Path) -> tuple[float, Cases]:
     path = cpp_extension.load("cpp_bench", HERE / "cpp_ops.cpp", build_directory=folder / "ow", is_standalone=True)
     seconds = _children() - before
     opweave.ops.load_library(path)
-    return seconds, _of_library(opweave)
+    return seconds, _of_library(opweave) | _compiled()
+
+
+def _compiled() -> Cases:
+    """Graphs of C++ ops with a kernel before and after each."""
+    add = opweave.ops.cpp_bench.add.default
+    opweave.library.register_fake("cpp_bench::add", lambda a, b: opweave.empty_like(a))
+    x, y = opweave.ones(16, 16), opweave.ones(16, 16)
+
+    def chain(x: Any, y: Any, count: int) -> Any:
+        for _ in range(count):
+            x = add(x * 2, y) * 0.5
+        return x
+
+    run = opweave.compile(chain, fullgraph=True)
+    return {f"compiled, ops: {count}": lambda count=count: run(x, y, count) for count in (1, 10)}
 
 
 def _custom_op(lib: Any, name: str) -> Cases:

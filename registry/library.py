@@ -198,7 +198,8 @@ class Library:
         Raises
         ------
         RegistrationError
-            If the key has a kernel (names both places), or the function cannot take the op's arguments.
+            If the key has a kernel (names both places), the function cannot take the op's arguments, or there is no
+            such op where it has to be there: in a built-in namespace, or for a rule of tensors without data (`"Meta"`).
         """
         site = self._site or user_frame(1)
         if not callable(fn):

@@ -655,3 +655,10 @@ def test_hooks_of_saved_tensors_see_each_once() -> None:
             assert len(packed) == count
     z.sum().backward()
     np.testing.assert_allclose(x.grad.numpy(), np.sinh(x.detach().numpy()), rtol=1e-5)
+
+
+def test_arguments_may_be_given_by_the_name_self() -> None:
+    x = opweave.ones(3)
+    for _ in range(5):
+        aten.add_.Tensor(self=x, other=1.0, alpha=1)
+    assert x.tolist() == [6.0, 6.0, 6.0]
