@@ -198,6 +198,22 @@ def test_what_compiled_code_would_not_do_is_refused(net):
     assert net.scale.grad is not None
 
 
+def test_checkpointed_modules():
+    layers = [nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 3)]
+    x = opweave.randn(2, 3)
+    found = []
+    for call in (
+        lambda: nn.Sequential(*layers)(x),
+        lambda: opweave.utils.checkpoint.checkpoint(nn.Sequential(*layers), x, use_reentrant=False),
+        lambda: opweave.utils.checkpoint.checkpoint_sequential(layers, 2, x),
+    ):
+        layers[0].zero_grad()
+        call().square().sum().backward()
+        found.append(layers[0].weight.grad.numpy())
+    np.testing.assert_allclose(found[1], found[0])
+    np.testing.assert_allclose(found[2], found[0])
+
+
 def test_memory_of_a_parameter_is_replaced():
     p = nn.Parameter(opweave.ones(3))
     (p * 2).sum().backward()
