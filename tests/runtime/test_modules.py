@@ -95,6 +95,9 @@ def test_other_forms_of_compiling_a_module(net):
     held(compiled, net, x)
     assert len(compiled.entries) == 2
     assert "aten.addmm" in str(compiled.last_graph)
+    copied = copy.deepcopy(compiled)
+    copied.scale.data.zero_()
+    assert copied(x).abs().max().item() == 0 < compiled(x).abs().max().item()
     inner = opweave.compile(lambda t: compiled(t) + 1)
     np.testing.assert_allclose(inner(x).detach().numpy(), (net(x) + 1).detach().numpy(), rtol=1e-5, atol=1e-6)
 
