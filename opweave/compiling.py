@@ -111,6 +111,11 @@ def compile(
     # What is saved within a budget may be chosen in another way by another process.
     known = f"fuse_launches={fuse_launches}" if own and budget == 1 else None
 
+    def compiled(function: Any) -> CompiledFunction:
+        return CompiledFunction(
+            function, build, split=halves, limit=limit, dynamic=dynamic, fullgraph=fullgraph, settings=known
+        )
+
     def wrap(function: Any) -> Any:
         if not callable(function):
             raise UnsupportedError(
@@ -118,12 +123,9 @@ def compile(
                 got=f"{function!r} ({type(function).__name__})",
                 hint="opweave.compile(f), or @opweave.compile above its definition",
             )
-        made = CompiledFunction(
-            function, build, split=halves, limit=limit, dynamic=dynamic, fullgraph=fullgraph, settings=known
-        )
         if is_module(type(function)):
-            return load_heavy("opweave.nn.compiled").CompiledModule(function, made)
-        return made
+            return load_heavy("opweave.nn.compiled").CompiledModule(function, compiled)
+        return compiled(function)
 
     return wrap if fn is None else wrap(fn)
 

@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 import optree
 
-from opweave import amp, utils
+from opweave import amp
 from opweave.compiling import compile
 from opweave.registry import dtypes
-from opweave.registry.autograd.checkpoint import checkpoint
 from opweave.registry.device import Device, is_cuda_available
 from opweave.registry.dtypes import DTYPES, DType
 from opweave.registry.keys import DispatchMode, state
@@ -230,8 +229,6 @@ PRESENT: dict[str, dict[str, Any]] = {
         "Device": Any, "Number": int | float | bool, "_size": tuple[int, ...], "_dtype": DType, "_device": Device,
         "_int": int, "_float": float, "_bool": bool,
     },
-    "torch.utils": {"checkpoint": utils.checkpoint},
-    "torch.utils.checkpoint": {"checkpoint": checkpoint},
     "torch.utils._python_dispatch": {"TorchDispatchMode": DispatchMode},
     "torch.utils._pytree": {
         "tree_map": functools.partial(optree.tree_map, none_is_leaf=True),
@@ -289,7 +286,7 @@ ABSENT: dict[str, frozenset[str]] = {
         "torch.utils._triton": "has_triton",
         "torch.utils._python_dispatch": "return_and_correct_aliasing is_traceable_wrapper_subclass",
         "torch.utils._pytree": "register_pytree_node PyTree TreeSpec",
-        "torch.utils.checkpoint": "checkpoint_sequential create_selective_checkpoint_contexts CheckpointPolicy",
+        "torch.utils.checkpoint": "create_selective_checkpoint_contexts CheckpointPolicy",
         "torch.utils.hooks": "RemovableHandle",
         "torch.utils.benchmark": "Timer Compare",
         "torch.profiler": "profile record_function ProfilerActivity schedule tensorboard_trace_handler",

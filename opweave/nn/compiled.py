@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable
 from typing import Any
 
 from opweave.nn.modules.module import Module
@@ -15,17 +17,23 @@ class CompiledModule(Module):
     ----------
     module : Module
         Named `_orig_mod` here, and so in the paths of a state dict.
-    function : CompiledFunction
-        Calls it.
+    compiled : callable
+        Makes the compiled function that calls it.
     """
 
     _orig_mod: Module
 
-    def __init__(self, module: Module, function: CompiledFunction) -> None:
+    def __init__(self, module: Module, compiled: Callable[[Module], CompiledFunction]) -> None:
         super().__init__()
         del self.__dict__["training"]  # the module's is read and written
         self._orig_mod = module
-        self.__dict__["function"] = function
+        self.__dict__["compiled"] = compiled
+        self.__dict__["function"] = compiled(module)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> CompiledModule:
+        """A copy of the module, to be compiled for itself."""
+        made = memo[id(self)] = CompiledModule(copy.deepcopy(self._orig_mod, memo), self.__dict__["compiled"])
+        return made
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Call the module, compiled."""

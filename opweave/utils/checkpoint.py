@@ -1,5 +1,74 @@
-"""`checkpoint`, under the name that `torch.utils.checkpoint` has for it."""
+"""`checkpoint`, in the form that `torch.utils.checkpoint` has: it calls the function at once."""
 
-from opweave.registry.autograd.checkpoint import checkpoint
+from __future__ import annotations
 
-__all__ = ["checkpoint"]
+from collections.abc import Callable
+from typing import Any
+
+from opweave.registry.autograd.checkpoint import checkpoint as _kept
+from opweave.registry.errors import UnsupportedError
+
+__all__ = ["checkpoint", "checkpoint_sequential"]
+
+
+def checkpoint(
+    function: Callable[..., Any],
+    *args: Any,
+    use_reentrant: bool | None = None,
+    preserve_rng_state: bool = True,
+    determinism_check: str = "default",
+    context_fn: Any = None,
+    debug: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """Call a function that keeps only its inputs for backward, and is called again there; see `opweave.checkpoint`.
+
+    Parameters
+    ----------
+    function : callable
+        Gives the same when called twice.
+    *args, **kwargs
+        Its arguments.
+    use_reentrant, preserve_rng_state, determinism_check, debug
+        For the signature's sake: random numbers are the same again, and what is saved is compared.
+    context_fn : callable, optional
+        Not there.
+
+    Raises
+    ------
+    UnsupportedError
+        With a `context_fn`.
+    """
+    if context_fn is not None:
+        raise UnsupportedError("checkpoint: there are no contexts of both runs", got="context_fn", hint="leave it out")
+    return _kept(function)(*args, **kwargs)
+
+
+def checkpoint_sequential(functions: Any, segments: int, input: Any, **options: Any) -> Any:
+    """A chain of functions in segments, of which all but the last keep only their inputs.
+
+    Parameters
+    ----------
+    functions : Sequential, or list of callables
+        One after the other.
+    segments : int
+        In how many parts.
+    input : Tensor
+        Of the first.
+    """
+    chain = list(functions)
+    size = max(len(chain) // segments, 1)
+
+    def part(begin: int, end: int) -> Callable[[Any], Any]:
+        def run(value: Any) -> Any:
+            for function in chain[begin:end]:
+                value = function(value)
+            return value
+
+        return run
+
+    begin = 0
+    for _ in range(segments - 1):
+        input = checkpoint(part(begin, begin + size), input, **options)
+        begin += size
+    return part(begin, len(chain))(input)

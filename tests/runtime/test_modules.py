@@ -95,6 +95,9 @@ def test_other_forms_of_compiling_a_module(net):
     held(compiled, net, x)
     assert len(compiled.entries) == 2
     assert "aten.addmm" in str(compiled.last_graph)
+    copied = copy.deepcopy(compiled)
+    copied.scale.data.zero_()
+    assert copied(x).abs().max().item() == 0 < compiled(x).abs().max().item()
     inner = opweave.compile(lambda t: compiled(t) + 1)
     np.testing.assert_allclose(inner(x).detach().numpy(), (net(x) + 1).detach().numpy(), rtol=1e-5, atol=1e-6)
 
@@ -196,6 +199,22 @@ def test_what_compiled_code_would_not_do_is_refused(net):
     with pytest.raises(UnsupportedError, match="zero_grad"):
         opweave.compile(optimizer.zero_grad)()
     assert net.scale.grad is not None
+
+
+def test_checkpointed_modules():
+    layers = [nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 3)]
+    x = opweave.randn(2, 3)
+    found = []
+    for call in (
+        lambda: nn.Sequential(*layers)(x),
+        lambda: opweave.utils.checkpoint.checkpoint(nn.Sequential(*layers), x, use_reentrant=False),
+        lambda: opweave.utils.checkpoint.checkpoint_sequential(layers, 2, x),
+    ):
+        layers[0].zero_grad()
+        call().square().sum().backward()
+        found.append(layers[0].weight.grad.numpy())
+    np.testing.assert_allclose(found[1], found[0])
+    np.testing.assert_allclose(found[2], found[0])
 
 
 def test_memory_of_a_parameter_is_replaced():
