@@ -523,7 +523,7 @@ for _decl in (linalg_solve_triangular, linalg_inv_ex, linalg_det, linalg_slogdet
     _decl.batching(matrices.batch_matrices)
 for _decl in (linalg_solve_ex, linalg_solve_triangular, linalg_inv_ex, linalg_det, linalg_slogdet, linalg_lstsq):
     _decl.sample_dtypes = SAMPLED
-linalg_solve.sample_dtypes = cholesky_solve.sample_dtypes = linalg_inv.sample_dtypes = SAMPLED
+linalg_solve.sample_dtypes = linalg_inv.sample_dtypes = SAMPLED
 
 
 # ---- samples -------------------------------------------------------------------------------------------------------
@@ -545,11 +545,6 @@ def _(make: Make) -> Samples:
 def _(make: Make) -> Samples:
     yield (matrices.well(make, 3, 3), make(3, 2)), {"upper": True}
     yield (matrices.well(make, 2, 3, 3), make(4, 3)), {"upper": False, "left": False, "unitriangular": True}
-
-
-@cholesky_solve.with_samples
-def _(make: Make) -> Samples:
-    yield (make(3, 2), tril(matrices.well(make, 3, 3))), {}
 
 
 @linalg_inv_ex.with_samples

@@ -447,7 +447,6 @@ linalg_eigvalsh.sample_dtypes = linalg_svdvals.sample_dtypes = SAMPLED
 @linalg_eigvalsh.with_samples
 def _(make: Make) -> Samples:
     yield (matrices.positive(make, 3, 3),), {}
-    yield (matrices.positive(make, 2, 2, 2), "U"), {}
 
 
 @linalg_svdvals.with_samples
