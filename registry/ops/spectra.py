@@ -92,7 +92,9 @@ def _eigh_backward(grads: Any, A: Tensor, UPLO: str, compute_v: bool, result: Te
     V = result1 if compute_v else aten._linalg_eigh.default(A, UPLO, True)[1]
     if gV is None:
         return (aten.matmul.default(V * _row(gL), mH(V)),)
-    inner = _over_gaps(mH(V) @ gV, _row(L) - _column(L))
+    turned = mH(V) @ gV
+    # What a Hermitian change of A turns is skew.
+    inner = _over_gaps((turned - mH(turned)) * 0.5, _row(L) - _column(L))
     if gL is not None:
         inner = inner + diag_embed(aten._to_copy.default(gL, dtype=inner._dtype))
     return (V @ inner @ mH(V),)  # type: ignore[operator]  # bound by the surface
