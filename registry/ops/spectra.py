@@ -37,11 +37,11 @@ from opweave.registry.tensor import Tensor, allocate_like, describe
 aten = ops.aten
 
 
-def _row(t: Tensor) -> Any:
+def _row(t: Any) -> Any:
     return aten.unsqueeze.default(t, -2)
 
 
-def _column(t: Tensor) -> Any:
+def _column(t: Any) -> Any:
     return aten.unsqueeze.default(t, -1)
 
 
