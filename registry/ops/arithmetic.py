@@ -13,7 +13,7 @@ from opweave.registry.errors import ArgumentError, DTypeError
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops.elementary import unary
 from opweave.registry.ops.gradients import conjugate, dropped, zeros
-from opweave.registry.ops.kinds import DEFAULT, INT_TO_FLOAT, composite, extern, pointwise
+from opweave.registry.ops.kinds import DEFAULT, INT_TO_FLOAT, composite, declare_copied_back, extern, pointwise
 from opweave.registry.ops.kinds.traits import Traits
 from opweave.registry.ops.numbers import first_number, hand_on, into, second_number
 from opweave.registry.ops.samples import Make, pairs, triples
@@ -328,7 +328,6 @@ def _double(x: Any) -> Any:
     "aten::float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
     tags="pointwise",
     outs="Tensor_Scalar_out",
-    inplace="Scalar",
 )
 def float_power_number(self: Tensor, exponent: Any) -> Tensor:
     return aten.pow.Tensor_Scalar(_double(self), exponent)
@@ -343,17 +342,14 @@ def float_power_of_number(self: Any, exponent: Tensor) -> Tensor:
     "aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
     tags="pointwise",
     outs="Tensor_Tensor_out",
-    inplace="Tensor",
 )
 def float_power(self: Tensor, exponent: Tensor) -> Tensor:
     """The power in double precision."""
     return aten.pow.Tensor_Tensor(_double(self), _double(exponent))
 
 
-float_power.with_samples(lambda make: [((make(3, 4, low=0.5, high=2.0), make(4, low=0.5, high=2.0)), {})])
-float_power_number.with_samples(lambda make: [((make(3, 4, low=0.5, high=2.0), 1.5), {})])
-for _decl in (aten.float_power_.Scalar.decl, aten.float_power_.Tensor.decl):
-    _decl.sample_dtypes = (dtypes.float64, dtypes.complex128)
+declare_copied_back("aten::float_power_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)", float_power_number)
+declare_copied_back("aten::float_power_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)", float_power)
 
 
 @composite("aten::positive(Tensor(a) self) -> Tensor(a)", tags="pointwise")

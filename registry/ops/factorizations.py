@@ -94,8 +94,6 @@ def _cholesky_backward(grads: Any, result: Tensor, upper: bool) -> tuple[Any]:
     L, g = (mH(result), mH(grad)) if upper else (result, grad)
     inner = tril(aten.matmul.default(mH(L), g))
     inner = inner + mH(tril(inner, -1))
-    if inner._dtype.kind == "c":  # the diagonal of L is real
-        inner = inner - diag_embed(aten.mul.Tensor(aten.imag.default(diagonal(inner)), 1j))
     left = aten.linalg_solve_triangular.default(mH(L), inner, upper=True)
     return (aten.linalg_solve_triangular.default(L, left, upper=False, left=False) * 0.5,)
 
@@ -460,7 +458,7 @@ METHODS = {"lu": lu_function}
 for _decl in (linalg_cholesky_ex, linalg_qr, geqrf, linalg_lu_factor_ex, lu_unpack):
     _decl.batching(matrices.batch_matrices)
     _decl.sample_dtypes = SAMPLED
-linalg_cholesky.sample_dtypes = linalg_householder_product.sample_dtypes = SAMPLED
+linalg_cholesky.sample_dtypes = SAMPLED
 
 
 # ---- samples -------------------------------------------------------------------------------------------------------
@@ -490,8 +488,3 @@ def _(make: Make) -> Samples:
     pivots = aten._to_copy.default(aten.arange.start(2, 5), dtype=dtypes.int32)
     yield (make(4, 3), pivots), {}
     yield (make(3, 4), aten.clone.default(pivots), True, False), {}
-
-
-@linalg_householder_product.with_samples
-def _(make: Make) -> Samples:
-    yield (make(4, 3), make(3, low=0.1, high=1.0)), {}

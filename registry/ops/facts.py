@@ -12,7 +12,6 @@ from opweave.registry.dtypes import DType
 from opweave.registry.errors import ArgumentError, DTypeError, ShapeError
 from opweave.registry.op import ops
 from opweave.registry.ops.kinds import composite, extern
-from opweave.registry.ops.samples import Make, Samples
 from opweave.registry.promote import can_cast as _can_cast
 from opweave.registry.spec import TensorSpec, contiguous, contiguous_strides
 from opweave.registry.strided import wrap_dim
@@ -302,8 +301,3 @@ def _counted(x: Tensor, edges: Tensor, weight: Tensor | None, density: bool) -> 
 
 
 fill_diagonal_.with_samples(lambda make: [((make(3, 3), 2.0), {})])
-
-
-@as_strided_scatter.with_samples
-def _(make: Make) -> Samples:
-    yield (make(3, 4), make(2, 2), [2, 2], [1, 2], 1), {}

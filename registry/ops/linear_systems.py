@@ -8,7 +8,7 @@ import numpy as np
 
 from opweave.registry import dtypes
 from opweave.registry.batched import Level
-from opweave.registry.batching import bound, call, ranked, stretched, wrap
+from opweave.registry.batching import bound, call, one_by_one, ranked, stretched, wrap
 from opweave.registry.errors import ArgumentError, ShapeError
 from opweave.registry.op import OpOverload, ops
 from opweave.registry.ops import factorizations, matrices
@@ -511,6 +511,20 @@ def _lstsq_backward(grads: Any, self: Tensor, b: Tensor, needs: Any, result: Ten
 linalg_lstsq.backward(_lstsq_backward, differentiable=(0, 1))
 
 
+@linalg_lstsq.batching
+def _batch_lstsq(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    values = bound(op, args, kwargs)
+    matrix, right = values["self"], values["b"]
+    vector = _is_vector_right(matrix, right)
+    if vector:
+        right = aten.unsqueeze.default(right, -1)
+    if matrix.ndim != right.ndim:
+        return one_by_one(op, level, args, kwargs)
+    results = call(op, {**values, "self": stretched(matrix, level), "b": stretched(right, level)})
+    solution, *rest = matrices.with_a_batch(results, level)
+    return wrap((aten.squeeze.dim(solution, -1) if vector else solution, *rest), level)
+
+
 def pinv_gradient(grad: Any, P: Any, A: Any) -> Any:
     """The gradient of A behind its pseudoinverse P (Golub & Pereyra 1973)."""
     G = mH(grad)
@@ -523,7 +537,7 @@ for _decl in (linalg_solve_triangular, linalg_inv_ex, linalg_det, linalg_slogdet
     _decl.batching(matrices.batch_matrices)
 for _decl in (linalg_solve_ex, linalg_solve_triangular, linalg_inv_ex, linalg_det, linalg_slogdet, linalg_lstsq):
     _decl.sample_dtypes = SAMPLED
-linalg_solve.sample_dtypes = cholesky_solve.sample_dtypes = linalg_inv.sample_dtypes = SAMPLED
+linalg_solve.sample_dtypes = linalg_inv.sample_dtypes = SAMPLED
 
 
 # ---- samples -------------------------------------------------------------------------------------------------------
@@ -545,11 +559,6 @@ def _(make: Make) -> Samples:
 def _(make: Make) -> Samples:
     yield (matrices.well(make, 3, 3), make(3, 2)), {"upper": True}
     yield (matrices.well(make, 2, 3, 3), make(4, 3)), {"upper": False, "left": False, "unitriangular": True}
-
-
-@cholesky_solve.with_samples
-def _(make: Make) -> Samples:
-    yield (make(3, 2), tril(matrices.well(make, 3, 3))), {}
 
 
 @linalg_inv_ex.with_samples

@@ -210,21 +210,29 @@ def zero_or(grad: Any, like: Tensor) -> Any:
 # ---- batches of `vmap` ---------------------------------------------------------------------------------------------
 
 
+#: What the operands are called that have a vector for each matrix.
+_VECTORS = ("pivots", "LU_pivots", "tau")
+
+
 def batch_matrices(op: OpOverload, level: Level, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """One more batch dimension in front, of every operand that has one; others broadcast."""
+    """One more batch dimension in front, of every operand; the batches of several broadcast."""
     values = bound(op, args, kwargs)
     tensors = {name: t for name, t in values.items() if isinstance(t, Tensor)}
-    rank = max(t.ndim for t in tensors.values())
+    rank = max(t.ndim + (name in _VECTORS) for name, t in tensors.items())
     for name, t in tensors.items():
-        # Vectors (pivots, tau) have one dimension less behind the batch.
-        matrix = next(iter(tensors.values()))
-        wanted = rank - (matrix.ndim - t.ndim if t.ndim < matrix.ndim else 0)
-        value = ranked(t, level, max(wanted, t.ndim))
+        lacking = rank - (name in _VECTORS) - t.ndim
+        value = ranked(t, level, t.ndim + lacking)
         if not is_at(t, level) and len(tensors) > 1:
-            lacking = max(wanted, t.ndim) - t.ndim
             value = aten.expand.default(t, [level.size, *[1] * lacking, *t._sizes])
         values[name] = value
-    return wrap(call(op, values), level)
+    return wrap(with_a_batch(call(op, values), level), level)
+
+
+def with_a_batch(results: Any, level: Level) -> Any:
+    """Results, of which those that were not asked for are a vector of nothing: so for each example."""
+    if isinstance(results, Tensor):
+        return results
+    return tuple([aten.expand.default(t, [level.size, 0]) if t._sizes == (0,) else t for t in results])
 
 
 # ---- samples -------------------------------------------------------------------------------------------------------

@@ -17,8 +17,7 @@ from opweave.registry.dtypes import get_default_dtype
 from opweave.registry.errors import ArgumentError, DTypeError, UnsupportedError
 from opweave.registry.loading import load_heavy
 from opweave.registry.op import OpOverload, ops
-from opweave.registry.ops.kinds import ExternDecl, composite, declare_inplace, extern
-from opweave.registry.ops.samples import Make, Samples
+from opweave.registry.ops.kinds import ExternDecl, before_write, composite, extern
 from opweave.registry.promote import broadcast_shapes, pointwise_strides, result_type
 from opweave.registry.spec import TensorSpec
 from opweave.registry.tensor import Tensor, allocate_like, describe
@@ -98,8 +97,6 @@ for _name, _compute in (
     _argument = "self" if _name.startswith(("bessel", "modified")) else "x"
     _decl = _declare(f"aten::special_{_name}(Tensor {_argument}) -> Tensor", f"special.{_name}", _compute)
     _decl.backward()
-    _decl.with_samples(lambda make: [((make(3, 4, low=0.5, high=6.0),), {})])
-    _decl.sample_dtypes = (dtypes.float32, dtypes.float64)
 
 
 special_ndtri = _declare(
@@ -152,8 +149,6 @@ special_zeta = _declare("aten::special_zeta(Tensor self, Tensor other) -> Tensor
 special_zeta.backward(
     other=lambda grad, self, other: grad * -self * aten.special_zeta.default(aten.add.Tensor(self, 1.0), other)
 )
-special_zeta.with_samples(lambda make: [((make(3, 4, low=1.5, high=6.0), make(4, low=0.5, high=4.0)), {})])
-special_zeta.sample_dtypes = (dtypes.float32, dtypes.float64)
 _declare_numbers("special_zeta", "self", "other", ("self_scalar", "other_scalar"))
 
 
@@ -178,10 +173,16 @@ igammac = _declare(
 )
 igamma.backward(other=_density)
 igammac.backward(other=lambda grad, self, other: -_density(grad, self, other))
-for _decl in (igamma, igammac):
-    _decl.with_samples(lambda make: [((make(3, 4, low=0.5, high=4.0), make(4, low=0.5, high=4.0)), {})])
-    _decl.sample_dtypes = (dtypes.float32, dtypes.float64)
-    declare_inplace(_decl.op, "default")
+
+
+@composite("aten::igamma_(Tensor(a!) self, Tensor other) -> Tensor(a!)", tags="pointwise")
+def igamma_(self: Tensor, other: Tensor) -> Tensor:
+    return aten.copy_.default(self, aten.igamma.default(before_write(self, other), other))
+
+
+@composite("aten::igammac_(Tensor(a!) self, Tensor other) -> Tensor(a!)", tags="pointwise")
+def igammac_(self: Tensor, other: Tensor) -> Tensor:
+    return aten.copy_.default(self, aten.igammac.default(before_write(self, other), other))
 
 
 @composite("aten::mvlgamma(Tensor self, int p) -> Tensor", tags="pointwise", outs="out")
@@ -197,15 +198,9 @@ def mvlgamma(self: Tensor, p: int) -> Tensor:
     return total
 
 
-declare_inplace(mvlgamma.op, "default")
-
-
-@mvlgamma.with_samples
-def _(make: Make) -> Samples:
-    yield (make(3, 4, low=2.0, high=5.0), 3), {}
-
-
-mvlgamma.sample_dtypes = (dtypes.float32, dtypes.float64)
+@composite("aten::mvlgamma_(Tensor(a!) self, int p) -> Tensor(a!)", tags="pointwise")
+def mvlgamma_(self: Tensor, p: int) -> Tensor:
+    return aten.copy_.default(self, mvlgamma.body(before_write(self), p))
 
 
 # ---- orthogonal polynomials ----------------------------------------------------------------------------------------
@@ -268,6 +263,4 @@ _POLYNOMIALS = {
 for _name, _compute in _POLYNOMIALS.items():
     _decl = _declare(f"aten::special_{_name}(Tensor x, Tensor n) -> Tensor", f"special.{_name}", _compute)
     _decl.backward()
-    _decl.with_samples(lambda make: [((make(3, 4, low=0.1, high=0.9), make(4, low=0, high=5)), {})])
-    _decl.sample_dtypes = (dtypes.float32,)
     _declare_numbers(f"special_{_name}", "x", "n", ("x_scalar", "n_scalar"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -112,7 +113,23 @@ def test_out_of_another_number_of_tensors(out: Any) -> None:
         ow.max(x(), 1, out=out)
 
 
+#: What takes other arguments than a number; `test_opinfo` calls it.
+OTHERS = {"geqrf", "histogram", "lu_unpack", "qr", "slogdet", "svd", "triangular_solve"}
+
+
+def fields_of(kind: Any) -> list[str]:
+    """What PyTorch calls several results, as its texts say."""
+    return [name for name in vars(kind) if isinstance(vars(kind)[name], types.MemberDescriptorType)]
+
+
 @pytest.mark.parametrize("name", sorted(set(classes) & set(dir(torch.return_types))))
+def test_names_of_results(name: str) -> None:
+    assert set(classes[name]._fields) == set(fields_of(getattr(torch.return_types, name)))
+
+
+@pytest.mark.parametrize(
+    "name", sorted(name for name in set(classes) & set(dir(torch.return_types)) - OTHERS if hasattr(torch, name))
+)
 def test_results_have_the_names_of_pytorch(name: str) -> None:
     arguments = {"topk": (2,), "kthvalue": (2,), "sort": (), "aminmax": (), "frexp": ()}.get(name, (1,))
     theirs = getattr(torch, name)(to_torch(x()), *arguments)

@@ -224,7 +224,8 @@ def functional_of(op: OpOverload) -> OpOverload | None:
     if found is not None:
         return found
     # `pow.Scalar` is the other way round.
-    overload = ".Tensor_Scalar" if op.name == "aten::pow_.Scalar" else f".{op.overload}".removesuffix(".default")
+    turned = ("aten::pow_.Scalar", "aten::float_power_.Scalar")
+    overload = ".Tensor_Scalar" if op.name in turned else f".{op.overload}".removesuffix(".default")
     return registry.operators.get(f"{op.namespace}::{op.opname.removesuffix('_')}{overload}")
 
 

@@ -7,15 +7,19 @@ inline Tensor Tensor::_exponent() const { static detail::HostOp op("aten::_expon
 inline Tensor Tensor::_fft_c2c(IntArrayRef dim, int64_t normalization, bool forward) const { static detail::HostOp op("aten::_fft_c2c"); return detail::Call(op).t((*this)).l(dim).i(normalization).b(forward).tensor(); }
 inline Tensor Tensor::_fft_c2r(IntArrayRef dim, int64_t normalization, int64_t last_dim_size) const { static detail::HostOp op("aten::_fft_c2r"); return detail::Call(op).t((*this)).l(dim).i(normalization).i(last_dim_size).tensor(); }
 inline Tensor Tensor::_fft_r2c(IntArrayRef dim, int64_t normalization, bool onesided) const { static detail::HostOp op("aten::_fft_r2c"); return detail::Call(op).t((*this)).l(dim).i(normalization).b(onesided).tensor(); }
+inline Tensor Tensor::_linalg_eigvals() const { static detail::HostOp op("aten::_linalg_eigvals"); return detail::Call(op).t((*this)).tensor(); }
 inline Scalar Tensor::_local_scalar_dense() const { static detail::HostOp op("aten::_local_scalar_dense"); return detail::Call(op).t((*this)).scalar(); }
 inline Tensor Tensor::_log_softmax(int64_t dim, bool half_to_float) const { static detail::HostOp op("aten::_log_softmax"); return detail::Call(op).t((*this)).i(dim).b(half_to_float).tensor(); }
 inline Tensor Tensor::_mantissa() const { static detail::HostOp op("aten::_mantissa"); return detail::Call(op).t((*this)).tensor(); }
 inline Tensor Tensor::_pad_circular(IntArrayRef pad) const { static detail::HostOp op("aten::_pad_circular"); return detail::Call(op).t((*this)).l(pad).tensor(); }
 inline Tensor Tensor::_pdist_forward(double p) const { static detail::HostOp op("aten::_pdist_forward"); return detail::Call(op).t((*this)).f(p).tensor(); }
+inline Tensor Tensor::_safe_softmax(int64_t dim, std::optional<ScalarType> dtype) const { static detail::HostOp op("aten::_safe_softmax"); return detail::Call(op).t((*this)).i(dim).d(dtype).tensor(); }
 inline Tensor Tensor::_softmax(int64_t dim, bool half_to_float) const { static detail::HostOp op("aten::_softmax"); return detail::Call(op).t((*this)).i(dim).b(half_to_float).tensor(); }
 inline Tensor Tensor::_to_copy(TensorOptions options, bool non_blocking, std::optional<MemoryFormat> memory_format) const { static detail::HostOp op("aten::_to_copy"); return detail::Call(op).t((*this)).arg(options.dtype_opt()).arg(options.layout_opt()).arg(options.device_opt()).arg(options.pinned_memory_opt()).b(non_blocking).arg(memory_format).tensor(); }
 inline Tensor Tensor::_to_copy(std::optional<ScalarType> dtype, std::optional<Layout> layout, std::optional<Device> device, std::optional<bool> pin_memory, bool non_blocking, std::optional<MemoryFormat> memory_format) const { static detail::HostOp op("aten::_to_copy"); return detail::Call(op).t((*this)).d(dtype).arg(layout).arg(device).arg(pin_memory).b(non_blocking).arg(memory_format).tensor(); }
 inline std::tuple<Tensor, Tensor, Tensor> Tensor::_unique2(bool sorted, bool return_inverse, bool return_counts) const { static detail::HostOp op("aten::_unique2"); return detail::Call(op).t((*this)).b(sorted).b(return_inverse).b(return_counts).tensors3(); }
+inline Tensor Tensor::_unsafe_masked_index(const Tensor& mask, ArrayRef<std::optional<Tensor>> indices, const Scalar& fill) const { static detail::HostOp op("aten::_unsafe_masked_index"); return detail::Call(op).t((*this)).t(mask).arg(indices).s(fill).tensor(); }
+inline Tensor Tensor::_unsafe_masked_index_put_accumulate(const Tensor& mask, ArrayRef<std::optional<Tensor>> indices, const Tensor& values) const { static detail::HostOp op("aten::_unsafe_masked_index_put_accumulate"); return detail::Call(op).t((*this)).t(mask).arg(indices).t(values).tensor(); }
 inline Tensor Tensor::_unsafe_view(IntArrayRef size) const { static detail::HostOp op("aten::_unsafe_view"); return detail::Call(op).t((*this)).l(size).tensor(); }
 inline Tensor Tensor::_upsample_bicubic2d_aa(IntArrayRef output_size, bool align_corners, std::optional<double> scales_h, std::optional<double> scales_w) const { static detail::HostOp op("aten::_upsample_bicubic2d_aa"); return detail::Call(op).t((*this)).l(output_size).b(align_corners).arg(scales_h).arg(scales_w).tensor(); }
 inline Tensor Tensor::_upsample_bilinear2d_aa(IntArrayRef output_size, bool align_corners, std::optional<double> scales_h, std::optional<double> scales_w) const { static detail::HostOp op("aten::_upsample_bilinear2d_aa"); return detail::Call(op).t((*this)).l(output_size).b(align_corners).arg(scales_h).arg(scales_w).tensor(); }
@@ -50,10 +54,12 @@ inline Tensor& Tensor::addcmul_(const Tensor& tensor1, const Tensor& tensor2, co
 inline Tensor Tensor::addmm(const Tensor& mat1, const Tensor& mat2, const Scalar& beta, const Scalar& alpha) const { static detail::HostOp op("aten::addmm"); return detail::Call(op).t((*this)).t(mat1).t(mat2).s(beta).s(alpha).tensor(); }
 inline Tensor& Tensor::addmm_(const Tensor& mat1, const Tensor& mat2, const Scalar& beta, const Scalar& alpha) const { static detail::HostOp op("aten::addmm_"); detail::Call(op).t((*this)).t(mat1).t(mat2).s(beta).s(alpha).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
 inline Tensor Tensor::addmv(const Tensor& mat, const Tensor& vec, const Scalar& beta, const Scalar& alpha) const { static detail::HostOp op("aten::addmv"); return detail::Call(op).t((*this)).t(mat).t(vec).s(beta).s(alpha).tensor(); }
+inline Tensor& Tensor::addmv_(const Tensor& mat, const Tensor& vec, const Scalar& beta, const Scalar& alpha) const { static detail::HostOp op("aten::addmv_"); detail::Call(op).t((*this)).t(mat).t(vec).s(beta).s(alpha).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
 inline Tensor Tensor::addr(const Tensor& vec1, const Tensor& vec2, const Scalar& beta, const Scalar& alpha) const { static detail::HostOp op("aten::addr"); return detail::Call(op).t((*this)).t(vec1).t(vec2).s(beta).s(alpha).tensor(); }
 inline Tensor& Tensor::addr_(const Tensor& vec1, const Tensor& vec2, const Scalar& beta, const Scalar& alpha) const { static detail::HostOp op("aten::addr_"); detail::Call(op).t((*this)).t(vec1).t(vec2).s(beta).s(alpha).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
 inline Tensor Tensor::adjoint() const { static detail::HostOp op("aten::adjoint"); return detail::Call(op).t((*this)).tensor(); }
 inline Tensor Tensor::alias() const { static detail::HostOp op("aten::alias"); return detail::Call(op).t((*this)).tensor(); }
+inline Tensor Tensor::alias_copy() const { static detail::HostOp op("aten::alias_copy"); return detail::Call(op).t((*this)).tensor(); }
 inline Tensor Tensor::all() const { static detail::HostOp op("aten::all"); return detail::Call(op).t((*this)).tensor(); }
 inline Tensor Tensor::all(int64_t dim, bool keepdim) const { static detail::HostOp op("aten::all.dim"); return detail::Call(op).t((*this)).i(dim).b(keepdim).tensor(); }
 inline Tensor Tensor::all(const OptionalIntArrayRef& dim, bool keepdim) const { static detail::HostOp op("aten::all.dims"); return detail::Call(op).t((*this)).arg(dim).b(keepdim).tensor(); }
@@ -73,6 +79,8 @@ inline Tensor Tensor::argsort(bool stable, int64_t dim, bool descending) const {
 inline Tensor Tensor::argwhere() const { static detail::HostOp op("aten::argwhere"); return detail::Call(op).t((*this)).tensor(); }
 inline Tensor Tensor::as_strided(IntArrayRef size, IntArrayRef stride, std::optional<int64_t> storage_offset) const { static detail::HostOp op("aten::as_strided"); return detail::Call(op).t((*this)).l(size).l(stride).arg(storage_offset).tensor(); }
 inline Tensor& Tensor::as_strided_(IntArrayRef size, IntArrayRef stride, std::optional<int64_t> storage_offset) const { static detail::HostOp op("aten::as_strided_"); detail::Call(op).t((*this)).l(size).l(stride).arg(storage_offset).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
+inline Tensor Tensor::as_strided_copy(IntArrayRef size, IntArrayRef stride, std::optional<int64_t> storage_offset) const { static detail::HostOp op("aten::as_strided_copy"); return detail::Call(op).t((*this)).l(size).l(stride).arg(storage_offset).tensor(); }
+inline Tensor Tensor::as_strided_scatter(const Tensor& src, IntArrayRef size, IntArrayRef stride, std::optional<int64_t> storage_offset) const { static detail::HostOp op("aten::as_strided_scatter"); return detail::Call(op).t((*this)).t(src).l(size).l(stride).arg(storage_offset).tensor(); }
 inline Tensor Tensor::asin() const { static detail::HostOp op("aten::asin"); return detail::Call(op).t((*this)).tensor(); }
 inline Tensor Tensor::arcsin() const { static detail::HostOp op("aten::asin"); return detail::Call(op).t((*this)).tensor(); }
 inline Tensor& Tensor::asin_() const { static detail::HostOp op("aten::asin_"); detail::Call(op).t((*this)).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
@@ -100,6 +108,7 @@ inline Tensor Tensor::avg_pool1d(IntArrayRef kernel_size, IntArrayRef stride, In
 inline Tensor Tensor::avg_pool2d(IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding, bool ceil_mode, bool count_include_pad, std::optional<int64_t> divisor_override) const { static detail::HostOp op("aten::avg_pool2d"); return detail::Call(op).t((*this)).l(kernel_size).l(stride).l(padding).b(ceil_mode).b(count_include_pad).arg(divisor_override).tensor(); }
 inline Tensor Tensor::avg_pool3d(IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding, bool ceil_mode, bool count_include_pad, std::optional<int64_t> divisor_override) const { static detail::HostOp op("aten::avg_pool3d"); return detail::Call(op).t((*this)).l(kernel_size).l(stride).l(padding).b(ceil_mode).b(count_include_pad).arg(divisor_override).tensor(); }
 inline Tensor Tensor::baddbmm(const Tensor& batch1, const Tensor& batch2, const Scalar& beta, const Scalar& alpha) const { static detail::HostOp op("aten::baddbmm"); return detail::Call(op).t((*this)).t(batch1).t(batch2).s(beta).s(alpha).tensor(); }
+inline Tensor& Tensor::baddbmm_(const Tensor& batch1, const Tensor& batch2, const Scalar& beta, const Scalar& alpha) const { static detail::HostOp op("aten::baddbmm_"); detail::Call(op).t((*this)).t(batch1).t(batch2).s(beta).s(alpha).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
 inline Tensor Tensor::bernoulli(std::optional<Generator> generator) const { static detail::HostOp op("aten::bernoulli"); return detail::Call(op).t((*this)).arg(generator).tensor(); }
 inline Tensor Tensor::bernoulli(const Tensor& p, std::optional<Generator> generator) const { static detail::HostOp op("aten::bernoulli.Tensor"); return detail::Call(op).t((*this)).t(p).arg(generator).tensor(); }
 inline Tensor Tensor::bernoulli(double p, std::optional<Generator> generator) const { static detail::HostOp op("aten::bernoulli.p"); return detail::Call(op).t((*this)).f(p).arg(generator).tensor(); }
@@ -139,6 +148,9 @@ inline Tensor Tensor::ceil() const { static detail::HostOp op("aten::ceil"); ret
 inline Tensor& Tensor::ceil_() const { static detail::HostOp op("aten::ceil_"); detail::Call(op).t((*this)).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
 inline Tensor Tensor::celu(const Scalar& alpha) const { static detail::HostOp op("aten::celu"); return detail::Call(op).t((*this)).s(alpha).tensor(); }
 inline Tensor Tensor::channel_shuffle(int64_t groups) const { static detail::HostOp op("aten::channel_shuffle"); return detail::Call(op).t((*this)).i(groups).tensor(); }
+inline Tensor Tensor::cholesky(bool upper) const { static detail::HostOp op("aten::cholesky"); return detail::Call(op).t((*this)).b(upper).tensor(); }
+inline Tensor Tensor::cholesky_inverse(bool upper) const { static detail::HostOp op("aten::cholesky_inverse"); return detail::Call(op).t((*this)).b(upper).tensor(); }
+inline Tensor Tensor::cholesky_solve(const Tensor& input2, bool upper) const { static detail::HostOp op("aten::cholesky_solve"); return detail::Call(op).t((*this)).t(input2).b(upper).tensor(); }
 inline std::vector<Tensor> Tensor::chunk(int64_t chunks, int64_t dim) const { static detail::HostOp op("aten::chunk"); return detail::Call(op).t((*this)).i(chunks).i(dim).tensors(); }
 inline Tensor Tensor::clamp(const std::optional<Scalar>& min, const std::optional<Scalar>& max) const { static detail::HostOp op("aten::clamp"); return detail::Call(op).t((*this)).arg(min).arg(max).tensor(); }
 inline Tensor Tensor::clip(const std::optional<Scalar>& min, const std::optional<Scalar>& max) const { static detail::HostOp op("aten::clamp"); return detail::Call(op).t((*this)).arg(min).arg(max).tensor(); }
@@ -158,7 +170,9 @@ inline Tensor& Tensor::clamp_min_(const Scalar& min) const { static detail::Host
 inline Tensor& Tensor::clamp_min_(const Tensor& min) const { static detail::HostOp op("aten::clamp_min_.Tensor"); detail::Call(op).t((*this)).t(min).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
 inline Tensor Tensor::col2im(IntArrayRef output_size, IntArrayRef kernel_size, IntArrayRef dilation, IntArrayRef padding, IntArrayRef stride) const { static detail::HostOp op("aten::col2im"); return detail::Call(op).t((*this)).l(output_size).l(kernel_size).l(dilation).l(padding).l(stride).tensor(); }
 inline Tensor Tensor::combinations(int64_t r, bool with_replacement) const { static detail::HostOp op("aten::combinations"); return detail::Call(op).t((*this)).i(r).b(with_replacement).tensor(); }
+inline Tensor Tensor::conj() const { static detail::HostOp op("aten::conj"); return detail::Call(op).t((*this)).tensor(); }
 inline Tensor Tensor::conj_physical() const { static detail::HostOp op("aten::conj_physical"); return detail::Call(op).t((*this)).tensor(); }
+inline Tensor& Tensor::conj_physical_() const { static detail::HostOp op("aten::conj_physical_"); detail::Call(op).t((*this)).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
 inline Tensor Tensor::constant_pad_nd(IntArrayRef pad, const Scalar& value) const { static detail::HostOp op("aten::constant_pad_nd"); return detail::Call(op).t((*this)).l(pad).s(value).tensor(); }
 inline Tensor Tensor::copy(const Tensor& src, bool non_blocking) const { static detail::HostOp op("aten::copy"); return detail::Call(op).t((*this)).t(src).b(non_blocking).tensor(); }
 inline Tensor& Tensor::copy_(const Tensor& src, bool non_blocking) const { static detail::HostOp op("aten::copy_"); detail::Call(op).t((*this)).t(src).b(non_blocking).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
@@ -179,15 +193,19 @@ inline Tensor Tensor::cross_entropy_loss(const Tensor& target, const std::option
 inline std::tuple<Tensor, Tensor> Tensor::cummax(int64_t dim) const { static detail::HostOp op("aten::cummax"); return detail::Call(op).t((*this)).i(dim).tensors2(); }
 inline std::tuple<Tensor, Tensor> Tensor::cummin(int64_t dim) const { static detail::HostOp op("aten::cummin"); return detail::Call(op).t((*this)).i(dim).tensors2(); }
 inline Tensor Tensor::cumprod(int64_t dim, std::optional<ScalarType> dtype) const { static detail::HostOp op("aten::cumprod"); return detail::Call(op).t((*this)).i(dim).d(dtype).tensor(); }
+inline Tensor& Tensor::cumprod_(int64_t dim, std::optional<ScalarType> dtype) const { static detail::HostOp op("aten::cumprod_"); detail::Call(op).t((*this)).i(dim).d(dtype).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
 inline Tensor Tensor::cumsum(int64_t dim, std::optional<ScalarType> dtype) const { static detail::HostOp op("aten::cumsum"); return detail::Call(op).t((*this)).i(dim).d(dtype).tensor(); }
 inline Tensor& Tensor::cumsum_(int64_t dim, std::optional<ScalarType> dtype) const { static detail::HostOp op("aten::cumsum_"); detail::Call(op).t((*this)).i(dim).d(dtype).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
 inline Tensor Tensor::deg2rad() const { static detail::HostOp op("aten::deg2rad"); return detail::Call(op).t((*this)).tensor(); }
 inline Tensor& Tensor::deg2rad_() const { static detail::HostOp op("aten::deg2rad_"); detail::Call(op).t((*this)).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
+inline Tensor Tensor::det() const { static detail::HostOp op("aten::det"); return detail::Call(op).t((*this)).tensor(); }
 inline Tensor Tensor::detach() const { static detail::HostOp op("aten::detach"); return detail::Call(op).t((*this)).tensor(); }
+inline Tensor Tensor::detach_copy() const { static detail::HostOp op("aten::detach_copy"); return detail::Call(op).t((*this)).tensor(); }
 inline Tensor Tensor::diag(int64_t diagonal) const { static detail::HostOp op("aten::diag"); return detail::Call(op).t((*this)).i(diagonal).tensor(); }
 inline Tensor Tensor::diag_embed(int64_t offset, int64_t dim1, int64_t dim2) const { static detail::HostOp op("aten::diag_embed"); return detail::Call(op).t((*this)).i(offset).i(dim1).i(dim2).tensor(); }
 inline Tensor Tensor::diagflat(int64_t offset) const { static detail::HostOp op("aten::diagflat"); return detail::Call(op).t((*this)).i(offset).tensor(); }
 inline Tensor Tensor::diagonal(int64_t offset, int64_t dim1, int64_t dim2) const { static detail::HostOp op("aten::diagonal"); return detail::Call(op).t((*this)).i(offset).i(dim1).i(dim2).tensor(); }
+inline Tensor Tensor::diagonal_copy(int64_t offset, int64_t dim1, int64_t dim2) const { static detail::HostOp op("aten::diagonal_copy"); return detail::Call(op).t((*this)).i(offset).i(dim1).i(dim2).tensor(); }
 inline Tensor Tensor::diagonal_scatter(const Tensor& src, int64_t offset, int64_t dim1, int64_t dim2) const { static detail::HostOp op("aten::diagonal_scatter"); return detail::Call(op).t((*this)).t(src).i(offset).i(dim1).i(dim2).tensor(); }
 inline Tensor Tensor::diff(int64_t n, int64_t dim, const std::optional<Tensor>& prepend, const std::optional<Tensor>& append) const { static detail::HostOp op("aten::diff"); return detail::Call(op).t((*this)).i(n).i(dim).arg(prepend).arg(append).tensor(); }
 inline Tensor Tensor::digamma() const { static detail::HostOp op("aten::digamma"); return detail::Call(op).t((*this)).tensor(); }
@@ -243,6 +261,7 @@ inline Tensor& Tensor::exp2_() const { static detail::HostOp op("aten::exp2_"); 
 inline Tensor& Tensor::exp_() const { static detail::HostOp op("aten::exp_"); detail::Call(op).t((*this)).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
 inline Tensor Tensor::expand(IntArrayRef size, bool implicit) const { static detail::HostOp op("aten::expand"); return detail::Call(op).t((*this)).l(size).b(implicit).tensor(); }
 inline Tensor Tensor::expand_as(const Tensor& other) const { static detail::HostOp op("aten::expand_as"); return detail::Call(op).t((*this)).t(other).tensor(); }
+inline Tensor Tensor::expand_copy(IntArrayRef size, bool implicit) const { static detail::HostOp op("aten::expand_copy"); return detail::Call(op).t((*this)).l(size).b(implicit).tensor(); }
 inline Tensor Tensor::expm1() const { static detail::HostOp op("aten::expm1"); return detail::Call(op).t((*this)).tensor(); }
 inline Tensor& Tensor::expm1_() const { static detail::HostOp op("aten::expm1_"); detail::Call(op).t((*this)).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
 inline Tensor Tensor::exponential(double lambd, std::optional<Generator> generator) const { static detail::HostOp op("aten::exponential"); return detail::Call(op).t((*this)).f(lambd).arg(generator).tensor(); }
@@ -253,12 +272,15 @@ inline Tensor Tensor::fill(const Scalar& value) const { static detail::HostOp op
 inline Tensor Tensor::fill(const Tensor& value) const { static detail::HostOp op("aten::fill.Tensor"); return detail::Call(op).t((*this)).t(value).tensor(); }
 inline Tensor& Tensor::fill_(const Scalar& value) const { static detail::HostOp op("aten::fill_.Scalar"); detail::Call(op).t((*this)).s(value).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
 inline Tensor& Tensor::fill_(const Tensor& value) const { static detail::HostOp op("aten::fill_.Tensor"); detail::Call(op).t((*this)).t(value).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
+inline Tensor& Tensor::fill_diagonal_(const Scalar& fill_value, bool wrap) const { static detail::HostOp op("aten::fill_diagonal_"); detail::Call(op).t((*this)).s(fill_value).b(wrap).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
 inline Tensor Tensor::flatten(int64_t start_dim, int64_t end_dim) const { static detail::HostOp op("aten::flatten.using_ints"); return detail::Call(op).t((*this)).i(start_dim).i(end_dim).tensor(); }
 inline Tensor Tensor::flip(IntArrayRef dims) const { static detail::HostOp op("aten::flip"); return detail::Call(op).t((*this)).l(dims).tensor(); }
 inline Tensor Tensor::fliplr() const { static detail::HostOp op("aten::fliplr"); return detail::Call(op).t((*this)).tensor(); }
 inline Tensor Tensor::flipud() const { static detail::HostOp op("aten::flipud"); return detail::Call(op).t((*this)).tensor(); }
 inline Tensor Tensor::float_power(const Scalar& exponent) const { static detail::HostOp op("aten::float_power.Tensor_Scalar"); return detail::Call(op).t((*this)).s(exponent).tensor(); }
 inline Tensor Tensor::float_power(const Tensor& exponent) const { static detail::HostOp op("aten::float_power.Tensor_Tensor"); return detail::Call(op).t((*this)).t(exponent).tensor(); }
+inline Tensor& Tensor::float_power_(const Scalar& exponent) const { static detail::HostOp op("aten::float_power_.Scalar"); detail::Call(op).t((*this)).s(exponent).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
+inline Tensor& Tensor::float_power_(const Tensor& exponent) const { static detail::HostOp op("aten::float_power_.Tensor"); detail::Call(op).t((*this)).t(exponent).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
 inline Tensor Tensor::floor() const { static detail::HostOp op("aten::floor"); return detail::Call(op).t((*this)).tensor(); }
 inline Tensor& Tensor::floor_() const { static detail::HostOp op("aten::floor_"); detail::Call(op).t((*this)).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
 inline Tensor Tensor::floor_divide(const Tensor& other) const { static detail::HostOp op("aten::floor_divide"); return detail::Call(op).t((*this)).t(other).tensor(); }
@@ -274,6 +296,7 @@ inline Tensor& Tensor::fmod_(const Tensor& other) const { static detail::HostOp 
 inline Tensor Tensor::frac() const { static detail::HostOp op("aten::frac"); return detail::Call(op).t((*this)).tensor(); }
 inline Tensor& Tensor::frac_() const { static detail::HostOp op("aten::frac_"); detail::Call(op).t((*this)).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
 inline std::tuple<Tensor, Tensor> Tensor::frexp() const { static detail::HostOp op("aten::frexp.Tensor"); return detail::Call(op).t((*this)).tensors2(); }
+inline Tensor Tensor::frobenius_norm(IntArrayRef dim, bool keepdim) const { static detail::HostOp op("aten::frobenius_norm.dim"); return detail::Call(op).t((*this)).l(dim).b(keepdim).tensor(); }
 inline Tensor Tensor::full_like(const Scalar& fill_value, TensorOptions options, std::optional<MemoryFormat> memory_format) const { static detail::HostOp op("aten::full_like"); return detail::Call(op).t((*this)).s(fill_value).arg(options.dtype_opt()).arg(options.layout_opt()).arg(options.device_opt()).arg(options.pinned_memory_opt()).arg(memory_format).tensor(); }
 inline Tensor Tensor::full_like(const Scalar& fill_value, std::optional<ScalarType> dtype, std::optional<Layout> layout, std::optional<Device> device, std::optional<bool> pin_memory, std::optional<MemoryFormat> memory_format) const { static detail::HostOp op("aten::full_like"); return detail::Call(op).t((*this)).s(fill_value).d(dtype).arg(layout).arg(device).arg(pin_memory).arg(memory_format).tensor(); }
 inline Tensor Tensor::gather(int64_t dim, const Tensor& index, bool sparse_grad) const { static detail::HostOp op("aten::gather"); return detail::Call(op).t((*this)).i(dim).t(index).b(sparse_grad).tensor(); }
@@ -291,6 +314,7 @@ inline Tensor Tensor::gelu(std::string_view approximate) const { static detail::
 inline Tensor& Tensor::gelu_(std::string_view approximate) const { static detail::HostOp op("aten::gelu_"); detail::Call(op).t((*this)).arg(approximate).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
 inline Tensor Tensor::geometric(double p, std::optional<Generator> generator) const { static detail::HostOp op("aten::geometric"); return detail::Call(op).t((*this)).f(p).arg(generator).tensor(); }
 inline Tensor& Tensor::geometric_(double p, std::optional<Generator> generator) const { static detail::HostOp op("aten::geometric_"); detail::Call(op).t((*this)).f(p).arg(generator).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
+inline std::tuple<Tensor, Tensor> Tensor::geqrf() const { static detail::HostOp op("aten::geqrf"); return detail::Call(op).t((*this)).tensors2(); }
 inline Tensor Tensor::ger(const Tensor& vec2) const { static detail::HostOp op("aten::ger"); return detail::Call(op).t((*this)).t(vec2).tensor(); }
 inline Tensor Tensor::glu(int64_t dim) const { static detail::HostOp op("aten::glu"); return detail::Call(op).t((*this)).i(dim).tensor(); }
 inline Tensor Tensor::gt(const Scalar& other) const { static detail::HostOp op("aten::gt.Scalar"); return detail::Call(op).t((*this)).s(other).tensor(); }
@@ -312,6 +336,8 @@ inline Tensor Tensor::heaviside(const Tensor& values) const { static detail::Hos
 inline Tensor& Tensor::heaviside_(const Tensor& values) const { static detail::HostOp op("aten::heaviside_"); detail::Call(op).t((*this)).t(values).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
 inline Tensor Tensor::hinge_embedding_loss(const Tensor& target, double margin, int64_t reduction) const { static detail::HostOp op("aten::hinge_embedding_loss"); return detail::Call(op).t((*this)).t(target).f(margin).i(reduction).tensor(); }
 inline Tensor Tensor::histc(int64_t bins, const Scalar& min, const Scalar& max) const { static detail::HostOp op("aten::histc"); return detail::Call(op).t((*this)).i(bins).s(min).s(max).tensor(); }
+inline std::tuple<Tensor, Tensor> Tensor::histogram(int64_t bins, std::optional<ArrayRef<double>> range, const std::optional<Tensor>& weight, bool density) const { static detail::HostOp op("aten::histogram.bin_ct"); return detail::Call(op).t((*this)).i(bins).arg(range).arg(weight).b(density).tensors2(); }
+inline std::tuple<Tensor, Tensor> Tensor::histogram(const Tensor& bins, const std::optional<Tensor>& weight, bool density) const { static detail::HostOp op("aten::histogram.bins_tensor"); return detail::Call(op).t((*this)).t(bins).arg(weight).b(density).tensors2(); }
 inline std::vector<Tensor> Tensor::hsplit(IntArrayRef indices) const { static detail::HostOp op("aten::hsplit.array"); return detail::Call(op).t((*this)).l(indices).tensors(); }
 inline std::vector<Tensor> Tensor::hsplit(int64_t sections) const { static detail::HostOp op("aten::hsplit.int"); return detail::Call(op).t((*this)).i(sections).tensors(); }
 inline Tensor Tensor::huber_loss(const Tensor& target, int64_t reduction, double delta) const { static detail::HostOp op("aten::huber_loss"); return detail::Call(op).t((*this)).t(target).i(reduction).f(delta).tensor(); }
@@ -319,6 +345,10 @@ inline Tensor Tensor::hypot(const Tensor& other) const { static detail::HostOp o
 inline Tensor& Tensor::hypot_(const Tensor& other) const { static detail::HostOp op("aten::hypot_"); detail::Call(op).t((*this)).t(other).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
 inline Tensor Tensor::i0() const { static detail::HostOp op("aten::i0"); return detail::Call(op).t((*this)).tensor(); }
 inline Tensor& Tensor::i0_() const { static detail::HostOp op("aten::i0_"); detail::Call(op).t((*this)).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
+inline Tensor Tensor::igamma(const Tensor& other) const { static detail::HostOp op("aten::igamma"); return detail::Call(op).t((*this)).t(other).tensor(); }
+inline Tensor& Tensor::igamma_(const Tensor& other) const { static detail::HostOp op("aten::igamma_"); detail::Call(op).t((*this)).t(other).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
+inline Tensor Tensor::igammac(const Tensor& other) const { static detail::HostOp op("aten::igammac"); return detail::Call(op).t((*this)).t(other).tensor(); }
+inline Tensor& Tensor::igammac_(const Tensor& other) const { static detail::HostOp op("aten::igammac_"); detail::Call(op).t((*this)).t(other).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
 inline Tensor Tensor::im2col(IntArrayRef kernel_size, IntArrayRef dilation, IntArrayRef padding, IntArrayRef stride) const { static detail::HostOp op("aten::im2col"); return detail::Call(op).t((*this)).l(kernel_size).l(dilation).l(padding).l(stride).tensor(); }
 inline Tensor Tensor::imag() const { static detail::HostOp op("aten::imag"); return detail::Call(op).t((*this)).tensor(); }
 inline Tensor Tensor::index(ArrayRef<std::optional<Tensor>> indices) const { static detail::HostOp op("aten::index.Tensor"); return detail::Call(op).t((*this)).arg(indices).tensor(); }
@@ -336,6 +366,7 @@ inline Tensor Tensor::index_reduce(int64_t dim, const Tensor& index, const Tenso
 inline Tensor& Tensor::index_reduce_(int64_t dim, const Tensor& index, const Tensor& source, std::string_view reduce, bool include_self) const { static detail::HostOp op("aten::index_reduce_"); detail::Call(op).t((*this)).i(dim).t(index).t(source).arg(reduce).b(include_self).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
 inline Tensor Tensor::index_select(int64_t dim, const Tensor& index) const { static detail::HostOp op("aten::index_select"); return detail::Call(op).t((*this)).i(dim).t(index).tensor(); }
 inline Tensor Tensor::inner(const Tensor& other) const { static detail::HostOp op("aten::inner"); return detail::Call(op).t((*this)).t(other).tensor(); }
+inline Tensor Tensor::inverse() const { static detail::HostOp op("aten::inverse"); return detail::Call(op).t((*this)).tensor(); }
 inline Tensor Tensor::isclose(const Tensor& other, double rtol, double atol, bool equal_nan) const { static detail::HostOp op("aten::isclose"); return detail::Call(op).t((*this)).t(other).f(rtol).f(atol).b(equal_nan).tensor(); }
 inline Tensor Tensor::isfinite() const { static detail::HostOp op("aten::isfinite"); return detail::Call(op).t((*this)).tensor(); }
 inline Tensor Tensor::isinf() const { static detail::HostOp op("aten::isinf"); return detail::Call(op).t((*this)).tensor(); }
@@ -369,6 +400,34 @@ inline Tensor& Tensor::lerp_(const Tensor& end, const Tensor& weight) const { st
 inline Tensor Tensor::lgamma() const { static detail::HostOp op("aten::lgamma"); return detail::Call(op).t((*this)).tensor(); }
 inline Tensor& Tensor::lgamma_() const { static detail::HostOp op("aten::lgamma_"); detail::Call(op).t((*this)).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
 inline Tensor Tensor::lift_fresh_copy() const { static detail::HostOp op("aten::lift_fresh_copy"); return detail::Call(op).t((*this)).tensor(); }
+inline Tensor Tensor::linalg_cholesky(bool upper) const { static detail::HostOp op("aten::linalg_cholesky"); return detail::Call(op).t((*this)).b(upper).tensor(); }
+inline std::tuple<Tensor, Tensor> Tensor::linalg_cholesky_ex(bool upper, bool check_errors) const { static detail::HostOp op("aten::linalg_cholesky_ex"); return detail::Call(op).t((*this)).b(upper).b(check_errors).tensors2(); }
+inline Tensor Tensor::linalg_cond(const std::optional<Scalar>& p) const { static detail::HostOp op("aten::linalg_cond"); return detail::Call(op).t((*this)).arg(p).tensor(); }
+inline Tensor Tensor::linalg_cond(std::string_view p) const { static detail::HostOp op("aten::linalg_cond.p_str"); return detail::Call(op).t((*this)).arg(p).tensor(); }
+inline Tensor Tensor::linalg_cross(const Tensor& other, int64_t dim) const { static detail::HostOp op("aten::linalg_cross"); return detail::Call(op).t((*this)).t(other).i(dim).tensor(); }
+inline std::tuple<Tensor, Tensor> Tensor::linalg_eig() const { static detail::HostOp op("aten::linalg_eig"); return detail::Call(op).t((*this)).tensors2(); }
+inline std::tuple<Tensor, Tensor> Tensor::linalg_eigh(std::string_view UPLO) const { static detail::HostOp op("aten::linalg_eigh"); return detail::Call(op).t((*this)).arg(UPLO).tensors2(); }
+inline Tensor Tensor::linalg_eigvals() const { static detail::HostOp op("aten::linalg_eigvals"); return detail::Call(op).t((*this)).tensor(); }
+inline Tensor Tensor::linalg_eigvalsh(std::string_view UPLO) const { static detail::HostOp op("aten::linalg_eigvalsh"); return detail::Call(op).t((*this)).arg(UPLO).tensor(); }
+inline std::tuple<Tensor, Tensor> Tensor::linalg_ldl_factor(bool hermitian) const { static detail::HostOp op("aten::linalg_ldl_factor"); return detail::Call(op).t((*this)).b(hermitian).tensors2(); }
+inline std::tuple<Tensor, Tensor, Tensor> Tensor::linalg_ldl_factor_ex(bool hermitian, bool check_errors) const { static detail::HostOp op("aten::linalg_ldl_factor_ex"); return detail::Call(op).t((*this)).b(hermitian).b(check_errors).tensors3(); }
+inline std::tuple<Tensor, Tensor, Tensor, Tensor> Tensor::linalg_lstsq(const Tensor& b, std::optional<double> rcond, std::optional<std::string_view> driver) const { static detail::HostOp op("aten::linalg_lstsq"); return detail::Call(op).t((*this)).t(b).arg(rcond).arg(driver).tensors4(); }
+inline Tensor Tensor::linalg_matmul(const Tensor& other) const { static detail::HostOp op("aten::linalg_matmul"); return detail::Call(op).t((*this)).t(other).tensor(); }
+inline Tensor Tensor::linalg_matrix_exp() const { static detail::HostOp op("aten::linalg_matrix_exp"); return detail::Call(op).t((*this)).tensor(); }
+inline Tensor Tensor::linalg_matrix_norm(const Scalar& ord, IntArrayRef dim, bool keepdim, std::optional<ScalarType> dtype) const { static detail::HostOp op("aten::linalg_matrix_norm"); return detail::Call(op).t((*this)).s(ord).l(dim).b(keepdim).d(dtype).tensor(); }
+inline Tensor Tensor::linalg_matrix_norm(std::string_view ord, IntArrayRef dim, bool keepdim, std::optional<ScalarType> dtype) const { static detail::HostOp op("aten::linalg_matrix_norm.str_ord"); return detail::Call(op).t((*this)).arg(ord).l(dim).b(keepdim).d(dtype).tensor(); }
+inline Tensor Tensor::linalg_matrix_power(int64_t n) const { static detail::HostOp op("aten::linalg_matrix_power"); return detail::Call(op).t((*this)).i(n).tensor(); }
+inline Tensor Tensor::linalg_matrix_rank(double tol, bool hermitian) const { static detail::HostOp op("aten::linalg_matrix_rank"); return detail::Call(op).t((*this)).f(tol).b(hermitian).tensor(); }
+inline Tensor Tensor::linalg_matrix_rank(std::optional<double> atol, std::optional<double> rtol, bool hermitian) const { static detail::HostOp op("aten::linalg_matrix_rank.atol_rtol_float"); return detail::Call(op).t((*this)).arg(atol).arg(rtol).b(hermitian).tensor(); }
+inline Tensor Tensor::linalg_norm(const std::optional<Scalar>& ord, const OptionalIntArrayRef& dim, bool keepdim, std::optional<ScalarType> dtype) const { static detail::HostOp op("aten::linalg_norm"); return detail::Call(op).t((*this)).arg(ord).arg(dim).b(keepdim).d(dtype).tensor(); }
+inline Tensor Tensor::linalg_norm(std::string_view ord, const OptionalIntArrayRef& dim, bool keepdim, std::optional<ScalarType> dtype) const { static detail::HostOp op("aten::linalg_norm.ord_str"); return detail::Call(op).t((*this)).arg(ord).arg(dim).b(keepdim).d(dtype).tensor(); }
+inline Tensor Tensor::linalg_pinv(double rcond, bool hermitian) const { static detail::HostOp op("aten::linalg_pinv"); return detail::Call(op).t((*this)).f(rcond).b(hermitian).tensor(); }
+inline Tensor Tensor::linalg_pinv(std::optional<double> atol, std::optional<double> rtol, bool hermitian) const { static detail::HostOp op("aten::linalg_pinv.atol_rtol_float"); return detail::Call(op).t((*this)).arg(atol).arg(rtol).b(hermitian).tensor(); }
+inline Tensor Tensor::linalg_pinv(const std::optional<Tensor>& atol, const std::optional<Tensor>& rtol, bool hermitian) const { static detail::HostOp op("aten::linalg_pinv.atol_rtol_tensor"); return detail::Call(op).t((*this)).arg(atol).arg(rtol).b(hermitian).tensor(); }
+inline Tensor Tensor::linalg_pinv(const Tensor& rcond, bool hermitian) const { static detail::HostOp op("aten::linalg_pinv.rcond_tensor"); return detail::Call(op).t((*this)).t(rcond).b(hermitian).tensor(); }
+inline Tensor Tensor::linalg_solve_triangular(const Tensor& B, bool upper, bool left, bool unitriangular) const { static detail::HostOp op("aten::linalg_solve_triangular"); return detail::Call(op).t((*this)).t(B).b(upper).b(left).b(unitriangular).tensor(); }
+inline Tensor Tensor::linalg_tensorinv(int64_t ind) const { static detail::HostOp op("aten::linalg_tensorinv"); return detail::Call(op).t((*this)).i(ind).tensor(); }
+inline Tensor Tensor::linalg_tensorsolve(const Tensor& other, const OptionalIntArrayRef& dims) const { static detail::HostOp op("aten::linalg_tensorsolve"); return detail::Call(op).t((*this)).t(other).arg(dims).tensor(); }
 inline Tensor Tensor::linalg_vector_norm(const Scalar& ord, const OptionalIntArrayRef& dim, bool keepdim, std::optional<ScalarType> dtype) const { static detail::HostOp op("aten::linalg_vector_norm"); return detail::Call(op).t((*this)).s(ord).arg(dim).b(keepdim).d(dtype).tensor(); }
 inline Tensor Tensor::log() const { static detail::HostOp op("aten::log"); return detail::Call(op).t((*this)).tensor(); }
 inline Tensor Tensor::log10() const { static detail::HostOp op("aten::log10"); return detail::Call(op).t((*this)).tensor(); }
@@ -385,6 +444,7 @@ inline Tensor Tensor::log_softmax(int64_t dim, std::optional<ScalarType> dtype) 
 inline Tensor Tensor::logaddexp(const Tensor& other) const { static detail::HostOp op("aten::logaddexp"); return detail::Call(op).t((*this)).t(other).tensor(); }
 inline Tensor Tensor::logaddexp2(const Tensor& other) const { static detail::HostOp op("aten::logaddexp2"); return detail::Call(op).t((*this)).t(other).tensor(); }
 inline Tensor Tensor::logcumsumexp(int64_t dim) const { static detail::HostOp op("aten::logcumsumexp"); return detail::Call(op).t((*this)).i(dim).tensor(); }
+inline Tensor Tensor::logdet() const { static detail::HostOp op("aten::logdet"); return detail::Call(op).t((*this)).tensor(); }
 inline Tensor Tensor::logical_and(const Tensor& other) const { static detail::HostOp op("aten::logical_and"); return detail::Call(op).t((*this)).t(other).tensor(); }
 inline Tensor& Tensor::logical_and_(const Tensor& other) const { static detail::HostOp op("aten::logical_and_"); detail::Call(op).t((*this)).t(other).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
 inline Tensor Tensor::logical_not() const { static detail::HostOp op("aten::logical_not"); return detail::Call(op).t((*this)).tensor(); }
@@ -404,6 +464,7 @@ inline Tensor& Tensor::lt_(const Scalar& other) const { static detail::HostOp op
 inline Tensor& Tensor::less_(const Scalar& other) const { static detail::HostOp op("aten::lt_.Scalar"); detail::Call(op).t((*this)).s(other).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
 inline Tensor& Tensor::lt_(const Tensor& other) const { static detail::HostOp op("aten::lt_.Tensor"); detail::Call(op).t((*this)).t(other).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
 inline Tensor& Tensor::less_(const Tensor& other) const { static detail::HostOp op("aten::lt_.Tensor"); detail::Call(op).t((*this)).t(other).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
+inline Tensor Tensor::lu_solve(const Tensor& LU_data, const Tensor& LU_pivots) const { static detail::HostOp op("aten::lu_solve"); return detail::Call(op).t((*this)).t(LU_data).t(LU_pivots).tensor(); }
 inline Tensor Tensor::mH() const { static detail::HostOp op("aten::mH"); return detail::Call(op).t((*this)).tensor(); }
 inline Tensor Tensor::mT() const { static detail::HostOp op("aten::mT"); return detail::Call(op).t((*this)).tensor(); }
 inline Tensor Tensor::masked_fill(const Tensor& mask, const Scalar& value) const { static detail::HostOp op("aten::masked_fill.Scalar"); return detail::Call(op).t((*this)).t(mask).s(value).tensor(); }
@@ -415,6 +476,8 @@ inline Tensor& Tensor::masked_scatter_(const Tensor& mask, const Tensor& source)
 inline Tensor Tensor::masked_select(const Tensor& mask) const { static detail::HostOp op("aten::masked_select"); return detail::Call(op).t((*this)).t(mask).tensor(); }
 inline Tensor Tensor::matmul(const Tensor& other) const { static detail::HostOp op("aten::matmul"); return detail::Call(op).t((*this)).t(other).tensor(); }
 inline Tensor Tensor::matrix_H() const { static detail::HostOp op("aten::matrix_H"); return detail::Call(op).t((*this)).tensor(); }
+inline Tensor Tensor::matrix_exp() const { static detail::HostOp op("aten::matrix_exp"); return detail::Call(op).t((*this)).tensor(); }
+inline Tensor Tensor::matrix_power(int64_t n) const { static detail::HostOp op("aten::matrix_power"); return detail::Call(op).t((*this)).i(n).tensor(); }
 inline Tensor Tensor::max() const { static detail::HostOp op("aten::max"); return detail::Call(op).t((*this)).tensor(); }
 inline std::tuple<Tensor, Tensor> Tensor::max(int64_t dim, bool keepdim) const { static detail::HostOp op("aten::max.dim"); return detail::Call(op).t((*this)).i(dim).b(keepdim).tensors2(); }
 inline Tensor Tensor::max(const Tensor& other) const { static detail::HostOp op("aten::max.other"); return detail::Call(op).t((*this)).t(other).tensor(); }
@@ -453,6 +516,8 @@ inline Tensor& Tensor::mul_(const Tensor& other) const { static detail::HostOp o
 inline Tensor& Tensor::multiply_(const Tensor& other) const { static detail::HostOp op("aten::mul_.Tensor"); detail::Call(op).t((*this)).t(other).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
 inline Tensor Tensor::multinomial(int64_t num_samples, bool replacement, std::optional<Generator> generator) const { static detail::HostOp op("aten::multinomial"); return detail::Call(op).t((*this)).i(num_samples).b(replacement).arg(generator).tensor(); }
 inline Tensor Tensor::mv(const Tensor& vec) const { static detail::HostOp op("aten::mv"); return detail::Call(op).t((*this)).t(vec).tensor(); }
+inline Tensor Tensor::mvlgamma(int64_t p) const { static detail::HostOp op("aten::mvlgamma"); return detail::Call(op).t((*this)).i(p).tensor(); }
+inline Tensor& Tensor::mvlgamma_(int64_t p) const { static detail::HostOp op("aten::mvlgamma_"); detail::Call(op).t((*this)).i(p).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
 inline Tensor Tensor::nan_to_num(std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf) const { static detail::HostOp op("aten::nan_to_num"); return detail::Call(op).t((*this)).arg(nan).arg(posinf).arg(neginf).tensor(); }
 inline Tensor& Tensor::nan_to_num_(std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf) const { static detail::HostOp op("aten::nan_to_num_"); detail::Call(op).t((*this)).arg(nan).arg(posinf).arg(neginf).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
 inline Tensor Tensor::nanmean(const OptionalIntArrayRef& dim, bool keepdim, std::optional<ScalarType> dtype) const { static detail::HostOp op("aten::nanmean"); return detail::Call(op).t((*this)).arg(dim).b(keepdim).d(dtype).tensor(); }
@@ -462,6 +527,7 @@ inline Tensor Tensor::nanquantile(const Tensor& q, std::optional<int64_t> dim, b
 inline Tensor Tensor::nanquantile(double q, std::optional<int64_t> dim, bool keepdim, std::string_view interpolation) const { static detail::HostOp op("aten::nanquantile.scalar"); return detail::Call(op).t((*this)).f(q).arg(dim).b(keepdim).arg(interpolation).tensor(); }
 inline Tensor Tensor::nansum(const OptionalIntArrayRef& dim, bool keepdim, std::optional<ScalarType> dtype) const { static detail::HostOp op("aten::nansum"); return detail::Call(op).t((*this)).arg(dim).b(keepdim).d(dtype).tensor(); }
 inline Tensor Tensor::narrow(int64_t dim, int64_t start, int64_t length) const { static detail::HostOp op("aten::narrow"); return detail::Call(op).t((*this)).i(dim).i(start).i(length).tensor(); }
+inline Tensor Tensor::narrow_copy(int64_t dim, int64_t start, int64_t length) const { static detail::HostOp op("aten::narrow_copy"); return detail::Call(op).t((*this)).i(dim).i(start).i(length).tensor(); }
 inline Tensor Tensor::ne(const Scalar& other) const { static detail::HostOp op("aten::ne.Scalar"); return detail::Call(op).t((*this)).s(other).tensor(); }
 inline Tensor Tensor::not_equal(const Scalar& other) const { static detail::HostOp op("aten::ne.Scalar"); return detail::Call(op).t((*this)).s(other).tensor(); }
 inline Tensor Tensor::ne(const Tensor& other) const { static detail::HostOp op("aten::ne.Tensor"); return detail::Call(op).t((*this)).t(other).tensor(); }
@@ -490,18 +556,26 @@ inline Tensor Tensor::nll_loss(const Tensor& target, const std::optional<Tensor>
 inline std::tuple<Tensor, Tensor> Tensor::nll_loss_forward(const Tensor& target, const std::optional<Tensor>& weight, int64_t reduction, int64_t ignore_index) const { static detail::HostOp op("aten::nll_loss_forward"); return detail::Call(op).t((*this)).t(target).arg(weight).i(reduction).i(ignore_index).tensors2(); }
 inline Tensor Tensor::nll_loss_nd(const Tensor& target, const std::optional<Tensor>& weight, int64_t reduction, int64_t ignore_index) const { static detail::HostOp op("aten::nll_loss_nd"); return detail::Call(op).t((*this)).t(target).arg(weight).i(reduction).i(ignore_index).tensor(); }
 inline Tensor Tensor::nonzero() const { static detail::HostOp op("aten::nonzero"); return detail::Call(op).t((*this)).tensor(); }
+inline std::vector<Tensor> Tensor::nonzero_numpy() const { static detail::HostOp op("aten::nonzero_numpy"); return detail::Call(op).t((*this)).tensors(); }
+inline Tensor Tensor::nonzero_static(int64_t size, int64_t fill_value) const { static detail::HostOp op("aten::nonzero_static"); return detail::Call(op).t((*this)).i(size).i(fill_value).tensor(); }
 inline Tensor& Tensor::normal_(double mean, double std, std::optional<Generator> generator) const { static detail::HostOp op("aten::normal_"); detail::Call(op).t((*this)).f(mean).f(std).arg(generator).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
 inline Tensor Tensor::normal_functional(double mean, double std, std::optional<Generator> generator) const { static detail::HostOp op("aten::normal_functional"); return detail::Call(op).t((*this)).f(mean).f(std).arg(generator).tensor(); }
+inline Tensor Tensor::nuclear_norm(bool keepdim) const { static detail::HostOp op("aten::nuclear_norm"); return detail::Call(op).t((*this)).b(keepdim).tensor(); }
 inline Tensor Tensor::numpy_T() const { static detail::HostOp op("aten::numpy_T"); return detail::Call(op).t((*this)).tensor(); }
 inline Tensor Tensor::one_hot(int64_t num_classes) const { static detail::HostOp op("aten::one_hot"); return detail::Call(op).t((*this)).i(num_classes).tensor(); }
 inline Tensor Tensor::ones_like(TensorOptions options, std::optional<MemoryFormat> memory_format) const { static detail::HostOp op("aten::ones_like"); return detail::Call(op).t((*this)).arg(options.dtype_opt()).arg(options.layout_opt()).arg(options.device_opt()).arg(options.pinned_memory_opt()).arg(memory_format).tensor(); }
 inline Tensor Tensor::ones_like(std::optional<ScalarType> dtype, std::optional<Layout> layout, std::optional<Device> device, std::optional<bool> pin_memory, std::optional<MemoryFormat> memory_format) const { static detail::HostOp op("aten::ones_like"); return detail::Call(op).t((*this)).d(dtype).arg(layout).arg(device).arg(pin_memory).arg(memory_format).tensor(); }
+inline Tensor Tensor::orgqr(const Tensor& input2) const { static detail::HostOp op("aten::orgqr"); return detail::Call(op).t((*this)).t(input2).tensor(); }
+inline Tensor Tensor::ormqr(const Tensor& input2, const Tensor& input3, bool left, bool transpose) const { static detail::HostOp op("aten::ormqr"); return detail::Call(op).t((*this)).t(input2).t(input3).b(left).b(transpose).tensor(); }
 inline Tensor Tensor::outer(const Tensor& vec2) const { static detail::HostOp op("aten::outer"); return detail::Call(op).t((*this)).t(vec2).tensor(); }
 inline Tensor Tensor::pad(IntArrayRef pad, std::string_view mode, std::optional<double> value) const { static detail::HostOp op("aten::pad"); return detail::Call(op).t((*this)).l(pad).arg(mode).arg(value).tensor(); }
 inline Tensor Tensor::pdist(double p) const { static detail::HostOp op("aten::pdist"); return detail::Call(op).t((*this)).f(p).tensor(); }
 inline Tensor Tensor::permute(IntArrayRef dims) const { static detail::HostOp op("aten::permute"); return detail::Call(op).t((*this)).l(dims).tensor(); }
+inline Tensor Tensor::permute_copy(IntArrayRef dims) const { static detail::HostOp op("aten::permute_copy"); return detail::Call(op).t((*this)).l(dims).tensor(); }
+inline Tensor Tensor::pinverse(double rcond) const { static detail::HostOp op("aten::pinverse"); return detail::Call(op).t((*this)).f(rcond).tensor(); }
 inline Tensor Tensor::pixel_shuffle(int64_t upscale_factor) const { static detail::HostOp op("aten::pixel_shuffle"); return detail::Call(op).t((*this)).i(upscale_factor).tensor(); }
 inline Tensor Tensor::pixel_unshuffle(int64_t downscale_factor) const { static detail::HostOp op("aten::pixel_unshuffle"); return detail::Call(op).t((*this)).i(downscale_factor).tensor(); }
+inline Tensor& Tensor::polygamma_(int64_t n) const { static detail::HostOp op("aten::polygamma_"); detail::Call(op).t((*this)).i(n).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
 inline Tensor Tensor::positive() const { static detail::HostOp op("aten::positive"); return detail::Call(op).t((*this)).tensor(); }
 inline Tensor Tensor::pow(const Scalar& exponent) const { static detail::HostOp op("aten::pow.Tensor_Scalar"); return detail::Call(op).t((*this)).s(exponent).tensor(); }
 inline Tensor Tensor::pow(const Tensor& exponent) const { static detail::HostOp op("aten::pow.Tensor_Tensor"); return detail::Call(op).t((*this)).t(exponent).tensor(); }
@@ -512,6 +586,7 @@ inline Tensor Tensor::prod(std::optional<ScalarType> dtype) const { static detai
 inline Tensor Tensor::prod(int64_t dim, bool keepdim, std::optional<ScalarType> dtype) const { static detail::HostOp op("aten::prod.dim_int"); return detail::Call(op).t((*this)).i(dim).b(keepdim).d(dtype).tensor(); }
 inline Tensor Tensor::put(const Tensor& index, const Tensor& source, bool accumulate) const { static detail::HostOp op("aten::put"); return detail::Call(op).t((*this)).t(index).t(source).b(accumulate).tensor(); }
 inline Tensor& Tensor::put_(const Tensor& index, const Tensor& source, bool accumulate) const { static detail::HostOp op("aten::put_"); detail::Call(op).t((*this)).t(index).t(source).b(accumulate).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
+inline std::tuple<Tensor, Tensor> Tensor::qr(bool some) const { static detail::HostOp op("aten::qr"); return detail::Call(op).t((*this)).b(some).tensors2(); }
 inline Tensor Tensor::quantile(const Tensor& q, std::optional<int64_t> dim, bool keepdim, std::string_view interpolation) const { static detail::HostOp op("aten::quantile"); return detail::Call(op).t((*this)).t(q).arg(dim).b(keepdim).arg(interpolation).tensor(); }
 inline Tensor Tensor::quantile(double q, std::optional<int64_t> dim, bool keepdim, std::string_view interpolation) const { static detail::HostOp op("aten::quantile.scalar"); return detail::Call(op).t((*this)).f(q).arg(dim).b(keepdim).arg(interpolation).tensor(); }
 inline Tensor Tensor::rad2deg() const { static detail::HostOp op("aten::rad2deg"); return detail::Call(op).t((*this)).tensor(); }
@@ -558,7 +633,10 @@ inline Tensor Tensor::replication_pad1d(IntArrayRef padding) const { static deta
 inline Tensor Tensor::replication_pad2d(IntArrayRef padding) const { static detail::HostOp op("aten::replication_pad2d"); return detail::Call(op).t((*this)).l(padding).tensor(); }
 inline Tensor Tensor::replication_pad3d(IntArrayRef padding) const { static detail::HostOp op("aten::replication_pad3d"); return detail::Call(op).t((*this)).l(padding).tensor(); }
 inline Tensor Tensor::reshape(IntArrayRef shape) const { static detail::HostOp op("aten::reshape"); return detail::Call(op).t((*this)).l(shape).tensor(); }
+inline Tensor Tensor::reshape_as(const Tensor& other) const { static detail::HostOp op("aten::reshape_as"); return detail::Call(op).t((*this)).t(other).tensor(); }
 inline Tensor& Tensor::resize_(IntArrayRef size, std::optional<MemoryFormat> memory_format) const { static detail::HostOp op("aten::resize_"); detail::Call(op).t((*this)).l(size).arg(memory_format).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
+inline Tensor Tensor::resolve_conj() const { static detail::HostOp op("aten::resolve_conj"); return detail::Call(op).t((*this)).tensor(); }
+inline Tensor Tensor::resolve_neg() const { static detail::HostOp op("aten::resolve_neg"); return detail::Call(op).t((*this)).tensor(); }
 inline Tensor Tensor::roll(IntArrayRef shifts, IntArrayRef dims) const { static detail::HostOp op("aten::roll"); return detail::Call(op).t((*this)).l(shifts).l(dims).tensor(); }
 inline Tensor Tensor::rot90(int64_t k, IntArrayRef dims) const { static detail::HostOp op("aten::rot90"); return detail::Call(op).t((*this)).i(k).l(dims).tensor(); }
 inline Tensor Tensor::round() const { static detail::HostOp op("aten::round"); return detail::Call(op).t((*this)).tensor(); }
@@ -582,6 +660,7 @@ inline Tensor& Tensor::scatter_add_(int64_t dim, const Tensor& index, const Tens
 inline Tensor Tensor::scatter_reduce(int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce, bool include_self) const { static detail::HostOp op("aten::scatter_reduce.two"); return detail::Call(op).t((*this)).i(dim).t(index).t(src).arg(reduce).b(include_self).tensor(); }
 inline Tensor& Tensor::scatter_reduce_(int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce, bool include_self) const { static detail::HostOp op("aten::scatter_reduce_.two"); detail::Call(op).t((*this)).i(dim).t(index).t(src).arg(reduce).b(include_self).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
 inline Tensor Tensor::select(int64_t dim, int64_t index) const { static detail::HostOp op("aten::select.int"); return detail::Call(op).t((*this)).i(dim).i(index).tensor(); }
+inline Tensor Tensor::select_copy(int64_t dim, int64_t index) const { static detail::HostOp op("aten::select_copy.int"); return detail::Call(op).t((*this)).i(dim).i(index).tensor(); }
 inline Tensor Tensor::select_scatter(const Tensor& src, int64_t dim, int64_t index) const { static detail::HostOp op("aten::select_scatter"); return detail::Call(op).t((*this)).t(src).i(dim).i(index).tensor(); }
 inline Tensor Tensor::selu() const { static detail::HostOp op("aten::selu"); return detail::Call(op).t((*this)).tensor(); }
 inline Tensor Tensor::sgn() const { static detail::HostOp op("aten::sgn"); return detail::Call(op).t((*this)).tensor(); }
@@ -600,7 +679,9 @@ inline Tensor& Tensor::sinc_() const { static detail::HostOp op("aten::sinc_"); 
 inline Tensor Tensor::sinh() const { static detail::HostOp op("aten::sinh"); return detail::Call(op).t((*this)).tensor(); }
 inline Tensor& Tensor::sinh_() const { static detail::HostOp op("aten::sinh_"); detail::Call(op).t((*this)).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
 inline Tensor Tensor::slice(int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) const { static detail::HostOp op("aten::slice.Tensor"); return detail::Call(op).t((*this)).i(dim).arg(start).arg(end).i(step).tensor(); }
+inline Tensor Tensor::slice_copy(int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) const { static detail::HostOp op("aten::slice_copy.Tensor"); return detail::Call(op).t((*this)).i(dim).arg(start).arg(end).i(step).tensor(); }
 inline Tensor Tensor::slice_scatter(const Tensor& src, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) const { static detail::HostOp op("aten::slice_scatter"); return detail::Call(op).t((*this)).t(src).i(dim).arg(start).arg(end).i(step).tensor(); }
+inline std::tuple<Tensor, Tensor> Tensor::slogdet() const { static detail::HostOp op("aten::slogdet"); return detail::Call(op).t((*this)).tensors2(); }
 inline Tensor Tensor::smooth_l1_loss(const Tensor& target, int64_t reduction, double beta) const { static detail::HostOp op("aten::smooth_l1_loss"); return detail::Call(op).t((*this)).t(target).i(reduction).f(beta).tensor(); }
 inline Tensor Tensor::soft_margin_loss(const Tensor& target, int64_t reduction) const { static detail::HostOp op("aten::soft_margin_loss"); return detail::Call(op).t((*this)).t(target).i(reduction).tensor(); }
 inline Tensor Tensor::softmax(int64_t dim, std::optional<ScalarType> dtype) const { static detail::HostOp op("aten::softmax.int"); return detail::Call(op).t((*this)).i(dim).d(dtype).tensor(); }
@@ -608,19 +689,53 @@ inline Tensor Tensor::softplus(const Scalar& beta, const Scalar& threshold) cons
 inline Tensor Tensor::softshrink(const Scalar& lambd) const { static detail::HostOp op("aten::softshrink"); return detail::Call(op).t((*this)).s(lambd).tensor(); }
 inline std::tuple<Tensor, Tensor> Tensor::sort(int64_t dim, bool descending) const { static detail::HostOp op("aten::sort"); return detail::Call(op).t((*this)).i(dim).b(descending).tensors2(); }
 inline std::tuple<Tensor, Tensor> Tensor::sort(std::optional<bool> stable, int64_t dim, bool descending) const { static detail::HostOp op("aten::sort.stable"); return detail::Call(op).t((*this)).arg(stable).i(dim).b(descending).tensors2(); }
+inline Tensor Tensor::special_bessel_j0() const { static detail::HostOp op("aten::special_bessel_j0"); return detail::Call(op).t((*this)).tensor(); }
+inline Tensor Tensor::special_bessel_j1() const { static detail::HostOp op("aten::special_bessel_j1"); return detail::Call(op).t((*this)).tensor(); }
+inline Tensor Tensor::special_bessel_y0() const { static detail::HostOp op("aten::special_bessel_y0"); return detail::Call(op).t((*this)).tensor(); }
+inline Tensor Tensor::special_bessel_y1() const { static detail::HostOp op("aten::special_bessel_y1"); return detail::Call(op).t((*this)).tensor(); }
+inline Tensor Tensor::special_digamma() const { static detail::HostOp op("aten::special_digamma"); return detail::Call(op).t((*this)).tensor(); }
+inline Tensor Tensor::special_entr() const { static detail::HostOp op("aten::special_entr"); return detail::Call(op).t((*this)).tensor(); }
+inline Tensor Tensor::special_erf() const { static detail::HostOp op("aten::special_erf"); return detail::Call(op).t((*this)).tensor(); }
+inline Tensor Tensor::special_erfc() const { static detail::HostOp op("aten::special_erfc"); return detail::Call(op).t((*this)).tensor(); }
 inline Tensor Tensor::special_erfcx() const { static detail::HostOp op("aten::special_erfcx"); return detail::Call(op).t((*this)).tensor(); }
+inline Tensor Tensor::special_erfinv() const { static detail::HostOp op("aten::special_erfinv"); return detail::Call(op).t((*this)).tensor(); }
+inline Tensor Tensor::special_exp2() const { static detail::HostOp op("aten::special_exp2"); return detail::Call(op).t((*this)).tensor(); }
+inline Tensor Tensor::special_expit() const { static detail::HostOp op("aten::special_expit"); return detail::Call(op).t((*this)).tensor(); }
+inline Tensor Tensor::special_expm1() const { static detail::HostOp op("aten::special_expm1"); return detail::Call(op).t((*this)).tensor(); }
+inline Tensor Tensor::special_gammainc(const Tensor& other) const { static detail::HostOp op("aten::special_gammainc"); return detail::Call(op).t((*this)).t(other).tensor(); }
+inline Tensor Tensor::special_gammaincc(const Tensor& other) const { static detail::HostOp op("aten::special_gammaincc"); return detail::Call(op).t((*this)).t(other).tensor(); }
+inline Tensor Tensor::special_gammaln() const { static detail::HostOp op("aten::special_gammaln"); return detail::Call(op).t((*this)).tensor(); }
 inline Tensor Tensor::special_i0() const { static detail::HostOp op("aten::special_i0"); return detail::Call(op).t((*this)).tensor(); }
 inline Tensor Tensor::special_i0e() const { static detail::HostOp op("aten::special_i0e"); return detail::Call(op).t((*this)).tensor(); }
 inline Tensor Tensor::special_i1() const { static detail::HostOp op("aten::special_i1"); return detail::Call(op).t((*this)).tensor(); }
 inline Tensor Tensor::special_i1e() const { static detail::HostOp op("aten::special_i1e"); return detail::Call(op).t((*this)).tensor(); }
+inline Tensor Tensor::special_log1p() const { static detail::HostOp op("aten::special_log1p"); return detail::Call(op).t((*this)).tensor(); }
 inline Tensor Tensor::special_log_ndtr() const { static detail::HostOp op("aten::special_log_ndtr"); return detail::Call(op).t((*this)).tensor(); }
+inline Tensor Tensor::special_log_softmax(int64_t dim, std::optional<ScalarType> dtype) const { static detail::HostOp op("aten::special_log_softmax"); return detail::Call(op).t((*this)).i(dim).d(dtype).tensor(); }
+inline Tensor Tensor::special_logit(std::optional<double> eps) const { static detail::HostOp op("aten::special_logit"); return detail::Call(op).t((*this)).arg(eps).tensor(); }
+inline Tensor Tensor::special_logsumexp(IntArrayRef dim, bool keepdim) const { static detail::HostOp op("aten::special_logsumexp"); return detail::Call(op).t((*this)).l(dim).b(keepdim).tensor(); }
+inline Tensor Tensor::special_modified_bessel_i0() const { static detail::HostOp op("aten::special_modified_bessel_i0"); return detail::Call(op).t((*this)).tensor(); }
+inline Tensor Tensor::special_modified_bessel_i1() const { static detail::HostOp op("aten::special_modified_bessel_i1"); return detail::Call(op).t((*this)).tensor(); }
+inline Tensor Tensor::special_modified_bessel_k0() const { static detail::HostOp op("aten::special_modified_bessel_k0"); return detail::Call(op).t((*this)).tensor(); }
+inline Tensor Tensor::special_modified_bessel_k1() const { static detail::HostOp op("aten::special_modified_bessel_k1"); return detail::Call(op).t((*this)).tensor(); }
+inline Tensor Tensor::special_multigammaln(int64_t p) const { static detail::HostOp op("aten::special_multigammaln"); return detail::Call(op).t((*this)).i(p).tensor(); }
+inline Tensor Tensor::special_ndtr() const { static detail::HostOp op("aten::special_ndtr"); return detail::Call(op).t((*this)).tensor(); }
+inline Tensor Tensor::special_ndtri() const { static detail::HostOp op("aten::special_ndtri"); return detail::Call(op).t((*this)).tensor(); }
+inline Tensor Tensor::special_psi() const { static detail::HostOp op("aten::special_psi"); return detail::Call(op).t((*this)).tensor(); }
+inline Tensor Tensor::special_round(int64_t decimals) const { static detail::HostOp op("aten::special_round"); return detail::Call(op).t((*this)).i(decimals).tensor(); }
+inline Tensor Tensor::special_sinc() const { static detail::HostOp op("aten::special_sinc"); return detail::Call(op).t((*this)).tensor(); }
+inline Tensor Tensor::special_softmax(int64_t dim, std::optional<ScalarType> dtype) const { static detail::HostOp op("aten::special_softmax"); return detail::Call(op).t((*this)).i(dim).d(dtype).tensor(); }
 inline Tensor Tensor::special_xlog1py(const Tensor& other) const { static detail::HostOp op("aten::special_xlog1py"); return detail::Call(op).t((*this)).t(other).tensor(); }
 inline Tensor Tensor::special_xlog1py(const Scalar& other) const { static detail::HostOp op("aten::special_xlog1py.other_scalar"); return detail::Call(op).t((*this)).s(other).tensor(); }
 inline Tensor Tensor::special_xlogy(const Tensor& other) const { static detail::HostOp op("aten::special_xlogy"); return detail::Call(op).t((*this)).t(other).tensor(); }
 inline Tensor Tensor::special_xlogy(const Scalar& other) const { static detail::HostOp op("aten::special_xlogy.other_scalar"); return detail::Call(op).t((*this)).s(other).tensor(); }
+inline Tensor Tensor::special_zeta(const Tensor& other) const { static detail::HostOp op("aten::special_zeta"); return detail::Call(op).t((*this)).t(other).tensor(); }
+inline Tensor Tensor::special_zeta(const Scalar& other) const { static detail::HostOp op("aten::special_zeta.other_scalar"); return detail::Call(op).t((*this)).s(other).tensor(); }
 inline std::vector<Tensor> Tensor::split(int64_t split_size, int64_t dim) const { static detail::HostOp op("aten::split.Tensor"); return detail::Call(op).t((*this)).i(split_size).i(dim).tensors(); }
 inline std::vector<Tensor> Tensor::split(IntArrayRef split_size, int64_t dim) const { static detail::HostOp op("aten::split.sizes"); return detail::Call(op).t((*this)).l(split_size).i(dim).tensors(); }
+inline std::vector<Tensor> Tensor::split_copy(int64_t split_size, int64_t dim) const { static detail::HostOp op("aten::split_copy.Tensor"); return detail::Call(op).t((*this)).i(split_size).i(dim).tensors(); }
 inline std::vector<Tensor> Tensor::split_with_sizes(IntArrayRef split_sizes, int64_t dim) const { static detail::HostOp op("aten::split_with_sizes"); return detail::Call(op).t((*this)).l(split_sizes).i(dim).tensors(); }
+inline std::vector<Tensor> Tensor::split_with_sizes_copy(IntArrayRef split_sizes, int64_t dim) const { static detail::HostOp op("aten::split_with_sizes_copy"); return detail::Call(op).t((*this)).l(split_sizes).i(dim).tensors(); }
 inline Tensor Tensor::sqrt() const { static detail::HostOp op("aten::sqrt"); return detail::Call(op).t((*this)).tensor(); }
 inline Tensor& Tensor::sqrt_() const { static detail::HostOp op("aten::sqrt_"); detail::Call(op).t((*this)).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
 inline Tensor Tensor::square() const { static detail::HostOp op("aten::square"); return detail::Call(op).t((*this)).tensor(); }
@@ -631,6 +746,9 @@ inline Tensor Tensor::squeeze(IntArrayRef dim) const { static detail::HostOp op(
 inline Tensor& Tensor::squeeze_() const { static detail::HostOp op("aten::squeeze_"); detail::Call(op).t((*this)).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
 inline Tensor& Tensor::squeeze_(int64_t dim) const { static detail::HostOp op("aten::squeeze_.dim"); detail::Call(op).t((*this)).i(dim).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
 inline Tensor& Tensor::squeeze_(IntArrayRef dim) const { static detail::HostOp op("aten::squeeze_.dims"); detail::Call(op).t((*this)).l(dim).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
+inline Tensor Tensor::squeeze_copy() const { static detail::HostOp op("aten::squeeze_copy"); return detail::Call(op).t((*this)).tensor(); }
+inline Tensor Tensor::squeeze_copy(int64_t dim) const { static detail::HostOp op("aten::squeeze_copy.dim"); return detail::Call(op).t((*this)).i(dim).tensor(); }
+inline Tensor Tensor::squeeze_copy(IntArrayRef dim) const { static detail::HostOp op("aten::squeeze_copy.dims"); return detail::Call(op).t((*this)).l(dim).tensor(); }
 inline Tensor Tensor::std(bool unbiased) const { static detail::HostOp op("aten::std"); return detail::Call(op).t((*this)).b(unbiased).tensor(); }
 inline Tensor Tensor::std(const OptionalIntArrayRef& dim, const std::optional<Scalar>& correction, bool keepdim) const { static detail::HostOp op("aten::std.correction"); return detail::Call(op).t((*this)).arg(dim).arg(correction).b(keepdim).tensor(); }
 inline Tensor Tensor::std(const OptionalIntArrayRef& dim, bool unbiased, bool keepdim) const { static detail::HostOp op("aten::std.dim"); return detail::Call(op).t((*this)).arg(dim).b(unbiased).b(keepdim).tensor(); }
@@ -649,6 +767,8 @@ inline Tensor& Tensor::sub_(const Tensor& other, const Scalar& alpha) const { st
 inline Tensor& Tensor::subtract_(const Tensor& other, const Scalar& alpha) const { static detail::HostOp op("aten::sub_.Tensor"); detail::Call(op).t((*this)).t(other).s(alpha).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
 inline Tensor Tensor::sum(std::optional<ScalarType> dtype) const { static detail::HostOp op("aten::sum"); return detail::Call(op).t((*this)).d(dtype).tensor(); }
 inline Tensor Tensor::sum(const OptionalIntArrayRef& dim, bool keepdim, std::optional<ScalarType> dtype) const { static detail::HostOp op("aten::sum.dim_IntList"); return detail::Call(op).t((*this)).arg(dim).b(keepdim).d(dtype).tensor(); }
+inline Tensor Tensor::sum_to_size(IntArrayRef size) const { static detail::HostOp op("aten::sum_to_size"); return detail::Call(op).t((*this)).l(size).tensor(); }
+inline std::tuple<Tensor, Tensor, Tensor> Tensor::svd(bool some, bool compute_uv) const { static detail::HostOp op("aten::svd"); return detail::Call(op).t((*this)).b(some).b(compute_uv).tensors3(); }
 inline Tensor Tensor::swapaxes(int64_t axis0, int64_t axis1) const { static detail::HostOp op("aten::swapaxes"); return detail::Call(op).t((*this)).i(axis0).i(axis1).tensor(); }
 inline Tensor& Tensor::swapaxes_(int64_t axis0, int64_t axis1) const { static detail::HostOp op("aten::swapaxes_"); detail::Call(op).t((*this)).i(axis0).i(axis1).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
 inline Tensor Tensor::swapdims(int64_t dim0, int64_t dim1) const { static detail::HostOp op("aten::swapdims"); return detail::Call(op).t((*this)).i(dim0).i(dim1).tensor(); }
@@ -657,6 +777,7 @@ inline bool Tensor::sym_is_contiguous(MemoryFormat memory_format) const { static
 inline int64_t Tensor::sym_storage_offset() const { static detail::HostOp op("aten::sym_storage_offset"); return detail::Call(op).t((*this)).integer(); }
 inline Tensor Tensor::t() const { static detail::HostOp op("aten::t"); return detail::Call(op).t((*this)).tensor(); }
 inline Tensor& Tensor::t_() const { static detail::HostOp op("aten::t_"); detail::Call(op).t((*this)).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
+inline Tensor Tensor::t_copy() const { static detail::HostOp op("aten::t_copy"); return detail::Call(op).t((*this)).tensor(); }
 inline Tensor Tensor::take(const Tensor& index) const { static detail::HostOp op("aten::take"); return detail::Call(op).t((*this)).t(index).tensor(); }
 inline Tensor Tensor::take_along_dim(const Tensor& indices, std::optional<int64_t> dim) const { static detail::HostOp op("aten::take_along_dim"); return detail::Call(op).t((*this)).t(indices).arg(dim).tensor(); }
 inline Tensor Tensor::tan() const { static detail::HostOp op("aten::tan"); return detail::Call(op).t((*this)).tensor(); }
@@ -665,6 +786,7 @@ inline Tensor Tensor::tanh() const { static detail::HostOp op("aten::tanh"); ret
 inline Tensor& Tensor::tanh_() const { static detail::HostOp op("aten::tanh_"); detail::Call(op).t((*this)).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
 inline std::vector<Tensor> Tensor::tensor_split(IntArrayRef indices, int64_t dim) const { static detail::HostOp op("aten::tensor_split.indices"); return detail::Call(op).t((*this)).l(indices).i(dim).tensors(); }
 inline std::vector<Tensor> Tensor::tensor_split(int64_t sections, int64_t dim) const { static detail::HostOp op("aten::tensor_split.sections"); return detail::Call(op).t((*this)).i(sections).i(dim).tensors(); }
+inline std::vector<Tensor> Tensor::tensor_split(const Tensor& tensor_indices_or_sections, int64_t dim) const { static detail::HostOp op("aten::tensor_split.tensor_indices_or_sections"); return detail::Call(op).t((*this)).t(tensor_indices_or_sections).i(dim).tensors(); }
 inline Tensor Tensor::tensordot(const Tensor& other, IntArrayRef dims_self, IntArrayRef dims_other) const { static detail::HostOp op("aten::tensordot"); return detail::Call(op).t((*this)).t(other).l(dims_self).l(dims_other).tensor(); }
 inline Tensor Tensor::threshold(const Scalar& threshold, const Scalar& value) const { static detail::HostOp op("aten::threshold"); return detail::Call(op).t((*this)).s(threshold).s(value).tensor(); }
 inline Tensor& Tensor::threshold_(const Scalar& threshold, const Scalar& value) const { static detail::HostOp op("aten::threshold_"); detail::Call(op).t((*this)).s(threshold).s(value).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
@@ -673,6 +795,8 @@ inline std::tuple<Tensor, Tensor> Tensor::topk(int64_t k, int64_t dim, bool larg
 inline Tensor Tensor::trace() const { static detail::HostOp op("aten::trace"); return detail::Call(op).t((*this)).tensor(); }
 inline Tensor Tensor::transpose(int64_t dim0, int64_t dim1) const { static detail::HostOp op("aten::transpose.int"); return detail::Call(op).t((*this)).i(dim0).i(dim1).tensor(); }
 inline Tensor& Tensor::transpose_(int64_t dim0, int64_t dim1) const { static detail::HostOp op("aten::transpose_"); detail::Call(op).t((*this)).i(dim0).i(dim1).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
+inline Tensor Tensor::transpose_copy(int64_t dim0, int64_t dim1) const { static detail::HostOp op("aten::transpose_copy.int"); return detail::Call(op).t((*this)).i(dim0).i(dim1).tensor(); }
+inline std::tuple<Tensor, Tensor> Tensor::triangular_solve(const Tensor& A, bool upper, bool transpose, bool unitriangular) const { static detail::HostOp op("aten::triangular_solve"); return detail::Call(op).t((*this)).t(A).b(upper).b(transpose).b(unitriangular).tensors2(); }
 inline Tensor Tensor::tril(int64_t diagonal) const { static detail::HostOp op("aten::tril"); return detail::Call(op).t((*this)).i(diagonal).tensor(); }
 inline Tensor& Tensor::tril_(int64_t diagonal) const { static detail::HostOp op("aten::tril_"); detail::Call(op).t((*this)).i(diagonal).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
 inline Tensor Tensor::triu(int64_t diagonal) const { static detail::HostOp op("aten::triu"); return detail::Call(op).t((*this)).i(diagonal).tensor(); }
@@ -682,14 +806,20 @@ inline Tensor Tensor::fix() const { static detail::HostOp op("aten::trunc"); ret
 inline Tensor& Tensor::trunc_() const { static detail::HostOp op("aten::trunc_"); detail::Call(op).t((*this)).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
 inline Tensor& Tensor::fix_() const { static detail::HostOp op("aten::trunc_"); detail::Call(op).t((*this)).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
 inline std::vector<Tensor> Tensor::unbind(int64_t dim) const { static detail::HostOp op("aten::unbind.int"); return detail::Call(op).t((*this)).i(dim).tensors(); }
+inline std::vector<Tensor> Tensor::unbind_copy(int64_t dim) const { static detail::HostOp op("aten::unbind_copy.int"); return detail::Call(op).t((*this)).i(dim).tensors(); }
 inline Tensor Tensor::unflatten(int64_t dim, IntArrayRef sizes) const { static detail::HostOp op("aten::unflatten.int"); return detail::Call(op).t((*this)).i(dim).l(sizes).tensor(); }
 inline Tensor Tensor::unfold(int64_t dimension, int64_t size, int64_t step) const { static detail::HostOp op("aten::unfold"); return detail::Call(op).t((*this)).i(dimension).i(size).i(step).tensor(); }
+inline Tensor Tensor::unfold_copy(int64_t dimension, int64_t size, int64_t step) const { static detail::HostOp op("aten::unfold_copy"); return detail::Call(op).t((*this)).i(dimension).i(size).i(step).tensor(); }
 inline Tensor Tensor::uniform(double from, double to, std::optional<Generator> generator) const { static detail::HostOp op("aten::uniform"); return detail::Call(op).t((*this)).f(from).f(to).arg(generator).tensor(); }
 inline Tensor& Tensor::uniform_(double from, double to, std::optional<Generator> generator) const { static detail::HostOp op("aten::uniform_"); detail::Call(op).t((*this)).f(from).f(to).arg(generator).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
 inline std::tuple<Tensor, Tensor, Tensor> Tensor::unique_consecutive(bool return_inverse, bool return_counts, std::optional<int64_t> dim) const { static detail::HostOp op("aten::unique_consecutive"); return detail::Call(op).t((*this)).b(return_inverse).b(return_counts).arg(dim).tensors3(); }
 inline std::tuple<Tensor, Tensor, Tensor> Tensor::unique_dim(int64_t dim, bool sorted, bool return_inverse, bool return_counts) const { static detail::HostOp op("aten::unique_dim"); return detail::Call(op).t((*this)).i(dim).b(sorted).b(return_inverse).b(return_counts).tensors3(); }
+inline std::vector<Tensor> Tensor::unsafe_chunk(int64_t chunks, int64_t dim) const { static detail::HostOp op("aten::unsafe_chunk"); return detail::Call(op).t((*this)).i(chunks).i(dim).tensors(); }
+inline std::vector<Tensor> Tensor::unsafe_split(int64_t split_size, int64_t dim) const { static detail::HostOp op("aten::unsafe_split.Tensor"); return detail::Call(op).t((*this)).i(split_size).i(dim).tensors(); }
+inline std::vector<Tensor> Tensor::unsafe_split_with_sizes(IntArrayRef split_sizes, int64_t dim) const { static detail::HostOp op("aten::unsafe_split_with_sizes"); return detail::Call(op).t((*this)).l(split_sizes).i(dim).tensors(); }
 inline Tensor Tensor::unsqueeze(int64_t dim) const { static detail::HostOp op("aten::unsqueeze"); return detail::Call(op).t((*this)).i(dim).tensor(); }
 inline Tensor& Tensor::unsqueeze_(int64_t dim) const { static detail::HostOp op("aten::unsqueeze_"); detail::Call(op).t((*this)).i(dim).run(); (*this).forget_description(); return const_cast<Tensor&>((*this)); }
+inline Tensor Tensor::unsqueeze_copy(int64_t dim) const { static detail::HostOp op("aten::unsqueeze_copy"); return detail::Call(op).t((*this)).i(dim).tensor(); }
 inline Tensor Tensor::upsample_bicubic2d(IntArrayRef output_size, bool align_corners, std::optional<double> scales_h, std::optional<double> scales_w) const { static detail::HostOp op("aten::upsample_bicubic2d"); return detail::Call(op).t((*this)).l(output_size).b(align_corners).arg(scales_h).arg(scales_w).tensor(); }
 inline Tensor Tensor::upsample_bilinear2d(IntArrayRef output_size, bool align_corners, std::optional<double> scales_h, std::optional<double> scales_w) const { static detail::HostOp op("aten::upsample_bilinear2d"); return detail::Call(op).t((*this)).l(output_size).b(align_corners).arg(scales_h).arg(scales_w).tensor(); }
 inline Tensor Tensor::upsample_nearest2d(IntArrayRef output_size, std::optional<double> scales_h, std::optional<double> scales_w) const { static detail::HostOp op("aten::upsample_nearest2d"); return detail::Call(op).t((*this)).l(output_size).arg(scales_h).arg(scales_w).tensor(); }
@@ -704,7 +834,11 @@ inline Tensor Tensor::view(IntArrayRef size) const { static detail::HostOp op("a
 inline Tensor Tensor::view(ScalarType dtype) const { static detail::HostOp op("aten::view.dtype"); return detail::Call(op).t((*this)).arg(dtype).tensor(); }
 inline Tensor Tensor::view_as(const Tensor& other) const { static detail::HostOp op("aten::view_as"); return detail::Call(op).t((*this)).t(other).tensor(); }
 inline Tensor Tensor::view_as_complex() const { static detail::HostOp op("aten::view_as_complex"); return detail::Call(op).t((*this)).tensor(); }
+inline Tensor Tensor::view_as_complex_copy() const { static detail::HostOp op("aten::view_as_complex_copy"); return detail::Call(op).t((*this)).tensor(); }
 inline Tensor Tensor::view_as_real() const { static detail::HostOp op("aten::view_as_real"); return detail::Call(op).t((*this)).tensor(); }
+inline Tensor Tensor::view_as_real_copy() const { static detail::HostOp op("aten::view_as_real_copy"); return detail::Call(op).t((*this)).tensor(); }
+inline Tensor Tensor::view_copy(IntArrayRef size) const { static detail::HostOp op("aten::view_copy"); return detail::Call(op).t((*this)).l(size).tensor(); }
+inline Tensor Tensor::view_copy(ScalarType dtype) const { static detail::HostOp op("aten::view_copy.dtype"); return detail::Call(op).t((*this)).arg(dtype).tensor(); }
 inline std::vector<Tensor> Tensor::vsplit(IntArrayRef indices) const { static detail::HostOp op("aten::vsplit.array"); return detail::Call(op).t((*this)).l(indices).tensors(); }
 inline std::vector<Tensor> Tensor::vsplit(int64_t sections) const { static detail::HostOp op("aten::vsplit.int"); return detail::Call(op).t((*this)).i(sections).tensors(); }
 inline Tensor Tensor::xlogy(const Scalar& other) const { static detail::HostOp op("aten::xlogy.Scalar_Other"); return detail::Call(op).t((*this)).s(other).tensor(); }
