@@ -190,13 +190,18 @@ def _words(
 
 # ---- calls ---------------------------------------------------------------------------------------------------------
 
+
+def _weight_adjoints(item: int, out: Operand, y: Operand, x: Operand, _: Any, groups: int, steps: Steps) -> list[Any]:
+    return weight_adjoints(item, out, y, x, groups, steps)
+
+
 _WORDS = 46
 #: It is written as it should run (`llvm.PROMOTED`).
 _PROMOTED = -1
 _FORMS: dict[str, Callable[..., list[Any]]] = {
     "forward": correlations,
     "input": adjoints,
-    "weight": lambda item, out, y, x, bias, groups, steps: weight_adjoints(item, out, y, x, groups, steps),
+    "weight": _weight_adjoints,
 }
 
 

@@ -6,6 +6,7 @@
 `launch`, `pool`      from Python values to native arguments; running the programs of a launch
 `calls`               eager calls that are replayed: `written` makes words of them, `calling` is the code
 `correlation`         convolutions: what makes their code, by `emitting`
+`foreign`, `direct`   kernels of C++ libraries: called by segments, and from Python
 `exchange`            tensors to other libraries and from them, by DLPack's table of C functions
 ====================  ==================================================================
 

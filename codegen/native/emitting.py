@@ -6,7 +6,7 @@ Variables are memory in the entry block, which LLVM promotes to registers, so no
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 
 
 class Int:
@@ -194,7 +194,7 @@ class Function:
         self.lines.append(f"{name}:")
 
     @contextlib.contextmanager
-    def loop(self, start: Number, stop: Number, step: Number = 1, *, rolled: bool = True) -> Iterator[Int]:
+    def loop(self, start: Number, stop: Number, step: Number = 1, *, rolled: bool = True) -> Generator[Int]:
         """Numbers from one up to another."""
         place = self.variable(start)
         head, body, out = (self.fresh(name) for name in ("head", "body", "out"))
@@ -209,7 +209,7 @@ class Function:
         self._label(out)
 
     @contextlib.contextmanager
-    def repeat(self, condition: Variable, least: int = 1) -> Iterator[None]:
+    def repeat(self, condition: Variable, least: int = 1) -> Generator[None]:
         """As long as a variable is at least so much."""
         head, body, out = (self.fresh(name) for name in ("head", "body", "out"))
         self.line(f"br label %{head}")
@@ -221,7 +221,7 @@ class Function:
         self._label(out)
 
     @contextlib.contextmanager
-    def when(self, condition: Int) -> Iterator[None]:
+    def when(self, condition: Int) -> Generator[None]:
         """Only where a truth value holds."""
         yes, out = self.fresh("yes"), self.fresh("out")
         self.line(f"br i1 {condition}, label %{yes}, label %{out}")

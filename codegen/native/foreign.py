@@ -25,6 +25,9 @@ from opweave.registry.loading import load_heavy
 from opweave.registry.native_kernel import Argument, NativeKernel, Result, native_kernel
 from opweave.registry.op import OpOverload
 
+#: What a kernel is given as its schema says, of Python's values, and those with several in them.
+_SEQUENCES: Any = (list, tuple)
+_CONVERTED: Any = (bool, int, float, str, *_SEQUENCES)
 _C_API = (
     "PyGILState_Ensure", "PyGILState_Release", "PyEval_SaveThread", "PyEval_RestoreThread", "PyObject_Vectorcall",
     "PyLong_FromVoidPtr", "PyErr_NoMemory", "PyErr_Clear", "PyDict_GetItem", "PyObject_GetAttr", "PyThreadState_Get",
@@ -172,7 +175,7 @@ class Call:
 
     def put_results(self, recorder: Frame, results: Sequence[Memory]) -> int:
         """Have what is to become of the results in a frame; where."""
-        returned = [] if self.kernel.writes_results else results
+        returned: Sequence[Memory] = () if self.kernel.writes_results else results
         place = recorder.fresh(1 + _WORDS * len(returned))
         ignored = bool(self.op._schema.returns) and not results  # arguments that it writes
         recorder.set(place, -1 if ignored else len(returned))
@@ -182,9 +185,9 @@ class Call:
 
     def _converted(self, kind: Any, value: Any) -> Any:
         """A constant as the op's kernel would be given it."""
-        if value is None or not isinstance(value, (bool, int, float, str, list, tuple)):
+        if not isinstance(value, _CONVERTED) or str(kind.base) == "Scalar":
             return value
-        return value if str(kind.base) == "Scalar" else kind.convert(value)
+        return kind.convert(value)
 
     def _put(self, recorder: Frame, at: int, value: Any) -> None:
         """Have a value as the ABI has it."""
@@ -198,7 +201,7 @@ class Call:
             self._kept.append(text)
             recorder.set(at, _TEXT)
             recorder.set(at + 1, ctypes.cast(text, ctypes.c_void_p).value or 0)
-        elif isinstance(value, (list, tuple)):
+        elif isinstance(value, _SEQUENCES):
             items = load_heavy("tvm_ffi").convert(list(value))
             self._kept.append(items)
             handle = items.__chandle__()

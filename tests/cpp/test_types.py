@@ -185,3 +185,8 @@ def test_complex_numbers(t):
     with pytest.raises(ValueError, match="a complex number was asked for as a real one"):
         t.real(1j)
     assert t.real(2 + 0j) == 2
+
+
+def test_halves_are_compared_with_numbers(t):
+    assert t.halves(1.5, 2.0) == [True, False, True, False, False, False, True]
+    assert t.halves(3.0, -1.0) == [False, False, True, True, False, True, False]

@@ -87,19 +87,11 @@ OPWEAVE_HOST_DEVICE inline float bfloat_value(uint16_t b) { return bits_float(ui
   OPWEAVE_HOST_DEVICE inline T operator*(T a, T b) { return T(float(a) * float(b)); } \
   OPWEAVE_HOST_DEVICE inline T operator/(T a, T b) { return T(float(a) / float(b)); } \
   OPWEAVE_HOST_DEVICE inline T operator-(T a) { return T(-float(a)); } \
-  OPWEAVE_HALF_COMPARED(T, ==) \
-  OPWEAVE_HALF_COMPARED(T, !=) \
-  OPWEAVE_HALF_COMPARED(T, <) \
-  OPWEAVE_HALF_COMPARED(T, <=) \
-  OPWEAVE_HALF_COMPARED(T, >) \
-  OPWEAVE_HALF_COMPARED(T, >=) \
   OPWEAVE_HALF_MIXED(T, float, float) \
   OPWEAVE_HALF_MIXED(T, double, double) \
   OPWEAVE_HALF_MIXED(T, int, T) \
   OPWEAVE_HALF_MIXED(T, int64_t, T) \
   inline std::ostream& operator<<(std::ostream& out, T v) { return out << float(v); }
-#define OPWEAVE_HALF_COMPARED(T, op) \
-  OPWEAVE_HOST_DEVICE inline bool operator op(T a, T b) { return float(a) op float(b); }
 #define OPWEAVE_HALF_MIXED(T, U, R) \
   OPWEAVE_HOST_DEVICE inline R operator+(T a, U b) { return R(R(a) + R(b)); } \
   OPWEAVE_HOST_DEVICE inline R operator-(T a, U b) { return R(R(a) - R(b)); } \
@@ -114,7 +106,6 @@ OPWEAVE_HALF_CLASS(BFloat16, bfloat_bits, bfloat_value, __nv_bfloat16, explicit)
 #undef OPWEAVE_HALF_CLASS
 #undef OPWEAVE_HALF_NATIVE
 #undef OPWEAVE_IMPLICIT
-#undef OPWEAVE_HALF_COMPARED
 #undef OPWEAVE_HALF_MIXED
 #if defined(__CUDACC__)
 inline __device__ Half __ldg(const Half* p) { return Half(::__ldg(reinterpret_cast<const __half*>(p))); }

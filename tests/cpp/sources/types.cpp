@@ -35,6 +35,11 @@ TORCH_LIBRARY(cpptypes, m) {
   m.def("source(int seed) -> Generator", [](int64_t seed) { return at::make_generator<at::CPUGeneratorImpl>(uint64_t(seed)); });
   m.def("negated(Scalar s) -> Scalar", [](const at::Scalar& s) { return -s; });
   m.def("times(Tensor x, Scalar s, Scalar? t=None) -> Tensor", [](const at::Tensor& x, const at::Scalar& s, const optional<at::Scalar>& t) { return x.mul(t ? s.toComplexDouble() * t->toComplexDouble() : at::Scalar(s)); });
+  m.def("halves(float a, float b) -> bool[]", [](double x, double y) {
+    at::Half a = float(x), b = float(y);
+    at::BFloat16 c = float(x);
+    return std::vector<bool>{a < b, a == b, a > 0, float(y) <= a, c != c, c >= 2, 1.5 < b};
+  });
   m.def("real(Scalar s) -> float", [](const at::Scalar& s) { return s.toDouble(); });
   m.def("write_(Tensor(a!) self, Tensor other) -> Tensor(a!)", [](at::Tensor& self, const at::Tensor& other) -> at::Tensor& { return self.add_(other); });
   m.def("by_value(Tensor x, *, float scale=2.0) -> Tensor", [](at::Tensor x, double scale) { return x * scale; });
