@@ -18,6 +18,7 @@ import numpy as np
 
 from opweave.registry.dtypes import DTYPES
 from opweave.registry.errors import ArgumentError, DTypeError, ExportError
+from opweave.registry.interrupts import let_through
 from opweave.registry.op import ops
 from opweave.registry.ops import surface as _surface
 from opweave.registry.tensor import Tensor, from_numpy
@@ -109,6 +110,7 @@ def _header(data: Any, what: str) -> tuple[dict[str, Any], int]:
     try:
         header = json.loads(bytes(data[8 : 8 + size]))
     except (ValueError, RecursionError) as error:
+        let_through(error)
         raise _refused("the header is no JSON", f"{what}: {error}") from None
     if not isinstance(header, dict):
         raise _refused("the header is no object", what)

@@ -18,6 +18,7 @@ import numpy as np
 from opweave.registry.device import Device, cpu, parse_device
 from opweave.registry.dtypes import DTYPES, DType, bfloat16
 from opweave.registry.errors import ArgumentError
+from opweave.registry.interrupts import let_through
 from opweave.registry.ops import copies
 from opweave.registry.strided import Size
 from opweave.registry.tensor import Tensor
@@ -109,6 +110,7 @@ def load(f: File, map_location: Device | str | None = None, *, weights_only: boo
                 raise ValueError(f"version {tree.get('version')}")
             return _decoded(tree["tree"], lambda about: _tensor(archive, about, place))
     except (zipfile.BadZipFile, KeyError, ValueError, TypeError, AttributeError, EOFError) as error:
+        let_through(error)
         raise ArgumentError("load: this is no file of opweave.save, or a damaged one", got=f"{f}: {error}") from None
 
 

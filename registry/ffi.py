@@ -370,7 +370,8 @@ def _note_native_form(op: OpOverload, line: _Line) -> None:
     known: dict[str, Any] = places | made
     try:
         call = tuple([known[text] if text in known else ast.literal_eval(text) for text in line.call])
-    except ValueError:  # something that an argument has
+    except ValueError as error:  # something that an argument has
+        let_through(error)
         return
     kernel = op.kernels[DispatchKey.CompositeExplicitAutograd]
 

@@ -14,7 +14,8 @@ from opweave.registry.tensor import Tensor, describe
 if TYPE_CHECKING:
     from opweave.registry.op import OpOverload
 
-_OTHER = frozenset(OTHER_NAMES)
+#: Keywords that may have to be said in another way.
+_OTHER = frozenset((*OTHER_NAMES, "out"))
 
 
 class OpOverloadPacket(replay.Replayable):
@@ -36,7 +37,12 @@ class OpOverloadPacket(replay.Replayable):
         return self.pick(args, kwargs)(*args, **kwargs)
 
     def respelled(self, kwargs: dict[str, Any]) -> dict[str, Any]:
-        """Keyword arguments by the names that the schemas have for them (see `registry.argument_names`)."""
+        """Keyword arguments by the names that the schemas have for them (see `registry.argument_names`).
+
+        `out=None`, as NumPy's functions hand it on, asks for no tensor to write to.
+        """
+        if kwargs.get("out", self) is None:
+            kwargs = {name: value for name, value in kwargs.items() if name != "out"}
         return respell(kwargs, {a.name for op in self._overloads.values() for a in op._schema.arguments})
 
     def pick(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OpOverload:

@@ -9,6 +9,7 @@ import numpy as np
 
 from opweave.registry.device import cpu
 from opweave.registry.errors import ArgumentError
+from opweave.registry.interrupts import let_through
 from opweave.registry.ops.random import default_generator, manual_seed
 from opweave.registry.tensor import Tensor, describe
 
@@ -48,7 +49,8 @@ def set_rng_state(new_state: Tensor) -> None:
     try:
         state = json.loads(new_state.numpy().tobytes())
         default_generator(cpu).set_state(state)
-    except (ValueError, KeyError, TypeError, UnicodeDecodeError):
+    except (ValueError, KeyError, TypeError, UnicodeDecodeError) as error:
+        let_through(error)
         raise ArgumentError(
             "set_rng_state: this is no state of a generator", got=describe(new_state), hint="get_rng_state() gives one"
         ) from None

@@ -93,7 +93,7 @@ FORMS: dict[str, tuple[Any, Callable[[], Any], Callable[[], Any]]] = {
         method("__add__"), lambda: square + square.t(), lambda: square.numpy() + square.numpy().T),
     "x.to(float64)": (method("to"), lambda: x.to(opweave.float64), lambda: x.numpy().astype(np.float64)),
     "x * (y > 0)": (method("__mul__"), lambda: x * (y > 0), lambda: x.numpy() * (y.numpy() > 0)),
-    "where": (aten.where, lambda: opweave.where(x > y, x, y), lambda: np.maximum(x.numpy(), y.numpy())),
+    "where": (opweave.where, lambda: opweave.where(x > y, x, y), lambda: np.maximum(x.numpy(), y.numpy())),
     "relu": (aten.relu, lambda: opweave.relu(x), lambda: np.maximum(x.numpy(), 0)),
     "clamp": (aten.clamp, lambda: x.clamp(-1, 1), lambda: x.numpy().clip(-1, 1)),
     "zeros(2, 3)": (opweave.zeros, lambda: opweave.zeros(2, 3), lambda: np.zeros((2, 3), np.float32)),

@@ -274,6 +274,8 @@ TESTS: dict[str, Difference] = {
     "nn, gradients of attention": Difference(_REORDERED, rtol=1e-8, atol=1e-10),
     "nn, gradients of bfloat16": Difference("bfloat16", rtol=1.6e-2, atol=1e-2),
     "nn, gradients of float32": Difference("half types in float32", rtol=2e-3, atol=1e-3),
+    "nn, initial values": Difference("other random numbers: moments, quantiles", rtol=1e-7, atol=0.1),
+    "nn, orthogonal initial values": Difference("a product of float32", rtol=1e-5, atol=1e-5),
     "nn, gradients through norms": Difference(_REORDERED, rtol=1e-7, atol=1e-9),
     "pad, compiled gradients": Difference(_REORDERED, rtol=1e-5, atol=1e-5),
     "pointwise, gradients": Difference("functions of another library", rtol=1e-10, atol=1e-11),

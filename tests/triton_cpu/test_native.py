@@ -10,7 +10,7 @@ import pytest
 
 from opweave.codegen import blas, native
 from opweave.codegen.artifact import module
-from opweave.codegen.native import allocation, calling, exchange, launch, llvm, pool, segments
+from opweave.codegen.native import allocation, calling, direct, exchange, foreign, launch, llvm, pool, segments
 from opweave.codegen.triton_cpu import access_check
 
 PROGRAMS = {
@@ -21,6 +21,8 @@ PROGRAMS = {
     "tensors": allocation.source,
     "calls": calling.source,
     "exchange": exchange.source,
+    "direct": direct.source,
+    "foreign": lambda: foreign.source(0),
     "sanitizer": access_check.source,
 }
 
