@@ -44,6 +44,8 @@ def _through(node: Node, emit: Emitter) -> Node | None:
     if not isinstance(source, Node) or declared(node) is None or not _is_computed(source) or not _pays(node, source):
         return None
     sizes = value_of(source)._sizes
+    if not sizes or node.target is aten.gather.default and len(value_of(node)._sizes) != len(sizes):
+        return None  # a number, of which one may look up the element 0
     position = PICKS[node.target]
     dim = 0 if position is None else wrap_dim(node.args[position], len(sizes), node.target.opname)
     if any(not _fits(value_of(operand), sizes) for operand in nodes_in((source.args, source.kwargs))):

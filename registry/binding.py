@@ -82,7 +82,7 @@ def method(packet: OpOverloadPacket) -> Callable[..., Any]:
 
     def written_out(self: Tensor, *items: Any, **kwargs: Any) -> Any:
         if len(items) > 1 or (one and items and not isinstance(items[0], (list, tuple))):
-            if all(hasattr(item, "__index__") for item in items):
+            if all(hasattr(item, "__index__") and type(item) is not bool for item in items):
                 return function(self, items, **kwargs)
         return function(self, *items, **kwargs)
 

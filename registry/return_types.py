@@ -13,6 +13,7 @@ from typing import Any
 
 from opweave.registry.errors import ArgumentError
 from opweave.registry.packet import OpOverloadPacket
+from opweave.registry.tensor import describe
 
 _RETURNS = re.compile(r"-> \((.*,.*)\)$")
 _NAMED = re.compile(r"[\w?\[\]]+(?:\([^)]*\))? (\w+)")
@@ -53,6 +54,9 @@ def named(packet: OpOverloadPacket) -> Callable[..., Any]:
     def function(*args: Any, **kwargs: Any) -> Any:
         if type(kwargs.get("out")) in (tuple, list):
             kwargs.update(_by_name(packet, kwargs.pop("out")))
+        elif len(args) > 1 and type(args[1]) in (int, bool, str) and kwargs.get("out") is not None:
+            # By position that is no operand of an overload with one result, which takes a tensor.
+            raise ArgumentError(f"{packet}: out= must be {len(fields)} tensors", got=describe(kwargs["out"]))
         found = packet(*args, **kwargs)
         return make(found) if type(found) in (tuple, list) else found
 

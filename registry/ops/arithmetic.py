@@ -348,8 +348,12 @@ def float_power(self: Tensor, exponent: Tensor) -> Tensor:
     return aten.pow.Tensor_Tensor(_double(self), _double(exponent))
 
 
-declare_copied_back("aten::float_power_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)", float_power_number)
-declare_copied_back("aten::float_power_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)", float_power)
+declare_copied_back(
+    "aten::float_power_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)", float_power_number, "pointwise"
+)
+declare_copied_back(
+    "aten::float_power_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)", float_power, "pointwise"
+)
 
 
 @composite("aten::positive(Tensor(a) self) -> Tensor(a)", tags="pointwise")

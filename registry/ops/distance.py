@@ -419,13 +419,13 @@ def _norm_backward(
 # ---- functions of the package --------------------------------------------------------------------------------------
 
 
-_COMPUTE_MODES = {
+_COMPUTE_MODES: dict[Any, int | None] = {
     "use_mm_for_euclid_dist_if_necessary": None, "use_mm_for_euclid_dist": 1, "donot_use_mm_for_euclid_dist": 2,
 }  # fmt: skip
 
 
 def cdist_function(
-    x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary"
+    x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | int | None = "use_mm_for_euclid_dist_if_necessary"
 ) -> Tensor:
     """The distance of each row of one matrix from each of the other.
 
@@ -435,14 +435,15 @@ def cdist_function(
         (..., rows, n) and (..., others, n)
     p : float
         Of the norm.
-    compute_mode : str
-        How PyTorch may compute it; here there is one way.
+    compute_mode : str, int or None
+        How PyTorch may compute it, or the number that its op has for that; here there is one way.
     """
-    if compute_mode not in _COMPUTE_MODES:
+    mode: Any = _COMPUTE_MODES.get(compute_mode, compute_mode)
+    if isinstance(mode, str):
         raise ArgumentError(
             f"cdist: {compute_mode} is not a valid value for compute_mode", hint=", ".join(_COMPUTE_MODES)
         )
-    return aten.cdist.default(x1, x2, p, _COMPUTE_MODES[compute_mode])
+    return aten.cdist.default(x1, x2, p, mode)
 
 
 #: A function of the package, and method, that is more than its op.

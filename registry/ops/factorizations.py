@@ -488,3 +488,17 @@ def _(make: Make) -> Samples:
     pivots = aten._to_copy.default(aten.arange.start(2, 5), dtype=dtypes.int32)
     yield (make(4, 3), pivots), {}
     yield (make(3, 4), aten.clone.default(pivots), True, False), {}
+
+
+for _decl in (
+    cholesky,
+    geqrf,
+    linalg_cholesky,
+    linalg_cholesky_ex,
+    linalg_householder_product,
+    linalg_qr,
+    orgqr,
+    ormqr,
+    qr,
+):
+    _decl.autocast = {"cpu": "fp32"}

@@ -301,3 +301,12 @@ def _counted(x: Tensor, edges: Tensor, weight: Tensor | None, density: bool) -> 
 
 
 fill_diagonal_.with_samples(lambda make: [((make(3, 3), 2.0), {})])
+
+
+for _decl in (
+    frobenius_norm,
+    nuclear_norm,
+):
+    _decl.autocast = {"cuda": "fp32"}
+for _decl in (chain_matmul,):
+    _decl.autocast = {"cuda": "lower_precision_fp"}

@@ -573,3 +573,17 @@ def _(make: Make) -> Samples:
 @linalg_lstsq.with_samples
 def _(make: Make) -> Samples:
     yield (matrices.well(make, 4, 3), make(4, 2)), {}
+
+
+for _decl in (
+    cholesky_inverse,
+    cholesky_solve,
+    inverse,
+    linalg_inv,
+    linalg_inv_ex,
+    linalg_lstsq,
+    linalg_solve,
+    lu_solve,
+    triangular_solve,
+):
+    _decl.autocast = {"cpu": "fp32"}

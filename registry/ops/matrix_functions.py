@@ -538,3 +538,25 @@ def _(make: Make) -> Samples:
 def _(make: Make) -> Samples:
     yield (matrices.well(make, 3, 3), 3), {}
     yield (matrices.well(make, 3, 3), -2), {}
+
+
+for _decl in (
+    linalg_cond,
+    linalg_cond_named,
+    linalg_matrix_rank_above,
+    linalg_matrix_rank,
+    linalg_matrix_rank_of_tensors,
+    linalg_matrix_rank_above_tensor,
+    linalg_tensorinv,
+    linalg_tensorsolve,
+    pinverse,
+):
+    _decl.autocast = {"cpu": "fp32"}
+for _decl in (
+    linalg_matrix_norm,
+    linalg_matrix_norm_named,
+):
+    _decl.autocast = {"cuda": "fp32"}
+for _decl in (linalg_multi_dot,):
+    _decl.autocast = {"cuda": "lower_precision_fp"}
+linalg_vecdot.autocast = {"cpu": "lower_precision_fp", "cuda": "lower_precision_fp"}

@@ -455,3 +455,15 @@ def _(make: Make) -> Samples:
 def _(make: Make) -> Samples:
     yield (mT(aten.cat.default([matrices.positive(make, 3, 3), make(2, 3)])),), {}
     yield (matrices.positive(make, 2, 2, 2),), {}
+
+
+for _decl in (
+    linalg_eig,
+    linalg_eigh,
+    linalg_eigvals,
+    linalg_eigvalsh,
+    linalg_svd,
+    linalg_svdvals,
+    svd,
+):
+    _decl.autocast = {"cpu": "fp32"}

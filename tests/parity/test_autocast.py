@@ -56,7 +56,8 @@ def test_ops_are_cast_that_pytorch_casts(kind: str) -> None:
 @pytest.mark.parametrize("op", ops_with_samples("cpu", True), ids=str)
 def test_listed_op_on_cpu(op: OpOverload, dtype: str) -> None:
     with torch.autocast("cpu", getattr(torch, dtype)), ow.autocast("cpu", getattr(ow, dtype)):
-        assert check(op, difference="autocast", every_type=False)
+        solves = op.opname.startswith("linalg_")
+        assert check(op, difference="autocast, linear algebra" if solves else "autocast", every_type=False)
 
 
 def layouts_without_data(op: OpOverload, kind: str) -> Iterator[tuple[Any, Any, Any]]:
@@ -131,6 +132,8 @@ def test_ops_in_no_list_on_cpu() -> None:
     failed = []
     for op in ops_with_samples("cpu", False):
         if op.opname == "_cdist_forward" and left_out("autocast, _cdist_forward"):
+            continue
+        if op.opname == "linalg_pinv" and left_out("autocast, linalg_pinv"):
             continue
         try:
             with torch.autocast("cpu"), ow.autocast("cpu"):

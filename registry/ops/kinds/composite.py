@@ -12,6 +12,7 @@ from opweave.registry.ops.kinds.base import Decl, Maker
 from opweave.registry.ops.kinds.traits import Traits
 from opweave.registry.ops.kinds.writing import before_write, with_traits
 from opweave.registry.spec import TensorSpec
+from opweave.registry.tags import TagLike
 from opweave.registry.tensor import Tensor
 
 
@@ -102,9 +103,9 @@ def extern(
     return declare
 
 
-def declare_copied_back(schema: str, functional: CompositeDecl) -> None:
+def declare_copied_back(schema: str, functional: CompositeDecl, tags: TagLike = ()) -> None:
     """Declare the form of a composite op that writes into its first argument: its result is copied there."""
 
-    @composite(schema)
+    @composite(schema, tags=tags)
     def body(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return ops.aten.copy_.default(self, functional.body(before_write(self, *args), *args, **kwargs))
