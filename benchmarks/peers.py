@@ -155,6 +155,9 @@ def of(library: str) -> Calls:
     if library == "numba":
         return _of_numba()
     names = Names({"torch.compile": "torch"}.get(library, library))
+    if library == "torch.compile":
+        # All workloads are of one class to it, of which it would compile eight.
+        importlib.import_module("torch._dynamo").config.recompile_limit = 8 * len(WORK)
     for name, (f, _) in WORK.items():
         gradient = name.endswith("gradient")
         if library == "jax":
