@@ -68,10 +68,11 @@ class BuildExtension(build_ext):
     def _add_flags(extension: Any) -> None:
         given = extension.extra_compile_args
         name = f"-DTORCH_EXTENSION_NAME={extension.name.rpartition('.')[2]}"
+        space = f"-DOPWEAVE_EXTENSION_NAMESPACE={extension.name.replace('.', '_')}"
         flags = {"cxx": [], "nvcc": []} | (given if isinstance(given, dict) else {"cxx": list(given)})
         limited = [_LIMITED] if extension.py_limited_api and not any(map(_LIMITED_API.fullmatch, flags["cxx"])) else []
         extension.extra_compile_args = {
-            "cxx": [*_CXX, name, *limited, *flags["cxx"]],
-            "nvcc": [name, *limited, *flags["nvcc"]],
+            "cxx": [*_CXX, name, space, *limited, *flags["cxx"]],
+            "nvcc": [name, space, *limited, *flags["nvcc"]],
         }
         extension.libraries = [*extension.libraries, "tvm_ffi"]

@@ -188,6 +188,14 @@ def _written(path: Path, text: str) -> Path:
     return path
 
 
+def _fill(module: Any, namespace: str) -> None:
+    """Give a module that is written with `PYBIND11_MODULE` its functions; called when it is imported."""
+    ops.load_library(module.__file__)
+    space = getattr(ops, namespace)
+    for name in dir(space):
+        setattr(module, name, getattr(space, name))
+
+
 def CppExtension(name: str, sources: Sequence[str], *args: Any, **kwargs: Any) -> Any:
     """A `setuptools.Extension` of C++ ops, for `setup(ext_modules=[...], cmdclass={"build_ext": BuildExtension})`.
 

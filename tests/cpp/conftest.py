@@ -25,6 +25,10 @@ SOURCES = Path(__file__).parent / "sources"
 #: A library that knows nothing of opweave.
 OTHERS = Path(__file__).parent / "others" / "kernels.cpp"
 HAS_COMPILER = any(shutil.which(name) for name in ("c++", "g++", "clang++"))
+SANITIZERS = os.environ.get("OPWEAVE_TEST_SANITIZE", "")
+if SANITIZERS:
+    # By the compiler's name, so that all that is built is built so: in processes, by setuptools, by CMake.
+    os.environ["CXX"] = f"{os.environ.get('CXX', 'c++')} -fsanitize={SANITIZERS} -fno-sanitize-recover=undefined -g"
 
 
 @pytest.fixture(scope="session")
@@ -33,15 +37,13 @@ def build(pytestconfig):
     pytest.importorskip("tvm_ffi", reason="op libraries in C++ need apache-tvm-ffi")
     if not HAS_COMPILER:
         pytest.skip("there is no C++ compiler")
-    sanitizers = os.environ.get("OPWEAVE_TEST_SANITIZE")
-    extra = [f"-fsanitize={sanitizers}", "-fno-sanitize-recover=undefined", "-g"] if sanitizers else []
-    root = Path(pytestconfig.rootpath) / ".pytest_cache" / f"cpp{sanitizers or ''}"
+    root = Path(pytestconfig.rootpath) / ".pytest_cache" / f"cpp{SANITIZERS}"
 
     def compile_one(source, *flags):
         name = "".join([Path(source).stem, *flags]).replace("-D", "_").replace("=", "")
         return cpp_extension.load(
             "".join(c if c.isalnum() else "_" for c in name), [SOURCES / source], build_directory=root / name,
-            extra_cflags=["-O0", "-Wall", "-Wextra", "-Wno-unused-parameter", *flags, *extra], is_standalone=True,
+            extra_cflags=["-O0", "-Wall", "-Wextra", "-Wno-unused-parameter", *flags], is_standalone=True,
         )  # fmt: skip
 
     return compile_one
@@ -66,7 +68,7 @@ def library():
     if not HAS_COMPILER:
         pytest.skip("there is no C++ compiler")
     home = Path(tvm_ffi.__file__).parent
-    key = hashlib.sha256(OTHERS.read_bytes() + tvm_ffi.__version__.encode()).hexdigest()[:16]
+    key = hashlib.sha256(OTHERS.read_bytes() + f"{tvm_ffi.__version__} {SANITIZERS}".encode()).hexdigest()[:16]
     built = Path(tempfile.gettempdir()) / f"opweave-test-{os.getuid()}-{key}.so"
     if not built.exists():
         with tempfile.TemporaryDirectory() as folder:

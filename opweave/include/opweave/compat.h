@@ -3,6 +3,7 @@
 #include <cassert>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <numeric>
 #include <set>
 #include <thread>
@@ -85,13 +86,6 @@ using TypeMeta = ::opweave::ScalarType;
 #define TORCH_LIBRARY_IMPL OPWEAVE_LIBRARY_IMPL
 #define TORCH_LIBRARY_THIS_API_IS_FOR_PER_OP_REGISTRATION_ONLY OPWEAVE_LIBRARY_FRAGMENT
 #define TORCH_FN OPWEAVE_FN
-#if !defined(PYBIND11_MODULE)
-#define PYBIND11_MODULE(name, m)                                                                              \
-  static_assert(false, "opweave: PYBIND11_MODULE(" #name ") binds functions past the dispatcher, and there is " \
-                       "no pybind11 here: register them with TORCH_LIBRARY");                                 \
-  template <class M>                                                                                          \
-  static void opweave_not_bound(M& m)
-#endif
 #define TORCH_FN_TYPE OPWEAVE_FN_TYPE
 #define TORCH_SELECTIVE_NAME(x) x
 #define TORCH_SELECTIVE_SCHEMA(x) x

@@ -154,8 +154,9 @@ int guarded(F&& f) noexcept {
 }  // namespace opweave
 
 #define OPWEAVE_HERE (::opweave::SourceLocation{__func__, __FILE__, __LINE__})
-#define OPWEAVE_CHECK_AS(cls, cond, ...)                                                              \
-  do {                                                                                                \
-    if (!(cond)) throw cls(OPWEAVE_HERE, ::opweave::detail::check_message(#cond, ##__VA_ARGS__)); \
-  } while (0)
+// A plain `if`, as PyTorch has it: sources leave the semicolon out.
+#define OPWEAVE_CHECK_AS(cls, cond, ...)                                                          \
+  if (!(cond)) {                                                                                  \
+    throw cls(OPWEAVE_HERE, ::opweave::detail::check_message(#cond, ##__VA_ARGS__));              \
+  }
 #define OPWEAVE_CHECK(cond, ...) OPWEAVE_CHECK_AS(::opweave::Error, cond, ##__VA_ARGS__)

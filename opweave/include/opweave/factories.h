@@ -62,6 +62,8 @@ inline Tensor zeros(IntArrayRef size, TensorOptions o = {}) {
   std::memset(made.data_ptr(), 0, made.nbytes());
   return made;
 }
+inline Tensor empty_symint(IntArrayRef size, TensorOptions o = {}) { return empty(size, o); }
+inline Tensor zeros_symint(IntArrayRef size, TensorOptions o = {}) { return zeros(size, o); }
 inline Tensor ones(IntArrayRef size, TensorOptions o = {}) {
   return full(size, 1, o.dtype(o.dtype_opt().value_or(kFloat)));
 }
@@ -120,5 +122,11 @@ Tensor tensor(const std::vector<T>& values, TensorOptions o = {}) {
 template <class T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
 Tensor tensor(T value, TensorOptions o = {}) { return tensor(ArrayRef<T>(value), o).view(IntArrayRef()); }
 inline Tensor scalar_tensor(const Scalar& v, TensorOptions o = {}) { return full(IntArrayRef(), v, o.dtype(o.dtype_opt().value_or(kFloat))); }
+
+inline Tensor norm(const Tensor& self, const Scalar& p = 2) { return self.norm(p); }
+inline Tensor norm(const Tensor& self, const std::optional<Scalar>& p, ScalarType type) { return self.norm(p, type); }
+inline Tensor norm(const Tensor& self, const std::optional<Scalar>& p, IntArrayRef dim, bool keepdim = false) {
+  return self.norm(p, dim, keepdim);
+}
 
 }  // namespace opweave

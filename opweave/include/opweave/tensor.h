@@ -204,6 +204,30 @@ class Tensor {
   Tensor to(Device device, bool non_blocking = false, bool copy = false) const;
   Tensor to(const Tensor& other, bool non_blocking = false, bool copy = false) const;
   Tensor toType(ScalarType type) const { return to(type); }
+  Tensor type_as(const Tensor& o) const { return to(o); }
+  bool is_same_size(const Tensor& o) const { return sizes() == o.sizes(); }
+  bool is_nonzero() const;
+  bool is_pinned() const { return false; }
+  bool is_conj() const { return false; }  // conjugates have memory of their own
+  bool is_neg() const { return false; }
+  Tensor& resize_as_(const Tensor& o) const { return resize_(o.sizes()); }
+  Tensor norm(const Scalar& p = 2) const { return linalg_vector_norm(p); }
+  Tensor norm(const std::optional<Scalar>& p, ScalarType type) const {
+    return linalg_vector_norm(p.value_or(2), std::nullopt, false, type);
+  }
+  Tensor norm(const std::optional<Scalar>& p, IntArrayRef dim, bool keepdim = false) const {
+    return linalg_vector_norm(p.value_or(2), dim, keepdim);
+  }
+  Tensor norm(const std::optional<Scalar>& p, IntArrayRef dim, bool keepdim, ScalarType type) const {
+    return linalg_vector_norm(p.value_or(2), dim, keepdim, type);
+  }
+  // A size is an int here, and so is a symbolic one.
+  Tensor view_symint(IntArrayRef size) const { return view(size); }
+  Tensor reshape_symint(IntArrayRef size) const { return reshape(size); }
+  Tensor expand_symint(IntArrayRef size, bool implicit = false) const { return expand(size, implicit); }
+  Tensor narrow_symint(int64_t dim, int64_t start, int64_t length) const { return narrow(dim, start, length); }
+  Tensor new_empty_symint(IntArrayRef size, TensorOptions options = {}) const { return new_empty(size, options); }
+  Tensor new_zeros_symint(IntArrayRef size, TensorOptions options = {}) const { return new_zeros(size, options); }
   Tensor cpu() const { return to(Device(kCPU)); }
   Tensor cuda() const { return to(Device(kCUDA)); }
   const Tensor& requires_grad_(bool r = true) const { return set_requires_grad(r); }

@@ -240,4 +240,10 @@ inline Tensor Tensor::to(ScalarType t, bool nb, bool copy) const { return to(Ten
 inline Tensor Tensor::to(Device d, bool nb, bool copy) const { return to(TensorOptions(d), nb, copy); }
 inline Tensor Tensor::to(const Tensor& o, bool nb, bool copy) const { return to(o.options(), nb, copy); }
 
+inline bool Tensor::is_nonzero() const {
+  if (numel() != 1)
+    throw Error(detail::cat("Boolean value of a Tensor with ", numel(), " values is ambiguous"));
+  return item().to<bool>();
+}
+
 }  // namespace opweave

@@ -2,3 +2,4 @@
 #include <iostream>
 
 #include <opweave/compat.h>
+#include <pybind11/pybind11.h>
