@@ -185,9 +185,6 @@ def geqrf(self: Tensor) -> tuple[Tensor, Tensor]:
     return a, tau
 
 
-geqrf.backward()
-
-
 def _reflections(A: Tensor, tau: Tensor) -> Iterable[tuple[Any, Any]]:
     """Vectors (as columns) and factors of H_i = 1 - tau_i v_i v_i^H."""
     k = tau._sizes[-1]

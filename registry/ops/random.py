@@ -274,6 +274,9 @@ def randint_like_low(self: Tensor, low: int, high: int, **options: Any) -> Tenso
     return _integers(_randint_like_spec(self, low, high, **options), low, high)
 
 
+randint_like_low.backward()
+
+
 @composite(
     f"aten::randint_like(Tensor self, SymInt high, *, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor",
     tags=_SEEDED,

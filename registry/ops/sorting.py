@@ -303,9 +303,6 @@ def _unique2(
     return _results(self, (found, inverse, counts.astype(np.int64) if return_counts else None))
 
 
-_unique2.backward()
-
-
 @extern(
     "aten::unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False)"
     " -> (Tensor, Tensor, Tensor)",
@@ -323,9 +320,6 @@ def unique_dim(
     )  # fmt: skip
     inverse = inverse.reshape(-1).astype(np.int64) if return_inverse else None
     return _results(self, (found, inverse, counts.astype(np.int64) if return_counts else None))
-
-
-unique_dim.backward()
 
 
 def _slice_specs(self: Tensor, dim: int | None, inverse: bool, counts: bool) -> tuple[TensorSpec, ...]:
@@ -365,9 +359,6 @@ def unique_consecutive(
         found if dim is None else xp.moveaxis(found, 0, axis), shaped.astype(np.int64) if return_inverse else None,
         lengths.astype(np.int64) if return_counts else None,
     ))  # fmt: skip
-
-
-unique_consecutive.backward()
 
 
 def _asked_for(found: Sequence[Tensor], *asked: bool) -> Any:

@@ -362,9 +362,6 @@ def linalg_ldl_factor_ex(
     return LD, pivots, info
 
 
-linalg_ldl_factor_ex.backward()
-
-
 @composite(
     "aten::linalg_ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)",
     outs=("out", "LD", "pivots"),
@@ -434,8 +431,6 @@ def _ldl_substitute(xp: Any, factors: Any, places: Any, right: Any, hermitian: b
         x[[end - 1, other]] = x[[other, end - 1]]
     return x
 
-
-linalg_ldl_solve.backward()
 
 for _decl in (_linalg_eigh, linalg_eig, _linalg_eigvals, _linalg_svd, linalg_ldl_factor_ex, linalg_ldl_solve):
     _decl.batching(matrices.batch_matrices)

@@ -429,6 +429,9 @@ def histc(self: Tensor, bins: int = 100, min: Any = 0, max: Any = 0) -> Tensor:
     return out
 
 
+histc.backward()
+
+
 def _bincount_spec(self: Tensor, weights: Tensor | None = None, minlength: int = 0) -> TensorSpec:
     if self.ndim != 1 or self._dtype.kind not in "iu":
         raise ShapeError("bincount: expected a vector of whole numbers", got=describe(self))

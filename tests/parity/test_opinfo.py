@@ -13,6 +13,7 @@ import comparisons
 import differences
 import opinfo
 import pytest
+import torch
 
 #: Types and numbers of samples that are tried, by way.
 TRIED = {
@@ -55,6 +56,30 @@ def test_samples(entry: Any) -> None:
             comparisons.note_test()
         failures += [f"{way}, {dtype}: {text}" for text in errors] if right < total else []
     assert not failures, "\n".join(failures)
+
+
+def test_what_has_no_gradient_says_so() -> None:
+    wrong = []
+    for entry in opinfo.op_db:
+        if opinfo.label(entry) == "histogram":
+            continue  # no difference: counts do not move with elements, and do with weights
+        if entry.supports_autograd or torch.float32 not in entry.dtypes or is_left_out(opinfo.label(entry), "function"):
+            continue  # no difference: its gradient is compared above
+        sample = next(iter(entry.sample_inputs("cpu", torch.float32)))
+        given = (sample.input, *sample.args)
+        for tensor in opinfo.leaves(given):
+            if isinstance(tensor, torch.Tensor) and tensor.is_floating_point():
+                tensor.requires_grad_()
+        try:
+            theirs = opinfo.leaves(entry.op(*given, **sample.kwargs))
+        except RuntimeError:
+            continue  # no difference: it writes to a leaf
+        ours = opinfo.leaves(opinfo.function_of(entry)(*opinfo.to_opweave(given), **opinfo.to_opweave(sample.kwargs)))
+        pairs = [
+            (t.requires_grad, o.requires_grad) for t, o in zip(theirs, ours, strict=True) if isinstance(t, torch.Tensor)
+        ]
+        wrong += [(opinfo.label(entry), t, o) for t, o in pairs if t != o]
+    assert not wrong, wrong
 
 
 def test_nearly_all_entries_are_tried() -> None:
