@@ -240,6 +240,9 @@ class DispatchMode:
     def data_accessed(self, tensor: Any, what: str) -> None:
         """Called when Python looks at a tensor's data inside the block (`item`, `numpy`, `tolist`, ...)."""
 
+    def gradient_accessed(self, tensor: Any, how: str) -> None:
+        """Called when a tensor's accumulated gradient is `"read"`, `"added"` to or `"assigned"` inside the block."""
+
     def __enter__(self) -> Self:
         for prepare in tuple(before_modes):
             prepare()

@@ -8,12 +8,13 @@ left no mark: a function that changes Python state would do so only once.
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from opweave.fake.mode import FakeTensorMode
 from opweave.fake.shape_env import ShapeEnv
+from opweave.fake.tensor import FakeTensor
 from opweave.registry.errors import UnrecordedError, UnsupportedError
 from opweave.registry.interrupts import allowed, contextmanager
 from opweave.registry.keys import GRAD, state as threads
@@ -22,7 +23,7 @@ from opweave.registry.tensor import Tensor
 from opweave.runtime.backward import Backward
 from opweave.runtime.containers import Rebuild, tensors_of
 from opweave.runtime.dependencies import guards_of, name_of, too_deep
-from opweave.runtime.gradients import Inputs, forget, trace_back
+from opweave.runtime.gradients import Inputs, assign, forget, trace_back
 from opweave.runtime.guards import GuardSet
 from opweave.runtime.objects import has_rules
 from opweave.runtime.output import refused
@@ -139,6 +140,10 @@ def _captured(request: Request, guards: ValueGuards) -> Captured | None:
         threads.restore(dispatch)  # an interruption may have kept a block from being left
         state.restore()
         raise
+    if not also.gradients and trace.asks_unguarded:
+        state.restore()
+        also.gradients = True
+        return None
     if not watching and any(isinstance(op, OpOverload) and has_rules(op) for op in {**ops, **_ops_of(graph)}):
         state.restore()
         also.watching = True
@@ -191,11 +196,14 @@ class _Trace:
         What its copies of containers were before it ran, and the copies by the ids of the originals.
     result, backward, relaid
         Of `Captured`; known when it has run.
+    asks_unguarded : bool
+        Whether it asked for a gradient that is not guarded.
     """
 
     result: str
     backward: Backward | None
     relaid: list[tuple[int, int]]
+    asks_unguarded = False
 
     def __init__(
         self,
@@ -219,6 +227,8 @@ class _Trace:
         results = self._called(rebuild, pairs, values[len(self.explicit) :])
         mode = threads.modes[-1]
         assert isinstance(mode, ProxyMode)
+        self.inputs.refuse_hooks(mode.gained)
+        self.asks_unguarded = self.inputs.unguarded(mode.gradients, guards.gradients)
         changed = relaid_among(mode, pairs, name)
         self.relaid = [(len(results.tensors) + i, each.fake._relaid) for i, each in enumerate(changed)]
         written = self.inputs.written(pairs)
@@ -256,7 +266,25 @@ class _Trace:
             self.result = results.expression(value, "result")
         except RecursionError:
             raise too_deep(self.function, "returns") from None
+        changed = self.inputs.assigned()
+        if changed:
+            self._assign(changed, results)
         return results
+
+    def _assign(self, changed: Sequence[tuple[TensorInput, Tensor | None]], results: Results) -> None:
+        """Have the result's expression assign gradients first."""
+        for given, gradient in changed:
+            is_made = gradient is None or isinstance(gradient, FakeTensor)
+            if not is_made and id(gradient) not in results.known:
+                raise UnsupportedError(
+                    f"compile: {name_of(self.function)} assigns a tensor that no variable leads to",
+                    got=f"{given.source.text}.grad = {brief(gradient)}",
+                    at=given.source.site,
+                    hint="assign it outside, or a copy of it",
+                )
+        tensors = "".join(f"{given.source.var}, " for given, _ in changed)
+        gradients = results.expression(tuple(gradient for _, gradient in changed), "the gradients")
+        self.result = f"({self.guards.constant(assign)}(({tensors}), {gradients}), {self.result})[1]"
 
     def _leaves(self, pairs: list[tuple[TensorInput, Any]]) -> list[tuple[Any, Any]]:
         """The tensors that gradients may flow to, and what stands for them."""

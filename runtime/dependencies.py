@@ -90,6 +90,7 @@ def find_dependencies(function: Any, arguments: dict[str, Any], prefix: str, als
         before = scope.size
         guards = ValueGuards(scope, prefix)
         guards.ignored.update({id(value) for value in also.ignored})
+        guards.asks_gradients = also.gradients
         _Roots(guards).visit(function, target, arguments)
         if scope.size == before:
             return guards

@@ -11,17 +11,20 @@ Both are compiled. The forward runs below autograd; one node behind its outputs 
 What cannot be traced back becomes an error that is raised when backward comes by, as it would be without compilation.
 The random numbers drawn by the forward are among `saved`, so both directions see the same. A second derivative is
 refused.
+
+A function may itself call `backward`, and set gradients to None: the gradients that tensors have in the end are results
+of the graph, which the compiled call assigns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from opweave.fake.tensor import FakeTensor
 from opweave.passes.partition import TANGENT, WAY_BACK
 from opweave.registry.autograd import engine
-from opweave.registry.autograd.graph import AutogradMeta, Node, attach, edge_of, grad_fn_of
+from opweave.registry.autograd.graph import AutogradMeta, Node, attach, edge_of, grad_fn_of, meta_of
 from opweave.registry.errors import AutogradError, OpweaveError, UnsupportedError
 from opweave.registry.interrupts import contextmanager, let_through
 from opweave.registry.keys import GRAD, state
@@ -56,10 +59,12 @@ class Inputs:
     def __init__(self, name: str, tensors: Sequence[TensorInput]) -> None:
         self.name = name
         self.tensors = list(tensors)
-        #: (a tensor or what stands for it, its name, keys, history and gradient before).
-        self.before: list[tuple[Tensor, str, int, Any, Any]] = []
+        #: (a tensor or what stands for it, which it is, keys, history and gradient before).
+        self.before: list[tuple[Tensor, TensorInput, int, Any, Any]] = []
         #: What has the history that an argument came with, by the id of what stands for it.
         self.entered: dict[int, Tensor] = {}
+        #: The ids of tensors with hooks on their gradients.
+        self.hooked = {id(t.tensor) for t in tensors if _has_hooks(t.tensor)}
 
     @contextmanager
     def apart(self) -> Iterator[None]:
@@ -72,7 +77,7 @@ class Inputs:
                 tensor, meta = t.tensor, t.tensor._autograd
                 if tensor._keys & GRAD and (grad_fn_of(tensor) is not None or (meta is not None and meta.hooks)):
                     _renew(tensor, tensor)
-                self._note(tensor, t.source.text)
+                self._note(tensor, t)
             yield
         finally:
             for tensor, keys, meta, fields in kept:
@@ -84,10 +89,49 @@ class Inputs:
             else:
                 state.__dict__["saved_hooks"] = hooks
 
-    def _note(self, t: Tensor, name: str) -> None:
+    def _note(self, t: Tensor, given: TensorInput) -> None:
         meta = t._autograd
         node, grad = (None, None) if meta is None else (meta.grad_fn, meta.grad)
-        self.before.append((t, name, t._keys & GRAD, node, grad))
+        self.before.append((t, given, t._keys & GRAD, node, grad))
+
+    def unguarded(self, asked: Mapping[int, Tensor], guarded: set[int]) -> bool:
+        """Whether the function asked for the gradient of a tensor from outside that is not guarded.
+
+        Parameters
+        ----------
+        asked : dict of int to Tensor
+            Whose gradients it asked for, by their ids.
+        guarded : set of int
+            The ids of the real tensors whose gradients are.
+        """
+        return any(id(t) in asked and id(given.tensor) not in guarded for t, given, *_ in self.before)
+
+    def refuse_hooks(self, gained: Mapping[int, Tensor]) -> None:
+        """Refuse to add to gradients of tensors whose hooks compiled code would not call; `gained` are these, by id.
+
+        Raises
+        ------
+        UnsupportedError
+            If there are some.
+        """
+        for t, given, *_ in self.before:
+            if id(t) in gained and id(given.tensor) in self.hooked:
+                raise UnsupportedError(
+                    f"compile: {self.name} calls backward, and {given.source.text} has hooks on its gradient, which "
+                    "compiled code would not call",
+                    got=describe(given.tensor),
+                    at=given.source.site,
+                    hint="call backward() outside of the compiled function",
+                )
+
+    def assigned(self) -> list[tuple[TensorInput, Tensor | None]]:
+        """The tensors that have another gradient by now, and that gradient."""
+        found = {}
+        for t, given, _, _, before in self.before:
+            after = None if t._autograd is None else t._autograd.grad
+            if after is not before:
+                found[id(given.tensor)] = (given, after)
+        return [*found.values()]
 
     def enter(self, explicit: Sequence[tuple[TensorInput, Tensor]]) -> None:
         """Give the fake arguments what the real ones have: no leaf where those are none, and their gradients."""
@@ -99,7 +143,7 @@ class Inputs:
             if owner is not None and not is_odd:  # else a write is refused, with the reason
                 # What is written to it is part of its own history here; its base gets that when the call has run.
                 fake._view_of = None
-            self._note(fake, given.source.text)
+            self._note(fake, given)
             self.entered[id(fake)] = fake
             node = grad_fn_of(fake)
             if node is not None:
@@ -124,20 +168,22 @@ class Inputs:
         Raises
         ------
         UnsupportedError
-            If an input's history or gradient changed.
+            If an input's history changed, or the gradient of a tensor that no variable leads to.
         """
         names = {id(t.tensor): t.source.text for t in self.tensors}
-        found = [*self.before]
+        found = [(t, given.source.text, grad, node) for t, given, grad, node, _ in self.before]
         for real, fake in lifted:
-            found.append((fake, names.get(id(real), describe(real)), real._keys & GRAD, None, None))
-        for t, name, grad, node, gradient in found:
-            meta = t._autograd
-            if meta is not None and meta.grad is not gradient and isinstance(meta.grad, FakeTensor):
+            name = names.get(id(real), describe(real))
+            found.append((fake, name, real._keys & GRAD, None))
+            meta = fake._autograd
+            if meta is not None and meta.grad is not None:
                 raise UnsupportedError(
                     f"compile: {self.name} changes the gradient of {name}, which compiled code would not do",
                     got=f"{name}.grad",
                     hint="compute it with opweave.autograd.grad(...), and assign it outside",
                 )
+        for t, name, grad, node in found:
+            meta = t._autograd
             if any(t is one for one in written):
                 continue
             if t._keys & GRAD != grad or (meta is not None and meta.grad_fn is not node):
@@ -146,6 +192,20 @@ class Inputs:
                     got=f"{name}: {describe(t)}",
                     hint="call the uncompiled function, write under opweave.no_grad(), or return the new value",
                 )
+
+
+def _has_hooks(t: Tensor) -> bool:
+    meta = t._autograd
+    if meta is None or grad_fn_of(t) is not None:  # gradients of what is no leaf pass its hooks outside
+        return False
+    accumulator = None if meta.accumulator is None else meta.accumulator()
+    return bool(meta.hooks) or (accumulator is not None and bool(accumulator.accumulated_hooks))
+
+
+def assign(tensors: Sequence[Tensor], gradients: Sequence[Tensor | None]) -> None:
+    """Give tensors the gradients that compiled code computed for them."""
+    for t, gradient in zip(tensors, gradients, strict=True):
+        meta_of(t).grad = gradient
 
 
 def _fields(meta: AutogradMeta | None) -> dict[str, Any]:

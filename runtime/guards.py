@@ -84,6 +84,9 @@ class GuardSet:
         #: Ids of objects that rules of ops keep, which a trace may change; and of those that it did.
         self.books: set[int] = set()
         self.ignored: set[int] = set()
+        #: Whether gradients of all tensors are guarded, and the ids of those whose are.
+        self.asks_gradients = False
+        self.gradients: set[int] = set()
         #: Called once the trace is done, for what tracing itself moves.
         self.late: list[Callable[[], None]] = []
         self._constant_names: dict[int, str] = {}

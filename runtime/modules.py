@@ -69,6 +69,7 @@ class ModuleGuards(ObjectGuards):
         for i, group in enumerate(value.param_groups):
             for k, parameter in enumerate(group["params"]):
                 var = self.seen[id(parameter)][1].var
+                self.gradients.add(id(parameter))
                 part = f"{text}.param_groups[{i}]['params'][{k}]"
                 self.visit(self.source(f"{var}.grad", f"{part}.grad", source.site), parameter.grad)
                 if parameter in state:

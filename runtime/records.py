@@ -109,6 +109,8 @@ class Wanted:
     def keep(self, request: Request, entry: Entry, captured: Captured) -> None:
         """Keep a version, if another process can make it from what is kept."""
         also = None
+        if request.also.gradients:  # what other processes read of the function does not tell
+            self.key = None
         if self.key is not None and self._alone and not request.also.names_nothing:
             # The trace ran what no name leads to: that belongs to what the function reads.
             also, self._alone = (self.key, _named(request.also)), False

@@ -186,7 +186,8 @@ class ValueGuards(ModuleGuards):
             raise unrecorded(f"{name} of a tensor", self.scope.attributes[name], f"{text}.{name}")
         if names & _OFFSETS:
             self._offset(source, tensor)
-        if self.scope.reads("grad"):
+        if self.asks_gradients or self.scope.reads("grad") or self.scope.reads("backward"):
+            self.gradients.add(id(tensor))
             gradient = None if tensor._autograd is None else tensor._autograd.grad
             self.visit(self.source(f"{source.var}.grad", f"{text}.grad", source.site), gradient)
         if self.scope.reflects:

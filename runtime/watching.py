@@ -43,6 +43,8 @@ class Known:
     functions: list[types.FunctionType] = field(default_factory=list)
     rules: list[types.FunctionType] = field(default_factory=list)
     ignored: list[Any] = field(default_factory=list)
+    #: Whether gradients were asked for that no name in the code leads to.
+    gradients: bool = False
     #: Whether to look on while traces run: that takes half as long again.
     watching: bool = False
 

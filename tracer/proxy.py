@@ -109,6 +109,9 @@ class ProxyMode(DispatchMode):
         #: Tensors the function brought along, by the name of their attribute.
         self.constants: dict[str, Tensor] = {}
         self._lifted: dict[int, FakeTensor] = {}
+        #: The tensors whose accumulated gradient the function asked for, by id, and those to which it added some.
+        self.gradients: dict[int, Tensor] = {}
+        self.gained: dict[int, Tensor] = {}
         #: What stands for each input that is a tensor, and how it lies in memory.
         self._given: list[tuple[Node, FakeTensor, tuple[Any, ...]]] = []
         #: Which node of autograd's record runs, on the way back: the ops belong to its formula.
@@ -214,6 +217,24 @@ class ProxyMode(DispatchMode):
     def lifted(self) -> list[tuple[Tensor, Tensor]]:
         """The tensors that the function brought along, and what stands for them in the trace."""
         return [(t, self._lifted[id(t)]) for t in self.constants.values()]
+
+    def gradient_accessed(self, tensor: Tensor, how: str) -> None:
+        """Note a tensor whose gradient the function asks for; only compiled functions assign some.
+
+        Raises
+        ------
+        UnsupportedError
+            If a tensor from outside is given a gradient, which the graph would not do.
+        """
+        if how == "assigned" and not self.compiling and not isinstance(tensor, FakeTensor):
+            raise UnsupportedError(
+                "the traced function assigns the gradient of a tensor, which the graph would not do",
+                got=describe(tensor),
+                hint="call opweave.compile, or return what opweave.autograd.grad gives",
+            )
+        self.gradients[id(tensor)] = tensor
+        if how == "added":
+            self.gained[id(tensor)] = tensor
 
     def relaid(self) -> list[tuple[FakeTensor, bool]]:
         """The inputs whose sizes were changed in place, and whether they are others now.

@@ -21,21 +21,21 @@ from opweave.registry.loading import load_heavy
 if TYPE_CHECKING:
     from opweave.optim import lr_scheduler
     from opweave.optim.adaptive import Adam, Adamax, AdamW, NAdam, RAdam
-    from opweave.optim.descent import SGD, Adadelta, Adagrad, RMSprop
+    from opweave.optim.descent import ASGD, SGD, Adadelta, Adagrad, RMSprop, Rprop
     from opweave.optim.lbfgs import LBFGS
     from opweave.optim.optimizer import Optimizer
 
 _WHERE = {
     **dict.fromkeys(("Adam", "AdamW", "Adamax", "NAdam", "RAdam"), "adaptive"),
-    **dict.fromkeys(("SGD", "Adadelta", "Adagrad", "RMSprop"), "descent"),
+    **dict.fromkeys(("ASGD", "SGD", "Adadelta", "Adagrad", "RMSprop", "Rprop"), "descent"),
     "LBFGS": "lbfgs",
     "Optimizer": "optimizer",
     "lr_scheduler": "lr_scheduler",
 }
 
 __all__ = [
-    "LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamState", "AdamW", "Adamax", "NAdam", "Optimizer", "RAdam",
-    "RMSprop", "SgdState", "adam_", "adam_init", "adamw_", "lr_scheduler", "sgd_", "sgd_init",
+    "ASGD", "LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamState", "AdamW", "Adamax", "NAdam", "Optimizer",
+    "RAdam", "RMSprop", "Rprop", "SgdState", "adam_", "adam_init", "adamw_", "lr_scheduler", "sgd_", "sgd_init",
 ]  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from opweave.optim.optimizer import (
     Params,
     add_ratio_,
     add_scaled_,
+    as_real,
     check,
     count,
     decayed,
@@ -283,3 +284,125 @@ class Adadelta(Optimizer):
         delta = delta.div_(std).mul_(grad)
         squares_(kept["acc_delta"], delta, rho)
         add_scaled_(parameter, delta, -number(group["lr"], group["capturable"]))
+
+
+class Rprop(Optimizer):
+    """Steps of each element by the sign of its gradient, larger while that stays (Riedmiller & Braun 1993).
+
+    Parameters
+    ----------
+    params : iterable
+        Parameters or groups.
+    lr : float or Tensor
+        Size of the first steps.
+    etas : tuple of float
+        Factors of a step where the sign changed, and where it did not.
+    step_sizes : tuple of float
+        The least and the largest step.
+    """
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 1e-2,
+        etas: tuple[float, float] = (0.5, 1.2),
+        step_sizes: tuple[float, float] = (1e-6, 50),
+        *,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check(learning_rate=lr)
+        if not 0.0 < etas[0] < 1.0 < etas[1]:
+            raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
+        more = hints(foreach, None, differentiable)
+        del more["fused"]
+        super().__init__(
+            params,
+            {"lr": lr, "etas": etas, "step_sizes": step_sizes, "maximize": maximize, "capturable": capturable, **more},
+        )
+
+    def init_parameter(self, parameter: Tensor, kept: dict[str, Any], group: dict[str, Any]) -> None:
+        """The last gradient, and the size of the next steps."""
+        lr = number(group["lr"])
+        first = complex(lr, lr) if parameter._dtype.kind == "c" else lr
+        kept.update(step=count(parameter), prev=zeros(parameter))
+        kept["step_size"] = aten.full_like.default(parameter.detach(), first)
+
+    def update(self, parameter: Any, grad: Any, kept: dict[str, Any], group: dict[str, Any]) -> None:
+        """One step."""
+        (shrink, grow), (least, largest) = group["etas"], group["step_sizes"]
+        kept["step"].add_(1)
+        before, size = as_real(kept["prev"]), as_real(kept["step_size"])
+        grad, parameter = as_real(grad), as_real(parameter)
+        agreement = grad * before
+        factor = aten.where.ScalarOther(agreement > 0, aten.full_like.default(size, grow), 1.0)
+        factor = aten.where.ScalarSelf(agreement < 0, shrink, factor)
+        size.mul_(factor).clamp_(least, largest)
+        # Where the sign changed, no step is made, and the next one counts as the first.
+        grad = aten.where.ScalarSelf(agreement < 0, 0.0, grad)
+        parameter.addcmul_(grad.sign(), size, value=-1)
+        before.copy_(grad)
+
+
+class ASGD(Optimizer):
+    """Gradient descent that averages the parameters from some step on (Polyak & Juditsky 1992).
+
+    Parameters
+    ----------
+    params : iterable
+        Parameters or groups.
+    lr : float or Tensor
+        Learning rate.
+    lambd : float
+        How fast parameters and steps decay.
+    alpha : float
+        Power of the decay of steps.
+    t0 : float
+        The step from which on is averaged; the mean is `state[p]["ax"]`.
+    weight_decay : float
+        Factor of the parameters in the gradient.
+    """
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 1e-2,
+        lambd: float = 1e-4,
+        alpha: float = 0.75,
+        t0: float = 1e6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
+        check(learning_rate=lr, weight_decay_value=weight_decay)
+        more = hints(foreach, None, differentiable)
+        del more["fused"]
+        super().__init__(
+            params,
+            {"lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay, "maximize": maximize,
+             "capturable": capturable, **more},
+        )  # fmt: skip
+
+    def init_parameter(self, parameter: Tensor, kept: dict[str, Any], group: dict[str, Any]) -> None:
+        """The mean, the size of the next step, and the weight of the next parameters in the mean."""
+        kept.update(step=count(parameter), eta=count(parameter), mu=count(parameter), ax=zeros(parameter))
+        kept["eta"].add_(group["lr"])
+        kept["mu"].add_(1)
+
+    def update(self, parameter: Any, grad: Any, kept: dict[str, Any], group: dict[str, Any]) -> None:
+        """One step."""
+        lambd, capturable = group["lambd"], group["capturable"]
+        kept["step"].add_(1)
+        grad = decayed(parameter, grad, group["weight_decay"])
+        eta, weight = number(kept["eta"], capturable), number(kept["mu"], capturable)
+        parameter.mul_(1 - lambd * eta)
+        add_scaled_(parameter, grad, -eta)
+        kept["ax"].add_((parameter - kept["ax"]) * weight)
+        step, lr = number(kept["step"], capturable), number(group["lr"], capturable)
+        kept["eta"].fill_(lr / (1 + lambd * lr * step) ** group["alpha"])
+        late = step - group["t0"]
+        kept["mu"].fill_(1 / (late.clamp(min=1) if isinstance(late, Tensor) else max(1, late)))

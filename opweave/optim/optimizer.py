@@ -160,10 +160,6 @@ class Optimizer:
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients of the parameters, or set them to zeros."""
-        if threads.modes and set_to_none:
-            raise UnsupportedError(
-                "zero_grad: compiled code would not do it", hint="call it outside of the compiled function"
-            )
         for group in self.param_groups:
             for parameter in group["params"]:
                 grad = parameter.grad

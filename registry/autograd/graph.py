@@ -119,6 +119,12 @@ class Node:
         return f"<{self.name()} object at {hex(id(self))}>"
 
 
+def gradient_accessed(variable: Tensor, how: str) -> None:
+    """Tell active modes that a leaf's gradient is `"read"`, `"added"` to, or `"assigned"`."""
+    for mode in state.modes:
+        mode.gradient_accessed(variable, how)
+
+
 class AccumulateGrad(Node):
     """Adds to a leaf's `grad`."""
 
@@ -140,6 +146,8 @@ class AccumulateGrad(Node):
         if grad is None:
             return ()
         variable = self.variable
+        if state.modes:
+            gradient_accessed(variable, "added")
         meta = meta_of(variable)
         recorded = not state.exclude & GRAD
         if meta.grad is None:

@@ -7,9 +7,17 @@ from collections.abc import Callable
 from typing import Any
 
 from opweave.registry.autograd import engine
-from opweave.registry.autograd.graph import AccumulateGrad, Node, RemovableHandle, edge_of, grad_fn_of, meta_of
+from opweave.registry.autograd.graph import (
+    AccumulateGrad,
+    Node,
+    RemovableHandle,
+    edge_of,
+    grad_fn_of,
+    gradient_accessed,
+    meta_of,
+)
 from opweave.registry.errors import ArgumentError, AutogradError
-from opweave.registry.keys import GRAD, VIEW_BIT
+from opweave.registry.keys import GRAD, VIEW_BIT, state
 from opweave.registry.op import ops
 from opweave.registry.tensor import Tensor, describe, take_place
 
@@ -59,6 +67,8 @@ def _grad_fn(self: Tensor) -> Node | None:
 
 def _get_grad(self: Tensor) -> Tensor | None:
     """The accumulated gradient."""
+    if state.modes:
+        gradient_accessed(self, "read")
     return None if self._autograd is None else self._autograd.grad
 
 
@@ -72,6 +82,8 @@ def _set_grad(self: Tensor, value: Tensor | None) -> None:
             raise AutogradError(
                 "grad: must have the tensor's shape, dtype and device", got=f"{describe(value)} for {describe(self)}"
             )
+    if state.modes:
+        gradient_accessed(self, "assigned")
     meta_of(self).grad = value
 
 

@@ -31,6 +31,9 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("RMSprop", {}),
     ("RMSprop", {"momentum": 0.9, "centered": True}),
     ("Adadelta", {"weight_decay": 0.1}),
+    ("Rprop", {"lr": 0.1, "step_sizes": (0.02, 0.15)}),
+    ("ASGD", {"lr": 0.1, "weight_decay": 0.1, "lambd": 0.1}),
+    ("ASGD", {"t0": 2.0, "maximize": True}),
 ]
 
 
@@ -41,7 +44,7 @@ def parameters(lib: Any, arrays: list[np.ndarray]) -> list[Any]:
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize(("name", "options"), CASES)
 def test_steps(name: str, options: dict[str, Any], compiled: bool) -> None:
-    if compiled and name not in ("Adam", "NAdam", "RMSprop"):
+    if compiled and name not in ("Adam", "NAdam", "RMSprop", "Rprop", "ASGD"):
         pytest.skip("compiled ones are a few")  # no difference: they take the same formulas
     draw = np.random.default_rng(0)
     arrays = [draw.standard_normal(size).astype(np.float32) for size in ((4, 3), (7,), (2,))]
