@@ -106,7 +106,13 @@ _host_log = channel("host")
 _code_log = channel("code")
 
 
-def lower(graph: Graph, stages: dict[str, str] | None = None, *, fuse_launches: bool = True) -> Graph:
+def lower(
+    graph: Graph,
+    stages: dict[str, str] | None = None,
+    *,
+    fuse_launches: bool = True,
+    watch: Callable[[str, Graph, float], None] | None = None,
+) -> Graph:
     """Run all passes.
 
     Parameters
@@ -117,6 +123,8 @@ def lower(graph: Graph, stages: dict[str, str] | None = None, *, fuse_launches: 
         Receives the printed result of each pass that changed the graph.
     fuse_launches : bool
         Whether launches of users' kernels take in the kernels next to them.
+    watch : callable, optional
+        Called after each pass with its name, the graph, which it must leave as it is, and the seconds that it took.
     """
     if not fuse_launches:
         graph.graph["fuse_launches"] = False
@@ -141,6 +149,8 @@ def lower(graph: Graph, stages: dict[str, str] | None = None, *, fuse_launches: 
         took = time.perf_counter() - start
         if graph.version != version:
             _check(name, graph, level)
+        if watch is not None:
+            watch(name, graph, took)
         if printing:
             before, printed = printed, str(graph)
             changed = printed != before
@@ -214,7 +224,8 @@ def compile_graph(module: GraphModule, name: str, *, fuse_launches: bool = True)
         lower(captured.clone(), printed, fuse_launches=fuse_launches)
         return {**printed, "code": loaded.source}
 
-    return Program(loaded.call, functionalize.written_inputs(graph), stages, loaded.key, str(device))
+    written = functionalize.written_inputs(graph)
+    return Program(loaded.call, written, stages, loaded.key, str(device), module.constants)
 
 
 def _device(graph: Graph) -> Device:
