@@ -41,6 +41,7 @@ from opweave.registry.interrupts import checkpoint, let_through
 from opweave.registry.loading import load_heavy
 from opweave.registry.tensor import Tensor, describe
 from opweave.registry.triton_op import triton_kernel_wrapper_functional
+from opweave.runtime import progress
 from opweave.runtime.context import below_autograd
 from opweave.runtime.load import load
 from opweave.runtime.logging import DEBUG, channel, lazily
@@ -142,6 +143,7 @@ def lower(
     level = "traced"
     for name, run in PASSES:
         checkpoint()
+        progress.now(name)
         level = LEVELS.get(name, level)
         version, start = graph.version, time.perf_counter()
         with below_autograd():
@@ -211,6 +213,7 @@ def compile_graph(module: GraphModule, name: str, *, fuse_launches: bool = True)
         Whether launches of users' kernels take in the kernels next to them.
     """
     graph = lower(module.graph, fuse_launches=fuse_launches)
+    progress.now("host program")
     _fusion_log.debug("%s", lazily(lambda: fusion_report(graph)))
     device = _device(graph)
     with module.shape_env.settled() if module.shape_env is not None else nullcontext():

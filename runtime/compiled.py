@@ -21,6 +21,7 @@ from opweave.registry.interrupts import deferred, let_through
 from opweave.registry.keys import BATCHED_BIT, PYTHON_BIT
 from opweave.registry.loading import load_heavy
 from opweave.registry.python_dispatch import tensors_in
+from opweave.runtime import progress
 from opweave.runtime.context import compilable
 from opweave.runtime.dynamic import Openness
 from opweave.runtime.entry import DefaultsChangedError, Entry, Parameters, build
@@ -291,5 +292,6 @@ class CompiledFunction:
         found = wanted.found(request)
         if found is not None:
             return found
-        load_heavy("opweave.codegen.native.preparing").begin()
-        return load_heavy("opweave.runtime.versions").make(request, wanted)
+        with progress.shown(self._name):
+            load_heavy("opweave.codegen.native.preparing").begin()
+            return load_heavy("opweave.runtime.versions").make(request, wanted)

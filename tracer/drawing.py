@@ -10,6 +10,7 @@ from typing import Any
 
 from opweave.registry.errors import ArgumentError
 from opweave.registry.op import OpOverload
+from opweave.registry.triton_op import kernels, name_of
 from opweave.tracer.layout import Box, Layout, layered
 from opweave.tracer.networks import load_networkx
 from opweave.tracer.node import Node
@@ -50,6 +51,8 @@ def label_of(node: Node) -> str:
     if isinstance(node.target, OpOverload):
         name = node.target.opname
         return name if node.target.namespace == "aten" else f"{node.target.namespace}.{name}"
+    if "kernel_idx" in node.kwargs:  # a launch
+        return name_of(kernels[node.kwargs["kernel_idx"]])
     return node.name if is_graph(node.target) else target_text(node.target).removeprefix("functions.")
 
 

@@ -31,6 +31,7 @@ from opweave.reporting.machine import measured
 from opweave.reporting.measuring import Copies, Measured, measure
 from opweave.reporting.model import Facts, GuardRow, KernelRow, ProgramRow, VersionRow
 from opweave.reporting.sources import Sites, files
+from opweave.reporting.words import in_words
 from opweave.runtime.compiled import CompiledFunction
 from opweave.runtime.context import below_autograd, call_below_autograd
 from opweave.runtime.entry import Entry
@@ -84,7 +85,12 @@ class Gathering:
 
     def _version(self, entry: Entry) -> VersionRow:
         guards = [
-            GuardRow(guard.source.text, guard.test, self.sites.number(guard.source.site))
+            GuardRow(
+                " ".join(guard.source.text.split()),
+                in_words(guard, entry.guards.constants),
+                guard.test,
+                self.sites.number(guard.source.site),
+            )
             for guard in entry.guards.guards
         ]
         partition = entry.partition
@@ -145,7 +151,7 @@ class Gathering:
         row.stages = stages.found
         decisions: Sequence[Decision] = graph.graph.get("fusion", ())
         row.apart = [
-            (d.node, d.reason, sites.number(d.site)) for d in decisions if d.verdict in ("apart", "launch", "extern")
+            (d.node, d.reason, sites.number(d.site)) for d in decisions if d.verdict in rows._APART
         ]
         if not whole:
             return row, None
@@ -170,8 +176,8 @@ class Gathering:
                 row.problem = f"not measured: {str(error).splitlines()[0] if str(error) else type(error).__name__}"
         row.steps = rows.steps(stepwise, graph, decisions, sites, found, self.facts.machine)
         row.buffers = rows.buffers(stepwise, found)
-        row.lines = rows.lines(row, graph, decisions, sites)
         row.kernels = [self._kernel(kernel, device, found) for kernel in stepwise.kernels]
+        row.lines = rows.lines(row, graph, decisions, sites)
         if found is not None:
             row.seconds, row.stepwise = found.whole, found.stepwise
         return row, results

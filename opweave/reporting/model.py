@@ -54,6 +54,10 @@ class StepRow:
         What it computes.
     kernel : str
         The name of the kernel that it launches, or that follows a product.
+    product : str
+        The node of that product.
+    detail : str
+        The types of what is multiplied, or of a call's result.
     seconds : float or None
         Of a call, the median.
     start, took : float or None
@@ -77,6 +81,8 @@ class StepRow:
     sites: list[int] = field(default_factory=list[int])
     ops: list[str] = field(default_factory=list[str])
     kernel: str = ""
+    product: str = ""
+    detail: str = ""
     reads: list[str] = field(default_factory=list[str])
     writes: list[str] = field(default_factory=list[str])
     seconds: float | None = None
@@ -147,9 +153,10 @@ class ProgramRow:
 
 @dataclass
 class GuardRow:
-    """What a version depends on: whose, the test, the line that reads it."""
+    """What a version depends on: whose, in words, as a test, and the line that reads it."""
 
     what: str
+    words: str
     test: str
     site: int
 

@@ -36,19 +36,21 @@ function start(data) {
       version().stub && el("p", {class: "note"}, "This version was not called; it is shown as far as its graphs."),
       slow.map(step => el("div", {class: "card", onclick: () => pickStep(step)},
         el("div", {}, el("b", {}, shorten(step.label, 44)), " ", el("span", {class: "dim"}, `${time(step.seconds)} ${percent(step.seconds / all)}`)),
-        el("div", {class: "dim"}, step.sites.map(place).join(", ")),
+        step.detail && el("div", {class: "dim"}, shorten(step.detail, 56)),
+        el("div", {class: "dim"}, shorten(step.sites.map(place).join(", "), 56)),
         el("div", {class: "bar", style: `width:${all ? 100 * step.seconds / all : 0}%`}))),
       el("p", {class: "note"}, "Click a line or a step: here stands what it became, how long that takes, and why it is not one kernel with the rest."));
   }
   function stepFacts(step) {
     const rows = [], add = (key, value) => value && rows.push(el("tr", {}, el("td", {class: "dim"}, key), el("td", {}, value)));
     add("time", step.seconds !== null && `${time(step.seconds)}, ${percent(step.seconds / total(program()))} of all steps`);
+    add("shapes", step.detail);
     add("reads", step.reads.length && `${bytes(step.read)}: ${shorten(step.reads.join(", "), 90)}`);
     add("writes", step.writes.length && `${bytes(step.written)}: ${shorten(step.writes.join(", "), 90)}`);
     add("moves", step.seconds && step.read + step.written && `${fixed((step.read + step.written) / step.seconds / 1e9)} GB/s`);
     add("computes", step.flops && step.seconds && `${fixed(step.flops / step.seconds / 1e9)} GFLOP/s`);
     add("of the roof", step.share !== null && `${percent(step.share)} (${step.bound})`);
-    add("ops", step.ops.length && step.ops.join(", "));
+    add("ops", step.ops.length && counted(step.ops));
     return el("table", {}, rows);
   }
   function pickStep(step) {
@@ -74,7 +76,7 @@ function start(data) {
     show(el("div", {}, el("a", {onclick: overview}, "← slowest steps")), el("h2", {}, place(site)), el("pre", {}, textOf(site)),
       all > 0 && el("p", {}, `${time(found.seconds)} of its own, ${percent(found.seconds / all)}; ${time(found.total)} with what it calls`),
       found.reasons.length > 0 && el("h3", {}, "Why not one kernel"), found.reasons.map(why),
-      el("h3", {}, found.ops.length ? "Ops as captured" : ""), found.ops.length > 0 && el("div", {}, found.ops.join(", ")),
+      el("h3", {}, found.ops.length ? "Ops as captured" : ""), found.ops.length > 0 && el("div", {}, counted(found.ops)),
       steps.length > 0 && el("h3", {}, "What came of it"),
       steps.map(step => el("div", {class: "card", onclick: () => pickStep(step)}, chip(step), " ",
         el("span", {class: "dim"}, `${time(step.seconds)}; ${count(step.sites.length, "line")}`),
@@ -97,8 +99,8 @@ function start(data) {
 
   // ---- tabs
   const tabs = {Source() {
-    const p = program(), all = total(p), rows = lineRows(p);
-    main.append(el("p", {class: "note"}, "Beside each line what came of it. The bar is the line's own share of the call's steps (the time of a kernel is shared evenly by its ops); the second number adds what the line calls."));
+    const p = program(), all = total(p), rows = lineRows(p), most = Math.max(0, ...[...rows.values()].map(row => row.seconds));
+    main.append(el("p", {class: "note"}, "Beside each line what came of it. The first number is the line's own share of the call's steps (a kernel's time is shared evenly by its ops), the second adds what the line calls. Click a line for the reasons."));
     const lines = new Map();
     for (const [i, [path, line]] of data.sites.entries()) lines.set(path + ":" + line, i);
     for (const file of data.files) {
@@ -107,15 +109,15 @@ function start(data) {
       for (const [first, text] of file.parts) {
         text.forEach((code, k) => {
           const key = file.path + ":" + (first + k), row = rows.get(key), site = lines.get(key);
-          const steps = row ? row.steps.map(i => p.steps[i]) : [];
-          const part = row && all ? row.seconds / all : 0;
+          const steps = row ? row.steps.map(i => p.steps[i]).sort((a, b) => (b.seconds || 0) - (a.seconds || 0)) : [];
+          const part = row && all ? row.seconds / all : 0, of = row && most ? row.seconds / most : 0;
           body.append(el("tr", {class: row ? "go" : "", id: "line" + key, onclick: row ? () => pickLine(site) : undefined},
             el("td", {class: "no"}, String(first + k)),
-            el("td", {class: "t"}, el("i", {style: `width:${(100 * part).toFixed(1)}%`}), el("span", {}, part > 0 ? percent(part) : "")),
+            el("td", {class: "t"}, el("i", {style: `width:${(100 * of).toFixed(1)}%`}), el("span", {}, part > 0 ? percent(part) : "")),
             el("td", {class: "t"}, row && all && row.total > row.seconds * 1.001 ? percent(row.total / all) : ""),
-            el("td", {}, code || " "),
-            el("td", {class: "chips"}, steps.slice(0, 3).map(chip), steps.length > 3 && el("span", {class: "dim"}, `+${steps.length - 3}`),
-              row && !steps.length && row.ops.length ? el("span", {class: "dim"}, shorten(row.ops.join(", "))) : "")));
+            el("td", {class: "c", title: code.length > 74 ? code : null}, code || " "),
+            el("td", {class: "chips"}, steps.slice(0, 2).map(chip), steps.length > 2 && el("span", {class: "dim"}, `+${steps.length - 2}`),
+              row && !steps.length && row.ops.length ? el("span", {class: "dim"}, shorten(counted(row.ops))) : "")));
         });
         body.append(el("tr", {}, el("td", {class: "no"}, "⋮")));
       }
@@ -155,8 +157,8 @@ function start(data) {
       if (v.reasons.length) main.append(el("div", {}, "compiled because"), v.reasons.map(why));
       else if (v.index) main.append(el("p", {class: "note"}, "compiled when no earlier version was there"));
       if (v.backward) main.append(el("p", {class: "note"}, v.backward));
-      main.append(table([["depends on"], ["test"], ["read by"]], v.guards.map(guard => el("tr", {}, el("td", {}, guard.what),
-        el("td", {class: "code"}, shorten(guard.test, 110)), el("td", {}, guard.site < 0 ? "" : toLine(guard.site), " ", el("span", {class: "code dim"}, shorten(textOf(guard.site))))))));
+      main.append(table([["depends on"], ["which"], ["read by"]], v.guards.map(guard => el("tr", {}, el("td", {title: guard.what}, shorten(guard.what, 48)),
+        el("td", {class: "words", title: guard.test}, guard.words), el("td", {}, guard.site < 0 ? "" : toLine(guard.site), " ", el("span", {class: "code dim"}, shorten(textOf(guard.site))))))));
     }
   }, Code() {
     const p = program();
@@ -230,7 +232,7 @@ function start(data) {
       el("span", {class: "dim"}, `${count(list.length, "box").replace(/boxs$/, "boxes")} for ${count(stage.nodes.length, "node")}; click a violet box to open it, drag to move, wheel to zoom`)));
     if (list.length > 1500) { main.append(el("p", {}, "Too many boxes to draw; collapse some.")); return; }
     const laid = layered(list, [...pairs.values()]);
-    const svg = el("svg", {role: "img"});
+    const svg = el("svg", {role: "img", preserveAspectRatio: "xMidYMin"});
     laid.paths.forEach(path => svg.append(el("path", {class: "e" + (path.back ? " back" : ""), d: path.d})));
     for (const box of list) {
       const x = box.x - box.w / 2, y = box.y - box.h / 2;
@@ -259,7 +261,7 @@ function start(data) {
     if (!steps.length) { main.append(el("p", {}, "This call was not measured.")); return; }
     const end = Math.max(...p.steps.filter(s => s.start !== null).map(step => step.start + step.took)), width = 1200, scale = width / end;
     const lanes = [["kernels", ["kernel", "tuned"]], ["products, convolutions", ["product", "convolution"]], ["calls of ops", ["call"]], ["copies", ["copy"]]];
-    main.append(el("p", {class: "note"}, `One call, step by step: ${time(end)}. The compiled code itself takes ${time(p.seconds)} a call (median): there steps share native calls and caches. Between steps: allocations, views, and Python.`),
+    main.append(el("p", {class: "note"}, `One call, step by step: ${time(end)}. The compiled code itself takes ${time(p.seconds)} a call (the best of some): there steps share native calls and caches. Between steps: allocations, views, and Python.`),
       el("p", {}, el("button", {class: "plain", onclick: () => save(data.name + ".trace.json", JSON.stringify(data.trace), "application/json")}, "save for Perfetto / Chrome")));
     const svg = el("svg", {style: "height:220px"});
     lanes.forEach(([name, kinds], k) => {
@@ -284,7 +286,7 @@ function start(data) {
     const peak = Math.max(...at), when = at.indexOf(peak);
     main.append(el("p", {class: "note"}, `At most ${bytes(peak)} at once beside ${bytes(given.reduce((sum, row) => sum + row.nbytes, 0))} of inputs and constants, at step ${when} (${(p.steps[when] || {label: "the end"}).label}). `
       + `All buffers together: ${bytes(own.reduce((sum, row) => sum + row.nbytes, 0))}. ` + (p.arena ? `Blocks that native calls share: ${bytes(p.arena)}. ` : "") + "From left to right: the steps of the host."));
-    const width = 1200, unit = width / n, shown = [...own].sort((a, b) => b.nbytes - a.nbytes).slice(0, 120).sort((a, b) => a.first - b.first), svg = el("svg", {style: `height:${Math.min(150 + 16 * shown.length, 620)}px`});
+    const width = 1200, unit = width / n, shown = [...own].sort((a, b) => b.nbytes - a.nbytes).slice(0, 48).sort((a, b) => a.first - b.first), svg = el("svg", {style: `height:${Math.round(.8 * (130 + 16 * shown.length))}px`, preserveAspectRatio: "xMidYMin"});
     let path = `M0 110`;
     for (let i = 0; i < n; i++) { const y = (110 - 100 * at[i] / (peak || 1)).toFixed(1); path += `L${(i * unit).toFixed(1)} ${y}L${((i + 1) * unit).toFixed(1)} ${y}`; }
     svg.append(el("path", {d: path + `L${width} 110z`, fill: "#ffd8b5", stroke: "#fb8f44"}), el("text", {class: "s", x: 4, y: 14}, bytes(peak)));
@@ -293,7 +295,7 @@ function start(data) {
       svg.append(el("rect", {class: "step", x: row.first * unit, y, width: Math.max((row.last - row.first + 1) * unit, 1.5), height: 13, fill: row.kind === "result" ? "#54aeff" : row.kind === "own" ? "#4ac26b" : "#ff8182", onclick: () => show(el("h2", {}, row.name), el("p", {}, `${row.type}, ${bytes(row.nbytes)}, ${row.kind}; needed from step ${row.first} to ${row.last}`), el("h3", {}, "made or first written by"), el("pre", {}, (p.steps[row.first] || {text: ""}).text), el("h3", {}, "needed last by"), el("pre", {}, (p.steps[row.last] || {text: ""}).text))},
         el("title", {}, `${row.name} ${row.type} ${bytes(row.nbytes)}`)), el("text", {x: Math.min(row.first * unit + 3, width - 200), y: y + 10}, `${row.name} ${row.type} ${bytes(row.nbytes)}`));
     });
-    main.append(el("div", {class: "canvas"}, svg), el("p", {class: "dim"}, "green: the graph's own; blue: results; red: what calls of ops return" + (own.length > 120 ? "; the 120 largest" : "")));
+    main.append(el("div", {class: "canvas"}, svg), el("p", {class: "dim"}, "green: the graph's own; blue: results; red: what calls of ops return" + (own.length > 48 ? `; the 48 largest of ${own.length}` : "")));
     movable(svg, width, 130 + 16 * shown.length);
   }
 

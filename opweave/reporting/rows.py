@@ -14,6 +14,8 @@ from opweave.codegen.host.steps import Program, Step
 from opweave.codegen.host.text import describe
 from opweave.codegen.kernel import KernelSource
 from opweave.passes.regions import Decision
+from opweave.registry.nested import leaves
+from opweave.registry.tensor import Tensor
 from opweave.reporting.machine import bandwidth_at
 from opweave.reporting.measuring import Measured
 from opweave.reporting.model import BufferRow, LineRow, MachineRow, NodeRow, ProgramRow, Stage, StepRow
@@ -31,6 +33,8 @@ KINDS: dict[type[Step], str] = {
     host.Call: "call", host.NativeCall: "call", host.Tuned: "tuned", host.Copy: "copy", host.Align: "copy",
     host.Alloc: "memory", host.Free: "memory", host.View: "view", host.Move: "view", host.Return: "return",
 }  # fmt: skip
+#: What fusion says of what is no part of a kernel, or of fewer than there could be.
+_APART = ("apart", "extern", "launch")
 WORKING = ("kernel", "product", "convolution", "call", "tuned", "copy")
 
 
@@ -66,8 +70,8 @@ class Stages:
         sites = self.sites.of(node)
         if is_graph(node.target):
             inner = [self._row(part) for part in node.target.nodes]
-            # A kernel stands where the first of what it stores was asked for.
-            sites = sites or next((row.sites for row in reversed(inner) if row.sites), [])
+            # A kernel's node knows one line; what it computes knows the calls that led there.
+            sites = next((row.sites for row in reversed(inner) if row.sites and row.kind == "op"), sites)
         inputs = [source.name for source in node.all_input_nodes]
         return NodeRow(node.name, kind_of(node), label_of(node), type_of(node), node_line(node), inputs, sites, inner)
 
@@ -88,12 +92,15 @@ def steps(
     made: list[StepRow] = []
     for number, step in enumerate(program.steps):
         node = graph.named(step.origin.name)
-        row = StepRow(number, KINDS.get(type(step), "other"), _label(step), describe(step), step.origin.name)
+        row = StepRow(number, KINDS.get(type(step), "other"), _label(step, node), describe(step), step.origin.name)
         row.kernel = _kernel_of(step)
+        row.product = step.out.name if isinstance(step, host.Product) else ""
+        row.detail = _detail(step, node)
         if row.kind in WORKING:
-            row.reason = "; ".join(dict.fromkeys(_why(node, step.origin.name, reasons)))
-            row.ops = [label_of(part) for part in parts_of(node)]
-            row.sites = _sites_of(node, sites)
+            nodes = nodes_of(step, graph)
+            row.reason = "; ".join(dict.fromkeys(why for each in nodes for why in _why(each, reasons)))
+            row.ops = [label_of(part) for each in nodes for part in parts_of(each)]
+            row.sites = list(dict.fromkeys(number for each in nodes for number in _sites_of(each, sites)))
             row.reads = list(dict.fromkeys(str(local) for local in _read(step) if _is_tensor(local)))
             row.writes = list(dict.fromkeys(str(local) for local in step.writes if _is_tensor(local)))
             _count(row, step, node, number, found)
@@ -106,10 +113,16 @@ def steps(
     return made
 
 
-def parts_of(node: Node | None) -> list[Node]:
-    """What a step computes: the ops of a kernel, or the one node that it is."""
-    if node is None:
-        return []
+def nodes_of(step: Step, graph: Graph) -> list[Node]:
+    """The nodes of the fused graph that a step is for: of a product with a kernel behind it, both."""
+    names = [step.origin.name]
+    if isinstance(step, host.Product):
+        names.insert(0, step.out.name)
+    return [node for node in map(graph.named, dict.fromkeys(names)) if node is not None]
+
+
+def parts_of(node: Node) -> list[Node]:
+    """What a node computes: the ops of a kernel, or the one that it is."""
     if is_graph(node.target):
         return [part for part in node.target.nodes if kind_of(part) in ("op", "kernel")]
     return [node] if node.op == "call_function" else []
@@ -119,16 +132,22 @@ def _is_tensor(local: Local) -> bool:
     return isinstance(local.type, TensorType)
 
 
-def _label(step: Step) -> str:
+def _label(step: Step, node: Node | None) -> str:
     if isinstance(step, host.Product):
         return f"{step.a} @ {step.b}"
     if isinstance(step, host.Convolve):
         return f"{step.form} of {step.a}, {step.b}"
     if isinstance(step, host.Call):
-        return str(step.target)
+        return str(step.target) if node is None or node.op != "call_function" else label_of(node)
     if isinstance(step, host.NativeCall):
         return step.label
     return _kernel_of(step) or type(step).__name__.lower()
+
+
+def _detail(step: Step, node: Node | None) -> str:
+    if isinstance(step, (host.Product, host.Convolve)):
+        return f"{step.a.type} and {step.b.type} to {step.out.type}"
+    return "" if node is None or not isinstance(step, (host.Call, host.NativeCall)) else type_of(node)
 
 
 def _kernel_of(step: Step) -> str:
@@ -146,20 +165,20 @@ def _reasons(decisions: Sequence[Decision]) -> dict[str, list[Decision]]:
     return found
 
 
-def _why(node: Node | None, name: str, reasons: Mapping[str, list[Decision]]) -> Iterable[str]:
+def _why(node: Node, reasons: Mapping[str, list[Decision]]) -> Iterable[str]:
     """Why a step is one of its own: said of the node, or of what is in its kernel."""
-    for decision in reasons.get(name, ()):
-        if not _KERNEL.fullmatch(decision.verdict):
+    for decision in reasons.get(node.name, ()):
+        if decision.verdict in _APART:
             yield decision.reason
-    if node is not None and is_graph(node.target):
+    if is_graph(node.target):
         for part in node.target.nodes:
             for decision in reasons.get(part.name, ()) if part.op == "call_function" else ():
-                yield f"{decision.node} is not in one kernel with what reads it: {decision.reason}"
+                if decision.verdict in _APART:
+                    yield f"{decision.node} is not in one kernel with what reads it: {decision.reason}"
 
 
-def _sites_of(node: Node | None, sites: Sites) -> list[int]:
-    found = [number for part in parts_of(node) for number in sites.of(part)[:1]]
-    return list(dict.fromkeys(found)) or ([] if node is None else sites.of(node)[:1])
+def _sites_of(node: Node, sites: Sites) -> list[int]:
+    return [number for part in parts_of(node) for number in sites.of(part)[:1]] or sites.of(node)[:1]
 
 
 def _count(row: StepRow, step: Step, node: Node | None, number: int, found: Measured | None) -> None:
@@ -185,6 +204,13 @@ def _count(row: StepRow, step: Step, node: Node | None, number: int, found: Meas
     reads = {local.name: local for local in _read(step) if _is_tensor(local)}
     row.read = sum(min(nbytes(local), looked_up.get(name, 1 << 62)) for name, local in reads.items())
     row.written = sum(nbytes(local) for local in {o.name: o for o in step.writes if _is_tensor(o)}.values())
+    if isinstance(step, host.Call) and node is not None:
+        made = [value for value in leaves(node.meta.get("val")) if isinstance(value, Tensor)]
+        row.written = sum(
+            math.prod(value._sizes) * value._dtype.itemsize
+            for value in made
+            if all(type(n) is int for n in value._sizes)
+        )
     if isinstance(step, host.Product):
         out, a = sizes(step.out), sizes(step.a)
         row.flops = 2 * math.prod(out) * a[-1] if out is not None and a is not None else 0
@@ -281,7 +307,10 @@ def _bytes_of(local: Local, number: int, found: Measured | None) -> int:
 
 
 def lines(row: ProgramRow, graph: Graph, decisions: Sequence[Decision], sites: Sites) -> list[LineRow]:
-    """By the user's line what came of it. The time of a kernel is shared evenly by the ops in it."""
+    """By the user's line what came of it. The time of a kernel is shared evenly by the ops in it.
+
+    A product has what the kernel behind it does not take.
+    """
     made: dict[int, LineRow] = {}
 
     def line(site: int) -> LineRow:
@@ -293,9 +322,7 @@ def lines(row: ProgramRow, graph: Graph, decisions: Sequence[Decision], sites: S
     for step in row.steps:
         if step.kind not in WORKING:
             continue
-        parts = parts_of(graph.named(step.node))
-        share = (step.seconds or 0.0) / max(len(parts), 1)
-        for part in parts:
+        for part, share in _shares(row, step, graph):
             where = sites.of(part)
             for site in where:
                 line(site).total += share
@@ -305,8 +332,22 @@ def lines(row: ProgramRow, graph: Graph, decisions: Sequence[Decision], sites: S
                     line(where[0]).steps.append(step.index)
     for decision in decisions:
         number = sites.number(decision.site)
-        if number >= 0 and decision.verdict in ("apart", "launch", "extern", "lifted"):
+        if number >= 0 and decision.verdict in (*_APART, "lifted"):
             reason = f"{decision.node}: {decision.reason}"
             if reason not in line(number).reasons:
                 line(number).reasons.append(reason)
     return sorted(made.values(), key=lambda found: found.site)
+
+
+def _shares(row: ProgramRow, step: StepRow, graph: Graph) -> Iterable[tuple[Node, float]]:
+    """The nodes that a step computes, and what each takes of its time."""
+    own = graph.named(step.node)
+    whole, node = step.seconds or 0.0, graph.named(step.product) if step.product else None
+    if node is not None and node is not own:
+        kernel = next((k for k in row.kernels if k.name == step.kernel and k.seconds and k.launches), None)
+        behind = 0.0 if kernel is None else min(kernel.seconds / kernel.launches, whole)
+        yield node, whole - behind
+        whole = behind
+    parts = [] if own is None else parts_of(own)
+    for part in parts:
+        yield part, whole / len(parts)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from opweave.reporting.model import BufferRow, Facts, ProgramRow, VersionRow
 from opweave.reporting.rows import WORKING
+from opweave.reporting.text import seconds, size
 
 _SHOWN = 12
 
@@ -19,25 +20,6 @@ def summary(facts: Facts) -> str:
     for version in facts.versions:
         lines += ["", *_version(facts, version)]
     return "\n".join(lines)
-
-
-def seconds(value: float | None) -> str:
-    """A time as people read it."""
-    if value is None:
-        return "-"
-    for unit, factor in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
-        if value * factor >= 1 or unit == "µs":
-            return f"{value * factor:.3g} {unit}"
-    return ""
-
-
-def size(nbytes: float) -> str:
-    """A number of bytes as people read it."""
-    for unit in ("B", "KiB", "MiB"):
-        if nbytes < 1024:
-            return f"{nbytes:.4g} {unit}"
-        nbytes /= 1024
-    return f"{nbytes:.4g} GiB"
 
 
 def peak(buffers: Sequence[BufferRow]) -> int:

@@ -6,7 +6,7 @@ function el(tag, attributes, ...children) {
   for (const [key, value] of Object.entries(attributes || {}))
     if (key === "onclick") made.addEventListener("click", value);
     else if (value !== undefined && value !== null) made.setAttribute(key, value);
-  for (const child of children.flat(2)) if (child !== null && child !== undefined && child !== "") made.append(child);
+  for (const child of children.flat(2)) if (child || child === 0) made.append(child);
   return made;
 }
 const fixed = (value, digits = 3) => String(Number(value.toPrecision(digits)));
@@ -25,6 +25,11 @@ const base = path => path.split(/[\\/]/).pop();
 const count = (n, what) => `${n} ${what}${n === 1 ? "" : "s"}`;
 const working = step => ["kernel", "product", "convolution", "call", "tuned", "copy"].includes(step.kind);
 const shorten = (text, n = 40) => text.length > n ? text.slice(0, n - 1) + "…" : text;
+function counted(names) {
+  const found = new Map();
+  for (const name of names) found.set(name, (found.get(name) || 0) + 1);
+  return [...found].map(([name, n]) => n > 1 ? `${name} ×${n}` : name).join(", ");
+}
 function table(head, rows) {
   return el("table", {}, el("tr", {}, head.map(([text, kind]) => el("th", {class: kind || ""}, text))), rows);
 }
