@@ -104,7 +104,9 @@ class Explanation:
         parts = [f"<b>{escape(self.name)}</b>"]
         for number, version in enumerate(self.versions):
             fits = "fits this call" if version.misfit is None else f"does not fit this call: {version.misfit}"
-            parts.append(f"<p>version {number}: {version.op_count} ops, {version.kernel_count} kernels; {escape(fits)}</p>")
+            parts.append(
+                f"<p>version {number}: {version.op_count} ops, {version.kernel_count} kernels; {escape(fits)}</p>"
+            )
             texts = (("depends on", "\n".join(version.guards)), ("graph", str(version.graph)),
                      ("kernels and calls", version.fusion), ("code", version.code))  # fmt: skip
             parts += [f"<details><summary>{name}</summary><pre>{escape(text)}</pre></details>" for name, text in texts]

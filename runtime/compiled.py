@@ -205,7 +205,7 @@ class CompiledFunction:
         with self._lock, deferred():
             fitting, made = self.version_for(args, kwargs)
             call = function if fitting is None else fitting.alone(self._name, self._parameters)
-        if made and self._told is not None:
+        if made and fitting is not None and self._told is not None:
             return self._told(self, fitting, args, kwargs)
         return call(*args, **kwargs)
 

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 
-from opweave.registry.interrupts import contextmanager
+from opweave.registry.interrupts import contextmanager, let_through
 
 #: Seconds before the first line, and between two.
 FIRST, NEXT = 1.0, 0.2
@@ -43,7 +43,7 @@ def shown(name: str) -> Iterator[None]:
         yield
         return
     _shown, ended = True, threading.Event()
-    now("trace")
+    now("tracing")
     thread = threading.Thread(target=_show, args=(name, ended), name="opweave progress", daemon=True)
     thread.start()
     try:
@@ -59,7 +59,8 @@ def _wanted() -> bool:
         return False
     try:
         return sys.stderr.isatty()
-    except (AttributeError, ValueError):  # there is none, or it was closed
+    except (AttributeError, ValueError) as error:  # there is none, or it was closed
+        let_through(error)
         return False
 
 
@@ -78,6 +79,7 @@ def _write(text: str) -> bool:
     try:
         sys.stderr.write(text)
         sys.stderr.flush()
-    except (OSError, ValueError, AttributeError):  # the terminal is gone
+    except (OSError, ValueError, AttributeError) as error:  # the terminal is gone
+        let_through(error)
         return False
     return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Sequence
 from html import escape
@@ -108,8 +109,7 @@ def _svg(graph: Any) -> str:
     nodes: Sequence[Node] = [*graph.nodes]
     lines = {node: lines_of(node) for node in nodes}
     sizes = {
-        node: (max(len(line) for line in text) * _CHARACTER + 16, len(text) * _LINE + 8)
-        for node, text in lines.items()
+        node: (max(len(line) for line in text) * _CHARACTER + 16, len(text) * _LINE + 8) for node, text in lines.items()
     }
     layout = layered(graph, sizes)
     parts = [_edge(layout, a, b) for a, b in dict.fromkeys(graph.edges())]
@@ -129,7 +129,7 @@ def _edge(layout: Layout, a: Node, b: Node) -> str:
         (start.x, start.y + start.height / 2), *layout.bends.get((a, b), ()), (end.x, end.y - end.height / 2),
     ]  # fmt: skip
     text = f"M{points[0][0]:.0f} {points[0][1]:.0f}"
-    for (x0, y0), (x1, y1) in zip(points, points[1:], strict=False):
+    for (x0, y0), (x1, y1) in itertools.pairwise(points):
         middle = (y0 + y1) / 2
         text += f"C{x0:.0f} {middle:.0f} {x1:.0f} {middle:.0f} {x1:.0f} {y1:.0f}"
     return f'<path d="{text}"/>'

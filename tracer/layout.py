@@ -7,6 +7,7 @@ least squares: as close to the neighbours as the widths allow.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,12 @@ GAP, DROP = 18.0, 44.0
 #: An edge that passes more layers than this is drawn straight.
 LONGEST = 12
 _SWEEPS = 4
+
+
+#: A place in a layer that an edge passes: its ends, and the layer.
+_Point = tuple[Any, Any, int]
+_Rows = list[list[Any]]
+_Near = dict[Any, list[Any]]
 
 
 @dataclass(frozen=True)
@@ -92,7 +99,9 @@ def _layers(graph: Any) -> dict[Any, int]:
     return layer
 
 
-def _rows(graph: Any, layer: Mapping[Any, int], edges: Sequence[tuple[Any, Any]]) -> tuple[Any, Any, Any, Any]:
+def _rows(
+    graph: Any, layer: Mapping[Any, int], edges: Sequence[tuple[Any, Any]]
+) -> tuple[_Rows, _Near, _Near, dict[tuple[Any, Any], list[_Point]]]:
     rows: list[list[Any]] = [[] for _ in range(1 + max(layer.values(), default=-1))]
     for node in graph.nodes:
         rows[layer[node]].append(node)
@@ -107,7 +116,7 @@ def _rows(graph: Any, layer: Mapping[Any, int], edges: Sequence[tuple[Any, Any]]
             for point in points:
                 rows[point[2]].append(point)
             chain = [a, *points, b]
-            for one, other in zip(chain, chain[1:], strict=False):
+            for one, other in itertools.pairwise(chain):
                 below.setdefault(one, []).append(other)
                 above.setdefault(other, []).append(one)
         virtual[a, b] = points
@@ -144,9 +153,7 @@ def _places(
     for sweep in range(2 * _SWEEPS):
         near = above if sweep % 2 == 0 else below
         for row in rows if sweep % 2 == 0 else reversed(rows):
-            wanted = [
-                sum(x[o] for o in near[n]) / len(near[n]) if near.get(n) else x[n] for n in row
-            ]
+            wanted = [sum(x[o] for o in near[n]) / len(near[n]) if near.get(n) else x[n] for n in row]
             x.update(zip(row, spread(wanted, [widths.get(n, 0.0) for n in row]), strict=True))
     return x
 

@@ -60,13 +60,16 @@ class LaunchProfile:
             for name, *numbers in rows
         ]
 
-
     def _repr_html_(self) -> str:
         head, *rows = [line.split("\0") for line in self._lines("\0")]
         cells = "".join(f"<th style='text-align:left'>{escape(text.strip())}</th>" for text in head)
         body = "".join(
-            "<tr>" + "".join(f"<td style='text-align:{'right' if at else 'left'}'>{escape(text.strip())}</td>"
-                             for at, text in enumerate(row)) + "</tr>"
+            "<tr>"
+            + "".join(
+                f"<td style='text-align:{'right' if at else 'left'}'>{escape(text.strip())}</td>"
+                for at, text in enumerate(row)
+            )
+            + "</tr>"
             for row in rows
         )
         return f"<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"

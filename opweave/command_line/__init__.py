@@ -17,6 +17,7 @@ import sys
 from collections.abc import Sequence
 
 from opweave.registry.errors import OpweaveError
+from opweave.registry.interrupts import let_through
 from opweave.registry.loading import load_heavy
 
 _ARGS = "what to call it with, as Python: --args 'randn(4, 8), n=2'; names are the script's, then opweave's"
@@ -53,6 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return 1
     except OSError as error:
+        let_through(error)
         print(f"opweave {given.command}: {error}", file=sys.stderr)
         return 1
 
@@ -92,8 +94,10 @@ def _parser() -> argparse.ArgumentParser:
 
     cache = commands.add_parser("cache", help="compiled code on disk: where it is, how much, clear it")
     cache.set_defaults(module="caches")
-    cache.add_argument("action", nargs="?", choices=("where", "size", "clear"), help="only that; all that is known if left out")
-    cache.add_argument("--clear", action="store_const", const="clear", dest="action", help="the same as clear")
+    cache.add_argument(
+        "action", nargs="?", choices=("where", "size", "clear"), help="only that; all that is known if left out"
+    )
+    cache.add_argument("--clear", action="store_true", help="the same as clear")
 
     show = commands.add_parser("show", help="what an exported program takes, gives, computes and brings along")
     show.set_defaults(module="programs")

@@ -17,21 +17,22 @@ from opweave.reporting.text import size
 
 def run(given: argparse.Namespace) -> int:
     """Run the command."""
+    action = "clear" if given.clear else given.action
     for what, folder in _folders():
         entries = _entries(folder)
-        nbytes = sum(_bytes(entry) for entry in entries) if given.action != "where" else 0
-        if given.action == "where":
+        nbytes = sum(_bytes(entry) for entry in entries) if action != "where" else 0
+        if action == "where":
             print(folder)
-        elif given.action == "size":
+        elif action == "size":
             print(f"{nbytes}\t{folder}")
-        elif given.action == "clear":
+        elif action == "clear":
             left = [entry for entry in entries if not _removed(entry)]
             print(f"{folder}: {len(entries) - len(left)} entries removed, {size(nbytes)}")
             if left:
                 print(f"  {len(left)} could not be removed")
         else:
             print(f"{what}: {folder}\n  {len(entries)} entries, {size(nbytes)}")
-    if given.action is None and not cache.is_enabled():
+    if action is None and not cache.is_enabled():
         print("OPWEAVE_CACHE switches it off here")
     return 0
 
@@ -46,7 +47,9 @@ def _folders() -> list[tuple[str, Path]]:
 def _entries(folder: Path) -> list[Path]:
     """The folders in it that are entries of a store: nothing else that may be there is touched."""
     try:
-        return [Path(item.path) for item in os.scandir(folder) if item.is_dir(follow_symlinks=False) and _is_entry(item)]
+        return [
+            Path(item.path) for item in os.scandir(folder) if item.is_dir(follow_symlinks=False) and _is_entry(item)
+        ]
     except FileNotFoundError:
         return []
 

@@ -15,6 +15,7 @@ from typing import Any
 import opweave
 from opweave.explaining import explain
 from opweave.registry.errors import ArgumentError
+from opweave.registry.interrupts import let_through
 from opweave.reporting.observing import report
 
 #: The name of a function's attribute that holds what it may be called with.
@@ -28,7 +29,9 @@ def run(given: argparse.Namespace) -> int:
         return _report_of_script(given, script)
     if getattr(given, "arguments", None):
         raise ArgumentError(
-            "a function's arguments are given as Python", got=" ".join(given.arguments), hint='--args "randn(4, 8), n=2"'
+            "a function's arguments are given as Python",
+            got=" ".join(given.arguments),
+            hint='--args "randn(4, 8), n=2"',
         )
     if name is None:
         raise ArgumentError("explain: which function?", got=given.target, hint=f"opweave explain {script}:FUNCTION")
@@ -100,7 +103,8 @@ def _arguments(
         return (tuple(found), {}) if isinstance(found, (tuple, list)) else ((found,), {})
     try:
         needed = [p.name for p in inspect.signature(function).parameters.values() if _is_needed(p)]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError) as error:  # what has no signature
+        let_through(error)
         needed = []
     if needed:
         raise ArgumentError(
@@ -119,9 +123,9 @@ def _report_of_script(given: argparse.Namespace, script: Path) -> int:
     """Run a script in a process of its own, which writes a page for each function that it compiles."""
     if not script.is_file():
         raise ArgumentError("there is no such file", got=str(script))
-    for option in ("args", "trace"):
-        if getattr(given, option):
-            raise ArgumentError(f"--{option} is for one function", hint=f"opweave report {script}:FUNCTION")
+    if given.args or given.trace:
+        option = "--args" if given.args else "--trace"
+        raise ArgumentError(f"{option} is for one function", hint=f"opweave report {script}:FUNCTION")
     folder = Path(given.output or f"{script.stem}-report").resolve()
     before = _pages(folder)
     environment = {**os.environ, "OPWEAVE_REPORT": str(folder)}

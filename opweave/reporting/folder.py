@@ -6,7 +6,6 @@ import os
 import re
 import threading
 import warnings
-from pathlib import Path
 from typing import Any
 
 from opweave.registry import forking
@@ -23,9 +22,7 @@ _lock = forking.lock()
 _names: dict[str, int] = {}
 
 
-def call_and_report(
-    compiled: CompiledFunction, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
+def call_and_report(compiled: CompiledFunction, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Make the call that a version was compiled for, and write what there is to say of it.
 
     A report that fails says so in a warning; the call's result is the same.

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import datetime
 import importlib.metadata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from opweave.codegen.backends import backend_of
 from opweave.codegen.host.python import Printer
 from opweave.codegen.host.segments import Segment
-from opweave.codegen.host.steps import Program
 from opweave.codegen.host.text import text as host_text
 from opweave.codegen.kernel import KernelSource, compile_source
 from opweave.codegen.native import llvm
-from opweave.codegen.backends import backend_of
 from opweave.codegen.wrapper import host_program
 from opweave.fake.symbolic import SymNumber
 from opweave.passes.regions import Decision
@@ -25,15 +24,15 @@ from opweave.registry.device import Device
 from opweave.registry.errors import OpweaveError
 from opweave.registry.interrupts import let_through
 from opweave.registry.nested import leaves
-from opweave.registry.tensor import Tensor, allocate_like, describe
+from opweave.registry.tensor import Tensor, allocate_like
 from opweave.reporting import rows
 from opweave.reporting.machine import measured
 from opweave.reporting.measuring import Copies, Measured, measure
 from opweave.reporting.model import Facts, GuardRow, KernelRow, ProgramRow, VersionRow
 from opweave.reporting.sources import Sites, files
-from opweave.reporting.words import in_words
+from opweave.reporting.words import in_words, subject
 from opweave.runtime.compiled import CompiledFunction
-from opweave.runtime.context import below_autograd, call_below_autograd
+from opweave.runtime.context import below_autograd
 from opweave.runtime.entry import Entry
 from opweave.tracer.graph import Graph
 
@@ -86,7 +85,7 @@ class Gathering:
     def _version(self, entry: Entry) -> VersionRow:
         guards = [
             GuardRow(
-                " ".join(guard.source.text.split()),
+                subject(guard, entry.guards.constants),
                 in_words(guard, entry.guards.constants),
                 guard.test,
                 self.sites.number(guard.source.site),
@@ -150,9 +149,7 @@ class Gathering:
             graph = lower(captured.clone(), watch=lambda n, g, s: stages.add(n, g, s), **self.settings)
         row.stages = stages.found
         decisions: Sequence[Decision] = graph.graph.get("fusion", ())
-        row.apart = [
-            (d.node, d.reason, sites.number(d.site)) for d in decisions if d.verdict in rows._APART
-        ]
+        row.apart = [(d.node, d.reason, sites.number(d.site)) for d in decisions if d.verdict in rows._APART]
         if not whole:
             return row, None
         device = _device(graph)

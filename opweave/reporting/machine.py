@@ -8,6 +8,7 @@ means as fast as a kernel that does nothing but move these bytes. Flops are thos
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import os
 import platform
@@ -64,27 +65,32 @@ def measured(device: Device) -> MachineRow:
     flops: dict[str, float] = {}
     with below_autograd():
         for size in _SIZES:
-            moved = compile(more, dynamic=False)
             x = ops.aten.fill_.Scalar(allocate((size,), (1,), DTYPES["float32"], device), 1.0)
-            bandwidth.append((8 * size, 8 * size / best(functools.partial(moved, x), device)))
+            bandwidth.append((8 * size, 8 * size / best(_compiled(more, x), device)))
         for name in ("float32", "float64"):
             layout = (_MATRIX, _MATRIX), (_MATRIX, 1), DTYPES[name], device
             a = ops.aten.fill_.Scalar(allocate(*layout), 1.0)
-            multiplied = compile(ops.aten.mm.default, dynamic=False)
-            flops[name] = 2 * _MATRIX**3 / best(functools.partial(multiplied, a, a), device)
+            flops[name] = 2 * _MATRIX**3 / best(_compiled(ops.aten.mm.default, a, a.t()), device)
     return MachineRow(_name(device), pool.get_num_threads() if device.is_host else 0, bandwidth, flops)
 
 
+def _compiled(function: Callable[..., Any], *inputs: Tensor) -> Callable[[], Any]:
+    """The compiled code of a function, without the tests that come before it."""
+    made = compile(function, dynamic=False)
+    made(*inputs)
+    return functools.partial(made.entries[0].program.run, *inputs)
+
+
 def bandwidth_at(machine: MachineRow, nbytes: int) -> float:
-    """Bytes a second of a kernel that moves so many: between measured sizes in proportion to their logarithms."""
-    return between(machine.bandwidth, max(nbytes, 1))
+    """Bytes a second of a kernel that moves so many."""
+    return between(machine.bandwidth, nbytes)
 
 
 def between(points: Sequence[tuple[int, float]], at: float) -> float:
-    """The value at a place between measured ones, on logarithmic scales; below the first in proportion to the place."""
+    """The value at a place between measured ones, on logarithmic scales; beyond them that of the last."""
     if at <= points[0][0]:
-        return points[0][1] * at / points[0][0]
-    for (x0, y0), (x1, y1) in zip(points, points[1:], strict=False):
+        return points[0][1]
+    for (x0, y0), (x1, y1) in itertools.pairwise(points):
         if at <= x1:
             part = math.log(at / x0) / math.log(x1 / x0)
             return math.exp(math.log(y0) + part * (math.log(y1) - math.log(y0)))

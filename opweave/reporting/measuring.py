@@ -188,7 +188,7 @@ def measure(
     quickest = min(runs, key=lambda run: run[-1])
     timeline = [(quickest[i], quickest[i + 1] - quickest[i]) for i in range(count)] + [(quickest[-1], 0.0)]
     kernels = {k.name: (k.launches / rounds, k.seconds / rounds) for k in launches.kernels}
-    return Measured(whole, sum(seconds), seconds, timeline, seen, kernels), results
+    return Measured(whole, sum(seconds), seconds, timeline, seen[1:], kernels), results
 
 
 def _seconds(compiled: Callable[..., Any], arguments: Callable[[], list[Any]], device: Device) -> float:

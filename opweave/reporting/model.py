@@ -41,7 +41,7 @@ class StepRow:
     Attributes
     ----------
     kind : str
-        `kernel`, `product`, `convolution`, `call`, or what moves and names memory.
+        `kernel`, `product`, `convolve`, `call`, or what moves and names memory.
     label, text : str
         In a word, and in full.
     node : str

@@ -103,6 +103,7 @@ function start(data) {
     main.append(el("p", {class: "note"}, "Beside each line what came of it. The first number is the line's own share of the call's steps (a kernel's time is shared evenly by its ops), the second adds what the line calls. Click a line for the reasons."));
     const lines = new Map();
     for (const [i, [path, line]] of data.sites.entries()) lines.set(path + ":" + line, i);
+    if (!data.files.length) main.append(el("p", {}, "No line of your own is in it: what it calls is the library's."));
     for (const file of data.files) {
       main.append(el("h2", {title: file.path}, base(file.path), " ", el("span", {class: "dim"}, file.path)));
       const body = el("table", {class: "src"}, el("tr", {}, ["", "own", "with calls", "", "became"].map(text => el("th", {class: text === "became" ? "" : "n"}, text))));
@@ -130,7 +131,7 @@ function start(data) {
     if (m) main.append(el("p", {class: "note"}, `The roof was measured on this machine (${m.name}${m.threads ? `, ${count(m.threads, "thread")}` : ""}) with compiled code: `
       + `x + 1 moves ${m.bandwidth.map(([n, rate]) => `${fixed(rate / 1e9)} GB/s at ${bytes(n)}`).join(", ")}; a product of matrices `
       + `${Object.entries(m.flops).map(([name, rate]) => `${fixed(rate / 1e9)} GFLOP/s in ${name}`).join(", ")}. `
-      + "A share is the least time, by bytes or by flops, over the time taken. Bytes count each element of a tensor once, as far as the step can read it; caches can make a share larger than 100 %."));
+      + "A share is the least time, by bytes or by flops, over the time taken. Bytes count each element of a tensor once, as far as the step can read it; caches can make a share larger than 100 %. What moves little has none: it takes as long as its launch."));
     const steps = p.steps.filter(working).sort((a, b) => (b.seconds || 0) - (a.seconds || 0));
     main.append(el("h2", {}, "Steps that work"), table([["step"], ["time", "n"], ["share", "n"], ["read", "n"], ["written", "n"], ["GB/s", "n"], ["GFLOP/s", "n"], ["of the roof", "n"], ["lines"]],
       steps.map(step => el("tr", {class: "go" + (step.kernel && step.kernel === state.kernel ? " on" : ""), onclick: () => { if (step.kernel) { state.kernel = step.kernel; draw(); } pickStep(step); }},
@@ -194,7 +195,9 @@ function start(data) {
     if (found) for (const [key] of groups.get(texts.get(found)) || []) state.open.add(key);
     const home = node => {
       if (!large && !state.closed) return node.name;
-      for (const [key] of groups.get(node)) if (!state.open.has(key) && members.get(key).length > 1) return key;
+      const keys = groups.get(node).map(([key]) => key), size = key => key === undefined ? 0 : members.get(key).length;
+      // A group that only holds another one is that one.
+      for (const [i, key] of keys.entries()) if (!state.open.has(key) && size(key) > 1 && size(key) !== size(keys[i + 1])) return key;
       return node.name;
     };
     const inputs = stage.nodes.filter(node => ["input", "constant"].includes(node.kind));
@@ -260,9 +263,9 @@ function start(data) {
     const p = program(), steps = p.steps.filter(step => step.start !== null && working(step));
     if (!steps.length) { main.append(el("p", {}, "This call was not measured.")); return; }
     const end = Math.max(...p.steps.filter(s => s.start !== null).map(step => step.start + step.took)), width = 1200, scale = width / end;
-    const lanes = [["kernels", ["kernel", "tuned"]], ["products, convolutions", ["product", "convolution"]], ["calls of ops", ["call"]], ["copies", ["copy"]]];
+    const lanes = [["kernels", ["kernel", "tuned"]], ["products, convolutions", ["product", "convolve"]], ["calls of ops", ["call"]], ["copies", ["copying"]]];
     main.append(el("p", {class: "note"}, `One call, step by step: ${time(end)}. The compiled code itself takes ${time(p.seconds)} a call (the best of some): there steps share native calls and caches. Between steps: allocations, views, and Python.`),
-      el("p", {}, el("button", {class: "plain", onclick: () => save(data.name + ".trace.json", JSON.stringify(data.trace), "application/json")}, "save for Perfetto / Chrome")));
+      el("p", {}, el("button", {class: "plain", onclick: () => save(data.name + ".trace.json", JSON.stringify(data.timeline), "application/json")}, "save for Perfetto / Chrome")));
     const svg = el("svg", {style: "height:220px"});
     lanes.forEach(([name, kinds], k) => {
       svg.append(el("rect", {class: "lane", x: 0, y: 10 + 48 * k, width, height: 40}), el("text", {class: "s", x: 4, y: 22 + 48 * k}, name));

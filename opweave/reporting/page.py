@@ -1,7 +1,7 @@
 """A report as one HTML file: text that is escaped, data, and a script that shows it; nothing from elsewhere.
 
-The script makes elements and texts, never HTML, so nothing that a user's source or an op's name holds is read as markup;
-and the page forbids itself to load anything.
+The script makes elements and texts, never HTML, so nothing that a user's source or an op's name holds is read as
+markup; and the page forbids itself to load anything.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def page(facts: Facts, *, compress: bool = True) -> str:
 def as_json(facts: Facts) -> dict[str, Any]:
     """The facts as what JSON has; texts that Unicode has no form for are mended."""
     found = dataclasses.asdict(facts)
-    found["trace"] = trace_events(facts)
+    found["timeline"] = trace_events(facts)
     return _plain(found)
 
 

@@ -29,13 +29,15 @@ from opweave.tracer.printing import is_graph, node_line
 _KERNEL = re.compile(r"kernel (\d+)")
 #: How steps are called in a report.
 KINDS: dict[type[Step], str] = {
-    host.Launch: "kernel", host.Group: "kernel", host.Product: "product", host.Convolve: "convolution",
-    host.Call: "call", host.NativeCall: "call", host.Tuned: "tuned", host.Copy: "copy", host.Align: "copy",
+    host.Launch: "kernel", host.Group: "kernel", host.Product: "product", host.Convolve: "convolve",
+    host.Call: "call", host.NativeCall: "call", host.Tuned: "tuned", host.Copy: "copying", host.Align: "copying",
     host.Alloc: "memory", host.Free: "memory", host.View: "view", host.Move: "view", host.Return: "return",
 }  # fmt: skip
+#: Flops from which a rate says something.
+_MANY = 1 << 20
 #: What fusion says of what is no part of a kernel, or of fewer than there could be.
 _APART = ("apart", "extern", "launch")
-WORKING = ("kernel", "product", "convolution", "call", "tuned", "copy")
+WORKING = ("kernel", "product", "convolve", "call", "tuned", "copying")
 
 
 # ---- stages ----------------------------------------------------------------------------------------------------------
@@ -146,7 +148,8 @@ def _label(step: Step, node: Node | None) -> str:
 
 def _detail(step: Step, node: Node | None) -> str:
     if isinstance(step, (host.Product, host.Convolve)):
-        return f"{step.a.type} and {step.b.type} to {step.out.type}"
+        kernel = _kernel_of(step)
+        return f"{step.a.type} and {step.b.type} to {step.out.type}" + (f", then {kernel}" if kernel else "")
     return "" if node is None or not isinstance(step, (host.Call, host.NativeCall)) else type_of(node)
 
 
@@ -245,13 +248,16 @@ def _convolution_flops(form: str, out: Any, a: Any, b: Any) -> int:
 def _compare(row: StepRow, step: Step, machine: MachineRow) -> None:
     """Beside what the machine could do."""
     moved = row.read + row.written
-    if row.kind not in ("kernel", "product", "convolution") or not row.seconds or not moved:
+    if row.kind not in ("kernel", "product", "convolve") or not row.seconds or not moved:
         return
-    least = {"memory": moved / bandwidth_at(machine, moved)}
-    if row.flops:
+    # What is smaller takes as long as its launch, on any machine.
+    least = {"memory": moved / bandwidth_at(machine, moved)} if moved >= machine.bandwidth[0][0] else {}
+    if row.flops >= _MANY:
         out = next(iter(step.writes))
         rate = machine.flops.get(out.tensor.dtype.name) or max(machine.flops.values())
         least["arithmetic"] = row.flops / rate
+    if not least:
+        return
     row.bound = max(least, key=lambda key: least[key])
     row.share = least[row.bound] / row.seconds
 
@@ -345,7 +351,7 @@ def _shares(row: ProgramRow, step: StepRow, graph: Graph) -> Iterable[tuple[Node
     whole, node = step.seconds or 0.0, graph.named(step.product) if step.product else None
     if node is not None and node is not own:
         kernel = next((k for k in row.kernels if k.name == step.kernel and k.seconds and k.launches), None)
-        behind = 0.0 if kernel is None else min(kernel.seconds / kernel.launches, whole)
+        behind = 0.0 if kernel is None else min((kernel.seconds or 0.0) / (kernel.launches or 1.0), whole)
         yield node, whole - behind
         whole = behind
     parts = [] if own is None else parts_of(own)

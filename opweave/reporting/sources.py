@@ -11,7 +11,6 @@ from opweave.registry.interrupts import let_through
 from opweave.registry.loading import parsing
 from opweave.reporting.model import FileRow
 from opweave.tracer.node import Node
-from opweave.tracer.sites import UNKNOWN
 
 #: Lines around a place where the function that it is in is not found.
 _AROUND = 6
@@ -25,7 +24,7 @@ class Sites:
 
     def number(self, site: Site | None) -> int:
         """Of a place; -1 where it is none."""
-        if site is None or site == UNKNOWN:
+        if site is None or not site.line:
             return -1
         return self.known.setdefault(site, len(self.known))
 
@@ -44,7 +43,8 @@ def files(sites: Iterable[Site]) -> list[FileRow]:
     lines: dict[str, set[int]] = {}
     for site in sites:
         lines.setdefault(site.file, set()).add(site.line)
-    return [FileRow(path, _parts(linecache.getlines(path), wanted)) for path, wanted in lines.items()]
+    texts = {path: linecache.getlines(path) for path in lines}
+    return [FileRow(path, _parts(text, lines[path])) for path, text in texts.items() if text]
 
 
 def _parts(text: list[str], wanted: set[int]) -> list[tuple[int, list[str]]]:

@@ -8,7 +8,7 @@ from opweave.reporting.model import Facts
 from opweave.reporting.rows import WORKING
 
 #: Rows of the timeline, by the kind of step.
-ROWS = {"kernel": 1, "tuned": 1, "product": 2, "convolution": 2, "call": 3, "copy": 4}
+ROWS = {"kernel": 1, "tuned": 1, "product": 2, "convolve": 2, "call": 3, "copying": 4}
 NAMES = {1: "kernels", 2: "library: products and convolutions", 3: "calls of ops", 4: "memory"}
 
 

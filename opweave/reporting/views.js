@@ -23,7 +23,7 @@ function bytes(n) {
 const percent = part => part === null || part === undefined || !isFinite(part) ? "" : fixed(part * 100, part < .1 ? 2 : 3) + " %";
 const base = path => path.split(/[\\/]/).pop();
 const count = (n, what) => `${n} ${what}${n === 1 ? "" : "s"}`;
-const working = step => ["kernel", "product", "convolution", "call", "tuned", "copy"].includes(step.kind);
+const working = step => ["kernel", "product", "convolve", "call", "tuned", "copying"].includes(step.kind);
 const shorten = (text, n = 40) => text.length > n ? text.slice(0, n - 1) + "…" : text;
 function counted(names) {
   const found = new Map();

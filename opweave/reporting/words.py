@@ -12,6 +12,7 @@ from typing import Any
 
 from opweave.registry.keys import GRAD
 from opweave.runtime.guards import Guard
+from opweave.runtime.modules import is_module
 from opweave.runtime.sources import brief
 
 _FETCHED = re.compile(r"\((_ow_e\d+_\w+) := ((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)")
@@ -19,6 +20,7 @@ _CONSTANT = re.compile(r"_ow_e\d+_c\d+\b")
 _OWN = re.compile(r"_ow_e\d+_[vms]\d*\b")
 #: A size that is not fixed, where it is read first, or where it stands again.
 _OPEN = re.compile(r"\w+\._sizes\[\d+\]|\bs\d+\b")
+_LACKS = re.compile(r"not \(\w+ := .*\['(\w+)'\]\)")
 _LONGEST = 80
 #: Forms of clauses, over `it`, and how they are said; empty where another clause says it.
 _CLAUSES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
@@ -35,7 +37,7 @@ _CLAUSES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"it is not (.+)", r"is another object than \1"),
         (r"it is .+", r"is the same object"),
         (r"it == (.+)", r"is \1"),
-        (r"operator\.itemgetter\((.+)\)\(.+\.__dict__\) == (.+)", r"has \1 = \2"),
+        (r"operator\.itemgetter\((.+?)\)?\(\w+\.__dict__\) == (.+)", r"has \1 = \2"),
         (r"(?:type\(|\[\*map\(type, )m\)\]? (?:is|==) .+", r""),
         (r"repr\(it\) == '(.+)'", r"is \1"),
         (r"it (>=|<=|<|>) (.+)", r"\1 \2"),
@@ -63,12 +65,25 @@ def in_words(guard: Guard, constants: Mapping[str, Any]) -> str:
     test, var = guard.test, guard.source.var
     if guard.apart or test.startswith("len({id("):
         return "are different objects"
+    if test == "True":
+        return "may be any"
     said = [_said(clause, var, constants) for clause in test.split(" and ")]
     text = ", ".join(dict.fromkeys(part for part in said if part))
     return text if len(text) <= 4 * _LONGEST else text[: 4 * _LONGEST - 1] + "…"
 
 
+def subject(guard: Guard, constants: Mapping[str, Any]) -> str:
+    """What a guard is about, as the user names it; a module by its class."""
+    text = guard.source.text
+    for shown, name in {repr(v): type(v).__name__ for v in constants.values() if is_module(type(v))}.items():
+        text = text.replace(shown, name)
+    return " ".join(text.split())
+
+
 def _said(clause: str, var: str, constants: Mapping[str, Any]) -> str:
+    lacks = _LACKS.fullmatch(clause)
+    if lacks:
+        return f"has no {lacks[1]}"
     # Where it is fetched it is bound to its name, too.
     for name, expression in _FETCHED.findall(clause):
         shown = "it" if name == var else _text(expression, constants)
