@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import html.parser
+import itertools
 import json
 import re
 import subprocess
@@ -81,7 +82,7 @@ def test_stages_are_the_graphs_of_the_passes(found: Any):
     stages = found.facts.versions[0].programs[0].stages
     captured = opweave.explain(f)(opweave.rand(M, K), opweave.rand(K, N)).graphs[0]
     assert [row.text for row in stages[0].nodes] == [captured.format_node(node) for node in captured.nodes]
-    for before, after in zip(stages, stages[1:], strict=False):
+    for before, after in itertools.pairwise(stages):
         old, new = {row.name for row in before.nodes}, {row.name for row in after.nodes}
         assert set(after.added) == new - old and set(after.removed) == old - new == set(after.gone)
     assert any(row.inner for row in stages[-1].nodes)
@@ -112,7 +113,7 @@ def test_the_trace_has_each_step_once_and_in_order(found: Any, tmp_path: Path):
     events = json.loads(found.trace(tmp_path / "t.json").read_text())["traceEvents"]
     steps = [e for e in events if e["ph"] == "X" and e["cat"] != "pass"]
     assert [e["name"] for e in steps] == [s.label for s in _steps(found) if s.kind in ("kernel", "product", "call")]
-    for before, after in zip(steps, steps[1:], strict=False):
+    for before, after in itertools.pairwise(steps):
         assert before["ts"] + before["dur"] <= after["ts"] + 1e-2
     assert {e["args"]["name"] for e in events if e["name"] == "thread_name"} >= {"kernels", "calls of ops"}
 

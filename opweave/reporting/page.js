@@ -101,9 +101,12 @@ function start(data) {
   const tabs = {Source() {
     const p = program(), all = total(p), rows = lineRows(p), most = Math.max(0, ...[...rows.values()].map(row => row.seconds));
     main.append(el("p", {class: "note"}, "Beside each line what came of it. The first number is the line's own share of the call's steps (a kernel's time is shared evenly by its ops), the second adds what the line calls. Click a line for the reasons."));
+    const lined = [...rows.values()].reduce((sum, row) => sum + row.seconds, 0);
+    if (all && lined < .98 * all) main.append(el("p", {class: "note"}, `${percent(1 - lined / all)} of the time is of no line of yours: memory, views, and what the library adds by itself.`));
+    if (p.seconds && p.stepwise > 1.5 * p.seconds) main.append(el("p", {class: "note"}, `The steps are small: one by one they take ${time(p.stepwise)}, most of it the way from Python to them. The compiled code, where they share native calls, takes ${time(p.seconds)}.`));
     const lines = new Map();
     for (const [i, [path, line]] of data.sites.entries()) lines.set(path + ":" + line, i);
-    if (!data.files.length) main.append(el("p", {}, "No line of your own is in it: what it calls is the library's."));
+    if (!data.files.length) main.append(el("p", {}, data.sites.length ? "The source is not to be found: it was made while the program ran." : "No line of your own is in it: what it calls is the library's."));
     for (const file of data.files) {
       main.append(el("h2", {title: file.path}, base(file.path), " ", el("span", {class: "dim"}, file.path)));
       const body = el("table", {class: "src"}, el("tr", {}, ["", "own", "with calls", "", "became"].map(text => el("th", {class: text === "became" ? "" : "n"}, text))));
@@ -173,7 +176,7 @@ function start(data) {
     const path = [...node.sites].reverse(), keys = [];
     let key = "";
     for (const site of path) { key += "/" + site; keys.push([key, site]); }
-    return keys;
+    return keys.length || !["op", "item", "kernel"].includes(node.kind) ? keys : [["/-1", -1]];
   }
   function drawGraph() {
     const p = program();
@@ -191,7 +194,15 @@ function start(data) {
     // Groups by the call that led to a node; those that are not open stand as one box.
     const groups = new Map(stage.nodes.map(node => [node, groupsOf(node)])), members = new Map();
     for (const [node, keys] of groups) for (const [key] of keys) { const list = members.get(key) || []; list.push(node); members.set(key, list); }
-    const LIMIT = 150, large = stage.nodes.length > LIMIT;
+    const LIMIT = 150, PART = 60, large = stage.nodes.length > LIMIT;
+    // What a line did in many turns of a loop stands in parts, in its order.
+    const leaves = new Map(), parts = new Map();
+    for (const [node, keys] of groups) if (keys.length) { const key = keys[keys.length - 1][0], list = leaves.get(key) || []; list.push(node); leaves.set(key, list); }
+    for (const [key, list] of leaves) if (list.length > LIMIT) list.forEach((node, i) => {
+      const part = `${key}#${Math.floor(i / PART)}`, keys = groups.get(node), held = members.get(part) || [];
+      held.push(node); members.set(part, held); keys.push([part, keys[keys.length - 1][1]]);
+      parts.set(part, `nodes ${Math.floor(i / PART) * PART + 1} to ${Math.min(Math.floor(i / PART) * PART + PART, list.length)} of ${list.length}`);
+    });
     if (found) for (const [key] of groups.get(texts.get(found)) || []) state.open.add(key);
     const home = node => {
       if (!large && !state.closed) return node.name;
@@ -212,7 +223,7 @@ function start(data) {
     for (const box of boxes.values()) {
       const node = box.nodes[0], group = box.id !== node.name;
       const fn = box.site >= 0 ? data.sites[box.site][2] : "";
-      box.lines = group ? [box.site >= 0 ? `${fn} ${place(box.site)}` : "inputs and constants", box.site >= 0 ? shorten(textOf(box.site), 46) : "", count(box.nodes.length, "node")]
+      box.lines = group ? [box.site >= 0 ? `${fn} ${place(box.site)}` : box.id === "inputs" ? "inputs and constants" : "of no line", box.site >= 0 ? shorten(textOf(box.site), 46) : "", parts.get(box.id) || count(box.nodes.length, "node")]
         : node.kind === "kernel" ? [node.label, ...node.inner.filter(n => n.kind === "op").slice(0, 6).map(n => n.label), node.inner.filter(n => n.kind === "op").length > 6 ? `… ${node.inner.filter(n => n.kind === "op").length - 6} more` : "", shorten(node.type)] : [shorten(node.label), shorten(node.type)];
       box.lines = box.lines.filter(text => text);
       box.w = Math.max(...box.lines.map(text => text.length)) * 6.7 + 16;
@@ -230,8 +241,8 @@ function start(data) {
     main.append(el("div", {class: "stages"},
       el("button", {class: "plain", onclick: () => { state.closed = true; state.open.clear(); found = null; draw(); }}, "collapse all"),
       !large && state.closed && el("button", {class: "plain", onclick: () => { state.closed = false; draw(); }}, "show all"),
-      open.map(key => el("button", {class: "plain", title: "collapse", onclick: () => { for (const other of [...state.open]) if (other === key || other.startsWith(key + "/")) state.open.delete(other); found = null; draw(); }},
-        key === "inputs" ? "inputs" : place(+key.split("/").pop()), " ×")),
+      open.map(key => el("button", {class: "plain", title: "collapse", onclick: () => { for (const other of [...state.open]) if (other === key || other.startsWith(key + "/") || other.startsWith(key + "#")) state.open.delete(other); found = null; draw(); }},
+        key === "inputs" ? "inputs" : parts.get(key) || place(+key.split("/").pop()) || "of no line", " ×")),
       el("span", {class: "dim"}, `${count(list.length, "box").replace(/boxs$/, "boxes")} for ${count(stage.nodes.length, "node")}; click a violet box to open it, drag to move, wheel to zoom`)));
     if (list.length > 1500) { main.append(el("p", {}, "Too many boxes to draw; collapse some.")); return; }
     const laid = layered(list, [...pairs.values()]);

@@ -29,8 +29,8 @@ class Sites:
         return self.known.setdefault(site, len(self.known))
 
     def of(self, node: Node) -> list[int]:
-        """Of a node: the user's frames that led to it, innermost first."""
-        found = [*(node.meta.get("stack") or ())] or [node.meta.get("site")]
+        """Of a node: the user's frames that led to it, innermost first; on the way back those of its forward."""
+        found = [*(node.meta.get("stack") or node.meta.get("forward_stack") or ())] or [node.meta.get("site")]
         return list(dict.fromkeys(n for n in map(self.number, found) if n >= 0))
 
     def rows(self) -> list[tuple[str, int, str]]:

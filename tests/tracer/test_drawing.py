@@ -62,7 +62,7 @@ def test_a_picture_has_a_box_for_each_node_and_a_line_for_each_operand(graph: An
     root = ET.fromstring(text)
     titles = [title.text for title in root.iter(f"{SVG}title")]
     assert titles == [graph.format_node(node) for node in graph.nodes]
-    drawn = [path for path in root.findall(f"{SVG}path")]
+    drawn = list(root.findall(f"{SVG}path"))
     assert len(drawn) == len({(a, b) for a, b in graph.edges()})
 
 
