@@ -212,6 +212,8 @@ class CompiledFunction:
     def version_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Entry | None, bool]:
         """The version for these arguments, compiled if need be, and whether it was; None if they run uncompiled."""
         with self._lock, deferred():
+            if self._uncompiled:
+                return None, False
             reasons = self.mismatches(args, kwargs)
             fitting = next((entry for entry, reason in reasons if reason is None), None)
             made = None if fitting is not None else self._version(reasons, args, kwargs)

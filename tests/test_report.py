@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import opweave
-from opweave.registry.errors import ArgumentError
+from opweave.registry.errors import ArgumentError, UnsupportedError
 from opweave.reporting import folder, page as pages
 from opweave.reporting.machine import between
 from opweave.reporting.summary import peak
@@ -227,6 +227,11 @@ def test_what_runs_uncompiled_says_so():
         found = opweave.report(opweave.compile(g, fullgraph=False))(opweave.ones(2))
     assert not found.facts.versions and "runs uncompiled" in found.text and found.result[0].item() > 1
     pages.page(found.facts)
+
+
+def test_nothing_is_reported_where_nothing_is_compiled():
+    with opweave.sanitize(), pytest.raises(UnsupportedError, match="nothing is compiled"):
+        opweave.report(f)(opweave.ones(4, 4), opweave.ones(4, 4))
 
 
 def test_other_backends_are_refused():

@@ -30,7 +30,7 @@ from opweave.runtime.context import below_autograd
 #: Elements, float32, of what is moved.
 _SIZES = (1 << 14, 1 << 17, 1 << 20, 1 << 22, 1 << 24)
 _MATRIX = 768
-_ROUNDS, _LONGEST = 7, 0.15
+_ROUNDS, _LONGEST = 20, 0.3
 
 
 def synchronize(device: Device) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from opweave.compiling import _compiled, compile
-from opweave.registry.errors import ArgumentError
+from opweave.registry.errors import ArgumentError, UnsupportedError
 from opweave.reporting.gather import Call, Gathering
 from opweave.reporting.measuring import Copies
 from opweave.reporting.model import Facts
@@ -19,6 +19,7 @@ from opweave.reporting.page import page
 from opweave.reporting.summary import summary
 from opweave.reporting.trace import trace_events
 from opweave.runtime.compiled import CompiledFunction
+from opweave.runtime.context import compilable
 from opweave.runtime.entry import Entry
 from opweave.runtime.modules import is_module
 
@@ -93,6 +94,8 @@ def report(fn: Callable[..., Any], *, measure: bool = True) -> Callable[..., Rep
     ------
     ArgumentError
         If the function is no compiled one of the backend ``"opweave"``.
+    UnsupportedError
+        If it is called where nothing is compiled: in a trace, a transform, or the sanitizer.
 
     Examples
     --------
@@ -106,6 +109,10 @@ def report(fn: Callable[..., Any], *, measure: bool = True) -> Callable[..., Rep
         raise ArgumentError("report: only what opweave compiles has a report", got=repr(fn))
 
     def reported(*args: Any, **kwargs: Any) -> Report:
+        if not compilable():
+            raise UnsupportedError(
+                "report: nothing is compiled within a trace, a transform or the sanitizer", hint="call it outside"
+            )
         misfits = {id(entry): reason for entry, reason in compiled.mismatches(args, kwargs)}
         entry, made = compiled.version_for(args, kwargs)
         if entry is None:

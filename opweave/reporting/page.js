@@ -141,7 +141,7 @@ function start(data) {
         el("td", {}, el("span", {class: "chip " + step.kind}, step.label)), el("td", {class: "n"}, time(step.seconds)), el("td", {class: "n"}, all ? percent(step.seconds / all) : ""),
         el("td", {class: "n"}, bytes(step.read)), el("td", {class: "n"}, bytes(step.written)),
         el("td", {class: "n"}, step.seconds ? fixed((step.read + step.written) / step.seconds / 1e9) : ""), el("td", {class: "n"}, step.flops && step.seconds ? fixed(step.flops / step.seconds / 1e9) : ""),
-        el("td", {class: "n"}, step.share === null ? "" : percent(step.share)), el("td", {class: "dim"}, shorten(step.sites.map(place).join(", ")))))));
+        el("td", {class: "n"}, step.share === null ? "" : percent(step.share)), el("td", {class: "dim", title: step.sites.map(place).join(", ")}, shorten(step.sites.map(place).join(", "), 28))))));
     if (!p.kernels.length) return;
     main.append(el("h2", {}, "Kernels"), el("p", {class: "note"}, "Launches and times of a call of the compiled code as it runs, counted by native code."),
       table([["kernel"], ["launches", "n"], ["time in launches", "n"], ["steps", "n"]], p.kernels.map(kernel =>

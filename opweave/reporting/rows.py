@@ -150,7 +150,8 @@ def _detail(step: Step, node: Node | None) -> str:
     if isinstance(step, (host.Product, host.Convolve)):
         kernel = _kernel_of(step)
         return f"{step.a.type} and {step.b.type} to {step.out.type}" + (f", then {kernel}" if kernel else "")
-    return "" if node is None or not isinstance(step, (host.Call, host.NativeCall)) else type_of(node)
+    made = "" if node is None or not isinstance(step, (host.Call, host.NativeCall)) else type_of(node)
+    return "" if made == "()" else made
 
 
 def _kernel_of(step: Step) -> str:
