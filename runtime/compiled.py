@@ -249,7 +249,7 @@ class CompiledFunction:
         what = error.what.removeprefix("compile: ")
         text = f"{self._name} runs uncompiled: {what} ({error.at}). {(error.hint or '').capitalize()}"
         _recompiles_log.warning(text)
-        warnings.warn(text, UncompiledWarning, stacklevel=6)
+        warnings.warn(text, UncompiledWarning, stacklevel=7)
 
     def _install(self, entries: list[Entry]) -> None:
         self.entries = entries
@@ -272,7 +272,7 @@ class CompiledFunction:
             "Pass what varies as a tensor, or raise the limit: opweave.compile(..., options={'recompile_limit': n})"
         )
         _recompiles_log.warning(text)
-        warnings.warn(text, RecompileLimitWarning, stacklevel=6)
+        warnings.warn(text, RecompileLimitWarning, stacklevel=7)
 
     def _compile(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Entry:
         request = Request(

@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+import triton
+import triton.language as tl
 
 import opweave
 from opweave.registry.errors import ArgumentError, UnsupportedError
@@ -164,6 +166,33 @@ def test_the_page_is_one_file_whose_texts_are_no_markup(found: Any, compress: bo
 
 def test_texts_that_json_has_no_form_for(found: Any):
     assert pages._plain({"a": "\ud800", "b": [float("inf"), 1.5]}) == {"a": "?", "b": [None, 1.5]}
+
+
+@triton.jit
+def backwards_kernel(x, out, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + n - 1 - i, tl.load(x + i, i < n), i < n)
+
+
+@opweave.library.triton_op("test_report::backwards", mutates_args=())
+def backwards(x: opweave.Tensor) -> opweave.Tensor:
+    out = opweave.empty_like(x)
+    n = x.numel()
+    opweave.library.wrap_triton(backwards_kernel)[(triton.cdiv(n, 64),)](x, out, n, BLOCK=64)
+    return out
+
+
+def test_kernels_of_the_users_own_have_texts_and_reasons():
+    def g(x: Any) -> Any:
+        return backwards(x)
+
+    found = opweave.report(g)(opweave.arange(100.0))
+    assert found.result.tolist() == [float(99 - i) for i in range(100)]
+    (kernel,) = found.facts.versions[0].programs[0].kernels
+    assert kernel.name == "backwards_kernel" and kernel.launches == 1
+    assert "tl.store(out + n - 1 - i" in kernel.texts["triton"] and {"ttir", "llir", "asm"} < kernel.texts.keys()
+    (launch,) = [step for step in _steps(found) if step.kernel == kernel.name]
+    assert launch.kind == "kernel" and "a user's kernel" in launch.reason
 
 
 # ---- calls of all kinds ----------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import importlib.metadata
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -26,6 +27,7 @@ from opweave.registry.interrupts import let_through
 from opweave.registry.nested import leaves
 from opweave.registry.tensor import Tensor, allocate_like
 from opweave.reporting import rows
+from opweave.reporting.launches import is_launch, texts_of
 from opweave.reporting.machine import measured
 from opweave.reporting.measuring import Copies, Measured, measure
 from opweave.reporting.model import Facts, GuardRow, KernelRow, ProgramRow, VersionRow
@@ -34,6 +36,7 @@ from opweave.reporting.words import in_words, subject
 from opweave.runtime.compiled import CompiledFunction
 from opweave.runtime.context import below_autograd
 from opweave.runtime.entry import Entry
+from opweave.tracer.drawing import label_of
 from opweave.tracer.graph import Graph
 
 
@@ -173,31 +176,38 @@ class Gathering:
                 row.problem = f"not measured: {str(error).splitlines()[0] if str(error) else type(error).__name__}"
         row.steps = rows.steps(stepwise, graph, decisions, sites, found, self.facts.machine)
         row.buffers = rows.buffers(stepwise, found)
-        row.kernels = [self._kernel(kernel, device, found) for kernel in stepwise.kernels]
+        row.kernels = [
+            _kernel(kernel.name, functools.partial(stages_of, kernel, device), found) for kernel in stepwise.kernels
+        ]
+        launched = {label_of(node): node for node in graph.nodes if is_launch(node)}
+        row.kernels += [
+            _kernel(label, functools.partial(texts_of, node, device), found) for label, node in launched.items()
+        ]
         row.lines = rows.lines(row, graph, decisions, sites)
         if found is not None:
             row.seconds, row.stepwise = found.whole, found.stepwise
         return row, results
 
-    def _kernel(self, kernel: KernelSource, device: Device, found: Measured | None) -> KernelRow:
-        row = KernelRow(kernel.name, {"triton": kernel.text})
-        try:
-            row.texts.update(stages_of(kernel, device))
-        except OpweaveError as error:
-            let_through(error)
-            row.problem = str(error)
-        if found is not None and kernel.name in found.kernels:
-            row.launches, row.seconds = found.kernels[kernel.name]
-        return row
+
+def _kernel(name: str, texts: Callable[[], dict[str, str]], found: Measured | None) -> KernelRow:
+    row = KernelRow(name, {})
+    try:
+        row.texts = texts()
+    except OpweaveError as error:
+        let_through(error)
+        row.problem = str(error)
+    if "llir" in row.texts and "asm" not in row.texts and "ptx" not in row.texts:
+        row.texts["asm"] = llvm.assembly(row.texts["llir"], name=name)
+    if found is not None and name in found.kernels:
+        row.launches, row.seconds = found.kernels[name]
+    return row
 
 
 def stages_of(kernel: KernelSource, device: Device) -> dict[str, str]:
     """The texts that a kernel becomes, by language."""
     made = compile_source(kernel, Path("<opweave report>"), backend_of(device).target(device))
     found = {key: text for key, text in made.asm.items() if isinstance(text, str) and key != "source"}
-    if device.is_host and "llir" in found:
-        found["asm"] = llvm.assembly(found["llir"], name=kernel.name)
-    return found
+    return {"triton": kernel.text, **found}
 
 
 def _settled(graph: Graph) -> AbstractContextManager[Any]:

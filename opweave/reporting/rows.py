@@ -16,6 +16,7 @@ from opweave.codegen.kernel import KernelSource
 from opweave.passes.regions import Decision
 from opweave.registry.nested import leaves
 from opweave.registry.tensor import Tensor
+from opweave.reporting.launches import is_launch
 from opweave.reporting.machine import bandwidth_at
 from opweave.reporting.measuring import Measured
 from opweave.reporting.model import BufferRow, LineRow, MachineRow, NodeRow, ProgramRow, Stage, StepRow
@@ -35,6 +36,8 @@ KINDS: dict[type[Step], str] = {
 }  # fmt: skip
 #: Flops from which a rate says something.
 _MANY = 1 << 20
+#: Of these it is known what they write.
+_COMPARED = (host.Launch, host.Group, host.Product, host.Convolve)
 #: What fusion says of what is no part of a kernel, or of fewer than there could be.
 _APART = ("apart", "extern", "launch")
 WORKING = ("kernel", "product", "convolve", "call", "tuned", "copying")
@@ -96,6 +99,8 @@ def steps(
         node = graph.named(step.origin.name)
         row = StepRow(number, KINDS.get(type(step), "other"), _label(step, node), describe(step), step.origin.name)
         row.kernel = _kernel_of(step)
+        if is_launch(node) and isinstance(step, host.Call):
+            row.kind, row.kernel = "kernel", row.label
         row.product = step.out.name if isinstance(step, host.Product) else ""
         row.detail = _detail(step, node)
         if row.kind in WORKING:
@@ -166,12 +171,16 @@ def _reasons(decisions: Sequence[Decision]) -> dict[str, list[Decision]]:
     for decision in decisions:
         kernel = _KERNEL.fullmatch(decision.verdict)
         found.setdefault(f"kernel_{kernel[1]}" if kernel else decision.at, []).append(decision)
+        if decision.node.startswith("launch of "):
+            found.setdefault(decision.node, []).append(decision)
     return found
 
 
 def _why(node: Node, reasons: Mapping[str, list[Decision]]) -> Iterable[str]:
     """Why a step is one of its own: said of the node, or of what is in its kernel."""
-    for decision in reasons.get(node.name, ()):
+    # A launch that writes in place is another node than the one that fusion saw.
+    said = reasons.get(f"launch of {label_of(node)}", ()) if is_launch(node) else ()
+    for decision in (*reasons.get(node.name, ()), *said):
         if decision.verdict in _APART:
             yield decision.reason
     if is_graph(node.target):
@@ -249,7 +258,7 @@ def _convolution_flops(form: str, out: Any, a: Any, b: Any) -> int:
 def _compare(row: StepRow, step: Step, machine: MachineRow) -> None:
     """Beside what the machine could do."""
     moved = row.read + row.written
-    if row.kind not in ("kernel", "product", "convolve") or not row.seconds or not moved:
+    if not isinstance(step, _COMPARED) or not row.seconds or not moved:
         return
     # What is smaller takes as long as its launch, on any machine.
     least = {"memory": moved / bandwidth_at(machine, moved)} if moved >= machine.bandwidth[0][0] else {}
